@@ -1,0 +1,38 @@
+/**
+ * The only door to time. Everything that waits or stamps takes a `Clock`; tests and simulations pass a virtual
+ * one, so days go by in milliseconds. Wall time stamps records; monotonic time measures intervals and leases.
+ */
+
+/** A pending timer. `cancel` after it fired does nothing. */
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Wall clock, milliseconds since the Unix epoch (whole). */
+  now(): number;
+  /** Monotonic milliseconds (fractional) from an arbitrary start. */
+  monotonicMs(): number;
+  /** Calls `fire` once after `delayMs` (clamped to ≥ 0). Does not keep the process alive by itself. */
+  setTimer(delayMs: number, fire: () => void): Timer;
+}
+
+/** Node's longest timer; a longer delay would fire at once. */
+const MAX_DELAY_MS = 2_147_483_647;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  setTimer(delayMs, fire) {
+    const handle = setTimeout(fire, Math.min(Math.max(0, delayMs), MAX_DELAY_MS));
+    handle.unref();
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+/** Resolves after `delayMs` on `clock`. */
+export function sleep(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.setTimer(delayMs, resolve);
+  });
+}

@@ -1,0 +1,36 @@
+/**
+ * What DNS look-ups give back. The four answers are kept apart because mail treats them differently
+ * (RFC 5321 §5.1): only NODATA allows the implicit MX, only NXDOMAIN is permanent, a failure is always temporary.
+ */
+
+export type DnsFailureReason = 'timeout' | 'servfail' | 'refused' | 'malformed' | 'network';
+
+export type DnsAnswer<T> =
+  /** At least one record. `secure`: the AD bit of a resolver that is trusted to validate. */
+  | { kind: 'found'; records: readonly T[]; ttlSeconds: number; secure: boolean }
+  /** NODATA: the name exists, this type does not. */
+  | { kind: 'no-data'; ttlSeconds: number; secure: boolean }
+  /** NXDOMAIN: the name does not exist. */
+  | { kind: 'no-name'; ttlSeconds: number; secure: boolean }
+  /** No usable answer: SERVFAIL, REFUSED, time-out, nonsense. Never a statement about the name. */
+  | { kind: 'failure'; reason: DnsFailureReason; detail: string };
+
+export interface MxRecord {
+  preference: number;
+  /** Lower case, no trailing dot; '' for the root, i.e. a null MX (RFC 7505). */
+  exchange: string;
+}
+
+/** A look-up of one type each. Names are A-labels, case-insensitive, without trailing dot. Never throws. */
+export interface Resolver {
+  mx(name: string): Promise<DnsAnswer<MxRecord>>;
+  /** Each record's character-strings joined into one string (RFC 7208 §3.3). */
+  txt(name: string): Promise<DnsAnswer<string>>;
+  /** IPv4 addresses in dotted form. */
+  a(name: string): Promise<DnsAnswer<string>>;
+  /** IPv6 addresses in compressed form. */
+  aaaa(name: string): Promise<DnsAnswer<string>>;
+  cname(name: string): Promise<DnsAnswer<string>>;
+  /** Names of an address. */
+  ptr(address: string): Promise<DnsAnswer<string>>;
+}
