@@ -1,0 +1,131 @@
+/**
+ * One recipient of one message: its states and what it may wait for.
+ *
+ *   queued ──claim──► sending ──► delivered | bounced | failed
+ *     ▲                  │            └─ delivered ──later notice──► bounced
+ *     └── not now ◄──────┘
+ *   queued ──► suppressed | canceled | rejected | failed
+ *
+ * `scheduled`, `deferred` and `held` are words for a queued row with a later due time; nothing is written when they
+ * become due. Terminal: delivered (but for the later notice), bounced, failed, suppressed, canceled, rejected.
+ */
+import type { Lane, MessageId, RecipientKind, SandboxResult } from './message.ts';
+
+export type DeliveryState =
+  | 'queued'
+  | 'sending'
+  | 'delivered'
+  | 'bounced'
+  | 'failed'
+  | 'suppressed'
+  | 'canceled'
+  | 'rejected';
+
+export const TERMINAL_STATES: readonly DeliveryState[] = [
+  'delivered',
+  'bounced',
+  'failed',
+  'suppressed',
+  'canceled',
+  'rejected',
+];
+
+/** How a delivered recipient was reached. */
+export type RouteKind = 'mx' | 'relay' | 'sandbox';
+
+/** The word clients see for a recipient (api.md §6.1). */
+export type RecipientStatus =
+  | 'Scheduled'
+  | 'Queued'
+  | 'Held'
+  | 'Sending'
+  | 'Deferred'
+  | 'Delivered'
+  | 'Bounced'
+  | 'Failed'
+  | 'Rejected'
+  | 'Suppressed'
+  | 'Canceled';
+
+/** The word clients see for a whole message, derived from its recipients (api.md §6.1). */
+export type MessageStatus =
+  | 'Scheduled'
+  | 'Queued'
+  | 'Sending'
+  | 'Delivered'
+  | 'PartiallyDelivered'
+  | 'Failed'
+  | 'Canceled';
+
+/** A delivery this node holds under its lease, with all that is needed to send it but the content. */
+export interface ClaimedDelivery {
+  id: number;
+  queueId: number;
+  messageSeq: number;
+  messageId: MessageId;
+  /** The sender domain the message was accepted for: decides whose DKIM keys sign. */
+  senderDomain: string;
+  from: string;
+  lane: Lane;
+  address: string;
+  recipientDomain: string;
+  kind: RecipientKind;
+  /** Finished attempts so far. */
+  attempts: number;
+  createdAt: number;
+  expiresAt: number;
+  /** Octets of the composed message. */
+  size: number;
+  bodyOffset: number;
+  needsSmtpUtf8: boolean;
+  /** Not null: this recipient never leaves the machine, and the sandbox plays this result. */
+  sandbox: SandboxResult | null;
+  /** An earlier attempt may have succeeded unrecorded, so a success now may be a second copy. */
+  mayBeDuplicate: boolean;
+  /** When the first `deferred` event was emitted; null = never. */
+  firstDeferredAt: number | null;
+  /** When a `deferred` event last went to webhooks; null = never. At most one an hour (api.md §6.1). */
+  lastDeferredEventAt: number | null;
+  lastReply: string | null;
+  lastCategory: string | null;
+}
+
+/** Status of one recipient from what is stored. `sendAt` is the requested time of a scheduled message or null. */
+export function recipientStatus(
+  row: { state: DeliveryState; dueAt: number; attempts: number; waitReason: string | null },
+  now: number,
+): RecipientStatus {
+  switch (row.state) {
+    case 'queued':
+      if (row.waitReason?.startsWith('held')) return 'Held';
+      if (row.waitReason === 'scheduled' && row.dueAt > now) return 'Scheduled';
+      return row.attempts > 0 || row.waitReason === 'deferred' ? 'Deferred' : 'Queued';
+    case 'sending':
+      return 'Sending';
+    case 'delivered':
+      return 'Delivered';
+    case 'bounced':
+      return 'Bounced';
+    case 'failed':
+      return 'Failed';
+    case 'suppressed':
+      return 'Suppressed';
+    case 'canceled':
+      return 'Canceled';
+    case 'rejected':
+      return 'Rejected';
+  }
+}
+
+/** Status of a message: the first rule that applies, in the order of api.md §6.1. */
+export function messageStatus(recipients: readonly RecipientStatus[]): MessageStatus {
+  const every = (status: RecipientStatus) => recipients.every((r) => r === status);
+  if (every('Scheduled')) return 'Scheduled';
+  if (recipients.includes('Sending')) return 'Sending';
+  if (recipients.some((r) => r === 'Queued' || r === 'Held' || r === 'Deferred' || r === 'Scheduled')) {
+    return 'Queued';
+  }
+  if (every('Canceled')) return 'Canceled';
+  if (every('Delivered')) return 'Delivered';
+  return recipients.includes('Delivered') ? 'PartiallyDelivered' : 'Failed';
+}

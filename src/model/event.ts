@@ -1,0 +1,138 @@
+/**
+ * Event kinds and their three vocabularies: what is stored, what `GET /events` and payloads say, and the token a
+ * webhook subscribes with (api.md §6.2). One table; everything else derives from it.
+ */
+
+export type EventKind =
+  | 'accepted'
+  | 'scheduled'
+  | 'delivered'
+  | 'deferred'
+  | 'bounced'
+  | 'failed'
+  | 'suppressed'
+  | 'rejected'
+  | 'canceled'
+  | 'requeued'
+  | 'opened'
+  | 'clicked'
+  | 'complained'
+  | 'unsubscribed'
+  | 'domain.verified'
+  | 'domain.failing'
+  | 'webhook.disabled'
+  | 'auto_reply'
+  | 'held'
+  | 'released'
+  | 'late_outcome';
+
+export type LogLevel = 'Info' | 'Warn' | 'Error';
+
+export interface EventKindFacts {
+  /** Number the kind is stored as; never reused. */
+  id: number;
+  /** `type` of the webhook payload; null: no webhook carries it (a timeline entry only). */
+  payloadType: string | null;
+  /** Token a webhook stores and returns; null: cannot be subscribed to by itself. */
+  token: string | null;
+  /** Other spellings accepted when a webhook is created, beside the token and the payload type. */
+  aliases: readonly string[];
+  logLevel: LogLevel;
+  meaning: string;
+}
+
+export const EVENT_KINDS: Readonly<Record<EventKind, EventKindFacts>> = {
+  accepted: row(
+    1,
+    'email.accepted',
+    'accept',
+    ['accepted'],
+    'Info',
+    'the recipient is stored and will be tried',
+  ),
+  scheduled: row(2, 'email.scheduled', 'schedule', ['scheduled'], 'Info', 'stored for a later time'),
+  delivered: row(
+    3,
+    'email.delivered',
+    'delivery',
+    ['delivered'],
+    'Info',
+    'the next server took responsibility',
+  ),
+  deferred: row(4, 'email.deferred', 'delay', ['deferred'], 'Warn', 'not now; it will be tried again'),
+  bounced: row(5, 'email.bounced', 'bounce', ['bounced'], 'Error', 'the remote refused it for good'),
+  failed: row(6, 'email.failed', 'failure', ['failed'], 'Error', 'we gave up: expired or impossible'),
+  suppressed: row(
+    7,
+    'email.suppressed',
+    'suppression',
+    ['suppressed'],
+    'Info',
+    'not sent: on the suppression list',
+  ),
+  rejected: row(8, 'email.rejected', 'rejection', ['rejected'], 'Error', 'refused by local policy'),
+  canceled: row(9, 'email.canceled', 'cancel', ['canceled'], 'Info', 'stopped before it was sent'),
+  requeued: row(10, 'email.requeued', 'requeue', ['requeued'], 'Info', 'queued again by request'),
+  opened: row(11, 'email.opened', 'open', ['opened'], 'Info', 'the tracking image was fetched'),
+  clicked: row(12, 'email.clicked', 'click', ['clicked'], 'Info', 'a tracked link was followed'),
+  complained: row(13, 'email.complained', 'complaint', ['complained', 'spam'], 'Error', 'reported as spam'),
+  unsubscribed: row(
+    14,
+    'email.unsubscribed',
+    'unsubscribe',
+    ['unsubscribed'],
+    'Info',
+    'the reader opted out',
+  ),
+  'domain.verified': row(15, 'domain.verified', 'domain', [], 'Info', 'the domain passed its DNS check'),
+  'domain.failing': row(
+    16,
+    'domain.failing',
+    'domain',
+    [],
+    'Error',
+    'the domain no longer passes its DNS check',
+  ),
+  'webhook.disabled': row(17, 'webhook.disabled', 'system', [], 'Error', 'a webhook was switched off'),
+  auto_reply: row(18, null, null, [], 'Info', 'an automatic reply came back'),
+  held: row(19, null, null, [], 'Warn', 'waits for a local reason'),
+  released: row(20, null, null, [], 'Info', 'the local reason is gone'),
+  late_outcome: row(21, null, null, [], 'Warn', 'an outcome arrived after the lease was lost'),
+};
+
+function row(
+  id: number,
+  payloadType: string | null,
+  token: string | null,
+  aliases: readonly string[],
+  logLevel: LogLevel,
+  meaning: string,
+): EventKindFacts {
+  return { id, payloadType, token, aliases, logLevel, meaning };
+}
+
+const entries = Object.entries(EVENT_KINDS) as [EventKind, EventKindFacts][];
+const byId = new Map(entries.map(([kind, facts]) => [facts.id, kind]));
+const tokens = new Map<string, string>([
+  ['all', 'all'],
+  ['*', 'all'],
+]);
+for (const [, facts] of entries) {
+  if (facts.token === null) continue;
+  for (const word of [facts.token, facts.payloadType, ...facts.aliases]) {
+    if (word !== null) tokens.set(word, facts.token);
+  }
+}
+
+/** The kind stored under `id`, or undefined for a number no kind ever had. */
+export function eventKindOf(id: number): EventKind | undefined {
+  return byId.get(id);
+}
+
+/** The webhook token that `word` (any case, any accepted spelling) stands for, or null. */
+export function webhookToken(word: string): string | null {
+  return tokens.get(word.trim().toLowerCase()) ?? null;
+}
+
+/** Every token a webhook can be stored with. */
+export const WEBHOOK_TOKENS: readonly string[] = [...new Set(tokens.values())];

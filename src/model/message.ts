@@ -1,0 +1,39 @@
+/** Plain types of a message and its recipients: what the pipeline, the store and the listeners all mean by them. */
+
+/** UUIDv7 in canonical lower-case text; what clients see as `MessageID`. */
+export type MessageId = string & { readonly __brand: 'MessageId' };
+
+/** Urgency: how soon a delivery is tried again, how long it is tried, and who waits for whom. */
+export type Lane = 'critical' | 'normal' | 'bulk';
+export const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
+
+export type RecipientKind = 'To' | 'CC' | 'BCC';
+
+/** A display name and an address. `name` is '' where none was given; `address` is already normalised. */
+export interface Mailbox {
+  name: string;
+  address: string;
+}
+
+/** The address lists as the sender gave them. `bcc` never reaches a composed byte, a webhook or another recipient. */
+export interface AddressLists {
+  from: Mailbox;
+  to: Mailbox[];
+  cc: Mailbox[];
+  bcc: Mailbox[];
+  replyTo: Mailbox[];
+}
+
+/** What the sandbox pretends to a message or recipient (api.md §4 `Sandbox`, §8 magic recipients). */
+export type SandboxResult =
+  | 'deliver'
+  | 'bounce'
+  | 'softbounce'
+  | 'defer'
+  | 'fail'
+  | 'suppress'
+  | 'complain'
+  | 'open'
+  | 'click'
+  | 'unsubscribe'
+  | 'ooto';

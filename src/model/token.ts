@@ -1,0 +1,60 @@
+/** An API token as stored: the row is the authority, the JWT only proves possession (api.md §7). */
+
+export const SCOPES = [
+  'email:send',
+  'email:read',
+  'events:read',
+  'webhooks:read',
+  'webhooks:write',
+  'domains:read',
+  'domains:write',
+  'suppressions:read',
+  'suppressions:write',
+  'templates:read',
+  'templates:write',
+  'stats:read',
+  'smtp:write',
+  'tokens:read',
+  'tokens:write',
+  'admin',
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export const PRESETS = {
+  Default: [
+    'email:send',
+    'email:read',
+    'events:read',
+    'webhooks:read',
+    'webhooks:write',
+    'suppressions:read',
+    'stats:read',
+  ],
+  Send: ['email:send'],
+  Full: SCOPES.filter((scope) => scope !== 'admin'),
+  Admin: [...SCOPES],
+} as const satisfies Record<string, readonly Scope[]>;
+export type Preset = keyof typeof PRESETS;
+
+export interface Token {
+  /** `jti`: UUIDv7. */
+  id: string;
+  name: string;
+  /** Owner: project or user id; scope of idempotency keys. */
+  owner: string;
+  /** Lower-case A-labels, or ['*'] for every domain. */
+  domains: readonly string[];
+  scopes: readonly Scope[];
+  /** Everything this token sends stays in the sandbox. */
+  sandbox: boolean;
+  /** CIDRs; empty = from anywhere. */
+  ipAllowList: readonly string[];
+  /** Sends per second; null = the instance's rule. */
+  rateLimit: number | null;
+  createdAt: number;
+  /** null = never expires. */
+  expiresAt: number | null;
+  lastUsedAt: number | null;
+  lastUsedIp: string | null;
+  revokedAt: number | null;
+}

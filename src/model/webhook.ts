@@ -1,0 +1,34 @@
+/** A webhook: a callback address tied to one event token of one sender domain. */
+
+export type WebhookStatus = 'Enabled' | 'Disabled';
+export type DisabledReason = 'User' | 'Gone' | 'Failures' | 'Blocked';
+
+/** What `LastResponseAt` says before the first answer: exactly this text is part of the interface. */
+export const NEVER_CALLED_AT = '1899-11-30T00:00:00.000Z';
+
+export interface Webhook {
+  id: number;
+  domain: string;
+  /** Token of EVENT_KINDS, or 'all'. */
+  event: string;
+  url: string;
+  description: string;
+  status: WebhookStatus;
+  disabledReason: DisabledReason | null;
+  createdAt: number;
+  updatedAt: number;
+  /** HTTP status of the last try, 0 = never called or no answer. */
+  lastResponseCode: number;
+  lastResponseBody: string;
+  /** null = never called, or the last try got no answer. */
+  lastResponseAt: number | null;
+  lastResponseTry: number;
+  lastError: string;
+  lastLatencyMs: number | null;
+  failingSince: number | null;
+  failedTries: number;
+  /** Consecutive tries refused because the target resolved to a forbidden address. */
+  blockedTries: number;
+  /** Sealed; opened only to sign. */
+  secretSealed: Uint8Array;
+}

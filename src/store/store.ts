@@ -1,0 +1,503 @@
+/**
+ * The store: whole atomic operations with an invariant each, never a transaction handed outward.
+ *
+ * Promises every engine keeps (checked by `conformance/`):
+ * - a resolved write is committed; writes marked *synced* have also reached the disk;
+ * - everything one call changes becomes visible together or not at all;
+ * - time and ids come in as parameters: a store is deterministic;
+ * - a state change and its events, and the webhook calls these cause, are one transaction (the outbox);
+ * - settling a delivery or call does nothing unless the caller's lease (epoch) still holds it.
+ * When the engine cannot write (disk full, gone) calls reject with `StoreUnavailable` and `writable()` turns false
+ * until a later write or probe succeeds. All instants are milliseconds since the Unix epoch.
+ */
+import type { Bounce } from '../model/bounce.ts';
+import type { ClaimedDelivery, DeliveryState, RouteKind } from '../model/delivery.ts';
+import type { DkimKey, Domain, DomainStatus } from '../model/domain.ts';
+import type { EventKind } from '../model/event.ts';
+import type { AddressLists, Lane, MessageId, RecipientKind, SandboxResult } from '../model/message.ts';
+import type { Token } from '../model/token.ts';
+import type { DisabledReason, Webhook } from '../model/webhook.ts';
+
+/** The engine cannot take or give data now; the caller may try again later. */
+export class StoreUnavailable extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'StoreUnavailable';
+  }
+}
+
+/** An event to append. `detail` holds the kind's own facts as JSON-able data (EventDetail). */
+export interface NewEvent {
+  /** UUIDv7. */
+  id: string;
+  kind: EventKind;
+  at: number;
+  detail: EventDetail | null;
+  /** false: a timeline entry only, no webhook call is made for it (the hourly cap on `deferred`). Default true. */
+  notify?: boolean;
+}
+
+export interface EventDetail {
+  attempt?: number;
+  bounce?: Bounce;
+  nextAttemptAt?: number;
+  route?: RouteKind;
+  possibleDuplicate?: boolean;
+  /** A sentence in plain words. */
+  reason?: string;
+  remoteMta?: string;
+  /** The remote's final reply, ≤ 512 characters. */
+  reply?: string;
+  /** The SMTP conversation, capped. */
+  conversation?: string;
+  tls?: string;
+  durationMs?: number;
+  ipAddress?: string;
+  userAgent?: string;
+  url?: string;
+  bot?: boolean;
+  webhookId?: number;
+}
+
+// ── acceptance ──────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface NewRecipient {
+  address: string;
+  /** Lower-case A-label. */
+  domain: string;
+  kind: RecipientKind;
+  /** `queued` rows wait for `dueAt`; `sending` rows are born leased to `epoch` (the fresh path). */
+  state: 'queued' | 'sending' | 'suppressed';
+  dueAt: number;
+  waitReason: string | null;
+  sandbox: SandboxResult | null;
+  events: readonly NewEvent[];
+}
+
+export interface NewMessage {
+  id: MessageId;
+  /** The verified sender domain it was accepted for. */
+  domain: string;
+  tokenId: string;
+  lane: Lane;
+  lists: AddressLists;
+  subject: string;
+  tags: readonly string[];
+  metadata: Readonly<Record<string, string>>;
+  sandbox: boolean;
+  /** The composed message, unsigned. */
+  content: Uint8Array;
+  bodyOffset: number;
+  needsSmtpUtf8: boolean;
+  createdAt: number;
+  expiresAt: number;
+  recipients: readonly NewRecipient[];
+}
+
+/** The idempotency row that is inserted with the messages (api.md §8). */
+export interface IdempotencyEntry {
+  owner: string;
+  /** Method and path, e.g. `POST /email`. */
+  operation: string;
+  key: string;
+  /** SHA-256 of the raw body. */
+  fingerprint: Uint8Array;
+  /** The answer that a replay repeats. */
+  status: number;
+  body: string;
+  createdAt: number;
+  /** Rows older than this count as free. */
+  expiresBefore: number;
+}
+
+export type CommitResult =
+  | {
+      kind: 'committed';
+      /** In the order given; ids of their recipients in the order given. */
+      messages: readonly { seq: number; deliveries: readonly { id: number; queueId: number }[] }[];
+    }
+  | { kind: 'replay'; status: number; body: string }
+  | { kind: 'key-reused' };
+
+// ── queue ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A destination queue: rows of one lane, sender domain and recipient domain. */
+export interface QueueHint {
+  queueId: number;
+  lane: Lane;
+  senderDomain: string;
+  recipientDomain: string;
+  /** Earliest due time of its queued rows. */
+  nextDueAt: number;
+}
+
+/** What became of one leased delivery. */
+export interface Settlement {
+  deliveryId: number;
+  epoch: number;
+  /** `queued` puts it back to wait until `dueAt`. */
+  state: DeliveryState;
+  dueAt?: number;
+  /** Shown while it waits: `deferred`, `held: …`, `scheduled`, a path reason; null = none. */
+  waitReason?: string | null;
+  /** Adds one finished attempt. */
+  countAttempt: boolean;
+  category?: string;
+  /** ≤ 512 characters. */
+  lastReply?: string;
+  lastCode?: number;
+  route?: RouteKind;
+  mayBeDuplicate?: boolean;
+  events: readonly NewEvent[];
+  /** The sandbox's capture of this copy, stored with the outcome. */
+  capture?: NewCapture;
+}
+
+export interface NewCapture {
+  id: string;
+  at: number;
+  envelopeFrom: string;
+  inbox: string;
+  /** Header lines that delivery put in front of the content (signature, trace). */
+  prefix: Uint8Array;
+}
+
+// ── webhooks ────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface NewWebhook {
+  domain: string;
+  event: string;
+  url: string;
+  description: string;
+  secretSealed: Uint8Array;
+  createdAt: number;
+  /** Refused with `limit` where the domain has this many. */
+  maxPerDomain: number;
+}
+
+/** A call this node holds under its lease, with what its payload needs. */
+export interface ClaimedCall {
+  id: number;
+  webhook: Webhook;
+  /** Finished tries so far. */
+  tries: number;
+  event: EventView;
+}
+
+export interface CallSettlement {
+  callId: number;
+  epoch: number;
+  webhookId: number;
+  /** `pending` waits until `dueAt` for the next try. */
+  state: 'pending' | 'succeeded' | 'failed';
+  dueAt?: number;
+  /** Number of the try that just ended, 1 = first. 0 = no try was made (lease given back). */
+  tryNumber: number;
+  at: number;
+  /** HTTP status, 0 = no answer. */
+  responseCode: number;
+  /** First 1024 bytes as text. */
+  responseBody: string;
+  error: string;
+  latencyMs: number;
+  blocked: boolean;
+  /** Set where this try switches the webhook off, with the event that says so. */
+  disable?: { reason: DisabledReason; event: NewEvent };
+}
+
+export interface CallLogEntry {
+  id: number;
+  eventId: string;
+  state: 'pending' | 'sending' | 'succeeded' | 'failed';
+  tries: number;
+  responseCode: number;
+  error: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+// ── reading ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** An event with what every view of it needs. */
+export interface EventView {
+  seq: number;
+  id: string;
+  kind: EventKind;
+  at: number;
+  domain: string;
+  detail: EventDetail | null;
+  /** null for events that concern no message. */
+  message: {
+    id: MessageId;
+    lists: AddressLists;
+    subject: string;
+    size: number;
+    tags: readonly string[];
+    metadata: Readonly<Record<string, string>>;
+    sandbox: boolean;
+  } | null;
+  recipient: string | null;
+  deliveryId: number | null;
+  route: RouteKind | null;
+}
+
+export interface EventFilter {
+  /** Empty array: none match; undefined: every domain. */
+  domains?: readonly string[];
+  kinds?: readonly EventKind[];
+  messageId?: string;
+  recipient?: string;
+  tag?: string;
+  /** Inclusive. */
+  since?: number;
+  /** Exclusive. */
+  until?: number;
+  /** Only events with a greater seq. */
+  afterSeq?: number;
+  offset: number;
+  limit: number;
+  /** Count stops here. */
+  countUpTo: number;
+  newestFirst: boolean;
+}
+
+export interface RecipientView {
+  deliveryId: number;
+  address: string;
+  kind: RecipientKind;
+  state: DeliveryState;
+  attempts: number;
+  dueAt: number;
+  expiresAt: number;
+  waitReason: string | null;
+  lastCode: number;
+  lastReply: string | null;
+  lastCategory: string | null;
+  route: RouteKind | null;
+  updatedAt: number;
+}
+
+export interface MessageView {
+  seq: number;
+  id: MessageId;
+  domain: string;
+  lane: Lane;
+  lists: AddressLists;
+  subject: string;
+  tags: readonly string[];
+  metadata: Readonly<Record<string, string>>;
+  sandbox: boolean;
+  size: number;
+  createdAt: number;
+  expiresAt: number;
+  recipients: readonly RecipientView[];
+}
+
+export interface MessageFilter {
+  domains?: readonly string[];
+  from?: string;
+  /** Exact recipient address. */
+  to?: string;
+  /** Substring, case-insensitive. */
+  subject?: string;
+  tag?: string;
+  /** Messages with at least one recipient in one of these states. */
+  states?: readonly DeliveryState[];
+  since?: number;
+  until?: number;
+  /** Only messages with a smaller seq (newest first paging). */
+  beforeSeq?: number;
+  limit: number;
+}
+
+export interface CaptureView {
+  id: string;
+  messageId: MessageId;
+  messageSeq: number;
+  domain: string;
+  inbox: string;
+  at: number;
+  envelopeFrom: string;
+  envelopeTo: string;
+  lists: AddressLists;
+  subject: string;
+  size: number;
+  tags: readonly string[];
+  prefix: Uint8Array;
+}
+
+export interface CaptureFilter {
+  domains?: readonly string[];
+  inbox?: string;
+  to?: string;
+  from?: string;
+  subject?: string;
+  tag?: string;
+  since?: number;
+  until?: number;
+  beforeId?: string;
+  limit: number;
+}
+
+export interface QueueCounts {
+  /** Recipients waiting or being sent. */
+  queued: number;
+  sending: number;
+  /** Due time of the oldest row that is due already, or null. */
+  oldestDueAt: number | null;
+  pendingCalls: number;
+}
+
+// ── the interface ───────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Store {
+  readonly capabilities: { wakeups: boolean; manyProcesses: boolean };
+  /** Whether the last write or probe succeeded; `reason` says what is wrong. */
+  writable(): { ok: true } | { ok: false; reason: string };
+  close(): Promise<void>;
+
+  // instance and nodes
+  /** The instance's id (`urn:postrider:<uuid>` without the prefix); stored from `proposedId` at the first call. */
+  instanceId(params: { proposedId: string }): Promise<string>;
+  /** Starts a node: a new epoch greater than all before. */
+  beginEpoch(params: { nodeId: string; now: number }): Promise<number>;
+  /**
+   * Gives every row and call leased under an epoch older than `epoch` back to the queue, due at `now`; reclaimed
+   * deliveries are marked mayBeDuplicate. At most `limit` rows a call; returns how many were reclaimed.
+   */
+  reclaim(params: { epoch: number; now: number; limit: number }): Promise<number>;
+
+  // acceptance (synced)
+  commitAccepted(params: {
+    messages: readonly NewMessage[];
+    epoch: number;
+    idempotency: IdempotencyEntry | null;
+  }): Promise<CommitResult>;
+  /** The stored answer for a key, without committing anything; null = the key is free. */
+  findIdempotent(params: {
+    owner: string;
+    operation: string;
+    key: string;
+    expiresBefore: number;
+  }): Promise<{ fingerprint: Uint8Array; status: number; body: string } | null>;
+
+  // queue
+  /** Queues that have a queued row due at or before `dueBefore`, earliest first. */
+  dueQueues(params: { dueBefore: number; limit: number }): Promise<readonly QueueHint[]>;
+  /** Leases the earliest due rows of one queue whose expiry is still ahead; bounded in rows and content bytes. */
+  claimDue(params: {
+    queueId: number;
+    epoch: number;
+    now: number;
+    limit: number;
+    maxBytes: number;
+  }): Promise<readonly ClaimedDelivery[]>;
+  /** Leases queued rows whose expiry is at or before `now`, due or not. */
+  claimExpired(params: { epoch: number; now: number; limit: number }): Promise<readonly ClaimedDelivery[]>;
+  /** Composed bytes of a message; null where they are no longer kept. */
+  readContent(params: { messageSeq: number }): Promise<Uint8Array | null>;
+  /**
+   * Records outcomes with their events. Not synced on its own account. Per item: 'settled', or 'fenced' where the
+   * lease was lost (then its events are stored as one `late_outcome` and nothing else changes).
+   */
+  settle(params: {
+    settlements: readonly Settlement[];
+    now: number;
+  }): Promise<readonly ('settled' | 'fenced')[]>;
+  /** Gives leases back unchanged (shutdown, window full): due again at `dueAt`, no attempt counted. */
+  release(params: {
+    deliveryIds: readonly number[];
+    epoch: number;
+    dueAt: number;
+    waitReason: string | null;
+  }): Promise<void>;
+  queueCounts(params: { now: number }): Promise<QueueCounts>;
+  /** Earliest due time over all queued rows, or null. */
+  nextDueAt(): Promise<number | null>;
+
+  // events
+  /** Appends facts about a delivery (opened, complained, …) or a domain, with the webhook calls they cause. */
+  appendEvents(params: {
+    events: readonly (NewEvent & { domain: string; deliveryId: number | null })[];
+  }): Promise<void>;
+  findEvents(filter: EventFilter): Promise<{ total: number; events: readonly EventView[] }>;
+
+  // webhooks
+  createWebhook(params: NewWebhook): Promise<{ kind: 'created'; id: number } | { kind: 'limit' }>;
+  /** By id ascending. `domains` undefined = all. */
+  listWebhooks(params: { domains?: readonly string[] }): Promise<readonly Webhook[]>;
+  /** false where no such webhook exists in those domains. Its pending calls go with it. */
+  deleteWebhook(params: { id: number; domains?: readonly string[] }): Promise<boolean>;
+  claimCalls(params: {
+    epoch: number;
+    now: number;
+    limit: number;
+    /** Webhooks that take no more calls now. */
+    excludeWebhooks: readonly number[];
+  }): Promise<readonly ClaimedCall[]>;
+  settleCalls(params: { settlements: readonly CallSettlement[] }): Promise<void>;
+  nextCallDueAt(): Promise<number | null>;
+  /** Newest first. */
+  listCalls(params: { webhookId: number; limit: number }): Promise<readonly CallLogEntry[]>;
+  /** Makes calls for past events of the webhook's domain and kind again; returns how many. */
+  replayCalls(params: {
+    webhookId: number;
+    since: number;
+    until: number;
+    onlyFailed: boolean;
+    now: number;
+    limit: number;
+  }): Promise<number>;
+
+  // domains
+  addDomain(params: {
+    name: string;
+    status: DomainStatus;
+    verifiedBy: 'dns' | 'operator' | null;
+    verifyToken: string;
+    subdomains: boolean;
+    keys: readonly DkimKey[];
+    now: number;
+  }): Promise<{ kind: 'added'; domain: Domain } | { kind: 'exists' }>;
+  getDomain(params: { name: string }): Promise<Domain | null>;
+  listDomains(params: { domains?: readonly string[] }): Promise<readonly Domain[]>;
+  /** null where the domain is gone. */
+  setDomainStatus(params: {
+    name: string;
+    status: DomainStatus;
+    verifiedBy: 'dns' | 'operator' | null;
+    failingSince: number | null;
+    checks: string | null;
+    now: number;
+    events: readonly NewEvent[];
+  }): Promise<Domain | null>;
+  removeDomain(params: { name: string }): Promise<boolean>;
+
+  // tokens and their signing keys
+  addToken(params: { token: Token }): Promise<void>;
+  getToken(params: { id: string }): Promise<Token | null>;
+  listTokens(params: { domains?: readonly string[] }): Promise<readonly Token[]>;
+  /** Sets revokedAt once; false where the token does not exist. */
+  revokeToken(params: { id: string; now: number }): Promise<boolean>;
+  touchToken(params: { id: string; usedAt: number; ip: string }): Promise<void>;
+  signingKeys(): Promise<
+    readonly { kid: string; privateSealed: Uint8Array; publicJwk: string; createdAt: number }[]
+  >;
+  addSigningKey(params: {
+    kid: string;
+    privateSealed: Uint8Array;
+    publicJwk: string;
+    createdAt: number;
+  }): Promise<void>;
+
+  // messages and captures
+  getMessage(params: { id: string; domains?: readonly string[] }): Promise<MessageView | null>;
+  listMessages(filter: MessageFilter): Promise<readonly MessageView[]>;
+  listCaptures(filter: CaptureFilter): Promise<readonly CaptureView[]>;
+  getCapture(params: { id: string; domains?: readonly string[] }): Promise<CaptureView | null>;
+  deleteCaptures(params: { ids?: readonly string[]; domains?: readonly string[] }): Promise<number>;
+
+  // care
+  /** Forgets idempotency rows older than `before`, at most `limit`. */
+  purgeIdempotency(params: { before: number; limit: number }): Promise<number>;
+}
