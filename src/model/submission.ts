@@ -1,0 +1,61 @@
+/**
+ * A message as a listener hands it to acceptance: every field checked and normalised, whoever sent it. Parse at the
+ * door, then trust.
+ */
+import type { Lane, Mailbox, RecipientKind, SandboxResult } from './message.ts';
+
+export interface SubmittedRecipient {
+  /** Display name, '' = none. */
+  name: string;
+  /** `local@domain`, domain as lower-case A-label. */
+  address: string;
+  /** Lower-case A-label. */
+  domain: string;
+  kind: RecipientKind;
+}
+
+export interface SubmittedAttachment {
+  content: Uint8Array;
+  /** `type/subtype` with parameters. */
+  type: string;
+  filename: string;
+  disposition: 'attachment' | 'inline';
+  contentId: string | null;
+}
+
+export type SubmittedBody =
+  /** `text`: the alternative; null = none wanted; undefined = make it from the HTML. */
+  { kind: 'html'; html: string; text: string | null | undefined } | { kind: 'text'; text: string };
+
+export interface Submission {
+  from: Mailbox;
+  /** Lower-case A-label of From. */
+  fromDomain: string;
+  /** Distinct over all lists, first of To > CC > BCC; in that order. */
+  recipients: readonly SubmittedRecipient[];
+  replyTo: readonly Mailbox[];
+  subject: string;
+  body: SubmittedBody;
+  tags: readonly string[];
+  /** Custom headers in the order given, checked by grammar and deny list. */
+  headers: readonly (readonly [name: string, value: string])[];
+  attachments: readonly SubmittedAttachment[];
+  metadata: Readonly<Record<string, string>>;
+  lane: Lane;
+  /** Not null: the whole message stays in the sandbox with this result. */
+  sandbox: SandboxResult | null;
+}
+
+/** Who calls, as far as acceptance and the operations need to know. */
+export interface Caller {
+  tokenId: string;
+  /** Scope of idempotency keys. */
+  owner: string;
+  /** Sender domains, or ['*']. */
+  domains: readonly string[];
+  scopes: ReadonlySet<string>;
+  /** Everything this caller sends stays in the sandbox. */
+  sandbox: boolean;
+  /** Sends per second, null = no own limit. */
+  rateLimit: number | null;
+}
