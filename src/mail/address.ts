@@ -1,0 +1,152 @@
+/**
+ * Address rules: which texts are mail addresses for postrider, and their one canonical form.
+ * Given a text from outside (never trusted, any length), it leaves either an Address whose domain is a
+ * lower-case A-label and whose `text` may be put on an SMTP line, or a short problem to show the caller.
+ * Narrower than RFC 5321 on purpose: no quoted strings, no comments, no IP literals, no trailing dot.
+ * Everything is a single pass over at most MAX_INPUT characters, so hostile texts cost nothing.
+ */
+import { domainToASCII } from 'node:url';
+
+/** A parsed mail address. `text` is `local@domain`; `domain` is a lower-case A-label of two or more labels. */
+export interface Address {
+  readonly local: string;
+  readonly domain: string;
+  readonly text: string;
+  /** True when the local part is not ASCII, so that only a peer with SMTPUTF8 can take it (RFC 6531). */
+  readonly needsSmtpUtf8: boolean;
+}
+
+/** What parseAddress found: an address, or a short clause that completes "the address …". */
+export type AddressResult =
+  | { readonly ok: true; readonly address: Address }
+  | { readonly ok: false; readonly problem: string };
+
+const MAX_INPUT = 1024;
+const MAX_LOCAL_OCTETS = 64;
+const MAX_DOMAIN_OCTETS = 253;
+const MAX_ADDRESS_OCTETS = 254;
+
+const ATEXT = asciiSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-/=?^_`{|}~");
+const LDH = asciiSet('abcdefghijklmnopqrstuvwxyz0123456789-');
+const LDH_OR_DOT_ANY_CASE = asciiSet('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.');
+
+/** Invisible, blank, unassigned or unpaired: nothing that could pass for another local part, or break a line. */
+const UNSAFE_IN_LOCAL = /[\p{C}\p{Z}]/u;
+
+/**
+ * Parses one address (RFC 5321 §4.1.2 dot-atom form, RFC 6531 local parts). Blanks around it are cut off.
+ * Local part: 1–64 octets, case kept. Domain: two or more labels, at most 253 octets as A-label. Whole: 254.
+ */
+export function parseAddress(text: string): AddressResult {
+  if (text.length > MAX_INPUT) return refuse('is too long');
+  const trimmed = trimBlanks(text);
+  if (trimmed.length === 0) return refuse('is empty');
+  const at = trimmed.lastIndexOf('@');
+  if (at < 0) return refuse('has no @');
+  const local = trimmed.slice(0, at);
+  const kind = localKind(local);
+  if (typeof kind !== 'boolean') return refuse(kind.problem);
+  const domain = toALabelDomain(trimmed.slice(at + 1));
+  if (domain === null) return refuse('has a domain that is not a valid host name of two or more labels');
+  const localOctets = kind ? local.length : Buffer.byteLength(local);
+  if (localOctets > MAX_LOCAL_OCTETS) return refuse('has a local part over 64 octets');
+  if (localOctets + 1 + domain.length > MAX_ADDRESS_OCTETS) return refuse('is over 254 octets');
+  return { ok: true, address: { local, domain, text: `${local}@${domain}`, needsSmtpUtf8: !kind } };
+}
+
+/**
+ * A domain name in lower-case A-label form, or null when the text is anything else: one label, an IP
+ * address in whatever spelling, an empty, over-long or non-LDH label, an invalid `xn--` label, a trailing
+ * dot, an all-numeric last label. One IDNA step (UTS 46) and nothing more: no percent-decoding, no URL.
+ */
+export function toALabelDomain(text: string): string | null {
+  if (text.length < 3 || text.length > MAX_INPUT) return null;
+  let ascii = true;
+  let upper = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code > 127) ascii = false;
+    // The IDNA function parses a URL host, so only letters, digits, hyphens and dots may reach it.
+    else if (LDH_OR_DOT_ANY_CASE[code] === 0) return null;
+    else if (code >= 65 && code <= 90) upper = true;
+  }
+  if (!ascii) {
+    if (!text.isWellFormed()) return null;
+    const converted = domainToASCII(text);
+    return isHostName(converted) ? converted : null;
+  }
+  const lower = upper ? text.toLowerCase() : text;
+  if (!isHostName(lower)) return null;
+  if (lower.includes('xn--') && domainToASCII(lower) !== lower) return null;
+  return lower;
+}
+
+/** True when the local part is an ASCII dot-atom, false when a UTF-8 one, else what is wrong with it. */
+function localKind(local: string): boolean | { problem: string } {
+  if (local.length === 0) return { problem: 'has nothing before the @' };
+  let ascii = true;
+  let afterDot = true;
+  for (let i = 0; i < local.length; i++) {
+    const code = local.charCodeAt(i);
+    if (code === 46) {
+      if (afterDot) return { problem: 'has a misplaced dot before the @' };
+      afterDot = true;
+      continue;
+    }
+    afterDot = false;
+    if (code > 127) ascii = false;
+    else if (ATEXT[code] === 0) return { problem: 'has a character before the @ that is not allowed' };
+  }
+  if (afterDot) return { problem: 'has a misplaced dot before the @' };
+  if (!ascii && UNSAFE_IN_LOCAL.test(local)) {
+    return { problem: 'has a character before the @ that is not allowed' };
+  }
+  return ascii;
+}
+
+/** Lower-case LDH labels of 1–63 octets, two or more, 253 in all, the last one not a number (RFC 3696 §2). */
+function isHostName(domain: string): boolean {
+  if (domain.length === 0 || domain.length > MAX_DOMAIN_OCTETS) return false;
+  let start = 0;
+  let labels = 0;
+  let digitsOnly = true;
+  for (let i = 0; i <= domain.length; i++) {
+    const code = i === domain.length ? 46 : domain.charCodeAt(i);
+    if (code === 46) {
+      const length = i - start;
+      if (length === 0 || length > 63) return false;
+      if (domain.charCodeAt(start) === 45 || domain.charCodeAt(i - 1) === 45) return false;
+      labels++;
+      if (i === domain.length) break;
+      start = i + 1;
+      digitsOnly = true;
+    } else {
+      if (code > 127 || LDH[code] === 0) return false;
+      if (code < 48 || code > 57) digitsOnly = false;
+    }
+  }
+  // `0x7f` as the last label is an IPv4 number to URL parsers.
+  return labels >= 2 && !digitsOnly && !/^0x[0-9a-f]*$/.test(domain.slice(start));
+}
+
+function trimBlanks(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  return start === 0 && end === text.length ? text : text.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 32 || code === 9;
+}
+
+function refuse(problem: string): AddressResult {
+  return { ok: false, problem };
+}
+
+function asciiSet(characters: string): Uint8Array {
+  const set = new Uint8Array(128);
+  for (let i = 0; i < characters.length; i++) set[characters.charCodeAt(i)] = 1;
+  return set;
+}

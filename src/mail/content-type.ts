@@ -1,0 +1,231 @@
+/**
+ * Media types and MIME parameters (RFC 2045 §5.1, RFC 2183, RFC 2231).
+ * Given a media type from outside, it leaves a parsed one or null; given a file name, a likely type; given a
+ * parameter value of any text, ASCII parameter lines of at most 76 octets: plain where the value allows it,
+ * else an ASCII fallback for old readers beside the RFC 2231 form, which has precedence in current ones.
+ * Parsers are single passes over at most 255 characters.
+ */
+import { cleanHeaderText } from './header-fold.ts';
+
+/** A media type: `type` is lower-case `type/subtype`; parameter values are kept as they were written. */
+export interface MediaType {
+  readonly type: string;
+  readonly parameters: readonly (readonly [name: string, rawValue: string])[];
+}
+
+/** What a part is called when nothing better is known. */
+export const OCTET_STREAM = 'application/octet-stream';
+
+const MAX_MEDIA_TYPE = 255;
+/** Octets of a parameter line before the `;` that may follow it. */
+const LINE_ROOM = 75;
+const MAX_FALLBACK = 50;
+const MAX_FALLBACK_EXTENSION = 12;
+
+const TOKEN = /[A-Za-z0-9!#$%&'*+.^_`{|}~-]/;
+const NOT_PRINTABLE_ASCII = /[^\x20-\x7e]/;
+const ATTRIBUTE_CHARACTER = /[A-Za-z0-9!#$&+.^_`{|}~-]/;
+
+const TOKEN_SET = Uint8Array.from({ length: 128 }, (_, c) => (TOKEN.test(String.fromCharCode(c)) ? 1 : 0));
+const PERCENT = Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  if (byte < 128 && ATTRIBUTE_CHARACTER.test(character)) return character;
+  return `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+});
+
+/**
+ * Parses `type/subtype` and parameters, 255 characters at most (RFC 2045 §5.1). Names are lower-cased,
+ * quoted values keep their quotes. Anything outside the grammar, comments included, gives null.
+ */
+export function parseMediaType(text: string): MediaType | null {
+  if (text.length > MAX_MEDIA_TYPE) return null;
+  let at = skipBlanks(text, 0);
+  const slash = tokenEnd(text, at);
+  if (slash === at || text[slash] !== '/') return null;
+  const end = tokenEnd(text, slash + 1);
+  if (end === slash + 1) return null;
+  const type = text.slice(at, end).toLowerCase();
+  const parameters: [string, string][] = [];
+  at = skipBlanks(text, end);
+  while (at < text.length) {
+    if (text[at] !== ';') return null;
+    at = skipBlanks(text, at + 1);
+    if (at === text.length || text[at] === ';') continue;
+    const equals = tokenEnd(text, at);
+    if (equals === at || text[equals] !== '=') return null;
+    const valueEnd = text[equals + 1] === '"' ? quotedEnd(text, equals + 1) : tokenEnd(text, equals + 1);
+    if (valueEnd <= equals + 1) return null;
+    parameters.push([text.slice(at, equals).toLowerCase(), text.slice(equals + 1, valueEnd)]);
+    at = skipBlanks(text, valueEnd);
+  }
+  return { type, parameters };
+}
+
+/** The usual media type for a file name's extension, `application/octet-stream` when it is not known. */
+export function typeFromFilename(filename: string): string {
+  const dot = filename.lastIndexOf('.');
+  return (dot < 0 ? undefined : TYPES.get(filename.slice(dot + 1).toLowerCase())) ?? OCTET_STREAM;
+}
+
+/**
+ * A text parameter such as `filename`, as the fold and lines that follow a header's value:
+ * `;\r\n filename="report.pdf"`, or with a fallback and RFC 2231 sections. Controls become spaces.
+ */
+export function textParameter(name: string, value: string): string {
+  const text = NOT_PRINTABLE_ASCII.test(value) ? cleanHeaderText(value) : value;
+  if (
+    !NOT_PRINTABLE_ASCII.test(text) &&
+    !/["\\]|=\?/.test(text) &&
+    name.length + text.length + 4 <= LINE_ROOM
+  ) {
+    return `;\r\n ${name}="${text}"`;
+  }
+  const sections = percentSections(name, text);
+  let out = `;\r\n ${name}="${asciiFallback(text)}"`;
+  if (sections.length === 1) return `${out};\r\n ${name}*=utf-8''${sections[0]}`;
+  for (let i = 0; i < sections.length; i++) {
+    out += `;\r\n ${name}*${i}*=${i === 0 ? "utf-8''" : ''}${sections[i]}`;
+  }
+  return out;
+}
+
+/** Percent-encoded pieces of the text, no character split, each short enough for its line. */
+function percentSections(name: string, text: string): string[] {
+  const sections: string[] = [];
+  const room = LINE_ROOM - ` ${name}*999*=utf-8''`.length;
+  let section = '';
+  for (const character of text) {
+    let piece = '';
+    for (const byte of Buffer.from(character, 'utf8')) piece += PERCENT[byte];
+    if (section.length + piece.length > room) {
+      sections.push(section);
+      section = '';
+    }
+    section += piece;
+  }
+  sections.push(section);
+  return sections;
+}
+
+/** The name in ASCII for readers without RFC 2231: accents dropped, the rest `_`, the extension kept. */
+function asciiFallback(text: string): string {
+  const head = text.slice(0, 4 * MAX_FALLBACK);
+  const ascii = toAscii(head);
+  if (head.length === text.length && ascii.length <= MAX_FALLBACK) return ascii;
+  const tail = text.slice(-MAX_FALLBACK_EXTENSION);
+  const dot = tail.lastIndexOf('.');
+  const extension = dot < 0 ? '' : toAscii(tail.slice(dot));
+  return ascii.slice(0, MAX_FALLBACK - extension.length) + extension;
+}
+
+function toAscii(text: string): string {
+  return text
+    .toWellFormed()
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^\x20-\x7e]/gu, '_')
+    .replace(/["\\]|=(?=\?)/g, '_');
+}
+
+function tokenEnd(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && TOKEN_SET[text.charCodeAt(at)] === 1) at++;
+  return at;
+}
+
+/** The index after the closing quote, -1 when there is none or a character is not printable ASCII. */
+function quotedEnd(text: string, from: number): number {
+  for (let at = from + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 32 || code > 126) return -1;
+    if (code === 92) {
+      at++;
+      const escaped = text.charCodeAt(at);
+      if (!(escaped >= 32 && escaped <= 126)) return -1;
+    } else if (code === 34) return at + 1;
+  }
+  return -1;
+}
+
+function skipBlanks(text: string, from: number): number {
+  let at = from;
+  while (text[at] === ' ' || text[at] === '\t') at++;
+  return at;
+}
+
+const TYPES = new Map(
+  `
+  7z application/x-7z-compressed
+  aac audio/aac
+  avi video/x-msvideo
+  avif image/avif
+  bin application/octet-stream
+  bmp image/bmp
+  bz2 application/x-bzip2
+  css text/css
+  csv text/csv
+  doc application/msword
+  docx application/vnd.openxmlformats-officedocument.wordprocessingml.document
+  eot application/vnd.ms-fontobject
+  epub application/epub+zip
+  flac audio/flac
+  gif image/gif
+  gz application/gzip
+  heic image/heic
+  htm text/html
+  html text/html
+  ico image/vnd.microsoft.icon
+  ics text/calendar
+  jpeg image/jpeg
+  jpg image/jpeg
+  js text/javascript
+  json application/json
+  jsonld application/ld+json
+  log text/plain
+  m4a audio/mp4
+  md text/markdown
+  mid audio/midi
+  mov video/quicktime
+  mp3 audio/mpeg
+  mp4 video/mp4
+  mpeg video/mpeg
+  odp application/vnd.oasis.opendocument.presentation
+  ods application/vnd.oasis.opendocument.spreadsheet
+  odt application/vnd.oasis.opendocument.text
+  ogg audio/ogg
+  otf font/otf
+  p7m application/pkcs7-mime
+  p7s application/pkcs7-signature
+  pdf application/pdf
+  pkpass application/vnd.apple.pkpass
+  png image/png
+  ppt application/vnd.ms-powerpoint
+  pptx application/vnd.openxmlformats-officedocument.presentationml.presentation
+  ps application/postscript
+  rar application/vnd.rar
+  rtf application/rtf
+  svg image/svg+xml
+  tar application/x-tar
+  tif image/tiff
+  tiff image/tiff
+  tsv text/tab-separated-values
+  ttf font/ttf
+  txt text/plain
+  vcf text/vcard
+  wav audio/wav
+  weba audio/webm
+  webm video/webm
+  webp image/webp
+  woff font/woff
+  woff2 font/woff2
+  xls application/vnd.ms-excel
+  xlsx application/vnd.openxmlformats-officedocument.spreadsheetml.sheet
+  xml application/xml
+  yaml application/yaml
+  yml application/yaml
+  zip application/zip
+  `
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(' ') as [string, string]),
+);

@@ -1,0 +1,155 @@
+/**
+ * MIME writer (RFC 2045, RFC 2046): a tree of parts → the exact bytes of a message.
+ * Given the top headers as finished ASCII (or UTF-8) lines and a tree of text, file and multipart parts, it
+ * leaves CRLF lines, 7-bit below the headers. Text is quoted-printable or base64, files are base64.
+ * Boundaries start with `=_`, which neither encoding can produce (RFC 2045 §6.7 rule 1), so no part can hold
+ * one and none has to be searched. Same input, same bytes. Nothing can fail but memory.
+ */
+import {
+  base64Size,
+  countNonAscii,
+  encodeBase64,
+  encodeQuotedPrintable,
+  normaliseLineEnds,
+  quotedPrintableBound,
+  type TransferEncoding,
+} from './transfer-encoding.ts';
+
+/** A text body; any line ends. */
+export interface TextPart {
+  readonly kind: 'text';
+  readonly subtype: 'plain' | 'html';
+  readonly text: string;
+}
+
+/** A file: `headers` are its finished lines, each ended by CRLF, without Content-Transfer-Encoding. */
+export interface FilePart {
+  readonly kind: 'file';
+  readonly headers: string;
+  readonly content: Uint8Array;
+}
+
+/** Parts together. `label` tells the boundaries of one message apart: no two multiparts may share one. */
+export interface MultiPart {
+  readonly kind: 'multi';
+  readonly subtype: 'mixed' | 'related' | 'alternative';
+  readonly label: string;
+  readonly parts: readonly MimePart[];
+}
+
+/** One node of the tree. */
+export type MimePart = TextPart | FilePart | MultiPart;
+
+/** The bytes of a message and the offset of the first body octet, after the empty line. */
+export interface WrittenMessage {
+  readonly bytes: Uint8Array;
+  readonly bodyOffset: number;
+}
+
+/**
+ * Writes a message: `headers` (lines ended by CRLF) first, then the Content-* headers of `root`, an empty
+ * line and the body, which always ends in CRLF. `seed` makes the boundaries; letters, digits and hyphens
+ * of it are used, 48 at most.
+ */
+export function writeMessage(headers: string, root: MimePart, seed: string): WrittenMessage {
+  const id = seed.replace(/[^A-Za-z0-9-]/g, '').slice(0, 48);
+  const pieces: Piece[] = [];
+  let open = headers;
+  let bodyHead = -1;
+
+  const write = (part: MimePart, inside: boolean): void => {
+    if (part.kind === 'multi') {
+      const boundary = `=_${part.label}_${id}`;
+      open += multipartHeaders(part, boundary);
+      open += '\r\n';
+      if (bodyHead < 0) bodyHead = Buffer.byteLength(open);
+      for (let i = 0; i < part.parts.length; i++) {
+        open += `--${boundary}\r\n`;
+        write(part.parts[i] as MimePart, true);
+      }
+      open += `--${boundary}--\r\n`;
+      return;
+    }
+    const piece = part.kind === 'file' ? filePiece(part) : textPiece(part, !inside);
+    open += `${piece.headers}Content-Transfer-Encoding: ${piece.encoding}\r\n\r\n`;
+    if (bodyHead < 0) bodyHead = Buffer.byteLength(open);
+    piece.before = open;
+    pieces.push(piece);
+    // The CRLF before a boundary belongs to the boundary; base64 lines bring one already.
+    open = inside && (piece.encoding !== 'base64' || piece.bytes.length === 0) ? '\r\n' : '';
+  };
+  write(root, false);
+
+  let bound = open.length * 3 + 2;
+  for (const piece of pieces) bound += piece.before.length * 3 + piece.bound;
+  const target = Buffer.allocUnsafeSlow(bound);
+  let at = 0;
+  for (const piece of pieces) {
+    at += target.write(piece.before, at, 'utf8');
+    at =
+      piece.encoding === 'base64'
+        ? encodeBase64(piece.bytes, target, at)
+        : encodeQuotedPrintable(piece.bytes, target, at);
+    if (piece.endLine && !(at >= 2 && target[at - 1] === 10 && target[at - 2] === 13)) {
+      target[at++] = 13;
+      target[at++] = 10;
+    }
+  }
+  at += target.write(open, at, 'utf8');
+  // Messages wait in memory by the thousand: a copy is cheaper than keeping a bound's slack alive.
+  const bytes =
+    bound - at > at >> 3 ? Uint8Array.prototype.slice.call(target, 0, at) : target.subarray(0, at);
+  return { bytes, bodyOffset: bodyHead };
+}
+
+interface Piece {
+  headers: string;
+  encoding: TransferEncoding;
+  bytes: Uint8Array;
+  bound: number;
+  endLine: boolean;
+  before: string;
+}
+
+function filePiece(part: FilePart): Piece {
+  const { headers, content } = part;
+  return {
+    headers,
+    encoding: 'base64',
+    bytes: content,
+    bound: base64Size(content.length),
+    endLine: false,
+    before: '',
+  };
+}
+
+function textPiece(part: TextPart, endLine: boolean): Piece {
+  const headers = `Content-Type: text/${part.subtype}; charset=utf-8\r\n`;
+  const bytes = Buffer.from(part.text, 'utf8');
+  const nonAscii = bytes.length === part.text.length ? 0 : countNonAscii(bytes);
+  // Quoted-printable adds two octets per byte beyond ASCII, base64 one third of everything.
+  if (nonAscii * 6 > bytes.length) {
+    const lines = Buffer.from(normaliseLineEnds(part.text), 'utf8');
+    return {
+      headers,
+      encoding: 'base64',
+      bytes: lines,
+      bound: base64Size(lines.length),
+      endLine,
+      before: '',
+    };
+  }
+  return {
+    headers,
+    encoding: 'quoted-printable',
+    bytes,
+    bound: quotedPrintableBound(bytes.length),
+    endLine,
+    before: '',
+  };
+}
+
+function multipartHeaders(part: MultiPart, boundary: string): string {
+  const type = part.subtype === 'related' ? `related; type="text/html"` : part.subtype;
+  return `Content-Type: multipart/${type};\r\n boundary="${boundary}"\r\n`;
+}

@@ -1,0 +1,124 @@
+/**
+ * Transfer encodings (RFC 2045 §6.7, §6.8): any octets as CRLF lines of at most 76 ASCII characters.
+ * Given bytes and a place in a buffer that is large enough, each encoder writes there and returns where it
+ * stopped. Quoted-printable also normalises line ends: CR, LF and CRLF all leave as CRLF, so that a lone CR
+ * or LF never reaches the wire (RFC 5321 §2.3.8); every other control and blanks at line ends are encoded.
+ * Byte loops over tables: strings of a whole body or attachment are never built.
+ */
+
+/** How a body travels: quoted-printable while mostly ASCII, base64 where that is shorter. */
+export type TransferEncoding = 'quoted-printable' | 'base64';
+
+const CR = 13;
+const LF = 10;
+const EQUALS = 61;
+const MAX_COLUMN = 75;
+const BASE64_BYTES_PER_LINE = 57;
+
+/** 1: literal; 2: blank; 3: line end; 0: encoded. */
+const QP_CLASS = Uint8Array.from({ length: 256 }, (_, byte) => {
+  if (byte === 32 || byte === 9) return 2;
+  if (byte === CR || byte === LF) return 3;
+  return byte > 32 && byte < 127 && byte !== EQUALS ? 1 : 0;
+});
+const HEX = Buffer.from('0123456789ABCDEF', 'latin1');
+const BASE64 = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/', 'latin1');
+
+/** Octets that encodeBase64 writes for `length` bytes: lines of 76, CRLF after each, the last one included. */
+export function base64Size(length: number): number {
+  return Math.ceil(length / 3) * 4 + Math.ceil(length / BASE64_BYTES_PER_LINE) * 2;
+}
+
+/** Most octets that encodeQuotedPrintable can write for `length` bytes, whatever they are. */
+export function quotedPrintableBound(length: number): number {
+  // Three octets a byte, and a soft line break of three after every 73 octets at worst.
+  return 3 * length + Math.ceil((3 * length) / 73) * 3;
+}
+
+/** How many bytes are beyond ASCII. */
+export function countNonAscii(bytes: Uint8Array): number {
+  let count = 0;
+  for (let i = 0; i < bytes.length; i++) count += (bytes[i] as number) >> 7;
+  return count;
+}
+
+/** Writes `source` as base64 lines of 76 columns, each ended by CRLF; returns the index after the last. */
+export function encodeBase64(source: Uint8Array, target: Uint8Array, offset: number): number {
+  const whole = source.length - (source.length % 3);
+  let at = offset;
+  let i = 0;
+  while (i < whole) {
+    const lineEnd = Math.min(i + BASE64_BYTES_PER_LINE, whole);
+    for (; i < lineEnd; i += 3) {
+      const bits =
+        ((source[i] as number) << 16) | ((source[i + 1] as number) << 8) | (source[i + 2] as number);
+      target[at] = BASE64[bits >> 18] as number;
+      target[at + 1] = BASE64[(bits >> 12) & 63] as number;
+      target[at + 2] = BASE64[(bits >> 6) & 63] as number;
+      target[at + 3] = BASE64[bits & 63] as number;
+      at += 4;
+    }
+    if (i === whole && whole < source.length && whole % BASE64_BYTES_PER_LINE !== 0) break;
+    target[at++] = CR;
+    target[at++] = LF;
+  }
+  if (whole === source.length) return at;
+  const first = source[whole] as number;
+  const second = whole + 1 < source.length ? (source[whole + 1] as number) : 0;
+  target[at++] = BASE64[first >> 2] as number;
+  target[at++] = BASE64[((first & 3) << 4) | (second >> 4)] as number;
+  target[at++] = whole + 1 < source.length ? (BASE64[(second & 15) << 2] as number) : EQUALS;
+  target[at++] = EQUALS;
+  target[at++] = CR;
+  target[at++] = LF;
+  return at;
+}
+
+/**
+ * Writes `source` (UTF-8 text) as quoted-printable; returns the index after the last octet. Lines are at most
+ * 76 octets with their `=`. Nothing is added at the end: text without a final line end stays without.
+ */
+export function encodeQuotedPrintable(source: Uint8Array, target: Uint8Array, offset: number): number {
+  const length = source.length;
+  let at = offset;
+  let lineStart = offset;
+  for (let i = 0; i < length; i++) {
+    const byte = source[i] as number;
+    const kind = QP_CLASS[byte] as number;
+    if (kind === 1 || (kind === 2 && i + 1 < length && QP_CLASS[source[i + 1] as number] !== 3)) {
+      if (at - lineStart >= MAX_COLUMN) {
+        at = softBreak(target, at);
+        lineStart = at;
+      }
+      target[at++] = byte;
+    } else if (kind === 3) {
+      if (byte === CR && source[i + 1] === LF) i++;
+      target[at] = CR;
+      target[at + 1] = LF;
+      at += 2;
+      lineStart = at;
+    } else {
+      if (at - lineStart > MAX_COLUMN - 3) {
+        at = softBreak(target, at);
+        lineStart = at;
+      }
+      target[at] = EQUALS;
+      target[at + 1] = HEX[byte >> 4] as number;
+      target[at + 2] = HEX[byte & 15] as number;
+      at += 3;
+    }
+  }
+  return at;
+}
+
+/** CR, LF and CRLF as CRLF, for text that travels as base64. */
+export function normaliseLineEnds(text: string): string {
+  return text.replace(/\r\n?|\n/g, '\r\n');
+}
+
+function softBreak(target: Uint8Array, at: number): number {
+  target[at] = EQUALS;
+  target[at + 1] = CR;
+  target[at + 2] = LF;
+  return at + 3;
+}

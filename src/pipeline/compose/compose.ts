@@ -1,0 +1,147 @@
+/**
+ * Compose: a checked request → the exact bytes that every recipient gets, unsigned.
+ * Given names, texts and files that the door has checked, it leaves one RFC 5322 message: CRLF only, 7-bit
+ * (but for a non-ASCII address local part), no line over 998 octets, no blanks at line ends, no Bcc.
+ * Pure: same input, same bytes. It trusts addresses to come from parseAddress and throws when they cannot
+ * have; every other text is made safe here as well, whatever the door let through.
+ * Shape: mixed( alternative( text, related( html, inline files ) ), files ), each level only where needed.
+ */
+import { OCTET_STREAM, parseMediaType, textParameter, typeFromFilename } from '../../mail/content-type.ts';
+import { foldAddressList, foldUnstructured, type Mailbox } from '../../mail/header-fold.ts';
+import { isComposedHeader, isHeaderName } from '../../mail/header-rules.ts';
+import { type FilePart, type MimePart, writeMessage } from '../../mail/mime-writer.ts';
+
+export type { Mailbox } from '../../mail/header-fold.ts';
+
+/** A file to send. `type` '' = from the file name. `contentId` without angle brackets. */
+export interface ComposeAttachment {
+  readonly content: Uint8Array;
+  readonly type: string;
+  readonly filename: string;
+  readonly disposition: 'attachment' | 'inline';
+  readonly contentId: string | null;
+}
+
+/** HTML with a text alternative (null = none), or text alone. Any line ends. */
+export type ComposeBody =
+  | { readonly kind: 'html'; readonly html: string; readonly text: string | null }
+  | { readonly kind: 'text'; readonly text: string };
+
+/** Everything a message is made of. `fromDomain` is an A-label, `messageId` a UUID, `dateMs` the Date header. */
+export interface ComposeInput {
+  readonly messageId: string;
+  readonly fromDomain: string;
+  readonly dateMs: number;
+  readonly from: Mailbox;
+  readonly to: readonly Mailbox[];
+  readonly cc: readonly Mailbox[];
+  readonly replyTo: readonly Mailbox[];
+  readonly subject: string;
+  readonly body: ComposeBody;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly attachments: readonly ComposeAttachment[];
+}
+
+/** The message as it travels, before signing and dot-stuffing. */
+export interface Composed {
+  readonly bytes: Uint8Array;
+  /** Offset of the first body octet, after the empty line. */
+  readonly bodyOffset: number;
+  /** True when a header holds a non-ASCII local part, so only peers with SMTPUTF8 can take the message. */
+  readonly needsSmtpUtf8: boolean;
+}
+
+/** A plain ASCII address: no blank, control, bracket, comma or second meaning in a header. */
+const PLAIN_ADDRESS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[a-z0-9.-]+$/;
+const UTF8_ADDRESS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.\u{a1}-\u{10ffff}-]+@[a-z0-9.-]+$/u;
+const MESSAGE_ID_PART = /^[A-Za-z0-9.-]+$/;
+
+/**
+ * Writes the message. Headers in order: Date, From, To, Cc, Reply-To, Subject, Message-ID, MIME-Version, the
+ * caller's, Content-*. A caller header that is no header name, or that only compose may write, is left out:
+ * the door has refused it (header-rules.ts), this is the second lock. Throws when an address, the domain or
+ * the id was never parsed.
+ */
+export function compose(input: ComposeInput): Composed {
+  const { messageId, fromDomain } = input;
+  if (!MESSAGE_ID_PART.test(messageId) || !MESSAGE_ID_PART.test(fromDomain)) {
+    throw new TypeError('compose was given a message id or a domain that was never parsed');
+  }
+  const needsSmtpUtf8 = checkAddresses([input.from], input.to, input.cc, input.replyTo);
+  let headers = `Date: ${dateText(input.dateMs)}\r\n`;
+  headers += foldAddressList('From', [input.from]);
+  headers += foldAddressList('To', input.to);
+  headers += foldAddressList('Cc', input.cc);
+  headers += foldAddressList('Reply-To', input.replyTo);
+  headers += foldUnstructured('Subject', input.subject, true);
+  headers += `Message-ID: <${messageId}@${fromDomain}>\r\nMIME-Version: 1.0\r\n`;
+  for (const [name, value] of input.headers) {
+    if (isHeaderName(name) && !isComposedHeader(name)) headers += foldUnstructured(name, value);
+  }
+  const { bytes, bodyOffset } = writeMessage(headers, partTree(input.body, input.attachments), messageId);
+  return { bytes, bodyOffset, needsSmtpUtf8 };
+}
+
+/** An instant as `Sat, 21 Nov 2026 11:44:00 +0000` (RFC 5322 §3.3): UTC, 31 characters, so it can be replaced in place. */
+export function dateText(ms: number): string {
+  return `${new Date(ms).toUTCString().slice(0, 26)}+0000`;
+}
+
+function partTree(body: ComposeBody, attachments: readonly ComposeAttachment[]): MimePart {
+  const inline: FilePart[] = [];
+  const files: FilePart[] = [];
+  for (const attachment of attachments) {
+    // An inline part is found by its Content-ID from the HTML: without either it is a plain attachment.
+    const isInline =
+      attachment.disposition === 'inline' && body.kind === 'html' && attachment.contentId !== null;
+    (isInline ? inline : files).push(filePart(attachment, isInline));
+  }
+  let root: MimePart;
+  if (body.kind === 'text') {
+    root = { kind: 'text', subtype: 'plain', text: body.text };
+  } else {
+    root = { kind: 'text', subtype: 'html', text: body.html };
+    if (inline.length > 0) root = { kind: 'multi', subtype: 'related', label: 'r', parts: [root, ...inline] };
+    if (body.text !== null) {
+      const text: MimePart = { kind: 'text', subtype: 'plain', text: body.text };
+      root = { kind: 'multi', subtype: 'alternative', label: 'a', parts: [text, root] };
+    }
+  }
+  if (files.length === 0) return root;
+  return { kind: 'multi', subtype: 'mixed', label: 'm', parts: [root, ...files] };
+}
+
+function filePart(attachment: ComposeAttachment, inline: boolean): FilePart {
+  const { filename } = attachment;
+  let headers = `Content-Type: ${typeText(attachment.type, filename)}${textParameter('name', filename)}\r\n`;
+  headers += `Content-Disposition: ${inline ? 'inline' : 'attachment'}${textParameter('filename', filename)}\r\n`;
+  const contentId = (attachment.contentId ?? '').replace(/[^A-Za-z0-9._\-+@=$]/g, '').slice(0, 900);
+  if (contentId !== '') headers += `Content-ID: <${contentId}>\r\n`;
+  return { kind: 'file', headers, content: attachment.content };
+}
+
+/** The media type as sent: parameters on lines of their own, without those that this file writes itself. */
+function typeText(type: string, filename: string): string {
+  const media = parseMediaType(type === '' ? typeFromFilename(filename) : type);
+  // A nested message or multipart may not be base64 (RFC 2046 §5): it travels as a file like any other.
+  if (media === null || /^(?:message|multipart)\//.test(media.type)) return OCTET_STREAM;
+  let text = media.type;
+  for (const [name, value] of media.parameters) {
+    if (!/^(?:name|filename|boundary)(?:\*|$)/.test(name)) text += `;\r\n ${name}=${value}`;
+  }
+  return text;
+}
+
+/** True when some local part is not ASCII. Throws on anything that parseAddress would not have let through. */
+function checkAddresses(...lists: readonly (readonly Mailbox[])[]): boolean {
+  let needsSmtpUtf8 = false;
+  for (const list of lists) {
+    for (const { address } of list) {
+      if (PLAIN_ADDRESS.test(address)) continue;
+      if (!UTF8_ADDRESS.test(address))
+        throw new TypeError('compose was given an address that was never parsed');
+      needsSmtpUtf8 = true;
+    }
+  }
+  return needsSmtpUtf8;
+}
