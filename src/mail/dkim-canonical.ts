@@ -1,0 +1,200 @@
+/**
+ * Relaxed canonicalisation of RFC 6376 §3.4.2 and §3.4.4, the form of a message that a DKIM signature covers.
+ *
+ * Given: a message in wire form (CRLF only). Leaves behind: the SHA-256 of the canonical body, the header fields
+ * and their canonical lines. Wrong: a bare CR or LF, or header lines that are not fields, give a `DkimError` — other
+ * programs repair such bytes each in their own way, so a signature over them would verify at some receivers only.
+ *
+ * The body is looked at once. Long stretches that are canonical already go to the hash as they lie; only the
+ * surroundings of blanks that change are gathered in a small buffer. Measured: a 10 KB body without runs of blanks
+ * costs about as much to look through as to hash.
+ */
+import { createHash, hash } from 'node:crypto';
+
+/** Why a message cannot be signed. `malformed`: its bytes; `signer`: the domain, selector or key; `crypto`: the signing itself. */
+export type DkimFailure = 'malformed' | 'signer' | 'crypto';
+
+/** Thrown (or rejected with) instead of ever giving back an unsigned or wrongly signed message. */
+export class DkimError extends Error {
+  readonly reason: DkimFailure;
+
+  constructor(reason: DkimFailure, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'DkimError';
+    this.reason = reason;
+  }
+}
+
+/** One header field in the message's order. */
+export interface HeaderField {
+  /** Lower case, without blanks. */
+  name: string;
+  /** What follows the colon, still folded, without the final CRLF; one character per octet. */
+  value: string;
+}
+
+const TAB = 9;
+const LF = 10;
+const CR = 13;
+const SP = 32;
+
+/** Stretches of at least this many octets go to the hash without being copied: one `update` costs about 0.3 µs. */
+const DIRECT_BYTES = 2048;
+const SCRATCH_BYTES = 16_384;
+const CRLF = Buffer.from('\r\n');
+/** RFC 5322 §2.2: printable US-ASCII except the colon. */
+const FIELD_NAME = /^[!-9;-~]+$/;
+
+/**
+ * The `bh=` value: base64 of SHA-256 over the body from `bodyOffset` on in relaxed form (RFC 6376 §3.4.4).
+ * Throws `DkimError('malformed')` where the body holds a bare CR or LF or the offset is outside the message.
+ */
+export function bodyHash(message: Uint8Array, bodyOffset: number): string {
+  if (!Number.isInteger(bodyOffset) || bodyOffset < 0 || bodyOffset > message.length) {
+    throw new DkimError('malformed', `body offset ${bodyOffset} lies outside the message`);
+  }
+  const end = contentEnd(message, bodyOffset);
+  // A relaxed body without content is no octets at all, not even a CRLF.
+  if (end === bodyOffset) return hash('sha256', '', 'base64');
+
+  const changes = firstChange(message, bodyOffset, end);
+  const closed = message[end] === CR;
+  if (changes === end && closed) return hash('sha256', message.subarray(bodyOffset, end + 2), 'base64');
+  return hashWithChanges(message, bodyOffset, changes, end);
+}
+
+/**
+ * Where the last line's content ends: blanks and empty lines at the end of the body do not count (rules a and b
+ * together leave nothing of a last line that holds blanks only).
+ */
+function contentEnd(message: Uint8Array, start: number): number {
+  let end = message.length;
+  for (; end > start; end--) {
+    const octet = message[end - 1];
+    if (octet === LF) {
+      if (end - 2 < start || message[end - 2] !== CR) throw bareLineEnding();
+      end--;
+    } else if (octet !== SP && octet !== TAB) {
+      if (octet === CR) throw bareLineEnding();
+      return end;
+    }
+  }
+  return start;
+}
+
+/** Offset of the first blank at or after `from` that canonicalisation changes; `end` where there is none. */
+function firstChange(message: Uint8Array, from: number, end: number): number {
+  let at = from;
+  while (at < end) {
+    const octet = message[at] as number;
+    if (octet > SP) {
+      at++;
+    } else if (octet === SP) {
+      const next = message[at + 1] as number;
+      if (next === SP || next === TAB || next === CR) return at;
+      at++;
+    } else if (octet === CR) {
+      if (message[at + 1] !== LF) throw bareLineEnding();
+      at += 2;
+    } else if (octet === TAB) {
+      return at;
+    } else if (octet === LF) {
+      throw bareLineEnding();
+    } else {
+      at++;
+    }
+  }
+  return end;
+}
+
+/** The general case: `change` is the first blank that changes, `end` lies right after a non-blank octet. */
+function hashWithChanges(message: Uint8Array, start: number, change: number, end: number): string {
+  const digest = createHash('sha256');
+  const scratch = Buffer.allocUnsafe(Math.min(SCRATCH_BYTES, end - start + 2));
+  let used = 0;
+  let clean = start;
+  let at = change;
+  for (;;) {
+    const length = at - clean;
+    if (used > 0 && (length >= DIRECT_BYTES || used + length + 1 > scratch.length)) {
+      digest.update(scratch.subarray(0, used));
+      used = 0;
+    }
+    if (length >= DIRECT_BYTES || length + 1 > scratch.length) {
+      digest.update(message.subarray(clean, at));
+    } else {
+      for (let i = clean; i < at; i++) scratch[used++] = message[i] as number;
+    }
+    if (at === end) break;
+
+    while (message[at] === SP || message[at] === TAB) at++;
+    // Blanks before a line end vanish, any others become one space.
+    if (message[at] !== CR) scratch[used++] = SP;
+    clean = at;
+    at = firstChange(message, at, end);
+  }
+  if (used > 0) digest.update(scratch.subarray(0, used));
+  return digest.update(CRLF).digest('base64');
+}
+
+/**
+ * The fields of the header section that ends at `bodyOffset` (the blank line included).
+ * Throws `DkimError('malformed')` for anything but fields: no blank line before the body, a line without a colon,
+ * a name with other than printable ASCII, a bare CR or LF.
+ */
+export function headerFields(message: Uint8Array, bodyOffset: number): HeaderField[] {
+  const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength).toString(
+    'latin1',
+    0,
+    bodyOffset,
+  );
+  if (!text.endsWith('\r\n\r\n')) {
+    throw new DkimError('malformed', 'no blank line in front of the body offset');
+  }
+  const sectionEnd = text.length - 2;
+  const fields: HeaderField[] = [];
+  for (let at = 0; at < sectionEnd; ) {
+    let lineEnd = endOfLine(text, at);
+    const colon = text.indexOf(':', at);
+    if (colon < 0 || colon > lineEnd) throw new DkimError('malformed', 'a header line is not a field');
+    for (let next = text.charCodeAt(lineEnd + 2); next === SP || next === TAB; ) {
+      lineEnd = endOfLine(text, lineEnd + 2);
+      next = text.charCodeAt(lineEnd + 2);
+    }
+    const name = withoutTrailingBlanks(text.slice(at, colon));
+    if (!FIELD_NAME.test(name)) throw new DkimError('malformed', 'a header field has no valid name');
+    fields.push({ name: name.toLowerCase(), value: text.slice(colon + 1, lineEnd) });
+    at = lineEnd + 2;
+  }
+  return fields;
+}
+
+/** Offset of the CRLF that ends the line at `from`. */
+function endOfLine(text: string, from: number): number {
+  const cr = text.indexOf('\r', from);
+  if (cr < 0 || text.charCodeAt(cr + 1) !== LF) throw bareLineEnding();
+  const lf = text.indexOf('\n', from);
+  if (lf !== cr + 1) throw bareLineEnding();
+  return cr;
+}
+
+/**
+ * `name:value` in relaxed form (RFC 6376 §3.4.2), without CRLF: unfolded, each run of blanks one space, none around
+ * the colon or at the end. Inside a field every CRLF is followed by a blank, so it is part of such a run.
+ */
+export function canonicalField(field: HeaderField): string {
+  const value = field.value.replace(/[ \t\r\n]+/g, ' ');
+  const from = value.startsWith(' ') ? 1 : 0;
+  const to = value.length > from && value.endsWith(' ') ? value.length - 1 : value.length;
+  return `${field.name}:${value.slice(from, to)}`;
+}
+
+function withoutTrailingBlanks(text: string): string {
+  let end = text.length;
+  while (end > 0 && (text.charCodeAt(end - 1) === SP || text.charCodeAt(end - 1) === TAB)) end--;
+  return text.slice(0, end);
+}
+
+function bareLineEnding(): DkimError {
+  return new DkimError('malformed', 'a bare CR or LF: the message is not in wire form');
+}

@@ -1,0 +1,219 @@
+/**
+ * The DKIM signer (RFC 6376, RFC 8301, RFC 8463): relaxed/relaxed, no `l=`, with `t=` and `x=`.
+ *
+ * Given: a whole message in wire form, where its body starts, and signers with their keys already loaded. Leaves
+ * behind: the DKIM-Signature lines to put in front of it. RSA runs on the thread pool; the rest is some µs.
+ * Wrong: every failure rejects with a `DkimError`. There is no way to get a message back that is not signed.
+ */
+import { hash, type KeyObject, sign } from 'node:crypto';
+import { bodyHash, canonicalField, DkimError, type HeaderField, headerFields } from './dkim-canonical.ts';
+
+export type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256';
+
+/** What signs for one domain; made once per key and kept, as loading a key costs more than a signature's other work. */
+export interface DkimSigner {
+  readonly domain: string;
+  readonly selector: string;
+  readonly algorithm: DkimAlgorithm;
+  readonly privateKey: KeyObject;
+}
+
+export interface SignOptions {
+  /** Wall clock, milliseconds: the `t=` of the signatures. */
+  nowMs: number;
+  /** `x=` minus `t=`, whole seconds > 0. Default 14 days: longer than any message is tried, plus slack. */
+  expiresAfterSeconds?: number;
+  /** The `bodyHash` of this very message where the caller has it already, e.g. from the attempt before. */
+  bodyHash?: string;
+}
+
+const FOURTEEN_DAYS_SECONDS = 14 * 86_400;
+/** RFC 8301 §3.2: signers must not use less. */
+const MIN_RSA_BITS = 1024;
+/** Folded lines stay below the 78 of RFC 5322 §2.1.1. */
+const LINE_LENGTH = 76;
+const LABELS = /^[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_][a-z0-9_-]{0,62})*$/;
+
+/**
+ * Fields that are signed as often as they are present, in `h=` order; true: listed once more than present, so that
+ * one added on the way breaks the signature (RFC 6376 §8.15). Return-Path, Received, Bcc and X-Postrider-Ref are left
+ * out on purpose: they change on the way, or differ between copies that share a signature.
+ */
+const SIGNED_FIELDS: ReadonlyMap<string, { spelling: string; oversigned: boolean }> = new Map(
+  (
+    [
+      ['From', true],
+      ['To', true],
+      ['Cc', true],
+      ['Subject', true],
+      ['Date', true],
+      ['Message-ID', true],
+      ['Reply-To', true],
+      ['MIME-Version', false],
+      ['Content-Type', true],
+      ['Content-Transfer-Encoding', false],
+      ['In-Reply-To', false],
+      ['References', false],
+      ['List-Unsubscribe', false],
+      ['List-Unsubscribe-Post', false],
+      ['List-Id', false],
+      ['Feedback-ID', false],
+    ] as const
+  ).map(([spelling, oversigned]) => [spelling.toLowerCase(), { spelling, oversigned }]),
+);
+
+/**
+ * A signer for `d=domain; s=selector`. Both lower-case A-labels. Throws `DkimError('signer')` where they are not
+ * names, or the key is not a private key of the algorithm's kind (RSA: at least 1024 bits).
+ */
+export function createDkimSigner(params: {
+  domain: string;
+  selector: string;
+  privateKey: KeyObject;
+  algorithm: DkimAlgorithm;
+}): DkimSigner {
+  const { domain, selector, privateKey, algorithm } = params;
+  if (domain.length > 253 || !domain.includes('.') || !LABELS.test(domain)) {
+    throw new DkimError('signer', 'the signing domain is not a domain name in lower-case A-labels');
+  }
+  if (selector.length > 189 || !LABELS.test(selector)) {
+    throw new DkimError('signer', 'the selector is not a name');
+  }
+  const kind = algorithm === 'rsa-sha256' ? 'rsa' : 'ed25519';
+  if (privateKey.type !== 'private' || privateKey.asymmetricKeyType !== kind) {
+    throw new DkimError('signer', `${algorithm} needs a private ${kind} key`);
+  }
+  if (kind === 'rsa' && (privateKey.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
+    throw new DkimError('signer', `the RSA key has fewer than ${MIN_RSA_BITS} bits`);
+  }
+  return { domain, selector, privateKey, algorithm };
+}
+
+/**
+ * DKIM-Signature lines, each ending in CRLF, to be put in front of `message`; the first signer's is topmost.
+ *
+ * `message`: headers, blank line and body with CRLF line ends; `bodyOffset`: the body's first octet.
+ * Rejects with `DkimError`: `malformed` (not in wire form, no From field), `signer` (none given, bad expiry) or
+ * `crypto` (a key failed).
+ */
+export async function signMessage(
+  message: Uint8Array,
+  bodyOffset: number,
+  signers: readonly DkimSigner[],
+  options: SignOptions,
+): Promise<Uint8Array> {
+  if (signers.length === 0) throw new DkimError('signer', 'no signer was given');
+  const signedAt = Math.floor(options.nowMs / 1000);
+  const expiresAfter = options.expiresAfterSeconds ?? FOURTEEN_DAYS_SECONDS;
+  if (!Number.isSafeInteger(signedAt) || signedAt < 0) {
+    throw new DkimError('signer', 'the time of signing is not an instant');
+  }
+  if (!Number.isInteger(expiresAfter) || expiresAfter <= 0) {
+    throw new DkimError('signer', 'the expiry is not a positive number of seconds');
+  }
+  const covered = coveredHeaders(headerFields(message, bodyOffset));
+  const shared = {
+    names: covered.names,
+    lines: covered.lines,
+    hash: options.bodyHash ?? bodyHash(message, bodyOffset),
+    times: `t=${signedAt}; x=${signedAt + expiresAfter};`,
+  };
+  const fields = await Promise.all(signers.map((signer) => signatureField(signer, shared)));
+  return Buffer.from(fields.join(''), 'latin1');
+}
+
+/** The `h=` names and the canonical lines they stand for, in the same order, each line with its CRLF. */
+function coveredHeaders(fields: readonly HeaderField[]): { names: string[]; lines: string } {
+  const present = new Map<string, HeaderField[]>();
+  for (const field of fields) {
+    if (!SIGNED_FIELDS.has(field.name)) continue;
+    const same = present.get(field.name);
+    if (same === undefined) present.set(field.name, [field]);
+    else same.push(field);
+  }
+  if (!present.has('from')) throw new DkimError('malformed', 'the message has no From field');
+
+  const names: string[] = [];
+  let lines = '';
+  for (const [name, { spelling, oversigned }] of SIGNED_FIELDS) {
+    const same = present.get(name) ?? [];
+    // RFC 6376 §5.4.2: repeated fields are taken from the bottom of the header upwards.
+    for (let i = same.length - 1; i >= 0; i--) {
+      names.push(spelling);
+      lines += `${canonicalField(same[i] as HeaderField)}\r\n`;
+    }
+    if (oversigned) names.push(spelling);
+  }
+  return { names, lines };
+}
+
+async function signatureField(
+  signer: DkimSigner,
+  shared: { names: readonly string[]; lines: string; hash: string; times: string },
+): Promise<string> {
+  const start = foldedField([
+    'DKIM-Signature: v=1;',
+    `a=${signer.algorithm};`,
+    'c=relaxed/relaxed;',
+    `d=${signer.domain};`,
+    `s=${signer.selector};`,
+    ...shared.times.split(' '),
+    ...shared.names.map((name, i) =>
+      i === 0 ? `h=${name}:` : i === shared.names.length - 1 ? `${name};` : `${name}:`,
+    ),
+    `bh=${shared.hash};`,
+  ]);
+  // The signature covers its own field with an empty b= and without the last CRLF (RFC 6376 §3.7).
+  const unsigned = `${start}\r\n b=`;
+  const own = canonicalField({ name: 'dkim-signature', value: unsigned.slice(unsigned.indexOf(':') + 1) });
+  const signature = await signatureOf(signer, Buffer.from(shared.lines + own, 'latin1'));
+  return `${unsigned}${foldedBase64(signature.toString('base64'))}\r\n`;
+}
+
+/** Words joined by blanks, or by CRLF and a blank where the line would grow over its length. */
+function foldedField(words: readonly string[]): string {
+  let text = '';
+  let column = 0;
+  for (const word of words) {
+    // Inside h= no blank is needed: a name follows the colon before it at once, if it fits.
+    const glued = text.endsWith(':');
+    if (column === 0) {
+      text = word;
+      column = word.length;
+    } else if (column + word.length + (glued ? 0 : 1) <= LINE_LENGTH) {
+      text += glued ? word : ` ${word}`;
+      column += word.length + (glued ? 0 : 1);
+    } else {
+      text += `\r\n ${word}`;
+      column = word.length + 1;
+    }
+  }
+  return text;
+}
+
+/** The b= value over several lines; verifiers drop the blanks in it (RFC 6376 §3.5). */
+function foldedBase64(base64: string): string {
+  const first = LINE_LENGTH - ' b='.length;
+  let text = base64.slice(0, first);
+  for (let at = first; at < base64.length; at += LINE_LENGTH - 1) {
+    text += `\r\n ${base64.slice(at, at + LINE_LENGTH - 1)}`;
+  }
+  return text;
+}
+
+/** Ed25519 signs the SHA-256 of the data (RFC 8463 §3); RSA hashes and signs on the thread pool. */
+function signatureOf(signer: DkimSigner, data: Buffer): Promise<Buffer> {
+  const ed25519 = signer.algorithm === 'ed25519-sha256';
+  return new Promise((resolve, reject) => {
+    const done = (error: Error | null, signature: Buffer): void => {
+      if (error === null) resolve(signature);
+      else reject(new DkimError('crypto', `signing for ${signer.domain} failed`, { cause: error }));
+    };
+    try {
+      if (ed25519) sign(null, hash('sha256', data, 'buffer'), signer.privateKey, done);
+      else sign('sha256', data, signer.privateKey, done);
+    } catch (error) {
+      reject(new DkimError('crypto', `signing for ${signer.domain} failed`, { cause: error }));
+    }
+  });
+}
