@@ -1,0 +1,309 @@
+/**
+ * Acceptance: from a checked submission to a committed message (ARCHITECTURE.md, the message's way).
+ *
+ *   may we take it now → which sender domain → compose → how big → whom → commit, synced → hand over → answer
+ *
+ * Given a `Submission` and who sent it; leaves a message, its recipients and their events in the store, and hands the
+ * rows that fit to the queue's window already leased. Refusals are AppErrors with the codes of api.md §5; nothing is
+ * stored then. The answer is given only after the commit has reached the disk.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Random } from '../../lib/random.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { AddressLists, Mailbox, MessageId, RecipientKind, SandboxResult } from '../../model/message.ts';
+import type { Caller, Submission } from '../../model/submission.ts';
+import { type NewMessage, type NewRecipient, type Store, StoreUnavailable } from '../../store/store.ts';
+import { type Composed, compose } from '../compose/compose.ts';
+import type { Queue } from '../queue/queue.ts';
+import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
+import type { AcceptMetrics } from './accept-metrics.ts';
+import { toComposeInput } from './compose-input.ts';
+import { magicResult } from './simulator.ts';
+
+export interface AcceptRequest {
+  caller: Caller;
+  submission: Submission;
+  /** Set where the listener composed already (large bodies, in a worker). */
+  prepared?: { messageId: MessageId; dateMs: number; composed: Composed };
+  /** `fingerprint`: SHA-256 of the raw body. */
+  idempotency: { operation: string; key: string; fingerprint: Uint8Array } | null;
+}
+
+export type AcceptResult =
+  | { kind: 'accepted'; messageId: MessageId }
+  | { kind: 'replay'; status: number; body: string };
+
+export interface Acceptance {
+  accept(request: AcceptRequest): Promise<AcceptResult>;
+  /** From now on everything is refused with 503 (shutdown). */
+  close(): void;
+  /** Why nothing is taken now, or null. */
+  refusing(): string | null;
+}
+
+/** Whose keys sign: the registered domain that covers `fromDomain` for this caller, or the refusal. */
+export interface SenderDomains {
+  senderFor(
+    caller: Caller,
+    fromDomain: string,
+  ): Promise<
+    { kind: 'domain'; name: string } | { kind: 'not-allowed' } | { kind: 'not-verified'; name: string }
+  >;
+}
+
+export interface AcceptOptions {
+  maxMessageBytes: number;
+  simulatorDomain: string;
+  /** Give-up age that replaces the lanes'; ms or null. */
+  maxAgeMs: number | null;
+  /** Window in which an idempotency key is remembered, ms. */
+  idempotencyWindowMs: number;
+}
+
+interface Deps {
+  store: Store;
+  senders: SenderDomains;
+  queue: Queue;
+  clock: Clock;
+  random: Random;
+  epoch: number;
+  log: Logger;
+  metrics: AcceptMetrics;
+  /** Other reasons to refuse (disk nearly full), or null. */
+  refusing(): string | null;
+}
+
+const RETRY_AFTER_SECONDS = 5;
+
+export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance {
+  const { store, senders, queue, clock, random, epoch, log, metrics } = deps;
+  let closed = false;
+
+  return {
+    accept,
+    close() {
+      closed = true;
+    },
+    refusing,
+  };
+
+  async function accept(request: AcceptRequest): Promise<AcceptResult> {
+    const { caller, submission } = request;
+    const domain = await senderDomain(caller, submission.fromDomain);
+    const messageId = request.prepared?.messageId ?? (uuidv7(clock, random) as MessageId);
+    const now = request.prepared?.dateMs ?? clock.now();
+    const composed =
+      request.prepared?.composed ?? compose(toComposeInput(submission, { messageId, dateMs: now }));
+    checkSize(composed);
+    const message = newMessage(request, domain, messageId, now, composed);
+    const why = refusing();
+    if (why !== null)
+      throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause: why });
+
+    const waiting = message.recipients.filter((recipient) => recipient.state !== 'suppressed');
+    const leased = queue.reserve(
+      waiting.map((r) => ({
+        recipientDomain: r.domain,
+        senderDomain: domain,
+        lane: message.lane,
+        sandbox: r.sandbox,
+      })),
+      composed.bytes.length,
+    );
+    const rows = leased.filter(Boolean).length;
+    const share = Math.ceil(composed.bytes.length / Math.max(1, waiting.length));
+    leased.forEach((fits, i) => {
+      const recipient = waiting[i];
+      if (fits && recipient !== undefined) recipient.state = 'sending';
+    });
+    const committed = await commit(request, message, () => queue.unreserve(rows, rows * share));
+    if (committed.kind !== 'committed') {
+      queue.unreserve(rows, rows * share);
+      if (committed.kind === 'replay') return committed;
+      throw new AppError('idempotency-key-reused');
+    }
+    handOver(message, committed.messages[0], rows, rows * share);
+    metrics.accepted(message.lane, message.recipients.length, message.content.length);
+    for (const recipient of message.recipients) {
+      log.info(
+        { messageId, domain, to: recipient.address, lane: message.lane, size: message.content.length },
+        'accepted',
+      );
+    }
+    return { kind: 'accepted', messageId };
+  }
+
+  function refusing(): string | null {
+    if (closed) return 'the server is shutting down';
+    const writable = store.writable();
+    if (!writable.ok) return writable.reason;
+    return queue.backlogged() ?? deps.refusing();
+  }
+
+  async function senderDomain(caller: Caller, fromDomain: string): Promise<string> {
+    const sender = await senders.senderFor(caller, fromDomain);
+    if (sender.kind === 'domain') return sender.name;
+    if (sender.kind === 'not-allowed') {
+      throw new AppError('from-domain-not-allowed', {
+        field: '/From/email',
+        message: `This token may not send from ${fromDomain}`,
+      });
+    }
+    throw new AppError('domain-not-verified', {
+      field: '/From/email',
+      message: `${sender.name} is not verified yet; publish its DNS records and run: postrider domain verify ${sender.name}`,
+    });
+  }
+
+  function checkSize(composed: Composed): void {
+    if (composed.bytes.length > options.maxMessageBytes) {
+      throw new AppError('message-too-large', {
+        message: `The encoded message has ${composed.bytes.length} octets; the limit is ${options.maxMessageBytes}`,
+      });
+    }
+  }
+
+  function newMessage(
+    { caller, submission }: AcceptRequest,
+    domain: string,
+    id: MessageId,
+    now: number,
+    composed: Composed,
+  ): NewMessage & { recipients: NewRecipient[] } {
+    const wholeResult: SandboxResult | null = submission.sandbox ?? (caller.sandbox ? 'deliver' : null);
+    const recipients: NewRecipient[] = [];
+    for (const { address, domain: recipientDomain, kind } of submission.recipients) {
+      const magic = recipientDomain === options.simulatorDomain ? magicResult(address) : null;
+      const sandbox = submission.sandbox ?? magic ?? wholeResult;
+      const suppressed = sandbox === 'suppress';
+      recipients.push({
+        address,
+        domain: recipientDomain,
+        kind,
+        state: suppressed ? 'suppressed' : 'queued',
+        dueAt: now,
+        waitReason: null,
+        sandbox,
+        events: [
+          suppressed
+            ? {
+                id: uuidv7(clock, random),
+                kind: 'suppressed',
+                at: now,
+                detail: { reason: 'played by the sandbox' },
+              }
+            : { id: uuidv7(clock, random), kind: 'accepted', at: now, detail: null },
+        ],
+      });
+    }
+    return {
+      id,
+      domain,
+      tokenId: caller.tokenId,
+      lane: submission.lane,
+      lists: addressLists(submission),
+      subject: submission.subject,
+      tags: submission.tags,
+      metadata: submission.metadata,
+      sandbox: wholeResult !== null || recipients.every((recipient) => recipient.sandbox !== null),
+      content: composed.bytes,
+      bodyOffset: composed.bodyOffset,
+      needsSmtpUtf8: composed.needsSmtpUtf8,
+      createdAt: now,
+      expiresAt: now + (options.maxAgeMs ?? LANE_MAX_AGE[submission.lane]),
+      recipients,
+    };
+  }
+
+  async function commit(request: AcceptRequest, message: NewMessage, undo: () => void) {
+    try {
+      return await store.commitAccepted({
+        messages: [message],
+        epoch,
+        idempotency:
+          request.idempotency === null
+            ? null
+            : {
+                ...request.idempotency,
+                owner: request.caller.owner,
+                status: 200,
+                body: acceptedBody(message.id),
+                createdAt: message.createdAt,
+                expiresBefore: message.createdAt - options.idempotencyWindowMs,
+              },
+      });
+    } catch (cause) {
+      undo();
+      if (cause instanceof StoreUnavailable) {
+        throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
+      }
+      throw cause;
+    }
+  }
+
+  /** Rows born leased go to the window from memory; the others are found by the queue's sweep. */
+  function handOver(
+    message: NewMessage,
+    stored: { seq: number; deliveries: readonly { id: number; queueId: number }[] } | undefined,
+    rows: number,
+    bytes: number,
+  ): void {
+    if (stored === undefined) return;
+    const fresh: ClaimedDelivery[] = [];
+    let waits = false;
+    message.recipients.forEach((recipient, i) => {
+      const row = stored.deliveries[i];
+      if (row === undefined || recipient.state !== 'sending') {
+        waits ||= recipient.state === 'queued';
+        return;
+      }
+      fresh.push({
+        id: row.id,
+        queueId: row.queueId,
+        messageSeq: stored.seq,
+        messageId: message.id,
+        senderDomain: message.domain,
+        from: message.lists.from.address,
+        lane: message.lane,
+        address: recipient.address,
+        recipientDomain: recipient.domain,
+        kind: recipient.kind,
+        attempts: 0,
+        createdAt: message.createdAt,
+        expiresAt: message.expiresAt,
+        size: message.content.length,
+        bodyOffset: message.bodyOffset,
+        needsSmtpUtf8: message.needsSmtpUtf8,
+        sandbox: recipient.sandbox,
+        mayBeDuplicate: false,
+        firstDeferredAt: null,
+        lastDeferredEventAt: null,
+        lastReply: null,
+        lastCategory: null,
+      });
+    });
+    if (fresh.length > 0) queue.admit(fresh, message.content, bytes);
+    else queue.unreserve(rows, bytes);
+    if (waits) queue.wake();
+  }
+}
+
+/** The answer to an accepted message: exactly one member (the specification). */
+export function acceptedBody(messageId: MessageId): string {
+  return `{"MessageID":"${messageId}"}`;
+}
+
+function addressLists(submission: Submission): AddressLists {
+  const of = (kind: RecipientKind): Mailbox[] =>
+    submission.recipients.filter((r) => r.kind === kind).map(({ name, address }) => ({ name, address }));
+  return {
+    from: submission.from,
+    to: of('To'),
+    cc: of('CC'),
+    bcc: of('BCC'),
+    replyTo: [...submission.replyTo],
+  };
+}

@@ -1,0 +1,296 @@
+/**
+ * From an attempt's outcome to what is stored: the recipient's new state, when it is tried next, and the events that
+ * say so (api.md §6.1). Pure but for the ids of events; the same rules for SMTP and the sandbox.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Bounce } from '../../model/bounce.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { EventDetail, NewEvent, Settlement } from '../../store/store.ts';
+import type { RetrySchedule } from '../queue/retry-schedule.ts';
+import {
+  type AttemptFacts,
+  type Category,
+  type Outcome,
+  pascalCase,
+  type ReplyFacts,
+  retryHintMs,
+} from './outcome.ts';
+
+const MINUTE = 60_000;
+/** Webhooks hear of repeated deferrals of one recipient at most this often. */
+const DEFERRED_EVENT_EVERY_MS = 60 * MINUTE;
+const HELD_RECHECK_MS = MINUTE;
+const SECOND_LOOK_MS = 5 * MINUTE;
+const LOOP_LOOK_MS = 60 * MINUTE;
+const UNKNOWN_WAIT_MS = { critical: MINUTE, normal: 10 * MINUTE, bulk: 10 * MINUTE } as const;
+const MAX_TEXT = 512;
+
+export interface SettlementRules {
+  /** Settlement of a delivery under this node's lease. `again` outcomes never get here. */
+  settle(
+    delivery: ClaimedDelivery,
+    outcome: Exclude<Outcome, { kind: 'again' }>,
+    blockedUntil?: number,
+  ): Settlement;
+  /** A delivery whose time is over, due or not. */
+  expire(delivery: ClaimedDelivery, now: number): Settlement;
+}
+
+interface Deps {
+  clock: Clock;
+  random: Random;
+  epoch: number;
+  retry: RetrySchedule;
+}
+
+export function createSettlementRules({ clock, random, epoch, retry }: Deps): SettlementRules {
+  return { settle, expire };
+
+  function settle(
+    delivery: ClaimedDelivery,
+    outcome: Exclude<Outcome, { kind: 'again' }>,
+    blockedUntil?: number,
+  ): Settlement {
+    const now = clock.now();
+    const attempt = delivery.attempts + 1;
+    switch (outcome.kind) {
+      case 'delivered':
+        return {
+          ...base(delivery, 'delivered', true),
+          route: outcome.route,
+          ...replyColumns(outcome.reply),
+          events: [
+            event('delivered', now, {
+              attempt,
+              route: outcome.route,
+              ...(delivery.mayBeDuplicate ? { possibleDuplicate: true } : {}),
+              ...factsDetail(outcome.facts, outcome.reply),
+            }),
+          ],
+        };
+      case 'bounced': {
+        const again = outcome.twice ? secondLook(delivery, outcome.verdict.category, now) : null;
+        if (again !== null) return defer(delivery, now, attempt, outcome, again);
+        const bounce = bounceOf(
+          outcome.verdict.soft ? 'Transient' : 'Permanent',
+          outcome.verdict.category,
+          outcome.verdict.scope,
+          outcome.reply,
+          outcome.detail,
+          outcome.facts,
+        );
+        return {
+          ...base(delivery, 'bounced', true),
+          category: outcome.verdict.category,
+          ...replyColumns(outcome.reply, outcome.detail),
+          events: [
+            event('bounced', now, {
+              attempt,
+              bounce,
+              reason: outcome.detail,
+              ...factsDetail(outcome.facts, outcome.reply),
+            }),
+          ],
+        };
+      }
+      case 'deferred': {
+        const hintMs = outcome.reply === null ? null : retryHintMs(outcome.reply.text);
+        const at = retry.nextAttemptAt({
+          now,
+          attempts: attempt,
+          lane: delivery.lane,
+          expiresAt: delivery.expiresAt,
+          hintMs: hintMs ?? outcome.verdict.waitMs,
+          hintExact: hintMs === null && outcome.verdict.waitMs !== null,
+        });
+        return defer(delivery, now, attempt, outcome, at);
+      }
+      case 'unknown': {
+        const at = now + retry.fixedWaitMs(UNKNOWN_WAIT_MS[delivery.lane], attempt);
+        const settlement = defer(
+          delivery,
+          now,
+          attempt,
+          { ...outcome, verdict: { category: 'outcome_unknown', scope: 'path' }, reply: null },
+          at < delivery.expiresAt ? at : null,
+        );
+        return { ...settlement, mayBeDuplicate: true };
+      }
+      case 'path': {
+        const at = blockedUntil ?? now + retry.breakerWaitMs(1);
+        const settlement = defer(
+          delivery,
+          now,
+          delivery.attempts,
+          { ...outcome, verdict: { category: outcome.category, scope: 'path' } },
+          // A path that is blocked past the expiry still lets the expiry decide on time.
+          Math.min(at, Math.max(now, delivery.expiresAt)),
+        );
+        return { ...settlement, countAttempt: false };
+      }
+      case 'held': {
+        const first = delivery.lastCategory !== outcome.category;
+        return {
+          ...base(delivery, 'queued', false),
+          dueAt: Math.min(now + HELD_RECHECK_MS, delivery.expiresAt),
+          waitReason: `held: ${outcome.detail}`.slice(0, MAX_TEXT),
+          category: outcome.category,
+          lastReply: outcome.detail.slice(0, MAX_TEXT),
+          events: first ? [event('held', now, { reason: outcome.detail })] : [],
+        };
+      }
+      case 'failed':
+        return {
+          ...base(delivery, 'failed', false),
+          category: outcome.category,
+          events: [
+            event('failed', now, {
+              attempt: delivery.attempts,
+              reason: outcome.detail,
+              bounce: bounceOf(
+                'Undetermined',
+                outcome.category,
+                'message',
+                null,
+                outcome.detail,
+                outcome.facts,
+              ),
+            }),
+          ],
+        };
+    }
+  }
+
+  function expire(delivery: ClaimedDelivery, now: number): Settlement {
+    const last = delivery.lastReply ?? 'it was never tried';
+    const tries = `${delivery.attempts} ${delivery.attempts === 1 ? 'attempt' : 'attempts'}`;
+    return {
+      ...base(delivery, 'failed', false),
+      category: 'expired',
+      events: [
+        event('failed', now, {
+          attempt: delivery.attempts,
+          reason: `Given up after ${tries}: the time for this message is over. Last answer: ${last}`.slice(
+            0,
+            MAX_TEXT,
+          ),
+          bounce: {
+            Type: 'Undetermined',
+            Class: 'Expired',
+            Scope: 'message',
+            Phase: 'Session',
+            SmtpCode: 0,
+            EnhancedCode: '4.4.7',
+            Diagnostic: last.slice(0, MAX_TEXT),
+            RemoteMta: '',
+          },
+        }),
+      ],
+    };
+  }
+
+  /** Some permanent answers are looked at twice before they are believed (delivery.md §7.2, §9.1). */
+  function secondLook(delivery: ClaimedDelivery, category: Category, now: number): number | null {
+    if (delivery.lastCategory === category || delivery.lane === 'critical') return null;
+    const waitMs = retry.fixedWaitMs(category === 'routing_loop' ? LOOP_LOOK_MS : SECOND_LOOK_MS, 1);
+    const at = now + waitMs;
+    return at < delivery.expiresAt ? at : null;
+  }
+
+  /** Back to the queue until `at`; given up where no time is left. */
+  function defer(
+    delivery: ClaimedDelivery,
+    now: number,
+    attempt: number,
+    why: {
+      verdict: { category: Category; scope: Bounce['Scope'] };
+      reply: ReplyFacts | null;
+      detail: string;
+      facts: AttemptFacts;
+    },
+    at: number | null,
+  ): Settlement {
+    const seen: ClaimedDelivery = {
+      ...delivery,
+      attempts: attempt,
+      lastReply: (why.reply === null ? why.detail : replyText(why.reply)).slice(0, MAX_TEXT),
+    };
+    if (at === null)
+      return { ...expire(seen, now), countAttempt: true, ...replyColumns(why.reply, why.detail) };
+    const notify =
+      delivery.lastDeferredEventAt === null || now - delivery.lastDeferredEventAt >= DEFERRED_EVENT_EVERY_MS;
+    const bounce = bounceOf(
+      'Transient',
+      why.verdict.category,
+      why.verdict.scope,
+      why.reply,
+      why.detail,
+      why.facts,
+    );
+    return {
+      ...base(delivery, 'queued', true),
+      dueAt: at,
+      waitReason: why.verdict.scope === 'path' ? `path: ${why.detail}`.slice(0, MAX_TEXT) : 'deferred',
+      category: why.verdict.category,
+      ...replyColumns(why.reply, why.detail),
+      events: [
+        event(
+          'deferred',
+          now,
+          { attempt, bounce, nextAttemptAt: at, reason: why.detail, ...factsDetail(why.facts, why.reply) },
+          notify,
+        ),
+      ],
+    };
+  }
+
+  function base(delivery: ClaimedDelivery, state: Settlement['state'], countAttempt: boolean) {
+    return { deliveryId: delivery.id, epoch, state, countAttempt, waitReason: null };
+  }
+
+  function event(kind: NewEvent['kind'], at: number, detail: EventDetail, notify = true): NewEvent {
+    return { id: uuidv7(clock, random), kind, at, detail, notify };
+  }
+}
+
+/** `550 5.1.1 No such user` as one line. */
+export function replyText(reply: ReplyFacts): string {
+  return `${reply.code} ${reply.enhanced === null ? '' : `${reply.enhanced} `}${reply.text}`.trim();
+}
+
+function replyColumns(reply: ReplyFacts | null, detail?: string): { lastCode?: number; lastReply?: string } {
+  if (reply !== null) return { lastCode: reply.code, lastReply: replyText(reply).slice(0, MAX_TEXT) };
+  return detail === undefined ? {} : { lastCode: 0, lastReply: detail.slice(0, MAX_TEXT) };
+}
+
+function factsDetail(facts: AttemptFacts, reply: ReplyFacts | null): EventDetail {
+  return {
+    ...(facts.remoteMta === '' ? {} : { remoteMta: facts.remoteMta }),
+    ...(facts.conversation === '' ? {} : { conversation: facts.conversation }),
+    ...(facts.tls === '' ? {} : { tls: facts.tls }),
+    ...(facts.durationMs === 0 ? {} : { durationMs: Math.round(facts.durationMs) }),
+    ...(reply === null ? {} : { reply: replyText(reply).slice(0, MAX_TEXT) }),
+  };
+}
+
+function bounceOf(
+  type: Bounce['Type'],
+  category: Category,
+  scope: Bounce['Scope'],
+  reply: ReplyFacts | null,
+  detail: string,
+  facts: AttemptFacts,
+): Bounce {
+  return {
+    Type: type,
+    Class: pascalCase(category),
+    Scope: scope,
+    Phase: 'Session',
+    SmtpCode: reply?.code ?? 0,
+    EnhancedCode: reply?.enhanced ?? '',
+    Diagnostic: (reply === null ? detail : replyText(reply)).slice(0, MAX_TEXT),
+    RemoteMta: facts.remoteMta,
+  };
+}

@@ -1,0 +1,393 @@
+/**
+ * The queue's running half: keeps the bounded window filled from the store, hands work to delivery, and records what
+ * became of it. Given a store, a clock and a function that names the site of a recipient; leaves behind settled rows.
+ *
+ * Every row in the window is leased to this node's epoch. A row leaves memory only when its outcome (or its return) is
+ * stored; while the store cannot write, nothing new is handed out, because a success that cannot be recorded would
+ * become a duplicate (reliability.md §1.4). Correctness rests on polling: wake-ups only make things sooner.
+ */
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Service } from '../../lib/loop.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { Lane, SandboxResult } from '../../model/message.ts';
+import type { Settlement, Store } from '../../store/store.ts';
+import { createReadyWindow, type ReadyItem, type WindowLimits } from './ready-window.ts';
+
+/** What decides a site, known before and after a row exists. */
+export interface SiteQuestion {
+  recipientDomain: string;
+  senderDomain: string;
+  lane: Lane;
+  sandbox: SandboxResult | null;
+}
+
+export interface QueueOptions extends WindowLimits {
+  /** Sweep interval when nothing else wakes the queue. */
+  sweepMs: number;
+  /** Waiting recipients above which `backlogged` says so. */
+  highWaterMark: number;
+}
+
+export const QUEUE_DEFAULTS: QueueOptions = {
+  maxRows: 4096,
+  maxBytes: 64 * 1024 * 1024,
+  maxRowsPerSite: 2048,
+  sweepMs: 10_000,
+  highWaterMark: 5_000_000,
+};
+
+/** Settles a claimed row whose time is over; the events say so. */
+export type ExpirySettler = (delivery: ClaimedDelivery, now: number) => Settlement;
+
+export interface Queue extends Service {
+  /**
+   * Asks for room in memory before a message is committed. Per recipient: true = insert the row leased, it will be
+   * admitted; false = insert it queued. Every true must be followed by `admit` or `unreserve`.
+   */
+  reserve(recipients: readonly SiteQuestion[], bytes: number): boolean[];
+  unreserve(rows: number, bytes: number): void;
+  /** The committed, leased rows of one message with their content. */
+  admit(deliveries: readonly ClaimedDelivery[], content: Uint8Array, bytes: number): void;
+  /** Rows were stored as queued and may be due now. */
+  wake(): void;
+  /** Called with a site that has work to take. */
+  onWork(listener: (site: string) => void): void;
+  /** Next item of a site; null where none waits, the site is blocked, or the store cannot record an outcome. */
+  take(site: string): ReadyItem | null;
+  putBack(item: ReadyItem): void;
+  /** Records an outcome; the item leaves memory when it is stored. Resolves then. */
+  settle(item: ReadyItem, settlement: Settlement): Promise<void>;
+  /** Gives an item's lease back. */
+  giveBack(item: ReadyItem, dueAt: number, waitReason: string | null): void;
+  /** Nothing of this site is handed out until `until`; what waits in memory is given back with the reason. */
+  block(site: string, until: number, reason: string): void;
+  unblock(site: string): void;
+  blocked(site: string): { until: number; reason: string } | null;
+  waiting(site: string): number;
+  /** Whether new mail must wait outside: too much is queued or outcomes cannot be stored. */
+  backlogged(): string | null;
+  readonly held: { rows: number; bytes: number };
+}
+
+interface Deps {
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  epoch: number;
+  siteOf(question: SiteQuestion): string;
+  expire: ExpirySettler;
+}
+
+const CLAIM_ROWS = 64;
+const QUEUES_PER_SWEEP = 10_000;
+const SETTLE_RETRY_MS = 250;
+const EXPIRY_CHECK_MS = 5_000;
+const COUNT_MS = 5_000;
+const ROW_OVERHEAD_BYTES = 1024;
+
+export function createQueue(
+  { store, clock, log, epoch, siteOf, expire }: Deps,
+  options: QueueOptions,
+): Queue {
+  const window = createReadyWindow(options);
+  const blocks = new Map<string, { until: number; reason: string; timer: Timer }>();
+  let listener: (site: string) => void = () => {};
+  let reservedRows = 0;
+  let reservedBytes = 0;
+  let running = false;
+  let sweepTimer: Timer | null = null;
+  let sweepAt = Number.POSITIVE_INFINITY;
+  let sweeping: Promise<void> | null = null;
+  let sweepAgain = false;
+  let nextExpiryCheckAt = 0;
+  let nextCountAt = 0;
+  let queued = 0;
+  let pending: { item: ReadyItem; settlement: Settlement; resolve: () => void }[] = [];
+  let flushing: Promise<void> | null = null;
+  let paused = false;
+  /** Sites with due rows in the store that memory had no room for. */
+  const spilled = new Set<string>();
+
+  // ── into the window ─────────────────────────────────────────────────────────────────────────────────────
+
+  function reserve(recipients: readonly SiteQuestion[], bytes: number): boolean[] {
+    const share = Math.ceil(bytes / Math.max(1, recipients.length));
+    return recipients.map((recipient) => {
+      const site = siteOf(recipient);
+      if (!running || paused || blocks.has(site)) return false;
+      // Rows waiting in the store for a full site would be overtaken for ever; fresh mail joins their end.
+      if (spilled.has(site) && recipient.lane !== 'critical') return false;
+      if (!window.hasRoom(site, reservedRows + 1, reservedBytes + share)) {
+        spilled.add(site);
+        return false;
+      }
+      reservedRows += 1;
+      reservedBytes += share;
+      return true;
+    });
+  }
+
+  function unreserve(rows: number, bytes: number): void {
+    reservedRows -= rows;
+    reservedBytes -= bytes;
+  }
+
+  function admit(deliveries: readonly ClaimedDelivery[], content: Uint8Array, bytes: number): void {
+    unreserve(deliveries.length, bytes);
+    const share = Math.ceil(content.length / Math.max(1, deliveries.length)) + ROW_OVERHEAD_BYTES;
+    const touched = new Set<string>();
+    for (const delivery of deliveries) {
+      const site = siteOf(delivery);
+      window.add({ delivery, content, site, heldBytes: share, redispatched: 0 });
+      touched.add(site);
+    }
+    for (const site of touched) listener(site);
+  }
+
+  function schedule(at: number): void {
+    if (!running || at >= sweepAt) return;
+    sweepTimer?.cancel();
+    sweepAt = at;
+    sweepTimer = clock.setTimer(at - clock.now(), () => {
+      sweepAt = Number.POSITIVE_INFINITY;
+      void sweep();
+    });
+  }
+
+  /** Claims what is due, queue by queue, until nothing is due or there is no room. */
+  function sweep(): Promise<void> {
+    if (!running) return Promise.resolve();
+    if (sweeping !== null) {
+      sweepAgain = true;
+      return sweeping;
+    }
+    sweeping = sweepOnce()
+      .catch((cause: unknown) => log.warn({ err: cause }, 'queue sweep failed; it will be tried again'))
+      .then(() => {
+        sweeping = null;
+        if (sweepAgain) {
+          sweepAgain = false;
+          void sweep();
+        }
+      });
+    return sweeping;
+  }
+
+  async function sweepOnce(): Promise<void> {
+    let now = clock.now();
+    schedule(now + options.sweepMs);
+    if (now >= nextExpiryCheckAt) {
+      nextExpiryCheckAt = now + EXPIRY_CHECK_MS;
+      await settleExpired(now);
+    }
+    if (now >= nextCountAt) {
+      nextCountAt = now + COUNT_MS;
+      queued = (await store.queueCounts({ now })).queued;
+    }
+    const left = new Set<string>();
+    for (let more = true; more && running && !paused; ) {
+      more = false;
+      left.clear();
+      now = clock.now();
+      for (const hint of await store.dueQueues({ dueBefore: now, limit: QUEUES_PER_SWEEP })) {
+        if (!running || paused) break;
+        const site = siteOf({ ...hint, sandbox: null });
+        if (blocks.has(site)) continue;
+        const room = window.room(site);
+        const limit = Math.min(room.rows, CLAIM_ROWS);
+        if (limit === 0 || room.bytes === 0) {
+          left.add(site);
+          continue;
+        }
+        const rows = await store.claimDue({ queueId: hint.queueId, epoch, now, limit, maxBytes: room.bytes });
+        for (const delivery of rows) addClaimed(delivery);
+        if (rows.length > 0) left.add(site);
+        if (rows.length === limit) more = true;
+      }
+    }
+    for (const site of left) spilled.add(site);
+    for (const site of spilled) if (!left.has(site)) spilled.delete(site);
+    const nextDueAt = await store.nextDueAt();
+    if (nextDueAt !== null) schedule(Math.max(nextDueAt, clock.now() + 200));
+  }
+
+  function addClaimed(delivery: ClaimedDelivery): void {
+    const site = siteOf(delivery);
+    window.add({
+      delivery,
+      content: null,
+      site,
+      heldBytes: delivery.size + ROW_OVERHEAD_BYTES,
+      redispatched: 0,
+    });
+    listener(site);
+  }
+
+  async function settleExpired(now: number): Promise<void> {
+    for (let rows = await claim(); rows.length > 0; rows = await claim()) {
+      await store.settle({ settlements: rows.map((row) => expire(row, now)), now });
+    }
+    function claim() {
+      return store.claimExpired({ epoch, now, limit: CLAIM_ROWS });
+    }
+  }
+
+  // ── out of the window ───────────────────────────────────────────────────────────────────────────────────
+
+  function settle(item: ReadyItem, settlement: Settlement): Promise<void> {
+    const stored = new Promise<void>((resolve) => pending.push({ item, settlement, resolve }));
+    if (flushing === null) {
+      flushing = Promise.resolve().then(flush);
+    }
+    return stored;
+  }
+
+  /** Stores outcomes as they come, one call at a time per tick; holds them while the store cannot write. */
+  async function flush(): Promise<void> {
+    while (pending.length > 0) {
+      const batch = pending;
+      pending = [];
+      // The next outcomes form the next call while this one commits.
+      void store
+        .settle({ settlements: batch.map((entry) => entry.settlement), now: clock.now() })
+        .then((results) => {
+          results.forEach((result, i) => {
+            const entry = batch[i];
+            if (entry !== undefined) finish(entry, result);
+          });
+          resume();
+        })
+        .catch((cause: unknown) => {
+          if (!paused)
+            log.error({ err: cause, outcomes: batch.length }, 'outcomes cannot be stored; delivery pauses');
+          paused = true;
+          pending = [...batch, ...pending];
+          clock.setTimer(SETTLE_RETRY_MS, () => {
+            flushing ??= Promise.resolve().then(flush);
+          });
+        });
+      await Promise.resolve();
+    }
+    flushing = null;
+  }
+
+  function finish(
+    entry: { item: ReadyItem; settlement: Settlement; resolve: () => void },
+    result: string,
+  ): void {
+    if (result === 'fenced') {
+      log.warn(
+        { deliveryId: entry.settlement.deliveryId },
+        'the lease was lost before the outcome was stored',
+      );
+    }
+    const { state, dueAt } = entry.settlement;
+    if (state === 'queued' && dueAt !== undefined) schedule(dueAt);
+    leave(entry.item);
+    entry.resolve();
+  }
+
+  function leave(item: ReadyItem): void {
+    window.done(item);
+    if (spilled.has(item.site) && window.room(item.site).rows > options.maxRowsPerSite / 2)
+      schedule(clock.now());
+  }
+
+  function resume(): void {
+    if (!paused) return;
+    paused = false;
+    log.info({}, 'outcomes are stored again; delivery goes on');
+    for (const site of window.sites()) listener(site);
+    schedule(clock.now());
+  }
+
+  function giveBack(item: ReadyItem, dueAt: number, waitReason: string | null): void {
+    returnLeases([item], dueAt, waitReason);
+  }
+
+  function returnLeases(items: readonly ReadyItem[], dueAt: number, waitReason: string | null): void {
+    if (items.length === 0) return;
+    const deliveryIds = items.map((item) => item.delivery.id);
+    const attempt = (): void => {
+      store.release({ deliveryIds, epoch, dueAt, waitReason }).then(
+        () => {
+          for (const item of items) leave(item);
+          schedule(dueAt);
+        },
+        (cause: unknown) => {
+          log.warn({ err: cause, rows: items.length }, 'leases cannot be given back yet');
+          if (running) clock.setTimer(SETTLE_RETRY_MS, attempt);
+        },
+      );
+    };
+    attempt();
+  }
+
+  function block(site: string, until: number, reason: string): void {
+    blocks.get(site)?.timer.cancel();
+    const timer = clock.setTimer(until - clock.now(), () => unblock(site));
+    blocks.set(site, { until, reason, timer });
+    returnLeases(window.drain(site), until, reason);
+  }
+
+  function unblock(site: string): void {
+    const entry = blocks.get(site);
+    if (entry === undefined) return;
+    entry.timer.cancel();
+    blocks.delete(site);
+    listener(site);
+    schedule(clock.now());
+  }
+
+  return {
+    reserve,
+    unreserve,
+    admit,
+    wake: () => schedule(clock.now()),
+    onWork(fn) {
+      listener = fn;
+    },
+    take: (site) => (paused || blocks.has(site) || !store.writable().ok ? null : window.take(site)),
+    putBack: (item) => {
+      window.putBack(item);
+    },
+    settle,
+    giveBack,
+    block,
+    unblock,
+    blocked: (site) => blocks.get(site) ?? null,
+    waiting: (site) => window.waiting(site),
+    backlogged() {
+      if (paused) return 'outcomes cannot be stored';
+      return queued > options.highWaterMark ? `${queued} recipients are waiting` : null;
+    },
+    get held() {
+      return { rows: window.rows, bytes: window.bytes };
+    },
+
+    async start() {
+      running = true;
+      let reclaimed = 0;
+      for (let n = -1; n !== 0; reclaimed += n) {
+        n = await store.reclaim({ epoch, now: clock.now(), limit: 2000 });
+      }
+      if (reclaimed > 0) log.info({ rows: reclaimed }, 'took back what an earlier run held');
+      schedule(clock.now());
+    },
+
+    async stop(deadlineMs) {
+      running = false;
+      sweepTimer?.cancel();
+      for (const entry of blocks.values()) entry.timer.cancel();
+      await sweeping;
+      const until = clock.monotonicMs() + deadlineMs;
+      for (const site of window.sites()) returnLeases(window.drain(site), clock.now(), null);
+      while (window.rows > 0 && clock.monotonicMs() < until) {
+        await new Promise<void>((resolve) => {
+          clock.setTimer(10, resolve);
+        });
+      }
+    },
+  };
+}

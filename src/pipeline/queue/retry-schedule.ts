@@ -1,0 +1,90 @@
+/**
+ * When a deferred delivery is tried again and when it is given up (RFC 5321 §4.5.4.1; delivery.md §5).
+ * Pure: attempts so far, lane, the remote's own hint and the configuration in, an instant out.
+ */
+import { jitter, type Random } from '../../lib/random.ts';
+import type { Lane } from '../../model/message.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** Waits after the 1st, 2nd, … attempt; the last one repeats. */
+export const LANE_WAITS: Readonly<Record<Lane, readonly number[]>> = {
+  critical: [10, 20, 30, 60, 120, 180, 300].map((s) => s * SECOND),
+  normal: [1, 4, 10, 20, 30, 60, 120, 240].map((m) => m * MINUTE),
+  bulk: [15, 30, 60, 120, 240].map((m) => m * MINUTE),
+};
+
+/** How long a delivery is tried where nothing else is said. */
+export const LANE_MAX_AGE: Readonly<Record<Lane, number>> = {
+  critical: HOUR,
+  normal: 72 * HOUR,
+  bulk: 72 * HOUR,
+};
+
+/** Waits of a path whose connections fail: 30 s, 1, 2, 5, 10, 15, then 30 min (delivery.md §4.3). */
+export const BREAKER_WAITS: readonly number[] = [0.5, 1, 2, 5, 10, 15, 30].map((m) => m * MINUTE);
+
+const HINT_MIN_MS = 15 * SECOND;
+const HINT_MAX_MS = 30 * MINUTE;
+const HINT_SLACK_MS = 10 * SECOND;
+/** An attempt is not started with less than this left before expiry. */
+export const LEAST_TIME_LEFT_MS = 5 * SECOND;
+const LAST_CHANCE_MS = 30 * SECOND;
+
+export interface RetryQuestion {
+  now: number;
+  /** Finished attempts, this one included; ≥ 1. */
+  attempts: number;
+  lane: Lane;
+  expiresAt: number;
+  /** Wait the remote asked for, or that the category prescribes; null = none. */
+  hintMs: number | null;
+  /** true: `hintMs` is the category's own rule and is not clamped. */
+  hintExact?: boolean;
+}
+
+export interface RetrySchedule {
+  /** Instant of the next attempt, or null where none fits before expiry. */
+  nextAttemptAt(question: RetryQuestion): number | null;
+  /** Wait of a path after its `failures`-th failure in a row (1 = first), in ms. */
+  breakerWaitMs(failures: number): number;
+  /** The configured waits' value for a fixed engine wait (unknown outcome, second NXDOMAIN), in ms. */
+  fixedWaitMs(engineMs: number, attempts: number): number;
+}
+
+/** `configuredWaits` (config `retry`) replaces every computed wait, exactly and without jitter; its last repeats. */
+export function createRetrySchedule(
+  random: Random,
+  configuredWaits: readonly number[] | null,
+): RetrySchedule {
+  const configured = (attempts: number): number | null =>
+    configuredWaits === null ? null : waitOf(configuredWaits, attempts);
+
+  return {
+    nextAttemptAt(question) {
+      const { now, attempts, lane, expiresAt, hintMs } = question;
+      let waitMs = configured(attempts);
+      if (waitMs === null) {
+        if (hintMs !== null && question.hintExact) waitMs = hintMs;
+        else if (hintMs !== null)
+          waitMs = Math.min(Math.max(hintMs, HINT_MIN_MS), HINT_MAX_MS) + HINT_SLACK_MS;
+        else waitMs = jitter(random, waitOf(LANE_WAITS[lane], attempts), 0.1);
+      }
+      const at = Math.round(now + waitMs);
+      if (at <= expiresAt - LEAST_TIME_LEFT_MS) return at;
+      // The last attempt is moved up rather than skipped.
+      const lastChance = expiresAt - LAST_CHANCE_MS;
+      return lastChance > now ? lastChance : null;
+    },
+    breakerWaitMs(failures) {
+      return Math.round(configured(failures) ?? jitter(random, waitOf(BREAKER_WAITS, failures), 0.2));
+    },
+    fixedWaitMs: (engineMs, attempts) => configured(Math.max(1, attempts)) ?? engineMs,
+  };
+}
+
+function waitOf(waits: readonly number[], attempts: number): number {
+  return waits[Math.min(Math.max(attempts, 1), waits.length) - 1] ?? MINUTE;
+}
