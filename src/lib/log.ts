@@ -1,0 +1,130 @@
+/**
+ * Logs as JSON lines, two streams in one destination. The *mail log* has one line per lifecycle step with stable
+ * names (`accepted`, `attempted`, `delivered`, `called`, …) and may name addresses, masked where the operator wants
+ * that; the *service log* tells of starts, stops and surprises and never names an address or holds content. `error`
+ * means that a person should look. A line that is lost because the destination refuses it is not retried.
+ */
+import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
+
+/** Facts of a line: identifiers, numbers, short texts. Never message content, tokens or secrets. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** What every part of the program needs from a log: facts first, then a constant sentence. */
+export interface Logger {
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
+}
+
+export interface Loggers {
+  /** `stream:"service"`. */
+  service: Logger;
+  /** `stream:"mail"`. */
+  mail: Logger;
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** Longest text value of a line; longer ones are cut. */
+const MAX_VALUE_CHARS = 2048;
+
+const SECRET_NAMES = [
+  'authorization',
+  'Authorization',
+  'cookie',
+  'token',
+  'Token',
+  'jwt',
+  'password',
+  'Password',
+  'secret',
+  'Secret',
+] as const;
+const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
+
+/**
+ * Both logs over one `destination` (stdout, or a collector in tests), without worker threads, so that the last lines
+ * of a crash are there.
+ *
+ * `maskAddresses` shows `j***@example.com` for `jane@example.com` in every text of the mail log.
+ */
+export function createLoggers(params: {
+  destination: DestinationStream;
+  level: LogLevel;
+  maskAddresses: boolean;
+}): Loggers {
+  const make = (stream: 'mail' | 'service', mask: boolean): Logger =>
+    pino(
+      {
+        level: params.level,
+        base: { stream },
+        timestamp: stdTimeFunctions.isoTime,
+        redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
+        formatters: {
+          level: (label) => ({ level: label }),
+          log: (fields) => shapeFields(fields, mask),
+        },
+      },
+      params.destination,
+    );
+  return { service: make('service', false), mail: make('mail', params.maskAddresses) };
+}
+
+/** A log that keeps nothing; for tools and tests that have no use for lines. */
+export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** `silentLogger` for both streams. */
+export const silentLoggers: Loggers = { service: silentLogger, mail: silentLogger };
+
+/**
+ * `text` with the local part of every address cut to its first character and three stars. Linear in its length:
+ * walks back from each `@` to the nearest delimiter.
+ */
+export function maskAddresses(text: string): string {
+  let out = '';
+  let copiedTo = 0;
+  for (let at = text.indexOf('@'); at !== -1; at = text.indexOf('@', at + 1)) {
+    let start = at;
+    while (start > copiedTo && !isDelimiter(text.charCodeAt(start - 1))) start--;
+    if (start === at) continue;
+    const first = text.codePointAt(start) ?? 0;
+    out += `${text.slice(copiedTo, start)}${String.fromCodePoint(first)}***`;
+    copiedTo = at;
+  }
+  return out + text.slice(copiedTo);
+}
+
+function shapeFields(fields: Record<string, unknown>, mask: boolean): Record<string, unknown> {
+  const ids: [string, unknown][] = [];
+  const rest: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(fields)) {
+    const isId = name === 'id' || name.endsWith('Id') || name === 'jti' || name === 'kid';
+    (isId ? ids : rest).push([name, shapeValue(value, mask)]);
+  }
+  return Object.fromEntries([...ids, ...rest]);
+}
+
+function shapeValue(value: unknown, mask: boolean): unknown {
+  if (typeof value === 'string') {
+    const text = value.length > MAX_VALUE_CHARS ? `${value.slice(0, MAX_VALUE_CHARS)}…` : value;
+    return mask ? maskAddresses(text) : text;
+  }
+  if (Array.isArray(value)) return value.map((item) => shapeValue(item, mask));
+  if (mask && value instanceof Error) {
+    return { type: value.name, message: maskAddresses(value.message.slice(0, MAX_VALUE_CHARS)) };
+  }
+  if (mask && isPlainObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shapeValue(item, mask)]));
+  }
+  return value;
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+/** Space and controls, and the marks that surround an address in text; `@` itself is one so that `a@b@c` ends. */
+function isDelimiter(code: number): boolean {
+  return code <= 0x20 || code === 0x7f || '<>"\'(),;:@[]\\'.includes(String.fromCharCode(code));
+}

@@ -1,0 +1,307 @@
+/**
+ * Who may call: from an Authorization header to a `Caller`, and what that caller may do. The token row decides
+ * (absent, revoked and expired rows refuse); the JWT only proves possession of it. A positive answer is kept for at
+ * most 5 s by the SHA-256 of the token, which bounds how long another node's revocation takes to show; a revocation
+ * of this process shows at once. Clients get one text for every bad token; the reason goes to the log with the jti,
+ * never with the token. When the store is away, `authenticate` rejects with `StoreUnavailable` and counts nothing.
+ */
+import { hash } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Random } from '../../lib/random.ts';
+import { toALabelDomain } from '../../mail/address.ts';
+import type { Caller } from '../../model/submission.ts';
+import type { Scope, Token } from '../../model/token.ts';
+import type { Store } from '../../store/store.ts';
+import { createFailedLogins } from './failed-logins.ts';
+import { createIpMatcher, type IpMatcher, MAX_RANGES } from './ip-allow-list.ts';
+import { createSigningKeys, type KeySealer, type PublicJwk } from './signing-keys.ts';
+import { checkToken, MAX_TOKEN_CHARS, signToken } from './tokens.ts';
+
+/** What a new token is to be. Names are lower-case A-labels or the one item '*'. */
+export interface MintRequest {
+  name: string;
+  /** Project or user id; default: the new token's own id. */
+  owner?: string;
+  domains: readonly string[];
+  scopes: readonly Scope[];
+  /** 60 … 315,576,000 (ten years); null = never. */
+  expiresInSeconds: number | null;
+  sandbox: boolean;
+  /** CIDR ranges, at most 100; empty = from anywhere. */
+  ipAllowList: readonly string[];
+  /** Sends per second; null = the instance's rule. */
+  rateLimit: number | null;
+}
+
+export interface Access {
+  /**
+   * The caller behind an `Authorization: Bearer` header. Throws AppError `token-missing`, `token-invalid`,
+   * `rate-limited` (with seconds to wait) or `ip-not-allowed`; rejects with StoreUnavailable.
+   */
+  authenticate(authorization: string | undefined, ip: string): Promise<Caller>;
+  /** Stores a token and returns its text, which is kept nowhere. Throws AppError `invalid-parameter`. */
+  mint(request: MintRequest): Promise<{ id: string; jwt: string; token: Token }>;
+  /** Ends a token, in this process at once; false where there is none of that id. Repeating is harmless. */
+  revoke(id: string): Promise<boolean>;
+  /** The public keys for `/.well-known/jwks.json`. */
+  jwks(): Promise<{ keys: PublicJwk[] }>;
+}
+
+export interface AccessOptions {
+  /** How long a positive answer is believed. Default 5,000 ms. */
+  cacheMs?: number;
+  /** Tokens remembered. Default 10,000. */
+  maxCached?: number;
+  /** Failed authentications per minute and address before the pause. Default 10. */
+  failuresPerMinute?: number;
+  /** Default 300,000 ms. */
+  failurePauseMs?: number;
+  /** Addresses remembered. Default 10,000. */
+  maxAddresses?: number;
+}
+
+/** A token that was found good, for as long as that is believed. */
+interface Verified {
+  caller: Caller;
+  mayComeFrom: IpMatcher;
+  /** Wall time at which the row ends, or infinity. */
+  expiresAt: number;
+  /** Monotonic time until which this is believed. */
+  freshUntilMs: number;
+  /** The row's last use is a minute old: the next request writes a new one. */
+  touchDue: boolean;
+}
+
+type Lookup = { kind: 'good'; verified: Verified } | { kind: 'bad'; reason: string; tokenId: string | null };
+
+/** `lastUsedAt` is exact to this, so that a busy token costs one small write a minute. */
+const TOUCH_EVERY_MS = 60_000;
+const MAX_LIFETIME_SECONDS = 10 * 365.25 * 86_400;
+
+/** `instanceId` is the uuid alone. */
+export function createAccess(
+  deps: {
+    store: Pick<
+      Store,
+      'signingKeys' | 'addSigningKey' | 'getToken' | 'addToken' | 'revokeToken' | 'touchToken'
+    >;
+    clock: Clock;
+    random: Random;
+    sealer: KeySealer;
+    instanceId: string;
+    log: Logger;
+  },
+  options: AccessOptions = {},
+): Access {
+  const { store, clock, random, log } = deps;
+  const cacheMs = options.cacheMs ?? 5_000;
+  const maxCached = options.maxCached ?? 10_000;
+  const instance = `urn:postrider:${deps.instanceId}`;
+  const keys = createSigningKeys(deps);
+  const failures = createFailedLogins(clock, {
+    perWindow: options.failuresPerMinute ?? 10,
+    windowMs: 60_000,
+    pauseMs: options.failurePauseMs ?? 300_000,
+    maxAddresses: options.maxAddresses ?? 10_000,
+  });
+  const cache = new Map<string, Verified>();
+  /** Look-ups under way, so that a burst of one token verifies it once. */
+  const running = new Map<string, Promise<Lookup>>();
+  /** Counts own revocations: a look-up that one overtook must not enter the cache. */
+  let revocations = 0;
+
+  async function authenticate(authorization: string | undefined, ip: string): Promise<Caller> {
+    const text = bearerToken(authorization);
+    if (text === null) throw new AppError('token-missing');
+    const key = hash('sha256', text, 'base64url');
+    const cached = cache.get(key);
+    if (cached !== undefined && cached.freshUntilMs > clock.monotonicMs() && cached.expiresAt > clock.now()) {
+      return admit(cached, ip);
+    }
+    const found = await lookUp(key, text);
+    if (found.kind === 'good') return admit(found.verified, ip);
+    return refuse(ip, found.reason, found.tokenId);
+  }
+
+  function admit(verified: Verified, ip: string): Caller {
+    const { caller } = verified;
+    if (!verified.mayComeFrom(ip)) throw new AppError('ip-not-allowed');
+    if (verified.touchDue) {
+      verified.touchDue = false;
+      // Not awaited: a statistic must not slow down or fail the request it counts.
+      store.touchToken({ id: caller.tokenId, usedAt: clock.now(), ip }).catch((error: unknown) => {
+        log.warn({ jti: caller.tokenId, err: error }, 'could not record the last use of a token');
+      });
+    }
+    return caller;
+  }
+
+  function refuse(ip: string, reason: string, tokenId: string | null): never {
+    const verdict = failures.record(ip);
+    if (verdict.kind === 'counted') {
+      log.info({ jti: tokenId, ip, reason }, 'authentication failed');
+      throw new AppError('token-invalid');
+    }
+    if (verdict.justNow) {
+      log.warn({ ip, pauseSeconds: verdict.retryAfterSeconds }, 'too many failed authentications');
+    }
+    throw new AppError('rate-limited', {
+      message: 'Too many failed authentications from this address',
+      retryAfterSeconds: verdict.retryAfterSeconds,
+    });
+  }
+
+  function lookUp(key: string, text: string): Promise<Lookup> {
+    const under = running.get(key);
+    if (under !== undefined) return under;
+    const revocationsBefore = revocations;
+    const lookup: Promise<Lookup> = readToken(text)
+      .then((found) => {
+        if (found.kind === 'good' && revocations === revocationsBefore) remember(key, found.verified);
+        return found;
+      })
+      .finally(() => {
+        if (running.get(key) === lookup) running.delete(key);
+      });
+    running.set(key, lookup);
+    return lookup;
+  }
+
+  async function readToken(text: string): Promise<Lookup> {
+    const check = await checkToken({ keys, clock, instance }, text);
+    if (check.kind === 'invalid') return { kind: 'bad', reason: check.reason, tokenId: check.tokenId };
+    const { tokenId } = check;
+    const row = await store.getToken({ id: tokenId });
+    if (row === null) return { kind: 'bad', reason: 'no such token', tokenId };
+    if (row.revokedAt !== null) return { kind: 'bad', reason: 'revoked', tokenId };
+    // The leeway is for the claims, which two clocks see; the row's own end is exact.
+    const now = clock.now();
+    if (row.expiresAt !== null && row.expiresAt <= now) return { kind: 'bad', reason: 'expired', tokenId };
+    return {
+      kind: 'good',
+      verified: {
+        caller: callerOf(row),
+        mayComeFrom: createIpMatcher(row.ipAllowList),
+        expiresAt: row.expiresAt ?? Number.POSITIVE_INFINITY,
+        freshUntilMs: clock.monotonicMs() + cacheMs,
+        touchDue: row.lastUsedAt === null || now - row.lastUsedAt >= TOUCH_EVERY_MS,
+      },
+    };
+  }
+
+  function remember(key: string, verified: Verified): void {
+    cache.delete(key);
+    cache.set(key, verified);
+    if (cache.size <= maxCached) return;
+    const oldest = cache.keys().next();
+    if (!oldest.done) cache.delete(oldest.value);
+  }
+
+  return {
+    authenticate,
+    async mint(request) {
+      checkRequest(request);
+      const now = clock.now();
+      const id = uuidv7(clock, random);
+      const token: Token = {
+        id,
+        name: request.name,
+        owner: request.owner ?? id,
+        domains: [...request.domains],
+        scopes: [...request.scopes],
+        sandbox: request.sandbox,
+        ipAllowList: [...request.ipAllowList],
+        rateLimit: request.rateLimit,
+        createdAt: now,
+        expiresAt: request.expiresInSeconds === null ? null : now + request.expiresInSeconds * 1000,
+        lastUsedAt: null,
+        lastUsedIp: null,
+        revokedAt: null,
+      };
+      const jwt = await signToken(keys, instance, token);
+      await store.addToken({ token });
+      return { id, jwt, token };
+    },
+    async revoke(id) {
+      const existed = await store.revokeToken({ id, now: clock.now() });
+      revocations += 1;
+      running.clear();
+      for (const [key, verified] of cache) {
+        if (verified.caller.tokenId === id) cache.delete(key);
+      }
+      return existed;
+    },
+    jwks: () => keys.jwks(),
+  };
+}
+
+/** Throws AppError `scope-missing` unless the caller holds `scope` or `admin`, which implies every other. */
+export function requireScope(caller: Caller, scope: Scope): void {
+  if (caller.scopes.has(scope) || caller.scopes.has('admin')) return;
+  throw new AppError('scope-missing', { message: `The token lacks the scope ${scope}`, scope });
+}
+
+/** Whether `domain` (lower-case A-label) is among the caller's. */
+export function mayActOn(caller: Caller, domain: string): boolean {
+  return caller.domains.includes('*') || caller.domains.includes(domain);
+}
+
+/** The domains to restrict a query to; undefined = no restriction. */
+export function callerDomains(caller: Caller): readonly string[] | undefined {
+  return caller.domains.includes('*') ? undefined : caller.domains;
+}
+
+/**
+ * The one domain an operation is about, as lower-case A-label: the one named, else the only one of the token.
+ * Throws AppError `not-found` for a domain that is not the caller's (its existence is not told), and
+ * `domain-ambiguous` where none is named and the token does not hold exactly one.
+ */
+export function pickDomain(caller: Caller, given: string | undefined): string {
+  if (given !== undefined && given !== '') {
+    const domain = toALabelDomain(given.trim());
+    if (domain === null || !mayActOn(caller, domain)) throw new AppError('not-found');
+    return domain;
+  }
+  const [only, ...others] = caller.domains;
+  if (only === undefined || only === '*' || others.length > 0) throw new AppError('domain-ambiguous');
+  return only;
+}
+
+/** The credentials of a Bearer header (RFC 6750 §2.1), or null where there are none that could be a token. */
+function bearerToken(authorization: string | undefined): string | null {
+  if (authorization === undefined || authorization.length > MAX_TOKEN_CHARS + 16) return null;
+  if (authorization.slice(0, 7).toLowerCase() !== 'bearer ') return null;
+  const text = authorization.slice(7).trim();
+  return /^[A-Za-z0-9._~+/=-]+$/.test(text) && text.length <= MAX_TOKEN_CHARS ? text : null;
+}
+
+function callerOf(row: Token): Caller {
+  return {
+    tokenId: row.id,
+    owner: row.owner,
+    domains: row.domains,
+    scopes: new Set(row.scopes),
+    sandbox: row.sandbox,
+    rateLimit: row.rateLimit,
+  };
+}
+
+/** Rules that hold whoever asks; what one caller may give away is `mayMint`. */
+function checkRequest(request: MintRequest): void {
+  const refuse = (field: string, message: string): never => {
+    throw new AppError('invalid-parameter', { field, message });
+  };
+  const { domains, scopes, expiresInSeconds: lifetime } = request;
+  if (domains.length === 0) refuse('/Domains', 'A token needs at least one domain');
+  if (domains.includes('*') && (domains.length > 1 || !scopes.includes('admin'))) {
+    refuse('/Domains', '"*" stands alone and only in a token with the scope admin');
+  }
+  if (scopes.length === 0) refuse('/Scopes', 'A token needs at least one scope');
+  if (lifetime !== null && !(lifetime >= 60 && lifetime <= MAX_LIFETIME_SECONDS)) {
+    refuse('/ExpiresIn', 'ExpiresIn must be between 60 seconds and 10 years, or "never"');
+  }
+  if (request.ipAllowList.length > MAX_RANGES) refuse('/IPAllowList', `At most ${MAX_RANGES} ranges`);
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../lib/clock.ts';
+import { createFailedLogins } from './failed-logins.ts';
+
+const OPTIONS = { perWindow: 10, windowMs: 60_000, pauseMs: 300_000, maxAddresses: 100 };
+
+function setUp() {
+  let ms = 0;
+  const clock: Clock = {
+    now: () => ms,
+    monotonicMs: () => ms,
+    setTimer: () => ({ cancel() {} }),
+  };
+  const advance = (byMs: number) => {
+    ms += byMs;
+  };
+  return { logins: createFailedLogins(clock, OPTIONS), advance };
+}
+
+function fail(logins: ReturnType<typeof createFailedLogins>, ip: string, times: number) {
+  return Array.from({ length: times }, () => logins.record(ip));
+}
+
+describe('failed authentications', () => {
+  it('counts ten a minute, then pauses the address for five minutes', () => {
+    const { logins, advance } = setUp();
+    expect(fail(logins, '192.0.2.1', 10).every((v) => v.kind === 'counted')).toBe(true);
+    expect(logins.record('192.0.2.1')).toEqual({ kind: 'paused', retryAfterSeconds: 300, justNow: true });
+    advance(299_000);
+    expect(logins.record('192.0.2.1')).toEqual({ kind: 'paused', retryAfterSeconds: 1, justNow: false });
+    advance(1_000);
+    expect(logins.record('192.0.2.1')).toEqual({ kind: 'counted' });
+  });
+
+  it('forgets what is older than a minute', () => {
+    const { logins, advance } = setUp();
+    fail(logins, '192.0.2.1', 10);
+    advance(60_000);
+    expect(fail(logins, '192.0.2.1', 10).every((v) => v.kind === 'counted')).toBe(true);
+  });
+
+  it('does not punish another address, but counts an IPv6 /64 as one', () => {
+    const { logins } = setUp();
+    fail(logins, '192.0.2.1', 11);
+    expect(logins.record('192.0.2.2').kind).toBe('counted');
+    for (let i = 1; i <= 10; i++) logins.record(`2001:db8:0:1::${i.toString(16)}`);
+    expect(logins.record('2001:db8::1:ffff:0:0:1').kind).toBe('paused');
+    expect(logins.record('2001:db8:0:2::1').kind).toBe('counted');
+  });
+
+  it('remembers a bounded number of addresses', () => {
+    const { logins } = setUp();
+    for (let i = 0; i < 1_000; i++) logins.record(`10.0.${i >> 8}.${i & 255}`);
+    expect(logins.size()).toBe(OPTIONS.maxAddresses);
+  });
+});

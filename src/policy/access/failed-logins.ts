@@ -1,0 +1,81 @@
+/**
+ * Slows down guessing: after ten failed authentications within a minute an address gets 429 for five minutes, for
+ * failing requests only. A valid token never comes by here, so an office behind one address is not locked out by
+ * one broken client. Bounded: the oldest address is forgotten first. An IPv6 address counts by its /64, because one
+ * host owns at least that many.
+ */
+import { isIPv6 } from 'node:net';
+import type { Clock } from '../../lib/clock.ts';
+
+export type FailureVerdict =
+  | { kind: 'counted' }
+  /** `justNow` is true for the failure that began the pause: the one worth a log line. */
+  | { kind: 'paused'; retryAfterSeconds: number; justNow: boolean };
+
+export interface FailedLogins {
+  /** Counts one failure from `ip` and says how to answer it. */
+  record(ip: string): FailureVerdict;
+  /** Addresses remembered. */
+  size(): number;
+}
+
+interface Entry {
+  windowStartMs: number;
+  count: number;
+  pausedUntilMs: number;
+}
+
+/** A counter per address on monotonic time. */
+export function createFailedLogins(
+  clock: Clock,
+  options: { perWindow: number; windowMs: number; pauseMs: number; maxAddresses: number },
+): FailedLogins {
+  const entries = new Map<string, Entry>();
+
+  return {
+    record(ip) {
+      const now = clock.monotonicMs();
+      const key = addressKey(ip);
+      const entry = entries.get(key) ?? { windowStartMs: now, count: 0, pausedUntilMs: 0 };
+      entries.delete(key);
+      if (entries.size >= options.maxAddresses) {
+        const oldest = entries.keys().next();
+        if (!oldest.done) entries.delete(oldest.value);
+      }
+      entries.set(key, entry);
+
+      if (entry.pausedUntilMs > now) return paused(entry.pausedUntilMs - now, false);
+      if (now - entry.windowStartMs >= options.windowMs) {
+        entry.windowStartMs = now;
+        entry.count = 0;
+      }
+      entry.count += 1;
+      if (entry.count <= options.perWindow) return { kind: 'counted' };
+      entry.pausedUntilMs = now + options.pauseMs;
+      entry.windowStartMs = entry.pausedUntilMs;
+      entry.count = 0;
+      return paused(options.pauseMs, true);
+    },
+    size: () => entries.size,
+  };
+}
+
+function paused(waitMs: number, justNow: boolean): FailureVerdict {
+  return { kind: 'paused', retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)), justNow };
+}
+
+/** The address itself, or the /64 of an IPv6 one. */
+function addressKey(ip: string): string {
+  if (!isIPv6(ip) || ip.includes('.')) return ip;
+  const [head = '', tail] = ip.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const rest = tail === '' ? [] : tail.split(':');
+    while (groups.length + rest.length < 8) groups.push('0');
+    groups.push(...rest);
+  }
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
+}

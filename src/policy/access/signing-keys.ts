@@ -1,0 +1,135 @@
+/**
+ * The instance's token-signing keys: Ed25519 (RFC 8037), private half sealed in the store, made at first use.
+ * Rotation is adding a key: the newest signs, all verify. Two nodes that start together may each add one; both are
+ * valid from then on. Given the store and a sealer; leaves rows that are never changed. If a stored key cannot be
+ * opened the master key is wrong, and that is thrown: signing with a fresh key would hide it.
+ */
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { calculateJwkThumbprint } from 'jose';
+import type { Clock } from '../../lib/clock.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Store } from '../../store/store.ts';
+
+/** Encrypts small secrets at rest; `open` throws where the bytes were not sealed under this master key. */
+export interface KeySealer {
+  seal(plain: Uint8Array): Uint8Array;
+  open(sealed: Uint8Array): Uint8Array;
+}
+
+/** Public key as published (RFC 7517, RFC 8037). */
+export interface PublicJwk {
+  kty: 'OKP';
+  crv: 'Ed25519';
+  x: string;
+  kid: string;
+  alg: 'EdDSA';
+  use: 'sig';
+}
+
+export interface SigningKeys {
+  /** The newest key; the first call of an instance's life makes one. */
+  signer(): Promise<{ kid: string; privateKey: KeyObject }>;
+  /** The key to verify with, or null. An unknown kid makes the store be read again, at most once in 5 s. */
+  verifier(kid: string): Promise<KeyObject | null>;
+  /** All public keys, newest first. */
+  jwks(): Promise<{ keys: PublicJwk[] }>;
+}
+
+interface LoadedKey {
+  kid: string;
+  createdAt: number;
+  privateSealed: Uint8Array;
+  publicKey: KeyObject;
+  jwk: PublicJwk;
+}
+
+/** PKCS#8 for Ed25519 up to the 32 bytes of the seed (RFC 8410 §7). */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+/** Forged kids must not turn into a store read each. */
+const RELOAD_AFTER_MS = 5_000;
+
+/** Signing keys over `store`, read once and kept. */
+export function createSigningKeys(deps: {
+  store: Pick<Store, 'signingKeys' | 'addSigningKey'>;
+  clock: Clock;
+  random: Random;
+  sealer: KeySealer;
+}): SigningKeys {
+  const { store, clock, random, sealer } = deps;
+  let known: readonly LoadedKey[] = [];
+  let loadedAtMs = Number.NEGATIVE_INFINITY;
+  let loading: Promise<void> | null = null;
+  let opened: { kid: string; privateKey: KeyObject } | null = null;
+
+  /** Reads the rows, makes the first key where there is none; concurrent callers share one run. */
+  function load(): Promise<void> {
+    loading ??= (async () => {
+      let rows = await store.signingKeys();
+      if (rows.length === 0) {
+        await store.addSigningKey(await makeKey());
+        rows = await store.signingKeys();
+      }
+      known = rows.map(parseRow).sort((a, b) => b.createdAt - a.createdAt || (a.kid < b.kid ? -1 : 1));
+      loadedAtMs = clock.monotonicMs();
+    })().finally(() => {
+      loading = null;
+    });
+    return loading;
+  }
+
+  async function makeKey() {
+    const der = Buffer.concat([PKCS8_PREFIX, random.bytes(32)]);
+    const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+    const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: String(x) };
+    const kid = (await calculateJwkThumbprint(jwk)).slice(0, 16);
+    const privateSealed = sealer.seal(der);
+    der.fill(0);
+    return { kid, privateSealed, publicJwk: JSON.stringify(jwk), createdAt: clock.now() };
+  }
+
+  return {
+    async signer() {
+      if (known.length === 0) await load();
+      const newest = known[0];
+      if (newest === undefined) throw new Error('The store kept no signing key');
+      if (opened?.kid !== newest.kid) {
+        const der = Buffer.from(sealer.open(newest.privateSealed));
+        opened = {
+          kid: newest.kid,
+          privateKey: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }),
+        };
+      }
+      return opened;
+    },
+    async verifier(kid) {
+      let key = known.find((k) => k.kid === kid);
+      if (key === undefined && clock.monotonicMs() - loadedAtMs >= RELOAD_AFTER_MS) {
+        await load();
+        key = known.find((k) => k.kid === kid);
+      }
+      return key?.publicKey ?? null;
+    },
+    async jwks() {
+      if (clock.monotonicMs() - loadedAtMs >= RELOAD_AFTER_MS) await load();
+      return { keys: known.map((key) => key.jwk) };
+    },
+  };
+}
+
+function parseRow(row: {
+  kid: string;
+  privateSealed: Uint8Array;
+  publicJwk: string;
+  createdAt: number;
+}): LoadedKey {
+  const { x } = JSON.parse(row.publicJwk) as { x: string };
+  const jwk: PublicJwk = { kty: 'OKP', crv: 'Ed25519', x, kid: row.kid, alg: 'EdDSA', use: 'sig' };
+  return {
+    kid: row.kid,
+    createdAt: row.createdAt,
+    privateSealed: row.privateSealed,
+    publicKey: createPublicKey({ key: { kty: jwk.kty, crv: jwk.crv, x }, format: 'jwk' }),
+    jwk,
+  };
+}
