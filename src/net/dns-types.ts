@@ -6,10 +6,13 @@
 export type DnsFailureReason = 'timeout' | 'servfail' | 'refused' | 'malformed' | 'network';
 
 export type DnsAnswer<T> =
-  /** At least one record. `secure`: the AD bit of a resolver that is trusted to validate. */
-  | { kind: 'found'; records: readonly T[]; ttlSeconds: number; secure: boolean }
+  /**
+   * At least one record. `secure`: the AD bit of a resolver that is trusted to validate. `stale`: past its time,
+   * served because no server answers.
+   */
+  | { kind: 'found'; records: readonly T[]; ttlSeconds: number; secure: boolean; stale?: true }
   /** NODATA: the name exists, this type does not. */
-  | { kind: 'no-data'; ttlSeconds: number; secure: boolean }
+  | { kind: 'no-data'; ttlSeconds: number; secure: boolean; stale?: true }
   /** NXDOMAIN: the name does not exist. */
   | { kind: 'no-name'; ttlSeconds: number; secure: boolean }
   /** No usable answer: SERVFAIL, REFUSED, time-out, nonsense. Never a statement about the name. */
@@ -19,6 +22,17 @@ export interface MxRecord {
   preference: number;
   /** Lower case, no trailing dot; '' for the root, i.e. a null MX (RFC 7505). */
   exchange: string;
+}
+
+/** How a TLS certificate is pinned in DNS (RFC 6698 §2.1). */
+export interface TlsaRecord {
+  /** 0–3; only 2 (DANE-TA) and 3 (DANE-EE) mean anything for SMTP (RFC 7672 §3.1). */
+  usage: number;
+  /** 0 the whole certificate, 1 its public key. */
+  selector: number;
+  /** 0 exact, 1 SHA-256, 2 SHA-512. */
+  matching: number;
+  data: Uint8Array;
 }
 
 /** A look-up of one type each. Names are A-labels, case-insensitive, without trailing dot. Never throws. */

@@ -1,0 +1,282 @@
+/**
+ * Asks DNS servers one question at a time: UDP first, TCP when the answer did not fit.
+ * Given a name and type, it leaves one decoded message that answers exactly that question, or a failure that says
+ * what went wrong with each server. Against forged answers: a fresh socket with a random port for every try,
+ * connected so that only the server asked is heard, and a random id; whatever does not match is not even an error.
+ * A server that stays silent goes to the back of the order for a while.
+ */
+import { createSocket } from 'node:dgram';
+import { connect } from 'node:net';
+import type { Clock } from '../lib/clock.ts';
+import type { Random } from '../lib/random.ts';
+import {
+  type DnsMessage,
+  decodeMessage,
+  encodeQuery,
+  type RecordType,
+  recordTypes,
+  responseCodes,
+} from './dns-codec.ts';
+import { normalizeName } from './dns-name.ts';
+import type { DnsFailureReason } from './dns-types.ts';
+import type { DnsServer } from './system-resolvers.ts';
+
+export type DnsReply =
+  /** An answer with code NOERROR or NXDOMAIN; `bytes` is its size on the wire. */
+  { kind: 'message'; message: DnsMessage; server: DnsServer; bytes: number } | DnsFailure;
+
+export interface DnsFailure {
+  kind: 'failure';
+  reason: DnsFailureReason;
+  /** For people: server by server. */
+  detail: string;
+}
+
+export interface DnsClientOptions {
+  /** Silence after which a UDP try is given up. Default 1,000. */
+  timeoutMs?: number;
+  /** Tries per server. Default 2. */
+  tries?: number;
+  /** For a whole exchange over TCP. Default 3,000. */
+  tcpTimeoutMs?: number;
+  /** How long a silent server is asked last. Default 30,000. */
+  deadMs?: number;
+  /** Exchanges under way at once, i.e. sockets; more wait their turn. Default 256. */
+  maxInFlight?: number;
+}
+
+export interface DnsClient {
+  /** Never throws. `name` is an A-label name without escapes. */
+  query(name: string, type: RecordType): Promise<DnsReply>;
+  /** Ends what is under way with a failure; later queries fail at once. */
+  close(): void;
+}
+
+interface Question {
+  name: string;
+  type: RecordType;
+}
+
+type Exchange =
+  | { kind: 'answer'; message: DnsMessage; bytes: number }
+  | { kind: 'failure'; reason: DnsFailureReason; detail: string };
+
+/** Of several servers' failures, the one that says most about the question. */
+const TELLING: readonly DnsFailureReason[] = ['servfail', 'refused', 'malformed', 'timeout', 'network'];
+
+/** `servers` are asked in the order given, each once, then each again. */
+export function createDnsClient(
+  deps: { clock: Clock; random: Random; servers: readonly DnsServer[] },
+  options: DnsClientOptions = {},
+): DnsClient {
+  const { clock, random, servers } = deps;
+  const { timeoutMs = 1000, tries = 2, tcpTimeoutMs = 3000, deadMs = 30_000, maxInFlight = 256 } = options;
+  const deadUntilMs = new Map<DnsServer, number>();
+  const abortOpen = new Set<() => void>();
+  const waiting: (() => void)[] = [];
+  let inFlight = 0;
+  let closed = false;
+
+  function inOrder(): DnsServer[] {
+    const now = clock.monotonicMs();
+    const isDead = (server: DnsServer) => (deadUntilMs.get(server) ?? 0) > now;
+    return [...servers.filter((server) => !isDead(server)), ...servers.filter(isDead)];
+  }
+
+  async function query(name: string, type: RecordType): Promise<DnsReply> {
+    const question: Question = { name: normalizeName(name), type };
+    if (!encodeQuery({ id: 0, ...question, edns: false })) {
+      return { kind: 'failure', reason: 'malformed', detail: 'not a name that DNS can hold' };
+    }
+    const order = inOrder();
+    const failures = new Map<DnsServer, { reason: DnsFailureReason; detail: string }>();
+    const done = new Set<DnsServer>();
+    for (let round = 0; round < tries; round++) {
+      for (const server of order) {
+        if (done.has(server)) continue;
+        if (closed) return { kind: 'failure', reason: 'network', detail: 'the resolver is closed' };
+        const exchange = await inTurn(() => ask(server, question));
+        if (exchange.kind === 'answer') {
+          deadUntilMs.delete(server);
+          return { kind: 'message', message: exchange.message, server, bytes: exchange.bytes };
+        }
+        failures.set(server, exchange);
+        if (exchange.reason === 'timeout' || exchange.reason === 'network') {
+          deadUntilMs.set(server, clock.monotonicMs() + deadMs);
+        } else {
+          // It lives and will say the same again; only another server can help.
+          done.add(server);
+        }
+      }
+    }
+    return summarize(failures);
+  }
+
+  async function inTurn<T>(run: () => Promise<T>): Promise<T> {
+    if (inFlight >= maxInFlight) await new Promise<void>((resolve) => waiting.push(resolve));
+    else inFlight++;
+    try {
+      return await run();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else inFlight--;
+    }
+  }
+
+  async function ask(server: DnsServer, question: Question): Promise<Exchange> {
+    let exchange = await askOnce(server, question, true);
+    // Servers from before EDNS refuse the OPT record itself (RFC 6891 §7).
+    if (exchange.kind === 'answer' && refusesEdns(exchange.message)) {
+      exchange = await askOnce(server, question, false);
+    }
+    if (exchange.kind === 'failure') return exchange;
+    const problem = problemOf(exchange.message);
+    return problem ?? exchange;
+  }
+
+  async function askOnce(server: DnsServer, question: Question, edns: boolean): Promise<Exchange> {
+    const overUdp = await exchangeUdp(server, question, edns);
+    if (overUdp.kind === 'answer' && overUdp.message.truncated) return exchangeTcp(server, question, edns);
+    return overUdp;
+  }
+
+  function newQuery(question: Question, edns: boolean): { id: number; packet: Uint8Array } {
+    const bytes = random.bytes(2);
+    const id = ((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0);
+    return { id, packet: encodeQuery({ id, ...question, edns }) ?? new Uint8Array() };
+  }
+
+  /** Runs `start` until it finishes, `limitMs` pass, or the client closes; then `release` once. */
+  function bounded(
+    limitMs: number,
+    start: (finish: (exchange: Exchange) => void) => () => void,
+  ): Promise<Exchange> {
+    return new Promise((resolve) => {
+      let finished = false;
+      let release = () => {};
+      const finish = (exchange: Exchange) => {
+        if (finished) return;
+        finished = true;
+        timer.cancel();
+        abortOpen.delete(abort);
+        release();
+        resolve(exchange);
+      };
+      const abort = () => finish(failure('network', 'the resolver is closed'));
+      const timer = clock.setTimer(limitMs, () => finish(failure('timeout', `no answer in ${limitMs} ms`)));
+      abortOpen.add(abort);
+      release = start(finish);
+    });
+  }
+
+  function exchangeUdp(server: DnsServer, question: Question, edns: boolean): Promise<Exchange> {
+    const { id, packet } = newQuery(question, edns);
+    return bounded(timeoutMs, (finish) => {
+      const socket = createSocket(server.address.includes(':') ? 'udp6' : 'udp4');
+      socket.on('error', (error) => finish(failure('network', error.message)));
+      socket.on('connect', () => socket.send(packet));
+      socket.on('message', (bytes) => {
+        const answer = readAnswer(bytes, id, question);
+        if (answer) finish(answer);
+      });
+      // The kernel then drops datagrams from anyone else and reports a closed port at once.
+      socket.connect(server.port, server.address);
+      return () => socket.close();
+    });
+  }
+
+  function exchangeTcp(server: DnsServer, question: Question, edns: boolean): Promise<Exchange> {
+    const { id, packet } = newQuery(question, edns);
+    return bounded(tcpTimeoutMs, (finish) => {
+      const socket = connect({ host: server.address, port: server.port });
+      let received = Buffer.alloc(0);
+      socket.on('error', (error) => finish(failure('network', error.message)));
+      socket.on('close', () => finish(failure('network', 'closed before the answer was complete')));
+      socket.on('connect', () => socket.write(Buffer.concat([lengthPrefix(packet.length), packet])));
+      socket.on('data', (chunk: Buffer) => {
+        // Bounded: at most one message of 65,535 bytes and the chunk that completes it.
+        received = Buffer.concat([received, chunk]);
+        if (received.length < 2) return;
+        const end = 2 + received.readUInt16BE(0);
+        if (received.length < end) return;
+        const answer = readAnswer(received.subarray(2, end), id, question);
+        if (answer?.kind === 'answer' && answer.message.truncated) {
+          finish(failure('malformed', 'truncated over TCP'));
+        } else finish(answer ?? failure('malformed', 'an answer to something else'));
+      });
+      return () => socket.destroy();
+    });
+  }
+
+  return {
+    query,
+    close() {
+      closed = true;
+      for (const abort of [...abortOpen]) abort();
+    },
+  };
+}
+
+/** What a datagram means for our question; undefined for what was not meant for us, which is then ignored. */
+function readAnswer(bytes: Uint8Array, id: number, question: Question): Exchange | undefined {
+  if (bytes.length < 2 || (((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) !== id) return undefined;
+  const decoded = decodeMessage(bytes);
+  if (decoded.kind === 'malformed') return failure('malformed', decoded.detail);
+  const { message } = decoded;
+  if (!message.isResponse) return undefined;
+  // Servers that cannot read a query may answer without repeating it.
+  const mayOmitQuestion = message.responseCode !== 0 && message.responseCode !== responseCodes.nameError;
+  if (!message.question) {
+    return mayOmitQuestion ? { kind: 'answer', message, bytes: bytes.length } : undefined;
+  }
+  const { name, typeCode, classCode } = message.question;
+  if (name !== question.name || typeCode !== recordTypes[question.type] || classCode !== 1) return undefined;
+  return { kind: 'answer', message, bytes: bytes.length };
+}
+
+function refusesEdns(message: DnsMessage): boolean {
+  return (
+    message.responseCode === responseCodes.formatError ||
+    message.responseCode === responseCodes.notImplemented
+  );
+}
+
+/** Why a matching message is no usable answer; undefined when it is one. */
+function problemOf(message: DnsMessage): Exchange | undefined {
+  const { responseCode, answers, authority } = message;
+  if (responseCode === responseCodes.serverFailure) return failure('servfail', 'SERVFAIL');
+  if (responseCode === responseCodes.refused) return failure('refused', 'REFUSED');
+  if (responseCode !== 0 && responseCode !== responseCodes.nameError) {
+    return failure('servfail', `response code ${responseCode}`);
+  }
+  if (answers.length > 0) return undefined;
+  // A lame server or a referral has an empty answer too, and must not pass for "no such record" (RFC 2308 §2.2):
+  // that would turn somebody's broken delegation into an implicit MX.
+  const hasSoa = authority.some((record) => record.type === 'SOA');
+  const isReferral = !hasSoa && authority.some((record) => record.type === 'NS');
+  if (isReferral || !(message.authoritative || message.recursionAvailable)) {
+    return failure('refused', 'lame: neither an answer nor authority to say there is none');
+  }
+  return undefined;
+}
+
+function summarize(failures: Map<DnsServer, { reason: DnsFailureReason; detail: string }>): DnsFailure {
+  const reasons = new Set([...failures.values()].map((each) => each.reason));
+  const detail = [...failures]
+    .map(([server, each]) => `${server.address} port ${server.port}: ${each.detail}`)
+    .join('; ');
+  return {
+    kind: 'failure',
+    reason: TELLING.find((reason) => reasons.has(reason)) ?? 'network',
+    detail: detail || 'no DNS server is configured',
+  };
+}
+
+function failure(reason: DnsFailureReason, detail: string): Extract<Exchange, { kind: 'failure' }> {
+  return { kind: 'failure', reason, detail };
+}
+
+function lengthPrefix(length: number): Uint8Array {
+  return Uint8Array.of(length >> 8, length & 0xff);
+}

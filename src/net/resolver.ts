@@ -1,0 +1,292 @@
+/**
+ * The resolver everything uses: questions to the DNS client, answers kept for as long as they may be.
+ * Given a name and type, it leaves a `DnsAnswer`: aliases followed, TTLs clamped, one query for many who ask at once.
+ * When no server answers, an answer up to six hours too old is served and marked `stale` (RFC 8767), except
+ * NXDOMAIN: mail is bounced on that, so it must be fresh. Failures are kept a moment only (RFC 9520).
+ * The cache is bounded in entries and bytes; the least recently used go first.
+ */
+import type { Clock } from '../lib/clock.ts';
+import type { Random } from '../lib/random.ts';
+import { createDnsClient, type DnsClientOptions } from './dns-client.ts';
+import { type DnsMessage, type DnsRecord, type RecordType, responseCodes } from './dns-codec.ts';
+import { normalizeName } from './dns-name.ts';
+import type { DnsAnswer, DnsFailureReason, MxRecord, Resolver, TlsaRecord } from './dns-types.ts';
+import { inNetwork, parseIp, parseNetwork, reverseName } from './ip-address.ts';
+import type { DnsServer } from './system-resolvers.ts';
+
+export interface ResolverOptions extends DnsClientOptions {
+  /** Least and longest time a found answer is kept. Default 60 and 3,600. */
+  minTtlSeconds?: number;
+  maxTtlSeconds?: number;
+  /** The same for "no such record" and "no such name". Default 30 and 300. */
+  minNegativeTtlSeconds?: number;
+  maxNegativeTtlSeconds?: number;
+  /** How long past its time an answer may still be served while no server answers. Default six hours. */
+  staleMs?: number;
+  /** How long a failure is kept, so that a broken name is not asked for in a loop. Default 1,000. */
+  failureMs?: number;
+  /** Default 10,000 entries and 32 MiB of wire size. */
+  maxEntries?: number;
+  maxCacheBytes?: number;
+}
+
+/** The full resolver, with what only some callers need. */
+export interface CachingResolver extends Resolver {
+  /** DANE records (RFC 6698); the caller builds `_25._tcp.<host>` and must look at `secure`. */
+  tlsa(name: string): Promise<DnsAnswer<TlsaRecord>>;
+  /** Name servers of a zone. */
+  ns(name: string): Promise<DnsAnswer<string>>;
+  /** Forgets all types of `name`, or everything; what is being asked right now is not kept either. */
+  flush(name?: string): void;
+  /** Ends queries under way with a failure and forgets everything. */
+  close(): void;
+}
+
+type Answer = DnsAnswer<DnsRecord>;
+type Kept = Exclude<Answer, { kind: 'failure' }>;
+type Failure = Extract<Answer, { kind: 'failure' }>;
+
+interface Entry {
+  answer: Answer;
+  bytes: number;
+  freshUntilMs: number;
+  staleUntilMs: number;
+  /** Served past its time because no server answered. */
+  isStale: boolean;
+}
+
+const MAX_ALIASES = 8;
+/** After a failed refresh, the old answer is served this long before the servers are tried again (RFC 8767 §5). */
+const STALE_RECHECK_MS = 30_000;
+
+/**
+ * `trustedAd`: believe the AD bit from any of `servers`; without it only from those on loopback, since anyone on the
+ * way could set it.
+ */
+export function createResolver(
+  deps: { clock: Clock; random: Random; servers: readonly DnsServer[]; trustedAd?: boolean },
+  options: ResolverOptions = {},
+): CachingResolver {
+  const { clock, servers, trustedAd = false } = deps;
+  const {
+    minTtlSeconds = 60,
+    maxTtlSeconds = 3600,
+    minNegativeTtlSeconds = 30,
+    maxNegativeTtlSeconds = 300,
+    staleMs = 6 * 3_600_000,
+    failureMs = 1000,
+    maxEntries = 10_000,
+    maxCacheBytes = 32 * 1024 * 1024,
+  } = options;
+  const client = createDnsClient(deps, options);
+  const trusted = new Set(servers.filter((server) => trustedAd || isLoopback(server.address)));
+  /** In order of last use, oldest first. Keys are `TYPE name`. */
+  const cache = new Map<string, Entry>();
+  const flights = new Map<string, Promise<Answer>>();
+  let cachedBytes = 0;
+
+  function lookUp(name: string, type: RecordType): Promise<Answer> {
+    const normalized = normalizeName(name);
+    const local = localhostAnswer(normalized, type);
+    if (local) return Promise.resolve(local);
+    const key = `${type} ${normalized}`;
+    const entry = cache.get(key);
+    if (entry && clock.monotonicMs() < entry.freshUntilMs) {
+      cache.delete(key);
+      cache.set(key, entry);
+      return Promise.resolve(served(entry));
+    }
+    const underWay = flights.get(key);
+    if (underWay) return underWay;
+    const flight = refresh(key, normalized, type, () => flights.get(key) === flight);
+    flights.set(key, flight);
+    return flight;
+  }
+
+  async function refresh(
+    key: string,
+    name: string,
+    type: RecordType,
+    mayKeep: () => boolean,
+  ): Promise<Answer> {
+    const { answer, bytes } = await fetchThroughAliases(name, type);
+    // Flushed meanwhile: right for those who were waiting, but not to be kept.
+    if (!mayKeep()) return answer;
+    flights.delete(key);
+    const now = clock.monotonicMs();
+    if (answer.kind !== 'failure') {
+      const freshUntilMs = now + answer.ttlSeconds * 1000;
+      const staleUntilMs = answer.kind === 'no-name' ? 0 : freshUntilMs + staleMs;
+      return keep(key, { answer, bytes, freshUntilMs, staleUntilMs, isStale: false });
+    }
+    const old = cache.get(key);
+    if (old && now < old.staleUntilMs) {
+      return keep(key, {
+        ...old,
+        freshUntilMs: Math.min(now + STALE_RECHECK_MS, old.staleUntilMs),
+        isStale: true,
+      });
+    }
+    return keep(key, { answer, bytes: 0, freshUntilMs: now + failureMs, staleUntilMs: 0, isStale: false });
+  }
+
+  function keep(key: string, entry: Entry): Answer {
+    drop(key);
+    cache.set(key, entry);
+    cachedBytes += entry.bytes;
+    for (const oldest of cache.keys()) {
+      if (cache.size <= maxEntries && cachedBytes <= maxCacheBytes) break;
+      drop(oldest);
+    }
+    return served(entry);
+  }
+
+  function drop(key: string): void {
+    cachedBytes -= cache.get(key)?.bytes ?? 0;
+    cache.delete(key);
+  }
+
+  function served(entry: Entry): Answer {
+    if (entry.answer.kind === 'failure') return entry.answer;
+    const ttlSeconds = Math.max(1, Math.ceil((entry.freshUntilMs - clock.monotonicMs()) / 1000));
+    return entry.isStale && entry.answer.kind !== 'no-name'
+      ? { ...entry.answer, ttlSeconds, stale: true }
+      : { ...entry.answer, ttlSeconds };
+  }
+
+  async function fetchThroughAliases(
+    name: string,
+    type: RecordType,
+  ): Promise<{ answer: Answer; bytes: number }> {
+    const seen = new Set([name]);
+    let target = name;
+    let secure = true;
+    let aliasTtlSeconds = Number.POSITIVE_INFINITY;
+    let bytes = 0;
+    for (;;) {
+      const reply = await client.query(target, type);
+      if (reply.kind === 'failure') return { answer: reply, bytes };
+      const { message } = reply;
+      bytes += reply.bytes;
+      secure &&= message.authenticData && trusted.has(reply.server);
+      const asked = target;
+      const found = message.answers.filter((record) => record.type === type);
+      // Walk as far as this message leads; resolvers put the whole chain into one.
+      for (;;) {
+        const records = found.filter((record) => record.name === target);
+        if (records.length > 0) {
+          return { answer: foundAnswer(records, aliasTtlSeconds, secure), bytes };
+        }
+        const alias = message.answers.find((record) => record.type === 'CNAME' && record.name === target);
+        if (alias?.type !== 'CNAME') break;
+        if (seen.has(alias.target)) return { answer: broken(`alias loop at ${alias.target}`), bytes };
+        if (seen.size > MAX_ALIASES) return { answer: broken(`more than ${MAX_ALIASES} aliases`), bytes };
+        seen.add(alias.target);
+        target = alias.target;
+        aliasTtlSeconds = Math.min(aliasTtlSeconds, alias.ttlSeconds);
+      }
+      const isNegative =
+        message.responseCode === responseCodes.nameError ||
+        message.authority.some((record) => record.type === 'SOA') ||
+        target === asked;
+      if (isNegative) return { answer: negativeAnswer(message, aliasTtlSeconds, secure), bytes };
+    }
+  }
+
+  function foundAnswer(records: DnsRecord[], aliasTtlSeconds: number, secure: boolean): Kept {
+    const ttl = records.reduce((least, record) => Math.min(least, record.ttlSeconds), aliasTtlSeconds);
+    return { kind: 'found', records, ttlSeconds: clamp(ttl, minTtlSeconds, maxTtlSeconds), secure };
+  }
+
+  function negativeAnswer(message: DnsMessage, aliasTtlSeconds: number, secure: boolean): Kept {
+    // RFC 2308 §5: the lesser of the SOA's own TTL and its minimum field.
+    const soa = message.authority.find((record) => record.type === 'SOA');
+    const ttl = soa?.type === 'SOA' ? Math.min(soa.ttlSeconds, soa.minimumSeconds, aliasTtlSeconds) : 0;
+    const kind = message.responseCode === responseCodes.nameError ? 'no-name' : 'no-data';
+    return { kind, ttlSeconds: clamp(ttl, minNegativeTtlSeconds, maxNegativeTtlSeconds), secure };
+  }
+
+  async function records<T>(
+    name: string,
+    type: RecordType,
+    pick: (record: DnsRecord) => T | undefined,
+  ): Promise<DnsAnswer<T>> {
+    const answer = await lookUp(name, type);
+    if (answer.kind !== 'found') return answer;
+    const picked: T[] = [];
+    for (const record of answer.records) {
+      const value = pick(record);
+      if (value !== undefined) picked.push(value);
+    }
+    return { ...answer, records: picked };
+  }
+
+  const targetOf = (record: DnsRecord) => ('target' in record ? record.target : undefined);
+  const addressOf = (record: DnsRecord) => ('address' in record ? record.address : undefined);
+
+  return {
+    mx: (name) => records<MxRecord>(name, 'MX', mxOf),
+    txt: (name) => records(name, 'TXT', (record) => (record.type === 'TXT' ? record.text : undefined)),
+    a: (name) => records(name, 'A', addressOf),
+    aaaa: (name) => records(name, 'AAAA', addressOf),
+    cname: (name) => records(name, 'CNAME', targetOf),
+    ns: (name) => records(name, 'NS', targetOf),
+    tlsa: (name) => records<TlsaRecord>(name, 'TLSA', tlsaOf),
+    async ptr(address) {
+      const name = reverseName(address);
+      if (name === undefined) return broken('not an IP address');
+      return records(name, 'PTR', targetOf);
+    },
+    flush(name) {
+      if (name === undefined) {
+        cache.clear();
+        flights.clear();
+        cachedBytes = 0;
+        return;
+      }
+      const suffix = ` ${normalizeName(name)}`;
+      for (const key of [...cache.keys()]) if (key.endsWith(suffix)) drop(key);
+      for (const key of [...flights.keys()]) if (key.endsWith(suffix)) flights.delete(key);
+    },
+    close() {
+      cache.clear();
+      flights.clear();
+      cachedBytes = 0;
+      client.close();
+    },
+  };
+}
+
+function mxOf(record: DnsRecord): MxRecord | undefined {
+  return record.type === 'MX' ? { preference: record.preference, exchange: record.exchange } : undefined;
+}
+
+function tlsaOf(record: DnsRecord): TlsaRecord | undefined {
+  if (record.type !== 'TLSA') return undefined;
+  const { usage, selector, matching, data } = record;
+  return { usage, selector, matching, data };
+}
+
+/** `localhost` is answered here, never asked for (RFC 6761 §6.3): the address filter then decides about loopback. */
+function localhostAnswer(name: string, type: RecordType): Answer | undefined {
+  if (name !== 'localhost' && !name.endsWith('.localhost')) return undefined;
+  const fixed = { ttlSeconds: 3600, secure: false };
+  if (type !== 'A' && type !== 'AAAA') return { kind: 'no-data', ...fixed };
+  const address = type === 'A' ? '127.0.0.1' : '::1';
+  return { kind: 'found', records: [{ name, ttlSeconds: 3600, type, address }], ...fixed };
+}
+
+function isLoopback(address: string): boolean {
+  const ip = parseIp(address);
+  if (ip?.family === 6) return address === '::1';
+  const loopback = parseNetwork('127.0.0.0/8');
+  return ip !== undefined && loopback.kind === 'network' && inNetwork(ip, loopback.network);
+}
+
+function broken(detail: string, reason: DnsFailureReason = 'malformed'): Failure {
+  return { kind: 'failure', reason, detail };
+}
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.min(most, Math.max(least, value));
+}

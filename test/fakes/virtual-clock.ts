@@ -1,0 +1,124 @@
+/**
+ * A clock that stands still until a test moves it, so that days go by in milliseconds and every run is the same.
+ * `advance` fires due timers in order of their time (those of equal time in order of setting), and lets everything
+ * that waited on each of them run before the next one fires. Wall time can jump while monotonic time does not.
+ */
+import type { Clock } from '../../src/lib/clock.ts';
+
+export interface VirtualClock extends Clock {
+  /** Moves both times on by `ms`, firing what falls due, including timers set meanwhile. */
+  advance(ms: number): Promise<void>;
+  /** Moves to the earliest timer and fires it; false when there is none. */
+  advanceToNextTimer(): Promise<boolean>;
+  /** Sets wall time only, as an administrator or NTP would. */
+  jumpWallTo(epochMs: number): void;
+  /** Timers waiting now. */
+  pendingTimers(): number;
+}
+
+interface Pending {
+  dueMs: number;
+  sequence: number;
+  fire: () => void;
+  isCancelled: boolean;
+}
+
+/** A clock at wall time `startMs` (epoch milliseconds) and monotonic zero. */
+export function createVirtualClock(startMs = 1_800_000_000_000): VirtualClock {
+  const heap: Pending[] = [];
+  let monotonicMs = 0;
+  let wallOffsetMs = startMs;
+  let sequence = 0;
+  let waiting = 0;
+
+  function next(): Pending | undefined {
+    while (heap[0]?.isCancelled) pop(heap);
+    return heap[0];
+  }
+
+  async function fireUntil(targetMs: number): Promise<void> {
+    // What was started before the call may still have to set its timer.
+    await settle();
+    for (;;) {
+      const timer = next();
+      if (!timer || timer.dueMs > targetMs) break;
+      pop(heap);
+      waiting--;
+      monotonicMs = Math.max(monotonicMs, timer.dueMs);
+      timer.isCancelled = true;
+      timer.fire();
+      await settle();
+    }
+    monotonicMs = Math.max(monotonicMs, targetMs);
+  }
+
+  return {
+    now: () => Math.floor(wallOffsetMs + monotonicMs),
+    monotonicMs: () => monotonicMs,
+    setTimer(delayMs, fire) {
+      const timer: Pending = {
+        dueMs: monotonicMs + Math.max(0, delayMs),
+        sequence: sequence++,
+        fire,
+        isCancelled: false,
+      };
+      waiting++;
+      push(heap, timer);
+      return {
+        cancel() {
+          if (timer.isCancelled) return;
+          timer.isCancelled = true;
+          waiting--;
+        },
+      };
+    },
+    advance: (ms) => fireUntil(monotonicMs + ms),
+    async advanceToNextTimer() {
+      await settle();
+      const timer = next();
+      if (!timer) return false;
+      await fireUntil(timer.dueMs);
+      return true;
+    },
+    jumpWallTo(epochMs) {
+      wallOffsetMs = epochMs - monotonicMs;
+    },
+    pendingTimers: () => waiting,
+  };
+}
+
+/** One turn of the event loop: every microtask has run by then, however long the chain. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function isBefore(a: Pending, b: Pending): boolean {
+  return a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.sequence < b.sequence);
+}
+
+function push(heap: Pending[], timer: Pending): void {
+  let at = heap.length;
+  heap.push(timer);
+  while (at > 0) {
+    const parent = (at - 1) >> 1;
+    if (!isBefore(timer, heap[parent]!)) break;
+    heap[at] = heap[parent]!;
+    at = parent;
+  }
+  heap[at] = timer;
+}
+
+function pop(heap: Pending[]): void {
+  const last = heap.pop();
+  if (!last || heap.length === 0) return;
+  let at = 0;
+  for (;;) {
+    let child = at * 2 + 1;
+    if (child >= heap.length) break;
+    if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
+    if (!isBefore(heap[child]!, last)) break;
+    heap[at] = heap[child]!;
+    at = child;
+  }
+  heap[at] = last;
+}
