@@ -1,0 +1,96 @@
+/**
+ * Reads the body of a request: bounded before it is read (Content-Length), while it is read, and after inflation.
+ * Given the raw stream, it leaves one buffer. A body that stops coming is given up with 408, so that a slow sender
+ * holds nothing for long. Too large a body is refused at once and its rest is thrown away by the server.
+ */
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+
+const inflate = promisify(gunzip);
+const EMPTY = new Uint8Array(0);
+
+/** A body must arrive at this pace, measured every `PACE_CHECK_MS`. */
+const MIN_BYTES_PER_CHECK = 4096;
+const PACE_CHECK_MS = 10_000;
+
+/** Throws AppError body-too-large, content-encoding, request-timeout or http-malformed (the sender went away). */
+export async function readBody(
+  stream: IncomingMessage,
+  options: { maxBytes: number; clock: Clock },
+): Promise<Uint8Array> {
+  const encoding = contentEncoding(stream.headers['content-encoding']);
+  const announced = Number(stream.headers['content-length'] ?? 0);
+  if (announced > options.maxBytes) throw new AppError('body-too-large');
+  const raw = await collect(stream, options);
+  if (encoding === 'identity' || raw.length === 0) return raw;
+  try {
+    return await inflate(raw, { maxOutputLength: options.maxBytes });
+  } catch (cause) {
+    const tooLarge = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE';
+    throw new AppError(tooLarge ? 'body-too-large' : 'content-encoding', { cause });
+  }
+}
+
+function contentEncoding(header: string | undefined): 'identity' | 'gzip' {
+  const name = (header ?? '').trim().toLowerCase();
+  if (name === '' || name === 'identity') return 'identity';
+  if (name === 'gzip' || name === 'x-gzip') return 'gzip';
+  throw new AppError('content-encoding', { message: 'Content-Encoding may be gzip or absent' });
+}
+
+function collect(
+  stream: IncomingMessage,
+  { maxBytes, clock }: { maxBytes: number; clock: Clock },
+): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let received = 0;
+    let receivedAtCheck = 0;
+    let timer = clock.setTimer(PACE_CHECK_MS, checkPace);
+
+    stream.on('data', onData);
+    stream.once('end', onEnd);
+    stream.once('error', onGone);
+    stream.once('close', onGone);
+
+    function onData(chunk: Buffer): void {
+      received += chunk.length;
+      if (received > maxBytes) fail(new AppError('body-too-large'));
+      else chunks.push(chunk);
+    }
+    function onEnd(): void {
+      release();
+      const [first] = chunks;
+      if (first === undefined) resolve(EMPTY);
+      else resolve(chunks.length === 1 ? first : Buffer.concat(chunks, received));
+    }
+    function onGone(): void {
+      fail(new AppError('http-malformed', { message: 'The request ended before its body was complete' }));
+    }
+    function checkPace(): void {
+      if (received - receivedAtCheck < MIN_BYTES_PER_CHECK) {
+        fail(new AppError('request-timeout'));
+        return;
+      }
+      receivedAtCheck = received;
+      timer = clock.setTimer(PACE_CHECK_MS, checkPace);
+    }
+    function fail(error: AppError): void {
+      release();
+      chunks.length = 0;
+      stream.on('error', () => {}); // The rest is thrown away; how it ends is of no interest any more.
+      stream.resume();
+      reject(error);
+    }
+    function release(): void {
+      timer.cancel();
+      stream.off('data', onData);
+      stream.off('end', onEnd);
+      stream.off('error', onGone);
+      stream.off('close', onGone);
+    }
+  });
+}

@@ -1,0 +1,294 @@
+/**
+ * The JSON shapes this API answers with: types only, so that the dashboard and other clients can import them without
+ * taking code along. Names are the wire's names. Shapes marked "frozen" never gain or lose a member.
+ */
+import type { Bounce } from '../../../model/bounce.ts';
+import type { MessageStatus, RecipientStatus } from '../../../model/delivery.ts';
+import type { DomainStatus } from '../../../model/domain.ts';
+import type { RecipientKind } from '../../../model/message.ts';
+import type { DisabledReason, WebhookStatus } from '../../../model/webhook.ts';
+
+/** Every error answer (RFC 9457 and two dialects beside it). */
+export interface ProblemBody {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  Error: string;
+  Errors: readonly { Code: number; Name: string; Message: string; Field?: string }[];
+}
+
+/** A page of a list; `NextCursor` is null on the last one. */
+export interface Page<T> {
+  Items: readonly T[];
+  HasMore: boolean;
+  NextCursor: string | null;
+}
+
+/** POST /email. Frozen. */
+export interface EmailAnswer {
+  MessageID: string;
+}
+
+/** One item of GET /webhooks. Frozen. */
+export interface WebhookRecord {
+  WebhookID: number;
+  CreatedAt: string;
+  UpdatedAt: string;
+  Status: WebhookStatus;
+  WebhookURL: string;
+  Event: string;
+  LastResponseCode: number;
+  LastResponseBody: string;
+  LastResponseAt: string;
+  LastResponseTryCounter: number;
+}
+
+/** GET /webhooks. Frozen. */
+export interface WebhookList {
+  Webhooks: readonly WebhookRecord[];
+}
+
+/** POST /webhooks. Frozen; `Secret` is shown this once. */
+export interface NewWebhookAnswer {
+  NewWebhookID: number;
+  Secret: string;
+}
+
+/** GET /webhooks/{id}. */
+export interface WebhookDetail extends WebhookRecord {
+  Domain: string;
+  Description: string;
+  DisabledReason: DisabledReason | null;
+  FailingSince: string | null;
+  LastError: string;
+  LastLatencyMs: number | null;
+}
+
+/** One item of GET /webhooks/{id}/deliveries. */
+export interface WebhookCall {
+  DeliveryID: number;
+  EventID: string;
+  Status: 'Pending' | 'Sending' | 'Succeeded' | 'Failed';
+  Tries: number;
+  ResponseCode: number;
+  Error: string;
+  CreatedAt: string;
+  UpdatedAt: string;
+}
+
+/** POST /webhooks/{id}/test. */
+export interface WebhookTest {
+  StatusCode: number;
+  LatencyMs: number;
+  Body: string;
+  Error: string;
+}
+
+/** `[name, email]`. */
+export type AddressPair = readonly [name: string, email: string];
+
+/** One item of GET /events. Frozen. */
+export interface EventRecord {
+  Event: string;
+  /** Unix seconds. */
+  LoggedAt: number;
+  LogLevel: 'Info' | 'Warn' | 'Error';
+  Message: {
+    Headers: {
+      MessageId: string;
+      From: readonly AddressPair[];
+      ReplyTo: readonly AddressPair[];
+      To: readonly AddressPair[];
+      Cc: readonly AddressPair[];
+      Bcc: readonly AddressPair[];
+      Subject: string;
+    };
+    Size: number;
+    Transport: 'smtp' | 'sandbox';
+  };
+  Recipient: string;
+  Reason: string;
+  Ip: string;
+  Geolocation: { City: string; Region: string; Country: string };
+}
+
+/** GET /events. Frozen. */
+export interface EventList {
+  /** Exact up to 10 000, then 10 000. */
+  TotalRecords: number;
+  Events: readonly EventRecord[];
+}
+
+/** One line of a message's timeline: GET /email/{MessageID}/events. */
+export interface TimelineEntry {
+  EventID: string;
+  Event: string;
+  At: string;
+  LogLevel: 'Info' | 'Warn' | 'Error';
+  Recipient: string | null;
+  Attempt: number | null;
+  Route: 'mx' | 'relay' | 'sandbox' | null;
+  Reason: string;
+  RemoteMta: string;
+  Reply: string;
+  Tls: string;
+  DurationMs: number | null;
+  NextAttemptAt: string | null;
+  PossibleDuplicate: boolean;
+  Bounce: Bounce | null;
+  IPAddress: string;
+  UserAgent: string;
+  URL: string;
+  /** The SMTP conversation; only with the scope email:read or admin. */
+  Conversation?: string;
+}
+
+export interface NamedAddress {
+  Name: string;
+  Email: string;
+}
+
+/** One item of GET /email. */
+export interface MessageSummary {
+  MessageID: string;
+  Domain: string;
+  Status: MessageStatus;
+  From: NamedAddress;
+  To: readonly NamedAddress[];
+  CC: readonly NamedAddress[];
+  BCC: readonly NamedAddress[];
+  ReplyTo: readonly NamedAddress[];
+  Subject: string;
+  Tags: readonly string[];
+  Metadata: Readonly<Record<string, string>>;
+  Priority: 'critical' | 'normal' | 'bulk';
+  Sandbox: boolean;
+  Size: number;
+  CreatedAt: string;
+  ExpiresAt: string;
+}
+
+/** GET /email/{MessageID}. */
+export interface MessageDetail extends MessageSummary {
+  Recipients: readonly MessageRecipient[];
+}
+
+export interface MessageRecipient {
+  Email: string;
+  Type: RecipientKind;
+  Status: RecipientStatus;
+  Attempts: number;
+  LastSmtpCode: number;
+  LastResponse: string;
+  /** The engine's category in PascalCase, '' = none. */
+  Class: string;
+  /** Why it waits, '' = it does not. */
+  WaitReason: string;
+  NextAttemptAt: string | null;
+  ExpiresAt: string;
+  Route: 'mx' | 'relay' | 'sandbox' | null;
+  UpdatedAt: string;
+}
+
+export interface DnsRecordItem {
+  Type: string;
+  Host: string;
+  Value: string;
+  Purpose: string;
+  Required: boolean;
+  /** `Unknown` before the first check. */
+  Status: string;
+}
+
+/** One item of GET /domains; answer of POST /domains. */
+export interface DomainAnswer {
+  Domain: string;
+  Status: DomainStatus;
+  VerifiedBy: 'dns' | 'operator' | null;
+  Subdomains: boolean;
+  CreatedAt: string;
+  UpdatedAt: string;
+  VerifiedAt: string | null;
+  FailingSince: string | null;
+  LastCheckedAt: string | null;
+  DnsRecords: readonly DnsRecordItem[];
+}
+
+/** One item of GET /tokens. */
+export interface TokenAnswer {
+  TokenID: string;
+  Name: string;
+  Domains: readonly string[];
+  Scopes: readonly string[];
+  Sandbox: boolean;
+  IPAllowList: readonly string[];
+  RateLimit: number | null;
+  CreatedAt: string;
+  ExpiresAt: string | null;
+  LastUsedAt: string | null;
+  LastUsedIP: string | null;
+  RevokedAt: string | null;
+}
+
+/** POST /tokens: `Token` is shown this once. */
+export interface NewTokenAnswer {
+  TokenID: string;
+  Token: string;
+}
+
+/** GET /me. */
+export interface MeAnswer {
+  TokenID: string;
+  Owner: string;
+  Domains: readonly { Domain: string; Status: DomainStatus | 'Unknown' }[];
+  AllDomains: boolean;
+  Scopes: readonly string[];
+  Sandbox: boolean;
+  Limits: {
+    RecipientsPerMessage: number;
+    AttachmentsPerMessage: number;
+    BodyBytes: number;
+    SendsPerSecond: number | null;
+  };
+}
+
+/** One item of GET /sandbox/messages. */
+export interface CaptureSummary {
+  ID: string;
+  MessageID: string;
+  Inbox: string;
+  CapturedAt: string;
+  EnvelopeFrom: string;
+  EnvelopeTo: string;
+  From: NamedAddress;
+  To: readonly NamedAddress[];
+  Subject: string;
+  Size: number;
+  Tags: readonly string[];
+}
+
+/** GET /sandbox/messages/{ID}: the summary and the parsed view of the captured bytes. */
+export interface CaptureDetail extends CaptureSummary {
+  HTMLContent: string;
+  PlainContent: string;
+  Headers: readonly { Name: string; Value: string }[];
+  Attachments: readonly {
+    Filename: string;
+    Type: string;
+    Disposition: string;
+    ContentId: string;
+    Size: number;
+  }[];
+  /** Targets of the links in the HTML, in order, at most 200. */
+  Links: readonly string[];
+  /** Runs of 4 to 8 digits that look like one-time codes, at most 20. */
+  Codes: readonly string[];
+}
+
+/** GET /healthz and /readyz. */
+export interface HealthAnswer {
+  Status: 'ok' | 'unavailable';
+  Checks: readonly { Name: string; Ok: boolean; Detail: string }[];
+}

@@ -1,0 +1,24 @@
+/**
+ * Turns the bytes of a request body into a JSON object: UTF-8 with or without a byte order mark, nothing else.
+ * Invalid UTF-8, malformed JSON and anything but an object at the top give null. Depth is no danger here: the
+ * engine's parser does not recurse, and no reader in this folder does either.
+ */
+import { isUtf8 } from 'node:buffer';
+import { isJsonObject, type JsonObject } from './json-properties.ts';
+
+/** The text of the body without its byte order mark, or null where it is not UTF-8. */
+export function bodyText(body: Uint8Array): string | null {
+  if (!isUtf8(body)) return null;
+  const start = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
+  return Buffer.from(body.buffer, body.byteOffset + start, body.byteLength - start).toString('utf8');
+}
+
+/** The object in `text`, or null (api.md §5: 400/1001). */
+export function parseJsonObject(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

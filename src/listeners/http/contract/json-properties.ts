@@ -1,0 +1,92 @@
+/**
+ * Reads the properties of one JSON object by their documented names (api.md §4, "Reading the JSON").
+ * Names match ASCII-case-insensitively; the exact spelling wins; two other spellings of one name are reported;
+ * null counts as absent; unknown names are reported only in strict mode. Keys are looked up in tables, never
+ * assigned onto an object, so `__proto__` and its like are plain data.
+ */
+import { pointerSegment } from './problem-list.ts';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The documented names of one object, in documented order. */
+export interface PropertyTable {
+  readonly names: readonly string[];
+  readonly exact: ReadonlyMap<string, number>;
+  readonly lower: ReadonlyMap<string, number>;
+  readonly longest: number;
+}
+
+export type PropertyReport = (
+  name: 'unknown-property' | 'duplicate-property',
+  segment: string,
+  message: string,
+) => void;
+
+/** A table for `names`, to be made once and kept. */
+export function propertyTable(names: readonly string[]): PropertyTable {
+  return {
+    names,
+    exact: new Map(names.map((name, index) => [name, index])),
+    lower: new Map(names.map((name, index) => [name.toLowerCase(), index])),
+    longest: Math.max(...names.map((name) => name.length)),
+  };
+}
+
+/** Whether a parsed JSON value is an object (and not null or an array). */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The values in the table's order; undefined = absent or null. */
+export function readProperties(
+  object: JsonObject,
+  table: PropertyTable,
+  strict: boolean,
+  report: PropertyReport,
+): unknown[] {
+  const count = table.names.length;
+  const values: unknown[] = new Array(count).fill(undefined);
+  // Bit per name: given in the exact spelling, given in another one, given in two others.
+  let exactSeen = 0;
+  let otherSeen = 0;
+  let clash = 0;
+  for (const key of Object.keys(object)) {
+    const value = object[key];
+    if (value === null) continue;
+    const exact = table.exact.get(key);
+    if (exact !== undefined) {
+      values[exact] = value;
+      exactSeen |= 1 << exact;
+      continue;
+    }
+    const slot = isShortAscii(key, table.longest) ? table.lower.get(key.toLowerCase()) : undefined;
+    if (slot === undefined) {
+      if (strict) report('unknown-property', pointerSegment(key), 'This property is not known');
+      continue;
+    }
+    const bit = 1 << slot;
+    if ((exactSeen & bit) !== 0) continue;
+    if ((otherSeen & bit) !== 0) {
+      clash |= bit;
+      continue;
+    }
+    values[slot] = value;
+    otherSeen |= bit;
+  }
+  clash &= ~exactSeen;
+  if (clash !== 0) {
+    for (let slot = 0; slot < count; slot++) {
+      if ((clash & (1 << slot)) === 0) continue;
+      const name = table.names[slot] ?? '';
+      report('duplicate-property', name, `${name} is given twice in different spellings`);
+    }
+  }
+  return values;
+}
+
+/** Only ASCII may be folded: U+212A KELVIN SIGN lower-cases to an ordinary k. */
+function isShortAscii(key: string, longest: number): boolean {
+  if (key.length > longest) return false;
+  for (let i = 0; i < key.length; i++) if (key.charCodeAt(i) > 127) return false;
+  return true;
+}

@@ -1,0 +1,28 @@
+/**
+ * Small facts about texts from outside that several field readers ask for: control characters, lengths in
+ * characters and octets. Each is one pass, and cheap for the short texts that real requests hold.
+ */
+
+/** C0 controls (CR, LF, NUL, TAB …). With `deleteToo`, DEL counts as well. */
+export function hasControl(text: string, deleteToo: boolean): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 32 || (deleteToo && code === 127)) return true;
+  }
+  return false;
+}
+
+/** Whether the text has more than `max` characters (code points). */
+export function isLongerThan(text: string, max: number): boolean {
+  if (text.length <= max) return false;
+  if (text.length > 2 * max) return true;
+  let count = 0;
+  for (const _ of text) if (++count > max) return true;
+  return false;
+}
+
+/** Whether the text has more than `max` octets in UTF-8. */
+export function exceedsOctets(text: string, max: number): boolean {
+  if (text.length * 3 <= max) return false;
+  return text.length > max || Buffer.byteLength(text) > max;
+}

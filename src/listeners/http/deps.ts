@@ -1,0 +1,69 @@
+/**
+ * What the HTTP listener is given: the parts behind it, and its own limits. Only types, and the defaults of the
+ * options; the composition root fills both in.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Acceptance } from '../../pipeline/accept/accept.ts';
+import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
+import type { Access } from '../../policy/access/access.ts';
+import type { DomainService } from '../../policy/domains/domains.ts';
+import type { Store } from '../../store/store.ts';
+import { DEFAULT_EMAIL_LIMITS, type EmailLimits } from './contract/email-limits.ts';
+import type { PlainRoute } from './route.ts';
+
+export interface HttpDeps {
+  store: Store;
+  access: Access;
+  acceptance: Acceptance;
+  domains: DomainService;
+  webhooks: WebhookService;
+  clock: Clock;
+  random: Random;
+  /** The service log. */
+  log: Logger;
+  /** Mounted at the root beside the API: health, tracking, dashboard. */
+  routes?: readonly PlainRoute[];
+}
+
+export interface HttpOptions {
+  host: string;
+  /** 0 = any free port. */
+  port: number;
+  /** Base of links in answers, without a slash at its end; undefined = from the listening address. */
+  publicUrl?: string;
+  /** CIDRs whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[];
+  /** Octets of a request body, also after inflation; more is 413. */
+  maxBodyBytes: number;
+  email: EmailLimits;
+  /** Lower-case file name extensions that are refused, without the dot. */
+  blockedExtensions: readonly string[];
+  /** Bodies larger than this are read and composed in a worker thread. */
+  workerThresholdBytes: number;
+  maxWorkers: number;
+  /** Large bodies waiting for a worker; more are answered with 503. */
+  maxWorkerQueue: number;
+  headersTimeoutMs: number;
+  requestTimeoutMs: number;
+  keepAliveTimeoutMs: number;
+  /** How long an answer to an Idempotency-Key is repeated. */
+  idempotencyWindowMs: number;
+}
+
+export const DEFAULT_HTTP_OPTIONS: HttpOptions = {
+  host: '127.0.0.1',
+  port: 0,
+  trustedProxies: [],
+  maxBodyBytes: 32 * 1024 * 1024,
+  email: DEFAULT_EMAIL_LIMITS,
+  blockedExtensions: [],
+  workerThresholdBytes: 256 * 1024,
+  maxWorkers: 2,
+  maxWorkerQueue: 8,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 120_000,
+  keepAliveTimeoutMs: 72_000,
+  idempotencyWindowMs: 24 * 3_600_000,
+};

@@ -1,0 +1,23 @@
+/** What travels between the main thread and the worker that reads and composes large requests. */
+import type { Problem } from '../../lib/errors.ts';
+import type { Submission } from '../../model/submission.ts';
+import type { Composed } from '../../pipeline/compose/compose.ts';
+import type { EmailLimits } from './contract/email-limits.ts';
+
+export interface EmailJob {
+  id: number;
+  /** Transferred: the sender has it no more. */
+  body: Uint8Array;
+  limits: EmailLimits;
+  strict: boolean;
+  blockedExtensions: readonly string[];
+  messageId: string;
+  dateMs: number;
+}
+
+export type PreparedEmail =
+  /** The submission comes without its contents: they are in `composed`, and copying them would cost twice. */
+  | { ok: true; submission: Submission; composed: Composed }
+  | { ok: false; problems: readonly [Problem, ...Problem[]] };
+
+export type EmailJobResult = { id: number; result: PreparedEmail } | { id: number; failed: string };

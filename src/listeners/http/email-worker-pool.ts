@@ -1,0 +1,110 @@
+/**
+ * At most a few worker threads for large requests, and a short queue in front of them.
+ * Given a body, it resolves with what the worker found. Beyond the queue's length it refuses with 503, because every
+ * waiting body holds megabytes. Threads start with the first large request and end with `close()`; a thread that
+ * dies takes only its own job with it and is replaced by the next one.
+ */
+import { Worker } from 'node:worker_threads';
+import { AppError } from '../../lib/errors.ts';
+import type { EmailJob, EmailJobResult, PreparedEmail } from './email-worker-messages.ts';
+
+export interface EmailWorkerPool {
+  /** Takes the bytes over. Throws AppError unavailable (queue full, closing) or internal (the worker failed). */
+  prepare(job: Omit<EmailJob, 'id'>): Promise<PreparedEmail>;
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  job: EmailJob;
+  resolve(result: PreparedEmail): void;
+  reject(error: AppError): void;
+}
+
+interface Seat {
+  worker: Worker;
+  current: Waiting | null;
+}
+
+/** `entry`: the worker's file. */
+export function createEmailWorkerPool(options: {
+  maxWorkers: number;
+  maxQueue: number;
+  entry?: URL;
+}): EmailWorkerPool {
+  const entry = options.entry ?? new URL('./email-worker.ts', import.meta.url);
+  const seats = new Set<Seat>();
+  const queue: Waiting[] = [];
+  let nextId = 1;
+  let closed = false;
+
+  return {
+    prepare(job) {
+      if (closed) return Promise.reject(new AppError('unavailable', { retryAfterSeconds: 5 }));
+      if (queue.length >= options.maxQueue) {
+        return Promise.reject(
+          new AppError('unavailable', {
+            message: 'Too many large requests are waiting',
+            retryAfterSeconds: 1,
+          }),
+        );
+      }
+      return new Promise((resolve, reject) => {
+        queue.push({ job: { ...job, id: nextId++ }, resolve, reject });
+        dispatch();
+      });
+    },
+    async close() {
+      closed = true;
+      for (const waiting of queue.splice(0)) waiting.reject(new AppError('unavailable'));
+      await Promise.all([...seats].map((seat) => seat.worker.terminate()));
+    },
+  };
+
+  function dispatch(): void {
+    while (queue.length > 0) {
+      const seat = [...seats].find((s) => s.current === null) ?? hire();
+      if (seat === null) return;
+      const next = queue.shift();
+      if (next === undefined) return;
+      seat.current = next;
+      seat.worker.ref();
+      // Moving the buffer instead of copying it needs bytes that are alone in it.
+      const body = soleOwner(next.job.body);
+      seat.worker.postMessage({ ...next.job, body }, [body.buffer]);
+    }
+  }
+
+  function hire(): Seat | null {
+    if (seats.size >= options.maxWorkers) return null;
+    const seat: Seat = { worker: new Worker(entry), current: null };
+    seats.add(seat);
+    seat.worker.unref();
+    seat.worker.on('message', (answer: EmailJobResult) => {
+      const done = seat.current;
+      seat.current = null;
+      seat.worker.unref();
+      if (done !== null) {
+        if ('result' in answer) done.resolve(answer.result);
+        else done.reject(new AppError('internal', { cause: new Error(answer.failed) }));
+      }
+      dispatch();
+    });
+    seat.worker.on('error', (cause) => lose(seat, cause));
+    seat.worker.on('exit', () => lose(seat, new Error('the worker thread ended')));
+    return seat;
+  }
+
+  function lose(seat: Seat, cause: unknown): void {
+    if (!seats.delete(seat)) return;
+    seat.current?.reject(closed ? new AppError('unavailable') : new AppError('internal', { cause }));
+    seat.current = null;
+    if (!closed) dispatch();
+  }
+}
+
+function soleOwner(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes;
+  const alone =
+    buffer instanceof ArrayBuffer && bytes.byteOffset === 0 && bytes.byteLength === buffer.byteLength;
+  return alone ? new Uint8Array(buffer) : new Uint8Array(bytes);
+}

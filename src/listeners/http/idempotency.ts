@@ -1,0 +1,85 @@
+/**
+ * Idempotency-Key (api.md §8): the key's syntax, who is still running in this process, and the stored first answer.
+ * Given a caller, an operation and the raw body, it either repeats the first answer, refuses (another body under the
+ * key, or the first request still running), or holds the key until the caller is done. The row itself is written by
+ * acceptance, in the transaction of the message: only that makes "exactly one" true across crashes and nodes.
+ */
+import { createHash, subtle, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { Store } from '../../store/store.ts';
+
+/** Above this a body is hashed off the event loop. */
+const HASH_INLINE_BYTES = 64 * 1024;
+
+/** Visible ASCII and blanks between quotes (RFC 8941 §3.3.3), `\` only before `"` or `\`. */
+const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
+const VISIBLE = /^[\x21-\x7e]{1,255}$/;
+
+export type IdempotencyCheck =
+  | { kind: 'replay'; status: number; body: string }
+  /** The key is held; `release` must be called when the request is done, whatever became of it. */
+  | { kind: 'proceed'; operation: string; key: string; fingerprint: Uint8Array; release(): void };
+
+export interface Idempotency {
+  /** Throws AppError idempotency-key-reused / -in-flight. `operation`: method and path, e.g. `POST /email`. */
+  begin(request: {
+    owner: string;
+    operation: string;
+    key: string;
+    body: Uint8Array;
+  }): Promise<IdempotencyCheck>;
+}
+
+/** The key in a header value, unquoted. Throws AppError idempotency-key-invalid. */
+export function parseIdempotencyKey(header: string): string {
+  if (header.length > 600) throw new AppError('idempotency-key-invalid');
+  const quoted = QUOTED.exec(header);
+  const key = quoted === null ? header : (quoted[1] ?? '').replace(/\\(["\\])/g, '$1');
+  if (!VISIBLE.test(key)) throw new AppError('idempotency-key-invalid');
+  return key;
+}
+
+/** One per process: it knows which keys are running here. */
+export function createIdempotency(
+  deps: { store: Pick<Store, 'findIdempotent'>; clock: Clock },
+  options: { windowMs: number },
+): Idempotency {
+  const running = new Set<string>();
+  return {
+    async begin({ owner, operation, key, body }) {
+      const id = `${owner}\0${operation}\0${key}`;
+      if (running.has(id)) throw new AppError('idempotency-key-in-flight', { retryAfterSeconds: 1 });
+      running.add(id);
+      const release = () => {
+        running.delete(id);
+      };
+      try {
+        const fingerprint = await sha256(body);
+        const stored = await deps.store.findIdempotent({
+          owner,
+          operation,
+          key,
+          expiresBefore: deps.clock.now() - options.windowMs,
+        });
+        if (stored === null) return { kind: 'proceed', operation, key, fingerprint, release };
+        if (
+          stored.fingerprint.length !== fingerprint.length ||
+          !timingSafeEqual(stored.fingerprint, fingerprint)
+        ) {
+          throw new AppError('idempotency-key-reused');
+        }
+        release();
+        return { kind: 'replay', status: stored.status, body: stored.body };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+  };
+}
+
+async function sha256(body: Uint8Array): Promise<Uint8Array> {
+  if (body.length <= HASH_INLINE_BYTES) return createHash('sha256').update(body).digest();
+  return new Uint8Array(await subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>));
+}

@@ -1,0 +1,48 @@
+/**
+ * GET /problems/{name}: the human page behind each `type` link of an error body. A few lines of HTML from the error
+ * registry, without scripts, styles from elsewhere or anything a request said.
+ */
+import { ERRORS, type ErrorName } from '../../../lib/errors.ts';
+import { type ApiAnswer, refuse } from '../route.ts';
+
+const CSP =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Throws AppError not-found for a name no error has. */
+export function problemPage(name: string): ApiAnswer {
+  if (!isErrorName(name)) throw refuse('not-found');
+  const facts = ERRORS[name];
+  const text = escapeHtml(facts.text);
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': CSP },
+    body: `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${name}</title>
+<style>body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem}code{font-size:1.05em}</style>
+<h1><code>${name}</code></h1>
+<p>${text}.</p>
+<dl><dt>Code</dt><dd>${facts.code}</dd><dt>HTTP status</dt><dd>${facts.status}</dd></dl>
+<p>${advice(facts.status)}</p>
+</html>
+`,
+  };
+}
+
+function isErrorName(name: string): name is ErrorName {
+  return Object.hasOwn(ERRORS, name);
+}
+
+function advice(status: number): string {
+  if (status === 429 || status === 503) return 'Wait as long as the Retry-After header says, then try again.';
+  if (status === 401) return 'Send a valid token in the Authorization header.';
+  if (status === 403) return 'The token is valid but may not do this.';
+  if (status >= 500) return 'The request may be repeated; with an Idempotency-Key nothing is sent twice.';
+  return 'Repeating the request unchanged gives the same answer. Each item of Errors names the field to correct.';
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

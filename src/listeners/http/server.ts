@@ -1,0 +1,311 @@
+/**
+ * The HTTP listener: one port for the API and whatever plain routes are mounted beside it.
+ * Given the parts behind it, it leaves a `Service` that takes requests between `start()` and `stop()`. It
+ * authenticates before a body is read, bounds everything that is read, gives every answer the same headers, and shapes
+ * every error, those of the HTTP parser included, as one problem body. While stopping, requests that run are
+ * finished, new ones get 503, and idle connections are closed.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { AppError } from '../../lib/errors.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Service } from '../../lib/loop.ts';
+import type { Caller } from '../../model/submission.ts';
+import { requireScope } from '../../policy/access/access.ts';
+import { readBody } from './body-reader.ts';
+import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
+import { createEmailWorkerPool } from './email-worker-pool.ts';
+import { createIdempotency } from './idempotency.ts';
+import { problemPage } from './operations/problem-pages.ts';
+import { apiRoutes } from './operations/table.ts';
+import { problemAnswer, toAppError } from './problem.ts';
+import type { ApiAnswer, ApiRoute, PlainRoute } from './route.ts';
+import { writeProblemToSocket } from './socket-problem.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null;
+  }
+  interface FastifyContextConfig {
+    whileStopping?: boolean;
+  }
+}
+
+export interface HttpListener extends Service {
+  /** Where it listens, after `start()`. */
+  address(): { host: string; port: number; url: string };
+}
+
+const BASE = '/api/v1';
+const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const NO_BODY = new Uint8Array(0);
+
+/** Nothing listens before `start()`. A port that is taken rejects `start()`. */
+export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> = {}): HttpListener {
+  const options: HttpOptions = { ...DEFAULT_HTTP_OPTIONS, ...given };
+  const workers = createEmailWorkerPool({
+    maxWorkers: options.maxWorkers,
+    maxQueue: options.maxWorkerQueue,
+  });
+  const idempotency = createIdempotency(deps, { windowMs: options.idempotencyWindowMs });
+  const routes = apiRoutes(deps, options, { workers, idempotency });
+  const plainRoutes: readonly PlainRoute[] = [
+    {
+      method: 'GET',
+      path: `${BASE}/problems/:name`,
+      handle: ({ params }) => problemPage(params.name ?? ''),
+    },
+    {
+      method: 'GET',
+      path: '/.well-known/jwks.json',
+      handle: async () => ({
+        status: 200,
+        headers: { 'cache-control': 'public, max-age=300' },
+        body: JSON.stringify(await deps.access.jwks()),
+      }),
+    },
+    ...(deps.routes ?? []),
+  ];
+  const app = createApp();
+  const methodsOf = createMethodTable([
+    ...routes.map(({ method, path }) => ({ method, path: BASE + path })),
+    ...plainRoutes,
+  ]);
+  let running = 0;
+  let stopping = false;
+  let onIdle: (() => void) | null = null;
+  let listening: AddressInfo | null = null;
+
+  for (const route of routes) mountApi(app, route);
+  for (const route of plainRoutes) mountPlain(app, route);
+
+  return {
+    async start() {
+      await app.listen({ host: options.host, port: options.port });
+      const address = app.server.address();
+      if (address === null || typeof address === 'string') throw new TypeError('expected a TCP address');
+      listening = address;
+    },
+    async stop(deadlineMs) {
+      stopping = true;
+      app.server.closeIdleConnections();
+      if (running > 0) await untilIdle(deadlineMs);
+      app.server.closeIdleConnections();
+      const closed = app.close();
+      app.server.closeAllConnections();
+      await closed;
+      await workers.close();
+    },
+    address() {
+      if (listening === null) throw new TypeError('the HTTP listener has not started');
+      const host = listening.family === 'IPv6' ? `[${listening.address}]` : listening.address;
+      return { host: listening.address, port: listening.port, url: `http://${host}:${listening.port}` };
+    },
+  };
+
+  function createApp(): FastifyInstance {
+    const instance = Fastify({
+      logger: false,
+      bodyLimit: options.maxBodyBytes,
+      trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
+      requestIdHeader: false,
+      genReqId: (request) => {
+        const wanted = request.headers['x-request-id'];
+        return typeof wanted === 'string' && REQUEST_ID.test(wanted)
+          ? wanted
+          : uuidv7(deps.clock, deps.random);
+      },
+      routerOptions: {
+        ignoreTrailingSlash: true,
+        ignoreDuplicateSlashes: true,
+        maxParamLength: 400,
+      },
+      rewriteUrl: (request) => pathOfAbsoluteForm(request.url ?? '/'),
+      return503OnClosing: false,
+      forceCloseConnections: false,
+      keepAliveTimeout: options.keepAliveTimeoutMs,
+      requestTimeout: options.requestTimeoutMs,
+      connectionTimeout: 0,
+      http: {
+        headersTimeout: options.headersTimeoutMs,
+        connectionsCheckingInterval: 1000,
+        requireHostHeader: false,
+        noDelay: true,
+      },
+      frameworkErrors: (error, request, reply) => sendError(error, request, reply),
+      clientErrorHandler: (error, socket) => onClientError(error, socket),
+    });
+    instance.decorateRequest('caller', null);
+    instance.removeAllContentTypeParsers();
+    instance.addContentTypeParser('*', (_request: FastifyRequest, payload: IncomingMessage) =>
+      readBody(payload, { maxBytes: options.maxBodyBytes, clock: deps.clock }),
+    );
+    instance.addHook('onRequest', (request, reply, done) => {
+      setCommonHeaders(request, reply);
+      running++;
+      reply.raw.once('close', onAnswerEnd);
+      if (stopping && request.routeOptions.config?.whileStopping !== true) {
+        reply.header('connection', 'close');
+        done(new AppError('unavailable', { message: 'The server is stopping', retryAfterSeconds: 5 }));
+      } else if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+        done(new AppError('http-malformed', { message: 'The Host header is missing' }));
+      } else if (request.is404) {
+        done(notFound(request, reply));
+      } else done();
+    });
+    instance.setErrorHandler((error, request, reply) => sendError(error, request, reply));
+    instance.setNotFoundHandler((request, reply) => sendError(notFound(request, reply), request, reply));
+    instance.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      // Who announces too much is answered before it is sent.
+      if (!(Number(request.headers['content-length'] ?? 0) > options.maxBodyBytes)) response.writeContinue();
+      instance.server.emit('request', request, response);
+    });
+    instance.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      delete request.headers.expect; // An expectation nobody knows is no reason to refuse (RFC 9110 §10.1.1).
+      instance.server.emit('request', request, response);
+    });
+    return instance;
+  }
+
+  function mountApi(instance: FastifyInstance, route: ApiRoute): void {
+    instance.route({
+      method: route.method,
+      url: BASE + route.path,
+      onRequest: async (request) => {
+        const caller = await deps.access.authenticate(request.headers.authorization, clientIp(request));
+        if (route.scope !== null) requireScope(caller, route.scope);
+        request.caller = caller;
+      },
+      handler: async (request, reply) => {
+        const { caller } = request;
+        if (caller === null) throw new AppError('token-missing');
+        return sendAnswer(reply, await route.handle({ caller, ...contextOf(request) }));
+      },
+    });
+  }
+
+  function mountPlain(instance: FastifyInstance, route: PlainRoute): void {
+    instance.route({
+      method: route.method,
+      url: route.path,
+      config: { whileStopping: route.whileStopping === true },
+      handler: async (request, reply) =>
+        sendAnswer(reply, await route.handle({ ...contextOf(request), ip: clientIp(request) })),
+    });
+  }
+
+  function notFound(request: FastifyRequest, reply: FastifyReply): AppError {
+    const allowed = methodsOf(request.url);
+    if (allowed === null) return new AppError('not-found');
+    reply.header('allow', allowed);
+    return new AppError('method-not-allowed');
+  }
+
+  function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const { error, expected } = toAppError(thrown);
+    if (!expected) deps.log.error({ requestId: request.id, err: error.cause ?? error }, 'a request failed');
+    const answer = problemAnswer(error, publicUrl(), request.id);
+    setCommonHeaders(request, reply);
+    reply.code(answer.status).headers(answer.headers).send(Buffer.from(answer.body));
+  }
+
+  function onClientError(error: Error & { code?: string }, socket: Socket): void {
+    writeProblemToSocket(error, socket, publicUrl(), uuidv7(deps.clock, deps.random));
+  }
+
+  function publicUrl(): string {
+    if (options.publicUrl !== undefined) return options.publicUrl;
+    if (listening === null) return '';
+    return `http://${listening.family === 'IPv6' ? `[${listening.address}]` : listening.address}:${listening.port}`;
+  }
+
+  function onAnswerEnd(): void {
+    running--;
+    if (running === 0) onIdle?.();
+  }
+
+  function untilIdle(deadlineMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = deps.clock.setTimer(deadlineMs, resolve);
+      onIdle = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+}
+
+function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
+  reply.header('cache-control', 'no-store');
+}
+
+function sendAnswer(reply: FastifyReply, answer: ApiAnswer): FastifyReply {
+  reply.code(answer.status).header('content-type', 'application/json; charset=utf-8');
+  if (answer.headers !== undefined) reply.headers(answer.headers);
+  const { body } = answer;
+  return reply.send(
+    typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+  );
+}
+
+function contextOf(request: FastifyRequest) {
+  return {
+    params: request.params as Readonly<Record<string, string>>,
+    query: queryOf(request),
+    header: (name: string): string | undefined => {
+      const value = request.headers[name];
+      return Array.isArray(value) ? value.join(', ') : value;
+    },
+    body: request.body instanceof Uint8Array ? request.body : NO_BODY,
+  };
+}
+
+const NO_QUERY: ReadonlyMap<string, string> = new Map();
+
+/** Names in lower case, because clients disagree about them; the first of a repeated one. */
+function queryOf(request: FastifyRequest): ReadonlyMap<string, string> {
+  if (!request.url.includes('?')) return NO_QUERY;
+  const found = new Map<string, string>();
+  for (const [name, value] of Object.entries(request.query as Record<string, string | string[]>)) {
+    const lower = name.toLowerCase();
+    const first = Array.isArray(value) ? value[0] : value;
+    if (first !== undefined && !found.has(lower)) found.set(lower, first);
+  }
+  return found;
+}
+
+/** IPv4 addresses of a dual-stack socket come in IPv6 clothes. */
+function clientIp(request: FastifyRequest): string {
+  const { ip } = request;
+  return ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip;
+}
+
+/** `POST http://host/path` (RFC 9112 §3.2.2) → `/path`. */
+function pathOfAbsoluteForm(url: string): string {
+  if (url.charCodeAt(0) === 47) return url;
+  const match = /^https?:\/\/[^/?#]*(.*)$/i.exec(url);
+  if (match === null) return url;
+  const rest = match[1] ?? '';
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+/** For a path that exists, the methods it has, as `Allow` writes them; else null. */
+function createMethodTable(
+  routes: readonly { method: string; path: string }[],
+): (url: string) => string | null {
+  const known = routes.map(({ method, path }) => ({ method, segments: path.split('/').filter(Boolean) }));
+  return (url) => {
+    const segments = (url.split('?', 1)[0] ?? '').split('/').filter(Boolean);
+    const methods = new Set<string>();
+    for (const route of known) {
+      if (route.segments.length !== segments.length) continue;
+      if (!route.segments.every((segment, i) => segment.startsWith(':') || segment === segments[i])) continue;
+      methods.add(route.method);
+      if (route.method === 'GET') methods.add('HEAD');
+    }
+    return methods.size === 0 ? null : [...methods].sort().join(', ');
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * Answers what never became a request: bytes that are no HTTP, headers that are too large, headers that did not come
+ * in time. Given the parser's error and the socket, it writes a complete answer with a problem body and closes the
+ * connection; where the peer is gone already, it only closes.
+ */
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { AppError } from '../../lib/errors.ts';
+import { problemAnswer } from './problem.ts';
+
+/** Nothing is thrown. Half an answer that was under way is not written into. */
+export function writeProblemToSocket(
+  error: Error & { code?: string },
+  socket: Socket,
+  publicUrl: string,
+  requestId: string,
+): void {
+  if (
+    error.code === 'ECONNRESET' ||
+    !socket.writable ||
+    (socket.bytesWritten > 0 && answerUnderWay(socket))
+  ) {
+    socket.destroy();
+    return;
+  }
+  const answer = problemAnswer(toRefusal(error.code), publicUrl, requestId);
+  const headers = {
+    ...answer.headers,
+    'content-length': String(Buffer.byteLength(answer.body)),
+    'x-request-id': requestId,
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end(
+    `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}\r\n${lines.join('\r\n')}\r\n\r\n${answer.body}`,
+    () => socket.destroySoon(),
+  );
+}
+
+/** Node keeps the answer that is being written on the socket. */
+function answerUnderWay(socket: Socket): boolean {
+  const message: unknown = '_httpMessage' in socket ? socket._httpMessage : null;
+  return (
+    typeof message === 'object' &&
+    message !== null &&
+    'headersSent' in message &&
+    message.headersSent === true
+  );
+}
+
+function toRefusal(code: string | undefined): AppError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new AppError('headers-too-large');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new AppError('request-timeout');
+    default:
+      return new AppError('http-malformed');
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * A listener on a free loopback port for the tests of this folder: real access control, real sockets, virtual time
+ * where a test asks for it. Given the parts a test cares about, it leaves a running listener, a token maker and a
+ * small client; `close()` ends all of it.
+ */
+import { request as httpRequest } from 'node:http';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import { createSystemRandom } from '../../lib/random.ts';
+import type { MessageId } from '../../model/message.ts';
+import { PRESETS, type Token } from '../../model/token.ts';
+import type { AcceptRequest, AcceptResult } from '../../pipeline/accept/accept.ts';
+import { createAccess, type MintRequest } from '../../policy/access/access.ts';
+import type { HttpDeps, HttpOptions } from './deps.ts';
+import { createHttpListener } from './server.ts';
+
+export interface Reply {
+  status: number;
+  headers: Record<string, string | undefined>;
+  text: string;
+  json: () => Record<string, unknown>;
+}
+
+export interface SendOptions {
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+}
+
+/** One request; the connection is not kept. `headers` are sent as they are. */
+export function send(url: string, method: string, options: SendOptions = {}): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { method, headers: options.headers ?? {}, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers as Record<string, string | undefined>,
+          text,
+          json: () => JSON.parse(text) as Record<string, unknown>,
+        });
+      });
+      response.on('error', reject);
+    });
+    request.on('error', reject);
+    request.end(options.body);
+  });
+}
+
+/** Tokens and keys in memory: enough of a store for access control alone. */
+export function tokenMemory() {
+  const tokens = new Map<string, Token>();
+  const keys: { kid: string; privateSealed: Uint8Array; publicJwk: string; createdAt: number }[] = [];
+  return {
+    signingKeys: async () => keys,
+    addSigningKey: async (key: (typeof keys)[number]) => {
+      keys.push(key);
+    },
+    getToken: async ({ id }: { id: string }) => tokens.get(id) ?? null,
+    addToken: async ({ token }: { token: Token }) => {
+      tokens.set(token.id, token);
+    },
+    revokeToken: async ({ id, now }: { id: string; now: number }) => {
+      const token = tokens.get(id);
+      if (token === undefined) return false;
+      token.revokedAt ??= now;
+      return true;
+    },
+    touchToken: async () => {},
+    listTokens: async () => [...tokens.values()],
+  };
+}
+
+/** Records what it was given; stands where a test is about the listener alone. */
+export function recordingAcceptance(answer?: (request: AcceptRequest) => Promise<AcceptResult>) {
+  const requests: AcceptRequest[] = [];
+  return {
+    requests,
+    accept(request: AcceptRequest): Promise<AcceptResult> {
+      requests.push(request);
+      const messageId = '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b' as MessageId;
+      return answer === undefined ? Promise.resolve({ kind: 'accepted', messageId }) : answer(request);
+    },
+    close() {},
+    refusing: () => null,
+  };
+}
+
+const silent = () => {};
+export const quietLog = { info: silent, warn: silent, error: silent, debug: silent };
+
+/** A started listener around `parts`. */
+export async function startListener(
+  parts: Partial<HttpDeps> & { store: HttpDeps['store'] },
+  options: Partial<HttpOptions> = {},
+  clock: Clock = systemClock,
+) {
+  const random = createSystemRandom();
+  const access =
+    parts.access ??
+    createAccess({
+      store: parts.store,
+      clock,
+      random,
+      sealer: { seal: (bytes) => new Uint8Array(bytes), open: (bytes) => new Uint8Array(bytes) },
+      instanceId: '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b',
+      log: quietLog,
+    });
+  const deps = { access, clock, random, log: quietLog, ...parts } as HttpDeps;
+  const listener = createHttpListener(deps, options);
+  await listener.start();
+  const { url, port } = listener.address();
+  return {
+    listener,
+    access,
+    url,
+    port,
+    async token(given: Partial<MintRequest> = {}): Promise<string> {
+      const minted = await access.mint({
+        name: 'test',
+        domains: ['example.com'],
+        scopes: [...PRESETS.Default],
+        expiresInSeconds: 3600,
+        sandbox: false,
+        ipAllowList: [],
+        rateLimit: null,
+        ...given,
+      });
+      return minted.jwt;
+    },
+    close: () => listener.stop(1000),
+  };
+}

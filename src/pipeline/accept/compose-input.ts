@@ -1,0 +1,42 @@
+/**
+ * The one step from a checked submission to what compose takes: BCC recipients are left behind here, before the
+ * first byte is written, and a text alternative is made from the HTML where the sender left it to us. Pure; used by
+ * acceptance and by the worker that composes large requests.
+ */
+import type { Mailbox } from '../../model/message.ts';
+import type { Submission } from '../../model/submission.ts';
+import type { ComposeBody, ComposeInput } from '../compose/compose.ts';
+import { textFromHtml } from '../compose/text-from-html.ts';
+
+/** `messageId`: the UUID; `dateMs`: the Date header, milliseconds since the Unix epoch. */
+export function toComposeInput(
+  submission: Submission,
+  { messageId, dateMs }: { messageId: string; dateMs: number },
+): ComposeInput {
+  const to: Mailbox[] = [];
+  const cc: Mailbox[] = [];
+  for (const recipient of submission.recipients) {
+    if (recipient.kind === 'To') to.push({ name: recipient.name, address: recipient.address });
+    else if (recipient.kind === 'CC') cc.push({ name: recipient.name, address: recipient.address });
+  }
+  return {
+    messageId,
+    fromDomain: submission.fromDomain,
+    dateMs,
+    from: submission.from,
+    to,
+    cc,
+    replyTo: submission.replyTo,
+    subject: submission.subject,
+    body: composeBody(submission.body),
+    headers: submission.headers,
+    attachments: submission.attachments,
+  };
+}
+
+function composeBody(body: Submission['body']): ComposeBody {
+  if (body.kind === 'text') return body;
+  const text = body.text === undefined ? textFromHtml(body.html) : body.text;
+  // Nothing readable in the HTML (an image alone): an empty alternative would only hide it from text readers.
+  return { kind: 'html', html: body.html, text: text === '' ? null : text };
+}
