@@ -5,7 +5,7 @@
  * Narrower than RFC 5321 on purpose: no quoted strings, no comments, no IP literals, no trailing dot.
  * Everything is a single pass over at most MAX_INPUT characters, so hostile texts cost nothing.
  */
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 
 /** A parsed mail address. `text` is `local@domain`; `domain` is a lower-case A-label of two or more labels. */
 export interface Address {
@@ -77,8 +77,7 @@ export function toALabelDomain(text: string): string | null {
   }
   const lower = upper ? text.toLowerCase() : text;
   if (!isHostName(lower)) return null;
-  if (lower.includes('xn--') && domainToASCII(lower) !== lower) return null;
-  return lower;
+  return lower.includes('xn--') && !areALabelsValid(lower) ? null : lower;
 }
 
 /** True when the local part is an ASCII dot-atom, false when a UTF-8 one, else what is wrong with it. */
@@ -102,6 +101,12 @@ function localKind(local: string): boolean | { problem: string } {
     return { problem: 'has a character before the @ that is not allowed' };
   }
   return ascii;
+}
+
+/** domainToASCII does not look into a domain that is all ASCII, so the way back and forth has to be made. */
+function areALabelsValid(domain: string): boolean {
+  const shown = domainToUnicode(domain);
+  return !shown.startsWith('xn--') && !shown.includes('.xn--') && domainToASCII(shown) === domain;
 }
 
 /** Lower-case LDH labels of 1–63 octets, two or more, 253 in all, the last one not a number (RFC 3696 §2). */

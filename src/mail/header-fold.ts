@@ -102,13 +102,18 @@ function pushToken(out: OpenLines, token: string): void {
 }
 
 function pushPhrase(out: OpenLines, display: string): void {
-  const plain = !NOT_PRINTABLE_ASCII.test(display) && !display.includes('=?');
-  if (plain && display.length <= MAX_PLAIN_NAME) {
-    if (ATOMS.test(display)) return pushToken(out, display);
-    const quoted = `"${display.replace(/["\\]/g, '\\$&')}"`;
-    if (quoted.length <= MAX_PLAIN_NAME) return pushToken(out, quoted);
-  }
-  pushWords(out, display);
+  const phrase = plainPhrase(display);
+  if (phrase === null) pushWords(out, display);
+  else pushToken(out, phrase);
+}
+
+/** A short ASCII name as atoms or as a quoted string (RFC 5322 §3.2), null when it needs encoded words. */
+function plainPhrase(display: string): string | null {
+  if (display.length > MAX_PLAIN_NAME || NOT_PRINTABLE_ASCII.test(display) || display.includes('=?'))
+    return null;
+  if (ATOMS.test(display)) return display;
+  const quoted = `"${display.replace(/["\\]/g, '\\$&')}"`;
+  return quoted.length <= MAX_PLAIN_NAME ? quoted : null;
 }
 
 function pushWords(out: OpenLines, text: string): void {

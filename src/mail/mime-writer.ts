@@ -90,16 +90,15 @@ export function writeMessage(headers: string, root: MimePart, seed: string): Wri
       piece.encoding === 'base64'
         ? encodeBase64(piece.bytes, target, at)
         : encodeQuotedPrintable(piece.bytes, target, at);
-    if (piece.endLine && !(at >= 2 && target[at - 1] === 10 && target[at - 2] === 13)) {
+    if (piece.endLine && !(target[at - 1] === 10 && target[at - 2] === 13)) {
       target[at++] = 13;
       target[at++] = 10;
     }
   }
   at += target.write(open, at, 'utf8');
+  const bytes = target.subarray(0, at);
   // Messages wait in memory by the thousand: a copy is cheaper than keeping a bound's slack alive.
-  const bytes =
-    bound - at > at >> 3 ? Uint8Array.prototype.slice.call(target, 0, at) : target.subarray(0, at);
-  return { bytes, bodyOffset: bodyHead };
+  return { bytes: bound - at > at >> 3 ? Buffer.from(bytes) : bytes, bodyOffset: bodyHead };
 }
 
 interface Piece {

@@ -11,16 +11,16 @@ export type TransferEncoding = 'quoted-printable' | 'base64';
 
 const CR = 13;
 const LF = 10;
+const TAB = 9;
+const SPACE = 32;
 const EQUALS = 61;
 const MAX_COLUMN = 75;
 const BASE64_BYTES_PER_LINE = 57;
 
-/** 1: literal; 2: blank; 3: line end; 0: encoded. */
-const QP_CLASS = Uint8Array.from({ length: 256 }, (_, byte) => {
-  if (byte === 32 || byte === 9) return 2;
-  if (byte === CR || byte === LF) return 3;
-  return byte > 32 && byte < 127 && byte !== EQUALS ? 1 : 0;
-});
+/** 1 where a byte may stand for itself; blanks too, a line's last one is encoded afterwards. */
+const QP_LITERAL = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte === TAB || (byte >= SPACE && byte < 127 && byte !== EQUALS) ? 1 : 0,
+);
 const HEX = Buffer.from('0123456789ABCDEF', 'latin1');
 const BASE64 = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/', 'latin1');
 
@@ -82,17 +82,27 @@ export function encodeQuotedPrintable(source: Uint8Array, target: Uint8Array, of
   const length = source.length;
   let at = offset;
   let lineStart = offset;
-  for (let i = 0; i < length; i++) {
-    const byte = source[i] as number;
-    const kind = QP_CLASS[byte] as number;
-    if (kind === 1 || (kind === 2 && i + 1 < length && QP_CLASS[source[i + 1] as number] !== 3)) {
-      if (at - lineStart >= MAX_COLUMN) {
-        at = softBreak(target, at);
-        lineStart = at;
-      }
+  let i = 0;
+  while (i < length) {
+    // Runs of literals are nearly everything: one load, one look-up and one store a byte.
+    const stop = Math.min(length, i + MAX_COLUMN - (at - lineStart));
+    let byte = 0;
+    while (i < stop) {
+      byte = source[i] as number;
+      if (QP_LITERAL[byte] === 0) break;
       target[at++] = byte;
-    } else if (kind === 3) {
-      if (byte === CR && source[i + 1] === LF) i++;
+      i++;
+    }
+    if (i === length) break;
+    if (i === stop && !isLineEnd(source[i] as number)) {
+      at = softBreak(target, at);
+      lineStart = at;
+      continue;
+    }
+    byte = source[i++] as number;
+    if (isLineEnd(byte)) {
+      if (byte === CR && source[i] === LF) i++;
+      at = encodeFinalBlank(target, lineStart, at);
       target[at] = CR;
       target[at + 1] = LF;
       at += 2;
@@ -102,13 +112,29 @@ export function encodeQuotedPrintable(source: Uint8Array, target: Uint8Array, of
         at = softBreak(target, at);
         lineStart = at;
       }
-      target[at] = EQUALS;
-      target[at + 1] = HEX[byte >> 4] as number;
-      target[at + 2] = HEX[byte & 15] as number;
-      at += 3;
+      at = writeEncoded(target, at, byte);
     }
   }
-  return at;
+  return encodeFinalBlank(target, lineStart, at);
+}
+
+/** A blank at the end of a line has been written as it is: encodes it (RFC 2045 §6.7 rule 3). */
+function encodeFinalBlank(target: Uint8Array, lineStart: number, end: number): number {
+  const last = target[end - 1] as number;
+  if (end === lineStart || (last !== SPACE && last !== TAB)) return end;
+  const at = end - 1;
+  return writeEncoded(target, at - lineStart > MAX_COLUMN - 2 ? softBreak(target, at) : at, last);
+}
+
+function writeEncoded(target: Uint8Array, at: number, byte: number): number {
+  target[at] = EQUALS;
+  target[at + 1] = HEX[byte >> 4] as number;
+  target[at + 2] = HEX[byte & 15] as number;
+  return at + 3;
+}
+
+function isLineEnd(byte: number): boolean {
+  return byte === LF || byte === CR;
 }
 
 /** CR, LF and CRLF as CRLF, for text that travels as base64. */

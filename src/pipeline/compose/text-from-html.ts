@@ -1,0 +1,369 @@
+/**
+ * Text alternative from HTML: what a reader without HTML gets to see.
+ * Given HTML of any quality, it leaves plain text: blocks as lines and paragraphs, lists as `* ` or `1. `, links
+ * as `text (url)`, table rows as lines, quotations as `> `, images as their alt text; scripts, styles, comments
+ * and `display:none` parts are left out. Lines are not wrapped.
+ * One pass over the tags with counters in place of a tree, so nesting depth costs nothing and time is linear
+ * in the input. It cannot fail: broken markup gives a poorer text.
+ */
+import { decodeEntities } from './html-entities.ts';
+
+/** 2: stands apart as a paragraph; 1: begins a line. Elements not listed are inline. */
+const BLOCKS = new Map<string, 1 | 2>([
+  ...'p h1 h2 h3 h4 h5 h6 ul ol dl blockquote pre'.split(' ').map((n): [string, 2] => [n, 2]),
+  ...(
+    'div table tr thead tbody tfoot caption li dt dd section article header footer nav aside main address center ' +
+    'form fieldset figure figcaption details summary legend body option'
+  )
+    .split(' ')
+    .map((n): [string, 1] => [n, 1]),
+]);
+/** Elements whose content is not markup: without an end tag they take all that follows (HTML §13.2.5). */
+const RAW_TEXT = new Set('script style title textarea iframe noembed noframes xmp'.split(' '));
+/** Those and others whose content is not for reading; skipped up to their end tag. */
+const RAW = new Set([...RAW_TEXT, 'template', 'object', 'svg', 'math']);
+const VOID = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '));
+const MAX_INDENT = 8;
+const MAX_QUOTE = 5;
+const MAX_LIST_DEPTH = 200;
+/** Soft hyphens, joiners and marks that mail puts in previews as padding, never meant to be read. */
+const PADDING = /\u034f|[\u00ad\u200b\u2060\ufeff]/g;
+const BLANKS = /[ \t\n\f\r\u00a0\u2028\u2029]+/g;
+
+/** Plain text for an HTML body; '' when nothing in it can be read. No line end at the end. */
+export function textFromHtml(html: string): string {
+  const first = convert(html, true);
+  // A hidden element that is never closed would swallow the rest: better to show it than to lose the text.
+  return first.complete ? first.text : convert(html, false).text;
+}
+
+interface Tag {
+  readonly name: string;
+  readonly closing: boolean;
+  readonly attributes: string;
+  /** Index after `>`. */
+  readonly end: number;
+}
+
+function convert(html: string, skipHidden: boolean): { text: string; complete: boolean } {
+  const out = new TextLines();
+  const lists: { ordered: boolean; count: number }[] = [];
+  let link: string | null = null;
+  let preDepth = 0;
+  let hidden: { name: string; depth: number } | null = null;
+  // Names whose end tag does not come any more, so that each is searched for to the end only once.
+  const unclosed = new Set<string>();
+  let at = 0;
+
+  const closeLink = (): void => {
+    if (link === null) return;
+    const shown = out.stopListening();
+    if (shown === '') out.add(link);
+    else if (!sameTarget(shown, link)) out.attach(` (${link.replace(/^mailto:/i, '')})`);
+    link = null;
+  };
+
+  while (at < html.length) {
+    const open = html.indexOf('<', at);
+    const end = open < 0 ? html.length : open;
+    if (end > at && hidden === null) {
+      const text = decodeEntities(html.slice(at, end)).replace(PADDING, '');
+      if (preDepth > 0) out.addPreformatted(text);
+      else out.add(text);
+    }
+    if (open < 0) break;
+    const tag = readTag(html, open);
+    if (typeof tag === 'number') {
+      // Not a tag: a comment or declaration was passed over, or a lone `<` is text.
+      if (tag === open + 1 && hidden === null) out.add('<');
+      at = tag;
+      continue;
+    }
+    at = tag.end;
+    const { name, closing } = tag;
+    if (!closing && RAW.has(name)) {
+      const rawEnd = unclosed.has(name) || tag.attributes.endsWith('/') ? -1 : endOfRaw(html, at, name);
+      if (rawEnd >= 0) at = rawEnd;
+      else if (RAW_TEXT.has(name)) break;
+      else unclosed.add(name);
+      continue;
+    }
+    if (hidden !== null) {
+      if (name !== hidden.name) continue;
+      hidden.depth += closing ? -1 : 1;
+      if (hidden.depth === 0) hidden = null;
+      continue;
+    }
+    if (!closing && skipHidden && !VOID.has(name) && isHidden(tag.attributes)) {
+      hidden = { name, depth: 1 };
+      continue;
+    }
+    const block = BLOCKS.get(name);
+    if (block !== undefined) {
+      // Inside a list, only the outermost list itself stands apart.
+      const outermost = closing && (name === 'ul' || name === 'ol') ? 1 : 0;
+      out.breakLine(lists.length > outermost ? 1 : block);
+    }
+    switch (name) {
+      case 'br':
+        out.lineEnd();
+        break;
+      case 'hr':
+        out.breakLine(1);
+        out.add('----------');
+        out.breakLine(1);
+        break;
+      case 'td':
+      case 'th':
+        if (!closing) out.cell();
+        break;
+      case 'ul':
+      case 'ol':
+        if (closing) lists.pop();
+        else if (lists.length < MAX_LIST_DEPTH) lists.push({ ordered: name === 'ol', count: 0 });
+        out.indent = Math.min(MAX_INDENT, Math.max(0, lists.length - 1));
+        break;
+      case 'li':
+        out.bullet(closing ? '' : nextBullet(lists.at(-1)));
+        break;
+      case 'blockquote':
+        out.quote = Math.max(0, out.quote + (closing ? -1 : 1));
+        break;
+      case 'pre':
+        preDepth = Math.max(0, preDepth + (closing ? -1 : 1));
+        break;
+      case 'img':
+        if (tag.attributes !== '') out.add(decodeEntities(attribute(tag.attributes, 'alt') ?? ''));
+        break;
+      case 'a': {
+        closeLink();
+        if (closing) break;
+        link = linkTarget(decodeEntities(attribute(tag.attributes, 'href') ?? ''));
+        if (link !== null) out.startListening();
+        break;
+      }
+    }
+  }
+  closeLink();
+  return { text: out.text(), complete: hidden === null };
+}
+
+function nextBullet(list: { ordered: boolean; count: number } | undefined): string {
+  if (list === undefined || !list.ordered) return '* ';
+  list.count++;
+  return `${list.count}. `;
+}
+
+/** Text being written: collapses blanks, holds line breaks back until text follows, so none trail. */
+class TextLines {
+  indent = 0;
+  quote = 0;
+  private readonly pieces: string[] = [];
+  private breaks = 0;
+  private pendingSpace = '';
+  private pendingBullet = '';
+  private empty = true;
+  private listening = false;
+  private heard = '';
+
+  add(raw: string): void {
+    const text = raw.replace(BLANKS, ' ');
+    if (text === '') return;
+    if (text === ' ') {
+      if (this.pendingSpace === '') this.pendingSpace = ' ';
+      return;
+    }
+    const start = text.charCodeAt(0) === 32 ? 1 : 0;
+    const end = text.charCodeAt(text.length - 1) === 32 ? text.length - 1 : text.length;
+    if (start === 1 && this.pendingSpace === '') this.pendingSpace = ' ';
+    this.put(text.slice(start, end));
+    if (end < text.length) this.pendingSpace = ' ';
+  }
+
+  addPreformatted(raw: string): void {
+    const lines = raw.split(/\r\n?|\n/);
+    for (let i = 0; i < lines.length; i++) {
+      if (i > 0) this.lineEnd();
+      const line = lines[i] as string;
+      const text = i < lines.length - 1 ? line.trimEnd() : line;
+      if (text !== '') this.put(text);
+    }
+  }
+
+  /** Asks for at least a new line (1) or an empty line (2) before the next text. */
+  breakLine(count: 1 | 2): void {
+    this.breaks = Math.max(this.breaks, count);
+    this.pendingSpace = '';
+  }
+
+  /** A line end of its own: two in a row leave one empty line, more leave no more. */
+  lineEnd(): void {
+    this.breaks = Math.min(2, this.breaks + 1);
+    this.pendingSpace = '';
+  }
+
+  /** A new table cell: set apart from what stands before it on the line. */
+  cell(): void {
+    if (this.breaks === 0 && !this.empty) this.pendingSpace = '  ';
+  }
+
+  bullet(mark: string): void {
+    this.pendingBullet = mark;
+  }
+
+  /** Adds to the last line written, whatever break has been asked for since. */
+  attach(text: string): void {
+    this.pieces.push(text);
+  }
+
+  startListening(): void {
+    this.listening = true;
+    this.heard = '';
+  }
+
+  /** The text written since startListening, its first 2,000 characters or so. */
+  stopListening(): string {
+    this.listening = false;
+    return this.heard.trim();
+  }
+
+  text(): string {
+    return this.pieces.join('').trimEnd();
+  }
+
+  private put(text: string): void {
+    if (this.empty || this.breaks > 0) {
+      if (!this.empty) this.pieces.push(this.breaks === 2 ? '\n\n' : '\n');
+      const quotes = '> '.repeat(Math.min(MAX_QUOTE, this.quote));
+      this.pieces.push(`${quotes}${'  '.repeat(this.indent)}${this.pendingBullet}`);
+      this.pendingBullet = '';
+      this.pendingSpace = '';
+      this.breaks = 0;
+      this.empty = false;
+    } else if (this.pendingSpace !== '') {
+      this.pieces.push(this.pendingSpace);
+    }
+    this.pendingSpace = '';
+    this.pieces.push(text);
+    if (this.listening && this.heard.length < 2000) this.heard += ` ${text.slice(0, 2000)}`;
+  }
+}
+
+/** The tag at `<`, or the index to go on from when there is none (comment, declaration, lone `<`). */
+function readTag(html: string, open: number): Tag | number {
+  const closing = html.charCodeAt(open + 1) === 47;
+  const nameStart = open + (closing ? 2 : 1);
+  const first = html.charCodeAt(nameStart);
+  if (!isLetter(first)) return afterMarkup(html, open);
+  let at = nameStart + 1;
+  while (at < html.length && !isNameEnd(html.charCodeAt(at))) at++;
+  const name = html.slice(nameStart, Math.min(at, nameStart + 32)).toLowerCase();
+  const attributesStart = at;
+  while (at < html.length) {
+    const code = html.charCodeAt(at);
+    if (code === 62) return { name, closing, attributes: html.slice(attributesStart, at), end: at + 1 };
+    at++;
+    if (code !== 61) continue;
+    while (isSpace(html.charCodeAt(at))) at++;
+    const quote = html[at];
+    if (quote === '"' || quote === "'") {
+      const close = html.indexOf(quote, at + 1);
+      // Browsers drop an unfinished tag with all that follows.
+      if (close < 0) return html.length;
+      at = close + 1;
+    }
+  }
+  return html.length;
+}
+
+function afterMarkup(html: string, open: number): number {
+  const next = html[open + 1];
+  if (next !== '!' && next !== '?' && next !== '/') return open + 1;
+  if (html.startsWith('<!--', open)) {
+    const end = html.indexOf('-->', open + 2);
+    return end < 0 ? html.length : end + 3;
+  }
+  const end = html.indexOf('>', open);
+  return end < 0 ? html.length : end + 1;
+}
+
+/** The index after the end tag of a raw element, -1 when there is none. */
+function endOfRaw(html: string, from: number, name: string): number {
+  let at = html.indexOf('</', from);
+  while (at >= 0) {
+    const after = at + 2 + name.length;
+    if (html.slice(at + 2, after).toLowerCase() === name && isNameEnd(html.charCodeAt(after))) {
+      const end = html.indexOf('>', after);
+      return end < 0 ? html.length : end + 1;
+    }
+    at = html.indexOf('</', at + 2);
+  }
+  return -1;
+}
+
+/** The value of the first attribute of that name (lower-case), '' when it has none, null when absent. */
+function attribute(attributes: string, wanted: string): string | null {
+  let at = 0;
+  while (at < attributes.length) {
+    while (at < attributes.length && (isSpace(attributes.charCodeAt(at)) || attributes[at] === '/')) at++;
+    const nameStart = at;
+    while (at < attributes.length && !isSpace(attributes.charCodeAt(at)) && attributes[at] !== '=') at++;
+    const name = attributes.slice(nameStart, at);
+    while (isSpace(attributes.charCodeAt(at))) at++;
+    let value = '';
+    if (attributes[at] === '=') {
+      at++;
+      while (isSpace(attributes.charCodeAt(at))) at++;
+      const quote = attributes[at];
+      const start = quote === '"' || quote === "'" ? at + 1 : at;
+      if (start > at) {
+        const close = attributes.indexOf(quote as string, start);
+        at = close < 0 ? attributes.length : close;
+        value = attributes.slice(start, at);
+        at++;
+      } else {
+        while (at < attributes.length && !isSpace(attributes.charCodeAt(at))) at++;
+        value = attributes.slice(start, at);
+      }
+    }
+    if (name.length === wanted.length && name.toLowerCase() === wanted) return value;
+  }
+  return null;
+}
+
+function isHidden(attributes: string): boolean {
+  if (!attributes.includes('none')) return false;
+  const style = attribute(attributes, 'style');
+  return style !== null && /display\s*:\s*none/i.test(style);
+}
+
+/** A link worth showing: absolute web, mail and telephone links, without blanks or controls. */
+function linkTarget(href: string): string | null {
+  const url = href
+    .replace(/[\t\r\n]+/g, '')
+    .trim()
+    .replace(/\s/g, '%20');
+  return /^(?:https?:\/\/|mailto:|tel:)./i.test(url) ? url : null;
+}
+
+/** True when the link's text already shows where it leads. */
+function sameTarget(shown: string, url: string): boolean {
+  const bare = (text: string): string =>
+    text
+      .toLowerCase()
+      .replace(/^(?:https?:\/\/|mailto:|tel:)/, '')
+      .replace(/\/$/, '');
+  return bare(shown) === bare(url);
+}
+
+function isNameEnd(code: number): boolean {
+  return Number.isNaN(code) || isSpace(code) || code === 62 || code === 47;
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || code === 10 || code === 13 || code === 9 || code === 12;
+}
+
+function isLetter(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
+}
