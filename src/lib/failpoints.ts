@@ -1,0 +1,37 @@
+/**
+ * Named points at which a test may end the process, to prove what survives (reliability.md §4). The specification is
+ * `name` or `name:n` (the n-th time the point is reached); several are separated by commas. Inactive unless one is
+ * given, and the composition root gives one only where NODE_ENV is `test`.
+ */
+export type FailpointName = 'after-commit' | 'after-data-sent' | 'after-remote-250';
+
+export interface Failpoints {
+  /** Reached the point: does nothing, or never returns. */
+  reach(name: FailpointName): void;
+  /** Store writes that fail: the n-th and the `count` − 1 after it; null = none. */
+  readonly failStoreWrites: { from: number; count: number } | null;
+}
+
+export const NO_FAILPOINTS: Failpoints = { reach() {}, failStoreWrites: null };
+
+/** Parses a specification; `kill` ends the process at once, as SIGKILL does. Unknown names throw. */
+export function createFailpoints(specification: string, kill: () => void): Failpoints {
+  const left = new Map<string, number>();
+  let failStoreWrites: Failpoints['failStoreWrites'] = null;
+  for (const part of specification.split(',')) {
+    const [name = '', n = '1', count = '1'] = part.trim().split(':');
+    if (name === 'store-write') failStoreWrites = { from: Number(n), count: Number(count) };
+    else if (name === 'after-commit' || name === 'after-data-sent' || name === 'after-remote-250') {
+      left.set(name, Number(n));
+    } else throw new TypeError(`unknown failpoint "${name}"`);
+  }
+  return {
+    failStoreWrites,
+    reach(name) {
+      const remaining = left.get(name);
+      if (remaining === undefined) return;
+      left.set(name, remaining - 1);
+      if (remaining === 1) kill();
+    },
+  };
+}

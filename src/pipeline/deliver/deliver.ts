@@ -1,0 +1,236 @@
+/**
+ * The delivery role: one `Site` per destination that has work, the sandbox, and the rules they share. Given the
+ * queue's window and ways out (DNS, sockets); leaves settled recipients. Stops by finishing what is under way and
+ * giving the rest back.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { Failpoints } from '../../lib/failpoints.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Service } from '../../lib/loop.ts';
+import type { Random } from '../../lib/random.ts';
+import type { ReturnPathTokens } from '../../mail/verp.ts';
+import type { AddressCheck } from '../../net/address-filter.ts';
+import type { Resolver } from '../../net/dns-types.ts';
+import { openSession } from '../../smtp/client-session.ts';
+import type { TlsContexts } from '../../smtp/client-tls.ts';
+import type { OpenResult } from '../../smtp/client-types.ts';
+import type { Store } from '../../store/store.ts';
+import type { Queue } from '../queue/queue.ts';
+import type { RetrySchedule } from '../queue/retry-schedule.ts';
+import type { DeliverMetrics } from './deliver-metrics.ts';
+import { createEndpoints, type Endpoint, type EndpointAnswer } from './endpoints.ts';
+import { createPreparer } from './prepared.ts';
+import { type Routes, SANDBOX_SITE } from './routes.ts';
+import { createSandboxRoute } from './sandbox.ts';
+import type { SettlementRules } from './settlement.ts';
+import { createSigning, type SignerSource } from './signing.ts';
+import { createSite, type Site, type SiteLimits } from './site.ts';
+
+export interface DeliverDeps {
+  store: Store;
+  queue: Queue;
+  routes: Routes;
+  rules: SettlementRules;
+  retry: RetrySchedule;
+  signers: SignerSource;
+  tokens: ReturnPathTokens;
+  resolver: Resolver;
+  filter: AddressCheck;
+  tlsContexts: TlsContexts;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  mailLog: Logger;
+  metrics: DeliverMetrics;
+  failpoints: Failpoints;
+}
+
+export interface DeliverOptions {
+  heloName: string;
+  bounceDomain: string;
+  mxPort: number;
+  maxConnections: number;
+}
+
+/** A host whose TLS is broken is spoken to in the clear for this long (opportunistic only). */
+const BROKEN_TLS_MS = 24 * 3_600_000;
+const BROKEN_TLS_HOSTS = 10_000;
+const SANDBOX_CONCURRENCY = 32;
+const FORGET_IDLE_SITES_ABOVE = 256;
+
+export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Service {
+  const { store, queue, routes, rules, retry, clock, random, log, mailLog, metrics, failpoints } = deps;
+  const signing = createSigning({ clock, signers: deps.signers });
+  const preparer = createPreparer({ store, signing, tokens: deps.tokens }, options);
+  const sandbox = createSandboxRoute({ clock, random, rules });
+  const endpoints = createEndpoints(deps, { mxPort: options.mxPort });
+  const sites = new Map<string, Site>();
+  const brokenTls = new Map<string, number>();
+  let playing = 0;
+  let stopping = false;
+  let sandboxIdle: (() => void) | null = null;
+
+  return {
+    async start() {
+      queue.onWork(wake);
+    },
+    async stop(deadlineMs) {
+      stopping = true;
+      await Promise.all([...sites.values()].map((site) => site.stop(deadlineMs)));
+      if (playing > 0) {
+        await new Promise<void>((resolve) => {
+          sandboxIdle = resolve;
+        });
+      }
+    },
+  };
+
+  function wake(name: string): void {
+    if (stopping) return;
+    if (name === SANDBOX_SITE) {
+      pumpSandbox();
+      return;
+    }
+    let site = sites.get(name);
+    if (site === undefined) {
+      forgetIdleSites();
+      site = createSite(
+        {
+          name,
+          queue,
+          preparer,
+          rules,
+          retry,
+          clock,
+          log,
+          mailLog,
+          metrics,
+          failpoints,
+          endpoints: allEndpoints,
+          open,
+        },
+        siteLimits(name, options),
+      );
+      sites.set(name, site);
+    }
+    site.wake();
+  }
+
+  function forgetIdleSites(): void {
+    if (sites.size < FORGET_IDLE_SITES_ABOVE) return;
+    for (const [name, site] of sites) if (site.idle && queue.blocked(name) === null) sites.delete(name);
+  }
+
+  // ── the way out ─────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Endpoints of every target in order: a list fails over from one to the next. */
+  async function allEndpoints(recipientDomain: string): Promise<EndpointAnswer> {
+    const found: Endpoint[] = [];
+    let other: EndpointAnswer | null = null;
+    for (const target of routes.targets) {
+      if (target.kind === 'sandbox') continue;
+      const answer = await endpoints.find(target, recipientDomain);
+      if (answer.kind === 'endpoints') found.push(...answer.endpoints);
+      // A permanent answer of the recipient's DNS decides; a relay that cannot be found may be passed over.
+      else if (other === null || answer.kind === 'permanent') other = answer;
+    }
+    if (found.length > 0) return { kind: 'endpoints', endpoints: found };
+    return other ?? { kind: 'temporary', detail: 'no route is configured' };
+  }
+
+  /** Opens a session; opportunistic TLS that fails is tried again in the clear, and remembered (delivery.md §9.2). */
+  async function open(endpoint: Endpoint): Promise<OpenResult> {
+    const key = `${endpoint.address}:${endpoint.port}`;
+    const brokenUntil = brokenTls.get(key);
+    const clear = endpoint.tls === 'opportunistic' && brokenUntil !== undefined && brokenUntil > clock.now();
+    const result = await connect(endpoint, clear ? 'off' : endpoint.tls);
+    if (result.kind === 'open' || clear || endpoint.tls !== 'opportunistic') return result;
+    // Plaintext smuggled behind STARTTLS is an attack, not a broken server.
+    if ((result.stage !== 'tls' && result.stage !== 'starttls') || result.reason === 'injection')
+      return result;
+    log.info(
+      { host: endpoint.host, address: endpoint.address, detail: result.detail },
+      'TLS failed; in the clear',
+    );
+    if (brokenTls.size >= BROKEN_TLS_HOSTS) brokenTls.clear();
+    brokenTls.set(key, clock.now() + BROKEN_TLS_MS);
+    return connect(endpoint, 'off');
+  }
+
+  function connect(endpoint: Endpoint, tls: Endpoint['tls']): Promise<OpenResult> {
+    return openSession(
+      {
+        host: endpoint.host,
+        address: endpoint.address,
+        port: endpoint.port,
+        implicitTls: endpoint.implicitTls,
+      },
+      {
+        clock,
+        heloName: options.heloName,
+        tls,
+        auth: endpoint.auth ?? undefined,
+        allowPlaintextAuth: endpoint.allowPlaintextAuth,
+        tlsContexts: deps.tlsContexts,
+      },
+    );
+  }
+
+  // ── the sandbox ─────────────────────────────────────────────────────────────────────────────────────────
+
+  function pumpSandbox(): void {
+    while (!stopping && playing < SANDBOX_CONCURRENCY) {
+      const item = queue.take(SANDBOX_SITE);
+      if (item === null) break;
+      playing += 1;
+      void play(item).then(() => {
+        playing -= 1;
+        pumpSandbox();
+        if (playing === 0) sandboxIdle?.();
+      });
+    }
+  }
+
+  async function play(item: Parameters<typeof preparer.prepare>[0]): Promise<void> {
+    try {
+      const result = await preparer.prepare(item);
+      const settlement =
+        result.kind === 'ready'
+          ? sandbox.play(
+              item.delivery,
+              result.prepared.mailFrom,
+              result.prepared.prefix,
+              result.prepared.note,
+            )
+          : rules.settle(item.delivery, result.outcome);
+      const { messageId, id, address } = item.delivery;
+      metrics.attempted(settlement.state, 0);
+      mailLog.info(
+        { messageId, deliveryId: id, to: address, route: 'sandbox' },
+        sandboxWord(settlement.state),
+      );
+      await queue.settle(item, settlement);
+    } catch (cause) {
+      log.warn(
+        { err: cause, deliveryId: item.delivery.id },
+        'a sandbox delivery failed; it will be tried again',
+      );
+      queue.giveBack(item, clock.now() + 500, null);
+    }
+  }
+}
+
+function sandboxWord(state: string): string {
+  return state === 'queued' ? 'deferred' : state;
+}
+
+/** A relay takes more over one connection than a stranger's server (delivery.md §8). */
+function siteLimits(name: string, options: DeliverOptions): SiteLimits {
+  const relay = name.startsWith('relay:');
+  return {
+    maxConnections: options.maxConnections,
+    maxMessagesPerConnection: relay ? 1000 : 100,
+    maxConnectionAgeMs: 300_000,
+    idleConnectionMs: 15_000,
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * The sandbox's side of delivery: plays a result, captures the copy that would have been sent (signed, no Bcc), and
+ * makes every event a recipient can cause. Nothing leaves the machine. Given a signed copy; leaves a settlement.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Random } from '../../lib/random.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { EventKind } from '../../model/event.ts';
+import type { EventDetail, NewCapture, Settlement } from '../../store/store.ts';
+import { classify, NO_FACTS, type Outcome, type ReplyFacts } from './outcome.ts';
+import type { SettlementRules } from './settlement.ts';
+
+export interface SandboxRoute {
+  /** `prefix`: the header lines delivery puts in front; `note`: why the copy is unsigned, or null. */
+  play(delivery: ClaimedDelivery, envelopeFrom: string, prefix: Uint8Array, note: string | null): Settlement;
+}
+
+const REPLIES = {
+  bounce: { code: 550, enhanced: '5.1.1', text: 'Simulated: no such user' },
+  softbounce: { code: 552, enhanced: '5.2.2', text: 'Simulated: mailbox full' },
+  defer: { code: 451, enhanced: '4.7.1', text: 'Simulated: greylisted, try again in 15 seconds' },
+} as const satisfies Record<string, ReplyFacts>;
+
+const SIMULATED_AGENT = 'postrider-sandbox';
+
+interface Deps {
+  clock: Clock;
+  random: Random;
+  rules: SettlementRules;
+}
+
+export function createSandboxRoute({ clock, random, rules }: Deps): SandboxRoute {
+  return {
+    play(delivery, envelopeFrom, prefix, note) {
+      const result = delivery.sandbox ?? 'deliver';
+      if (result === 'bounce' || result === 'softbounce') return refused(delivery, REPLIES[result]);
+      // Deferred once, delivered at the next try: what greylisting does.
+      if (result === 'defer' && delivery.attempts === 0) return refused(delivery, REPLIES.defer);
+      if (result === 'fail') {
+        const detail = 'Simulated: given up, the destination never answered';
+        return rules.settle(delivery, { kind: 'failed', category: 'expired', detail, facts: NO_FACTS });
+      }
+      const settlement = rules.settle(delivery, {
+        kind: 'delivered',
+        route: 'sandbox',
+        reply: null,
+        facts: NO_FACTS,
+      });
+      const capture: NewCapture = {
+        id: uuidv7(clock, random),
+        at: clock.now(),
+        envelopeFrom,
+        inbox: '',
+        prefix,
+      };
+      const [delivered] = settlement.events;
+      const noted =
+        note === null || delivered === undefined
+          ? settlement.events
+          : [{ ...delivered, detail: { ...delivered.detail, reason: note } }];
+      return { ...settlement, events: [...noted, ...after(delivery)], capture };
+    },
+  };
+
+  function refused(delivery: ClaimedDelivery, reply: ReplyFacts): Settlement {
+    const verdict = classify('rcpt', reply);
+    const outcome: Extract<Outcome, { kind: 'bounced' | 'deferred' }> = {
+      kind: verdict.action === 'bounce' ? 'bounced' : 'deferred',
+      verdict,
+      stage: 'rcpt',
+      reply,
+      detail: `${reply.code} ${reply.enhanced} ${reply.text}`,
+      facts: { ...NO_FACTS, remoteMta: 'sandbox' },
+    };
+    return rules.settle(delivery, outcome);
+  }
+
+  /** Facts that follow a delivery; no state change. */
+  function after(delivery: ClaimedDelivery) {
+    const client: EventDetail = { ipAddress: '127.0.0.1', userAgent: SIMULATED_AGENT, bot: false };
+    switch (delivery.sandbox) {
+      case 'complain':
+        return [fact('complained', { reason: 'Simulated: reported as spam' })];
+      case 'open':
+        return [fact('opened', client)];
+      case 'click':
+        return [fact('clicked', { ...client, url: 'https://example.com/simulated' })];
+      case 'unsubscribe':
+        return [fact('unsubscribed', client)];
+      case 'ooto':
+        return [fact('auto_reply', { reason: 'Simulated: out of the office' })];
+      default:
+        return [];
+    }
+  }
+
+  function fact(kind: EventKind, detail: EventDetail) {
+    return { id: uuidv7(clock, random), kind, at: clock.now(), detail };
+  }
+}

@@ -1,0 +1,429 @@
+/**
+ * One site's delivery: takes its work from the queue, prepares it, keeps connections and sends.
+ *
+ *   queue ──take──► preparing (read, sign) ──► prepared ──► a session with room ──► outcome ──► settled
+ *
+ * Two stages, so that signing (on the thread pool) runs while sessions are busy. A session takes a second message while
+ * one is in flight: its envelope then travels with the first one's last bytes. Connections open one at a time, only
+ * while prepared work finds no idle session. A failed opening blocks the site with growing waits and costs no attempt;
+ * a message whose connection ends under it is charged unless the fault was plainly the connection's.
+ */
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Failpoints } from '../../lib/failpoints.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { OpenFailure, OpenResult, Session } from '../../smtp/client-types.ts';
+import type { Queue } from '../queue/queue.ts';
+import type { ReadyItem } from '../queue/ready-window.ts';
+import type { RetrySchedule } from '../queue/retry-schedule.ts';
+import type { DeliverMetrics } from './deliver-metrics.ts';
+import type { Endpoint, EndpointAnswer } from './endpoints.ts';
+import { type Category, NO_FACTS, type Outcome } from './outcome.ts';
+import type { Prepared, Preparer } from './prepared.ts';
+import type { SettlementRules } from './settlement.ts';
+import { transactionOutcome } from './transaction-outcome.ts';
+
+export interface Site {
+  /** There may be work. */
+  wake(): void;
+  /** Finishes what is in flight until `deadlineMs`, gives everything else back. */
+  stop(deadlineMs: number): Promise<void>;
+  /** Nothing is in flight, prepared or connected: the site may be forgotten. */
+  readonly idle: boolean;
+  readonly connections: number;
+}
+
+export interface SiteLimits {
+  maxConnections: number;
+  maxMessagesPerConnection: number;
+  maxConnectionAgeMs: number;
+  idleConnectionMs: number;
+}
+
+export interface SiteDeps {
+  name: string;
+  queue: Queue;
+  preparer: Preparer;
+  rules: SettlementRules;
+  retry: RetrySchedule;
+  clock: Clock;
+  log: Logger;
+  mailLog: Logger;
+  metrics: DeliverMetrics;
+  failpoints: Failpoints;
+  /** Endpoints of every target in order; the first permanent answer counts where nothing else is to be tried. */
+  endpoints(recipientDomain: string): Promise<EndpointAnswer>;
+  open(endpoint: Endpoint): Promise<OpenResult>;
+}
+
+interface Link {
+  session: Session;
+  endpoint: Endpoint;
+  opening: string;
+  openedAt: number;
+  taken: number;
+  idleTimer: Timer | null;
+}
+
+/** Waiting for the store to be readable again before the next try. */
+const STORE_RETRY_MS = 500;
+/** Connections that end under two different messages in a row say something about the path. */
+const LOSSES_BEFORE_BLOCK = 2;
+const FURTHER_CONNECTION_MS = 30_000;
+
+export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
+  const { name, queue, preparer, rules, retry, clock, log, mailLog, metrics, failpoints } = deps;
+  const links = new Set<Link>();
+  const ready: Prepared[] = [];
+  let preparing = 0;
+  let inFlight = 0;
+  let opening = false;
+  /** A further connection was refused while others work: not asked for again before this instant. */
+  let noOpenBefore = 0;
+  let failures = 0;
+  let lossesInRow = 0;
+  let stopping = false;
+  let drained: (() => void) | null = null;
+
+  return {
+    wake: pump,
+    stop,
+    get idle() {
+      return links.size === 0 && !opening && preparing === 0 && ready.length === 0 && inFlight === 0;
+    },
+    get connections() {
+      return links.size;
+    },
+  };
+
+  function pump(): void {
+    if (!stopping) {
+      const ahead = 2 * (links.size + 2);
+      while (preparing + ready.length < ahead) {
+        const item = queue.take(name);
+        if (item === null) break;
+        void prepare(item);
+      }
+    }
+    dispatch();
+    if (drained !== null && inFlight === 0 && preparing === 0 && !opening) drained();
+  }
+
+  async function prepare(item: ReadyItem): Promise<void> {
+    preparing += 1;
+    try {
+      const result = await preparer.prepare(item);
+      if (result.kind === 'ready') ready.push(result.prepared);
+      else finish(item, result.outcome);
+    } catch (cause) {
+      log.warn(
+        { err: cause, deliveryId: item.delivery.id },
+        'a message could not be read; it will be tried again',
+      );
+      queue.giveBack(item, clock.now() + STORE_RETRY_MS, null);
+    }
+    preparing -= 1;
+    pump();
+  }
+
+  function dispatch(): void {
+    if (stopping) {
+      for (const prepared of ready.splice(0)) queue.giveBack(prepared.item, clock.now(), null);
+      return;
+    }
+    while (ready.length > 0) {
+      const link = idleLink() ?? (mayOpen() ? null : roomyLink());
+      if (link === null) {
+        if (mayOpen()) void openLink();
+        const roomy = roomyLink();
+        if (roomy === null) return;
+        send(roomy);
+      } else send(link);
+    }
+  }
+
+  function idleLink(): Link | null {
+    for (const link of links) if (link.session.state === 'idle' && link.session.hasRoom) return link;
+    return null;
+  }
+
+  function roomyLink(): Link | null {
+    for (const link of links) if (link.session.hasRoom) return link;
+    return null;
+  }
+
+  function mayOpen(): boolean {
+    return !opening && links.size < limits.maxConnections && clock.now() >= noOpenBefore;
+  }
+
+  // ── sending ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  function send(link: Link): void {
+    const prepared = ready.shift();
+    if (prepared === undefined) return;
+    link.idleTimer?.cancel();
+    link.idleTimer = null;
+    link.taken += 1;
+    inFlight += 1;
+    void transact(link, prepared).then(() => {
+      inFlight -= 1;
+      rest(link);
+      pump();
+    });
+    if (
+      link.taken >= limits.maxMessagesPerConnection ||
+      clock.monotonicMs() - link.openedAt > limits.maxConnectionAgeMs
+    ) {
+      links.delete(link);
+      link.session.quit();
+    }
+  }
+
+  async function transact(link: Link, prepared: Prepared): Promise<void> {
+    const { item, content, prefix } = prepared;
+    const { delivery } = item;
+    const smtpUtf8 = delivery.needsSmtpUtf8 || !isAscii(delivery.address);
+    const result = await link.session.transact({
+      mailFrom: prepared.mailFrom,
+      recipients: [delivery.address],
+      data: [prefix, content],
+      size: prefix.length + content.length,
+      smtpUtf8,
+      eightBit: delivery.needsSmtpUtf8,
+      onDataSent: () => failpoints.reach('after-data-sent'),
+    });
+    const peer = {
+      host: link.endpoint.host,
+      address: link.endpoint.address,
+      route: link.endpoint.route,
+      opening: link.opening,
+    };
+    const outcome = transactionOutcome(result, peer, item.redispatched);
+    if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
+    if (outcome.kind === 'delivered' || (result.kind === 'done' && outcome.kind !== 'path')) {
+      failures = 0;
+      lossesInRow = 0;
+    }
+    metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
+    if (outcome.kind === 'again') {
+      item.redispatched += 1;
+      if (stopping) queue.giveBack(item, clock.now(), null);
+      else queue.putBack(item);
+      return;
+    }
+    if (outcome.kind === 'path') return pathFailed(outcome, item);
+    finish(item, outcome);
+    if (result.kind === 'lost' && !result.untried) {
+      lossesInRow += 1;
+      if (lossesInRow >= LOSSES_BEFORE_BLOCK)
+        block(`connections to ${peer.host} end early: ${result.detail}`);
+    }
+  }
+
+  /** Stores an outcome. The window keeps the item until then. */
+  function finish(
+    item: ReadyItem,
+    outcome: Exclude<Outcome, { kind: 'again' }>,
+    blockedUntil?: number,
+  ): void {
+    const settlement = rules.settle(item.delivery, outcome, blockedUntil);
+    logOutcome(item, outcome, settlement.dueAt);
+    void queue.settle(item, settlement);
+  }
+
+  function logOutcome(
+    item: ReadyItem,
+    outcome: Exclude<Outcome, { kind: 'again' }>,
+    dueAt: number | undefined,
+  ): void {
+    const { messageId, id, address } = item.delivery;
+    const common = { messageId, deliveryId: id, to: address, attempt: item.delivery.attempts + 1 };
+    if (outcome.kind === 'delivered') {
+      const { facts, reply, route } = outcome;
+      const text = reply === null ? '' : `${reply.code} ${reply.text}`.slice(0, 200);
+      mailLog.info(
+        { ...common, route, mx: facts.remoteMta, ms: Math.round(facts.durationMs), reply: text },
+        'delivered',
+      );
+      return;
+    }
+    const category =
+      'verdict' in outcome ? outcome.verdict.category : 'category' in outcome ? outcome.category : '';
+    const name = outcome.kind === 'unknown' || outcome.kind === 'path' ? 'deferred' : outcome.kind;
+    mailLog.info(
+      { ...common, category, detail: outcome.detail, ...(dueAt === undefined ? {} : { nextAt: dueAt }) },
+      name,
+    );
+  }
+
+  // ── connections ─────────────────────────────────────────────────────────────────────────────────────────
+
+  async function openLink(): Promise<void> {
+    const [head] = ready;
+    if (head === undefined) return;
+    opening = true;
+    const answer = await deps.endpoints(head.item.delivery.recipientDomain);
+    if (answer.kind === 'permanent') {
+      opening = false;
+      refuseAll(answer);
+      return pump();
+    }
+    if (answer.kind === 'temporary') {
+      opening = false;
+      pathFailed(pathOutcome('dns', 'dns_failure', answer.detail));
+      return pump();
+    }
+    let failure: { endpoint: Endpoint; result: OpenFailure } | null = null;
+    for (const endpoint of answer.endpoints) {
+      if (stopping) break;
+      const startedAt = clock.monotonicMs();
+      const result = await deps.open(endpoint);
+      metrics.opened(result.kind, clock.monotonicMs() - startedAt);
+      if (result.kind === 'open') {
+        opening = false;
+        add(endpoint, result.session);
+        return pump();
+      }
+      failure = { endpoint, result };
+    }
+    opening = false;
+    if (failure !== null) openingFailed(failure.endpoint, failure.result);
+    else if (!stopping) pathFailed(pathOutcome('dns', 'dns_failure', `no usable address for ${name}`));
+    pump();
+  }
+
+  function add(endpoint: Endpoint, session: Session): void {
+    const link: Link = {
+      session,
+      endpoint,
+      opening: session.conversation.text(),
+      openedAt: clock.monotonicMs(),
+      taken: 0,
+      idleTimer: null,
+    };
+    links.add(link);
+    rest(link);
+    session.onClosed(() => {
+      link.idleTimer?.cancel();
+      links.delete(link);
+      if (links.size === 0) noOpenBefore = 0;
+      pump();
+    });
+    if (stopping) session.quit();
+  }
+
+  /** An idle connection is closed after a while; the far end's patience is not ours to use up. */
+  function rest(link: Link): void {
+    if (!links.has(link) || link.session.state !== 'idle') return;
+    link.idleTimer?.cancel();
+    link.idleTimer = clock.setTimer(limits.idleConnectionMs, () => {
+      links.delete(link);
+      link.session.quit();
+    });
+  }
+
+  function openingFailed(endpoint: Endpoint, failed: OpenFailure): void {
+    const where = `${endpoint.host} [${endpoint.address}]:${endpoint.port}`;
+    const said = failed.reply === null ? failed.detail : `${failed.reply.code} ${failed.reply.text}`;
+    const outcome = pathOutcome(
+      failed.stage,
+      categoryOf(failed),
+      `${where} at ${failed.stage}: ${said}`.slice(0, 512),
+    );
+    pathFailed({
+      ...outcome,
+      reply:
+        failed.reply === null
+          ? null
+          : { code: failed.reply.code, enhanced: failed.reply.enhanced, text: failed.reply.text },
+      facts: { remoteMta: where, conversation: failed.conversation.text(), tls: '', durationMs: 0 },
+    });
+  }
+
+  function pathOutcome(
+    stage: Extract<Outcome, { kind: 'path' }>['stage'],
+    category: Category,
+    detail: string,
+  ): Extract<Outcome, { kind: 'path' }> {
+    return { kind: 'path', category, stage, reply: null, detail, facts: NO_FACTS };
+  }
+
+  /** The attempted row hears of it; what waits behind it only carries the reason. */
+  function pathFailed(outcome: Extract<Outcome, { kind: 'path' }>, item?: ReadyItem): void {
+    // Other connections still work: this one more is refused, the site is not down.
+    if (item === undefined && links.size > 0) {
+      noOpenBefore = clock.now() + FURTHER_CONNECTION_MS;
+      log.debug({ site: name, detail: outcome.detail }, 'a further connection failed; the open ones go on');
+      return;
+    }
+    const until = clock.now() + retry.breakerWaitMs(failures + 1);
+    const attempted = item ?? ready.shift()?.item;
+    if (attempted !== undefined) finish(attempted, outcome, until);
+    block(outcome.detail, until);
+  }
+
+  function block(reason: string, until = clock.now() + retry.breakerWaitMs(failures + 1)): void {
+    failures += 1;
+    lossesInRow = 0;
+    metrics.blocked();
+    log.info({ site: name, failures, until: new Date(until).toISOString(), reason }, 'site blocked');
+    const waitReason = `path: ${reason}`.slice(0, 512);
+    for (const prepared of ready.splice(0)) queue.giveBack(prepared.item, until, waitReason);
+    queue.block(name, until, waitReason);
+  }
+
+  /** A permanent DNS answer holds for every recipient of the domain. */
+  function refuseAll(answer: Extract<EndpointAnswer, { kind: 'permanent' }>): void {
+    for (const prepared of ready.splice(0)) {
+      finish(prepared.item, {
+        kind: 'bounced',
+        verdict: { category: answer.category, scope: 'domain', action: 'bounce', waitMs: null, soft: false },
+        stage: 'dns',
+        reply: { code: 0, enhanced: answer.enhanced, text: answer.detail },
+        detail: answer.detail,
+        facts: NO_FACTS,
+        twice: answer.twice,
+      });
+    }
+  }
+
+  async function stop(deadlineMs: number): Promise<void> {
+    stopping = true;
+    const finished = new Promise<void>((resolve) => {
+      drained = resolve;
+    });
+    const timer = clock.setTimer(deadlineMs, () => {
+      for (const link of links) link.session.destroy();
+    });
+    pump();
+    await finished;
+    timer.cancel();
+    for (const link of links) link.session.quit();
+  }
+}
+
+function categoryOf(failed: OpenFailure): Category {
+  switch (failed.reason) {
+    case 'timeout':
+      return 'timeout';
+    case 'tls':
+    case 'injection':
+      return 'tls_failed';
+    case 'auth':
+      return 'auth_failed';
+    case 'reset':
+      return 'conn_lost';
+    case 'protocol':
+      return 'protocol_error';
+    case 'reply':
+      return failed.stage === 'auth' ? 'auth_failed' : 'service_unavailable';
+    case 'refused':
+    case 'unreachable':
+    case 'aborted':
+      return 'unreachable';
+  }
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 126) return false;
+  return true;
+}

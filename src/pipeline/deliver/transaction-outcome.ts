@@ -1,0 +1,112 @@
+/** From what the SMTP session reports about one recipient's transaction to an outcome. Pure. */
+import type { TlsFacts } from '../../smtp/client-tls.ts';
+import type { TransactionResult } from '../../smtp/client-types.ts';
+import type { Reply } from '../../smtp/reply.ts';
+import {
+  type AttemptFacts,
+  type Category,
+  classify,
+  type Outcome,
+  type ReplyFacts,
+  type Verdict,
+} from './outcome.ts';
+
+export interface Peer {
+  host: string;
+  address: string;
+  route: 'mx' | 'relay';
+  /** What was said while the connection opened. */
+  opening: string;
+}
+
+/** How often one delivery may be handed to another connection without an attempt being charged. */
+const MAX_REDISPATCHES = 2;
+
+/** Outcome of a one-recipient transaction. `redispatched`: times it was handed on already. */
+export function transactionOutcome(result: TransactionResult, peer: Peer, redispatched: number): Outcome {
+  const remoteMta = peer.host === peer.address ? peer.host : `${peer.host} [${peer.address}]`;
+  if (result.kind === 'not-sendable') {
+    const facts: AttemptFacts = { remoteMta, conversation: peer.opening, tls: '', durationMs: 0 };
+    return notSendable(result, peer, facts);
+  }
+  const facts: AttemptFacts = {
+    remoteMta,
+    conversation: result.conversation.text(),
+    tls: tlsText(result.tls),
+    durationMs: result.latencyMs,
+  };
+  if (result.kind === 'done') {
+    const [recipient] = result.recipients;
+    if (recipient === undefined) throw new TypeError('a transaction has at least one recipient');
+    const reply = replyFacts(recipient.reply);
+    if (recipient.accepted) return { kind: 'delivered', route: peer.route, reply, facts };
+    const verdict = classify(recipient.stage, reply);
+    const detail = `${peer.host} said: ${recipient.reply.code} ${recipient.reply.text}`.slice(0, 512);
+    if (verdict.action === 'path') {
+      return { kind: 'path', category: verdict.category, stage: recipient.stage, reply, detail, facts };
+    }
+    const kind = verdict.action === 'bounce' ? 'bounced' : 'deferred';
+    return { kind, verdict, stage: recipient.stage, reply, detail, facts };
+  }
+  const reply = result.reply === null ? null : replyFacts(result.reply);
+  const detail = `the connection to ${peer.host} ended at ${result.stage}: ${result.detail}`.slice(0, 512);
+  if (result.afterDot) return { kind: 'unknown', detail, facts };
+  const unfair = result.untried || (result.reused && (result.stage === 'mail' || result.reason === '421'));
+  if (result.reason === 'local' || (unfair && redispatched < MAX_REDISPATCHES))
+    return { kind: 'again', detail };
+  return { kind: 'deferred', verdict: lostVerdict(result.reason), stage: result.stage, reply, detail, facts };
+}
+
+function lostVerdict(reason: string): Verdict {
+  const category: Category =
+    reason === 'timeout'
+      ? 'timeout'
+      : reason === '421'
+        ? 'service_unavailable'
+        : reason === 'protocol'
+          ? 'protocol_error'
+          : 'conn_lost';
+  return { category, scope: 'path', action: 'retry', waitMs: null, soft: false };
+}
+
+function notSendable(
+  result: Extract<TransactionResult, { kind: 'not-sendable' }>,
+  peer: Peer,
+  facts: AttemptFacts,
+): Outcome {
+  const say = (category: Category, enhanced: string, detail: string): Outcome => ({
+    kind: 'bounced',
+    verdict: { category, scope: 'message', action: 'bounce', waitMs: null, soft: false },
+    stage: 'mail',
+    reply: { code: 0, enhanced, text: detail },
+    detail,
+    facts,
+  });
+  switch (result.why) {
+    case 'too-large':
+      return say('message_too_large', '5.3.4', `${peer.host} takes at most ${result.limit ?? 0} octets`);
+    case 'smtputf8-unsupported':
+      return say(
+        'smtputf8_unsupported',
+        '5.6.7',
+        `${peer.host} does not take internationalised addresses (SMTPUTF8)`,
+      );
+    case 'eight-bit-unsupported':
+      return say('protocol_error', '5.6.3', `${peer.host} does not take 8-bit content`);
+    case 'unsafe-command':
+      return say('recipient_invalid', '5.1.3', 'the address cannot be written in an SMTP command');
+  }
+}
+
+function replyFacts(reply: Reply): ReplyFacts {
+  return { code: reply.code, enhanced: reply.enhanced, text: reply.text };
+}
+
+/** `TLSv1.3 TLS_AES_256_GCM_SHA384, certificate not verified (…)`; '' for a connection in the clear. */
+export function tlsText(tls: TlsFacts | null): string {
+  if (tls === null) return '';
+  const trust = tls.authorized
+    ? 'certificate verified'
+    : `certificate not verified (${tls.authorizationError ?? 'unknown'})`;
+  return `${tls.protocol} ${tls.cipher}, ${trust}`;
+}

@@ -1,0 +1,287 @@
+/**
+ * Sender domains: adding, looking up, verifying, removing, and which keys sign for them. Answers the questions of
+ * acceptance ("may this caller send from that domain?") and of delivery ("whose keys sign?") from a small cache, since
+ * both ask once a message. A domain that stops passing its DNS check keeps sending for a grace of two days
+ * (`Failing`); a domain that is gone or was never verified holds its mail instead of sending it unsigned.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Sealer } from '../../lib/seal.ts';
+import { toALabelDomain } from '../../mail/address.ts';
+import { createDkimSigner, type DkimSigner } from '../../mail/dkim.ts';
+import type { DkimKey, Domain, DomainStatus } from '../../model/domain.ts';
+import type { Caller } from '../../model/submission.ts';
+import type { Resolver } from '../../net/dns-types.ts';
+import type { Store } from '../../store/store.ts';
+import { generateDkimKeyPair, loadPrivateKey } from './dkim-keys.ts';
+import { type DnsRecord, domainRecords } from './dns-records.ts';
+import { type DomainCheck, verifyDomain } from './verify.ts';
+
+export interface DomainService {
+  /** New domain with two DKIM keys. AppError domain-invalid, domain-exists. */
+  add(params: { name: string; operatorVerified: boolean; subdomains?: boolean }): Promise<Domain>;
+  get(name: string): Promise<Domain | null>;
+  list(domains?: readonly string[]): Promise<readonly Domain[]>;
+  /** Looks the records up now and stores what was found. AppError not-found. */
+  verify(name: string): Promise<{ domain: Domain; checks: readonly DomainCheck[] }>;
+  remove(name: string): Promise<boolean>;
+  records(domain: Domain): readonly DnsRecord[];
+  /** May this caller send from `fromDomain`, and as which registered domain? */
+  senderFor(
+    caller: Caller,
+    fromDomain: string,
+  ): Promise<
+    { kind: 'domain'; name: string } | { kind: 'not-allowed' } | { kind: 'not-verified'; name: string }
+  >;
+  signersFor(
+    domain: string,
+  ): Promise<
+    | { kind: 'signers'; signers: readonly DkimSigner[] }
+    | { kind: 'unsigned'; reason: string }
+    | { kind: 'held'; category: 'domain_not_verified' | 'signing_failed'; detail: string }
+  >;
+}
+
+export interface DomainOptions {
+  /** Development with the sandbox as the only route: unknown domains count as verified and are captured unsigned. */
+  anyDomain: boolean;
+  /** Selectors of a new domain are `<prefix>1` and `<prefix>2`. */
+  selectorPrefix: string;
+  bounceDomain: string;
+}
+
+interface Deps {
+  store: Store;
+  resolver: Resolver;
+  sealer: Sealer;
+  clock: Clock;
+  random: Random;
+}
+
+interface Cached {
+  domain: Domain | null;
+  signers: Promise<readonly DkimSigner[]> | null;
+  until: number;
+}
+
+/** How long an answer may be out of date on another node; changes through this service show at once. */
+const CACHE_MS = 5_000;
+const MAX_CACHED = 10_000;
+/** Purpose label under which DKIM keys are sealed. */
+const DKIM_SEAL = 'dkim-key';
+const GRACE_MS = 2 * 24 * 3_600_000;
+
+export function createDomainService(
+  { store, resolver, sealer, clock, random }: Deps,
+  options: DomainOptions,
+): DomainService {
+  const cache = new Map<string, Cached>();
+
+  return {
+    add,
+    get: (name) => store.getDomain({ name }),
+    list,
+    verify,
+    remove,
+    records,
+    senderFor,
+    signersFor,
+  };
+
+  async function add(params: {
+    name: string;
+    operatorVerified: boolean;
+    subdomains?: boolean;
+  }): Promise<Domain> {
+    const name = toALabelDomain(params.name);
+    if (name === null) {
+      throw new AppError('domain-invalid', {
+        field: '/Domain',
+        message: `"${params.name.slice(0, 100)}" is not a domain name such as example.com`,
+      });
+    }
+    if ((await store.getDomain({ name })) !== null) throw exists(name);
+    const now = clock.now();
+    const keys = await Promise.all([newKey(1, 'active', now), newKey(2, 'standby', now)]);
+    const added = await store.addDomain({
+      name,
+      status: params.operatorVerified ? 'Verified' : 'Pending',
+      verifiedBy: params.operatorVerified ? 'operator' : null,
+      verifyToken: Buffer.from(random.bytes(16)).toString('hex'),
+      subdomains: params.subdomains ?? false,
+      keys,
+      now,
+    });
+    cache.delete(name);
+    if (added.kind === 'exists') throw exists(name);
+    return added.domain;
+  }
+
+  async function newKey(n: number, role: DkimKey['role'], now: number): Promise<DkimKey> {
+    const pair = await generateDkimKeyPair();
+    return {
+      selector: `${options.selectorPrefix}${n}`,
+      role,
+      privateSealed: sealer.seal(pair.privateDer, DKIM_SEAL),
+      publicKey: pair.publicKey,
+      createdAt: now,
+    };
+  }
+
+  function list(domains?: readonly string[]): Promise<readonly Domain[]> {
+    return store.listDomains(domains === undefined ? {} : { domains });
+  }
+
+  async function verify(name: string): Promise<{ domain: Domain; checks: readonly DomainCheck[] }> {
+    const domain = await store.getDomain({ name });
+    if (domain === null) throw new AppError('not-found', { message: `The domain ${name} is not registered` });
+    const result = await verifyDomain({
+      resolver,
+      domain: domain.name,
+      verifyToken: domain.verifyToken,
+      keys: domain.keys,
+    });
+    const now = clock.now();
+    const next = nextStatus(domain, result, now);
+    const changed = next.status !== domain.status;
+    const kind =
+      changed && next.status === 'Verified'
+        ? 'domain.verified'
+        : changed && next.status === 'Failing'
+          ? 'domain.failing'
+          : null;
+    const stored = await store.setDomainStatus({
+      name,
+      ...next,
+      checks: JSON.stringify(result.checks),
+      now,
+      events: kind === null ? [] : [{ id: uuidv7(clock, random), kind, at: now, detail: null }],
+    });
+    cache.delete(name);
+    if (stored === null) throw new AppError('not-found', { message: `The domain ${name} is not registered` });
+    return { domain: stored, checks: result.checks };
+  }
+
+  async function remove(name: string): Promise<boolean> {
+    const removed = await store.removeDomain({ name });
+    cache.delete(name);
+    return removed;
+  }
+
+  function records(domain: Domain): readonly DnsRecord[] {
+    return domainRecords({
+      domain: domain.name,
+      verifyToken: domain.verifyToken,
+      keys: domain.keys,
+      bounceDomain: options.bounceDomain,
+    });
+  }
+
+  // ── the questions of the hot path ───────────────────────────────────────────────────────────────────────
+
+  async function senderFor(caller: Caller, fromDomain: string) {
+    const all = caller.domains.includes('*');
+    // Whole labels only: the domain itself, then each parent that allows its sub-domains.
+    for (let name = fromDomain; name !== ''; name = parentOf(name)) {
+      if (!all && !caller.domains.includes(name)) continue;
+      const { domain } = await lookUp(name);
+      if (domain === null) {
+        if (!all && name === fromDomain && !options.anyDomain) return { kind: 'not-verified', name } as const;
+        continue;
+      }
+      if (name !== fromDomain && !domain.subdomains) continue;
+      if (maySend(domain, clock.now()) || options.anyDomain) return { kind: 'domain', name } as const;
+      return { kind: 'not-verified', name } as const;
+    }
+    if (options.anyDomain && (all || caller.domains.includes(fromDomain))) {
+      return { kind: 'domain', name: fromDomain } as const;
+    }
+    return { kind: 'not-allowed' } as const;
+  }
+
+  async function signersFor(name: string) {
+    const cached = await lookUp(name);
+    const { domain } = cached;
+    if (domain === null) {
+      return options.anyDomain
+        ? ({ kind: 'unsigned', reason: `unsigned: ${name} was never added here` } as const)
+        : held('domain_not_verified', `the domain ${name} is no longer registered`);
+    }
+    if (!maySend(domain, clock.now()) && !options.anyDomain) {
+      return held('domain_not_verified', `the domain ${name} is not verified (${domain.status})`);
+    }
+    cached.signers ??= loadSigners(domain);
+    try {
+      return { kind: 'signers', signers: await cached.signers } as const;
+    } catch (cause) {
+      cached.signers = null;
+      return held('signing_failed', `the DKIM key of ${name} cannot be used: ${(cause as Error).message}`);
+    }
+  }
+
+  async function loadSigners(domain: Domain): Promise<readonly DkimSigner[]> {
+    const key = domain.keys.find((each) => each.role === 'active');
+    if (key === undefined) throw new Error('it has no active key');
+    const privateKey = loadPrivateKey(sealer.open(key.privateSealed, DKIM_SEAL));
+    return [
+      createDkimSigner({ domain: domain.name, selector: key.selector, privateKey, algorithm: 'rsa-sha256' }),
+    ];
+  }
+
+  async function lookUp(name: string): Promise<Cached> {
+    const known = cache.get(name);
+    const nowMs = clock.monotonicMs();
+    if (known !== undefined && known.until > nowMs) return known;
+    const domain = await store.getDomain({ name });
+    const unchanged =
+      known !== undefined &&
+      domain !== null &&
+      known.domain?.updatedAt === domain.updatedAt &&
+      known.domain.id === domain.id;
+    const fresh: Cached = { domain, signers: unchanged ? known.signers : null, until: nowMs + CACHE_MS };
+    if (cache.size >= MAX_CACHED) cache.clear();
+    cache.set(name, fresh);
+    return fresh;
+  }
+}
+
+/** Whether mail of this domain may leave: verified, or failing for less than the grace. */
+export function maySend(domain: Domain, now: number): boolean {
+  if (domain.status === 'Verified') return true;
+  return (
+    domain.status === 'Failing' && (domain.failingSince === null || now - domain.failingSince < GRACE_MS)
+  );
+}
+
+function nextStatus(
+  domain: Domain,
+  result: { verified: boolean; temporary: boolean },
+  now: number,
+): { status: DomainStatus; verifiedBy: Domain['verifiedBy']; failingSince: number | null } {
+  if (domain.status === 'Suspended') return keep(domain);
+  if (result.verified) return { status: 'Verified', verifiedBy: 'dns', failingSince: null };
+  // The operator's own word and a DNS time-out take nothing away.
+  if (domain.verifiedBy === 'operator' || result.temporary || domain.status === 'Pending')
+    return keep(domain);
+  return { status: 'Failing', verifiedBy: domain.verifiedBy, failingSince: domain.failingSince ?? now };
+}
+
+function keep(domain: Domain) {
+  return { status: domain.status, verifiedBy: domain.verifiedBy, failingSince: domain.failingSince };
+}
+
+function held(category: 'domain_not_verified' | 'signing_failed', detail: string) {
+  return { kind: 'held', category, detail } as const;
+}
+
+function exists(name: string): AppError {
+  return new AppError('domain-exists', { field: '/Domain', message: `The domain ${name} exists already` });
+}
+
+/** `a.b.example.com` → `b.example.com`; '' above two labels. */
+function parentOf(name: string): string {
+  const parent = name.slice(name.indexOf('.') + 1);
+  return parent !== name && parent.includes('.') ? parent : '';
+}
