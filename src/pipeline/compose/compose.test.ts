@@ -1,6 +1,6 @@
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
-import { type ComposeInput, compose } from './compose.ts';
+import { type ComposeInput, compose, dateText } from './compose.ts';
 
 const base: ComposeInput = {
   messageId: '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b',
@@ -71,5 +71,58 @@ describe('compose', () => {
       ['logo.png', 'image/png', 'inline', '<logo@1>'],
       ['Résumé 日本.pdf', 'application/pdf', 'attachment', undefined],
     ]);
+  });
+
+  it('keeps the Date header at 31 characters', () => {
+    for (const ms of [0, 951_782_400_000, 1_795_261_440_999, 253_402_300_799_000]) {
+      expect(dateText(ms)).toHaveLength(31);
+    }
+    expect(dateText(1_795_261_440_999)).toBe('Sat, 21 Nov 2026 11:44:00 +0000');
+  });
+
+  it('leaves out headers that only compose may write', () => {
+    const names = ['Bcc', 'BCC', 'Resent-Bcc', 'From', 'Content-Type', 'Message-ID', 'A B', 'X\r\nBcc', ''];
+    const { bytes } = compose({ ...base, headers: names.map((name) => [name, 'evil@example.org'] as const) });
+    expect(bytes).toEqual(compose(base).bytes);
+  });
+
+  it('throws on addresses, domains and ids that nobody parsed', () => {
+    for (const address of [
+      'a',
+      'a b@c.d',
+      'a@b.c\r\nBcc: x@y.z',
+      'a@b.c>',
+      'a@\u212a.com',
+      'a,b@c.d',
+      'a@b@c.d',
+      'é\u0085@b.c',
+    ]) {
+      expect(() => compose({ ...base, to: [{ name: '', address }] })).toThrow(TypeError);
+    }
+    expect(() => compose({ ...base, messageId: 'a>\r\n' })).toThrow(TypeError);
+    expect(() => compose({ ...base, fromDomain: 'bücher.example' })).toThrow(TypeError);
+  });
+
+  it('says that a UTF-8 local part needs SMTPUTF8, and counts its octets in the body offset', () => {
+    const { bytes, bodyOffset, needsSmtpUtf8 } = compose({
+      ...base,
+      cc: [{ name: '', address: 'дядя@b.example' }],
+    });
+    expect(needsSmtpUtf8).toBe(true);
+    expect(Buffer.from(bytes).toString('utf8', bodyOffset)).toBe('Hi Bob\r\n');
+  });
+
+  it('sends an inline part as a plain attachment where no HTML can refer to it', () => {
+    const inline = {
+      content: Buffer.from('x'),
+      type: 'image/png',
+      filename: 'a.png',
+      disposition: 'inline',
+      contentId: 'a',
+    } as const;
+    const text = Buffer.from(compose({ ...base, attachments: [inline] }).bytes).toString();
+    expect(text).toContain('multipart/mixed');
+    expect(text).toContain('Content-Disposition: attachment;');
+    expect(text).not.toContain('multipart/related');
   });
 });
