@@ -1,0 +1,75 @@
+/**
+ * Opens one TCP connection to one address. Names are resolved elsewhere (and checked there), so anything that is not
+ * an IP literal is refused: a name that slipped through would bypass those checks.
+ * Given: an address, a port and a time limit. Leaves behind: a connected socket with TCP_NODELAY and a silent `error`
+ * listener, so that a reset before the owner attaches its own listeners cannot end the process.
+ * Can go wrong: refused, unreachable, too slow, aborted; each comes back as a value, and no socket stays open then.
+ */
+import { connect, isIP, type Socket } from 'node:net';
+import type { Clock } from '../lib/clock.ts';
+
+export interface ConnectRequest {
+  /** IPv4 or IPv6 literal, no brackets. */
+  address: string;
+  port: number;
+  /** Source address to bind, an IP literal. */
+  localAddress?: string | undefined;
+  timeoutMs: number;
+  clock: Clock;
+  signal?: AbortSignal | undefined;
+}
+
+export type ConnectResult =
+  | { kind: 'connected'; socket: Socket }
+  | { kind: 'refused' | 'timeout' | 'unreachable' | 'aborted' | 'error'; detail: string };
+
+const UNREACHABLE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN', 'EADDRNOTAVAIL']);
+
+function failureKind(code: string | undefined): 'refused' | 'timeout' | 'unreachable' | 'error' {
+  if (code === 'ECONNREFUSED') return 'refused';
+  if (code === 'ETIMEDOUT') return 'timeout';
+  return code !== undefined && UNREACHABLE.has(code) ? 'unreachable' : 'error';
+}
+
+/** Connects within `timeoutMs`. Never throws; after anything but `connected` the socket is destroyed. */
+export function connectTcp(request: ConnectRequest): Promise<ConnectResult> {
+  const { address, port, localAddress, timeoutMs, clock, signal } = request;
+  if (isIP(address) === 0) {
+    return Promise.resolve({ kind: 'error', detail: `not an IP address: ${address.slice(0, 80)}` });
+  }
+  if (localAddress !== undefined && isIP(localAddress) === 0) {
+    return Promise.resolve({ kind: 'error', detail: 'the source address is not an IP address' });
+  }
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    return Promise.resolve({ kind: 'error', detail: `not a port: ${port}` });
+  }
+  if (signal?.aborted === true)
+    return Promise.resolve({ kind: 'aborted', detail: 'aborted before connecting' });
+  return new Promise((resolve) => {
+    const socket = connect({
+      host: address,
+      port,
+      noDelay: true,
+      autoSelectFamily: false,
+      ...(localAddress === undefined ? {} : { localAddress }),
+    });
+    let settled = false;
+    const settle = (result: ConnectResult) => {
+      if (settled) return;
+      settled = true;
+      timer.cancel();
+      signal?.removeEventListener('abort', onAbort);
+      if (result.kind !== 'connected') socket.destroy();
+      resolve(result);
+    };
+    const onAbort = () => settle({ kind: 'aborted', detail: 'aborted while connecting' });
+    const timer = clock.setTimer(timeoutMs, () => {
+      settle({ kind: 'timeout', detail: `no connection within ${timeoutMs} ms` });
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      settle({ kind: failureKind(error.code), detail: error.code ?? error.message });
+    });
+    socket.once('connect', () => settle({ kind: 'connected', socket }));
+  });
+}

@@ -1,0 +1,168 @@
+/**
+ * One connection as replies in and commands out, with one deadline.
+ * Given: a connected socket (plain or TLS) and a clock. Leaves behind: each reply once, in order, to the listener, and
+ * exactly one close with its reason, whatever way the connection ends: closed, half-closed, reset, too slow, babbling.
+ * The deadline is one timer that is moved only when it has to fire earlier: a timer per command would cost more than
+ * parsing its reply. It is not extended by partial replies, so a dripping server gains nothing.
+ */
+import type { Socket } from 'node:net';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { LostReason } from './client-types.ts';
+import { createReplyReader, type Reply } from './reply.ts';
+
+export interface ChannelClose {
+  reason: LostReason;
+  detail: string;
+  reply: Reply | null;
+}
+
+export interface ChannelListener {
+  /** Takes one reply; true when it may be given the next one at once. */
+  onReply(reply: Reply): boolean;
+  onClose(close: ChannelClose): void;
+}
+
+export interface Channel {
+  /** Monotonic time of the latest event, milliseconds. */
+  readonly nowMs: number;
+  /** Why the connection ended, or null while it lives. */
+  readonly closed: ChannelClose | null;
+  /** Octets received that no listener took. */
+  readonly buffered: number;
+  /** Replaces the listener and gives it what was left over. */
+  listen(listener: ChannelListener): void;
+  /** Sends command lines that passed the guard. */
+  write(text: string): void;
+  /** Sends chunks and then text in one go; `onFlushed` runs when the system took all of it. */
+  writeParts(parts: readonly Uint8Array[], trailer: string, onFlushed: () => void): void;
+  /** From now on `what` must happen within `limitMs`, or the channel closes with `timeout`. */
+  expectWithin(limitMs: number, what: string): void;
+  /** Nothing is awaited any more. */
+  expectNothing(): void;
+  close(reason: LostReason, detail: string, reply?: Reply | null): void;
+  /** Gives the socket away (to a TLS handshake): no listener of this channel stays on it, and nothing is closed. */
+  detach(): Socket;
+}
+
+const RESET_CODES = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
+const MAX_UNREAD_BYTES = 128 * 1024;
+
+/** Starts reading from `socket`, which belongs to the channel from now on. */
+export function createChannel(socket: Socket, clock: Clock): Channel {
+  const reader = createReplyReader();
+  let listener: ChannelListener | null = null;
+  let closed: ChannelClose | null = null;
+  let nowMs = clock.monotonicMs();
+  let deadlineMs = Number.POSITIVE_INFINITY;
+  let awaited = '';
+  let timer: Timer | null = null;
+  let timerAtMs = Number.POSITIVE_INFINITY;
+  let pumping = false;
+
+  function arm(): void {
+    timerAtMs = deadlineMs;
+    timer = clock.setTimer(deadlineMs - nowMs, () => {
+      timer = null;
+      timerAtMs = Number.POSITIVE_INFINITY;
+      nowMs = clock.monotonicMs();
+      if (deadlineMs === Number.POSITIVE_INFINITY || closed !== null) return;
+      if (nowMs >= deadlineMs - 1) close('timeout', `${awaited} took too long`);
+      else arm();
+    });
+  }
+
+  function close(reason: LostReason, detail: string, reply: Reply | null = null): void {
+    if (closed !== null) return;
+    closed = { reason, detail, reply };
+    timer?.cancel();
+    timer = null;
+    socket.destroy();
+    listener?.onClose(closed);
+  }
+
+  function pump(): void {
+    if (pumping) return;
+    pumping = true;
+    while (closed === null && listener !== null) {
+      const item = reader.next();
+      if (item === null) break;
+      if (item.kind === 'malformed') close('protocol', item.detail);
+      else if (!listener.onReply(item.reply)) break;
+    }
+    pumping = false;
+  }
+
+  const onData = (chunk: Buffer) => {
+    if (closed !== null) return;
+    nowMs = clock.monotonicMs();
+    reader.push(chunk);
+    if (reader.buffered > MAX_UNREAD_BYTES + chunk.length) close('protocol', 'more replies than commands');
+    else pump();
+  };
+  const onEnd = () => close('closed', 'the server closed the connection');
+  const onError = (error: NodeJS.ErrnoException) => {
+    const code = error.code ?? error.message;
+    close('reset', RESET_CODES.has(code) ? 'the connection was reset' : `the connection broke: ${code}`);
+  };
+  socket.on('data', onData);
+  socket.on('end', onEnd);
+  socket.on('error', onError);
+  socket.on('close', onEnd);
+  if (socket.destroyed) close('reset', 'the connection was reset');
+
+  return {
+    get nowMs() {
+      return nowMs;
+    },
+    get closed() {
+      return closed;
+    },
+    get buffered() {
+      return reader.buffered;
+    },
+    listen(next) {
+      listener = next;
+      if (closed !== null) next.onClose(closed);
+      else if (reader.buffered > 0) pump();
+    },
+    write(text) {
+      if (closed !== null) return;
+      nowMs = clock.monotonicMs();
+      socket.write(text, 'utf8');
+    },
+    writeParts(parts, trailer, onFlushed) {
+      if (closed !== null) return;
+      nowMs = clock.monotonicMs();
+      const flushed = (error?: Error | null) => {
+        if (error === undefined || error === null) onFlushed();
+      };
+      socket.cork();
+      for (const part of parts) if (part.length > 0) socket.write(part);
+      socket.write(trailer, 'utf8', flushed);
+      socket.uncork();
+    },
+    expectWithin(limitMs, what) {
+      awaited = what;
+      deadlineMs = nowMs + limitMs;
+      if (deadlineMs >= timerAtMs || closed !== null) return;
+      timer?.cancel();
+      arm();
+    },
+    expectNothing() {
+      deadlineMs = Number.POSITIVE_INFINITY;
+    },
+    close,
+    detach() {
+      socket.off('data', onData);
+      socket.off('end', onEnd);
+      socket.off('error', onError);
+      socket.off('close', onEnd);
+      socket.pause();
+      timer?.cancel();
+      timer = null;
+      listener = null;
+      closed = { reason: 'local', detail: 'handed over', reply: null };
+      return socket;
+    },
+  };
+}

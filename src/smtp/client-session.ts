@@ -1,0 +1,260 @@
+/**
+ * Opens an SMTP session as far as the first MAIL: connect, TLS from the start where asked, banner, EHLO (HELO for
+ * servers without it), STARTTLS and EHLO again, AUTH.
+ * Given: one address of one server and what is asked of TLS. Leaves behind: an idle session, or a failure with the stage
+ * it came at and no connection. Nothing is tried twice here: another host, another rung of TLS or clear text after a
+ * failed handshake are decisions of the caller.
+ */
+import type { Socket } from 'node:net';
+import { connectTcp } from '../net/sockets.ts';
+import { authenticate } from './client-auth.ts';
+import { type Channel, type ChannelClose, createChannel } from './client-channel.ts';
+import { createTlsContexts, startTls, type TlsFacts } from './client-tls.ts';
+import { createSession } from './client-transactions.ts';
+import {
+  DEFAULT_TIMEOUTS,
+  type OpenFailure,
+  type OpenFailureReason,
+  type OpenOptions,
+  type OpenResult,
+  type OpenStage,
+  type Target,
+  type Timeouts,
+} from './client-types.ts';
+import { commandLine } from './command-guard.ts';
+import { Conversation } from './conversation.ts';
+import { type Capabilities, NO_CAPABILITIES, parseCapabilities } from './ehlo.ts';
+import type { Reply } from './reply.ts';
+
+type Asked = { kind: 'reply'; reply: Reply } | { kind: 'closed'; close: ChannelClose };
+
+/** What the steps of opening share. */
+interface Opening {
+  target: Target;
+  options: OpenOptions;
+  timeouts: Timeouts;
+  log: Conversation;
+  channel: Channel;
+  tls: TlsFacts | null;
+  capabilities: Capabilities;
+}
+
+/** A step that is through, or the failure that ends the opening. */
+type Step = { kind: 'ok' } | OpenFailure;
+
+const OK: Step = { kind: 'ok' };
+
+/** Waits for one reply, after sending `command` (already with CRLF) if there is one; the log shows `shown`. */
+function ask(opening: Opening, command: string | null, limitMs: number, shown: string): Promise<Asked> {
+  const { channel, log } = opening;
+  return new Promise((resolve) => {
+    let answered = false;
+    if (channel.closed === null && command !== null) {
+      if (channel.buffered > 0) {
+        channel.close('protocol', 'the server spoke before it was asked');
+      } else channel.write(command);
+      log.add(channel.nowMs, shown);
+    }
+    channel.expectWithin(
+      limitMs,
+      command === null ? 'the greeting' : `the reply to ${shown.split(' ', 1)[0]}`,
+    );
+    channel.listen({
+      onReply(reply) {
+        // One reply to one question: what follows stays in the channel, where the next question finds it.
+        if (answered) return false;
+        answered = true;
+        log.add(channel.nowMs, reply);
+        channel.expectNothing();
+        resolve({ kind: 'reply', reply });
+        return false;
+      },
+      onClose: (close) => resolve({ kind: 'closed', close }),
+    });
+  });
+}
+
+function failure(
+  opening: { log: Conversation; tls?: TlsFacts | null },
+  stage: OpenStage,
+  reason: OpenFailureReason,
+  detail: string,
+  reply: Reply | null = null,
+): OpenFailure {
+  const { log, tls = null } = opening;
+  return { kind: 'failed', stage, reply, reason, detail, tls, conversation: log };
+}
+
+function lost(opening: Opening, stage: OpenStage, close: ChannelClose): OpenFailure {
+  const reason =
+    close.reason === 'timeout' || close.reason === 'protocol'
+      ? close.reason
+      : close.reason === 'local'
+        ? 'aborted'
+        : 'reset';
+  return failure(opening, stage, reason, close.detail, close.reply);
+}
+
+const said = (reply: Reply) => `${reply.code} ${reply.text}`.trimEnd().slice(0, 500);
+const isPositive = (reply: Reply) => reply.code < 300;
+
+function refused(opening: Opening, stage: OpenStage, reply: Reply): OpenFailure {
+  if (reply.code >= 400) return failure(opening, stage, 'reply', said(reply), reply);
+  return failure(opening, stage, 'protocol', `unexpected reply: ${said(reply)}`, reply);
+}
+
+async function awaitBanner(opening: Opening): Promise<Step> {
+  const asked = await ask(opening, null, opening.timeouts.bannerMs, '');
+  if (asked.kind === 'closed') return lost(opening, 'banner', asked.close);
+  return isPositive(asked.reply) ? OK : refused(opening, 'banner', asked.reply);
+}
+
+async function sayHello(opening: Opening): Promise<Step> {
+  const { heloName } = opening.options;
+  const ehlo = heloName.includes(' ') ? null : commandLine(`EHLO ${heloName}`, false);
+  if (ehlo === null) return failure(opening, 'ehlo', 'protocol', 'our own name cannot stand in EHLO');
+  const first = await ask(opening, ehlo, opening.timeouts.ehloMs, ehlo);
+  if (first.kind === 'closed') return lost(opening, 'ehlo', first.close);
+  if (isPositive(first.reply)) {
+    opening.capabilities = parseCapabilities(first.reply);
+    return OK;
+  }
+  if (first.reply.code < 500) return refused(opening, 'ehlo', first.reply);
+  const helo = `HELO ${heloName}\r\n`;
+  const second = await ask(opening, helo, opening.timeouts.ehloMs, helo);
+  if (second.kind === 'closed') return lost(opening, 'ehlo', second.close);
+  if (!isPositive(second.reply)) return refused(opening, 'ehlo', second.reply);
+  opening.capabilities = NO_CAPABILITIES;
+  return OK;
+}
+
+/** Shakes hands on `socket` and continues on a fresh channel: nothing read in clear text survives (RFC 3207 §4.2). */
+async function secure(opening: Opening, socket: Socket): Promise<Step> {
+  const { target, options, timeouts, log } = opening;
+  const shaken = await startTls({
+    socket,
+    host: target.host,
+    mode: options.tls === 'off' ? 'required' : options.tls,
+    contexts: options.tlsContexts ?? createTlsContexts(),
+    timeoutMs: timeouts.startTlsMs,
+    clock: options.clock,
+    smallClientHello: options.smallClientHello === true,
+  });
+  if (shaken.kind === 'failed') {
+    opening.tls = shaken.facts;
+    return failure(opening, 'tls', shaken.reason, shaken.detail);
+  }
+  opening.tls = shaken.facts;
+  opening.channel = createChannel(shaken.socket, options.clock);
+  log.add(opening.channel.nowMs, `(${shaken.facts.protocol} ${shaken.facts.cipher})`);
+  return OK;
+}
+
+async function startTlsIfAsked(opening: Opening): Promise<Step> {
+  const { options, channel, timeouts } = opening;
+  if (options.tls === 'off' || opening.tls !== null) return OK;
+  const mandatory = options.tls !== 'opportunistic';
+  if (!opening.capabilities.startTls) {
+    return mandatory ? failure(opening, 'starttls', 'tls', 'the server does not offer STARTTLS') : OK;
+  }
+  const asked = await ask(opening, 'STARTTLS\r\n', timeouts.startTlsMs, 'STARTTLS');
+  if (asked.kind === 'closed') return lost(opening, 'starttls', asked.close);
+  if (!isPositive(asked.reply)) {
+    // Offered and then refused (RFC 3207 §4: 454): clear text goes on only where nothing better was asked for.
+    return mandatory || asked.reply.code === 421 ? refused(opening, 'starttls', asked.reply) : OK;
+  }
+  if (channel.buffered > 0) {
+    return failure(opening, 'starttls', 'injection', 'plaintext followed the reply to STARTTLS');
+  }
+  const socket = channel.detach();
+  const step = await secure(opening, socket);
+  return step.kind === 'ok' ? sayHello(opening) : step;
+}
+
+async function logIn(opening: Opening): Promise<Step> {
+  const { options, timeouts, tls, capabilities } = opening;
+  if (options.auth === undefined) return OK;
+  if (tls?.authorized !== true && options.allowPlaintextAuth !== true) {
+    return failure(opening, 'auth', 'auth', 'a password needs TLS with a verified certificate');
+  }
+  let ended: ChannelClose | null = null;
+  const result = await authenticate({
+    ...options.auth,
+    offered: capabilities.auth,
+    async ask(command, shown) {
+      const asked = await ask(opening, `${command}\r\n`, timeouts.authMs, shown);
+      if (asked.kind === 'reply') return asked.reply;
+      ended = asked.close;
+      return null;
+    },
+  });
+  switch (result.kind) {
+    case 'authenticated':
+      return OK;
+    case 'refused':
+      return refused(opening, 'auth', result.reply);
+    case 'impossible':
+      return failure(opening, 'auth', 'auth', result.detail);
+    case 'lost':
+      return lost(opening, 'auth', ended ?? { reason: 'closed', detail: 'connection ended', reply: null });
+  }
+}
+
+async function runSteps(opening: Opening, socket: Socket): Promise<Step> {
+  const first = opening.target.implicitTls ? await secure(opening, socket) : OK;
+  if (first.kind !== 'ok') return first;
+  for (const step of [awaitBanner, sayHello, startTlsIfAsked, logIn]) {
+    const result = await step(opening);
+    if (result.kind !== 'ok') return result;
+  }
+  if (opening.channel.buffered > 0) {
+    return failure(opening, 'ehlo', 'protocol', 'the server spoke before it was asked');
+  }
+  return OK;
+}
+
+/** Connects and greets. Never throws; a failure leaves no connection behind. */
+export async function openSession(target: Target, options: OpenOptions): Promise<OpenResult> {
+  const { clock, signal } = options;
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const log = new Conversation(clock.monotonicMs());
+  const connected = await connectTcp({
+    address: target.address,
+    port: target.port,
+    localAddress: options.localAddress,
+    timeoutMs: timeouts.connectMs,
+    clock,
+    signal,
+  });
+  if (connected.kind !== 'connected') {
+    const reason = connected.kind === 'error' ? 'unreachable' : connected.kind;
+    return failure({ log }, 'connect', reason, connected.detail);
+  }
+  const { socket } = connected;
+  const opening: Opening = {
+    target,
+    options,
+    timeouts,
+    log,
+    // With TLS from the start the plain channel is never used: it gives its socket back at once.
+    channel: createChannel(socket, clock),
+    tls: null,
+    capabilities: NO_CAPABILITIES,
+  };
+  if (target.implicitTls) opening.channel.detach();
+  const onAbort = () => {
+    opening.channel.close('local', 'aborted');
+    socket.destroy();
+  };
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const result = await runSteps(opening, socket);
+  signal?.removeEventListener('abort', onAbort);
+  if (result.kind === 'failed') {
+    opening.channel.close('local', 'opening failed');
+    socket.destroy();
+    return result;
+  }
+  const { channel, capabilities, tls } = opening;
+  const session = createSession({ channel, peer: target, capabilities, tls, conversation: log, timeouts });
+  return { kind: 'open', session };
+}

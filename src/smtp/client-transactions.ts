@@ -1,0 +1,502 @@
+/**
+ * The transactions of an open session: at most two at once, the second one's envelope behind the first one's dot.
+ *
+ * The first (`head`) goes through these states; replies come in the order of the commands, so each reply belongs to it:
+ *   waiting → rset? → mail → rcpt (one per recipient) → data → body → dot → finished
+ *                                                        └─ 354 though nobody was accepted → lone-dot → finished
+ * With PIPELINING and one recipient MAIL, RCPT and DATA travel in one write; with several recipients DATA waits for the
+ * RCPT replies; without PIPELINING every command waits. The second (`next`) gets its envelope as soon as the head's
+ * last octet is with the socket, in the same write where it is known by then (RFC 2920 §3.1): one round trip a message.
+ * A 421, a timeout, nonsense or the end of the connection finishes both: decided recipients keep their reply, the rest
+ * is lost, with `afterDot` where the server may have the message.
+ */
+import type { Channel, ChannelClose } from './client-channel.ts';
+import { buildEnvelope } from './client-envelope.ts';
+import type { TlsFacts } from './client-tls.ts';
+import type {
+  RecipientResult,
+  Session,
+  SessionClose,
+  Target,
+  Timeouts,
+  Transaction,
+  TransactionResult,
+} from './client-types.ts';
+import { Conversation, type ConversationLog } from './conversation.ts';
+import { createDotStuffer } from './dot-stuffing.ts';
+import type { Capabilities } from './ehlo.ts';
+import type { Reply } from './reply.ts';
+
+type Awaiting = 'waiting' | 'rset' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot' | 'lone-dot';
+
+interface Work {
+  readonly tx: Transaction;
+  readonly mail: string;
+  readonly rcpts: readonly string[];
+  awaiting: Awaiting;
+  /** The envelope is with the socket. */
+  sent: boolean;
+  /** DATA went with the envelope. */
+  dataSent: boolean;
+  rcptNo: number;
+  accepted: number;
+  readonly results: (RecipientResult | null)[];
+  dot: Reply | null;
+  /** The write that ends in the dot is with the socket. */
+  dotHanded: boolean;
+  /** The system took all of that write. */
+  flushed: boolean;
+  /** Another envelope left in the same write as the dot, so an unfinished write may still hold the dot. */
+  dotHasCompany: boolean;
+  startedMs: number;
+  readonly log: Conversation;
+  readonly resolve: (result: TransactionResult) => void;
+}
+
+/** Up to here a message goes in one write, together with its dot; above it in slices, each waiting for the last. */
+const ONE_WRITE_BYTES = 64 * 1024;
+const SLICE_BYTES = 64 * 1024;
+
+const verdictOf = (reply: Reply) => Math.floor(reply.code / 100);
+
+export interface SessionParts {
+  channel: Channel;
+  peer: Target;
+  capabilities: Capabilities;
+  tls: TlsFacts | null;
+  conversation: ConversationLog;
+  timeouts: Timeouts;
+}
+
+/** Takes over a channel on which EHLO (and TLS, AUTH) is done and nothing is awaited. */
+export function createSession(parts: SessionParts): Session {
+  const { channel, capabilities, timeouts, tls } = parts;
+  const pipelining = capabilities.pipelining;
+  let head: Work | null = null;
+  let next: Work | null = null;
+  let delivered = 0;
+  /** The server holds the remains of a failed transaction. */
+  let needsReset = false;
+  /** When the last transaction ended, in the time of the replies: its caller may not have had its turn since. */
+  let finishedAtMs = -1;
+  let quitting = false;
+  let quitSent = false;
+  const closeListeners: ((close: SessionClose) => void)[] = [];
+
+  function envelopeOf(work: Work): string {
+    if (work.rcpts.length === 1) return `${work.mail}${work.rcpts[0]}DATA\r\n`;
+    return work.mail + work.rcpts.join('');
+  }
+
+  function say(work: Work, text: string): void {
+    channel.write(text);
+    work.log.add(channel.nowMs, text);
+  }
+
+  /** Names what the head waits for, and starts its time. */
+  function waitFor(work: Work, what: Awaiting): void {
+    work.awaiting = what;
+    switch (what) {
+      case 'rset':
+        channel.expectWithin(timeouts.rsetMs, 'the reply to RSET');
+        return;
+      case 'mail':
+        channel.expectWithin(timeouts.mailMs, 'the reply to MAIL');
+        return;
+      case 'rcpt':
+        channel.expectWithin(timeouts.rcptMs, 'the reply to RCPT');
+        return;
+      case 'data':
+        channel.expectWithin(timeouts.dataMs, 'the reply to DATA');
+        return;
+      case 'lone-dot':
+        channel.expectWithin(timeouts.dataMs, 'the reply to an empty message');
+        return;
+      case 'body':
+        channel.expectWithin(timeouts.bodyMs, 'the message body');
+        return;
+      case 'dot':
+        channel.expectWithin(timeouts.dotMs, 'the reply to the final dot');
+        return;
+      case 'waiting':
+    }
+  }
+
+  /** Sends the envelope of a transaction that has become the head, or its first command. */
+  function begin(work: Work): void {
+    work.sent = true;
+    const reset = needsReset ? 'RSET\r\n' : '';
+    needsReset = false;
+    if (pipelining) {
+      work.dataSent = work.rcpts.length === 1;
+      say(work, reset + envelopeOf(work));
+    } else say(work, reset === '' ? work.mail : reset);
+    work.startedMs = channel.nowMs;
+    waitFor(work, reset === '' ? 'mail' : 'rset');
+  }
+
+  /** The next envelope as text to follow the head's dot, or '' when there is none to send. */
+  function takeNextEnvelope(): string {
+    if (!pipelining || next === null || next.sent || quitSent) return '';
+    next.sent = true;
+    next.dataSent = next.rcpts.length === 1;
+    next.startedMs = channel.nowMs;
+    const text = envelopeOf(next);
+    next.log.add(channel.nowMs, text);
+    return text;
+  }
+
+  function onFlushed(work: Work): void {
+    work.flushed = true;
+    if (head === work && work.awaiting === 'body') waitFor(work, 'dot');
+  }
+
+  /** Hands over the end of the data, the dot and what may follow it. */
+  function writeEnd(work: Work, chunks: readonly Uint8Array[], terminator: string): void {
+    const envelope = takeNextEnvelope();
+    work.dotHanded = true;
+    work.dotHasCompany = envelope !== '';
+    work.log.add(channel.nowMs, work.tx.size);
+    channel.writeParts(chunks, terminator + envelope, () => onFlushed(work));
+  }
+
+  function sendSmall(work: Work): void {
+    const stuffer = createDotStuffer();
+    const chunks = work.tx.data.map((chunk) => stuffer.feed(chunk));
+    writeEnd(work, chunks, stuffer.terminator());
+  }
+
+  function sendLarge(work: Work): void {
+    const stuffer = createDotStuffer();
+    const { data } = work.tx;
+    let chunkNo = 0;
+    let offset = 0;
+    const step = () => {
+      if (head !== work || channel.closed !== null) return;
+      while (chunkNo < data.length && offset >= (data[chunkNo]?.length ?? 0)) {
+        chunkNo += 1;
+        offset = 0;
+      }
+      const slice = data[chunkNo]?.subarray(offset, offset + SLICE_BYTES);
+      if (slice === undefined) {
+        writeEnd(work, [], stuffer.terminator());
+        return;
+      }
+      offset += slice.length;
+      waitFor(work, 'body');
+      channel.writeParts([stuffer.feed(slice)], '', step);
+    };
+    step();
+  }
+
+  function sendBody(work: Work): void {
+    if (head !== work || channel.closed !== null) return;
+    if (work.tx.size <= ONE_WRITE_BYTES) sendSmall(work);
+    else sendLarge(work);
+  }
+
+  /** 354: the body follows. Where a caller was just told of an earlier end, only after its turn to queue another. */
+  function startBody(work: Work): void {
+    waitFor(work, 'body');
+    if (finishedAtMs === channel.nowMs && next === null && !quitting) {
+      // A tick queued by a microtask runs when all microtasks are done, so after every `await` on the earlier result.
+      queueMicrotask(() => process.nextTick(sendBody, work));
+    } else sendBody(work);
+  }
+
+  function decideRest(work: Work, reply: Reply, stage: RecipientResult['stage'], accepted: boolean): void {
+    for (let i = 0; i < work.results.length; i += 1) work.results[i] ??= { reply, stage, accepted };
+  }
+
+  function doneResult(work: Work, recipients: readonly RecipientResult[]): TransactionResult {
+    const latencyMs = channel.nowMs - work.startedMs;
+    return { kind: 'done', recipients, dot: work.dot, latencyMs, tls, conversation: work.log };
+  }
+
+  function lostResult(work: Work, close: SessionClose, behind: boolean): TransactionResult {
+    const decided = work.results.filter((result) => result !== null);
+    if (decided.length === work.results.length) return doneResult(work, decided);
+    const afterDot = work.dotHanded && close.reason !== '421' && (work.flushed || work.dotHasCompany);
+    return {
+      kind: 'lost',
+      stage: stageOf(work, afterDot || close.reason === '421'),
+      afterDot,
+      reused: delivered > 0,
+      untried: behind || !work.sent || work.awaiting === 'rset',
+      reason: close.reason,
+      detail: close.detail,
+      reply: close.reply,
+      recipients: work.results,
+      latencyMs: work.sent ? channel.nowMs - work.startedMs : 0,
+      tls,
+      conversation: work.log,
+    };
+  }
+
+  /** The head is through: the next one takes its place before its caller hears of it. */
+  function finish(work: Work): void {
+    finishedAtMs = channel.nowMs;
+    head = next;
+    next = null;
+    if (head === null) {
+      channel.expectNothing();
+      if (quitting) sendQuit();
+    } else if (head.sent) waitFor(head, 'mail');
+    else begin(head);
+    const recipients = work.results.filter((result) => result !== null);
+    work.resolve(doneResult(work, recipients));
+  }
+
+  function fail(work: Work): void {
+    needsReset = true;
+    finish(work);
+  }
+
+  function nonsense(reply: Reply, to: string): void {
+    channel.close('protocol', `unexpected reply ${reply.code} to ${to}`, reply);
+  }
+
+  function onMailReply(work: Work, reply: Reply): void {
+    const verdict = verdictOf(reply);
+    if (verdict === 3) {
+      nonsense(reply, 'MAIL');
+      return;
+    }
+    if (verdict !== 2) {
+      decideRest(work, reply, 'mail', false);
+      if (!pipelining) {
+        fail(work);
+        return;
+      }
+    }
+    if (!pipelining) say(work, work.rcpts[0] ?? '');
+    waitFor(work, 'rcpt');
+  }
+
+  function onRcptReply(work: Work, reply: Reply): void {
+    const verdict = verdictOf(reply);
+    // Already decided: MAIL was refused, and this is only the echo of it.
+    if (work.results[work.rcptNo] === null) {
+      if (verdict === 3) {
+        nonsense(reply, 'RCPT');
+        return;
+      }
+      if (verdict === 2) work.accepted += 1;
+      else work.results[work.rcptNo] = { reply, stage: 'rcpt', accepted: false };
+    }
+    work.rcptNo += 1;
+    if (work.rcptNo < work.rcpts.length) {
+      if (!pipelining) say(work, work.rcpts[work.rcptNo] ?? '');
+      waitFor(work, 'rcpt');
+      return;
+    }
+    if (!work.dataSent) {
+      if (work.accepted === 0) {
+        fail(work);
+        return;
+      }
+      say(work, 'DATA\r\n');
+    }
+    waitFor(work, 'data');
+  }
+
+  function onDataReply(work: Work, reply: Reply): void {
+    const verdict = verdictOf(reply);
+    if (verdict === 2) {
+      nonsense(reply, 'DATA');
+      return;
+    }
+    if (verdict === 3) {
+      if (work.accepted > 0) {
+        startBody(work);
+        return;
+      }
+      say(work, '.\r\n');
+      waitFor(work, 'lone-dot');
+      return;
+    }
+    decideRest(work, reply, 'data', false);
+    fail(work);
+  }
+
+  function onDotReply(work: Work, reply: Reply): void {
+    const verdict = verdictOf(reply);
+    if (verdict === 3) {
+      nonsense(reply, 'the final dot');
+      return;
+    }
+    work.dot = reply;
+    decideRest(work, reply, 'dot', verdict === 2);
+    if (verdict === 2) delivered += 1;
+    // A dot ends the server's transaction either way; the reset is for servers that see it otherwise.
+    else needsReset = next === null || !next.sent;
+    finish(work);
+  }
+
+  /** The server spoke in the middle of the body: a refusal counts, but this connection cannot be used further. */
+  function onEarlyReply(work: Work, reply: Reply): void {
+    if (verdictOf(reply) < 4) {
+      nonsense(reply, 'an unfinished message');
+      return;
+    }
+    decideRest(work, reply, 'data', false);
+    channel.close('protocol', 'the server answered before the end of the message', reply);
+  }
+
+  function onReply(reply: Reply): boolean {
+    const work = head;
+    if (quitSent) channel.close('local', 'quit');
+    else if (work === null) {
+      if (reply.code === 421) channel.close('421', 'the server ended the session', reply);
+      else nonsense(reply, 'nothing');
+    } else {
+      work.log.add(channel.nowMs, reply);
+      if (reply.code === 421) channel.close('421', 'the server ended the session', reply);
+      else dispatch(work, reply);
+    }
+    return true;
+  }
+
+  function dispatch(work: Work, reply: Reply): void {
+    switch (work.awaiting) {
+      case 'rset':
+        if (verdictOf(reply) !== 2) {
+          nonsense(reply, 'RSET');
+          return;
+        }
+        if (!pipelining) say(work, work.mail);
+        waitFor(work, 'mail');
+        return;
+      case 'mail':
+        onMailReply(work, reply);
+        return;
+      case 'rcpt':
+        onRcptReply(work, reply);
+        return;
+      case 'data':
+        onDataReply(work, reply);
+        return;
+      case 'body':
+        // With the dot handed over this is its reply, even where the system has not confirmed the write yet.
+        if (work.dotHanded) onDotReply(work, reply);
+        else onEarlyReply(work, reply);
+        return;
+      case 'dot':
+        onDotReply(work, reply);
+        return;
+      case 'lone-dot':
+        finish(work);
+        return;
+      case 'waiting':
+        nonsense(reply, 'nothing');
+        return;
+    }
+  }
+
+  function sendQuit(): void {
+    quitSent = true;
+    channel.write('QUIT\r\n');
+    channel.expectWithin(timeouts.quitMs, 'the reply to QUIT');
+  }
+
+  function onClose(raw: ChannelClose): void {
+    const close: SessionClose = quitSent ? { reason: 'local', detail: 'quit', reply: null } : raw;
+    const [first, second] = [head, next];
+    head = null;
+    next = null;
+    if (first !== null) first.resolve(lostResult(first, close, false));
+    if (second !== null) second.resolve(lostResult(second, close, true));
+    for (const tell of closeListeners.splice(0)) tell(close);
+  }
+
+  function newWork(tx: Transaction, mail: string, rcpts: readonly string[], resolve: Work['resolve']): Work {
+    return {
+      tx,
+      mail,
+      rcpts,
+      awaiting: 'waiting',
+      sent: false,
+      dataSent: false,
+      rcptNo: 0,
+      accepted: 0,
+      results: new Array<RecipientResult | null>(rcpts.length).fill(null),
+      dot: null,
+      dotHanded: false,
+      flushed: false,
+      dotHasCompany: false,
+      startedMs: channel.nowMs,
+      log: new Conversation(channel.nowMs),
+      resolve,
+    };
+  }
+
+  const hasRoom = () => channel.closed === null && !quitting && next === null;
+
+  channel.listen({ onReply, onClose });
+  return {
+    peer: parts.peer,
+    capabilities,
+    tls,
+    conversation: parts.conversation,
+    get state() {
+      if (channel.closed !== null || quitSent) return 'closed';
+      return head === null ? 'idle' : 'busy';
+    },
+    get delivered() {
+      return delivered;
+    },
+    get hasRoom() {
+      return hasRoom();
+    },
+    transact(tx) {
+      const envelope = buildEnvelope(tx, capabilities);
+      if (envelope.kind === 'not-sendable') return Promise.resolve(envelope);
+      return new Promise((resolve) => {
+        const work = newWork(tx, envelope.mail, envelope.rcpts, resolve);
+        const gone = channel.closed ?? (quitting ? { reason: 'local', detail: 'quit', reply: null } : null);
+        if (gone !== null) {
+          resolve(lostResult(work, gone, false));
+          return;
+        }
+        if (next !== null) throw new Error('a session takes two transactions at once, not three');
+        if (head === null) {
+          head = work;
+          begin(work);
+          return;
+        }
+        next = work;
+        if (head.dotHanded) {
+          const text = takeNextEnvelope();
+          if (text !== '') channel.write(text);
+        }
+      });
+    },
+    quit() {
+      if (quitting || channel.closed !== null) return;
+      quitting = true;
+      if (head === null) sendQuit();
+    },
+    destroy() {
+      channel.close('local', 'destroyed');
+    },
+    onClosed(fn) {
+      if (channel.closed === null) closeListeners.push(fn);
+      else fn(quitSent ? { reason: 'local', detail: 'quit', reply: null } : channel.closed);
+    },
+  };
+}
+
+function stageOf(work: Work, dotCounts: boolean): 'mail' | 'rcpt' | 'data' | 'body' | 'dot' {
+  switch (work.awaiting) {
+    case 'rcpt':
+    case 'data':
+    case 'dot':
+      return work.awaiting;
+    case 'body':
+      return work.dotHanded && dotCounts ? 'dot' : 'body';
+    case 'lone-dot':
+      return 'data';
+    default:
+      return 'mail';
+  }
+}

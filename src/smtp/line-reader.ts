@@ -1,0 +1,92 @@
+/**
+ * Bytes in, text lines out, for the replies of a server nobody trusts.
+ * Given: chunks as they arrive, cut anywhere. Leaves behind: each line once, without its terminator, the same whatever
+ * the chunking was. CRLF and a bare LF both end a line; text is UTF-8 where it is valid, else Latin-1; control
+ * characters become spaces, so that a reply cannot steer a terminal or a log.
+ * Memory: at most `maxLineBytes` of an unfinished line are kept, the rest of that line is counted and dropped.
+ */
+
+export interface LineReader {
+  /** Takes the next bytes. They are read in place: the caller must not reuse the buffer before `next()` gave null. */
+  push(chunk: Uint8Array): void;
+  /** The next whole line, cut at `maxLineBytes`, or null when more bytes are needed. */
+  next(): string | null;
+  /** Octets of the line last returned, terminator included, before any cut. */
+  readonly lineBytes: number;
+  /** Octets received that belong to no returned line yet, dropped ones included. */
+  readonly buffered: number;
+}
+
+const LF = 10;
+const CR = 13;
+const EMPTY = Buffer.alloc(0);
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is its purpose
+const NEEDS_CARE = /[\x00-\x1f\x7f-\x9f\ufffd]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is its purpose
+const CONTROLS = /[\x00-\x1f\x7f-\x9f]/g;
+
+function decode(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, end);
+  if (!NEEDS_CARE.test(text)) return text;
+  const readable = text.includes('\ufffd') ? bytes.toString('latin1', start, end) : text;
+  return readable.replace(CONTROLS, ' ');
+}
+
+/** A reader that never holds more than the unread part of the last chunk plus `maxLineBytes`. */
+export function createLineReader(options: { maxLineBytes: number }): LineReader {
+  const { maxLineBytes } = options;
+  let chunk: Buffer = EMPTY;
+  let at = 0;
+  // The unfinished line from earlier chunks: the kept bytes, and how many came in all.
+  let held: Buffer = EMPTY;
+  let heldBytes = 0;
+  let lineBytes = 0;
+
+  function hold(from: number, to: number): void {
+    const keep = Math.min(to - from, maxLineBytes - held.length);
+    // A copy: a slice would keep the socket's whole read buffer alive.
+    if (keep > 0) held = Buffer.concat([held, chunk.subarray(from, from + keep)]);
+    heldBytes += to - from;
+  }
+
+  return {
+    push(bytes) {
+      const next = Buffer.isBuffer(bytes)
+        ? bytes
+        : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      chunk = at < chunk.length ? Buffer.concat([chunk.subarray(at), next]) : next;
+      at = 0;
+    },
+    next() {
+      const lf = chunk.indexOf(LF, at);
+      if (lf === -1) {
+        if (at < chunk.length) hold(at, chunk.length);
+        chunk = EMPTY;
+        at = 0;
+        return null;
+      }
+      let source = chunk;
+      let start = at;
+      let end = lf;
+      lineBytes = lf + 1 - at + heldBytes;
+      if (heldBytes > 0) {
+        hold(at, lf);
+        source = held;
+        start = 0;
+        end = held.length;
+        held = EMPTY;
+        heldBytes = 0;
+      }
+      at = lf + 1;
+      end = Math.min(end, start + maxLineBytes);
+      while (end > start && source[end - 1] === CR) end -= 1;
+      return decode(source, start, end);
+    },
+    get lineBytes() {
+      return lineBytes;
+    },
+    get buffered() {
+      return chunk.length - at + heldBytes;
+    },
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * SMTP replies (RFC 5321 §4.2, RFC 2034), read as real servers write them: LF alone ends a line, text and enhanced
+ * code may be missing, the lines of one reply may carry different codes (the last line decides).
+ * Given: bytes, cut anywhere. Leaves behind: one `Reply` per answer, at most 64 lines and 8 KiB of it; what is longer
+ * is read on and forgotten, up to 64 KiB, after which the server counts as babbling.
+ * Can go wrong: a line that is no reply line, or too much of anything → `malformed`, and the connection is worth nothing.
+ */
+import { createLineReader } from './line-reader.ts';
+
+export interface Reply {
+  /** Code of the last line, 200–599. Its first digit is the verdict. */
+  readonly code: number;
+  /** Enhanced status code such as "5.1.1" (RFC 3463): of the last line, else of the first line that has one. */
+  readonly enhanced: string | null;
+  /** Text of each line after the code and its separator; an enhanced code is left in. */
+  readonly lines: readonly string[];
+  /** All lines joined by a space. */
+  readonly text: string;
+}
+
+export type ReplyItem = { kind: 'reply'; reply: Reply } | { kind: 'malformed'; detail: string };
+
+export interface ReplyReader {
+  push(chunk: Uint8Array): void;
+  /** The next whole reply, or null when more bytes are needed. After `malformed` nothing more is to be expected. */
+  next(): ReplyItem | null;
+  /** Octets received after the last reply returned. */
+  readonly buffered: number;
+}
+
+export const MAX_REPLY_LINES = 64;
+export const MAX_REPLY_BYTES = 8 * 1024;
+const MAX_RECEIVED_BYTES = 64 * 1024;
+
+const ZERO = 48;
+const isDigit = (code: number) => code >= ZERO && code <= 57;
+
+/** The enhanced status code at the start of a reply text, or null: class 2, 4 or 5, then two numbers ≤ 3 digits. */
+export function enhancedCodeOf(text: string): string | null {
+  const first = text.charCodeAt(0);
+  if ((first !== 50 && first !== 52 && first !== 53) || text.charCodeAt(1) !== 46) return null;
+  let at = 2;
+  for (let part = 0; part < 2; part += 1) {
+    const start = at;
+    while (at - start < 3 && isDigit(text.charCodeAt(at))) at += 1;
+    if (at === start) return null;
+    if (part === 0) {
+      if (text.charCodeAt(at) !== 46) return null;
+      at += 1;
+    }
+  }
+  const after = text.charCodeAt(at);
+  return Number.isNaN(after) || after === 32 ? text.slice(0, at) : null;
+}
+
+/** Code of a reply line "250…", or 0 when it is none. */
+function codeOf(line: string): number {
+  const a = line.charCodeAt(0);
+  const b = line.charCodeAt(1);
+  const c = line.charCodeAt(2);
+  if (a < 50 || a > 53 || !isDigit(b) || !isDigit(c)) return 0;
+  return (a - ZERO) * 100 + (b - ZERO) * 10 + (c - ZERO);
+}
+
+function replyOf(code: number, lines: readonly string[]): Reply {
+  const last = lines[lines.length - 1] ?? '';
+  let enhanced = enhancedCodeOf(last);
+  for (let i = 0; enhanced === null && i < lines.length - 1; i += 1)
+    enhanced = enhancedCodeOf(lines[i] ?? '');
+  return { code, enhanced, lines, text: lines.length === 1 ? last : lines.join(' ') };
+}
+
+/** Reads replies in order; holds at most one of them. */
+export function createReplyReader(): ReplyReader {
+  const reader = createLineReader({ maxLineBytes: MAX_REPLY_BYTES });
+  let lines: string[] = [];
+  let keptChars = 0;
+  let receivedBytes = 0;
+  let broken = false;
+
+  function malformed(detail: string): ReplyItem {
+    broken = true;
+    return { kind: 'malformed', detail };
+  }
+
+  return {
+    push(chunk) {
+      if (!broken) reader.push(chunk);
+    },
+    next() {
+      for (;;) {
+        if (broken) return null;
+        const line = reader.next();
+        if (line === null) {
+          if (receivedBytes + reader.buffered > MAX_RECEIVED_BYTES) return malformed('endless reply');
+          return null;
+        }
+        const code = codeOf(line);
+        const separator = line.charCodeAt(3);
+        const isLast = Number.isNaN(separator) || separator === 32;
+        if (code === 0 || (!isLast && separator !== 45)) {
+          return malformed(`not an SMTP reply: ${JSON.stringify(line.slice(0, 80))}`);
+        }
+        receivedBytes += reader.lineBytes;
+        if (receivedBytes > MAX_RECEIVED_BYTES) return malformed('endless reply');
+        const text = line.slice(4);
+        // The last line is always kept: it carries the verdict, and often the reason.
+        if (isLast || (lines.length < MAX_REPLY_LINES - 1 && keptChars + text.length <= MAX_REPLY_BYTES)) {
+          lines.push(isLast ? text.slice(0, Math.max(512, MAX_REPLY_BYTES - keptChars)) : text);
+          keptChars += text.length;
+        }
+        if (!isLast) continue;
+        const reply = replyOf(code, lines);
+        lines = [];
+        keptChars = 0;
+        receivedBytes = 0;
+        return { kind: 'reply', reply };
+      }
+    },
+    get buffered() {
+      return receivedBytes + reader.buffered;
+    },
+  };
+}
