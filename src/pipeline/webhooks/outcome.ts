@@ -1,0 +1,128 @@
+/**
+ * What one try means for its call and its webhook: done, later, given up, or switched off (api.md §6.3). Given the
+ * call as claimed and what the receiver said; leaves the record for the store. Pure but for the jitter.
+ *
+ *   pending ──try──► succeeded                       2xx
+ *      ▲      └────► failed                          410, or the last try failed
+ *      └── later ◄──┘                                anything else, redirects included
+ */
+
+import type { Clock } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Random } from '../../lib/random.ts';
+import type { DisabledReason, Webhook } from '../../model/webhook.ts';
+import type { CallSettlement, ClaimedCall } from '../../store/store.ts';
+import { retryDelayMs } from './retry-schedule.ts';
+
+/** How one try ended. */
+export interface TryResult {
+  kind: 'answered' | 'blocked' | 'failed';
+  /** HTTP status, 0 = no answer. */
+  status: number;
+  /** First 1024 bytes of the answer as text, '' = no answer. */
+  body: string;
+  /** Why there was no answer, in plain words; '' where there was one. */
+  error: string;
+  latencyMs: number;
+  /** What the receiver asked for, or null. */
+  retryAfterMs: number | null;
+}
+
+const FAILING_FOR_MS = 5 * 24 * 3_600_000;
+const MIN_FAILED_TRIES = 10;
+const MAX_BLOCKED_TRIES = 10;
+
+/**
+ * The settlement of a finished try. `mayDisable` is false where this process has switched the webhook off already,
+ * so that calls which end together make one event.
+ */
+export function settleTry(
+  deps: { clock: Clock; random: Random },
+  params: {
+    call: ClaimedCall;
+    epoch: number;
+    result: TryResult;
+    delaysMs: readonly number[];
+    mayDisable: boolean;
+  },
+): CallSettlement {
+  const { call, result } = params;
+  const now = deps.clock.now();
+  const tryNumber = call.tries + 1;
+  const settlement: CallSettlement = {
+    callId: call.id,
+    epoch: params.epoch,
+    webhookId: call.webhook.id,
+    state: 'succeeded',
+    tryNumber,
+    at: now,
+    responseCode: result.status,
+    responseBody: result.body,
+    error: result.error,
+    latencyMs: result.latencyMs,
+    blocked: result.kind === 'blocked',
+  };
+  if (isSuccess(result)) return settlement;
+
+  const delay =
+    result.status === 410 ? null : retryDelayMs(params.delaysMs, tryNumber, result.retryAfterMs, deps.random);
+  settlement.state = delay === null ? 'failed' : 'pending';
+  if (delay !== null) settlement.dueAt = now + delay;
+
+  const reason = params.mayDisable ? disableReason(call.webhook, result, now) : null;
+  if (reason !== null) {
+    settlement.disable = {
+      reason,
+      event: {
+        id: uuidv7(deps.clock, deps.random),
+        kind: 'webhook.disabled',
+        at: now,
+        detail: { webhookId: call.webhook.id, reason: SENTENCES[reason] },
+      },
+    };
+  }
+  return settlement;
+}
+
+/** The lease goes back untouched: no try was made. */
+export function giveBack(call: ClaimedCall, epoch: number, now: number, dueAt: number): CallSettlement {
+  return {
+    callId: call.id,
+    epoch,
+    webhookId: call.webhook.id,
+    state: 'pending',
+    dueAt,
+    tryNumber: 0,
+    at: now,
+    responseCode: 0,
+    responseBody: '',
+    error: '',
+    latencyMs: 0,
+    blocked: false,
+  };
+}
+
+/** Only 2xx counts (Standard Webhooks). */
+export function isSuccess(result: TryResult): boolean {
+  return result.status >= 200 && result.status <= 299;
+}
+
+/**
+ * Whether this failed try switches the webhook off. The third condition of the five-day rule, a failed try within
+ * the last day, holds by itself here: this is one.
+ */
+function disableReason(webhook: Webhook, result: TryResult, now: number): DisabledReason | null {
+  if (webhook.status === 'Disabled') return null;
+  if (result.status === 410) return 'Gone';
+  if (result.kind === 'blocked' && webhook.blockedTries + 1 >= MAX_BLOCKED_TRIES) return 'Blocked';
+  const failingForMs = webhook.failingSince === null ? 0 : now - webhook.failingSince;
+  const failedTries = webhook.failedTries + 1;
+  return failingForMs >= FAILING_FOR_MS && failedTries >= MIN_FAILED_TRIES ? 'Failures' : null;
+}
+
+const SENTENCES: Readonly<Record<DisabledReason, string>> = {
+  User: 'Switched off by a user',
+  Gone: 'The receiver answered 410 Gone',
+  Failures: 'No call has succeeded for 5 days',
+  Blocked: 'The address now resolves to a network that calls may not go to',
+};

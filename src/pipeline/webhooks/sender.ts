@@ -1,0 +1,335 @@
+/**
+ * The outbox → signed HTTP calls. Claims due calls under this node's lease, makes them, and records what became of
+ * them. At most 32 calls are in flight, at most 4 of one webhook, 1 after five straight failures, and failing
+ * webhooks together hold at most half of the slots: a dead endpoint never starves the rest. What is claimed beyond a
+ * webhook's slots waits here in a short line or goes back. Wake-ups only make things sooner; a poll finds what they
+ * missed. A process that dies leaves leases, which the next start reclaims: calls are made at least once.
+ */
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Loggers } from '../../lib/log.ts';
+import type { Service } from '../../lib/loop.ts';
+import type { Random } from '../../lib/random.ts';
+import type { CallSettlement, ClaimedCall, Store } from '../../store/store.ts';
+import { createMakeCall, type SecretSealer, type WebhookHttp } from './call.ts';
+import type { WebhookMetrics } from './metrics.ts';
+import { giveBack, isSuccess, settleTry, type TryResult } from './outcome.ts';
+import { callId, webhookBody } from './payload.ts';
+import { DEFAULT_RETRY_DELAYS_MS } from './retry-schedule.ts';
+import { createSettler } from './settler.ts';
+
+export interface WebhookSender extends Service {
+  /** Something may be due: look now. */
+  wake(): void;
+}
+
+export interface WebhookSenderOptions {
+  /** Wait after the n-th failed try (`webhook-retry`); after the last the call has failed. */
+  retryDelaysMs?: readonly number[];
+  /** Default 32. */
+  maxInFlight?: number;
+  /** Default 4. */
+  maxPerWebhook?: number;
+  /** Longest time without looking into the store. Default 1,000 ms. */
+  pollMs?: number;
+}
+
+/** One webhook that has calls here. Gone from memory when it has none. */
+interface Endpoint {
+  id: number;
+  inFlight: number;
+  straightFailures: number;
+  /** This process switched it off. */
+  isDisabled: boolean;
+  waiting: ClaimedCall[];
+}
+
+const STRAIGHT_FAILURES = 5;
+/** Calls claimed at once: small, because what one webhook cannot take goes back. */
+const CLAIM_SIZE = 8;
+const MAX_WAITING_PER_WEBHOOK = 4;
+const MAX_WAITING = 256;
+/** When a call that found no room comes back. */
+const NO_ROOM_MS = 1_000;
+/** A secret that cannot be opened needs a person, who needs time. */
+const UNSIGNED_MS = 300_000;
+/** Kept of the stop deadline for writing down what was given back. */
+const RECORD_MS = 1_000;
+
+export function createWebhookSender(
+  deps: {
+    store: Pick<Store, 'claimCalls' | 'settleCalls' | 'nextCallDueAt'>;
+    http: WebhookHttp;
+    clock: Clock;
+    random: Random;
+    sealer: SecretSealer;
+    epoch: number;
+    log: Loggers;
+    metrics: WebhookMetrics;
+  },
+  options: WebhookSenderOptions = {},
+): WebhookSender {
+  const { store, clock, epoch, log, metrics } = deps;
+  const delaysMs = options.retryDelaysMs ?? DEFAULT_RETRY_DELAYS_MS;
+  const maxInFlight = options.maxInFlight ?? 32;
+  const maxPerWebhook = options.maxPerWebhook ?? 4;
+  const maxFailing = Math.max(1, Math.floor(maxInFlight / 2));
+  const pollMs = options.pollMs ?? 1_000;
+  const makeCall = createMakeCall(deps);
+  const settler = createSettler({ store, clock, log: log.service });
+
+  const endpoints = new Map<number, Endpoint>();
+  const flying = new Map<number, { call: ClaimedCall; abort: AbortController }>();
+  let failingInFlight = 0;
+  let waitingTotal = 0;
+  let isRunning = false;
+  let isPumping = false;
+  let pumpAgain = false;
+  let isStoreAway = false;
+  let timer: Timer | null = null;
+  let onIdle: (() => void) | null = null;
+  let onPumped: (() => void) | null = null;
+
+  function wake(): void {
+    if (!isRunning) return;
+    if (isPumping) pumpAgain = true;
+    else void pump();
+  }
+
+  /** Fills the slots; ends when nothing more can start, and sets the timer for the next look. */
+  async function pump(): Promise<void> {
+    isPumping = true;
+    timer?.cancel();
+    let waitMs = pollMs;
+    try {
+      do {
+        pumpAgain = false;
+        waitMs = await fillSlots();
+      } while ((pumpAgain || waitMs === 0) && isRunning);
+      isStoreAway = false;
+    } catch (error) {
+      if (!isStoreAway) log.service.error({ err: error }, 'cannot claim webhook calls');
+      isStoreAway = true;
+    }
+    isPumping = false;
+    onPumped?.();
+    if (isRunning) timer = clock.setTimer(waitMs, wake);
+  }
+
+  /** One claim, if anything is due and there is room. Milliseconds until the next look; 0 = there may be more. */
+  async function fillSlots(): Promise<number> {
+    startWaiting();
+    const limit = Math.min(CLAIM_SIZE, maxInFlight - flying.size);
+    if (limit <= 0) return pollMs;
+    const dueAt = await store.nextCallDueAt();
+    const inMs = dueAt === null ? pollMs : dueAt - clock.now();
+    if (inMs > 0) return Math.min(inMs, pollMs);
+    const excludeWebhooks = [...endpoints.values()].filter(isFull).map((endpoint) => endpoint.id);
+    const calls = await store.claimCalls({ epoch, now: clock.now(), limit, excludeWebhooks });
+    for (const call of calls) place(call);
+    // What is overdue and was not claimed belongs to webhooks without room, whose own ends wake us: a look at once
+    // would only spin. So would one while the line is full.
+    return calls.length === limit && waitingTotal < MAX_WAITING ? 0 : pollMs;
+  }
+
+  function place(call: ClaimedCall): void {
+    const endpoint = endpoints.get(call.webhook.id) ?? {
+      id: call.webhook.id,
+      inFlight: 0,
+      straightFailures: call.webhook.failedTries,
+      isDisabled: false,
+      waiting: [],
+    };
+    endpoints.set(endpoint.id, endpoint);
+    if (!isRunning || endpoint.isDisabled) {
+      returnCall(call, endpoint, 0);
+    } else if (endpoint.waiting.length === 0 && mayStart(endpoint)) {
+      start(call, endpoint);
+    } else if (endpoint.waiting.length >= MAX_WAITING_PER_WEBHOOK) {
+      returnCall(call, endpoint, 0);
+    } else if (waitingTotal >= MAX_WAITING) {
+      returnCall(call, endpoint, NO_ROOM_MS);
+    } else {
+      endpoint.waiting.push(call);
+      waitingTotal += 1;
+    }
+  }
+
+  function startWaiting(): void {
+    for (const endpoint of [...endpoints.values()]) {
+      while (mayStart(endpoint)) {
+        const call = endpoint.waiting.shift();
+        if (call === undefined) break;
+        waitingTotal -= 1;
+        start(call, endpoint);
+      }
+    }
+  }
+
+  function isFailing(endpoint: Endpoint): boolean {
+    return endpoint.straightFailures >= STRAIGHT_FAILURES;
+  }
+
+  function isFull(endpoint: Endpoint): boolean {
+    return endpoint.isDisabled || endpoint.waiting.length > 0 || endpoint.inFlight >= slotsOf(endpoint);
+  }
+
+  function slotsOf(endpoint: Endpoint): number {
+    return isFailing(endpoint) ? 1 : maxPerWebhook;
+  }
+
+  function mayStart(endpoint: Endpoint): boolean {
+    if (!isRunning || endpoint.isDisabled || flying.size >= maxInFlight) return false;
+    if (isFailing(endpoint) && failingInFlight >= maxFailing) return false;
+    return endpoint.inFlight < slotsOf(endpoint);
+  }
+
+  function start(call: ClaimedCall, endpoint: Endpoint): void {
+    const abort = new AbortController();
+    const countsAsFailing = isFailing(endpoint);
+    flying.set(call.id, { call, abort });
+    endpoint.inFlight += 1;
+    if (countsAsFailing) failingInFlight += 1;
+    // Last in the order, so that the others get their turn first.
+    endpoints.delete(endpoint.id);
+    endpoints.set(endpoint.id, endpoint);
+    metrics.inFlight(flying.size);
+    void carryOut(call, endpoint, abort.signal).finally(() => {
+      flying.delete(call.id);
+      endpoint.inFlight -= 1;
+      if (countsAsFailing) failingInFlight -= 1;
+      forgetIfIdle(endpoint);
+      metrics.inFlight(flying.size);
+      if (flying.size === 0) onIdle?.();
+      wake();
+    });
+  }
+
+  /** From the body to the committed record. Never rejects. */
+  async function carryOut(call: ClaimedCall, endpoint: Endpoint, signal: AbortSignal): Promise<void> {
+    const settlement = await tryCall(call, endpoint, signal);
+    if (settlement !== null) await settler.settle(settlement);
+  }
+
+  /** null where the lease was given back meanwhile, because the process stops. */
+  async function tryCall(
+    call: ClaimedCall,
+    endpoint: Endpoint,
+    signal: AbortSignal,
+  ): Promise<CallSettlement | null> {
+    let result: TryResult;
+    try {
+      const body = webhookBody(call.event, call.webhook.id);
+      const made = await makeCall(call.webhook, callId(call.event.id), body, signal);
+      if (signal.aborted) return null;
+      if (made.kind === 'unsigned') {
+        log.service.error(
+          { webhookId: call.webhook.id, callId: call.id, err: made.cause },
+          'cannot open the secret of a webhook: its calls wait',
+        );
+        return giveBack(call, epoch, clock.now(), clock.now() + UNSIGNED_MS);
+      }
+      result = made.result;
+    } catch (error) {
+      if (signal.aborted) return null;
+      log.service.error({ webhookId: call.webhook.id, callId: call.id, err: error }, 'a webhook call broke');
+      const message = 'The call could not be made';
+      result = { kind: 'failed', status: 0, body: '', error: message, latencyMs: 0, retryAfterMs: null };
+    }
+    const settlement = settleTry(deps, { call, epoch, result, delaysMs, mayDisable: !endpoint.isDisabled });
+    note(call, endpoint, result, settlement);
+    return settlement;
+  }
+
+  function note(call: ClaimedCall, endpoint: Endpoint, result: TryResult, settlement: CallSettlement): void {
+    const succeeded = isSuccess(result);
+    endpoint.straightFailures = succeeded ? 0 : endpoint.straightFailures + 1;
+    metrics.tried(
+      succeeded ? 'success' : result.kind === 'blocked' ? 'blocked' : 'failure',
+      result.latencyMs,
+    );
+    if (settlement.state === 'failed') metrics.gaveUp();
+    log.mail.info(
+      {
+        webhookId: call.webhook.id,
+        callId: call.id,
+        eventId: call.event.id,
+        messageId: call.event.message?.id,
+        domain: call.event.domain,
+        try: settlement.tryNumber,
+        state: settlement.state,
+        code: result.status,
+        latencyMs: result.latencyMs,
+        ...(result.error === '' ? {} : { error: result.error }),
+      },
+      'called',
+    );
+    if (settlement.disable === undefined) return;
+    endpoint.isDisabled = true;
+    metrics.disabled(settlement.disable.reason);
+    log.service.warn(
+      { webhookId: call.webhook.id, domain: call.webhook.domain, reason: settlement.disable.reason },
+      'webhook switched off',
+    );
+    returnWaiting(endpoint);
+  }
+
+  function returnWaiting(endpoint: Endpoint): void {
+    const calls = endpoint.waiting.splice(0);
+    waitingTotal -= calls.length;
+    for (const call of calls) returnCall(call, endpoint, 0);
+  }
+
+  function returnCall(call: ClaimedCall, endpoint: Endpoint, delayMs: number): void {
+    void settler.settle(giveBack(call, epoch, clock.now(), clock.now() + delayMs));
+    forgetIfIdle(endpoint);
+  }
+
+  function forgetIfIdle(endpoint: Endpoint): void {
+    const isIdle = endpoint.inFlight === 0 && endpoint.waiting.length === 0;
+    if (isIdle && endpoints.get(endpoint.id) === endpoint) endpoints.delete(endpoint.id);
+  }
+
+  return {
+    wake,
+    async start() {
+      isRunning = true;
+      wake();
+    },
+    async stop(deadlineMs) {
+      isRunning = false;
+      timer?.cancel();
+      for (const endpoint of [...endpoints.values()]) returnWaiting(endpoint);
+      await within(Math.max(0, deadlineMs - RECORD_MS), Promise.all([pumped(), idle()]));
+      for (const { call, abort } of flying.values()) {
+        abort.abort();
+        void settler.settle(giveBack(call, epoch, clock.now(), clock.now()));
+      }
+      await within(RECORD_MS, settler.drained());
+      settler.stop();
+    },
+  };
+
+  function pumped(): Promise<void> {
+    if (!isPumping) return Promise.resolve();
+    return new Promise((resolve) => {
+      onPumped = resolve;
+    });
+  }
+
+  function idle(): Promise<void> {
+    if (flying.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      onIdle = resolve;
+    });
+  }
+
+  function within(ms: number, work: Promise<unknown>): Promise<void> {
+    return new Promise((resolve) => {
+      const limit = clock.setTimer(ms, resolve);
+      void work.then(() => {
+        limit.cancel();
+        resolve();
+      });
+    });
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * What people do with webhooks beyond reading and deleting them: create one, whose secret is shown once and kept
+ * sealed, and send a signed sample to see whether the receiver understands it. The address is looked at when it is
+ * given, so that a typing error is told at once; the guarded client looks again at every call.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Random } from '../../lib/random.ts';
+import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
+import type { MessageId } from '../../model/message.ts';
+import type { Webhook } from '../../model/webhook.ts';
+import type { EventDetail, EventView, Store } from '../../store/store.ts';
+import { createMakeCall, type SecretSealer, type WebhookHttp } from './call.ts';
+import { callId, webhookBody } from './payload.ts';
+import { newSecret } from './signature.ts';
+
+/** The answer to a sample call, in the words of the API. `StatusCode` 0 = no answer; then `Error` says why. */
+export interface WebhookTest {
+  StatusCode: number;
+  LatencyMs: number;
+  Body: string;
+  Error: string;
+}
+
+export interface WebhookService {
+  /**
+   * Stores a webhook of `domain` for the token `event`. `secret` is the `whsec_` text that is shown this once.
+   * Throws AppError `webhook-url-invalid` (with a sentence) or `webhook-limit`.
+   */
+  create(params: {
+    domain: string;
+    event: string;
+    url: string;
+    description: string;
+  }): Promise<{ id: number; secret: string }>;
+  /** Sends a signed sample now and changes nothing; null where there is no such webhook in those domains. */
+  test(id: number, domains?: readonly string[]): Promise<WebhookTest | null>;
+}
+
+/** How many webhooks a domain may have: the list has no paging (api.md §3). */
+export const MAX_WEBHOOKS_PER_DOMAIN = 100;
+
+export function createWebhookService(
+  deps: {
+    store: Pick<Store, 'createWebhook' | 'listWebhooks'>;
+    http: WebhookHttp;
+    clock: Clock;
+    random: Random;
+    sealer: SecretSealer;
+  },
+  options: { maxPerDomain?: number } = {},
+): WebhookService {
+  const { store, http, clock, random, sealer } = deps;
+  const makeCall = createMakeCall(deps);
+
+  return {
+    async create({ domain, event, url, description }) {
+      const verdict = await http.checkUrl(url);
+      if (verdict.kind === 'refused') {
+        throw new AppError('webhook-url-invalid', {
+          field: '/WebhookURL',
+          message: `WebhookURL ${verdict.reason}`,
+        });
+      }
+      const secret = newSecret(random);
+      const created = await store.createWebhook({
+        domain,
+        event,
+        url,
+        description,
+        secretSealed: sealer.seal(secret.bytes),
+        createdAt: clock.now(),
+        maxPerDomain: options.maxPerDomain ?? MAX_WEBHOOKS_PER_DOMAIN,
+      });
+      if (created.kind === 'limit') throw new AppError('webhook-limit');
+      return { id: created.id, secret: secret.text };
+    },
+    async test(id, domains) {
+      const webhooks = await store.listWebhooks(domains === undefined ? {} : { domains });
+      const webhook = webhooks.find((candidate) => candidate.id === id);
+      if (webhook === undefined) return null;
+      const sample = sampleEvent(webhook, clock, random);
+      const made = await makeCall(webhook, callId(sample.id), webhookBody(sample, id));
+      if (made.kind === 'unsigned') {
+        throw new Error('The secret of a webhook cannot be opened', { cause: made.cause });
+      }
+      const { status, latencyMs, body, error } = made.result;
+      return { StatusCode: status, LatencyMs: latencyMs, Body: body, Error: error };
+    },
+  };
+}
+
+/** A made-up event of the webhook's kind (a delivery for `all`), marked as sandbox, with reserved names only. */
+function sampleEvent(webhook: Webhook, clock: Clock, random: Random): EventView {
+  const kinds = Object.keys(EVENT_KINDS) as EventKind[];
+  const kind = kinds.find((candidate) => EVENT_KINDS[candidate].token === webhook.event) ?? 'delivered';
+  const isAboutMessage = EVENT_KINDS[kind].payloadType?.startsWith('email.') === true;
+  return {
+    seq: 0,
+    id: uuidv7(clock, random),
+    kind,
+    at: clock.now(),
+    domain: webhook.domain,
+    detail: sampleDetail(kind, webhook.id, clock.now()),
+    message: isAboutMessage
+      ? {
+          id: uuidv7(clock, random) as MessageId,
+          lists: {
+            from: { name: '', address: `sender@${webhook.domain}` },
+            to: [{ name: '', address: 'recipient@example.com' }],
+            cc: [],
+            bcc: [],
+            replyTo: [],
+          },
+          subject: 'A sample event',
+          size: 1024,
+          tags: ['sample'],
+          metadata: {},
+          sandbox: true,
+        }
+      : null,
+    recipient: isAboutMessage ? 'recipient@example.com' : null,
+    deliveryId: null,
+    route: kind === 'delivered' ? 'sandbox' : null,
+  };
+}
+
+function sampleDetail(kind: EventKind, webhookId: number, now: number): EventDetail {
+  switch (kind) {
+    case 'bounced':
+    case 'deferred': {
+      const isFinal = kind === 'bounced';
+      const bounce = {
+        Type: isFinal ? 'Permanent' : 'Transient',
+        Class: isFinal ? 'RecipientInvalid' : 'Greylisted',
+        Scope: 'recipient',
+        Phase: 'Session',
+        SmtpCode: isFinal ? 550 : 451,
+        EnhancedCode: isFinal ? '5.1.1' : '4.7.1',
+        Diagnostic: isFinal ? '550 5.1.1 No such user' : '451 4.7.1 Try again later',
+        RemoteMta: 'mx.example.com',
+      } as const;
+      return isFinal ? { attempt: 1, bounce } : { attempt: 1, bounce, nextAttemptAt: now + 300_000 };
+    }
+    case 'delivered':
+      return { attempt: 1, route: 'sandbox' };
+    case 'opened':
+    case 'clicked':
+      return { ipAddress: '192.0.2.1', userAgent: 'Sample/1.0', url: 'https://example.com/', bot: false };
+    case 'webhook.disabled':
+      return { webhookId, reason: 'A sample event' };
+    default:
+      return { reason: 'A sample event' };
+  }
+}
