@@ -48,9 +48,9 @@ describe('textParameter', () => {
   it('writes plain names plainly and others twice', () => {
     expect(textParameter('filename', 'a b.pdf')).toBe(';\r\n filename="a b.pdf"');
     expect(textParameter('filename', 'Résumé.pdf')).toBe(
-      `;\r\n filename="Resume.pdf";\r\n filename*=utf-8''R%C3%A9sum%C3%A9.pdf`,
+      `;\r\n filename*=utf-8''R%C3%A9sum%C3%A9.pdf;\r\n filename="Resume.pdf"`,
     );
-    expect(textParameter('name', 'a"b\\.txt')).toBe(`;\r\n name="a_b_.txt";\r\n name*=utf-8''a%22b%5C.txt`);
+    expect(textParameter('name', 'a"b\\.txt')).toBe(`;\r\n name*=utf-8''a%22b%5C.txt;\r\n name="a_b_.txt"`);
   });
 
   it('keeps lines at 76 and ASCII, and the sections give the text back', () => {

@@ -81,12 +81,14 @@ export function textParameter(name: string, value: string): string {
     return `;\r\n ${name}="${text}"`;
   }
   const sections = percentSections(name, text);
-  let out = `;\r\n ${name}="${asciiFallback(text)}"`;
-  if (sections.length === 1) return `${out};\r\n ${name}*=utf-8''${sections[0]}`;
+  const fallback = `;\r\n ${name}="${asciiFallback(text)}"`;
+  // The true name first: readers that know both forms but keep the first of a name then show the right one.
+  if (sections.length === 1) return `;\r\n ${name}*=utf-8''${sections[0]}${fallback}`;
+  let out = '';
   for (let i = 0; i < sections.length; i++) {
     out += `;\r\n ${name}*${i}*=${i === 0 ? "utf-8''" : ''}${sections[i]}`;
   }
-  return out;
+  return out + fallback;
 }
 
 /** Percent-encoded pieces of the text, no character split, each short enough for its line. */
