@@ -1,0 +1,184 @@
+/**
+ * Return-path tokens (delivery.md §11): local parts that name a delivery and prove that we made them, so that a
+ * bounce, a complaint or an unsubscribe finds its delivery and nobody can invent one.
+ *
+ * Shape: `<purpose>-<id>-<mac>`, 33 octets. `id`: 14 digits of base32 (Crockford, lower case) of the number made of
+ * version (4 bits), key id (4 bits) and delivery id (60 bits). `mac`: 16 such digits, the first 80 bits of
+ * HMAC-SHA256 under the key over the purpose letter and the 14 digits.
+ *
+ * Given: one or two keys, the first makes, all are read, so a key can be replaced while mail is under way. A token
+ * carries no time: whether it is too old is told by the delivery it names. Case does not matter on the way back, as
+ * some programs fold addresses. Wrong: what was not made here is a value with a reason, never an exception.
+ */
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+
+/** `b` bounces of one delivery, `g` bounces of a message's grouped copies, `u` unsubscribing by mail. */
+export type ReturnPathPurpose = 'b' | 'g' | 'u';
+
+export interface ReturnPathKey {
+  /** 0–15, carried in the token. Never given to another secret while mail made with it is under way. */
+  id: number;
+  /** At least 16 octets, e.g. from `Sealer.deriveKey`. */
+  secret: Uint8Array;
+}
+
+export type TokenRefusal =
+  /** Not of this shape at all: some other address. */
+  | 'not-a-token'
+  /** Made by a version of this program that writes another kind of id. */
+  | 'unknown-version'
+  /** The key is gone or never was. */
+  | 'unknown-key'
+  /** The right shape, but not made here, or altered. */
+  | 'forged';
+
+export type ParsedReturnPath =
+  | { ok: true; purpose: ReturnPathPurpose; id: number | bigint; keyId: number }
+  | { ok: false; reason: TokenRefusal };
+
+export type ParsedRef =
+  | { ok: true; id: number | bigint; keyId: number }
+  | { ok: false; reason: TokenRefusal };
+
+export interface ReturnPathTokens {
+  /**
+   * The local part for a delivery (`g`: for a message's number). Throws `RangeError` for an id that is not a whole
+   * number from 0 to 2^60 − 1; a `number` must be a safe integer.
+   */
+  make(purpose: ReturnPathPurpose, deliveryId: number | bigint): string;
+  /** The id comes back as `number` where that is exact, else as `bigint`. Quotes around the local part are ignored. */
+  parse(localPart: string): ParsedReturnPath;
+  /** The `X-Postrider-Ref` value `<id>-<mac>`: bound to its use, so it is no return path and no return path is a ref. */
+  ref(deliveryId: number | bigint): string;
+  /** Reads what `ref` made, blanks around it ignored. */
+  parseRef(value: string): ParsedRef;
+}
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const VERSION = 1;
+const MAX_KEY_ID = 15;
+const MIN_SECRET_BYTES = 16;
+const ID_LIMIT = 1n << 60n;
+/** Six digits: splits the 60 bits into two halves that are exact as numbers. */
+const HALF = 2 ** 30;
+const MAC_BYTES = 10;
+const ID_DIGITS = 14;
+const MAC_DIGITS = 16;
+/** The letter a reference's MAC covers in place of a purpose. */
+const REF = 'r';
+const REF_LENGTH = ID_DIGITS + 1 + MAC_DIGITS;
+const ID_AND_MAC = /^[0-9a-hjkmnp-tv-z]{14}-[0-9a-hjkmnp-tv-z]{16}$/;
+const PURPOSES: ReadonlySet<string> = new Set<ReturnPathPurpose>(['b', 'g', 'u']);
+
+/** Makes and reads tokens. Throws `RangeError` where there is no key, an id is taken twice or out of range, or a secret is short. */
+export function createReturnPathTokens(keys: readonly ReturnPathKey[]): ReturnPathTokens {
+  const byId = new Map<number, KeyObject>();
+  for (const { id, secret } of keys) {
+    if (!Number.isInteger(id) || id < 0 || id > MAX_KEY_ID) throw new RangeError('a key id is not 0 to 15');
+    if (byId.has(id)) throw new RangeError('two keys have the same id');
+    if (secret.length < MIN_SECRET_BYTES) throw new RangeError('a key has fewer than 16 octets');
+    byId.set(id, createSecretKey(secret));
+  }
+  const [first] = keys;
+  const making = first === undefined ? undefined : byId.get(first.id);
+  if (first === undefined || making === undefined) throw new RangeError('return-path tokens need a key');
+  // Two zero bits, version, key id: ten bits, two digits, the same in front of every id.
+  const head = digits((VERSION << 4) | first.id, 2);
+
+  const signedId = (letter: string, deliveryId: number | bigint): string => {
+    const id = head + idDigits(deliveryId);
+    return `${id}-${macOf(making, letter, id)}`;
+  };
+
+  const readSignedId = (letter: string, text: string): ParsedRef => {
+    if (!ID_AND_MAC.test(text)) return { ok: false, reason: 'not-a-token' };
+    const id = text.slice(0, ID_DIGITS);
+    const start = numberOf(id, 0, 2);
+    if (start >>> 4 !== VERSION) return { ok: false, reason: 'unknown-version' };
+    const keyId = start & 0x0f;
+    const key = byId.get(keyId);
+    if (key === undefined) return { ok: false, reason: 'unknown-key' };
+    const expected = Buffer.from(macOf(key, letter, id), 'latin1');
+    const given = Buffer.from(text.slice(ID_DIGITS + 1), 'latin1');
+    if (!timingSafeEqual(expected, given)) return { ok: false, reason: 'forged' };
+    return { ok: true, id: deliveryIdOf(id), keyId };
+  };
+
+  return {
+    make: (purpose, deliveryId) => `${purpose}-${signedId(purpose, deliveryId)}`,
+    ref: (deliveryId) => signedId(REF, deliveryId),
+    parse(localPart) {
+      const text = withoutQuotes(localPart);
+      if (text.length !== REF_LENGTH + 2 || text[1] !== '-') return { ok: false, reason: 'not-a-token' };
+      const folded = text.toLowerCase();
+      const purpose = folded[0] as string;
+      if (!isPurpose(purpose)) return { ok: false, reason: 'not-a-token' };
+      const read = readSignedId(purpose, folded.slice(2));
+      return read.ok ? { ok: true, purpose, id: read.id, keyId: read.keyId } : read;
+    },
+    parseRef(value) {
+      // Far longer than any reference with blanks around it: not worth folding.
+      if (value.length > 4 * REF_LENGTH) return { ok: false, reason: 'not-a-token' };
+      return readSignedId(REF, value.trim().toLowerCase());
+    },
+  };
+}
+
+function isPurpose(letter: string): letter is ReturnPathPurpose {
+  return PURPOSES.has(letter);
+}
+
+function withoutQuotes(text: string): string {
+  return text.length > 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text;
+}
+
+function macOf(key: KeyObject, letter: string, id: string): string {
+  const mac = createHmac('sha256', key)
+    .update(letter + id, 'latin1')
+    .digest();
+  let text = '';
+  // Five octets are exactly eight digits.
+  for (let at = 0; at < MAC_BYTES; at += 5) {
+    const high =
+      ((mac[at] as number) << 12) | ((mac[at + 1] as number) << 4) | ((mac[at + 2] as number) >>> 4);
+    const low =
+      (((mac[at + 2] as number) & 0x0f) << 16) | ((mac[at + 3] as number) << 8) | (mac[at + 4] as number);
+    text += digits(high, 4) + digits(low, 4);
+  }
+  return text;
+}
+
+/** The twelve digits of a delivery id. */
+function idDigits(deliveryId: number | bigint): string {
+  if (typeof deliveryId === 'number') {
+    if (!Number.isSafeInteger(deliveryId) || deliveryId < 0) throw outOfRange();
+    return digits(Math.floor(deliveryId / HALF), 6) + digits(deliveryId % HALF, 6);
+  }
+  if (deliveryId < 0n || deliveryId >= ID_LIMIT) throw outOfRange();
+  return digits(Number(deliveryId >> 30n), 6) + digits(Number(deliveryId & 0x3fff_ffffn), 6);
+}
+
+function deliveryIdOf(id: string): number | bigint {
+  const high = numberOf(id, 2, 8);
+  const low = numberOf(id, 8, 14);
+  const exact = high * HALF + low;
+  return Number.isSafeInteger(exact) ? exact : (BigInt(high) << 30n) | BigInt(low);
+}
+
+function outOfRange(): RangeError {
+  return new RangeError('a delivery id is a whole number from 0 to 2^60 - 1');
+}
+
+/** `value` < 2^30 in `count` base32 digits. */
+function digits(value: number, count: number): string {
+  let text = '';
+  for (let shift = (count - 1) * 5; shift >= 0; shift -= 5) text += ALPHABET[(value >>> shift) & 31];
+  return text;
+}
+
+/** The number that the digits from `from` up to `to` (at most six) stand for; they are known to be digits. */
+function numberOf(text: string, from: number, to: number): number {
+  let value = 0;
+  for (let at = from; at < to; at++) value = (value << 5) | ALPHABET.indexOf(text[at] as string);
+  return value;
+}
