@@ -1,0 +1,126 @@
+/**
+ * Acceptance: messages, their recipients, the accepted events and the idempotency row, in one transaction.
+ * Given checked and composed messages, leaves rows that delivery can claim; recipients born `sending` are leased
+ * from the start, so nothing else claims them. An idempotency key that is taken leaves nothing behind.
+ */
+import type { CommitResult, IdempotencyEntry, NewMessage } from '../store.ts';
+import { laneCode, recipientKindCode, sandboxCode, stateCode, uuidBytes } from './codes.ts';
+import type { Connection } from './connection.ts';
+import { appendEvent } from './events.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+
+/** Commits messages, or says what the idempotency key stands for already. */
+export function commitAccepted(session: Session, params: ParamsOf<'commitAccepted'>): CommitResult {
+  if (params.idempotency !== null) {
+    const taken = takeKey(session.db, params.idempotency);
+    if (taken !== null) return taken;
+  }
+  return {
+    kind: 'committed',
+    messages: params.messages.map((message) => insertMessage(session, message, params.epoch)),
+  };
+}
+
+/** The stored answer for a key younger than `expiresBefore`, or null. */
+export function findIdempotent(
+  db: Connection,
+  params: ParamsOf<'findIdempotent'>,
+): ResultOf<'findIdempotent'> {
+  const row = db.get<{ fingerprint: Uint8Array; status: number; body: string; created_at: number }>(
+    'SELECT fingerprint, status, body, created_at FROM idempotency WHERE owner = ? AND operation = ? AND key = ?',
+    params.owner,
+    params.operation,
+    params.key,
+  );
+  if (row === undefined || row.created_at < params.expiresBefore) return null;
+  return { fingerprint: row.fingerprint, status: row.status, body: row.body };
+}
+
+/** Forgets keys created before `before`, oldest first, at most `limit`; how many. */
+export function purgeIdempotency({ db }: Session, params: ParamsOf<'purgeIdempotency'>): number {
+  return db.run(
+    `DELETE FROM idempotency WHERE id IN
+       (SELECT id FROM idempotency WHERE created_at < ? ORDER BY created_at LIMIT ?)`,
+    params.before,
+    params.limit,
+  ).changes;
+}
+
+/** Takes the key for this request (replacing an expired row) and gives null, or what its holder answered. */
+function takeKey(db: Connection, entry: IdempotencyEntry): CommitResult | null {
+  const found = findIdempotent(db, entry);
+  if (found !== null) {
+    return Buffer.compare(found.fingerprint, entry.fingerprint) === 0
+      ? { kind: 'replay', status: found.status, body: found.body }
+      : { kind: 'key-reused' };
+  }
+  db.run(
+    `INSERT OR REPLACE INTO idempotency (owner, operation, key, fingerprint, status, body, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    entry.owner,
+    entry.operation,
+    entry.key,
+    entry.fingerprint,
+    entry.status,
+    entry.body,
+    entry.createdAt,
+  );
+  return null;
+}
+
+function insertMessage(session: Session, message: NewMessage, epoch: number) {
+  const { db } = session;
+  const domainId = session.nameId(message.domain);
+  const lane = laneCode.of(message.lane);
+  const seq = db.run(
+    `INSERT INTO message (id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, body_offset, size, created_at,
+       expires_at, from_address, subject, lists, tags, metadata)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    uuidBytes(message.id),
+    domainId,
+    session.nameId(message.tokenId),
+    lane,
+    message.sandbox ? 1 : 0,
+    message.needsSmtpUtf8 ? 1 : 0,
+    message.bodyOffset,
+    message.content.length,
+    message.createdAt,
+    message.expiresAt,
+    message.lists.from.address,
+    message.subject,
+    JSON.stringify(message.lists),
+    message.tags.length === 0 ? null : JSON.stringify(message.tags),
+    isEmpty(message.metadata) ? null : JSON.stringify(message.metadata),
+  ).lastId;
+  db.run('INSERT INTO content (message_seq, bytes) VALUES (?, ?)', seq, message.content);
+
+  const deliveries = message.recipients.map((recipient) => {
+    const queueId = session.queueId(message.lane, domainId, recipient.domain);
+    const id = db.run(
+      `INSERT INTO delivery (message_seq, queue_id, state, epoch, attempts, due_at, expires_at, updated_at, kind,
+         may_be_duplicate, sandbox, address, wait_reason)
+       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, 0, ?, ?, ?)`,
+      seq,
+      queueId,
+      stateCode.of(recipient.state),
+      recipient.state === 'sending' ? epoch : 0,
+      recipient.dueAt,
+      message.expiresAt,
+      message.createdAt,
+      recipientKindCode.of(recipient.kind),
+      recipient.sandbox === null ? null : sandboxCode.of(recipient.sandbox),
+      recipient.address,
+      recipient.waitReason,
+    ).lastId;
+    for (const event of recipient.events)
+      appendEvent(session, event, { domainId, messageSeq: seq, deliveryId: id });
+    return { id, queueId };
+  });
+  return { seq, deliveries };
+}
+
+function isEmpty(record: Readonly<Record<string, string>>): boolean {
+  for (const _ in record) return false;
+  return true;
+}

@@ -1,0 +1,51 @@
+/**
+ * Packs operations for the writer: contents are copied once into shared memory, everything else is cloned by the
+ * port. Valid for one batch at a time; a batch that does not fit carries its contents as transferred copies (the
+ * caller goes on using its own bytes for the first delivery, so they cannot be given away).
+ */
+import type { WireCall, WireMessage, WriteCall } from './protocol.ts';
+
+export interface Arena {
+  /** The memory that the writer thread reads. */
+  shared: SharedArrayBuffer;
+  /** The calls as they cross, and the buffers to transfer with them. */
+  pack(calls: readonly WriteCall[]): { calls: WireCall[]; transfer: ArrayBuffer[] };
+}
+
+/** An arena of `maxBytes`; the system gives it memory only as far as it is used. */
+export function createArena(maxBytes: number): Arena {
+  const shared = new SharedArrayBuffer(maxBytes);
+  const view = new Uint8Array(shared);
+  return {
+    shared,
+    pack(calls) {
+      let used = 0;
+      const transfer: ArrayBuffer[] = [];
+      const place = (content: Uint8Array): WireMessage['content'] => {
+        if (used + content.length <= maxBytes) {
+          view.set(content, used);
+          used += content.length;
+          return { offset: used - content.length, length: content.length };
+        }
+        const copy = new Uint8Array(content);
+        transfer.push(copy.buffer);
+        return copy;
+      };
+      const packed = calls.map((call): WireCall => {
+        if (call.name !== 'commitAccepted') return call;
+        const messages = call.params.messages.map((message) => ({
+          ...message,
+          content: place(message.content),
+        }));
+        return { name: call.name, params: { ...call.params, messages } };
+      });
+      return { calls: packed, transfer };
+    },
+  };
+}
+
+/** Content bytes an operation brings. */
+export function contentBytes(call: WriteCall): number {
+  if (call.name !== 'commitAccepted') return 0;
+  return call.params.messages.reduce((sum, message) => sum + message.content.length, 0);
+}

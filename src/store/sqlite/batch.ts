@@ -1,0 +1,107 @@
+/**
+ * Runs a batch of operations as one transaction. Given the calls of one group commit, gives one answer per call after
+ * the commit. Where an operation throws, everything is rolled back and each one runs in a transaction of its own, so
+ * that only the culprit fails; where the engine cannot write, all of them fail alike.
+ */
+import type { ParamsOf, ResultOf, WriteName } from './operation-types.ts';
+import { WRITES } from './operations.ts';
+import type { Answer, FailStoreWrites, WriteCall } from './protocol.ts';
+import type { Session } from './session.ts';
+import { isIoError, simulatedFullDisk, unavailableReason } from './sqlite-errors.ts';
+
+const PROBE_BYTES = 65_536;
+
+export interface BatchRunner {
+  run(calls: readonly WriteCall[], synced: boolean): Answer[];
+  /** Writes and removes some data, synced. */
+  probe(): Answer;
+}
+
+/** A runner over one session. `failStoreWrites` makes chosen transactions fail as on a full disk. */
+export function createBatchRunner(session: Session, failStoreWrites: FailStoreWrites | null): BatchRunner {
+  const { db } = session;
+  let syncedNow: boolean | null = null;
+  let transactions = 0;
+  // After an I/O error the system may have dropped pages it had not written yet, unsynced commits among them. A later
+  // commit would sync fine behind a hole in the log. Emptying the log into the database first closes the hole.
+  let logSuspect = false;
+
+  function begin(synced: boolean): void {
+    transactions += 1;
+    if (
+      failStoreWrites !== null &&
+      transactions >= failStoreWrites.from &&
+      transactions < failStoreWrites.from + failStoreWrites.count
+    ) {
+      throw simulatedFullDisk();
+    }
+    if (logSuspect) {
+      const done = db.get<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
+      if (done?.busy !== 0) {
+        throw Object.assign(new Error('the log is still being read'), { errcode: 5 });
+      }
+      logSuspect = false;
+    }
+    if (synced !== syncedNow) {
+      db.exec(synced ? 'PRAGMA synchronous = FULL' : 'PRAGMA synchronous = NORMAL');
+      syncedNow = synced;
+    }
+    db.exec('BEGIN IMMEDIATE');
+  }
+
+  function undo(error: unknown): void {
+    if (isIoError(error)) logSuspect = true;
+    session.forget();
+    if (db.inTransaction()) db.exec('ROLLBACK');
+  }
+
+  function transact(calls: readonly WriteCall[], synced: boolean): Answer[] {
+    try {
+      begin(synced);
+      const answers = calls.map((call): Answer => ({ kind: 'value', value: dispatch(session, call) }));
+      db.exec('COMMIT');
+      return answers;
+    } catch (error) {
+      undo(error);
+      throw error;
+    }
+  }
+
+  function run(calls: readonly WriteCall[], synced: boolean): Answer[] {
+    try {
+      return transact(calls, synced);
+    } catch (error) {
+      const reason = unavailableReason(error);
+      if (reason !== null) return calls.map(() => ({ kind: 'unavailable', reason }));
+      if (calls.length === 1) return [{ kind: 'thrown', error }];
+      return calls.flatMap((call) => run([call], synced));
+    }
+  }
+
+  function probe(): Answer {
+    try {
+      begin(true);
+      db.run('INSERT OR REPLACE INTO probe (id, filler) VALUES (1, zeroblob(?))', PROBE_BYTES);
+      db.exec('COMMIT');
+      db.exec('BEGIN IMMEDIATE');
+      db.run('DELETE FROM probe');
+      db.exec('COMMIT');
+      return { kind: 'value', value: undefined };
+    } catch (error) {
+      undo(error);
+      const reason = unavailableReason(error);
+      return reason === null ? { kind: 'thrown', error } : { kind: 'unavailable', reason };
+    }
+  }
+
+  return { run, probe };
+}
+
+/** The table entry of a call applied to it; generic, so that name and parameters stay a pair. */
+function dispatch(session: Session, call: WriteCall): ResultOf<WriteName> {
+  return apply(session, call.name, call.params);
+}
+
+function apply<Name extends WriteName>(session: Session, name: Name, params: ParamsOf<Name>): ResultOf<Name> {
+  return WRITES[name](session, params);
+}

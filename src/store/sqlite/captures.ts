@@ -1,0 +1,107 @@
+/**
+ * The sandbox's inbox: what would have been sent, kept per recipient copy. A capture holds only the lines that
+ * delivery put in front; the content is the message's own. Newest first, paged by capture id.
+ */
+import { uuidText } from '../../lib/ids.ts';
+import type { AddressLists, MessageId } from '../../model/message.ts';
+import type { CaptureView, NewCapture } from '../store.ts';
+import type { Connection } from './connection.ts';
+import { createFilter } from './filter.ts';
+import type { ParamsOf } from './operation-types.ts';
+import { findNameIds, type Session } from './session.ts';
+
+/** Stores a capture beside the outcome it belongs to. */
+export function insertCapture(
+  db: Connection,
+  capture: NewCapture,
+  subject: { domainId: number; messageSeq: number; deliveryId: number; envelopeTo: string },
+): void {
+  db.run(
+    `INSERT INTO capture (id, domain_id, message_seq, delivery_id, at, inbox, envelope_from, envelope_to, prefix)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    capture.id,
+    subject.domainId,
+    subject.messageSeq,
+    subject.deliveryId,
+    capture.at,
+    capture.inbox,
+    capture.envelopeFrom,
+    subject.envelopeTo,
+    capture.prefix,
+  );
+}
+
+const VIEW = `SELECT c.id, c.message_seq, c.inbox, c.at, c.envelope_from, c.envelope_to, c.prefix, m.id AS message_id,
+    m.lists, m.subject, m.size, m.tags, n.text AS domain
+  FROM capture c CROSS JOIN message m ON m.seq = c.message_seq CROSS JOIN name n ON n.id = c.domain_id`;
+
+/** Captures that match every given condition, newest first. */
+export function listCaptures(db: Connection, params: ParamsOf<'listCaptures'>): CaptureView[] {
+  const filter = createFilter();
+  filter.oneOf('c.domain_id', findNameIds(db, params.domains));
+  filter.when('c.inbox = ?', params.inbox);
+  filter.when('c.envelope_to = ?', params.to);
+  filter.when('m.from_address = ?', params.from);
+  filter.when('instr(fold(m.subject), ?) > 0', params.subject?.toLowerCase());
+  filter.when('EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)', params.tag);
+  filter.when('c.at >= ?', params.since);
+  filter.when('c.at < ?', params.until);
+  filter.when('c.seq < (SELECT seq FROM capture WHERE id = ?)', params.beforeId);
+  const rows = db.all<CaptureRow>(
+    `${VIEW} ${filter.where()} ORDER BY c.seq DESC LIMIT ?`,
+    ...filter.values(),
+    params.limit,
+  );
+  return rows.map(toView);
+}
+
+/** One capture, or null where it does not exist in those domains. */
+export function getCapture(db: Connection, params: ParamsOf<'getCapture'>): CaptureView | null {
+  const filter = createFilter();
+  filter.when('c.id = ?', params.id);
+  filter.oneOf('c.domain_id', findNameIds(db, params.domains));
+  const row = db.get<CaptureRow>(`${VIEW} ${filter.where()}`, ...filter.values());
+  return row === undefined ? null : toView(row);
+}
+
+/** Deletes captures by id, by domain, or all of them; how many. */
+export function deleteCaptures({ db }: Session, params: ParamsOf<'deleteCaptures'>): number {
+  const filter = createFilter();
+  filter.oneOf('id', params.ids);
+  filter.oneOf('domain_id', findNameIds(db, params.domains));
+  return db.run(`DELETE FROM capture ${filter.where()}`, ...filter.values()).changes;
+}
+
+interface CaptureRow {
+  id: string;
+  message_seq: number;
+  inbox: string;
+  at: number;
+  envelope_from: string;
+  envelope_to: string;
+  prefix: Uint8Array;
+  message_id: Uint8Array;
+  lists: string;
+  subject: string;
+  size: number;
+  tags: string | null;
+  domain: string;
+}
+
+function toView(row: CaptureRow): CaptureView {
+  return {
+    id: row.id,
+    messageId: uuidText(row.message_id) as MessageId,
+    messageSeq: row.message_seq,
+    domain: row.domain,
+    inbox: row.inbox,
+    at: row.at,
+    envelopeFrom: row.envelope_from,
+    envelopeTo: row.envelope_to,
+    lists: JSON.parse(row.lists) as AddressLists,
+    subject: row.subject,
+    size: row.size,
+    tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
+    prefix: row.prefix,
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * The small integers that stand for words in rows. Given a word or a number, gives the other.
+ * Numbers are never reused or renumbered: they are in every database. An unknown number means a damaged row or a
+ * newer program's row and throws.
+ */
+import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
+import { EVENT_KINDS, type EventKind, eventKindOf } from '../../model/event.ts';
+import type { Lane, RecipientKind, SandboxResult } from '../../model/message.ts';
+import type { CallLogEntry } from '../store.ts';
+
+interface Code<Word extends string> {
+  /** Number of a word. */
+  of(word: Word): number;
+  /** Word of a number; throws for one that no word has. */
+  word(code: number): Word;
+}
+
+function code<Word extends string>(what: string, numbers: Readonly<Record<Word, number>>): Code<Word> {
+  const words = new Map(Object.entries(numbers).map(([word, n]) => [n as number, word as Word]));
+  return {
+    of: (word) => numbers[word],
+    word(n) {
+      const word = words.get(n);
+      if (word === undefined) throw new Error(`The database holds an unknown ${what}: ${n}`);
+      return word;
+    },
+  };
+}
+
+/** `delivery.state`. The partial indexes name 0 (queued) and 1 (sending). */
+export const stateCode = code<DeliveryState>('delivery state', {
+  queued: 0,
+  sending: 1,
+  delivered: 2,
+  bounced: 3,
+  failed: 4,
+  suppressed: 5,
+  canceled: 6,
+  rejected: 7,
+});
+
+/** `webhook_call.state`. The partial indexes name 0 (pending) and 1 (sending). */
+export const callStateCode = code<CallLogEntry['state']>('call state', {
+  pending: 0,
+  sending: 1,
+  succeeded: 2,
+  failed: 3,
+});
+
+/** `message.lane`, `dest_queue.lane`. */
+export const laneCode = code<Lane>('lane', { critical: 1, normal: 2, bulk: 3 });
+
+/** `delivery.kind`. */
+export const recipientKindCode = code<RecipientKind>('recipient kind', { To: 1, CC: 2, BCC: 3 });
+
+/** `delivery.route`. */
+export const routeCode = code<RouteKind>('route', { mx: 1, relay: 2, sandbox: 3 });
+
+/** `delivery.sandbox`. */
+export const sandboxCode = code<SandboxResult>('sandbox result', {
+  deliver: 1,
+  bounce: 2,
+  softbounce: 3,
+  defer: 4,
+  fail: 5,
+  suppress: 6,
+  complain: 7,
+  open: 8,
+  click: 9,
+  unsubscribe: 10,
+  ooto: 11,
+});
+
+/** `event.kind`: the numbers are those of EVENT_KINDS. */
+export const eventKindCode: Code<EventKind> = {
+  of: (word) => EVENT_KINDS[word].id,
+  word(n) {
+    const kind = eventKindOf(n);
+    if (kind === undefined) throw new Error(`The database holds an unknown event kind: ${n}`);
+    return kind;
+  },
+};
+
+/** A UUID in canonical text as the 16 bytes that are stored. Anything else throws. */
+export function uuidBytes(text: string): Uint8Array {
+  const bytes = Buffer.from(text.replaceAll('-', ''), 'hex');
+  if (bytes.length !== 16 || text.length !== 36) throw new TypeError(`Not a UUID: ${text.slice(0, 64)}`);
+  return bytes;
+}

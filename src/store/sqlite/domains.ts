@@ -1,0 +1,145 @@
+/**
+ * Sender domains and their signing keys. Names are unique; a status change and its events are one transaction.
+ * Removing a domain takes its keys and webhooks with it, so that whoever adds the name later inherits nothing;
+ * mail that waits stays and is held by the rules for domains that are gone.
+ */
+import type { DkimKey, Domain, DomainStatus } from '../../model/domain.ts';
+import type { Connection } from './connection.ts';
+import { appendEvent } from './events.ts';
+import { createFilter } from './filter.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+import { deleteWebhooksOf } from './webhooks.ts';
+
+/** Adds a domain with its keys; `exists` where the name is taken. */
+export function addDomain({ db }: Session, params: ParamsOf<'addDomain'>): ResultOf<'addDomain'> {
+  if (getDomain(db, params) !== null) return { kind: 'exists' };
+  const id = db.run(
+    `INSERT INTO domain (name, status, verified_by, verify_token, subdomains, created_at, updated_at, verified_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    params.name,
+    params.status,
+    params.verifiedBy,
+    params.verifyToken,
+    params.subdomains ? 1 : 0,
+    params.now,
+    params.now,
+    params.status === 'Verified' ? params.now : null,
+  ).lastId;
+  for (const key of params.keys) {
+    db.run(
+      `INSERT INTO domain_key (domain_id, selector, role, private_sealed, public_key, created_at)
+       VALUES (?, ?, ?, ?, ?, ?)`,
+      id,
+      key.selector,
+      key.role,
+      key.privateSealed,
+      key.publicKey,
+      key.createdAt,
+    );
+  }
+  const domain = getDomain(db, params);
+  if (domain === null) throw new Error('A domain vanished in its own transaction');
+  return { kind: 'added', domain };
+}
+
+/** One domain by name, or null. */
+export function getDomain(db: Connection, params: { name: string }): Domain | null {
+  const row = db.get<DomainRow>('SELECT * FROM domain WHERE name = ?', params.name);
+  return row === undefined ? null : toDomain(db, row);
+}
+
+/** Domains by name ascending. */
+export function listDomains(db: Connection, params: ParamsOf<'listDomains'>): Domain[] {
+  const filter = createFilter();
+  filter.oneOf('name', params.domains);
+  const rows = db.all<DomainRow>(`SELECT * FROM domain ${filter.where()} ORDER BY name`, ...filter.values());
+  return rows.map((row) => toDomain(db, row));
+}
+
+/**
+ * Sets what a check or a person found. UpdatedAt moves only with the status; `checks` null keeps the last ones;
+ * the first Verified sets verifiedAt. null where the domain is gone.
+ */
+export function setDomainStatus(
+  session: Session,
+  params: ParamsOf<'setDomainStatus'>,
+): ResultOf<'setDomainStatus'> {
+  const { changes } = session.db.run(
+    `UPDATE domain SET status = ?, verified_by = ?, failing_since = ?, last_checks = coalesce(?, last_checks),
+       last_checked_at = CASE WHEN ? THEN ? ELSE last_checked_at END,
+       verified_at = CASE WHEN ? THEN coalesce(verified_at, ?) ELSE verified_at END,
+       updated_at = CASE WHEN status <> ? THEN ? ELSE updated_at END
+     WHERE name = ?`,
+    params.status,
+    params.verifiedBy,
+    params.failingSince,
+    params.checks,
+    params.checks === null ? 0 : 1,
+    params.now,
+    params.status === 'Verified' ? 1 : 0,
+    params.now,
+    params.status,
+    params.now,
+    params.name,
+  );
+  if (changes === 0) return null;
+  const subject = { domainId: session.nameId(params.name), messageSeq: null, deliveryId: null };
+  for (const event of params.events) appendEvent(session, event, subject);
+  return getDomain(session.db, params);
+}
+
+/** Removes a domain with its keys and webhooks; false where there is none. */
+export function removeDomain(session: Session, params: ParamsOf<'removeDomain'>): boolean {
+  const row = session.db.get<{ id: number }>('DELETE FROM domain WHERE name = ? RETURNING id', params.name);
+  if (row === undefined) return false;
+  session.db.run('DELETE FROM domain_key WHERE domain_id = ?', row.id);
+  deleteWebhooksOf(session, session.nameId(params.name));
+  return true;
+}
+
+interface DomainRow {
+  id: number;
+  name: string;
+  status: DomainStatus;
+  verified_by: 'dns' | 'operator' | null;
+  verify_token: string;
+  subdomains: number;
+  created_at: number;
+  updated_at: number;
+  verified_at: number | null;
+  failing_since: number | null;
+  last_checked_at: number | null;
+  last_checks: string | null;
+}
+
+function toDomain(db: Connection, row: DomainRow): Domain {
+  const keys = db.all<{
+    selector: string;
+    role: DkimKey['role'];
+    private_sealed: Uint8Array;
+    public_key: string;
+    created_at: number;
+  }>('SELECT * FROM domain_key WHERE domain_id = ? ORDER BY id', row.id);
+  return {
+    id: row.id,
+    name: row.name,
+    status: row.status,
+    verifiedBy: row.verified_by,
+    verifyToken: row.verify_token,
+    subdomains: row.subdomains === 1,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    verifiedAt: row.verified_at,
+    failingSince: row.failing_since,
+    lastCheckedAt: row.last_checked_at,
+    lastChecks: row.last_checks,
+    keys: keys.map((key) => ({
+      selector: key.selector,
+      role: key.role,
+      privateSealed: key.private_sealed,
+      publicKey: key.public_key,
+      createdAt: key.created_at,
+    })),
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * Brings a database file to the schema of this program. Given a connection that may write, applies the numbered
+ * files of `migrations/` that it lacks, each in one transaction together with its number, so that a crash in the
+ * middle resumes. Refuses files of a newer program, of other programs, and damaged ones; these are left untouched.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Connection } from './connection.ts';
+import { StoreRefused } from './refusal.ts';
+
+/** One numbered change of the schema. */
+export interface Migration {
+  version: number;
+  sql: string;
+}
+
+/** The migrations of this program, ascending. */
+export function readMigrations(): Migration[] {
+  const folder = new URL('./migrations/', import.meta.url);
+  return readdirSync(folder)
+    .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
+    .sort()
+    .map((name) => ({ version: Number(name.slice(0, 4)), sql: readFileSync(new URL(name, folder), 'utf8') }));
+}
+
+/** Applies what is missing; the version reached. Throws StoreRefused for a file that is not ours to change. */
+export function migrate(db: Connection, migrations: readonly Migration[]): number {
+  let version = schemaVersion(db);
+  const newest = migrations.at(-1)?.version ?? 0;
+  if (version > newest) {
+    throw new StoreRefused(
+      'newer-schema',
+      `The database was made by a newer postrider: its schema is number ${version}, this program knows up to ${newest}. Run the newer program, or restore a backup from before the upgrade.`,
+    );
+  }
+  for (const migration of migrations) {
+    if (migration.version <= version) continue;
+    db.exec('BEGIN IMMEDIATE');
+    try {
+      db.exec(migration.sql);
+      db.run(
+        `INSERT INTO meta (name, value) VALUES ('schema_version', ?)
+         ON CONFLICT DO UPDATE SET value = excluded.value`,
+        migration.version,
+      );
+      db.exec('COMMIT');
+    } catch (error) {
+      if (db.inTransaction()) db.exec('ROLLBACK');
+      throw error;
+    }
+    version = migration.version;
+  }
+  return version;
+}
+
+/** 0 for an empty file. */
+function schemaVersion(db: Connection): number {
+  const tables = db
+    .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .map((row) => row.name);
+  if (tables.length === 0) return 0;
+  const row = tables.includes('meta')
+    ? db.get<{ value: unknown }>("SELECT value FROM meta WHERE name = 'schema_version'")
+    : undefined;
+  if (typeof row?.value !== 'number') {
+    throw new StoreRefused('foreign', 'The file is a database, but not one of postrider.');
+  }
+  return row.value;
+}

@@ -1,0 +1,88 @@
+/**
+ * Opens the database file for writing: checks that it is whole and ours, sets how it journals, brings it up to date.
+ * A missing file is created only where no journal says that there was one; nothing is ever re-created over damage.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { type Connection, openConnection } from './connection.ts';
+import { migrate, readMigrations } from './migrate.ts';
+import { StoreRefused } from './refusal.ts';
+import { isCorruption, unavailableReason } from './sqlite-errors.ts';
+
+/** Above this a full check would take the time of a start; then only the schema is read. */
+const CHECK_UP_TO_BYTES = 128 * 1024 * 1024;
+
+const SETTINGS = `
+  PRAGMA synchronous = FULL;
+  PRAGMA cache_size = -16384;
+  PRAGMA temp_store = MEMORY;
+  PRAGMA wal_autocheckpoint = 2000;
+  PRAGMA journal_size_limit = 67108864;`;
+
+/** A connection that may write, on the current schema. Throws StoreRefused. */
+export function openDatabase(path: string): Connection {
+  refuseLostDatabase(path);
+  let db: Connection | undefined;
+  try {
+    db = openConnection(path, { readOnly: false, busyMs: 2000 });
+    checkWhole(db, path);
+    const mode = db.get<{ journal_mode: string }>('PRAGMA journal_mode = WAL');
+    if (mode?.journal_mode !== 'wal') {
+      throw new StoreRefused(
+        'inaccessible',
+        `${path} is on a file system without shared memory (SQLite WAL).`,
+      );
+    }
+    db.exec(SETTINGS);
+    migrate(db, readMigrations());
+    return db;
+  } catch (error) {
+    db?.close();
+    throw asRefusal(path, error);
+  }
+}
+
+/** What a failed opening means. */
+function asRefusal(path: string, error: unknown): unknown {
+  if (error instanceof StoreRefused) return error;
+  if (isCorruption(error))
+    return corrupt(path, error instanceof Error ? error.message : String(error), error);
+  const reason = unavailableReason(error);
+  if (reason === null) return error;
+  return new StoreRefused('inaccessible', `${path} cannot be used: ${reason}.`, { cause: error });
+}
+
+function corrupt(path: string, finding: string, cause?: unknown): StoreRefused {
+  return new StoreRefused(
+    'corrupt',
+    `${path} is damaged: ${finding}. It was not changed. Restore a backup, or recover what is left with sqlite3's .recover.`,
+    { cause },
+  );
+}
+
+/** A journal with content beside no database means that the database was lost, not that there never was one. */
+function refuseLostDatabase(path: string): void {
+  const empty = !existsSync(path) || statSync(path).size === 0;
+  const wal = `${path}-wal`;
+  if (empty && existsSync(wal) && statSync(wal).size > 0) {
+    throw corrupt(path, `the database file is missing or empty, but its journal ${wal} is there`);
+  }
+}
+
+function checkWhole(db: Connection, path: string): void {
+  const size = statSync(path).size;
+  if (size > CHECK_UP_TO_BYTES) {
+    checkLength(db, path, size);
+    return;
+  }
+  const found = db.get<{ quick_check: string }>('PRAGMA quick_check(1)');
+  if (found !== undefined && found.quick_check !== 'ok') throw corrupt(path, found.quick_check);
+}
+
+/** Without a journal the file holds every page it speaks of. */
+function checkLength(db: Connection, path: string, size: number): void {
+  const wal = `${path}-wal`;
+  if (existsSync(wal) && statSync(wal).size > 0) return;
+  const pages = db.get<{ page_count: number }>('PRAGMA page_count')?.page_count ?? 0;
+  const bytes = db.get<{ page_size: number }>('PRAGMA page_size')?.page_size ?? 0;
+  if (pages * bytes > size) throw corrupt(path, `it is cut off after ${size} of ${pages * bytes} bytes`);
+}

@@ -1,0 +1,293 @@
+/**
+ * The SQLite engine behind `Store`: one file, one writer thread, reader threads, group commit. Given a path in an
+ * existing folder, leaves `<path>`, `-wal`, `-shm` and `-lock` there, readable by their owner alone. Opening refuses
+ * (StoreRefused) what it must not touch; afterwards a full or failing disk makes calls reject with StoreUnavailable
+ * until a write or the probe, about once a second, succeeds.
+ */
+import { closeSync, openSync } from 'node:fs';
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { type Store, StoreUnavailable } from '../store.ts';
+import { contentBytes, createArena } from './arena.ts';
+import { createGroupCommit, type Operation } from './group-commit.ts';
+import { takeLock } from './lock.ts';
+import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
+import type {
+  Answer,
+  FailStoreWrites,
+  ReadCall,
+  ReaderData,
+  ReaderReply,
+  ReaderRequest,
+  WriteCall,
+  WriterData,
+  WriterReply,
+  WriterRequest,
+} from './protocol.ts';
+import { StoreRefused } from './refusal.ts';
+import { createThread } from './thread.ts';
+
+const MAX_BATCH_OPERATIONS = 128;
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+const PATIENT_ROWS = 64;
+const PROBE_EVERY_MS = 1000;
+
+/** Answered only after a sync: what a client or a later send relies on. The rest survives the process, not the power. */
+const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
+  'instanceId',
+  'beginEpoch',
+  'commitAccepted',
+  // A claim lost with the power would let the row go out again without the mark of a possible duplicate.
+  'claimDue',
+  // Facts from outside (a complaint, an opt-out) are told once; nobody repeats them.
+  'appendEvents',
+  'createWebhook',
+  'deleteWebhook',
+  'addDomain',
+  'setDomainStatus',
+  'removeDomain',
+  'addToken',
+  'revokeToken',
+  'addSigningKey',
+]);
+
+/** Searches that may run long; they get a reader of their own, started when first needed. */
+const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
+  'findEvents',
+  'listMessages',
+  'listCaptures',
+  'listCalls',
+  'queueCounts',
+]);
+
+/** Whoever wants to know what the store goes through. */
+export type StoreLog = (
+  level: 'info' | 'warn' | 'error',
+  message: string,
+  fields: Readonly<Record<string, string | number | boolean>>,
+) => void;
+
+export interface SqliteStoreOptions {
+  /** Database file; its folder must exist. */
+  path: string;
+  clock: Clock;
+  log?: StoreLog;
+  /** How long outcomes and events wait for company before they are committed alone. Default 20. */
+  patienceMs?: number;
+  /** Failpoint `store-write`, for tests. */
+  failStoreWrites?: FailStoreWrites | null;
+  /** Largest size of the database in pages, for tests of a full disk. */
+  maxPages?: number | null;
+}
+
+/** Opens or creates the database and starts its threads. Throws StoreRefused. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { path, clock } = options;
+  const log: StoreLog = options.log ?? (() => {});
+  makePrivate(path);
+  makePrivate(`${path}-lock`);
+  const lock = takeLock(path);
+  const arena = createArena(MAX_BATCH_BYTES);
+  const writerData: WriterData = {
+    path,
+    arena: arena.shared,
+    failStoreWrites: options.failStoreWrites ?? null,
+    maxPages: options.maxPages ?? null,
+  };
+  const readerData: ReaderData = { path };
+  const writer = createThread<WriterRequest, WriterReply>(
+    new URL('./writer-thread.ts', import.meta.url),
+    writerData,
+  );
+  const makeReader = () =>
+    createThread<ReaderRequest, ReaderReply>(new URL('./reader-thread.ts', import.meta.url), readerData);
+  const reader = makeReader();
+  const searcher = makeReader();
+  try {
+    await writer.start();
+    await reader.start();
+  } catch (error) {
+    await writer.close({ kind: 'close' });
+    lock.release();
+    throw error;
+  }
+
+  let trouble: string | null = null;
+  let probeTimer: Timer | null = null;
+  let closing: Promise<void> | null = null;
+
+  function noteTrouble(reason: string): void {
+    if (trouble === null) log('error', 'the store cannot write', { reason });
+    trouble = reason;
+    if (closing !== null) return;
+    probeTimer ??= clock.setTimer(PROBE_EVERY_MS, () => {
+      probeTimer = null;
+      void probe();
+    });
+  }
+
+  function noteSuccess(): void {
+    if (trouble !== null) log('info', 'the store can write again', {});
+    trouble = null;
+    probeTimer?.cancel();
+    probeTimer = null;
+  }
+
+  async function probe(): Promise<void> {
+    const [answer] = await askWriter({ kind: 'probe' }, []);
+    if (answer?.kind === 'value') noteSuccess();
+    else noteTrouble(answer?.kind === 'unavailable' ? answer.reason : 'the probe failed');
+  }
+
+  /** One answer per call even where the thread dies. */
+  async function askWriter(request: WriterRequest, transfer: readonly ArrayBuffer[]): Promise<WriterReply> {
+    try {
+      return await writer.ask(request, transfer);
+    } catch (error) {
+      const count = request.kind === 'batch' ? request.calls.length : 1;
+      const answer: Answer =
+        error instanceof StoreUnavailable
+          ? { kind: 'unavailable', reason: error.message }
+          : { kind: 'thrown', error };
+      return Array.from({ length: count }, () => answer);
+    }
+  }
+
+  async function commit(batch: readonly Operation<WriteCall, Answer>[]): Promise<WriterReply> {
+    const { calls, transfer } = arena.pack(batch.map((operation) => operation.call));
+    const synced = batch.some((operation) => operation.synced);
+    const answers = await askWriter({ kind: 'batch', calls, synced }, transfer);
+    const failed = answers.find((answer) => answer.kind === 'unavailable');
+    if (failed !== undefined) noteTrouble(failed.reason);
+    else if (answers.some((answer) => answer.kind === 'value')) noteSuccess();
+    return answers;
+  }
+
+  const group = createGroupCommit<WriteCall, Answer>(
+    { clock, commit },
+    {
+      maxOperations: MAX_BATCH_OPERATIONS,
+      maxBytes: MAX_BATCH_BYTES,
+      patienceMs: options.patienceMs ?? 20,
+      patienceRows: PATIENT_ROWS,
+    },
+  );
+
+  function write<Name extends WriteName>(name: Name, params: ParamsOf<Name>): Promise<ResultOf<Name>> {
+    if (closing !== null) return Promise.reject(new StoreUnavailable('The store is closed'));
+    const { promise, resolve, reject } = Promise.withResolvers<ResultOf<Name>>();
+    const call = { name, params } as WriteCall;
+    group.add({
+      call,
+      bytes: contentBytes(call),
+      synced: SYNCED.has(name),
+      patientRows: patientRows(call),
+      settle: (answer) => settleWith(answer, resolve, reject),
+    });
+    return promise;
+  }
+
+  function read<Name extends ReadName>(name: Name, params: ParamsOf<Name>): Promise<ResultOf<Name>> {
+    if (closing !== null) return Promise.reject(new StoreUnavailable('The store is closed'));
+    const { promise, resolve, reject } = Promise.withResolvers<ResultOf<Name>>();
+    const call = { name, params } as ReadCall;
+    const thread = SEARCHES.has(name) ? searcher : reader;
+    thread.ask({ kind: 'read', call }).then((answer) => settleWith(answer, resolve, reject), reject);
+    return promise;
+  }
+
+  async function close(): Promise<void> {
+    probeTimer?.cancel();
+    await group.drain();
+    // Readers first: the last connection to leave folds the journal into the database.
+    await Promise.all([reader.close({ kind: 'close' }), searcher.close({ kind: 'close' })]);
+    await writer.close({ kind: 'close' });
+    lock.release();
+    log('info', 'the store is closed', { path });
+  }
+
+  log('info', 'the store is open', { path });
+  return {
+    capabilities: { wakeups: false, manyProcesses: false },
+    writable: () => (trouble === null ? { ok: true } : { ok: false, reason: trouble }),
+    close() {
+      closing ??= close();
+      return closing;
+    },
+    instanceId: (params) => write('instanceId', params),
+    beginEpoch: (params) => write('beginEpoch', params),
+    reclaim: (params) => write('reclaim', params),
+    commitAccepted: (params) => write('commitAccepted', params),
+    findIdempotent: (params) => read('findIdempotent', params),
+    dueQueues: (params) => read('dueQueues', params),
+    claimDue: (params) => write('claimDue', params),
+    claimExpired: (params) => write('claimExpired', params),
+    readContent: (params) => read('readContent', params),
+    settle: (params) => write('settle', params),
+    release: (params) => write('release', params),
+    queueCounts: (params) => read('queueCounts', params),
+    nextDueAt: () => read('nextDueAt', undefined),
+    appendEvents: (params) => write('appendEvents', params),
+    findEvents: (params) => read('findEvents', params),
+    createWebhook: (params) => write('createWebhook', params),
+    listWebhooks: (params) => read('listWebhooks', params),
+    deleteWebhook: (params) => write('deleteWebhook', params),
+    claimCalls: (params) => write('claimCalls', params),
+    settleCalls: (params) => write('settleCalls', params),
+    nextCallDueAt: () => read('nextCallDueAt', undefined),
+    listCalls: (params) => read('listCalls', params),
+    replayCalls: (params) => write('replayCalls', params),
+    addDomain: (params) => write('addDomain', params),
+    getDomain: (params) => read('getDomain', params),
+    listDomains: (params) => read('listDomains', params),
+    setDomainStatus: (params) => write('setDomainStatus', params),
+    removeDomain: (params) => write('removeDomain', params),
+    addToken: (params) => write('addToken', params),
+    getToken: (params) => read('getToken', params),
+    listTokens: (params) => read('listTokens', params),
+    revokeToken: (params) => write('revokeToken', params),
+    touchToken: (params) => write('touchToken', params),
+    signingKeys: () => read('signingKeys', undefined),
+    addSigningKey: (params) => write('addSigningKey', params),
+    getMessage: (params) => read('getMessage', params),
+    listMessages: (params) => read('listMessages', params),
+    listCaptures: (params) => read('listCaptures', params),
+    getCapture: (params) => read('getCapture', params),
+    deleteCaptures: (params) => write('deleteCaptures', params),
+    purgeIdempotency: (params) => write('purgeIdempotency', params),
+  };
+}
+
+/** Rows of the operations that may wait for company; null for all others. */
+function patientRows(call: WriteCall): number | null {
+  switch (call.name) {
+    case 'settle':
+    case 'settleCalls':
+      return call.params.settlements.length;
+    case 'appendEvents':
+      return call.params.events.length;
+    case 'touchToken':
+      return 1;
+    default:
+      return null;
+  }
+}
+
+function settleWith<Result>(
+  answer: Answer,
+  resolve: (value: Result) => void,
+  reject: (error: unknown) => void,
+): void {
+  if (answer.kind === 'value') resolve(answer.value as Result);
+  else if (answer.kind === 'unavailable')
+    reject(new StoreUnavailable(`The store cannot work: ${answer.reason}`));
+  else reject(answer.error);
+}
+
+/** Creates the file for its owner alone; SQLite gives its companions the same mode. */
+function makePrivate(path: string): void {
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+  } catch (error) {
+    throw new StoreRefused('inaccessible', `${path} cannot be opened: ${String(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Names and shapes of the operations that cross to the threads, derived from the Store interface: whatever it
+ * promises there, an operation takes and gives here, synchronously. Adding a method to Store without an operation
+ * for it is a type error in open.ts, an operation without an entry in its table one in operations.ts.
+ */
+import type { Store } from '../store.ts';
+import type { Connection } from './connection.ts';
+import type { Session } from './session.ts';
+
+/** Operations that change something; they run in the writer thread, in the order given. */
+export type WriteName =
+  | 'instanceId'
+  | 'beginEpoch'
+  | 'reclaim'
+  | 'commitAccepted'
+  | 'claimDue'
+  | 'claimExpired'
+  | 'settle'
+  | 'release'
+  | 'appendEvents'
+  | 'createWebhook'
+  | 'deleteWebhook'
+  | 'claimCalls'
+  | 'settleCalls'
+  | 'replayCalls'
+  | 'addDomain'
+  | 'setDomainStatus'
+  | 'removeDomain'
+  | 'addToken'
+  | 'revokeToken'
+  | 'touchToken'
+  | 'addSigningKey'
+  | 'deleteCaptures'
+  | 'purgeIdempotency';
+
+/** Operations that only read; each sees every write that resolved before it was called. */
+export type ReadName = Exclude<keyof Store, WriteName | 'capabilities' | 'writable' | 'close'>;
+
+export type ParamsOf<Name extends WriteName | ReadName> = Parameters<Store[Name]>[0];
+export type ResultOf<Name extends WriteName | ReadName> = Awaited<ReturnType<Store[Name]>>;
+
+export type WriteTable = {
+  [Name in WriteName]: (session: Session, params: ParamsOf<Name>) => ResultOf<Name>;
+};
+export type ReadTable = {
+  [Name in ReadName]: (db: Connection, params: ParamsOf<Name>) => ResultOf<Name>;
+};

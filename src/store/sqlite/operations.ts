@@ -1,0 +1,63 @@
+/**
+ * The tables that the threads run: one synchronous function per operation of the Store, and which of them wait for
+ * company. A name that is missing here does not compile.
+ */
+import * as accept from './accept.ts';
+import * as captures from './captures.ts';
+import * as domains from './domains.ts';
+import * as events from './events.ts';
+import * as instance from './instance.ts';
+import * as messages from './messages.ts';
+import type { ReadTable, WriteTable } from './operation-types.ts';
+import * as queue from './queue.ts';
+import * as tokens from './tokens.ts';
+import * as webhooks from './webhooks.ts';
+
+/** Everything the writer thread can do. */
+export const WRITES: WriteTable = {
+  instanceId: instance.instanceId,
+  beginEpoch: instance.beginEpoch,
+  reclaim: instance.reclaim,
+  commitAccepted: accept.commitAccepted,
+  claimDue: queue.claimDue,
+  claimExpired: queue.claimExpired,
+  settle: queue.settle,
+  release: queue.release,
+  appendEvents: events.appendEvents,
+  createWebhook: webhooks.createWebhook,
+  deleteWebhook: webhooks.deleteWebhook,
+  claimCalls: webhooks.claimCalls,
+  settleCalls: webhooks.settleCalls,
+  replayCalls: webhooks.replayCalls,
+  addDomain: domains.addDomain,
+  setDomainStatus: domains.setDomainStatus,
+  removeDomain: domains.removeDomain,
+  addToken: tokens.addToken,
+  revokeToken: tokens.revokeToken,
+  touchToken: tokens.touchToken,
+  addSigningKey: tokens.addSigningKey,
+  deleteCaptures: captures.deleteCaptures,
+  purgeIdempotency: accept.purgeIdempotency,
+};
+
+/** Everything a reader thread can do. */
+export const READS: ReadTable = {
+  findIdempotent: accept.findIdempotent,
+  dueQueues: queue.dueQueues,
+  readContent: messages.readContent,
+  queueCounts: queue.queueCounts,
+  nextDueAt: queue.nextDueAt,
+  findEvents: events.findEvents,
+  listWebhooks: webhooks.listWebhooks,
+  nextCallDueAt: webhooks.nextCallDueAt,
+  listCalls: webhooks.listCalls,
+  getDomain: domains.getDomain,
+  listDomains: domains.listDomains,
+  getToken: tokens.getToken,
+  listTokens: tokens.listTokens,
+  signingKeys: tokens.signingKeys,
+  getMessage: messages.getMessage,
+  listMessages: messages.listMessages,
+  listCaptures: captures.listCaptures,
+  getCapture: captures.getCapture,
+};

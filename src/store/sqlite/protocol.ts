@@ -1,0 +1,73 @@
+/**
+ * What crosses between the main thread and the store's threads. Every request gets exactly one reply, in order, so
+ * no request needs a number. Contents of accepted messages do not travel inside a request: the main thread copies
+ * them once into memory that both threads see (measured against a structured clone of the bytes: 2 µs less of the
+ * writer for a message of 10 KB), which it may fill again after the reply.
+ */
+import type { NewMessage } from '../store.ts';
+import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
+
+/** Where a content lies in the shared memory. */
+export interface Slice {
+  offset: number;
+  length: number;
+}
+
+/** A message on its way to the writer; a content too large for the shared memory travels as its own bytes. */
+export type WireMessage = Omit<NewMessage, 'content'> & { content: Slice | Uint8Array };
+export type WireAccepted = Omit<ParamsOf<'commitAccepted'>, 'messages'> & {
+  messages: readonly WireMessage[];
+};
+
+/** One operation as the caller gave it. */
+export type WriteCall = { [Name in WriteName]: { name: Name; params: ParamsOf<Name> } }[WriteName];
+export type ReadCall = { [Name in ReadName]: { name: Name; params: ParamsOf<Name> } }[ReadName];
+
+/** One operation as it crosses. */
+export type WireCall =
+  | Exclude<WriteCall, { name: 'commitAccepted' }>
+  | { name: 'commitAccepted'; params: WireAccepted };
+
+/** How one operation ended. */
+export type Answer =
+  | { kind: 'value'; value: ResultOf<WriteName | ReadName> }
+  /** The engine cannot work now. */
+  | { kind: 'unavailable'; reason: string }
+  /** A bug, or a rule of the database broken by the caller. */
+  | { kind: 'thrown'; error: unknown };
+
+export type WriterRequest =
+  /** `synced`: the commit reaches the disk before the reply. */
+  | { kind: 'batch'; calls: readonly WireCall[]; synced: boolean }
+  /** Tries whether the disk takes data. */
+  | { kind: 'probe' }
+  | { kind: 'close' };
+
+/** One answer per call, one for a probe; a close is answered by the end of the thread. */
+export type WriterReply = readonly Answer[];
+
+export type ReaderRequest = { kind: 'read'; call: ReadCall } | { kind: 'close' };
+export type ReaderReply = Answer;
+
+/** The first message of a thread: it works, or why it never will. */
+export type ThreadStart = { kind: 'ready' } | { kind: 'refused'; reason: RefusalReason; message: string };
+
+/** Why a database is not opened. */
+export type RefusalReason = 'locked' | 'corrupt' | 'newer-schema' | 'foreign' | 'inaccessible';
+
+export interface WriterData {
+  path: string;
+  arena: SharedArrayBuffer;
+  failStoreWrites: FailStoreWrites | null;
+  maxPages: number | null;
+}
+
+export interface ReaderData {
+  path: string;
+}
+
+/** Failpoint `store-write`: transactions number `from` (1 = the first) to `from + count - 1` fail as on a full disk. */
+export interface FailStoreWrites {
+  from: number;
+  count: number;
+}

@@ -1,0 +1,242 @@
+/**
+ * The queue: which queues are due, claiming under a lease, settling what became of it, giving leases back.
+ * A claim stamps the caller's epoch on the row; only the same epoch may settle or release it, and whoever comes too
+ * late changes nothing but leaves a `late_outcome` in the timeline. Searches go by the partial indexes over queued
+ * and leased rows, so their cost does not grow with what is finished. The index names are spelled out: without
+ * statistics the planner may otherwise prefer a wider index.
+ */
+
+import { uuidText } from '../../lib/ids.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { MessageId } from '../../model/message.ts';
+import type { QueueCounts, QueueHint, Settlement } from '../store.ts';
+import { insertCapture } from './captures.ts';
+import { laneCode, recipientKindCode, routeCode, sandboxCode, stateCode } from './codes.ts';
+import type { Connection } from './connection.ts';
+import { appendEvent } from './events.ts';
+import type { ParamsOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+
+/** Loose index scan: steps from queue to queue through the due index and never touches a second row of one. */
+const WAITING_QUEUES = `
+  WITH RECURSIVE waiting (id) AS (
+    SELECT min(queue_id) FROM delivery INDEXED BY delivery_due WHERE state = 0
+    UNION ALL
+    SELECT (SELECT min(queue_id) FROM delivery INDEXED BY delivery_due WHERE state = 0 AND queue_id > waiting.id)
+    FROM waiting WHERE waiting.id IS NOT NULL
+  ), hint (id, due_at) AS (
+    SELECT id, (SELECT min(due_at) FROM delivery INDEXED BY delivery_due WHERE state = 0 AND queue_id = waiting.id)
+    FROM waiting WHERE id IS NOT NULL
+  )`;
+
+/** Queues with a row due at or before `dueBefore`. Tests hold its plan to the index. */
+export const DUE_QUEUES_SQL = `${WAITING_QUEUES}
+  SELECT hint.id, hint.due_at, q.lane, n.text AS sender_domain, q.recipient_domain
+  FROM hint CROSS JOIN dest_queue q ON q.id = hint.id CROSS JOIN name n ON n.id = q.sender_domain
+  WHERE hint.due_at <= ? ORDER BY hint.due_at, hint.id LIMIT ?`;
+
+const NEXT_DUE_SQL = `${WAITING_QUEUES} SELECT min(due_at) AS due_at FROM hint`;
+
+const CLAIM_COLUMNS = `d.id, d.queue_id, d.message_seq, d.attempts, d.expires_at, d.kind, d.may_be_duplicate, d.sandbox,
+  d.first_deferred_at, d.last_deferred_event_at, d.address, d.last_category, d.last_reply, m.id AS message_id, m.lane,
+  m.from_address, m.created_at, m.size, m.body_offset, m.needs_smtputf8, n.text AS sender_domain, q.recipient_domain`;
+
+const CLAIM_JOINS = `CROSS JOIN message m ON m.seq = d.message_seq
+  CROSS JOIN dest_queue q ON q.id = d.queue_id CROSS JOIN name n ON n.id = m.domain_id`;
+
+/** The earliest due rows of one queue. Tests hold its plan to the index. */
+export const CLAIM_DUE_SQL = `SELECT ${CLAIM_COLUMNS} FROM delivery d INDEXED BY delivery_due ${CLAIM_JOINS}
+  WHERE d.state = 0 AND d.queue_id = ? AND d.due_at <= ? AND d.expires_at > ? ORDER BY d.due_at, d.id LIMIT ?`;
+
+/** Rows past their expiry. Tests hold its plan to the index. */
+export const CLAIM_EXPIRED_SQL = `SELECT ${CLAIM_COLUMNS} FROM delivery d INDEXED BY delivery_expiry ${CLAIM_JOINS}
+  WHERE d.state = 0 AND d.expires_at <= ? ORDER BY d.expires_at, d.id LIMIT ?`;
+
+/** Queues that have a queued row due at or before `dueBefore`, earliest first. */
+export function dueQueues(db: Connection, params: ParamsOf<'dueQueues'>): QueueHint[] {
+  const rows = db.all<{
+    id: number;
+    due_at: number;
+    lane: number;
+    sender_domain: string;
+    recipient_domain: string;
+  }>(DUE_QUEUES_SQL, params.dueBefore, params.limit);
+  return rows.map((row) => ({
+    queueId: row.id,
+    lane: laneCode.word(row.lane),
+    senderDomain: row.sender_domain,
+    recipientDomain: row.recipient_domain,
+    nextDueAt: row.due_at,
+  }));
+}
+
+/** Earliest due time over all queued rows, or null. */
+export function nextDueAt(db: Connection): number | null {
+  return db.get<{ due_at: number | null }>(NEXT_DUE_SQL)?.due_at ?? null;
+}
+
+/** How much waits, is being sent, and is still to be called. Counts through the partial indexes. */
+export function queueCounts(db: Connection, params: ParamsOf<'queueCounts'>): QueueCounts {
+  const count = (sql: string) => db.get<{ n: number }>(sql)?.n ?? 0;
+  const sending = count('SELECT count(*) AS n FROM delivery INDEXED BY delivery_lease WHERE state = 1');
+  const waiting = count('SELECT count(*) AS n FROM delivery INDEXED BY delivery_expiry WHERE state = 0');
+  const dueAt = nextDueAt(db);
+  return {
+    queued: waiting + sending,
+    sending,
+    oldestDueAt: dueAt !== null && dueAt <= params.now ? dueAt : null,
+    pendingCalls:
+      count('SELECT count(*) AS n FROM webhook_call INDEXED BY webhook_call_due WHERE state = 0') +
+      count('SELECT count(*) AS n FROM webhook_call INDEXED BY webhook_call_lease WHERE state = 1'),
+  };
+}
+
+/** Leases the earliest due rows of one queue; at least one row however large, then up to `maxBytes` of content. */
+export function claimDue({ db }: Session, params: ParamsOf<'claimDue'>): ClaimedDelivery[] {
+  const rows = db.all<ClaimRow>(CLAIM_DUE_SQL, params.queueId, params.now, params.now, params.limit);
+  const claimed: ClaimedDelivery[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += row.size;
+    if (claimed.length > 0 && bytes > params.maxBytes) break;
+    claimed.push(lease(db, row, params.epoch, params.now));
+  }
+  return claimed;
+}
+
+/** Leases queued rows whose expiry is at or before `now`, longest expired first. */
+export function claimExpired({ db }: Session, params: ParamsOf<'claimExpired'>): ClaimedDelivery[] {
+  const rows = db.all<ClaimRow>(CLAIM_EXPIRED_SQL, params.now, params.limit);
+  return rows.map((row) => lease(db, row, params.epoch, params.now));
+}
+
+/** Records outcomes under their leases; see `Store.settle`. */
+export function settle(session: Session, params: ParamsOf<'settle'>): ('settled' | 'fenced')[] {
+  return params.settlements.map((settlement) => settleOne(session, settlement, params.now));
+}
+
+/** Gives leases of `epoch` back unchanged; rows that are no longer leased to it are left alone. */
+export function release({ db }: Session, params: ParamsOf<'release'>): void {
+  for (const id of params.deliveryIds) {
+    db.run(
+      'UPDATE delivery SET state = 0, epoch = 0, due_at = ?, wait_reason = ? WHERE id = ? AND state = 1 AND epoch = ?',
+      params.dueAt,
+      params.waitReason,
+      id,
+      params.epoch,
+    );
+  }
+}
+
+interface ClaimRow {
+  id: number;
+  queue_id: number;
+  message_seq: number;
+  attempts: number;
+  expires_at: number;
+  kind: number;
+  may_be_duplicate: number;
+  sandbox: number | null;
+  first_deferred_at: number | null;
+  last_deferred_event_at: number | null;
+  address: string;
+  last_category: string | null;
+  last_reply: string | null;
+  message_id: Uint8Array;
+  lane: number;
+  from_address: string;
+  created_at: number;
+  size: number;
+  body_offset: number;
+  needs_smtputf8: number;
+  sender_domain: string;
+  recipient_domain: string;
+}
+
+function lease(db: Connection, row: ClaimRow, epoch: number, now: number): ClaimedDelivery {
+  db.run('UPDATE delivery SET state = 1, epoch = ?, updated_at = ? WHERE id = ?', epoch, now, row.id);
+  return {
+    id: row.id,
+    queueId: row.queue_id,
+    messageSeq: row.message_seq,
+    messageId: uuidText(row.message_id) as MessageId,
+    senderDomain: row.sender_domain,
+    from: row.from_address,
+    lane: laneCode.word(row.lane),
+    address: row.address,
+    recipientDomain: row.recipient_domain,
+    kind: recipientKindCode.word(row.kind),
+    attempts: row.attempts,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    size: row.size,
+    bodyOffset: row.body_offset,
+    needsSmtpUtf8: row.needs_smtputf8 === 1,
+    sandbox: row.sandbox === null ? null : sandboxCode.word(row.sandbox),
+    mayBeDuplicate: row.may_be_duplicate === 1,
+    firstDeferredAt: row.first_deferred_at,
+    lastDeferredEventAt: row.last_deferred_event_at,
+    lastReply: row.last_reply,
+    lastCategory: row.last_category,
+  };
+}
+
+function settleOne(session: Session, outcome: Settlement, now: number): 'settled' | 'fenced' {
+  const { db } = session;
+  const waits = outcome.state === 'queued';
+  const deferred = outcome.events.find((event) => event.kind === 'deferred');
+  const row = db.get<{ message_seq: number; address: string; domain_id: number }>(
+    `UPDATE delivery SET state = ?, epoch = 0, due_at = coalesce(?, due_at), wait_reason = ?, attempts = attempts + ?,
+       updated_at = ?, last_category = coalesce(?, last_category), last_reply = coalesce(?, last_reply),
+       last_code = coalesce(?, last_code), route = coalesce(?, route),
+       may_be_duplicate = coalesce(?, may_be_duplicate), first_deferred_at = coalesce(first_deferred_at, ?),
+       last_deferred_event_at = coalesce(?, last_deferred_event_at)
+     WHERE id = ? AND state = 1 AND epoch = ?
+     RETURNING message_seq, address, (SELECT domain_id FROM message WHERE seq = message_seq) AS domain_id`,
+    stateCode.of(outcome.state),
+    waits ? (outcome.dueAt ?? now) : null,
+    waits ? (outcome.waitReason ?? null) : null,
+    outcome.countAttempt ? 1 : 0,
+    now,
+    outcome.category ?? null,
+    outcome.lastReply ?? null,
+    outcome.lastCode ?? null,
+    outcome.route === undefined ? null : routeCode.of(outcome.route),
+    outcome.mayBeDuplicate === undefined ? null : outcome.mayBeDuplicate ? 1 : 0,
+    deferred?.at ?? null,
+    deferred === undefined || deferred.notify === false ? null : deferred.at,
+    outcome.deliveryId,
+    outcome.epoch,
+  );
+  if (row === undefined) {
+    recordLate(session, outcome);
+    return 'fenced';
+  }
+  const subject = { domainId: row.domain_id, messageSeq: row.message_seq, deliveryId: outcome.deliveryId };
+  for (const event of outcome.events) appendEvent(session, event, subject);
+  if (outcome.capture !== undefined) {
+    insertCapture(db, outcome.capture, { ...subject, envelopeTo: row.address });
+  }
+  return 'settled';
+}
+
+/** One timeline entry under the id of the outcome's first event; an outcome without events leaves no trace. */
+function recordLate(session: Session, outcome: Settlement): void {
+  const [first] = outcome.events;
+  if (first === undefined) return;
+  const row = session.db.get<{ message_seq: number; domain_id: number }>(
+    `SELECT d.message_seq, m.domain_id FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq WHERE d.id = ?`,
+    outcome.deliveryId,
+  );
+  if (row === undefined) return;
+  appendEvent(
+    session,
+    {
+      id: first.id,
+      kind: 'late_outcome',
+      at: first.at,
+      detail: { ...first.detail, reason: `The outcome "${outcome.state}" came after the lease was lost` },
+    },
+    { domainId: row.domain_id, messageSeq: row.message_seq, deliveryId: outcome.deliveryId },
+  );
+}

@@ -1,0 +1,118 @@
+/**
+ * What a write operation works with: the connection and what the writer keeps in memory about small, hot tables:
+ * interned names, destination queues and the webhooks that take calls. All changes to those tables go through the
+ * one writer, so the memory is exact; after a rollback `forget` drops it, because it may name rows that never came.
+ */
+import type { Lane } from '../../model/message.ts';
+import { laneCode } from './codes.ts';
+import type { Connection } from './connection.ts';
+
+/** Bounds memory where recipients are spread over very many domains; dropped whole and read again when full. */
+const MAX_CACHED = 50_000;
+
+/** A webhook that takes calls, as far as an event needs to know. */
+export interface HookTarget {
+  id: number;
+  /** Its token: one of EVENT_KINDS, or 'all'. */
+  event: string;
+}
+
+export interface Session {
+  db: Connection;
+  /** Number of a sender domain or token id, interned if it is new. */
+  nameId(text: string): number;
+  /** Id of a destination queue, created if it is new. */
+  queueId(lane: Lane, senderDomainId: number, recipientDomain: string): number;
+  /** Enabled webhooks of a domain, by its name id. */
+  hooks(domainId: number): readonly HookTarget[];
+  /** To be called by whatever changes a webhook row. */
+  hooksChanged(): void;
+  /** To be called after every rollback. */
+  forget(): void;
+}
+
+const NO_HOOKS: readonly HookTarget[] = [];
+
+/** A session over a connection that may write. */
+export function createSession(db: Connection): Session {
+  const names = new Map<string, number>();
+  const queues = new Map<string, number>();
+  let hooksByDomain: Map<number, HookTarget[]> | null = null;
+
+  function nameId(text: string): number {
+    const known = names.get(text) ?? db.get<{ id: number }>('SELECT id FROM name WHERE text = ?', text)?.id;
+    const id = known ?? db.run('INSERT INTO name (text) VALUES (?)', text).lastId;
+    if (names.size >= MAX_CACHED) names.clear();
+    names.set(text, id);
+    return id;
+  }
+
+  function queueId(lane: Lane, senderDomainId: number, recipientDomain: string): number {
+    const laneNumber = laneCode.of(lane);
+    const key = `${laneNumber} ${senderDomainId} ${recipientDomain}`;
+    const cached = queues.get(key);
+    if (cached !== undefined) return cached;
+    db.run(
+      'INSERT INTO dest_queue (lane, sender_domain, recipient_domain) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+      laneNumber,
+      senderDomainId,
+      recipientDomain,
+    );
+    const row = db.get<{ id: number }>(
+      'SELECT id FROM dest_queue WHERE lane = ? AND sender_domain = ? AND recipient_domain = ?',
+      laneNumber,
+      senderDomainId,
+      recipientDomain,
+    );
+    if (row === undefined) throw new Error('A destination queue vanished in its own transaction');
+    if (queues.size >= MAX_CACHED) queues.clear();
+    queues.set(key, row.id);
+    return row.id;
+  }
+
+  function hooks(domainId: number): readonly HookTarget[] {
+    if (hooksByDomain === null) {
+      hooksByDomain = new Map();
+      const rows = db.all<HookTarget & { domain_id: number }>(
+        'SELECT id, domain_id, event FROM webhook WHERE enabled = 1 ORDER BY id',
+      );
+      for (const row of rows) {
+        const list = hooksByDomain.get(row.domain_id);
+        if (list === undefined) hooksByDomain.set(row.domain_id, [row]);
+        else list.push(row);
+      }
+    }
+    return hooksByDomain.get(domainId) ?? NO_HOOKS;
+  }
+
+  return {
+    db,
+    nameId,
+    queueId,
+    hooks,
+    hooksChanged() {
+      hooksByDomain = null;
+    },
+    forget() {
+      names.clear();
+      queues.clear();
+      hooksByDomain = null;
+    },
+  };
+}
+
+/** Number of a name that is there already, or null; for readers, who never intern. */
+export function findNameId(db: Connection, text: string): number | null {
+  return db.get<{ id: number }>('SELECT id FROM name WHERE text = ?', text)?.id ?? null;
+}
+
+/** Numbers of the given names that exist; undefined in = undefined out (no filter). */
+export function findNameIds(db: Connection, texts: readonly string[] | undefined): number[] | undefined {
+  if (texts === undefined) return undefined;
+  const ids: number[] = [];
+  for (const text of new Set(texts)) {
+    const id = findNameId(db, text);
+    if (id !== null) ids.push(id);
+  }
+  return ids;
+}

@@ -1,0 +1,48 @@
+/**
+ * What an error of SQLite means for the caller. Given anything thrown, tells "cannot work now" (disk full, I/O
+ * error, read-only, locked by a stranger, damaged) from a bug, and names database files that must not be opened.
+ */
+
+/** Primary result codes (sqlite.org/rescode.html) after which the same call may succeed later. */
+const UNAVAILABLE: Readonly<Record<number, string>> = {
+  5: 'the database is locked by another program',
+  7: 'out of memory',
+  8: 'the database is read-only',
+  10: 'the disk reports errors',
+  11: 'the database is damaged',
+  13: 'the disk is full',
+  14: 'a database file cannot be opened',
+};
+
+const CORRUPT = 11;
+const NOT_A_DATABASE = 26;
+const IO_ERROR = 10;
+
+/** The primary result code of an error of SQLite, or null for any other error. */
+export function sqliteCode(error: unknown): number | null {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return null;
+  return error.errcode & 0xff;
+}
+
+/** Why the engine cannot work now, in words, or null where the error says nothing of the kind. */
+export function unavailableReason(error: unknown): string | null {
+  const code = sqliteCode(error);
+  const words = code === null ? undefined : UNAVAILABLE[code];
+  return words === undefined || !(error instanceof Error) ? null : `${words} (${error.message})`;
+}
+
+/** Whether the file itself is bad. */
+export function isCorruption(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === CORRUPT || code === NOT_A_DATABASE;
+}
+
+/** Whether what was written before may be lost from the system's cache too. */
+export function isIoError(error: unknown): boolean {
+  return sqliteCode(error) === IO_ERROR;
+}
+
+/** An error as SQLite gives it when the disk is full; for the failpoint. */
+export function simulatedFullDisk(): Error {
+  return Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 });
+}

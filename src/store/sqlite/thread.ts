@@ -1,0 +1,94 @@
+/**
+ * A worker thread seen as "ask, and get one answer, in order". Given the thread's file and data, starts it at the
+ * first need and again after it died; whatever was unanswered then is rejected with StoreUnavailable, because nobody
+ * knows whether it happened.
+ */
+import { Worker } from 'node:worker_threads';
+import { StoreUnavailable } from '../store.ts';
+import type { ThreadStart } from './protocol.ts';
+import { StoreRefused } from './refusal.ts';
+
+export interface Thread<Request, Reply> {
+  /** Starts the thread unless it runs; resolves when it works, rejects with StoreRefused where it never will. */
+  start(): Promise<void>;
+  /** Posts a request; resolves with its reply. Rejects with StoreUnavailable where the thread died. */
+  ask(request: Request, transfer?: readonly ArrayBuffer[]): Promise<Reply>;
+  /** Asks a running thread to close with `request` and waits for its end; afterwards `ask` rejects. */
+  close(request: Request): Promise<void>;
+}
+
+interface Waiting<Reply> {
+  resolve(reply: Reply): void;
+  reject(error: Error): void;
+}
+
+/** A thread that is not started yet. */
+export function createThread<Request, Reply>(file: URL, workerData: object): Thread<Request, Reply> {
+  let running: {
+    worker: Worker;
+    ready: Promise<void>;
+    waiting: Waiting<Reply>[];
+    ended: Promise<void>;
+  } | null = null;
+  let closed = false;
+
+  function spawn() {
+    const worker = new Worker(file, { workerData, execArgv: [] });
+    const waiting: Waiting<Reply>[] = [];
+    let cause: unknown;
+    const ready = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    // Whoever started the thread by asking hears about a refusal through the answer.
+    ready.promise.catch(() => {});
+    worker.once('message', (start: ThreadStart) => {
+      if (start.kind === 'refused') {
+        cause = new StoreRefused(start.reason, start.message);
+        ready.reject(cause);
+        void worker.terminate();
+        return;
+      }
+      worker.on('message', (reply: Reply) => waiting.shift()?.resolve(reply));
+      ready.resolve();
+    });
+    worker.on('error', (error) => {
+      cause = error;
+    });
+    worker.on('exit', () => {
+      if (running?.worker === worker) running = null;
+      const why = cause instanceof Error ? cause.message : 'it ended unexpectedly';
+      const error = new StoreUnavailable(`The store's thread is gone: ${why}`, { cause });
+      ready.reject(cause instanceof StoreRefused ? cause : error);
+      for (const one of waiting.splice(0)) one.reject(error);
+      ended.resolve();
+    });
+    return { worker, ready: ready.promise, waiting, ended: ended.promise };
+  }
+
+  return {
+    start() {
+      running ??= spawn();
+      return running.ready;
+    },
+    ask(request, transfer) {
+      if (closed) return Promise.reject(new StoreUnavailable('The store is closed'));
+      running ??= spawn();
+      const { worker, waiting } = running;
+      const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+      waiting.push({ resolve, reject });
+      try {
+        worker.postMessage(request, transfer as ArrayBuffer[] | undefined);
+      } catch (error) {
+        waiting.pop();
+        reject(error instanceof Error ? error : new Error(String(error)));
+      }
+      return promise;
+    },
+    async close(request) {
+      closed = true;
+      if (running === null) return;
+      const { worker, ended } = running;
+      worker.postMessage(request);
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * API tokens (the row is the authority, the JWT only proves possession) and the keys that sign them.
+ * Revoking happens once and keeps its first time; a list for some domains never shows a token that reaches others.
+ */
+import type { Scope, Token } from '../../model/token.ts';
+import type { Connection } from './connection.ts';
+import { createFilter } from './filter.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+
+/** Stores a token; a second one with the same id throws. */
+export function addToken({ db }: Session, { token }: ParamsOf<'addToken'>): void {
+  db.run(
+    `INSERT INTO token (id, name, owner, domains, scopes, sandbox, ip_allow_list, rate_limit, created_at, expires_at,
+       last_used_at, last_used_ip, revoked_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    token.id,
+    token.name,
+    token.owner,
+    JSON.stringify(token.domains),
+    JSON.stringify(token.scopes),
+    token.sandbox ? 1 : 0,
+    JSON.stringify(token.ipAllowList),
+    token.rateLimit,
+    token.createdAt,
+    token.expiresAt,
+    token.lastUsedAt,
+    token.lastUsedIp,
+    token.revokedAt,
+  );
+}
+
+/** One token, or null. */
+export function getToken(db: Connection, params: ParamsOf<'getToken'>): Token | null {
+  const row = db.get<TokenRow>('SELECT * FROM token WHERE id = ?', params.id);
+  return row === undefined ? null : toToken(row);
+}
+
+/** Tokens whose every domain is among the given ones, oldest first. */
+export function listTokens(db: Connection, params: ParamsOf<'listTokens'>): Token[] {
+  const filter = createFilter();
+  if (params.domains !== undefined) {
+    filter.when(
+      'NOT EXISTS (SELECT value FROM json_each(domains) EXCEPT SELECT value FROM json_each(?))',
+      JSON.stringify(params.domains),
+    );
+  }
+  return db
+    .all<TokenRow>(`SELECT * FROM token ${filter.where()} ORDER BY created_at, id`, ...filter.values())
+    .map(toToken);
+}
+
+/** Sets revokedAt once; false where the token does not exist. */
+export function revokeToken({ db }: Session, params: ParamsOf<'revokeToken'>): boolean {
+  const sql = 'UPDATE token SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?';
+  return db.run(sql, params.now, params.id).changes > 0;
+}
+
+/** Notes the last use. */
+export function touchToken({ db }: Session, params: ParamsOf<'touchToken'>): void {
+  const sql = 'UPDATE token SET last_used_at = ?, last_used_ip = ? WHERE id = ?';
+  db.run(sql, params.usedAt, params.ip, params.id);
+}
+
+/** Every signing key, oldest first. */
+export function signingKeys(db: Connection): ResultOf<'signingKeys'> {
+  return db
+    .all<{ kid: string; private_sealed: Uint8Array; public_jwk: string; created_at: number }>(
+      'SELECT * FROM signing_key ORDER BY created_at, rowid',
+    )
+    .map((row) => ({
+      kid: row.kid,
+      privateSealed: row.private_sealed,
+      publicJwk: row.public_jwk,
+      createdAt: row.created_at,
+    }));
+}
+
+/** Stores a signing key; a second one with the same kid throws. */
+export function addSigningKey({ db }: Session, params: ParamsOf<'addSigningKey'>): void {
+  db.run(
+    'INSERT INTO signing_key (kid, private_sealed, public_jwk, created_at) VALUES (?, ?, ?, ?)',
+    params.kid,
+    params.privateSealed,
+    params.publicJwk,
+    params.createdAt,
+  );
+}
+
+interface TokenRow {
+  id: string;
+  name: string;
+  owner: string;
+  domains: string;
+  scopes: string;
+  sandbox: number;
+  ip_allow_list: string;
+  rate_limit: number | null;
+  created_at: number;
+  expires_at: number | null;
+  last_used_at: number | null;
+  last_used_ip: string | null;
+  revoked_at: number | null;
+}
+
+function toToken(row: TokenRow): Token {
+  return {
+    id: row.id,
+    name: row.name,
+    owner: row.owner,
+    domains: JSON.parse(row.domains) as string[],
+    scopes: JSON.parse(row.scopes) as Scope[],
+    sandbox: row.sandbox === 1,
+    ipAllowList: JSON.parse(row.ip_allow_list) as string[],
+    rateLimit: row.rate_limit,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    lastUsedIp: row.last_used_ip,
+    revokedAt: row.revoked_at,
+  };
+}

@@ -1,0 +1,341 @@
+/**
+ * Webhooks and their calls. A call is pending, leased to an epoch (`sending`), succeeded or failed; calls of a
+ * disabled webhook stay pending and are not claimed. Settling a call moves LastResponse* as one (api.md §6.3: they
+ * always describe the same last try) and the counters that decide whether the webhook is switched off.
+ */
+import { uuidText } from '../../lib/ids.ts';
+import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
+import type { DisabledReason, Webhook } from '../../model/webhook.ts';
+import type { CallLogEntry, CallSettlement, ClaimedCall } from '../store.ts';
+import { callStateCode, eventKindCode } from './codes.ts';
+import type { Connection } from './connection.ts';
+import {
+  appendEvent,
+  EVENT_VIEW_COLUMNS,
+  EVENT_VIEW_JOINS,
+  type EventViewRow,
+  insertCall,
+  toEventView,
+} from './events.ts';
+import { createFilter } from './filter.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
+import { findNameIds, type Session } from './session.ts';
+
+const COLUMNS = `w.id AS webhook_id, w.event, w.url, w.description, w.enabled, w.disabled_reason,
+  w.created_at, w.updated_at, w.last_response_code, w.last_response_body, w.last_response_at, w.last_response_try,
+  w.last_error, w.last_latency_ms, w.failing_since, w.failed_tries, w.blocked_tries, w.secret_sealed,
+  wn.text AS webhook_domain`;
+
+/** Steps from webhook to webhook through the due index, then looks at each one's earliest call. */
+const WAITING_HOOKS = `
+  WITH RECURSIVE waiting (id) AS (
+    SELECT min(webhook_id) FROM webhook_call INDEXED BY webhook_call_due WHERE state = 0
+    UNION ALL
+    SELECT (SELECT min(webhook_id) FROM webhook_call INDEXED BY webhook_call_due
+            WHERE state = 0 AND webhook_id > waiting.id)
+    FROM waiting WHERE waiting.id IS NOT NULL
+  ), hint (id, due_at) AS (
+    SELECT id, (SELECT min(due_at) FROM webhook_call INDEXED BY webhook_call_due
+                WHERE state = 0 AND webhook_id = waiting.id)
+    FROM waiting WHERE id IN (SELECT id FROM webhook WHERE enabled = 1)
+  )`;
+
+/** Creates an enabled webhook, unless its domain has as many as it may have. */
+export function createWebhook(
+  session: Session,
+  params: ParamsOf<'createWebhook'>,
+): ResultOf<'createWebhook'> {
+  const domainId = session.nameId(params.domain);
+  const { n } = session.db.get<{ n: number }>(
+    'SELECT count(*) AS n FROM webhook WHERE domain_id = ?',
+    domainId,
+  ) ?? { n: 0 };
+  if (n >= params.maxPerDomain) return { kind: 'limit' };
+  const id = session.db.run(
+    `INSERT INTO webhook (domain_id, event, url, description, enabled, created_at, updated_at, last_response_code,
+       last_response_body, last_response_try, last_error, failed_tries, blocked_tries, secret_sealed)
+     VALUES (?, ?, ?, ?, 1, ?, ?, 0, '', 0, '', 0, 0, ?)`,
+    domainId,
+    params.event,
+    params.url,
+    params.description,
+    params.createdAt,
+    params.createdAt,
+    params.secretSealed,
+  ).lastId;
+  session.hooksChanged();
+  return { kind: 'created', id };
+}
+
+/** Webhooks of those domains by id ascending. */
+export function listWebhooks(db: Connection, params: ParamsOf<'listWebhooks'>): Webhook[] {
+  const filter = createFilter();
+  filter.oneOf('w.domain_id', findNameIds(db, params.domains));
+  return db
+    .all<WebhookRow>(
+      `SELECT ${COLUMNS} FROM webhook w JOIN name wn ON wn.id = w.domain_id ${filter.where()} ORDER BY w.id`,
+      ...filter.values(),
+    )
+    .map(toWebhook);
+}
+
+/** Deletes a webhook with its calls; false where those domains have no such webhook. */
+export function deleteWebhook(session: Session, params: ParamsOf<'deleteWebhook'>): boolean {
+  const filter = createFilter();
+  filter.when('id = ?', params.id);
+  filter.oneOf('domain_id', findNameIds(session.db, params.domains));
+  const found = session.db.run(`DELETE FROM webhook ${filter.where()}`, ...filter.values()).changes > 0;
+  if (!found) return false;
+  session.db.run('DELETE FROM webhook_call WHERE webhook_id = ?', params.id);
+  session.hooksChanged();
+  return true;
+}
+
+/** Deletes every webhook of a domain with their calls. */
+export function deleteWebhooksOf(session: Session, domainId: number): void {
+  session.db.run(
+    'DELETE FROM webhook_call WHERE webhook_id IN (SELECT id FROM webhook WHERE domain_id = ?)',
+    domainId,
+  );
+  session.db.run('DELETE FROM webhook WHERE domain_id = ?', domainId);
+  session.hooksChanged();
+}
+
+/**
+ * Leases due calls of enabled webhooks, at most `limit`. Where several webhooks have due calls each first gets an
+ * even share, so that one with a long backlog does not crowd out the rest.
+ */
+export function claimCalls({ db }: Session, params: ParamsOf<'claimCalls'>): ClaimedCall[] {
+  const excluded = new Set(params.excludeWebhooks);
+  const waiting = db
+    .all<{ id: number }>(
+      `${WAITING_HOOKS} SELECT id FROM hint WHERE due_at <= ? ORDER BY due_at, id`,
+      params.now,
+    )
+    .filter((hook) => !excluded.has(hook.id));
+  const claimed: ClaimedCall[] = [];
+  const share = Math.max(1, Math.floor(params.limit / Math.max(1, waiting.length)));
+  for (const size of [share, params.limit]) {
+    for (const hook of waiting) {
+      const room = Math.min(size, params.limit - claimed.length);
+      if (room <= 0) return claimed;
+      claimed.push(...claimOf(db, hook.id, room, params));
+    }
+  }
+  return claimed;
+}
+
+function claimOf(
+  db: Connection,
+  webhookId: number,
+  limit: number,
+  params: ParamsOf<'claimCalls'>,
+): ClaimedCall[] {
+  const rows = db.all<CallRow>(
+    `SELECT c.id AS call_id, c.tries, ${COLUMNS}, ${EVENT_VIEW_COLUMNS}
+     FROM webhook_call c INDEXED BY webhook_call_due CROSS JOIN webhook w ON w.id = c.webhook_id
+       CROSS JOIN name wn ON wn.id = w.domain_id CROSS JOIN event e ON e.seq = c.event_seq ${EVENT_VIEW_JOINS}
+     WHERE c.state = 0 AND c.webhook_id = ? AND c.due_at <= ? ORDER BY c.due_at, c.id LIMIT ?`,
+    webhookId,
+    params.now,
+    limit,
+  );
+  return rows.map((row) => {
+    db.run(
+      'UPDATE webhook_call SET state = 1, epoch = ?, updated_at = ? WHERE id = ?',
+      params.epoch,
+      params.now,
+      row.call_id,
+    );
+    return { id: row.call_id, webhook: toWebhook(row), tries: row.tries, event: toEventView(row) };
+  });
+}
+
+/** Records tries under their leases; calls that are leased to nobody, or to another epoch, are left alone. */
+export function settleCalls(session: Session, params: ParamsOf<'settleCalls'>): void {
+  for (const settlement of params.settlements) settleCall(session, settlement);
+}
+
+function settleCall(session: Session, settlement: CallSettlement): void {
+  const { db } = session;
+  const tried = settlement.tryNumber > 0;
+  const held = db.run(
+    `UPDATE webhook_call SET state = ?, epoch = 0, due_at = ?, updated_at = ?,
+       tries = CASE WHEN ? THEN ? ELSE tries END, response_code = CASE WHEN ? THEN ? ELSE response_code END,
+       error = CASE WHEN ? THEN ? ELSE error END
+     WHERE id = ? AND webhook_id = ? AND state = 1 AND epoch = ?`,
+    callStateCode.of(settlement.state),
+    settlement.dueAt ?? settlement.at,
+    settlement.at,
+    tried ? 1 : 0,
+    settlement.tryNumber,
+    tried ? 1 : 0,
+    settlement.responseCode,
+    tried ? 1 : 0,
+    settlement.error,
+    settlement.callId,
+    settlement.webhookId,
+    settlement.epoch,
+  ).changes;
+  if (held === 0) return;
+  if (tried) recordTry(db, settlement);
+  if (settlement.disable !== undefined) disable(session, settlement, settlement.disable);
+}
+
+function recordTry(db: Connection, settlement: CallSettlement): void {
+  const answered = settlement.responseCode !== 0;
+  const succeeded = settlement.state === 'succeeded' ? 1 : 0;
+  db.run(
+    `UPDATE webhook SET last_response_code = ?, last_response_body = ?, last_response_at = ?, last_response_try = ?,
+       last_error = ?, last_latency_ms = ?,
+       failing_since = CASE WHEN ? THEN NULL ELSE coalesce(failing_since, ?) END,
+       failed_tries = CASE WHEN ? THEN 0 ELSE failed_tries + 1 END,
+       blocked_tries = CASE WHEN ? THEN blocked_tries + 1 ELSE 0 END
+     WHERE id = ?`,
+    settlement.responseCode,
+    answered ? settlement.responseBody : '',
+    answered ? settlement.at : null,
+    settlement.tryNumber,
+    settlement.error,
+    Math.round(settlement.latencyMs),
+    succeeded,
+    settlement.at,
+    succeeded,
+    settlement.blocked ? 1 : 0,
+    settlement.webhookId,
+  );
+}
+
+/** Switches an enabled webhook off; the event that says so goes to the domain's other webhooks. */
+function disable(
+  session: Session,
+  settlement: CallSettlement,
+  how: NonNullable<CallSettlement['disable']>,
+): void {
+  const row = session.db.get<{ domain_id: number }>(
+    `UPDATE webhook SET enabled = 0, disabled_reason = ?, updated_at = ? WHERE id = ? AND enabled = 1
+     RETURNING domain_id`,
+    how.reason,
+    settlement.at,
+    settlement.webhookId,
+  );
+  if (row === undefined) return;
+  session.hooksChanged();
+  appendEvent(session, how.event, { domainId: row.domain_id, messageSeq: null, deliveryId: null });
+}
+
+/** Earliest due time of the pending calls of enabled webhooks, or null. */
+export function nextCallDueAt(db: Connection): number | null {
+  return (
+    db.get<{ due_at: number | null }>(`${WAITING_HOOKS} SELECT min(due_at) AS due_at FROM hint`)?.due_at ??
+    null
+  );
+}
+
+/** Calls of a webhook, those of the newest events first. */
+export function listCalls(db: Connection, params: ParamsOf<'listCalls'>): CallLogEntry[] {
+  const rows = db.all<{
+    id: number;
+    event_id: Uint8Array;
+    state: number;
+    tries: number;
+    response_code: number;
+    error: string;
+    created_at: number;
+    updated_at: number;
+  }>(
+    `SELECT c.id, e.event_id, c.state, c.tries, c.response_code, c.error, c.created_at, c.updated_at
+     FROM webhook_call c CROSS JOIN event e ON e.seq = c.event_seq
+     WHERE c.webhook_id = ? ORDER BY c.event_seq DESC LIMIT ?`,
+    params.webhookId,
+    params.limit,
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    eventId: uuidText(row.event_id),
+    state: callStateCode.word(row.state),
+    tries: row.tries,
+    responseCode: row.response_code,
+    error: row.error,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }));
+}
+
+/** Makes the calls for past events again, oldest event first; calls still on their way are not made twice. */
+export function replayCalls({ db }: Session, params: ParamsOf<'replayCalls'>): number {
+  const hook = db.get<{ domain_id: number; event: string }>(
+    'SELECT domain_id, event FROM webhook WHERE id = ?',
+    params.webhookId,
+  );
+  if (hook === undefined) return 0;
+  const kinds = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) => {
+    const { token, payloadType } = EVENT_KINDS[kind];
+    return payloadType !== null && (hook.event === 'all' || hook.event === token);
+  });
+  const wanted = params.onlyFailed
+    ? 'EXISTS (SELECT 1 FROM webhook_call c WHERE c.webhook_id = ? AND c.event_seq = e.seq AND c.state = 3)'
+    : 'NOT EXISTS (SELECT 1 FROM webhook_call c WHERE c.webhook_id = ? AND c.event_seq = e.seq AND c.state IN (0, 1))';
+  const events = db.all<{ seq: number }>(
+    `SELECT e.seq FROM event e INDEXED BY event_kind
+     WHERE e.domain_id = ? AND e.kind IN (SELECT value FROM json_each(?)) AND e.at >= ? AND e.at < ? AND ${wanted}
+     ORDER BY e.at, e.seq LIMIT ?`,
+    hook.domain_id,
+    JSON.stringify(kinds.map(eventKindCode.of)),
+    params.since,
+    params.until,
+    params.webhookId,
+    params.limit,
+  );
+  let made = 0;
+  for (const event of events) made += insertCall(db, params.webhookId, event.seq, params.now);
+  return made;
+}
+
+interface WebhookRow {
+  webhook_id: number;
+  event: string;
+  url: string;
+  description: string;
+  enabled: number;
+  disabled_reason: string | null;
+  created_at: number;
+  updated_at: number;
+  last_response_code: number;
+  last_response_body: string;
+  last_response_at: number | null;
+  last_response_try: number;
+  last_error: string;
+  last_latency_ms: number | null;
+  failing_since: number | null;
+  failed_tries: number;
+  blocked_tries: number;
+  secret_sealed: Uint8Array;
+  webhook_domain: string;
+}
+
+type CallRow = WebhookRow & EventViewRow & { call_id: number; tries: number };
+
+function toWebhook(row: WebhookRow): Webhook {
+  return {
+    id: row.webhook_id,
+    domain: row.webhook_domain,
+    event: row.event,
+    url: row.url,
+    description: row.description,
+    status: row.enabled === 1 ? 'Enabled' : 'Disabled',
+    disabledReason: row.disabled_reason as DisabledReason | null,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    lastResponseCode: row.last_response_code,
+    lastResponseBody: row.last_response_body,
+    lastResponseAt: row.last_response_at,
+    lastResponseTry: row.last_response_try,
+    lastError: row.last_error,
+    lastLatencyMs: row.last_latency_ms,
+    failingSince: row.failing_since,
+    failedTries: row.failed_tries,
+    blockedTries: row.blocked_tries,
+    secretSealed: row.secret_sealed,
+  };
+}
