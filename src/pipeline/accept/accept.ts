@@ -9,6 +9,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import type { Failpoints } from '../../lib/failpoints.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
@@ -72,6 +73,7 @@ interface Deps {
   epoch: number;
   log: Logger;
   metrics: AcceptMetrics;
+  failpoints: Failpoints;
   /** Other reasons to refuse (disk nearly full), or null. */
   refusing(): string | null;
 }
@@ -125,6 +127,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
       if (committed.kind === 'replay') return committed;
       throw new AppError('idempotency-key-reused');
     }
+    deps.failpoints.reach('after-commit');
     handOver(message, committed.messages[0], rows, rows * share);
     metrics.accepted(message.lane, message.recipients.length, message.content.length);
     for (const recipient of message.recipients) {

@@ -4,20 +4,20 @@
  * case nothing was sent: an unsigned call never leaves.
  */
 import type { Clock } from '../../lib/clock.ts';
+import type { Sealer } from '../../lib/seal.ts';
 import type { Webhook } from '../../model/webhook.ts';
+import type { AllowHttp } from '../../net/checked-url.ts';
+import type { GuardedHttp } from '../../net/guarded-http.ts';
 import type { TryResult } from './outcome.ts';
 import { retryAfterMs } from './retry-schedule.ts';
 import { signatureHeaders } from './signature.ts';
 
-/** Encrypts small secrets at rest; `open` throws where the bytes were not sealed under this master key. */
-export interface SecretSealer {
-  seal(plain: Uint8Array): Uint8Array;
-  open(sealed: Uint8Array): Uint8Array;
-}
-
 export type CallResult = { kind: 'tried'; result: TryResult } | { kind: 'unsigned'; cause: unknown };
 
-/** Posts `body` to `webhook` now. Never rejects for what the receiver does. */
+/**
+ * Posts `body` to `webhook` now; `id` is its `webhook-id`; `signal` ends the call early. Never rejects for what the
+ * receiver does.
+ */
 export type MakeCall = (
   webhook: Webhook,
   id: string,
@@ -25,17 +25,26 @@ export type MakeCall = (
   signal?: AbortSignal,
 ) => Promise<CallResult>;
 
+/** Purpose label under which webhook secrets are sealed. */
+export const SECRET_SEAL = 'webhook-secret';
+
 const USER_AGENT = 'postrider-webhooks/1';
+const TIMEOUT_MS = 15_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const MAX_RESPONSE_BYTES = 65_536;
 const KEPT_BODY_BYTES = 1_024;
 const MAX_ERROR_CHARS = 512;
 
 /** A caller over the guarded HTTP client. */
-export function createMakeCall(deps: { http: WebhookHttp; clock: Clock; sealer: SecretSealer }): MakeCall {
+export function createMakeCall(
+  deps: { http: Pick<GuardedHttp, 'post'>; clock: Clock; sealer: Sealer },
+  allowHttp: AllowHttp,
+): MakeCall {
   const { http, clock, sealer } = deps;
   return async (webhook, id, body, signal) => {
     let secret: Uint8Array;
     try {
-      secret = sealer.open(webhook.secretSealed);
+      secret = sealer.open(webhook.secretSealed, SECRET_SEAL);
     } catch (cause) {
       return { kind: 'unsigned', cause };
     }
@@ -48,6 +57,10 @@ export function createMakeCall(deps: { http: WebhookHttp; clock: Clock; sealer: 
     const outcome = await http.post(webhook.url, {
       headers,
       body,
+      allowHttp,
+      timeoutMs: TIMEOUT_MS,
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
       ...(signal === undefined ? {} : { signal }),
     });
     const latencyMs = Math.max(0, Math.round(clock.monotonicMs() - startedMs));
@@ -57,17 +70,19 @@ export function createMakeCall(deps: { http: WebhookHttp; clock: Clock; sealer: 
         result: {
           kind: 'answered',
           status: outcome.status,
-          body: bodyText(outcome.body),
+          body: keptBody(outcome.bodyBytes),
           error: '',
+          endedAt: outcome.answeredAt,
           latencyMs,
-          retryAfterMs: retryAfterMs(outcome.status, outcome.headers['retry-after'], clock.now()),
+          retryAfterMs: retryAfterMs(outcome.status, outcome.headers['retry-after'], outcome.answeredAt),
         },
       };
     }
-    const error = outcome.reason.slice(0, MAX_ERROR_CHARS);
+    const error = outcome.detail.slice(0, MAX_ERROR_CHARS);
+    const endedAt = clock.now();
     return {
       kind: 'tried',
-      result: { kind: outcome.kind, status: 0, body: '', error, latencyMs, retryAfterMs: null },
+      result: { kind: outcome.kind, status: 0, body: '', error, endedAt, latencyMs, retryAfterMs: null },
     };
   };
 }
@@ -76,24 +91,9 @@ export function createMakeCall(deps: { http: WebhookHttp; clock: Clock; sealer: 
  * The first 1024 bytes as text. Invalid bytes become U+FFFD, and so does NUL, which not every engine can store; a
  * character that the cut splits is left out.
  */
-export function bodyText(bytes: Uint8Array): string {
+export function keptBody(bytes: Uint8Array): string {
   const isCut = bytes.length > KEPT_BODY_BYTES;
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, KEPT_BODY_BYTES), {
-    stream: isCut,
-  });
-  return text.replaceAll('\0', '\uFFFD');
-}
-
-/** What is needed of the guarded client. */
-export interface WebhookHttp {
-  /** Whether `url` may be called at all: form, scheme, and where its host resolves to now. */
-  checkUrl(url: string): Promise<{ kind: 'allowed' } | { kind: 'refused'; reason: string }>;
-  post(
-    url: string,
-    request: { headers: Record<string, string>; body: Uint8Array; signal?: AbortSignal },
-  ): Promise<
-    | { kind: 'answered'; status: number; headers: Record<string, string | undefined>; body: Uint8Array }
-    | { kind: 'blocked'; reason: string }
-    | { kind: 'failed'; reason: string }
-  >;
+  return new TextDecoder('utf-8', { ignoreBOM: true })
+    .decode(bytes.subarray(0, KEPT_BODY_BYTES), { stream: isCut })
+    .replaceAll('\0', '\uFFFD');
 }

@@ -23,6 +23,8 @@ export interface TryResult {
   body: string;
   /** Why there was no answer, in plain words; '' where there was one. */
   error: string;
+  /** When the answer ended or the try failed, epoch milliseconds. */
+  endedAt: number;
   latencyMs: number;
   /** What the receiver asked for, or null. */
   retryAfterMs: number | null;
@@ -47,7 +49,7 @@ export function settleTry(
   },
 ): CallSettlement {
   const { call, result } = params;
-  const now = deps.clock.now();
+  const now = result.endedAt;
   const tryNumber = call.tries + 1;
   const settlement: CallSettlement = {
     callId: call.id,

@@ -9,8 +9,11 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Loggers } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
+import type { Sealer } from '../../lib/seal.ts';
+import type { AllowHttp } from '../../net/checked-url.ts';
+import type { GuardedHttp } from '../../net/guarded-http.ts';
 import type { CallSettlement, ClaimedCall, Store } from '../../store/store.ts';
-import { createMakeCall, type SecretSealer, type WebhookHttp } from './call.ts';
+import { createMakeCall } from './call.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import { giveBack, isSuccess, settleTry, type TryResult } from './outcome.ts';
 import { callId, webhookBody } from './payload.ts';
@@ -25,6 +28,8 @@ export interface WebhookSender extends Service {
 export interface WebhookSenderOptions {
   /** Wait after the n-th failed try (`webhook-retry`); after the last the call has failed. */
   retryDelaysMs?: readonly number[];
+  /** `always` where `webhook-allow-http` is on. Default `listed-networks`. */
+  allowHttp?: AllowHttp;
   /** Default 32. */
   maxInFlight?: number;
   /** Default 4. */
@@ -58,10 +63,10 @@ const RECORD_MS = 1_000;
 export function createWebhookSender(
   deps: {
     store: Pick<Store, 'claimCalls' | 'settleCalls' | 'nextCallDueAt'>;
-    http: WebhookHttp;
+    http: Pick<GuardedHttp, 'post'>;
     clock: Clock;
     random: Random;
-    sealer: SecretSealer;
+    sealer: Sealer;
     epoch: number;
     log: Loggers;
     metrics: WebhookMetrics;
@@ -74,7 +79,7 @@ export function createWebhookSender(
   const maxPerWebhook = options.maxPerWebhook ?? 4;
   const maxFailing = Math.max(1, Math.floor(maxInFlight / 2));
   const pollMs = options.pollMs ?? 1_000;
-  const makeCall = createMakeCall(deps);
+  const makeCall = createMakeCall(deps, options.allowHttp ?? 'listed-networks');
   const settler = createSettler({ store, clock, log: log.service });
 
   const endpoints = new Map<number, Endpoint>();
@@ -229,11 +234,12 @@ export function createWebhookSender(
         return giveBack(call, epoch, clock.now(), clock.now() + UNSIGNED_MS);
       }
       result = made.result;
-    } catch (error) {
+    } catch (cause) {
       if (signal.aborted) return null;
-      log.service.error({ webhookId: call.webhook.id, callId: call.id, err: error }, 'a webhook call broke');
-      const message = 'The call could not be made';
-      result = { kind: 'failed', status: 0, body: '', error: message, latencyMs: 0, retryAfterMs: null };
+      log.service.error({ webhookId: call.webhook.id, callId: call.id, err: cause }, 'a webhook call broke');
+      const error = 'The call could not be made';
+      const endedAt = clock.now();
+      result = { kind: 'failed', status: 0, body: '', error, endedAt, latencyMs: 0, retryAfterMs: null };
     }
     const settlement = settleTry(deps, { call, epoch, result, delaysMs, mayDisable: !endpoint.isDisabled });
     note(call, endpoint, result, settlement);

@@ -1,17 +1,20 @@
 /**
  * What people do with webhooks beyond reading and deleting them: create one, whose secret is shown once and kept
- * sealed, and send a signed sample to see whether the receiver understands it. The address is looked at when it is
- * given, so that a typing error is told at once; the guarded client looks again at every call.
+ * sealed, and send a signed sample to see whether the receiver understands it. The address, and where its name leads,
+ * are looked at when it is given, so that a mistake is told at once; the guarded client looks again at every call.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
+import type { Sealer } from '../../lib/seal.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { Webhook } from '../../model/webhook.ts';
+import type { AllowHttp } from '../../net/checked-url.ts';
+import type { GuardedHttp } from '../../net/guarded-http.ts';
 import type { EventDetail, EventView, Store } from '../../store/store.ts';
-import { createMakeCall, type SecretSealer, type WebhookHttp } from './call.ts';
+import { createMakeCall, SECRET_SEAL } from './call.ts';
 import { callId, webhookBody } from './payload.ts';
 import { newSecret } from './signature.ts';
 
@@ -44,24 +47,22 @@ export const MAX_WEBHOOKS_PER_DOMAIN = 100;
 export function createWebhookService(
   deps: {
     store: Pick<Store, 'createWebhook' | 'listWebhooks'>;
-    http: WebhookHttp;
+    http: Pick<GuardedHttp, 'post' | 'checkTarget'>;
     clock: Clock;
     random: Random;
-    sealer: SecretSealer;
+    sealer: Sealer;
   },
-  options: { maxPerDomain?: number } = {},
+  options: { maxPerDomain?: number; allowHttp?: AllowHttp } = {},
 ): WebhookService {
   const { store, http, clock, random, sealer } = deps;
-  const makeCall = createMakeCall(deps);
+  const allowHttp = options.allowHttp ?? 'listed-networks';
+  const makeCall = createMakeCall(deps, allowHttp);
 
   return {
     async create({ domain, event, url, description }) {
-      const verdict = await http.checkUrl(url);
+      const verdict = await http.checkTarget(url, allowHttp);
       if (verdict.kind === 'refused') {
-        throw new AppError('webhook-url-invalid', {
-          field: '/WebhookURL',
-          message: `WebhookURL ${verdict.reason}`,
-        });
+        throw new AppError('webhook-url-invalid', { field: '/WebhookURL', message: verdict.detail });
       }
       const secret = newSecret(random);
       const created = await store.createWebhook({
@@ -69,7 +70,7 @@ export function createWebhookService(
         event,
         url,
         description,
-        secretSealed: sealer.seal(secret.bytes),
+        secretSealed: sealer.seal(secret.bytes, SECRET_SEAL),
         createdAt: clock.now(),
         maxPerDomain: options.maxPerDomain ?? MAX_WEBHOOKS_PER_DOMAIN,
       });

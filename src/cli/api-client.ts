@@ -1,0 +1,106 @@
+/**
+ * How a command reaches the server: through its API on loopback with the administrator's token from the data folder.
+ * Where no server runs, the same API is started for the length of the command over the same store, without delivery;
+ * so every command works beside a running server and without one, by one piece of code.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { loadConfig, type Mode } from '../config.ts';
+import { silentLoggers } from '../lib/log.ts';
+import { startServer } from '../server.ts';
+import { CommandError, type Terminal } from './terminal.ts';
+
+export interface ApiAnswer {
+  status: number;
+  /** Parsed JSON, or undefined for an empty body. */
+  body: unknown;
+  /** The body as it came. */
+  bytes: Uint8Array;
+}
+
+export interface Api {
+  /** Path below `/api/v1`. Throws CommandError with the API's own sentence for a status of 400 and above. */
+  call(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
+  /** Base URL for links. */
+  readonly url: string;
+  readonly token: string;
+  close(): Promise<void>;
+}
+
+const SHORT_DRAIN_MS = 2_000;
+
+/** Opens the API of the server that owns the data folder, or a temporary one where none runs. */
+export async function openApi(
+  flags: Readonly<Record<string, string | undefined>>,
+  terminal: Terminal,
+  version: string,
+): Promise<Api> {
+  const mode: Mode = 'serve';
+  const { config } = loadConfig(mode, flags, terminal.environment);
+  const running = await findServer(config.data);
+  if (running !== null) return { ...client(running.url, running.token), close: async () => undefined };
+  const loaded = loadConfig(
+    mode,
+    { ...flags, http: '127.0.0.1:0', roles: 'http', submission: 'off', returns: 'off' },
+    terminal.environment,
+  );
+  const server = await startServer({ mode, loaded, logs: silentLoggers, version });
+  return { ...client(server.localUrl, server.adminToken), close: () => server.stop(SHORT_DRAIN_MS) };
+}
+
+/** Where the data folder's server listens, if it answers. */
+async function findServer(folder: string): Promise<{ url: string; token: string } | null> {
+  let url: string;
+  let token: string;
+  try {
+    const note = JSON.parse(await readFile(join(folder, 'server.json'), 'utf8')) as { url?: unknown };
+    if (typeof note.url !== 'string') return null;
+    url = note.url;
+    token = (await readFile(join(folder, 'admin-token'), 'utf8')).trim();
+  } catch {
+    return null;
+  }
+  try {
+    const health = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) });
+    return health.ok ? { url, token } : null;
+  } catch {
+    // A note left behind by a server that was killed.
+    return null;
+  }
+}
+
+function client(url: string, token: string): Omit<Api, 'close'> {
+  return {
+    url,
+    token,
+    async call(method, path, body) {
+      let response: Response;
+      try {
+        response = await fetch(`${url}/api/v1${path}`, {
+          method,
+          headers: {
+            authorization: `Bearer ${token}`,
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+      } catch (cause) {
+        throw new CommandError(`the server at ${url} does not answer: ${(cause as Error).message}`);
+      }
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      const json = response.headers.get('content-type')?.includes('json') ?? false;
+      const parsed: unknown =
+        json && bytes.length > 0 ? JSON.parse(new TextDecoder().decode(bytes)) : undefined;
+      if (response.status >= 400) throw new CommandError(problemText(parsed, response.status));
+      return { status: response.status, body: parsed, bytes };
+    },
+  };
+}
+
+function problemText(body: unknown, status: number): string {
+  const problem = body as { Errors?: { Message?: string; Field?: string }[]; Error?: string } | undefined;
+  const lines = (problem?.Errors ?? []).map(({ Message, Field }) =>
+    Field === undefined || Field === '' ? `${Message}` : `${Message} (${Field})`,
+  );
+  return lines.length > 0 ? lines.join('\n') : (problem?.Error ?? `the server answered ${status}`);
+}

@@ -1,0 +1,24 @@
+/** What every command is given, and the shape of its help. */
+import type { Command } from 'commander';
+import type { Api } from './api-client.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface CommandContext {
+  terminal: Terminal;
+  version: string;
+  /** Configuration flags given on the command line, by key. */
+  flags: Readonly<Record<string, string | undefined>>;
+  json: boolean;
+  /** Runs `work` with the server's API, and closes it whatever happens. */
+  withApi<T>(work: (api: Api) => Promise<T>): Promise<T>;
+  /** Prints `value` as JSON where `--json` was given, else `text`. */
+  print(value: unknown, text: string): void;
+}
+
+/** Adds a group of commands to the program. `context` is valid once an action runs. */
+export type CommandGroup = (program: Command, context: () => CommandContext) => void;
+
+/** An `Example:` section for a command's help. */
+export function example(...lines: string[]): string {
+  return `\nExample:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
+}

@@ -1,0 +1,132 @@
+/** `domain …`: sender domains and the DNS records that prove them. */
+import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { printable, styled, table } from './terminal.ts';
+
+interface DnsRecordJson {
+  Type: string;
+  Host: string;
+  Value: string;
+  Purpose: string;
+  Required: boolean;
+}
+
+interface CheckJson {
+  id: string;
+  severity: 'ok' | 'warn' | 'fail';
+  message: string;
+  fix: string;
+}
+
+interface DomainJson {
+  Domain: string;
+  Status: string;
+  VerifiedBy: string | null;
+  DnsRecords: DnsRecordJson[];
+  Checks?: CheckJson[];
+}
+
+export const domainCommands: CommandGroup = (program, context) => {
+  const domain = program.command('domain').description('sender domains');
+
+  domain
+    .command('add <domain>')
+    .description('adds a sender domain, makes its DKIM keys and prints the DNS records to publish')
+    .option('--verified', 'skip the DNS proof: your own word that the domain is yours')
+    .option('--subdomains', 'its sub-domains may send too')
+    .addHelpText('after', example('postrider domain add example.com'))
+    .action(async (name: string, options: { verified?: boolean; subdomains?: boolean }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', '/domains', {
+          Domain: name,
+          ...(options.verified ? { Verified: true } : {}),
+          ...(options.subdomains ? { Subdomains: true } : {}),
+        });
+        const added = body as DomainJson;
+        if (options.verified) {
+          ctx.terminal.stderr.write(
+            `${added.Domain} counts as verified by your word. Receivers still look for its DKIM record: publish it.\n`,
+          );
+        }
+        ctx.print(added, `${recordsText(ctx, added)}\n\nThen run: postrider domain verify ${added.Domain}`);
+      });
+    });
+
+  domain
+    .command('list')
+    .description('all sender domains')
+    .addHelpText('after', example('postrider domain list'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const items = ((await api.call('GET', '/domains')).body as { Items: DomainJson[] }).Items;
+        const rows = items.map((item) => [item.Domain, item.Status, item.VerifiedBy ?? '-']);
+        ctx.print(
+          items,
+          rows.length === 0 ? 'No domains yet.' : table([['DOMAIN', 'STATUS', 'VERIFIED BY'], ...rows]),
+        );
+      });
+    });
+
+  domain
+    .command('show <domain>')
+    .description('one domain with its DNS records')
+    .addHelpText('after', example('postrider domain show example.com'))
+    .action(async (name: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const found = (await api.call('GET', `/domains/${encodeURIComponent(name)}`)).body as DomainJson;
+        ctx.print(found, `${found.Domain}: ${found.Status}\n\n${recordsText(ctx, found)}`);
+      });
+    });
+
+  domain
+    .command('verify <domain>')
+    .description('looks the DNS records up now and says what is wrong')
+    .addHelpText('after', example('postrider domain verify example.com'))
+    .action(async (name: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const found = (await api.call('POST', `/domains/${encodeURIComponent(name)}/verify`))
+          .body as DomainJson;
+        const lines = (found.Checks ?? []).flatMap((check) => {
+          const mark = { ok: styled(ctx.terminal.stdout, 'green', 'ok  '), warn: 'warn', fail: 'FAIL' }[
+            check.severity
+          ];
+          const first = `${mark}  ${check.id}: ${printable(check.message)}`;
+          return check.severity === 'ok' || check.fix === ''
+            ? [first]
+            : [first, `      ${printable(check.fix)}`];
+        });
+        ctx.print(found, [`${found.Domain}: ${found.Status}`, ...lines].join('\n'));
+        if (found.Status !== 'Verified') process.exitCode = 1;
+      });
+    });
+
+  domain
+    .command('remove <domain>')
+    .description('removes a sender domain and its keys; what still waits from it is held')
+    .addHelpText('after', example('postrider domain remove example.com'))
+    .action(async (name: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        await api.call('DELETE', `/domains/${encodeURIComponent(name)}`);
+        ctx.print({ Removed: name }, `Removed ${name}.`);
+      });
+    });
+};
+
+/** Records in a form that can be typed into a DNS panel: long values on lines of their own. */
+function recordsText(ctx: CommandContext, domain: DomainJson): string {
+  const { stdout } = ctx.terminal;
+  const blocks = domain.DnsRecords.map((record) => {
+    const need = record.Required ? 'required' : 'recommended';
+    return [
+      `${styled(stdout, 'bold', record.Purpose)} (${need})`,
+      `  Type   ${record.Type}`,
+      `  Host   ${record.Host}`,
+      `  Value  ${record.Value}`,
+    ].join('\n');
+  });
+  return `DNS records of ${domain.Domain}:\n\n${blocks.join('\n\n')}`;
+}

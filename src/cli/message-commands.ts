@@ -1,0 +1,201 @@
+/** `messages`, `message`, `send`: what was sent, what became of it, and sending one by hand. */
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { CommandError, printable, styled, table, UsageError } from './terminal.ts';
+
+interface RecipientJson {
+  Email: string;
+  Type: string;
+  Status: string;
+  Attempts: number;
+  LastResponse: string | null;
+}
+
+interface SummaryJson {
+  MessageID: string;
+  Status: string;
+  From: { name: string; email: string };
+  To: { name: string; email: string }[];
+  Subject: string;
+  CreatedAt: string;
+}
+
+interface MessageJson extends SummaryJson {
+  Size: number;
+  Priority?: string;
+  Recipients: RecipientJson[];
+}
+
+interface EventJson {
+  Event: string;
+  LoggedAt: string;
+  Recipient: string | null;
+  Reason?: string;
+  Attempt?: number;
+  RemoteMta?: string;
+  Reply?: string;
+  Tls?: string;
+  NextAttemptAt?: string;
+  Conversation?: string;
+}
+
+export const messageCommands: CommandGroup = (program, context) => {
+  program
+    .command('messages')
+    .description('searches messages, newest first')
+    .option('--status <status>', 'Queued, Sending, Delivered, PartiallyDelivered, Failed, Canceled')
+    .option('--to <address>', 'sent to this address')
+    .option('--from <address>', 'sent from this address')
+    .option('--subject <text>', 'subject holds this text')
+    .option('--tag <tag>', 'carries this tag')
+    .option('--limit <n>', 'how many at the most', '25')
+    .addHelpText('after', example('postrider messages --to you@example.net --status Failed'))
+    .action(async (options: Record<string, string | undefined>) => {
+      const ctx = context();
+      const query = new URLSearchParams({ Limit: options.limit ?? '25' });
+      for (const [flag, parameter] of [
+        ['status', 'Status'],
+        ['to', 'To'],
+        ['from', 'From'],
+        ['subject', 'Subject'],
+        ['tag', 'Tag'],
+      ] as const) {
+        const value = options[flag];
+        if (value !== undefined) query.set(parameter, value);
+      }
+      await ctx.withApi(async (api) => {
+        const items = ((await api.call('GET', `/email?${query}`)).body as { Items: SummaryJson[] }).Items;
+        const rows = items.map((item) => [
+          item.MessageID,
+          item.CreatedAt,
+          item.Status,
+          printable(item.To.map((to) => to.email).join(', ')),
+          printable(item.Subject),
+        ]);
+        ctx.print(
+          items,
+          rows.length === 0
+            ? 'No messages.'
+            : table([['ID', 'ACCEPTED', 'STATUS', 'TO', 'SUBJECT'], ...rows]),
+        );
+      });
+    });
+
+  program
+    .command('message <id>')
+    .description("one message's recipients and timeline with the SMTP conversation")
+    .option('--raw', 'print the composed message instead')
+    .addHelpText('after', example('postrider message 019ab0c1-7d3e-7000-8000-000000000000'))
+    .action(async (id: string, options: { raw?: boolean }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const path = `/email/${encodeURIComponent(id)}`;
+        if (options.raw) {
+          ctx.terminal.stdout.write((await api.call('GET', `${path}/raw`)).bytes);
+          return;
+        }
+        const message = (await api.call('GET', path)).body as MessageJson;
+        const events = (await api.call('GET', `${path}/events`)).body as { Items: EventJson[] };
+        ctx.print({ ...message, Events: events.Items }, messageText(ctx, message, events.Items));
+      });
+    });
+
+  program
+    .command('send')
+    .description('sends one message through the API')
+    .requiredOption('--from <address>', 'sender')
+    .requiredOption('--to <address...>', 'recipients')
+    .requiredOption('--subject <text>', 'subject line')
+    .option('--html <file>', 'HTML body; - reads standard input')
+    .option('--text <file>', 'text body; - reads standard input')
+    .option('--attach <file...>', 'files to attach')
+    .option('--priority <lane>', 'critical, normal or bulk')
+    .addHelpText(
+      'after',
+      example(
+        "echo '<p>Hi</p>' | postrider send --from a@example.com --to b@example.net --subject Hi --html -",
+      ),
+    )
+    .action(async (options: SendOptions) => {
+      const ctx = context();
+      const request = await emailRequest(options);
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', '/email', request);
+        ctx.print(body, (body as { MessageID: string }).MessageID);
+      });
+    });
+};
+
+interface SendOptions {
+  from: string;
+  to: string[];
+  subject: string;
+  html?: string;
+  text?: string;
+  attach?: string[];
+  priority?: string;
+}
+
+async function emailRequest(options: SendOptions): Promise<object> {
+  if (options.html === undefined && options.text === undefined) {
+    throw new UsageError('give a body: --html FILE or --text FILE (- reads standard input)');
+  }
+  const html = options.html === undefined ? undefined : (await read(options.html)).toString('utf8');
+  const text = options.text === undefined ? undefined : (await read(options.text)).toString('utf8');
+  const attachments = await Promise.all(
+    (options.attach ?? []).map(async (file) => ({
+      Filename: basename(file),
+      Content: (await read(file)).toString('base64'),
+      Disposition: 'attachment',
+    })),
+  );
+  return {
+    From: { email: options.from },
+    To: options.to.map((email) => ({ email })),
+    Subject: options.subject,
+    ContentType: html === undefined ? 'Text' : 'HTML',
+    ...(html === undefined ? {} : { HTMLContent: html }),
+    ...(text === undefined ? {} : { PlainContent: text }),
+    ...(attachments.length === 0 ? {} : { Attachments: attachments }),
+    ...(options.priority === undefined ? {} : { Priority: options.priority }),
+  };
+}
+
+async function read(file: string): Promise<Buffer> {
+  try {
+    return file === '-' ? await buffer(process.stdin) : await readFile(file);
+  } catch (cause) {
+    throw new CommandError(`${file} cannot be read: ${(cause as Error).message}`);
+  }
+}
+
+function messageText(ctx: CommandContext, message: MessageJson, events: readonly EventJson[]): string {
+  const { stdout } = ctx.terminal;
+  const head = [
+    `${styled(stdout, 'bold', printable(message.Subject))}`,
+    `  ${message.MessageID}  ${message.Status}  ${message.Size} octets  accepted ${message.CreatedAt}`,
+    `  From ${printable(message.From.email)}`,
+  ];
+  const recipients = message.Recipients.map((r) => {
+    const last = r.LastResponse === null || r.LastResponse === '' ? '' : `  ${printable(r.LastResponse)}`;
+    return `  ${r.Type.padEnd(3)} ${printable(r.Email)}  ${styled(stdout, 'bold', r.Status)}${last}`;
+  });
+  const timeline = events.flatMap((event) => {
+    const first = `  ${event.LoggedAt}  ${event.Event.padEnd(10)} ${printable(event.Recipient ?? '')}`;
+    const lines = [first];
+    const add = (label: string, value: string | undefined): void => {
+      if (value !== undefined && value !== '') lines.push(`      ${label}: ${printable(value)}`);
+    };
+    add('why', event.Reason);
+    add('server', event.RemoteMta);
+    add('TLS', event.Tls);
+    add('reply', event.Reply);
+    add('next try', event.NextAttemptAt);
+    for (const line of (event.Conversation ?? '').split('\n'))
+      if (line !== '') lines.push(`        ${printable(line)}`);
+    return lines;
+  });
+  return [...head, '', 'Recipients', ...recipients, '', 'Timeline', ...timeline].join('\n');
+}

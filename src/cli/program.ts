@@ -1,0 +1,139 @@
+/**
+ * The command line: one commander program. Every command has a help text with an example, `--json` for machines and
+ * exit codes 0, 1 and 2 (2 = wrong usage). What a command does stands in its own file.
+ */
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, Option } from 'commander';
+import { CONFIG_KEYS, type ConfigKey } from '../config.ts';
+import { openApi } from './api-client.ts';
+import { type CommandContext, example } from './command.ts';
+import { showConfig } from './config-command.ts';
+import { domainCommands } from './domain-commands.ts';
+import { messageCommands } from './message-commands.ts';
+import { runServer } from './server-commands.ts';
+import type { Terminal } from './terminal.ts';
+import { tokenCommands } from './token-commands.ts';
+import { webhookCommands } from './webhook-commands.ts';
+
+export function createProgram(terminal: Terminal): { run(args: readonly string[]): Promise<number> } {
+  const version = packageVersion();
+  let exitCode = 0;
+  const program = new Command('postrider')
+    .description('Self-hosted email sending service')
+    .version(version, '-V, --version')
+    .option('--data <folder>', 'data folder (default ./postrider-data)')
+    .option('--json', 'print JSON')
+    .enablePositionalOptions(false)
+    .showHelpAfterError('(try --help)')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void terminal.stdout.write(text),
+      writeErr: (text) => void terminal.stderr.write(text),
+    });
+
+  const context = (): CommandContext => {
+    const options = program.opts<{ data?: string; json?: boolean }>();
+    const flags = { ...(options.data === undefined ? {} : { data: options.data }) };
+    const json = options.json === true;
+    return {
+      terminal,
+      version,
+      flags,
+      json,
+      async withApi(work) {
+        const api = await openApi(flags, terminal, version);
+        try {
+          return await work(api);
+        } finally {
+          await api.close();
+        }
+      },
+      print(value, text) {
+        terminal.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : text === '' ? '' : `${text}\n`);
+      },
+    };
+  };
+
+  serverCommand(
+    'dev',
+    'sandbox server for development: captures every message, loopback only',
+    'postrider dev',
+  );
+  serverCommand(
+    'serve',
+    'production server',
+    "postrider serve --data /var/lib/postrider --route 'smtp://relay.example.com:587'",
+  );
+  for (const group of [domainCommands, tokenCommands, webhookCommands, messageCommands])
+    group(program, context);
+  configOptions(program.command('config'))
+    .description('every key, its value, where it came from, its default and meaning')
+    .option('--mode <mode>', 'dev or serve', 'serve')
+    .addHelpText('after', example('postrider config --data /var/lib/postrider'))
+    .action((options: Record<string, string | undefined>) => {
+      const { mode, ...flags } = options;
+      showConfig(context(), mode, { ...context().flags, ...flags });
+    });
+  adopt(program);
+
+  return {
+    async run(args) {
+      if (args.length === 0) {
+        program.outputHelp();
+        return 2;
+      }
+      try {
+        await program.parseAsync([...args], { from: 'user' });
+        return exitCode;
+      } catch (cause) {
+        if (!(cause instanceof CommanderError)) throw cause;
+        return cause.exitCode === 0 ? 0 : 2;
+      }
+    },
+  };
+
+  function serverCommand(name: 'dev' | 'serve', description: string, usage: string): void {
+    configOptions(program.command(name))
+      .description(description)
+      .addHelpText('after', example(usage))
+      .action(async (options: Record<string, string | undefined>) => {
+        exitCode = await runServer(name, { ...context().flags, ...configFlags(options) }, terminal, version);
+      });
+  }
+}
+
+/** Global options work behind a command too: `postrider domain list --json`. */
+function adopt(command: Command): void {
+  for (const child of command.commands) {
+    child.exitOverride().showHelpAfterError('(try --help)').copyInheritedSettings(command);
+    adopt(child);
+  }
+}
+
+function configOptions(command: Command): Command {
+  for (const [name, facts] of Object.entries(CONFIG_KEYS)) {
+    if (name === 'data') continue;
+    const option = new Option(`--${name} <value>`, facts.meaning);
+    command.addOption(facts.secret ? option.hideHelp() : option);
+  }
+  return command;
+}
+
+/** commander camel-cases long options; configuration keys keep their dashes. */
+function configFlags(
+  options: Readonly<Record<string, string | undefined>>,
+): Record<string, string | undefined> {
+  const flags: Record<string, string | undefined> = {};
+  for (const name of Object.keys(CONFIG_KEYS) as ConfigKey[]) {
+    const camel = name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    const value = options[camel];
+    if (value !== undefined) flags[name] = value;
+  }
+  return flags;
+}
+
+function packageVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
+  return version;
+}

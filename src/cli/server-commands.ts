@@ -1,0 +1,132 @@
+/**
+ * `dev` and `serve`: run the server in this process until a signal asks it to stop. `dev` prints what a newcomer needs
+ * on standard output and logs to a file; `serve` logs to standard output and prints nothing else.
+ */
+import { join } from 'node:path';
+import { destination } from 'pino';
+import { type Config, loadConfig, type Mode } from '../config.ts';
+import { createLoggers } from '../lib/log.ts';
+import { type RunningServer, startServer } from '../server.ts';
+import { styled, type Terminal } from './terminal.ts';
+
+/** Transactions in DATA may finish this long after a signal. */
+const DRAIN_MS = 30_000;
+const LOG_BUFFER_BYTES = 8192;
+const LOG_FLUSH_MS = 200;
+
+/** Runs until SIGTERM or SIGINT; resolves with the exit code. */
+export async function runServer(
+  mode: Mode,
+  flags: Readonly<Record<string, string | undefined>>,
+  terminal: Terminal,
+  version: string,
+): Promise<number> {
+  const loaded = loadConfig(mode, flags, terminal.environment);
+  const { config } = loaded;
+  const logFile = mode === 'dev' ? join(config.data, 'postrider.log') : null;
+  const sink = destination({
+    dest: logFile ?? 1,
+    sync: false,
+    minLength: LOG_BUFFER_BYTES,
+    periodicFlush: LOG_FLUSH_MS,
+    mkdir: true,
+  });
+  const logs = createLoggers({
+    destination: sink,
+    level: config['log-level'],
+    maskAddresses: config['mask-addresses'],
+  });
+  const underTest = terminal.environment.NODE_ENV === 'test';
+  let server: RunningServer;
+  try {
+    server = await startServer({
+      mode,
+      loaded,
+      logs,
+      version,
+      failpoints: underTest ? terminal.environment.POSTRIDER_FAILPOINT : undefined,
+      kill: () => process.kill(process.pid, 'SIGKILL'),
+    });
+  } catch (cause) {
+    logs.service.error({ err: cause }, 'could not start');
+    sink.flushSync();
+    throw explained(cause, config);
+  }
+  if (mode === 'dev') terminal.stdout.write(banner(server, config, terminal, logFile ?? ''));
+  else terminal.stderr.write(`postrider ${version} listens on ${server.localUrl}\n`);
+
+  const signal = await untilSignal();
+  if (mode === 'dev') terminal.stdout.write(`\n${signal === 'SIGINT' ? 'Stopping.' : 'Asked to stop.'}\n`);
+  await server.stop(DRAIN_MS);
+  sink.flushSync();
+  return 0;
+}
+
+function untilSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let asked = false;
+    const stop = (signal: NodeJS.Signals): void => {
+      // A second signal while draining means it.
+      if (asked) process.exit(130);
+      asked = true;
+      resolve(signal);
+    };
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+    // Nothing is reloaded in this version; the signal must not end the process.
+    process.on('SIGHUP', () => undefined);
+  });
+}
+
+function explained(cause: unknown, config: Config): Error {
+  const error = cause as NodeJS.ErrnoException;
+  if (error.code === 'EADDRINUSE') {
+    const at = `${config.http.host}:${config.http.port}`;
+    return new Error(
+      `${at} is in use already; stop what listens there, or choose another with --http 127.0.0.1:0`,
+    );
+  }
+  if (error.code === 'EACCES') return new Error(`not allowed: ${error.message}`);
+  return error;
+}
+
+function banner(server: RunningServer, config: Config, terminal: Terminal, logFile: string): string {
+  const head = (text: string) => styled(terminal.stdout, 'bold', text);
+  const dim = (text: string) => styled(terminal.stdout, 'dim', text);
+  const api = `${server.publicUrl}/api/v1`;
+  const body = JSON.stringify({
+    From: { name: 'Postrider', email: 'hello@example.com' },
+    To: [{ name: 'You', email: 'you@example.net' }],
+    Subject: 'It works',
+    ContentType: 'HTML',
+    HTMLContent: '<h1>It works</h1><p>Sent by postrider.</p>',
+  });
+  const where = config.data === join(process.cwd(), 'postrider-data') ? '' : ` --data ${config.data}`;
+  const routes = config.route.map((route) => route.kind).join(', ');
+  const safe =
+    routes === 'sandbox'
+      ? 'Every message is captured here; nothing leaves this machine.'
+      : `Route: ${routes}. Messages leave this machine.`;
+  return `
+${head(`postrider ${server.version}`)}  ${safe}
+
+  ${head('API')}      ${api}/
+  ${head('Token')}    ${server.adminToken}
+  ${dim(`         (kept in ${join(config.data, 'admin-token')})`)}
+
+${head('Send a message')} ${dim('(paste it in another terminal):')}
+
+curl -sS ${api}/email \\
+  -H 'Authorization: Bearer ${server.adminToken}' \\
+  -H 'Content-Type: application/json' \\
+  -d '${body}'
+
+${head('Look at it:')}
+
+./bin/postrider messages${where}
+./bin/postrider message <MessageID>${where}
+curl -sS ${api}/sandbox/messages -H 'Authorization: Bearer ${server.adminToken}'
+
+${dim(`Log: ${logFile}. Delete ${config.data} to start afresh. Ctrl-C stops.`)}
+`;
+}

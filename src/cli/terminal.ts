@@ -1,0 +1,46 @@
+/** What commands write to and ask of the terminal. Colours only where a person looks. */
+import { styleText } from 'node:util';
+
+export interface Terminal {
+  environment: Readonly<Record<string, string | undefined>>;
+  stdout: NodeJS.WriteStream;
+  stderr: NodeJS.WriteStream;
+  stdin: NodeJS.ReadStream;
+}
+
+/** The command was called in a way it does not understand; exit code 2. */
+export class UsageError extends Error {}
+
+/** The command understood, and could not do it; exit code 1. */
+export class CommandError extends Error {}
+
+export type Style = Parameters<typeof styleText>[0];
+
+/** `text` in a style on a terminal, plain elsewhere (pipes, NO_COLOR). */
+export function styled(stream: NodeJS.WriteStream, style: Style, text: string): string {
+  return styleText(style, text, { stream, validateStream: true });
+}
+
+/** Text from outside made safe for a terminal: control characters (escape sequences among them) become dots. */
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be replaced
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '·');
+}
+
+/** Columns padded to the widest cell; the last column runs free. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, i) => {
+      widths[i] = Math.max(widths[i] ?? 0, cell.length);
+    });
+  }
+  return rows
+    .map((row) =>
+      row
+        .map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

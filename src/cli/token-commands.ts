@@ -1,0 +1,115 @@
+/** `token …`: API tokens. `create` prints the JWT alone on standard output, so that it can be captured. */
+import { PRESETS } from '../model/token.ts';
+import { type CommandGroup, example } from './command.ts';
+import { table, UsageError } from './terminal.ts';
+
+interface TokenJson {
+  TokenID: string;
+  Name: string;
+  Domains: string[];
+  Scopes: string[];
+  CreatedAt: string;
+  ExpiresAt: string | null;
+  LastUsedAt: string | null;
+  RevokedAt: string | null;
+}
+
+interface CreateOptions {
+  domain?: string[];
+  preset?: string;
+  scope?: string[];
+  expiresIn?: string;
+  sandbox?: boolean;
+  rateLimit?: string;
+  name?: string;
+  allowIp?: string[];
+}
+
+export const tokenCommands: CommandGroup = (program, context) => {
+  const token = program.command('token').description('API tokens');
+
+  token
+    .command('create')
+    .description('makes a token and prints it once')
+    .option('--domain <domain...>', 'sender domains the token is for')
+    .option('--preset <preset>', `one of ${Object.keys(PRESETS).join(', ')} (default Default)`)
+    .option('--scope <scope...>', 'single scopes instead of a preset, e.g. email:send')
+    .option('--expires-in <duration>', 'seconds, a duration such as 90d, or never (default 365d)')
+    .option('--sandbox', 'everything sent with it stays in the sandbox')
+    .option('--rate-limit <n>', 'sends per second')
+    .option('--allow-ip <cidr...>', 'usable from these addresses only')
+    .option('--name <name>', 'a name to recognise it by')
+    .addHelpText('after', example('TOKEN=$(postrider token create --domain example.com --preset Send)'))
+    .action(async (options: CreateOptions) => {
+      const ctx = context();
+      const preset = options.preset ?? (options.scope === undefined ? 'Default' : undefined);
+      const domains = options.domain ?? (preset === 'Admin' ? ['*'] : undefined);
+      if (domains === undefined) throw new UsageError('--domain is required, e.g. --domain example.com');
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', '/tokens', {
+          Name: options.name ?? '',
+          Domains: domains,
+          ...(preset === undefined ? {} : { Preset: preset }),
+          ...(options.scope === undefined ? {} : { Scopes: options.scope }),
+          ...(options.expiresIn === undefined ? {} : { ExpiresIn: expiry(options.expiresIn) }),
+          ...(options.sandbox ? { Sandbox: true } : {}),
+          ...(options.rateLimit === undefined ? {} : { RateLimit: Number(options.rateLimit) }),
+          ...(options.allowIp === undefined ? {} : { IPAllowList: options.allowIp }),
+        });
+        const made = body as { TokenID: string; Token: string };
+        ctx.terminal.stderr.write(
+          `Token ${made.TokenID} for ${domains.join(', ')}; it is not shown again.\n`,
+        );
+        ctx.print(made, made.Token);
+      });
+    });
+
+  token
+    .command('list')
+    .description('all tokens, without their text')
+    .addHelpText('after', example('postrider token list'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const items = ((await api.call('GET', '/tokens?Limit=100')).body as { Items: TokenJson[] }).Items;
+        const rows = items.map((item) => [
+          item.TokenID,
+          item.Name === '' ? '-' : item.Name,
+          item.Domains.join(','),
+          item.RevokedAt !== null ? 'revoked' : (item.ExpiresAt ?? 'never expires'),
+          item.LastUsedAt ?? 'never used',
+        ]);
+        ctx.print(items, table([['ID', 'NAME', 'DOMAINS', 'EXPIRES', 'LAST USED'], ...rows]));
+      });
+    });
+
+  token
+    .command('revoke <id>')
+    .description('ends a token; requests with it are refused within 5 seconds on every node')
+    .addHelpText('after', example('postrider token revoke 019ab0c1-7d3e-7000-8000-000000000000'))
+    .action(async (id: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        await api.call('DELETE', `/tokens/${encodeURIComponent(id)}`);
+        ctx.print({ Revoked: id }, `Revoked ${id}.`);
+      });
+    });
+};
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = {
+  s: 1,
+  m: 60,
+  min: 60,
+  h: 3600,
+  d: 86_400,
+  y: 31_536_000,
+};
+
+/** `never`, plain seconds, or a number with s, m, h, d or y. */
+function expiry(text: string): number | 'never' {
+  if (text === 'never') return 'never';
+  const match = /^(\d{1,10})(s|m|min|h|d|y)?$/.exec(text);
+  if (match === null)
+    throw new UsageError(`--expires-in "${text}": use seconds, a duration such as 90d, or never`);
+  return Number(match[1]) * (UNIT_SECONDS[match[2] ?? 's'] ?? 1);
+}

@@ -1,0 +1,122 @@
+/** `webhook …`: callback addresses of a domain. */
+import { type CommandGroup, example } from './command.ts';
+import { printable, table, UsageError } from './terminal.ts';
+
+interface WebhookJson {
+  WebhookID: number;
+  Status: string;
+  WebhookURL: string;
+  Event: string;
+  LastResponseCode: number;
+  LastResponseAt: string;
+  LastResponseTryCounter: number;
+}
+
+export const webhookCommands: CommandGroup = (program, context) => {
+  const webhook = program.command('webhook').description('callback addresses for events');
+
+  webhook
+    .command('create <url>')
+    .description('adds a webhook and prints its secret once')
+    .requiredOption('--domain <domain>', 'sender domain whose events are reported')
+    .option('--event <event>', 'delivery, bounce, complaint, open, click, unsubscribe, … or all', 'all')
+    .addHelpText(
+      'after',
+      example('postrider webhook create --domain example.com --event bounce https://example.com/hook'),
+    )
+    .action(async (url: string, options: { domain: string; event: string }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', '/webhooks', {
+          WebhookURL: url,
+          Event: options.event,
+          Domain: options.domain,
+        });
+        const made = body as { NewWebhookID: number; Secret: string };
+        ctx.print(
+          made,
+          `Webhook ${made.NewWebhookID}\nSecret  ${made.Secret}\n(the secret is not shown again)`,
+        );
+      });
+    });
+
+  webhook
+    .command('list')
+    .description('all webhooks and their last answer')
+    .addHelpText('after', example('postrider webhook list'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const items = ((await api.call('GET', '/webhooks')).body as { Webhooks: WebhookJson[] }).Webhooks;
+        const rows = items.map((item) => [
+          String(item.WebhookID),
+          item.Event,
+          item.Status,
+          item.LastResponseTryCounter === 0
+            ? 'never called'
+            : `${item.LastResponseCode} (try ${item.LastResponseTryCounter})`,
+          printable(item.WebhookURL),
+        ]);
+        ctx.print(
+          items,
+          rows.length === 0 ? 'No webhooks yet.' : table([['ID', 'EVENT', 'STATUS', 'LAST', 'URL'], ...rows]),
+        );
+      });
+    });
+
+  webhook
+    .command('remove <id>')
+    .description('removes a webhook')
+    .addHelpText('after', example('postrider webhook remove 1'))
+    .action(async (id: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        await api.call('DELETE', `/webhooks/${webhookId(id)}`);
+        ctx.print({ Removed: Number(id) }, `Removed webhook ${id}.`);
+      });
+    });
+
+  webhook
+    .command('test <id>')
+    .description('sends a signed sample now and shows the answer')
+    .addHelpText('after', example('postrider webhook test 1'))
+    .action(async (id: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', `/webhooks/${webhookId(id)}/test`, {});
+        const result = body as { StatusCode: number; LatencyMs: number; Body: string; Error: string };
+        const text =
+          result.StatusCode === 0
+            ? `No answer: ${printable(result.Error)}`
+            : `${result.StatusCode} in ${result.LatencyMs} ms\n${printable(result.Body)}`;
+        ctx.print(result, text.trimEnd());
+        if (result.StatusCode < 200 || result.StatusCode > 299) process.exitCode = 1;
+      });
+    });
+
+  webhook
+    .command('replay <id>')
+    .description('calls a webhook again for past events')
+    .requiredOption('--since <time>', 'ISO time, e.g. 2026-11-20T00:00:00Z')
+    .option('--until <time>', 'ISO time (default now)')
+    .option('--only-failed', 'only events whose call failed')
+    .addHelpText('after', example('postrider webhook replay 1 --since 2026-11-20T00:00:00Z --only-failed'))
+    .action(async (id: string, options: { since: string; until?: string; onlyFailed?: boolean }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', `/webhooks/${webhookId(id)}/replay`, {
+          Since: options.since,
+          ...(options.until === undefined ? {} : { Until: options.until }),
+          OnlyFailed: options.onlyFailed === true,
+        });
+        const { Queued } = body as { Queued: number };
+        ctx.print(body, `${Queued} ${Queued === 1 ? 'call' : 'calls'} queued.`);
+      });
+    });
+};
+
+function webhookId(text: string): string {
+  if (!/^\d{1,15}$/.test(text))
+    throw new UsageError(`"${text}" is not a webhook id; see: postrider webhook list`);
+  return text;
+}

@@ -1,0 +1,81 @@
+/**
+ * The data folder: secrets made at the first start, the administrator's token, and a note of where the running server
+ * listens (for the command line). Files that hold secrets have mode 0600, the folder 0700.
+ */
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Random } from './lib/random.ts';
+
+export interface DataFolder {
+  readonly path: string;
+  /** First seals, all read. */
+  readonly secrets: readonly { id: string; secret: Uint8Array }[];
+  /** Stable name of this node. */
+  readonly nodeId: string;
+  /** Keeps the token in `admin-token`: `choose` gets the stored one or null and returns the one to keep. */
+  adminToken(choose: (existing: string | null) => Promise<string>): Promise<string>;
+  /** Says where the server listens, in `server.json`. */
+  announce(at: { url: string; pid: number }): Promise<void>;
+  withdraw(): Promise<void>;
+}
+
+/** `secretKeys`: configured hexadecimal keys, or null for the folder's own. */
+export async function openDataFolder(
+  path: string,
+  secretKeys: string | null,
+  random: Random,
+): Promise<DataFolder> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  const hexKeys =
+    secretKeys ?? (await kept('secret-key', () => Buffer.from(random.bytes(32)).toString('hex')));
+  const nodeId = await kept('node-id', () => Buffer.from(random.bytes(8)).toString('hex'));
+  const secrets = hexKeys.split(',').map((hex) => {
+    const secret = Buffer.from(hex.trim(), 'hex');
+    if (secret.length !== 32) throw new Error(`${join(path, 'secret-key')} must hold 64 hexadecimal digits`);
+    return { id: keyId(secret), secret };
+  });
+  return {
+    path,
+    secrets,
+    nodeId,
+    async adminToken(choose) {
+      const existing = await readText('admin-token');
+      const token = await choose(existing);
+      if (token !== existing) await writePrivate('admin-token', `${token}\n`);
+      return token;
+    },
+    announce: (at) => writePrivate('server.json', `${JSON.stringify(at)}\n`),
+    withdraw: () => rm(join(path, 'server.json'), { force: true }),
+  };
+
+  async function kept(name: string, make: () => string): Promise<string> {
+    const existing = await readText(name);
+    if (existing !== null && existing !== '') return existing;
+    const made = make();
+    await writePrivate(name, `${made}\n`);
+    return made;
+  }
+
+  async function readText(name: string): Promise<string | null> {
+    try {
+      return (await readFile(join(path, name), 'utf8')).trim();
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw cause;
+    }
+  }
+
+  /** Whole or not at all: a crash must not leave half a secret. */
+  async function writePrivate(name: string, text: string): Promise<void> {
+    const temporary = join(path, `.${name}.new`);
+    await writeFile(temporary, text, { mode: 0o600, flush: true });
+    await chmod(temporary, 0o600);
+    await rename(temporary, join(path, name));
+  }
+}
+
+/** Public name of a key: part of a hash, so that it may stand beside what it sealed. */
+function keyId(secret: Uint8Array): string {
+  return createHash('sha256').update('postrider key id').update(secret).digest('hex').slice(0, 8);
+}

@@ -1,0 +1,24 @@
+/**
+ * Entry: arguments and environment in, exit code out. The only file that reads `process.env` for configuration,
+ * besides handing it to `loadConfig`; everything else is given what it needs.
+ */
+import { createProgram } from './cli/program.ts';
+import { UsageError } from './cli/terminal.ts';
+import { ConfigError } from './config.ts';
+
+const program = createProgram({
+  environment: process.env,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  stdin: process.stdin,
+});
+
+try {
+  process.exitCode = await program.run(process.argv.slice(2));
+} catch (cause) {
+  const usage = cause instanceof UsageError || cause instanceof ConfigError;
+  process.stderr.write(`postrider: ${(cause as Error).message}\n`);
+  if (!usage && process.env.POSTRIDER_LOG_LEVEL === 'debug')
+    process.stderr.write(`${(cause as Error).stack}\n`);
+  process.exitCode = usage ? 2 : 1;
+}

@@ -1,0 +1,55 @@
+/** Gauges of the queue, read when they are asked for. */
+import { Gauge, type Registry } from 'prom-client';
+import type { Clock } from '../../lib/clock.ts';
+import type { Store } from '../../store/store.ts';
+import type { Queue } from './queue.ts';
+
+export function createQueueMetrics(
+  registry: Registry,
+  { store, queue, clock }: { store: Store; queue: Queue; clock: Clock },
+): void {
+  const sending = new Gauge({
+    name: 'postrider_queue_sending',
+    help: 'Recipients leased to a node',
+    registers: [registry],
+  });
+  const oldest = new Gauge({
+    name: 'postrider_queue_oldest_due_seconds',
+    help: 'How long the oldest due recipient has waited; 0 where none is due',
+    registers: [registry],
+  });
+  const calls = new Gauge({
+    name: 'postrider_webhook_calls_pending',
+    help: 'Webhook calls that wait for a try',
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'postrider_queue_waiting',
+    help: 'Recipients that wait for their next attempt',
+    registers: [registry],
+    async collect() {
+      const now = clock.now();
+      const counts = await store.queueCounts({ now });
+      this.set(counts.queued);
+      sending.set(counts.sending);
+      oldest.set(counts.oldestDueAt === null ? 0 : Math.max(0, (now - counts.oldestDueAt) / 1000));
+      calls.set(counts.pendingCalls);
+    },
+  });
+  new Gauge({
+    name: 'postrider_window_rows',
+    help: 'Recipients held in memory, of all that wait',
+    registers: [registry],
+    collect() {
+      this.set(queue.held.rows);
+    },
+  });
+  new Gauge({
+    name: 'postrider_window_bytes',
+    help: 'Bytes of messages held in memory',
+    registers: [registry],
+    collect() {
+      this.set(queue.held.bytes);
+    },
+  });
+}

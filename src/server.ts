@@ -1,0 +1,329 @@
+/**
+ * The composition root: configuration in, a running server out.
+ *
+ *   data folder and secrets → store → node epoch → parts → roles started in order → stopped in reverse
+ *
+ * Nothing else in the program knows which engine, clock or resolver is used. `stop` drains: nothing new is taken,
+ * transactions under way finish, leases are given back, the store is closed last.
+ */
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import type { LoadedConfig, Mode, Role } from './config.ts';
+import { publicUrl } from './config.ts';
+import { type DataFolder, openDataFolder } from './data-folder.ts';
+import { type Clock, systemClock } from './lib/clock.ts';
+import { createFailpoints, type Failpoints, NO_FAILPOINTS } from './lib/failpoints.ts';
+import { uuidv7 } from './lib/ids.ts';
+import type { Loggers } from './lib/log.ts';
+import type { Service } from './lib/loop.ts';
+import { createSystemRandom } from './lib/random.ts';
+import { createSealer } from './lib/seal.ts';
+import { createHealthRoutes } from './listeners/health/health.ts';
+import { createHttpListener } from './listeners/http/server.ts';
+import { createReturnPathTokens } from './mail/verp.ts';
+import { PRESETS } from './model/token.ts';
+import { createAddressFilter } from './net/address-filter.ts';
+import { createGuardedHttp } from './net/guarded-http.ts';
+import { createResolver } from './net/resolver.ts';
+import { parseServers } from './net/system-resolvers.ts';
+import { createAcceptance } from './pipeline/accept/accept.ts';
+import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
+import { createDeliver } from './pipeline/deliver/deliver.ts';
+import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
+import { createRoutes } from './pipeline/deliver/routes.ts';
+import { createSettlementRules } from './pipeline/deliver/settlement.ts';
+import { createQueue, QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
+import { createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
+import { createRetrySchedule } from './pipeline/queue/retry-schedule.ts';
+import { createWebhookMetrics } from './pipeline/webhooks/metrics.ts';
+import { createWebhookSender } from './pipeline/webhooks/sender.ts';
+import { createWebhookService } from './pipeline/webhooks/webhooks.ts';
+import { createAccess } from './policy/access/access.ts';
+import { createDomainService } from './policy/domains/domains.ts';
+import { createTlsContexts } from './smtp/client-tls.ts';
+import { openSqliteStore } from './store/sqlite/open.ts';
+import type { Store } from './store/store.ts';
+import { createUpkeep } from './upkeep.ts';
+
+export interface RunningServer {
+  /** `http://127.0.0.1:8025`, where the listener really is. */
+  readonly localUrl: string;
+  /** What clients and links use. */
+  readonly publicUrl: string;
+  /** The administrator's token, also in the file `admin-token`. */
+  readonly adminToken: string;
+  readonly version: string;
+  stop(deadlineMs: number): Promise<void>;
+}
+
+export interface ServerParams {
+  mode: Mode;
+  loaded: LoadedConfig;
+  logs: Loggers;
+  version: string;
+  /** A failpoint specification; given only under test. */
+  failpoints?: string | undefined;
+  /** Ends the process at once. */
+  kill?: () => void;
+  clock?: Clock;
+}
+
+const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
+const DISK_CHECK_MS = 5_000;
+const LEAST_FREE_SHARE = 0.05;
+
+/** Starts every role of the configuration. Rejects with a message an operator can act on. */
+export async function startServer(params: ServerParams): Promise<RunningServer> {
+  const { config } = params.loaded;
+  const { logs } = params;
+  const clock = params.clock ?? systemClock;
+  const random = createSystemRandom();
+  const failpoints: Failpoints =
+    params.failpoints === undefined || params.kill === undefined
+      ? NO_FAILPOINTS
+      : createFailpoints(params.failpoints, params.kill);
+  for (const name of params.loaded.notYet) {
+    logs.service.warn({ key: name }, `${name} is set, but this version does not have that part yet`);
+  }
+
+  const folder = await openDataFolder(config.data, config['secret-key'], random);
+  const store = await openSqliteStore({
+    path: sqlitePath(config.database, folder),
+    clock,
+    failStoreWrites: failpoints.failStoreWrites,
+    log: (level, message, fields) => logs.service[level](fields, message),
+  });
+  const started: Service[] = [];
+  try {
+    const sealer = createSealer(folder.secrets);
+    const instanceId = await store.instanceId({ proposedId: uuidv7(clock, random) });
+    const epoch = await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now() });
+    const roles = new Set<Role>(config.roles);
+    const registry = new Registry();
+
+    const servers = parseServers(config.dns.length === 0 ? 'system' : config.dns.join(','));
+    if (servers.kind === 'invalid') throw new Error(`dns "${servers.text}": ${servers.detail}`);
+    const resolver = createResolver({ clock, random, servers: servers.servers });
+    const filter = createAddressFilter({ allowNetworks: config['allow-networks'] });
+    if (filter.kind === 'invalid') throw new Error(`allow-networks "${filter.text}": ${filter.detail}`);
+
+    const bounceDomain = config['bounce-domain'] ?? config.hostname;
+    const routes = createRoutes(config.route);
+    const domains = createDomainService(
+      { store, resolver, sealer, clock, random },
+      {
+        anyDomain: params.mode === 'dev' && config.route.every((route) => route.kind === 'sandbox'),
+        selectorPrefix: 'pr',
+        bounceDomain,
+      },
+    );
+    const access = createAccess({ store, clock, random, sealer, instanceId, log: logs.service });
+    const adminToken = await folder.adminToken(async (existing) => {
+      if (existing !== null && (await isUsable(existing))) return existing;
+      const minted = await access.mint({
+        name: 'admin',
+        domains: ['*'],
+        scopes: PRESETS.Admin,
+        expiresInSeconds: null,
+        sandbox: false,
+        ipAllowList: [],
+        rateLimit: null,
+      });
+      return minted.jwt;
+    });
+
+    const retry = createRetrySchedule(random, config.retry);
+    const rules = createSettlementRules({ clock, random, epoch, retry });
+    const queue = createQueue(
+      { store, clock, log: logs.service, epoch, siteOf: routes.siteOf, expire: rules.expire },
+      { ...QUEUE_DEFAULTS, highWaterMark: config['queue-limit'] },
+    );
+    const [returnPathKey] = [sealer.deriveKey('return-path', 32)];
+    const deliver = createDeliver(
+      {
+        store,
+        queue,
+        routes,
+        rules,
+        retry,
+        signers: domains,
+        tokens: createReturnPathTokens([{ id: 0, secret: returnPathKey }]),
+        resolver,
+        filter,
+        tlsContexts: createTlsContexts(),
+        clock,
+        random,
+        log: logs.service,
+        mailLog: logs.mail,
+        metrics: createDeliverMetrics(registry),
+        failpoints,
+      },
+      {
+        heloName: config.hostname,
+        bounceDomain,
+        mxPort: config['mx-port'],
+        maxConnections: config['max-connections'],
+      },
+    );
+
+    const guardedHttp = createGuardedHttp({ clock, resolver, filter });
+    const allowHttp = config['webhook-allow-http'] ? 'always' : 'listed-networks';
+    const webhooks = createWebhookService({ store, http: guardedHttp, clock, random, sealer }, { allowHttp });
+    const webhookSender = createWebhookSender(
+      {
+        store,
+        http: guardedHttp,
+        clock,
+        random,
+        sealer,
+        epoch,
+        log: logs.service,
+        mailLog: logs.mail,
+        metrics: createWebhookMetrics(registry),
+      },
+      { allowHttp, retryWaitsMs: config['webhook-retry'] },
+    );
+
+    const disk = createDiskWatch(clock, config.data);
+    const acceptance = createAcceptance(
+      {
+        store,
+        senders: domains,
+        queue,
+        clock,
+        random,
+        epoch,
+        log: logs.mail,
+        metrics: createAcceptMetrics(registry),
+        failpoints,
+        refusing: () => disk.refusing(),
+      },
+      {
+        maxMessageBytes: config['max-message-bytes'],
+        simulatorDomain: config['simulator-domain'],
+        maxAgeMs: config['max-age'],
+        idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS,
+      },
+    );
+    createQueueMetrics(registry, { store, queue, clock });
+
+    const http = createHttpListener(
+      {
+        store,
+        access,
+        acceptance,
+        domains,
+        webhooks,
+        clock,
+        random,
+        log: logs.service,
+        routes: createHealthRoutes({ registry, access, checks: () => readiness(store, acceptance.refusing) }),
+      },
+      {
+        host: config.http.host,
+        port: config.http.port,
+        ...(config['public-url'] === null ? {} : { publicUrl: config['public-url'] }),
+        trustedProxies: config['trusted-proxies'],
+        blockedExtensions: config['blocked-extensions'],
+        maxRecipients: config['max-recipients'],
+        maxMessageBytes: config['max-message-bytes'],
+        idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS,
+      },
+    );
+
+    const upkeep = createUpkeep(
+      { store, clock, log: logs.service },
+      { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS },
+    );
+    // Delivery is ready before work is handed out; listeners come last.
+    if (roles.has('deliver')) await start(deliver);
+    if (roles.has('deliver')) await start(queue);
+    if (roles.has('webhooks')) await start(webhookSender);
+    if (roles.has('upkeep')) await start(upkeep);
+    await start(disk);
+    await start(http);
+    const { host, port, url } = http.address();
+    await folder.announce({ url, pid: process.pid });
+    logs.service.info({ url, epoch, roles: config.roles, version: params.version }, 'started');
+
+    return {
+      localUrl: url,
+      publicUrl: publicUrl(config, { host, port }),
+      adminToken,
+      version: params.version,
+      async stop(deadlineMs) {
+        logs.service.info({}, 'stopping');
+        acceptance.close();
+        await http.stop(Math.min(deadlineMs, 5_000));
+        await disk.stop(0);
+        // Delivery finishes first, the queue then gives back what was never started.
+        for (const service of [upkeep, webhookSender, deliver, queue]) {
+          if (started.includes(service)) await service.stop(deadlineMs);
+        }
+        guardedHttp.close();
+        resolver.close();
+        await store.close();
+        await folder.withdraw();
+        logs.service.info({}, 'stopped');
+      },
+    };
+
+    async function start(service: Service): Promise<void> {
+      await service.start();
+      started.push(service);
+    }
+
+    async function isUsable(jwt: string): Promise<boolean> {
+      return access.authenticate(`Bearer ${jwt}`, '127.0.0.1').then(
+        () => true,
+        () => false,
+      );
+    }
+  } catch (cause) {
+    for (const service of started.reverse()) await service.stop(1_000).catch(() => undefined);
+    await store.close();
+    throw cause;
+  }
+}
+
+function sqlitePath(database: string, folder: DataFolder): string {
+  const path = database.slice('sqlite:'.length);
+  return path === '' ? join(folder.path, 'postrider.db') : path;
+}
+
+async function readiness(store: Store, refusing: () => string | null) {
+  const writable = store.writable();
+  const refused = refusing();
+  return [
+    { name: 'store', ok: writable.ok, detail: writable.ok ? '' : writable.reason },
+    { name: 'acceptance', ok: refused === null, detail: refused ?? '' },
+  ];
+}
+
+/** Nothing is taken while the disk is nearly full: what was acknowledged must still be able to finish. */
+function createDiskWatch(clock: Clock, folder: string): Service & { refusing(): string | null } {
+  let reason: string | null = null;
+  let running = false;
+  const check = async (): Promise<void> => {
+    try {
+      const disk = await statfs(folder);
+      const share = disk.blocks === 0 ? 1 : disk.bavail / disk.blocks;
+      reason =
+        share < LEAST_FREE_SHARE ? `the disk is nearly full (${(share * 100).toFixed(1)} % free)` : null;
+    } catch {
+      reason = null;
+    }
+    if (running) clock.setTimer(DISK_CHECK_MS, () => void check());
+  };
+  return {
+    async start() {
+      running = true;
+      await check();
+    },
+    async stop() {
+      running = false;
+    },
+    refusing: () => reason,
+  };
+}
