@@ -6,6 +6,7 @@
 import { request as httpRequest } from 'node:http';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { createSystemRandom } from '../../lib/random.ts';
+import { createSealer } from '../../lib/seal.ts';
 import type { MessageId } from '../../model/message.ts';
 import { PRESETS, type Token } from '../../model/token.ts';
 import type { AcceptRequest, AcceptResult } from '../../pipeline/accept/accept.ts';
@@ -86,6 +87,8 @@ export function recordingAcceptance(answer?: (request: AcceptRequest) => Promise
   };
 }
 
+export const testSealer = createSealer([{ id: 'test', secret: new Uint8Array(32).fill(7) }]);
+
 const silent = () => {};
 export const quietLog = { info: silent, warn: silent, error: silent, debug: silent };
 
@@ -102,7 +105,7 @@ export async function startListener(
       store: parts.store,
       clock,
       random,
-      sealer: { seal: (bytes) => new Uint8Array(bytes), open: (bytes) => new Uint8Array(bytes) },
+      sealer: testSealer,
       instanceId: '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b',
       log: quietLog,
     });

@@ -214,6 +214,8 @@ export interface DomainAnswer {
   FailingSince: string | null;
   LastCheckedAt: string | null;
   DnsRecords: readonly DnsRecordItem[];
+  /** What the last check found, item by item; empty before the first. */
+  Checks: readonly unknown[];
 }
 
 /** One item of GET /tokens. */

@@ -15,7 +15,6 @@ const MAX_FILENAME_CHARS = 255;
 const MAX_GIVEN_FILENAME = 4096;
 const CONTENT_ID = /^[A-Za-z0-9._\-+@=$]{1,128}$/;
 const NOT_BASE64 = /[^A-Za-z0-9+/\-_]/;
-const NOT_BASE64_OR_BLANK = /[^A-Za-z0-9+/\-_ \r\n]/;
 
 /** Decoded attachments in the order given. `blockedExtensions`: lower-case, without the dot. */
 export function readAttachments(
@@ -133,13 +132,14 @@ function readBase64(value: unknown, pointer: string, problems: ProblemList): Uin
  * Null where any other character stands in it or its length is impossible.
  */
 export function decodeBase64(text: string): Uint8Array | null {
-  let end = dropPadding(text);
   let clean = text;
+  let end = endOfData(clean);
   const odd = text.search(NOT_BASE64);
   if (odd >= 0 && odd < end) {
-    if (NOT_BASE64_OR_BLANK.test(text.slice(0, end))) return null;
     clean = text.replace(/[ \r\n]+/g, '');
-    end = dropPadding(clean);
+    end = endOfData(clean);
+    const stillOdd = clean.search(NOT_BASE64);
+    if (stillOdd >= 0 && stillOdd < end) return null;
   }
   const padding = clean.length - end;
   if (padding > 2 || end % 4 === 1 || (padding > 0 && clean.length % 4 !== 0)) return null;
@@ -147,14 +147,10 @@ export function decodeBase64(text: string): Uint8Array | null {
   return bytes.length === Math.floor((end * 3) / 4) ? bytes : null;
 }
 
-/** Where the padding at the end starts, blanks between it skipped. */
-function dropPadding(text: string): number {
+/** Where the padding at the very end starts. */
+function endOfData(text: string): number {
   let end = text.length;
-  while (end > 0) {
-    const code = text.charCodeAt(end - 1);
-    if (code !== 61 && code !== 32 && code !== 13 && code !== 10) break;
-    end--;
-  }
+  while (end > 0 && text.length - end <= 2 && text.charCodeAt(end - 1) === 61) end--;
   return end;
 }
 

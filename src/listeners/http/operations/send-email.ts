@@ -18,6 +18,7 @@ import { bodyText, parseJsonObject } from '../contract/json-body.ts';
 import type { EmailWorkerPool } from '../email-worker-pool.ts';
 import { type Idempotency, parseIdempotencyKey } from '../idempotency.ts';
 import { requireJson } from '../json-media-type.ts';
+import { prefersStrict } from '../prefer.ts';
 import { type ApiAnswer, type ApiRequest, type ApiRoute, json } from '../route.ts';
 
 const OPERATION = 'POST /email';
@@ -121,13 +122,4 @@ function parse(body: Uint8Array) {
 
 function replay(status: number, body: string): ApiAnswer {
   return { status, headers: { 'idempotency-replayed': 'true' }, body };
-}
-
-/** `Prefer: handling=strict` among other preferences (RFC 7240 §4.4). */
-export function prefersStrict(header: string | undefined): boolean {
-  if (header === undefined || header.length > 1024) return false;
-  return header.split(',').some((part) => {
-    const preference = part.split(';', 1)[0] ?? '';
-    return /^\s{0,8}handling\s{0,8}=\s{0,8}"?strict"?\s{0,8}$/i.test(preference);
-  });
 }

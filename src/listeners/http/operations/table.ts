@@ -2,11 +2,18 @@
  * Every operation of the API in one list, in documented order (api.md §3). The server mounts what stands here and
  * nothing else; the reference pages and the contract are checked against it.
  */
+import { createCreateOnce } from '../create-once.ts';
 import type { HttpDeps, HttpOptions } from '../deps.ts';
 import type { EmailWorkerPool } from '../email-worker-pool.ts';
 import type { Idempotency } from '../idempotency.ts';
 import type { ApiRoute } from '../route.ts';
+import { domainRoutes } from './domains.ts';
+import { eventRoutes } from './events.ts';
+import { messageRoutes } from './messages.ts';
+import { sandboxRoutes } from './sandbox.ts';
 import { sendEmailRoute } from './send-email.ts';
+import { tokenRoutes } from './tokens.ts';
+import { webhookRoutes } from './webhooks.ts';
 
 /** What the operations share inside this listener. */
 export interface Shared {
@@ -16,6 +23,10 @@ export interface Shared {
 
 /** The routes below /api/v1. */
 export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared): readonly ApiRoute[] {
+  const createOnce = createCreateOnce(
+    { ...deps, idempotency: shared.idempotency },
+    { windowMs: options.idempotencyWindowMs },
+  );
   return [
     sendEmailRoute(
       { ...shared, acceptance: deps.acceptance, clock: deps.clock, random: deps.random },
@@ -25,5 +36,11 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
         workerThresholdBytes: options.workerThresholdBytes,
       },
     ),
+    ...webhookRoutes({ ...deps, createOnce }),
+    ...eventRoutes(deps),
+    ...messageRoutes(deps),
+    ...domainRoutes({ ...deps, createOnce }),
+    ...tokenRoutes({ ...deps, createOnce }, { limits: options.email, maxBodyBytes: options.maxBodyBytes }),
+    ...sandboxRoutes(deps),
   ];
 }

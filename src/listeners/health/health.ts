@@ -1,0 +1,101 @@
+/**
+ * Whether this process lives, whether it can keep its promise, and its figures (operating.md §4).
+ * Given named checks and the metrics registry, it leaves three plain routes to mount on a port: `/healthz` answers as
+ * long as the process does; `/readyz` says which check is not met, with 503; `/metrics` answers loopback, or anyone
+ * with an admin token, because figures tell an outsider about the business.
+ */
+import { AppError } from '../../lib/errors.ts';
+import type { Access } from '../../policy/access/access.ts';
+
+/** One named condition of readiness; `detail` in plain words, without secrets. */
+export interface ReadyCheck {
+  name: string;
+  ok: boolean;
+  detail: string;
+}
+
+export interface HealthDeps {
+  ready(): Promise<readonly ReadyCheck[]>;
+  /** A prom-client registry; absent: /metrics is 404. */
+  metrics?: { contentType: string; metrics(): Promise<string> };
+  access: Pick<Access, 'authenticate'>;
+}
+
+interface HealthRequest {
+  header(name: string): string | undefined;
+  /** The peer's address, forwarded ones resolved. */
+  ip: string;
+}
+
+interface HealthAnswer {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+}
+
+export interface HealthRoute {
+  method: 'GET';
+  path: string;
+  /** Answered also while the listener stops. */
+  whileStopping: true;
+  handle(request: HealthRequest): Promise<HealthAnswer>;
+}
+
+/** The three routes, from the root. */
+export function createHealthRoutes(deps: HealthDeps): readonly HealthRoute[] {
+  return [
+    route('/healthz', async () => json(200, { Status: 'ok', Checks: [] })),
+    route('/readyz', async () => {
+      const checks = await readyChecks(deps);
+      const ok = checks.every((check) => check.ok);
+      const body = {
+        Status: ok ? 'ok' : 'unavailable',
+        Checks: checks.map(({ name, ok, detail }) => ({ Name: name, Ok: ok, Detail: detail })),
+      };
+      return ok ? json(200, body) : json(503, body, { 'retry-after': '5' });
+    }),
+    route('/metrics', async (request) => {
+      if (deps.metrics === undefined) throw new AppError('not-found');
+      await requireOperator(deps, request);
+      return {
+        status: 200,
+        headers: { 'content-type': deps.metrics.contentType },
+        body: await deps.metrics.metrics(),
+      };
+    }),
+  ];
+}
+
+function route(path: string, handle: HealthRoute['handle']): HealthRoute {
+  return { method: 'GET', path, whileStopping: true, handle };
+}
+
+/** A check that itself fails is a check that is not met. */
+async function readyChecks(deps: HealthDeps): Promise<readonly ReadyCheck[]> {
+  try {
+    return await deps.ready();
+  } catch {
+    return [{ name: 'checks', ok: false, detail: 'the checks could not be made' }];
+  }
+}
+
+/** Throws AppError token-missing, token-invalid or scope-missing. */
+async function requireOperator(deps: HealthDeps, request: HealthRequest): Promise<void> {
+  // A proxy on this machine speaks for strangers: only a peer that was not forwarded counts as loopback.
+  const forwarded = request.header('x-forwarded-for') ?? request.header('forwarded');
+  if (isLoopback(request.ip) && forwarded === undefined) return;
+  const caller = await deps.access.authenticate(request.header('authorization'), request.ip);
+  if (!caller.scopes.has('admin')) throw new AppError('scope-missing', { scope: 'admin' });
+}
+
+function isLoopback(ip: string): boolean {
+  return ip === '::1' || /^127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}$/.test(ip);
+}
+
+function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): HealthAnswer {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+    body: JSON.stringify(value),
+  };
+}

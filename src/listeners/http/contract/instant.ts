@@ -1,0 +1,13 @@
+/** An instant in a request body: ISO 8601 with an offset, or Unix seconds; milliseconds come out. */
+import { z } from 'zod';
+
+const MAX_SECONDS = 253_402_300_799;
+
+export const instant = z.union([
+  z
+    .number()
+    .min(0)
+    .max(MAX_SECONDS)
+    .transform((seconds) => Math.round(seconds * 1000)),
+  z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
+]);

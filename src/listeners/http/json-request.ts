@@ -1,0 +1,60 @@
+/**
+ * Bodies of the operations beyond POST /email, read with Zod schemas: property names match ASCII-case-insensitively at
+ * the top level, null counts as absent, unknown ones are ignored unless the request asks for strict handling. Given a
+ * schema it leaves a typed value, or throws one AppError with every problem and its pointer.
+ */
+import type { z } from 'zod';
+import { AppError, ERRORS, type ErrorName, type Problem } from '../../lib/errors.ts';
+import { bodyText, parseJsonObject } from './contract/json-body.ts';
+import { type JsonObject, propertyTable, readProperties } from './contract/json-properties.ts';
+import { createProblemList, MAX_PROBLEMS, pointerSegment } from './contract/problem-list.ts';
+import { requireJson } from './json-media-type.ts';
+import { prefersStrict } from './prefer.ts';
+import type { ApiRequest } from './route.ts';
+
+/** Throws AppError media-type or json-malformed. An empty body is an empty object where `mayBeEmpty`. */
+export function readJsonObject(request: ApiRequest, mayBeEmpty = false): JsonObject {
+  if (mayBeEmpty && request.body.length === 0) return {};
+  requireJson(request.header('content-type'));
+  const text = bodyText(request.body);
+  const object = text === null ? null : parseJsonObject(text);
+  if (object === null) throw new AppError('json-malformed');
+  return object;
+}
+
+/** The body as `schema` says. A custom issue may name its error in `params.problem`. */
+export function readJsonBody<Shape extends z.ZodRawShape>(
+  request: ApiRequest,
+  schema: z.ZodObject<Shape>,
+  { mayBeEmpty = false }: { mayBeEmpty?: boolean } = {},
+): z.output<z.ZodObject<Shape>> {
+  const object = readJsonObject(request, mayBeEmpty);
+  const problems = createProblemList();
+  const table = propertyTable(Object.keys(schema.shape));
+  const values = readProperties(
+    object,
+    table,
+    prefersStrict(request.header('prefer')),
+    (name, segment, message) => problems.add(name, `/${segment}`, message),
+  );
+  const given = Object.fromEntries(
+    table.names.map((name, i) => [name, values[i]] as const).filter(([, value]) => value !== undefined),
+  );
+  const result = schema.safeParse(given);
+  if (!result.success) for (const issue of result.error.issues) problems.items.push(toProblem(issue));
+  const [first, ...rest] = problems.items.slice(0, MAX_PROBLEMS);
+  if (first !== undefined) throw new AppError([first, ...rest]);
+  if (!result.success) throw new AppError('invalid-parameter');
+  return result.data;
+}
+
+function toProblem(issue: z.core.$ZodIssue): Problem {
+  const field = `/${issue.path.map((part) => pointerSegment(String(part))).join('/')}`;
+  const named: unknown = issue.code === 'custom' ? issue.params?.problem : undefined;
+  const name = typeof named === 'string' && isErrorName(named) ? named : 'invalid-parameter';
+  return { name, field, message: `${String(issue.path[0] ?? 'The body')}: ${issue.message}` };
+}
+
+function isErrorName(name: string): name is ErrorName {
+  return Object.hasOwn(ERRORS, name);
+}

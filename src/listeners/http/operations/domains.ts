@@ -1,0 +1,189 @@
+/**
+ * Sender domains (api.md §3): list, add, show with the DNS records to publish, check now, remove. A token acts on its
+ * own domains only; only a token for all domains can add one that no token named before. A check asks the DNS of
+ * strangers, so each domain may ask once in ten seconds.
+ */
+import { z } from 'zod';
+import type { Clock } from '../../../lib/clock.ts';
+import { AppError } from '../../../lib/errors.ts';
+import { toALabelDomain } from '../../../mail/address.ts';
+import type { Domain } from '../../../model/domain.ts';
+import type { Caller } from '../../../model/submission.ts';
+import { callerDomains, mayActOn } from '../../../policy/access/access.ts';
+import type { DomainService } from '../../../policy/domains/domains.ts';
+import type { DnsRecordItem, DomainAnswer } from '../contract/answers.ts';
+import { isJsonObject } from '../contract/json-properties.ts';
+import type { CreateOnce } from '../create-once.ts';
+import { readJsonBody } from '../json-request.ts';
+import { type ApiRoute, isoTime, isoTimeOrNull, json, page, pageLimit, queryText, refuse } from '../route.ts';
+
+const VERIFY_EVERY_MS = 10_000;
+const MAX_REMEMBERED = 10_000;
+
+const unavailable = z
+  .unknown()
+  .refine((value) => value === undefined, {
+    error: 'this setting is not available in this version and was not ignored',
+    params: { problem: 'field-unavailable' },
+  })
+  .optional();
+
+const NEW_DOMAIN = z.object({
+  Domain: z.string({ error: 'a domain name is required' }).max(255),
+  Subdomains: z.boolean().optional(),
+  DkimSelector: unavailable,
+  TrackingHost: unavailable,
+  ReturnPathHost: unavailable,
+});
+
+/** The domain routes. */
+export function domainRoutes(deps: {
+  domains: DomainService;
+  clock: Clock;
+  createOnce: CreateOnce;
+}): readonly ApiRoute[] {
+  const { domains, clock, createOnce } = deps;
+  /** When each domain was checked last, monotonic; the oldest are forgotten first. */
+  const checkedAtMs = new Map<string, number>();
+
+  return [
+    {
+      method: 'GET',
+      path: '/domains',
+      scope: 'domains:read',
+      handle: async ({ caller, query }) => {
+        const limit = pageLimit(query);
+        const after = queryText(query, 'After', 255);
+        const rows = [...(await domains.list(callerDomains(caller)))]
+          .sort((a, b) => (a.name < b.name ? -1 : 1))
+          .filter((row) => after === undefined || row.name > after)
+          .slice(0, limit + 1);
+        return json(page(rows, limit, (row) => row.name, toAnswer));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/domains',
+      scope: 'domains:write',
+      handle: (request) =>
+        createOnce(request, 'POST /domains', async () => {
+          const body = readJsonBody(request, NEW_DOMAIN);
+          const name = toALabelDomain(body.Domain.trim());
+          if (name === null) {
+            throw new AppError('domain-invalid', {
+              field: '/Domain',
+              message: 'Domain is not a domain name',
+            });
+          }
+          if (!mayActOn(request.caller, name)) {
+            throw new AppError('from-domain-not-allowed', {
+              field: '/Domain',
+              message: 'This token does not hold that domain',
+            });
+          }
+          const domain = await domains.add({
+            name,
+            operatorVerified: false,
+            ...(body.Subdomains === undefined ? {} : { subdomains: body.Subdomains }),
+          });
+          const answer = json(toAnswer(domain), 201, { location: `/api/v1/domains/${domain.name}` });
+          return { answer, bodyWithoutSecrets: JSON.stringify(toAnswer(domain)) };
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/domains/:name',
+      scope: 'domains:read',
+      handle: async ({ caller, params }) => json(toAnswer(await ownDomain(caller, params.name))),
+    },
+    {
+      method: 'DELETE',
+      path: '/domains/:name',
+      scope: 'domains:write',
+      handle: async ({ caller, params }) => {
+        const domain = await ownDomain(caller, params.name);
+        if (!(await domains.remove(domain.name))) throw refuse('not-found');
+        return json({});
+      },
+    },
+    {
+      method: 'POST',
+      path: '/domains/:name/verify',
+      scope: 'domains:write',
+      handle: async ({ caller, params }) => {
+        const domain = await ownDomain(caller, params.name);
+        takeTurn(domain.name);
+        const { domain: checked } = await domains.verify(domain.name);
+        return json(toAnswer(checked));
+      },
+    },
+  ];
+
+  async function ownDomain(caller: Caller, given: string | undefined): Promise<Domain> {
+    const name = toALabelDomain((given ?? '').trim());
+    const domain = name === null || !mayActOn(caller, name) ? null : await domains.get(name);
+    if (domain === null) throw refuse('not-found');
+    return domain;
+  }
+
+  /** Throws AppError rate-limited. */
+  function takeTurn(name: string): void {
+    const now = clock.monotonicMs();
+    const last = checkedAtMs.get(name);
+    if (last !== undefined && now - last < VERIFY_EVERY_MS) {
+      throw new AppError('rate-limited', {
+        message: 'A domain is checked at most once in 10 seconds',
+        retryAfterSeconds: (VERIFY_EVERY_MS - (now - last)) / 1000,
+      });
+    }
+    checkedAtMs.delete(name);
+    checkedAtMs.set(name, now);
+    if (checkedAtMs.size > MAX_REMEMBERED) {
+      const oldest = checkedAtMs.keys().next();
+      if (!oldest.done) checkedAtMs.delete(oldest.value);
+    }
+  }
+
+  function toAnswer(domain: Domain): DomainAnswer {
+    const found = checkResults(domain.lastChecks);
+    return {
+      Domain: domain.name,
+      Status: domain.status,
+      VerifiedBy: domain.verifiedBy,
+      Subdomains: domain.subdomains,
+      CreatedAt: isoTime(domain.createdAt),
+      UpdatedAt: isoTime(domain.updatedAt),
+      VerifiedAt: isoTimeOrNull(domain.verifiedAt),
+      FailingSince: isoTimeOrNull(domain.failingSince),
+      LastCheckedAt: isoTimeOrNull(domain.lastCheckedAt),
+      DnsRecords: domains.records(domain).map(
+        (record): DnsRecordItem => ({
+          Type: record.Type,
+          Host: record.Host,
+          Value: record.Value,
+          Purpose: record.Purpose,
+          Required: record.Required,
+          Status: found.get(record.Purpose) ?? 'Unknown',
+        }),
+      ),
+      Checks: parseChecks(domain.lastChecks),
+    };
+  }
+}
+
+/** What the last check said, one word per purpose of a record. */
+function checkResults(lastChecks: string | null): ReadonlyMap<string, string> {
+  const results = new Map<string, string>();
+  for (const check of parseChecks(lastChecks)) {
+    if (isJsonObject(check) && typeof check.Purpose === 'string' && typeof check.Status === 'string') {
+      results.set(check.Purpose, check.Status);
+    }
+  }
+  return results;
+}
+
+function parseChecks(lastChecks: string | null): readonly unknown[] {
+  if (lastChecks === null) return [];
+  const value: unknown = JSON.parse(lastChecks);
+  return Array.isArray(value) ? value : [];
+}

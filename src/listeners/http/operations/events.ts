@@ -1,0 +1,192 @@
+/**
+ * GET /events, the core list (api.md §1.1), and the timeline of one message, GET /email/{MessageID}/events.
+ * Given the caller's domains and the query (names in any case), it leaves the frozen shape of the first and the full
+ * facts of the second; the SMTP conversation is shown only to tokens that may read mail.
+ */
+import { isUuid } from '../../../lib/ids.ts';
+import { EVENT_KINDS, type EventKind, webhookToken } from '../../../model/event.ts';
+import type { Mailbox } from '../../../model/message.ts';
+import type { Caller } from '../../../model/submission.ts';
+import type { EventView, Store } from '../../../store/store.ts';
+import type { AddressPair, EventList, EventRecord, Page, TimelineEntry } from '../contract/answers.ts';
+import {
+  type ApiRoute,
+  invalidParameter,
+  isoTime,
+  isoTimeOrNull,
+  json,
+  pageLimit,
+  queryInteger,
+  queryText,
+  refuse,
+} from '../route.ts';
+import { listedDomains, ownDomains } from '../tenancy.ts';
+
+const MAX_COUNTED = 10_000;
+const LARGEST = Number.MAX_SAFE_INTEGER;
+const LATEST_SECONDS = 253_402_300_799;
+const NO_PLACE = { City: '', Region: '', Country: '' } as const;
+
+/** Kinds that concern a recipient of a message: only these fit the frozen shape. */
+const MAIL_KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
+  EVENT_KINDS[kind].payloadType?.startsWith('email.'),
+);
+
+/** The two event routes. */
+export function eventRoutes({ store }: { store: Store }): readonly ApiRoute[] {
+  return [
+    {
+      method: 'GET',
+      path: '/events',
+      scope: 'events:read',
+      handle: async (request) => {
+        const { query } = request;
+        const since = seconds(query, 'StartDate');
+        const until = seconds(query, 'EndDate');
+        const after = query.get('after');
+        const messageId = queryText(query, 'MessageID', 64);
+        const recipient = queryText(query, 'Recipient', 320);
+        const tag = queryText(query, 'Tag', 256);
+        const found = await store.findEvents({
+          ...listedDomains(request),
+          kinds: wantedKinds(queryText(query, 'Event', 64)),
+          ...(messageId === undefined ? {} : { messageId: messageId.toLowerCase() }),
+          ...(recipient === undefined ? {} : { recipient }),
+          ...(tag === undefined ? {} : { tag }),
+          ...(since === undefined ? {} : { since: since * 1000 }),
+          // The last second belongs to the range; the store's end does not.
+          ...(until === undefined ? {} : { until: (until + 1) * 1000 }),
+          ...(after === undefined || after === ''
+            ? {}
+            : { afterSeq: queryInteger(query, 'After', { min: 0, max: LARGEST, fallback: 0 }) }),
+          offset: queryInteger(query, 'StartFrom', { min: 0, max: LARGEST, fallback: 0 }),
+          limit: queryInteger(query, 'RetrieveCount', { min: 1, max: 100, fallback: 5 }),
+          countUpTo: MAX_COUNTED,
+          newestFirst: after === undefined || after === '',
+        });
+        const answer: EventList = {
+          TotalRecords: Math.min(found.total, MAX_COUNTED),
+          Events: found.events.map(toRecord),
+        };
+        const newest = found.events.reduce((seq, event) => Math.max(seq, event.seq), 0);
+        // The body is frozen, so the place to go on from (`After`) travels beside it.
+        return json(answer, 200, newest === 0 ? {} : { 'x-next-after': String(newest) });
+      },
+    },
+    {
+      method: 'GET',
+      path: '/email/:id/events',
+      scope: 'events:read',
+      handle: async (request) => {
+        const { caller, params, query } = request;
+        const id = (params.id ?? '').toLowerCase();
+        const message = isUuid(id) ? await store.getMessage({ id, ...ownDomains(caller) }) : null;
+        if (message === null) throw refuse('not-found');
+        const limit = pageLimit(query);
+        const { events } = await store.findEvents({
+          ...ownDomains(caller),
+          messageId: id,
+          afterSeq: queryInteger(query, 'After', { min: 0, max: LARGEST, fallback: 0 }),
+          offset: 0,
+          limit: limit + 1,
+          countUpTo: 1,
+          newestFirst: false,
+        });
+        const shown = events.slice(0, limit);
+        const more = events.length > limit;
+        const showConversation = mayReadMail(caller);
+        const answer: Page<TimelineEntry> = {
+          Items: shown.map((event) => toTimelineEntry(event, showConversation)),
+          HasMore: more,
+          NextCursor: more ? String(shown.at(-1)?.seq ?? 0) : null,
+        };
+        return json(answer);
+      },
+    },
+  ];
+}
+
+function seconds(query: ReadonlyMap<string, string>, name: string): number | undefined {
+  const text = query.get(name.toLowerCase());
+  if (text === undefined || text === '') return undefined;
+  return queryInteger(query, name, { min: 0, max: LATEST_SECONDS, fallback: 0 });
+}
+
+/** The word of the list, or a webhook's word for it; `failed` covers bounces too, as clients expect. */
+function wantedKinds(word: string | undefined): readonly EventKind[] {
+  if (word === undefined) return MAIL_KINDS;
+  const lower = word.trim().toLowerCase();
+  if (lower === 'failed') return ['failed', 'bounced'];
+  const exact = MAIL_KINDS.filter((kind) => kind === lower);
+  if (exact.length > 0) return exact;
+  const token = webhookToken(lower);
+  if (token === 'all') return MAIL_KINDS;
+  const kinds = MAIL_KINDS.filter((kind) => EVENT_KINDS[kind].token === token);
+  if (kinds.length === 0) throw invalidParameter('Event is not known', 'Event');
+  return kinds;
+}
+
+function mayReadMail(caller: Caller): boolean {
+  return caller.scopes.has('admin') || caller.scopes.has('email:read');
+}
+
+/** The frozen shape. */
+export function toRecord(event: EventView): EventRecord {
+  const lists = event.message?.lists;
+  return {
+    Event: event.kind,
+    LoggedAt: Math.floor(event.at / 1000),
+    LogLevel: EVENT_KINDS[event.kind].logLevel,
+    Message: {
+      Headers: {
+        MessageId: event.message?.id ?? '',
+        From: lists === undefined ? [] : [toPair(lists.from)],
+        ReplyTo: (lists?.replyTo ?? []).map(toPair),
+        To: (lists?.to ?? []).map(toPair),
+        Cc: (lists?.cc ?? []).map(toPair),
+        Bcc: (lists?.bcc ?? []).map(toPair),
+        Subject: event.message?.subject ?? '',
+      },
+      Size: event.message?.size ?? 0,
+      Transport: event.message?.sandbox === true || event.route === 'sandbox' ? 'sandbox' : 'smtp',
+    },
+    Recipient: event.recipient ?? '',
+    Reason: reasonOf(event),
+    Ip: event.detail?.ipAddress ?? '',
+    Geolocation: NO_PLACE,
+  };
+}
+
+function toTimelineEntry(event: EventView, showConversation: boolean): TimelineEntry {
+  const detail = event.detail;
+  const entry: TimelineEntry = {
+    EventID: event.id,
+    Event: event.kind,
+    At: isoTime(event.at),
+    LogLevel: EVENT_KINDS[event.kind].logLevel,
+    Recipient: event.recipient,
+    Attempt: detail?.attempt ?? null,
+    Route: detail?.route ?? event.route,
+    Reason: reasonOf(event),
+    RemoteMta: detail?.remoteMta ?? detail?.bounce?.RemoteMta ?? '',
+    Reply: detail?.reply ?? '',
+    Tls: detail?.tls ?? '',
+    DurationMs: detail?.durationMs ?? null,
+    NextAttemptAt: isoTimeOrNull(detail?.nextAttemptAt ?? null),
+    PossibleDuplicate: detail?.possibleDuplicate ?? false,
+    Bounce: detail?.bounce ?? null,
+    IPAddress: detail?.ipAddress ?? '',
+    UserAgent: detail?.userAgent ?? '',
+    URL: detail?.url ?? '',
+  };
+  if (showConversation) entry.Conversation = detail?.conversation ?? '';
+  return entry;
+}
+
+function reasonOf({ detail }: EventView): string {
+  return detail?.reason || detail?.bounce?.Diagnostic || detail?.reply || '';
+}
+
+function toPair(mailbox: Mailbox): AddressPair {
+  return [mailbox.name, mailbox.address];
+}

@@ -1,0 +1,191 @@
+/**
+ * Reading accepted mail: GET /email (list), GET /email/{MessageID} (with every recipient) and …/raw (the composed
+ * bytes, without Bcc). Given the caller's domains, other people's messages are not found. Statuses are derived from
+ * the recipients' rows at the time of asking.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import { isUuid } from '../../../lib/ids.ts';
+import {
+  type DeliveryState,
+  type MessageStatus,
+  messageStatus,
+  type RecipientStatus,
+  recipientStatus,
+} from '../../../model/delivery.ts';
+import type { Mailbox } from '../../../model/message.ts';
+import type { Caller } from '../../../model/submission.ts';
+import type { MessageView, RecipientView, Store } from '../../../store/store.ts';
+import type { MessageDetail, MessageRecipient, MessageSummary, NamedAddress } from '../contract/answers.ts';
+import {
+  type ApiRoute,
+  invalidParameter,
+  isoTime,
+  json,
+  page,
+  pageLimit,
+  queryInteger,
+  queryText,
+  queryTime,
+  refuse,
+} from '../route.ts';
+import { listedDomains, ownDomains } from '../tenancy.ts';
+
+/** Rows that may lead to a status; the exact word is compared afterwards. */
+const STATES_OF: Readonly<Record<RecipientStatus | MessageStatus, readonly DeliveryState[]>> = {
+  Scheduled: ['queued'],
+  Queued: ['queued'],
+  Held: ['queued'],
+  Deferred: ['queued'],
+  Sending: ['sending'],
+  Delivered: ['delivered'],
+  PartiallyDelivered: ['delivered'],
+  Bounced: ['bounced'],
+  Failed: ['failed', 'bounced', 'rejected', 'suppressed', 'canceled'],
+  Rejected: ['rejected'],
+  Suppressed: ['suppressed'],
+  Canceled: ['canceled'],
+};
+const STATUS_WORDS = new Map(
+  (Object.keys(STATES_OF) as (keyof typeof STATES_OF)[]).map((word) => [word.toLowerCase(), word]),
+);
+
+/** The three reading routes. */
+export function messageRoutes({ store, clock }: { store: Store; clock: Clock }): readonly ApiRoute[] {
+  return [
+    {
+      method: 'GET',
+      path: '/email',
+      scope: 'email:read',
+      handle: async (request) => {
+        const { query } = request;
+        const limit = pageLimit(query);
+        const from = queryText(query, 'From', 320);
+        const to = queryText(query, 'To', 320);
+        const subject = queryText(query, 'Subject', 998);
+        const tag = queryText(query, 'Tag', 256);
+        const since = queryTime(query, 'Since');
+        const until = queryTime(query, 'Until');
+        const status = wantedStatus(queryText(query, 'Status', 32));
+        const before = queryInteger(query, 'After', { min: 1, max: Number.MAX_SAFE_INTEGER, fallback: 0 });
+        const rows = await store.listMessages({
+          ...listedDomains(request),
+          ...(from === undefined ? {} : { from }),
+          ...(to === undefined ? {} : { to }),
+          ...(subject === undefined ? {} : { subject }),
+          ...(tag === undefined ? {} : { tag }),
+          ...(since === undefined ? {} : { since }),
+          ...(until === undefined ? {} : { until }),
+          ...(status === undefined ? {} : { states: STATES_OF[status] }),
+          ...(before === 0 ? {} : { beforeSeq: before }),
+          limit: limit + 1,
+        });
+        const now = clock.now();
+        const list = page(
+          rows,
+          limit,
+          (row) => String(row.seq),
+          (row) => row,
+        );
+        const items = list.Items.filter((row) => status === undefined || hasStatus(row, status, now));
+        return json({ ...list, Items: items.map((row) => toSummary(row, now)) });
+      },
+    },
+    {
+      method: 'GET',
+      path: '/email/:id',
+      scope: 'email:read',
+      handle: async ({ caller, params }) => {
+        const message = await ownMessage(caller, params.id);
+        const now = clock.now();
+        const answer: MessageDetail = {
+          ...toSummary(message, now),
+          Recipients: message.recipients.map((row) => toRecipient(row, now)),
+        };
+        return json(answer);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/email/:id/raw',
+      scope: 'email:read',
+      handle: async ({ caller, params }) => {
+        const message = await ownMessage(caller, params.id);
+        const bytes = await store.readContent({ messageSeq: message.seq });
+        if (bytes === null) throw refuse('content-expired');
+        return { status: 200, headers: rawHeaders(message.id), body: bytes };
+      },
+    },
+  ];
+
+  async function ownMessage(caller: Caller, given: string | undefined): Promise<MessageView> {
+    const id = (given ?? '').toLowerCase();
+    const message = isUuid(id) ? await store.getMessage({ id, ...ownDomains(caller) }) : null;
+    if (message === null) throw refuse('not-found');
+    return message;
+  }
+}
+
+/** Mail is somebody's HTML: a browser must store it, never show it. */
+export function rawHeaders(name: string): Record<string, string> {
+  return {
+    'content-type': 'message/rfc822',
+    'content-disposition': `attachment; filename="${name}.eml"`,
+    'content-security-policy': "sandbox; default-src 'none'",
+  };
+}
+
+/** A mailbox in the API's spelling. */
+export function toNamedAddress(mailbox: Mailbox): NamedAddress {
+  return { Name: mailbox.name, Email: mailbox.address };
+}
+
+function wantedStatus(word: string | undefined): keyof typeof STATES_OF | undefined {
+  if (word === undefined) return undefined;
+  const status = STATUS_WORDS.get(word.toLowerCase());
+  if (status === undefined) throw invalidParameter('Status is not known', 'Status');
+  return status;
+}
+
+function hasStatus(message: MessageView, wanted: string, now: number): boolean {
+  const statuses = message.recipients.map((row) => recipientStatus(row, now));
+  return messageStatus(statuses) === wanted || statuses.some((status) => status === wanted);
+}
+
+function toSummary(message: MessageView, now: number): MessageSummary {
+  return {
+    MessageID: message.id,
+    Domain: message.domain,
+    Status: messageStatus(message.recipients.map((row) => recipientStatus(row, now))),
+    From: toNamedAddress(message.lists.from),
+    To: message.lists.to.map(toNamedAddress),
+    CC: message.lists.cc.map(toNamedAddress),
+    BCC: message.lists.bcc.map(toNamedAddress),
+    ReplyTo: message.lists.replyTo.map(toNamedAddress),
+    Subject: message.subject,
+    Tags: message.tags,
+    Metadata: message.metadata,
+    Priority: message.lane,
+    Sandbox: message.sandbox,
+    Size: message.size,
+    CreatedAt: isoTime(message.createdAt),
+    ExpiresAt: isoTime(message.expiresAt),
+  };
+}
+
+function toRecipient(row: RecipientView, now: number): MessageRecipient {
+  const waits = row.state === 'queued';
+  return {
+    Email: row.address,
+    Type: row.kind,
+    Status: recipientStatus(row, now),
+    Attempts: row.attempts,
+    LastSmtpCode: row.lastCode,
+    LastResponse: row.lastReply ?? '',
+    Class: row.lastCategory ?? '',
+    WaitReason: waits ? (row.waitReason ?? '') : '',
+    NextAttemptAt: waits ? isoTime(row.dueAt) : null,
+    ExpiresAt: isoTime(row.expiresAt),
+    Route: row.route,
+    UpdatedAt: isoTime(row.updatedAt),
+  };
+}

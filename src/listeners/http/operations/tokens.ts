@@ -1,0 +1,198 @@
+/**
+ * Tokens (api.md §7): mint, list, show, revoke, and GET /me. A token can give away only what it holds itself, and
+ * sees only tokens whose domains are all its own. The text of a token is in the answer that made it and nowhere else.
+ */
+import { z } from 'zod';
+import { AppError } from '../../../lib/errors.ts';
+import { toALabelDomain } from '../../../mail/address.ts';
+import type { Caller } from '../../../model/submission.ts';
+import { PRESETS, SCOPES, type Scope, type Token } from '../../../model/token.ts';
+import type { Access } from '../../../policy/access/access.ts';
+import { mayMint } from '../../../policy/access/may-mint.ts';
+import type { Store } from '../../../store/store.ts';
+import type { MeAnswer, NewTokenAnswer, TokenAnswer } from '../contract/answers.ts';
+import type { EmailLimits } from '../contract/email-limits.ts';
+import type { CreateOnce } from '../create-once.ts';
+import { readJsonBody } from '../json-request.ts';
+import { type ApiRoute, isoTime, isoTimeOrNull, json, page, pageLimit, queryText, refuse } from '../route.ts';
+import { ownDomains } from '../tenancy.ts';
+
+const DEFAULT_LIFETIME_SECONDS = 365 * 86_400;
+const MAX_DOMAINS = 100;
+/** Domains that GET /me names; a caller with more asks GET /domains. */
+const MAX_SHOWN_DOMAINS = 100;
+
+const domainName = z
+  .string()
+  .max(255)
+  .transform((text, context) => {
+    const name = text === '*' ? text : toALabelDomain(text.trim());
+    if (name === null) {
+      context.addIssue({
+        code: 'custom',
+        message: 'is not a domain name',
+        params: { problem: 'domain-invalid' },
+      });
+      return z.NEVER;
+    }
+    return name;
+  });
+
+const NEW_TOKEN = z.object({
+  Name: z.string().trim().min(1).max(128),
+  Domains: z.array(domainName).min(1).max(MAX_DOMAINS).optional(),
+  Scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional(),
+  Preset: z.string().max(32).optional(),
+  ExpiresIn: z.union([z.int().min(60).max(315_576_000), z.literal('never')]).optional(),
+  Sandbox: z.boolean().optional(),
+  IPAllowList: z.array(z.string().max(64)).max(100).optional(),
+  RateLimit: z.number().positive().max(1_000_000).optional(),
+});
+
+export interface TokenRouteOptions {
+  limits: EmailLimits;
+  maxBodyBytes: number;
+}
+
+/** The token routes and GET /me. */
+export function tokenRoutes(
+  deps: { store: Store; access: Access; createOnce: CreateOnce },
+  options: TokenRouteOptions,
+): readonly ApiRoute[] {
+  const { store, access, createOnce } = deps;
+  return [
+    {
+      method: 'GET',
+      path: '/tokens',
+      scope: 'tokens:read',
+      handle: async ({ caller, query }) => {
+        const limit = pageLimit(query);
+        const after = queryText(query, 'After', 64);
+        const rows = [...(await store.listTokens(ownDomains(caller)))]
+          .filter((token) => isOwn(caller, token))
+          .sort((a, b) => (a.id < b.id ? 1 : -1))
+          .filter((token) => after === undefined || token.id < after)
+          .slice(0, limit + 1);
+        return json(page(rows, limit, (token) => token.id, toAnswer));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/tokens',
+      scope: 'tokens:write',
+      handle: (request) =>
+        createOnce(request, 'POST /tokens', async () => {
+          const body = readJsonBody(request, NEW_TOKEN);
+          const wanted = {
+            domains: [...new Set(body.Domains ?? request.caller.domains)],
+            scopes: scopesOf(body.Scopes, body.Preset),
+            sandbox: body.Sandbox ?? request.caller.sandbox,
+          };
+          const verdict = mayMint(request.caller, wanted);
+          if (verdict.kind === 'refused') throw new AppError(verdict.problem);
+          const minted = await access.mint({
+            ...wanted,
+            name: body.Name,
+            expiresInSeconds: lifetime(body.ExpiresIn),
+            ipAllowList: body.IPAllowList ?? [],
+            rateLimit: body.RateLimit ?? null,
+          });
+          const answer: NewTokenAnswer = { TokenID: minted.id, Token: minted.jwt };
+          return {
+            answer: json(answer, 201, { location: `/api/v1/tokens/${minted.id}` }),
+            bodyWithoutSecrets: JSON.stringify({ TokenID: minted.id }),
+          };
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/tokens/:id',
+      scope: 'tokens:read',
+      handle: async ({ caller, params }) => json(toAnswer(await ownToken(caller, params.id))),
+    },
+    {
+      method: 'DELETE',
+      path: '/tokens/:id',
+      scope: 'tokens:write',
+      handle: async ({ caller, params }) => {
+        const token = await ownToken(caller, params.id);
+        await access.revoke(token.id);
+        return json({});
+      },
+    },
+    {
+      method: 'GET',
+      path: '/me',
+      scope: null,
+      handle: async ({ caller }) => {
+        const rows = await store.listDomains(ownDomains(caller));
+        const all = caller.domains.includes('*');
+        const names = all ? rows.map((row) => row.name) : caller.domains;
+        const status = new Map(rows.map((row) => [row.name, row.status]));
+        const answer: MeAnswer = {
+          TokenID: caller.tokenId,
+          Owner: caller.owner,
+          Domains: names.slice(0, MAX_SHOWN_DOMAINS).map((name) => ({
+            Domain: name,
+            Status: status.get(name) ?? 'Unknown',
+          })),
+          AllDomains: all,
+          Scopes: [...caller.scopes],
+          Sandbox: caller.sandbox,
+          Limits: {
+            RecipientsPerMessage: options.limits.maxRecipients,
+            AttachmentsPerMessage: options.limits.maxAttachments,
+            BodyBytes: options.maxBodyBytes,
+            SendsPerSecond: caller.rateLimit,
+          },
+        };
+        return json(answer);
+      },
+    },
+  ];
+
+  async function ownToken(caller: Caller, id: string | undefined): Promise<Token> {
+    const token = id === undefined ? null : await store.getToken({ id });
+    if (token === null || !isOwn(caller, token)) throw refuse('not-found');
+    return token;
+  }
+}
+
+function isOwn(caller: Caller, token: Token): boolean {
+  return caller.domains.includes('*') || token.domains.every((domain) => caller.domains.includes(domain));
+}
+
+/** Throws AppError invalid-parameter for an unknown preset, or where both are given. */
+function scopesOf(scopes: readonly Scope[] | undefined, preset: string | undefined): readonly Scope[] {
+  if (scopes !== undefined && preset !== undefined) {
+    throw new AppError('invalid-parameter', { field: '/Preset', message: 'Give Scopes or Preset, not both' });
+  }
+  if (scopes !== undefined) return [...new Set(scopes)];
+  const word = (preset ?? 'Default').toLowerCase();
+  for (const [name, list] of Object.entries(PRESETS)) if (name.toLowerCase() === word) return list;
+  throw new AppError('invalid-parameter', {
+    field: '/Preset',
+    message: `Preset is one of ${Object.keys(PRESETS).join(', ')}`,
+  });
+}
+
+function lifetime(given: number | 'never' | undefined): number | null {
+  return given === 'never' ? null : (given ?? DEFAULT_LIFETIME_SECONDS);
+}
+
+function toAnswer(token: Token): TokenAnswer {
+  return {
+    TokenID: token.id,
+    Name: token.name,
+    Domains: token.domains,
+    Scopes: token.scopes,
+    Sandbox: token.sandbox,
+    IPAllowList: token.ipAllowList,
+    RateLimit: token.rateLimit,
+    CreatedAt: isoTime(token.createdAt),
+    ExpiresAt: isoTimeOrNull(token.expiresAt),
+    LastUsedAt: isoTimeOrNull(token.lastUsedAt),
+    LastUsedIP: token.lastUsedIp,
+    RevokedAt: isoTimeOrNull(token.revokedAt),
+  };
+}
