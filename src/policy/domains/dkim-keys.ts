@@ -1,0 +1,49 @@
+/**
+ * Makes and loads the RSA keys that sign for sender domains. Given nothing, or PKCS#8 bytes as they were unsealed;
+ * leaves no copy behind. Generating takes 50–500 ms of a thread of the pool, never of the event loop. Wrong: bytes
+ * that are no private key throw, which holds the domain's mail instead of sending it unsigned.
+ */
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
+
+/** RFC 8301 §3.2 asks for 2048; more would not fit one 255-octet string twice and some receivers refuse it. */
+const RSA_BITS = 2048;
+
+export interface DkimKeyPair {
+  /** PKCS#8 DER, to be sealed before it is stored. */
+  privateDer: Uint8Array;
+  /** SubjectPublicKeyInfo DER in base64, without line breaks: the `p=` of the record (RFC 6376 §3.6.1). */
+  publicKey: string;
+}
+
+/** A new RSA-2048 key pair. */
+export function generateDkimKeyPair(): Promise<DkimKeyPair> {
+  return new Promise((resolve, reject) => {
+    generateKeyPair(
+      'rsa',
+      {
+        modulusLength: RSA_BITS,
+        publicKeyEncoding: { type: 'spki', format: 'der' },
+        privateKeyEncoding: { type: 'pkcs8', format: 'der' },
+      },
+      (error, publicDer, privateDer) => {
+        if (error === null) resolve({ privateDer, publicKey: publicDer.toString('base64') });
+        else reject(error);
+      },
+    );
+  });
+}
+
+/** The key that PKCS#8 DER bytes hold. Throws where they hold none. Worth keeping: loading costs 0.5 ms. */
+export function loadPrivateKey(der: Uint8Array): KeyObject {
+  return createPrivateKey({ key: Buffer.from(der), format: 'der', type: 'pkcs8' });
+}
+
+/** Size in bits of the RSA key in a `p=` value of ours; null where it is no RSA key. */
+export function rsaBits(publicKey: string): number | null {
+  try {
+    const key = createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' });
+    return key.asymmetricKeyDetails?.modulusLength ?? null;
+  } catch {
+    return null;
+  }
+}

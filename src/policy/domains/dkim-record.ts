@@ -1,0 +1,86 @@
+/**
+ * Reads a DKIM key record (RFC 6376 §3.6.1) and says how it differs from the key that we sign with.
+ *
+ * Given: one text from DNS, from anybody, of any length. Leaves behind: the tags that matter, or a comparison as a
+ * value. Tolerant of blanks anywhere and of pieces joined with blanks between them, as panels make them. Never throws.
+ */
+
+export interface DkimRecord {
+  /** Without blanks; '' is a revoked key; undefined where there is no `p=`. */
+  publicKey: string | undefined;
+  version: string | undefined;
+  /** Lower case; `rsa` where not given. */
+  keyType: string;
+  /** Lower case items; undefined: all. */
+  hashes: readonly string[] | undefined;
+  services: readonly string[] | undefined;
+  flags: readonly string[];
+  /** The panel stored quotes or backslashes as part of the text; verifiers do not forgive that. */
+  escaped: boolean;
+}
+
+/** How a published record stands to our key. */
+export type KeyComparison =
+  | { kind: 'match'; testing: boolean }
+  /** `p=` is empty (RFC 6376 §3.6.1: revoked). */
+  | { kind: 'revoked' }
+  /** No `p=` at all, or another `v=`. */
+  | { kind: 'not-a-key' }
+  | { kind: 'escaped' }
+  /** `k=`, `h=` or `s=` shut our signatures out; `tag` as it would be without that. */
+  | { kind: 'unusable'; tag: 'k' | 'h' | 's' }
+  | { kind: 'different'; foundLength: number; ourLength: number; truncated: boolean };
+
+/** More than any key needs; the rest of a longer text is not looked at. */
+const MAX_TEXT = 16_384;
+const MAX_TAGS = 64;
+
+/** The tags of a record. The first of a repeated tag counts; what is no tag is passed over. */
+export function parseDkimRecord(text: string): DkimRecord {
+  const given = text.slice(0, MAX_TEXT);
+  const escaped = given.includes('"') || given.includes('\\');
+  const tags = new Map<string, string>();
+  for (const part of (escaped ? given.replace(/["\\]/g, '') : given).split(';', MAX_TAGS)) {
+    const equals = part.indexOf('=');
+    if (equals < 0) continue;
+    const name = part.slice(0, equals).trim();
+    if (!tags.has(name)) tags.set(name, part.slice(equals + 1).replace(/\s+/g, ''));
+  }
+  return {
+    publicKey: tags.get('p'),
+    version: tags.get('v'),
+    keyType: (tags.get('k') ?? 'rsa').toLowerCase(),
+    hashes: items(tags.get('h')),
+    services: items(tags.get('s')),
+    flags: items(tags.get('t')) ?? [],
+    escaped,
+  };
+}
+
+/** Compares one published text with our `p=` value. */
+export function compareKey(text: string, publicKey: string): KeyComparison {
+  const record = parseDkimRecord(text);
+  if (record.publicKey === undefined || (record.version !== undefined && record.version !== 'DKIM1')) {
+    return { kind: 'not-a-key' };
+  }
+  if (record.publicKey === '') return { kind: 'revoked' };
+  if (record.publicKey !== publicKey) {
+    return {
+      kind: 'different',
+      foundLength: record.publicKey.length,
+      ourLength: publicKey.length,
+      truncated: publicKey.startsWith(record.publicKey),
+    };
+  }
+  if (record.escaped) return { kind: 'escaped' };
+  if (record.keyType !== 'rsa') return { kind: 'unusable', tag: 'k' };
+  if (record.hashes !== undefined && !record.hashes.includes('sha256')) return { kind: 'unusable', tag: 'h' };
+  if (record.services !== undefined && !record.services.some((s) => s === '*' || s === 'email')) {
+    return { kind: 'unusable', tag: 's' };
+  }
+  return { kind: 'match', testing: record.flags.includes('y') };
+}
+
+function items(value: string | undefined): readonly string[] | undefined {
+  return value === undefined ? undefined : value.toLowerCase().split(':', MAX_TAGS);
+}

@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { domainRecords, quotedStrings, relativeHost, zoneSnippet } from './dns-records.ts';
+
+const PARAMS = {
+  domain: 'example.com',
+  verifyToken: '0123456789abcdef0123456789abcdef',
+  keys: [
+    { selector: 'pr1', publicKey: 'A'.repeat(392) },
+    { selector: 'pr2', publicKey: 'BBBB' },
+  ],
+  bounceDomain: 'bounces.example.net',
+};
+
+describe('domainRecords', () => {
+  it('lists ownership and both keys as required, SPF and DMARC as suggestions', () => {
+    expect(domainRecords(PARAMS)).toEqual([
+      {
+        Type: 'TXT',
+        Host: '_postrider-verify.example.com',
+        Value: 'postrider-verify=0123456789abcdef0123456789abcdef',
+        Purpose: 'Ownership',
+        Required: true,
+      },
+      {
+        Type: 'TXT',
+        Host: 'pr1._domainkey.example.com',
+        Value: `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`,
+        Purpose: 'DKIM',
+        Required: true,
+      },
+      {
+        Type: 'TXT',
+        Host: 'pr2._domainkey.example.com',
+        Value: 'v=DKIM1; k=rsa; p=BBBB',
+        Purpose: 'DKIM',
+        Required: true,
+      },
+      {
+        Type: 'TXT',
+        Host: 'example.com',
+        Value: 'v=spf1 a:bounces.example.net mx:bounces.example.net ~all',
+        Purpose: 'SPF',
+        Required: false,
+      },
+      {
+        Type: 'TXT',
+        Host: '_dmarc.example.com',
+        Value: 'v=DMARC1; p=none',
+        Purpose: 'DMARC',
+        Required: false,
+      },
+    ]);
+  });
+
+  it('puts the SPF suggestion where return paths are, if that is under the domain', () => {
+    const hostFor = (bounceDomain: string): string | undefined =>
+      domainRecords({ ...PARAMS, bounceDomain }).find((record) => record.Purpose === 'SPF')?.Host;
+    expect(hostFor('bounce.example.com')).toBe('bounce.example.com');
+    expect(hostFor('notexample.com')).toBe('example.com');
+  });
+});
+
+describe('relativeHost', () => {
+  it('gives the part before the zone', () => {
+    expect(relativeHost('a._domainkey.mail.example.com', 'example.com')).toBe('a._domainkey.mail');
+    expect(relativeHost('example.com', 'example.com')).toBe('@');
+    expect(relativeHost('notexample.com', 'example.com')).toBe('notexample.com.');
+  });
+});
+
+describe('zoneSnippet', () => {
+  it('cuts long texts into quoted strings of 255 octets', () => {
+    const text = zoneSnippet(domainRecords(PARAMS));
+    expect(text).toContain(
+      '_postrider-verify.example.com. 3600 IN TXT "postrider-verify=0123456789abcdef0123456789abcdef"\n',
+    );
+    expect(text).toContain(
+      `pr1._domainkey.example.com. 3600 IN TXT ( "v=DKIM1; k=rsa; p=${'A'.repeat(237)}" "${'A'.repeat(155)}" )\n`,
+    );
+  });
+
+  it('loses nothing by quoting and cutting', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 700 }), (text) => {
+        const strings = quotedStrings(text).match(/"(?:[^"\\]|\\.)*"/g) ?? [];
+        const octets = strings.map((string) =>
+          string
+            .slice(1, -1)
+            .replace(/\\(\d{3}|.)/g, (_, code: string) =>
+              code.length === 3 ? String.fromCharCode(Number(code)) : code,
+            ),
+        );
+        for (const string of octets) expect(string.length).toBeLessThanOrEqual(255);
+        expect(Buffer.from(octets.join(''), 'latin1').equals(Buffer.from(text))).toBe(true);
+      }),
+    );
+    expect(quotedStrings('')).toBe('""');
+  });
+});

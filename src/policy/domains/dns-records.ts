@@ -1,0 +1,126 @@
+/**
+ * The DNS records that a sender domain publishes: what to enter in a DNS panel, and the same as a zone-file snippet.
+ *
+ * Given: the domain's row and the host that return paths use. Leaves behind: plain values; nothing is looked up here.
+ * The names and values that verification expects come from here too, so that what is shown is what is checked.
+ */
+import type { DkimKey } from '../../model/domain.ts';
+
+/** What a record is for, by which the owner and the dashboard tell them apart. */
+export type DnsRecordPurpose = 'Ownership' | 'DKIM' | 'SPF' | 'DMARC';
+
+/** One record as API and dashboard show it (api.md §3). */
+export interface DnsRecord {
+  Type: 'TXT';
+  /** Full name without trailing dot; `relativeHost` gives what most panels want. */
+  Host: string;
+  /** The whole text in one piece, without quotes, however long; a panel or `zoneSnippet` splits it. */
+  Value: string;
+  Purpose: DnsRecordPurpose;
+  /** false: a suggestion. Where the domain has such a record already it stays, merged with ours, not doubled. */
+  Required: boolean;
+}
+
+/** RFC 1035 §3.3: a character-string holds at most 255 octets. */
+const STRING_OCTETS = 255;
+const ZONE_TTL_SECONDS = 3600;
+
+/** Name of the ownership record. */
+export function ownershipHost(domain: string): string {
+  return `_postrider-verify.${domain}`;
+}
+
+/** Text of the ownership record; `verifyToken`: 32 hexadecimal digits. */
+export function ownershipValue(verifyToken: string): string {
+  return `postrider-verify=${verifyToken}`;
+}
+
+/** Name of a selector's key record (RFC 6376 §3.6.2.1). */
+export function dkimHost(selector: string, domain: string): string {
+  return `${selector}._domainkey.${domain}`;
+}
+
+/** Text of a selector's key record; `publicKey`: the `p=` value of an RSA key. */
+export function dkimValue(publicKey: string): string {
+  return `v=DKIM1; k=rsa; p=${publicKey}`;
+}
+
+/**
+ * The records of a domain: ownership, one per DKIM key in the given order, then suggestions for SPF and DMARC.
+ *
+ * `bounceDomain`: the host in return paths. SPF is checked there (RFC 7208 §2.4); where that host is not under the
+ * domain, the suggestion is for the domain itself, which some receivers look at all the same. `a` and `mx` of the
+ * host cover the usual case that bounces come in where mail goes out.
+ */
+export function domainRecords(params: {
+  domain: string;
+  verifyToken: string;
+  keys: readonly Pick<DkimKey, 'selector' | 'publicKey'>[];
+  bounceDomain: string;
+}): readonly DnsRecord[] {
+  const { domain, verifyToken, keys, bounceDomain } = params;
+  const spfHost = isUnder(bounceDomain, domain) ? bounceDomain : domain;
+  return [
+    {
+      Type: 'TXT',
+      Host: ownershipHost(domain),
+      Value: ownershipValue(verifyToken),
+      Purpose: 'Ownership',
+      Required: true,
+    },
+    ...keys.map(
+      (key): DnsRecord => ({
+        Type: 'TXT',
+        Host: dkimHost(key.selector, domain),
+        Value: dkimValue(key.publicKey),
+        Purpose: 'DKIM',
+        Required: true,
+      }),
+    ),
+    {
+      Type: 'TXT',
+      Host: spfHost,
+      Value: `v=spf1 a:${bounceDomain} mx:${bounceDomain} ~all`,
+      Purpose: 'SPF',
+      Required: false,
+    },
+    { Type: 'TXT', Host: `_dmarc.${domain}`, Value: 'v=DMARC1; p=none', Purpose: 'DMARC', Required: false },
+  ];
+}
+
+/**
+ * `host` as a panel for `zone` wants it: only the part before the zone, `@` for the zone itself. A name outside the
+ * zone comes back whole with a trailing dot, which panels and zone files take as "complete".
+ */
+export function relativeHost(host: string, zone: string): string {
+  if (host === zone) return '@';
+  return isUnder(host, zone) ? host.slice(0, -(zone.length + 1)) : `${host}.`;
+}
+
+/** The records as lines of a zone file (RFC 1035 §5.1) with complete names, texts in quoted strings of ≤ 255 octets. */
+export function zoneSnippet(records: readonly Pick<DnsRecord, 'Type' | 'Host' | 'Value'>[]): string {
+  return records
+    .map(({ Type, Host, Value }) => `${Host}. ${ZONE_TTL_SECONDS} IN ${Type} ${quotedStrings(Value)}\n`)
+    .join('');
+}
+
+/** A text as quoted character-strings, each of at most 255 octets before escaping (RFC 1035 §5.1). */
+export function quotedStrings(value: string): string {
+  const octets = Buffer.from(value);
+  const strings: string[] = [];
+  for (let at = 0; at < octets.length || at === 0; at += STRING_OCTETS) {
+    let text = '';
+    for (const octet of octets.subarray(at, at + STRING_OCTETS)) {
+      const char = String.fromCharCode(octet);
+      if (char === '"' || char === '\\') text += `\\${char}`;
+      else if (octet < 0x20 || octet > 0x7e) text += `\\${String(octet).padStart(3, '0')}`;
+      else text += char;
+    }
+    strings.push(`"${text}"`);
+  }
+  return strings.length === 1 ? (strings[0] as string) : `( ${strings.join(' ')} )`;
+}
+
+function isUnder(host: string, zone: string): boolean {
+  return host === zone || host.endsWith(`.${zone}`);
+}
