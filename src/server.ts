@@ -20,9 +20,9 @@ import type { Service } from './lib/loop.ts';
 import { createSystemRandom } from './lib/random.ts';
 import { createSealer } from './lib/seal.ts';
 import { createHealthRoutes } from './listeners/health/health.ts';
+import { DEFAULT_EMAIL_LIMITS } from './listeners/http/contract/email-limits.ts';
 import { createHttpListener } from './listeners/http/server.ts';
 import { createReturnPathTokens } from './mail/verp.ts';
-import { PRESETS } from './model/token.ts';
 import { createAddressFilter } from './net/address-filter.ts';
 import { createGuardedHttp } from './net/guarded-http.ts';
 import { createResolver } from './net/resolver.ts';
@@ -124,7 +124,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       const minted = await access.mint({
         name: 'admin',
         domains: ['*'],
-        scopes: PRESETS.Admin,
+        scopes: ['admin'],
         expiresInSeconds: null,
         sandbox: false,
         ipAllowList: [],
@@ -139,7 +139,9 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       { store, clock, log: logs.service, epoch, siteOf: routes.siteOf, expire: rules.expire },
       { ...QUEUE_DEFAULTS, highWaterMark: config['queue-limit'] },
     );
-    const [returnPathKey] = [sealer.deriveKey('return-path', 32)];
+    const returnPathKeys = sealer
+      .deriveKeys('return-path', 32)
+      .map(({ id, key }) => ({ id: Number.parseInt(id.charAt(0), 16), secret: key }));
     const deliver = createDeliver(
       {
         store,
@@ -148,7 +150,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         rules,
         retry,
         signers: domains,
-        tokens: createReturnPathTokens([{ id: 0, secret: returnPathKey }]),
+        tokens: createReturnPathTokens(returnPathKeys),
         resolver,
         filter,
         tlsContexts: createTlsContexts(),
@@ -178,11 +180,10 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         random,
         sealer,
         epoch,
-        log: logs.service,
-        mailLog: logs.mail,
+        log: logs,
         metrics: createWebhookMetrics(registry),
       },
-      { allowHttp, retryWaitsMs: config['webhook-retry'] },
+      { allowHttp, ...(config['webhook-retry'] === null ? {} : { retryDelaysMs: config['webhook-retry'] }) },
     );
 
     const disk = createDiskWatch(clock, config.data);
@@ -218,7 +219,11 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         clock,
         random,
         log: logs.service,
-        routes: createHealthRoutes({ registry, access, checks: () => readiness(store, acceptance.refusing) }),
+        routes: createHealthRoutes({
+          metrics: registry,
+          access,
+          ready: () => readiness(store, acceptance.refusing),
+        }),
       },
       {
         host: config.http.host,
@@ -226,8 +231,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         ...(config['public-url'] === null ? {} : { publicUrl: config['public-url'] }),
         trustedProxies: config['trusted-proxies'],
         blockedExtensions: config['blocked-extensions'],
-        maxRecipients: config['max-recipients'],
-        maxMessageBytes: config['max-message-bytes'],
+        email: { ...DEFAULT_EMAIL_LIMITS, maxRecipients: config['max-recipients'] },
         idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS,
       },
     );

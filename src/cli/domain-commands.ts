@@ -1,28 +1,13 @@
 /** `domain …`: sender domains and the DNS records that prove them. */
+import type { DomainAnswer } from '../listeners/http/contract/answers.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printable, styled, table } from './terminal.ts';
-
-interface DnsRecordJson {
-  Type: string;
-  Host: string;
-  Value: string;
-  Purpose: string;
-  Required: boolean;
-}
 
 interface CheckJson {
   id: string;
   severity: 'ok' | 'warn' | 'fail';
   message: string;
   fix: string;
-}
-
-interface DomainJson {
-  Domain: string;
-  Status: string;
-  VerifiedBy: string | null;
-  DnsRecords: DnsRecordJson[];
-  Checks?: CheckJson[];
 }
 
 export const domainCommands: CommandGroup = (program, context) => {
@@ -42,7 +27,7 @@ export const domainCommands: CommandGroup = (program, context) => {
           ...(options.verified ? { Verified: true } : {}),
           ...(options.subdomains ? { Subdomains: true } : {}),
         });
-        const added = body as DomainJson;
+        const added = body as DomainAnswer;
         if (options.verified) {
           ctx.terminal.stderr.write(
             `${added.Domain} counts as verified by your word. Receivers still look for its DKIM record: publish it.\n`,
@@ -59,7 +44,7 @@ export const domainCommands: CommandGroup = (program, context) => {
     .action(async () => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const items = ((await api.call('GET', '/domains')).body as { Items: DomainJson[] }).Items;
+        const items = ((await api.call('GET', '/domains')).body as { Items: DomainAnswer[] }).Items;
         const rows = items.map((item) => [item.Domain, item.Status, item.VerifiedBy ?? '-']);
         ctx.print(
           items,
@@ -75,7 +60,7 @@ export const domainCommands: CommandGroup = (program, context) => {
     .action(async (name: string) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const found = (await api.call('GET', `/domains/${encodeURIComponent(name)}`)).body as DomainJson;
+        const found = (await api.call('GET', `/domains/${encodeURIComponent(name)}`)).body as DomainAnswer;
         ctx.print(found, `${found.Domain}: ${found.Status}\n\n${recordsText(ctx, found)}`);
       });
     });
@@ -88,8 +73,8 @@ export const domainCommands: CommandGroup = (program, context) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
         const found = (await api.call('POST', `/domains/${encodeURIComponent(name)}/verify`))
-          .body as DomainJson;
-        const lines = (found.Checks ?? []).flatMap((check) => {
+          .body as DomainAnswer;
+        const lines = (found.Checks as readonly CheckJson[]).flatMap((check) => {
           const mark = { ok: styled(ctx.terminal.stdout, 'green', 'ok  '), warn: 'warn', fail: 'FAIL' }[
             check.severity
           ];
@@ -117,7 +102,7 @@ export const domainCommands: CommandGroup = (program, context) => {
 };
 
 /** Records in a form that can be typed into a DNS panel: long values on lines of their own. */
-function recordsText(ctx: CommandContext, domain: DomainJson): string {
+function recordsText(ctx: CommandContext, domain: DomainAnswer): string {
   const { stdout } = ctx.terminal;
   const blocks = domain.DnsRecords.map((record) => {
     const need = record.Required ? 'required' : 'recommended';

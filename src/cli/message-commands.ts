@@ -2,44 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import type { MessageDetail, MessageSummary, TimelineEntry } from '../listeners/http/contract/answers.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { CommandError, printable, styled, table, UsageError } from './terminal.ts';
-
-interface RecipientJson {
-  Email: string;
-  Type: string;
-  Status: string;
-  Attempts: number;
-  LastResponse: string | null;
-}
-
-interface SummaryJson {
-  MessageID: string;
-  Status: string;
-  From: { name: string; email: string };
-  To: { name: string; email: string }[];
-  Subject: string;
-  CreatedAt: string;
-}
-
-interface MessageJson extends SummaryJson {
-  Size: number;
-  Priority?: string;
-  Recipients: RecipientJson[];
-}
-
-interface EventJson {
-  Event: string;
-  LoggedAt: string;
-  Recipient: string | null;
-  Reason?: string;
-  Attempt?: number;
-  RemoteMta?: string;
-  Reply?: string;
-  Tls?: string;
-  NextAttemptAt?: string;
-  Conversation?: string;
-}
 
 export const messageCommands: CommandGroup = (program, context) => {
   program
@@ -66,12 +31,12 @@ export const messageCommands: CommandGroup = (program, context) => {
         if (value !== undefined) query.set(parameter, value);
       }
       await ctx.withApi(async (api) => {
-        const items = ((await api.call('GET', `/email?${query}`)).body as { Items: SummaryJson[] }).Items;
+        const items = ((await api.call('GET', `/email?${query}`)).body as { Items: MessageSummary[] }).Items;
         const rows = items.map((item) => [
           item.MessageID,
           item.CreatedAt,
           item.Status,
-          printable(item.To.map((to) => to.email).join(', ')),
+          printable(item.To.map((to) => to.Email).join(', ')),
           printable(item.Subject),
         ]);
         ctx.print(
@@ -96,8 +61,8 @@ export const messageCommands: CommandGroup = (program, context) => {
           ctx.terminal.stdout.write((await api.call('GET', `${path}/raw`)).bytes);
           return;
         }
-        const message = (await api.call('GET', path)).body as MessageJson;
-        const events = (await api.call('GET', `${path}/events`)).body as { Items: EventJson[] };
+        const message = (await api.call('GET', path)).body as MessageDetail;
+        const events = (await api.call('GET', `${path}/events`)).body as { Items: TimelineEntry[] };
         ctx.print({ ...message, Events: events.Items }, messageText(ctx, message, events.Items));
       });
     });
@@ -171,28 +136,29 @@ async function read(file: string): Promise<Buffer> {
   }
 }
 
-function messageText(ctx: CommandContext, message: MessageJson, events: readonly EventJson[]): string {
+function messageText(ctx: CommandContext, message: MessageDetail, events: readonly TimelineEntry[]): string {
   const { stdout } = ctx.terminal;
   const head = [
     `${styled(stdout, 'bold', printable(message.Subject))}`,
     `  ${message.MessageID}  ${message.Status}  ${message.Size} octets  accepted ${message.CreatedAt}`,
-    `  From ${printable(message.From.email)}`,
+    `  From ${printable(message.From.Email)}`,
   ];
   const recipients = message.Recipients.map((r) => {
-    const last = r.LastResponse === null || r.LastResponse === '' ? '' : `  ${printable(r.LastResponse)}`;
-    return `  ${r.Type.padEnd(3)} ${printable(r.Email)}  ${styled(stdout, 'bold', r.Status)}${last}`;
+    const last = r.LastResponse === '' ? '' : `  ${printable(r.LastResponse)}`;
+    const waits = r.WaitReason === '' || r.WaitReason === 'deferred' ? '' : `  (${printable(r.WaitReason)})`;
+    return `  ${r.Type.padEnd(3)} ${printable(r.Email)}  ${styled(stdout, 'bold', r.Status)}${last}${waits}`;
   });
   const timeline = events.flatMap((event) => {
-    const first = `  ${event.LoggedAt}  ${event.Event.padEnd(10)} ${printable(event.Recipient ?? '')}`;
+    const first = `  ${event.At}  ${event.Event.padEnd(10)} ${printable(event.Recipient ?? '')}`;
     const lines = [first];
-    const add = (label: string, value: string | undefined): void => {
-      if (value !== undefined && value !== '') lines.push(`      ${label}: ${printable(value)}`);
+    const add = (label: string, value: string): void => {
+      if (value !== '') lines.push(`      ${label}: ${printable(value)}`);
     };
     add('why', event.Reason);
     add('server', event.RemoteMta);
     add('TLS', event.Tls);
     add('reply', event.Reply);
-    add('next try', event.NextAttemptAt);
+    add('next try', event.NextAttemptAt ?? '');
     for (const line of (event.Conversation ?? '').split('\n'))
       if (line !== '') lines.push(`        ${printable(line)}`);
     return lines;

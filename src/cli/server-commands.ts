@@ -125,7 +125,7 @@ ${head('Look at it:')}
 
 ./bin/postrider messages${where}
 ./bin/postrider message <MessageID>${where}
-curl -sS ${api}/sandbox/messages -H 'Authorization: Bearer ${server.adminToken}'
+curl -sS ${api}/sandbox/messages -H "Authorization: Bearer $(cat ${join(config.data, 'admin-token')})"
 
 ${dim(`Log: ${logFile}. Delete ${config.data} to start afresh. Ctrl-C stops.`)}
 `;

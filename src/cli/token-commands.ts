@@ -1,18 +1,8 @@
 /** `token …`: API tokens. `create` prints the JWT alone on standard output, so that it can be captured. */
+import type { NewTokenAnswer, TokenAnswer } from '../listeners/http/contract/answers.ts';
 import { PRESETS } from '../model/token.ts';
 import { type CommandGroup, example } from './command.ts';
 import { table, UsageError } from './terminal.ts';
-
-interface TokenJson {
-  TokenID: string;
-  Name: string;
-  Domains: string[];
-  Scopes: string[];
-  CreatedAt: string;
-  ExpiresAt: string | null;
-  LastUsedAt: string | null;
-  RevokedAt: string | null;
-}
 
 interface CreateOptions {
   domain?: string[];
@@ -56,7 +46,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
           ...(options.rateLimit === undefined ? {} : { RateLimit: Number(options.rateLimit) }),
           ...(options.allowIp === undefined ? {} : { IPAllowList: options.allowIp }),
         });
-        const made = body as { TokenID: string; Token: string };
+        const made = body as NewTokenAnswer;
         ctx.terminal.stderr.write(
           `Token ${made.TokenID} for ${domains.join(', ')}; it is not shown again.\n`,
         );
@@ -71,7 +61,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
     .action(async () => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const items = ((await api.call('GET', '/tokens?Limit=100')).body as { Items: TokenJson[] }).Items;
+        const items = ((await api.call('GET', '/tokens?Limit=100')).body as { Items: TokenAnswer[] }).Items;
         const rows = items.map((item) => [
           item.TokenID,
           item.Name === '' ? '-' : item.Name,

@@ -1,16 +1,7 @@
 /** `webhook …`: callback addresses of a domain. */
+import type { NewWebhookAnswer, WebhookRecord, WebhookTest } from '../listeners/http/contract/answers.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printable, table, UsageError } from './terminal.ts';
-
-interface WebhookJson {
-  WebhookID: number;
-  Status: string;
-  WebhookURL: string;
-  Event: string;
-  LastResponseCode: number;
-  LastResponseAt: string;
-  LastResponseTryCounter: number;
-}
 
 export const webhookCommands: CommandGroup = (program, context) => {
   const webhook = program.command('webhook').description('callback addresses for events');
@@ -32,7 +23,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
           Event: options.event,
           Domain: options.domain,
         });
-        const made = body as { NewWebhookID: number; Secret: string };
+        const made = body as NewWebhookAnswer;
         ctx.print(
           made,
           `Webhook ${made.NewWebhookID}\nSecret  ${made.Secret}\n(the secret is not shown again)`,
@@ -47,7 +38,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
     .action(async () => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const items = ((await api.call('GET', '/webhooks')).body as { Webhooks: WebhookJson[] }).Webhooks;
+        const items = ((await api.call('GET', '/webhooks')).body as { Webhooks: WebhookRecord[] }).Webhooks;
         const rows = items.map((item) => [
           String(item.WebhookID),
           item.Event,
@@ -84,7 +75,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', `/webhooks/${webhookId(id)}/test`, {});
-        const result = body as { StatusCode: number; LatencyMs: number; Body: string; Error: string };
+        const result = body as WebhookTest;
         const text =
           result.StatusCode === 0
             ? `No answer: ${printable(result.Error)}`

@@ -148,6 +148,7 @@ export function createSession(parts: SessionParts): Session {
 
   function onFlushed(work: Work): void {
     work.flushed = true;
+    work.tx.onDataSent?.();
     if (head === work && work.awaiting === 'body') waitFor(work, 'dot');
   }
 

@@ -122,6 +122,8 @@ export interface Transaction {
   dsn?: boolean | undefined;
   /** RFC 3461 envelope id, unencoded. */
   envid?: string | undefined;
+  /** Called when the system has taken the message and its final dot, before any reply to it. */
+  onDataSent?: (() => void) | undefined;
 }
 
 export interface RecipientResult {
