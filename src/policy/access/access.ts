@@ -11,13 +11,14 @@ import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
+import type { Sealer } from '../../lib/seal.ts';
 import { toALabelDomain } from '../../mail/address.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Scope, Token } from '../../model/token.ts';
 import type { Store } from '../../store/store.ts';
 import { createFailedLogins } from './failed-logins.ts';
-import { createIpMatcher, type IpMatcher, MAX_RANGES } from './ip-allow-list.ts';
-import { createSigningKeys, type KeySealer, type PublicJwk } from './signing-keys.ts';
+import { createIpMatcher, type IpMatcher, isCidr, MAX_RANGES } from './ip-allow-list.ts';
+import { createSigningKeys, type PublicJwk } from './signing-keys.ts';
 import { checkToken, MAX_TOKEN_CHARS, signToken } from './tokens.ts';
 
 /** What a new token is to be. Names are lower-case A-labels or the one item '*'. */
@@ -90,7 +91,7 @@ export function createAccess(
     >;
     clock: Clock;
     random: Random;
-    sealer: KeySealer;
+    sealer: Sealer;
     instanceId: string;
     log: Logger;
   },
@@ -304,4 +305,7 @@ function checkRequest(request: MintRequest): void {
     refuse('/ExpiresIn', 'ExpiresIn must be between 60 seconds and 10 years, or "never"');
   }
   if (request.ipAllowList.length > MAX_RANGES) refuse('/IPAllowList', `At most ${MAX_RANGES} ranges`);
+  if (!request.ipAllowList.every(isCidr)) {
+    refuse('/IPAllowList', 'IPAllowList takes addresses and ranges such as 192.0.2.0/24');
+  }
 }

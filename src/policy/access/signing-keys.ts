@@ -8,13 +8,8 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
+import type { Sealer } from '../../lib/seal.ts';
 import type { Store } from '../../store/store.ts';
-
-/** Encrypts small secrets at rest; `open` throws where the bytes were not sealed under this master key. */
-export interface KeySealer {
-  seal(plain: Uint8Array): Uint8Array;
-  open(sealed: Uint8Array): Uint8Array;
-}
 
 /** Public key as published (RFC 7517, RFC 8037). */
 export interface PublicJwk {
@@ -43,6 +38,8 @@ interface LoadedKey {
   jwk: PublicJwk;
 }
 
+/** Purpose label under which the private keys are sealed. */
+export const KEY_SEAL = 'token-signing-key';
 /** PKCS#8 for Ed25519 up to the 32 bytes of the seed (RFC 8410 §7). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 /** Forged kids must not turn into a store read each. */
@@ -53,7 +50,7 @@ export function createSigningKeys(deps: {
   store: Pick<Store, 'signingKeys' | 'addSigningKey'>;
   clock: Clock;
   random: Random;
-  sealer: KeySealer;
+  sealer: Sealer;
 }): SigningKeys {
   const { store, clock, random, sealer } = deps;
   let known: readonly LoadedKey[] = [];
@@ -83,7 +80,7 @@ export function createSigningKeys(deps: {
     const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
     const jwk = { kty: 'OKP', crv: 'Ed25519', x: String(x) };
     const kid = (await calculateJwkThumbprint(jwk)).slice(0, 16);
-    const privateSealed = sealer.seal(der);
+    const privateSealed = sealer.seal(der, KEY_SEAL);
     der.fill(0);
     return { kid, privateSealed, publicJwk: JSON.stringify(jwk), createdAt: clock.now() };
   }
@@ -94,7 +91,7 @@ export function createSigningKeys(deps: {
       const newest = known[0];
       if (newest === undefined) throw new Error('The store kept no signing key');
       if (opened?.kid !== newest.kid) {
-        const der = Buffer.from(sealer.open(newest.privateSealed));
+        const der = Buffer.from(sealer.open(newest.privateSealed, KEY_SEAL));
         opened = {
           kid: newest.kid,
           privateKey: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }),
