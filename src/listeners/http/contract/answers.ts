@@ -198,8 +198,20 @@ export interface DnsRecordItem {
   Value: string;
   Purpose: string;
   Required: boolean;
-  /** `Unknown` before the first check. */
-  Status: string;
+  /** `Unknown` before the first check, and for records that are only suggested. */
+  Status: 'Unknown' | 'Ok' | 'Warning' | 'Failed';
+}
+
+export interface DomainCheckItem {
+  Name: string;
+  Status: 'Ok' | 'Warning' | 'Failed';
+  Host: string;
+  Expected: string;
+  Found: readonly string[];
+  /** What was found, in plain words. */
+  Message: string;
+  /** What to do, '' where nothing is. */
+  Fix: string;
 }
 
 /** One item of GET /domains; answer of POST /domains. */
@@ -215,7 +227,7 @@ export interface DomainAnswer {
   LastCheckedAt: string | null;
   DnsRecords: readonly DnsRecordItem[];
   /** What the last check found, item by item; empty before the first. */
-  Checks: readonly unknown[];
+  Checks: readonly DomainCheckItem[];
 }
 
 /** One item of GET /tokens. */

@@ -11,14 +11,15 @@ import type { Domain } from '../../../model/domain.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { callerDomains, mayActOn } from '../../../policy/access/access.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
-import type { DnsRecordItem, DomainAnswer } from '../contract/answers.ts';
-import { isJsonObject } from '../contract/json-properties.ts';
+import type { DomainCheck } from '../../../policy/domains/verify.ts';
+import type { DnsRecordItem, DomainAnswer, DomainCheckItem } from '../contract/answers.ts';
 import type { CreateOnce } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, page, pageLimit, queryText, refuse } from '../route.ts';
 
 const VERIFY_EVERY_MS = 10_000;
 const MAX_REMEMBERED = 10_000;
+const CHECK_STATUS = { ok: 'Ok', warn: 'Warning', fail: 'Failed' } as const;
 
 const unavailable = z
   .unknown()
@@ -145,7 +146,8 @@ export function domainRoutes(deps: {
   }
 
   function toAnswer(domain: Domain): DomainAnswer {
-    const found = checkResults(domain.lastChecks);
+    const checks = lastChecks(domain).map(toCheckItem);
+    const statusOf = new Map(checks.map((check) => [check.Host, check.Status]));
     return {
       Domain: domain.name,
       Status: domain.status,
@@ -163,27 +165,27 @@ export function domainRoutes(deps: {
           Value: record.Value,
           Purpose: record.Purpose,
           Required: record.Required,
-          Status: found.get(record.Purpose) ?? 'Unknown',
+          Status: statusOf.get(record.Host) ?? 'Unknown',
         }),
       ),
-      Checks: parseChecks(domain.lastChecks),
+      Checks: checks,
     };
   }
 }
 
-/** What the last check said, one word per purpose of a record. */
-function checkResults(lastChecks: string | null): ReadonlyMap<string, string> {
-  const results = new Map<string, string>();
-  for (const check of parseChecks(lastChecks)) {
-    if (isJsonObject(check) && typeof check.Purpose === 'string' && typeof check.Status === 'string') {
-      results.set(check.Purpose, check.Status);
-    }
-  }
-  return results;
+/** What the last check found; it was written by the domain service, so its shape is known. */
+function lastChecks(domain: Domain): readonly DomainCheck[] {
+  return domain.lastChecks === null ? [] : (JSON.parse(domain.lastChecks) as DomainCheck[]);
 }
 
-function parseChecks(lastChecks: string | null): readonly unknown[] {
-  if (lastChecks === null) return [];
-  const value: unknown = JSON.parse(lastChecks);
-  return Array.isArray(value) ? value : [];
+function toCheckItem(check: DomainCheck): DomainCheckItem {
+  return {
+    Name: check.id,
+    Status: CHECK_STATUS[check.severity],
+    Host: check.record.name,
+    Expected: check.record.expected,
+    Found: check.record.found,
+    Message: check.message,
+    Fix: check.fix,
+  };
 }
