@@ -6,8 +6,7 @@
  * programs repair such bytes each in their own way, so a signature over them would verify at some receivers only.
  *
  * The body is looked at once. Long stretches that are canonical already go to the hash as they lie; only the
- * surroundings of blanks that change are gathered in a small buffer. Measured: a 10 KB body without runs of blanks
- * costs about as much to look through as to hash.
+ * surroundings of blanks that change are gathered in a small buffer.
  */
 import { createHash, hash } from 'node:crypto';
 
@@ -82,19 +81,33 @@ function contentEnd(message: Uint8Array, start: number): number {
   return start;
 }
 
-/** Offset of the first blank at or after `from` that canonicalisation changes; `end` where there is none. */
+/**
+ * Offset of the first blank at or after `from` that canonicalisation changes; `end` where there is none.
+ * Measured with the hash (6 µs of it) over 10 KB: base64 12 µs (17 without the four octets a turn), text 16 (the
+ * same), indented HTML 30 (25). Words of four octets masked at once and `Buffer.indexOf` were no better over text.
+ */
 function firstChange(message: Uint8Array, from: number, end: number): number {
-  let at = from;
-  while (at < end) {
-    const octet = message[at] as number;
-    if (octet > SP) {
-      at++;
-    } else if (octet === SP) {
-      const next = message[at + 1] as number;
+  const lastFour = end - 4;
+  for (let at = from; at < end; ) {
+    while (
+      at <= lastFour &&
+      (message[at] as number) > SP &&
+      (message[at + 1] as number) > SP &&
+      (message[at + 2] as number) > SP &&
+      (message[at + 3] as number) > SP
+    ) {
+      at += 4;
+    }
+    while (at < end && (message[at] as number) > SP) at++;
+    if (at >= end) break;
+
+    const octet = message[at];
+    const next = message[at + 1];
+    if (octet === SP) {
       if (next === SP || next === TAB || next === CR) return at;
       at++;
     } else if (octet === CR) {
-      if (message[at + 1] !== LF) throw bareLineEnding();
+      if (next !== LF) throw bareLineEnding();
       at += 2;
     } else if (octet === TAB) {
       return at;
