@@ -70,6 +70,7 @@ export interface Config {
   'max-recipients': number;
   'max-message-bytes': number;
   'max-connections': number;
+  dkim: boolean;
   'queue-limit': number;
   'simulator-domain': string;
 }
@@ -241,6 +242,12 @@ export const CONFIG_KEYS: { readonly [K in ConfigKey]: KeyFacts<Config[K]> } = {
   ),
   'max-connections': key('1 … 1000', both('20'), 'SMTP connections to one destination host', (t) =>
     parseInteger(t, 1, 1000),
+  ),
+  dkim: key(
+    '`on` or `off`',
+    both('on'),
+    'signs every message; `off` only where a relay behind this server signs instead',
+    parseSwitch,
   ),
   'queue-limit': key(
     'recipients',

@@ -116,8 +116,10 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         anyDomain: params.mode === 'dev' && config.route.every((route) => route.kind === 'sandbox'),
         selectorPrefix: 'pr',
         bounceDomain,
+        dkim: config.dkim,
       },
     );
+    if (!config.dkim) logs.service.warn({}, 'messages are not signed (dkim=off); a relay behind must do it');
     const access = createAccess({ store, clock, random, sealer, instanceId, log: logs.service });
     const adminToken = await folder.adminToken(async (existing) => {
       if (existing !== null && (await isUsable(existing))) return existing;

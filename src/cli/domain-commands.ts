@@ -3,13 +3,6 @@ import type { DomainAnswer } from '../listeners/http/contract/answers.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printable, styled, table } from './terminal.ts';
 
-interface CheckJson {
-  id: string;
-  severity: 'ok' | 'warn' | 'fail';
-  message: string;
-  fix: string;
-}
-
 export const domainCommands: CommandGroup = (program, context) => {
   const domain = program.command('domain').description('sender domains');
 
@@ -74,14 +67,12 @@ export const domainCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         const found = (await api.call('POST', `/domains/${encodeURIComponent(name)}/verify`))
           .body as DomainAnswer;
-        const lines = (found.Checks as readonly CheckJson[]).flatMap((check) => {
-          const mark = { ok: styled(ctx.terminal.stdout, 'green', 'ok  '), warn: 'warn', fail: 'FAIL' }[
-            check.severity
+        const lines = found.Checks.flatMap((check) => {
+          const mark = { Ok: styled(ctx.terminal.stdout, 'green', 'ok  '), Warning: 'warn', Failed: 'FAIL' }[
+            check.Status
           ];
-          const first = `${mark}  ${check.id}: ${printable(check.message)}`;
-          return check.severity === 'ok' || check.fix === ''
-            ? [first]
-            : [first, `      ${printable(check.fix)}`];
+          const first = `${mark}  ${check.Name}: ${printable(check.Message)}`;
+          return check.Fix === '' ? [first] : [first, `      ${printable(check.Fix)}`];
         });
         ctx.print(found, [`${found.Domain}: ${found.Status}`, ...lines].join('\n'));
         if (found.Status !== 'Verified') process.exitCode = 1;

@@ -50,6 +50,8 @@ export interface DomainOptions {
   /** Selectors of a new domain are `<prefix>1` and `<prefix>2`. */
   selectorPrefix: string;
   bounceDomain: string;
+  /** false: the operator's relay signs, so nothing is signed here. */
+  dkim: boolean;
 }
 
 interface Deps {
@@ -212,6 +214,8 @@ export function createDomainService(
     if (!maySend(domain, clock.now()) && !options.anyDomain) {
       return held('domain_not_verified', `the domain ${name} is not verified (${domain.status})`);
     }
+    if (!options.dkim)
+      return { kind: 'unsigned', reason: 'unsigned: signing is switched off (dkim=off)' } as const;
     cached.signers ??= loadSigners(domain);
     try {
       return { kind: 'signers', signers: await cached.signers } as const;
