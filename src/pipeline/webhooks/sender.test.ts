@@ -517,6 +517,28 @@ describe('stopping and starting', () => {
   });
 });
 
+describe('a store that cannot write', () => {
+  it('is waited for, and the call that was made meanwhile is recorded, not repeated', async () => {
+    await store.close();
+    const path = join(folder, 'failing.db');
+    // Writes so far: the webhook, the event, the epoch, the reclaim and the claim; the record of the try fails.
+    store = await openSqliteStore({ path, clock: systemClock, failStoreWrites: { from: 6, count: 2 } });
+    service = createWebhookService({ store, http, clock, random, sealer });
+    const { id } = await hook();
+    await emit();
+    const sender = await startSender();
+    await until(() => lines.some((line) => line.includes('cannot record webhook calls')));
+    expect(await tries(id)).toBe(0);
+    sender.wake();
+    await until(async () => {
+      await clock.advance(1_000);
+      return (await tries(id)) === 1;
+    });
+    expect((await calls(id))[0]).toMatchObject({ state: 'succeeded', tries: 1 });
+    expect(received).toHaveLength(1);
+  });
+});
+
 describe('creating and testing a webhook', () => {
   it('refuses an address that cannot or must not be called, with a sentence', async () => {
     const urls = [
