@@ -15,7 +15,15 @@ import type { Terminal } from './terminal.ts';
 import { tokenCommands } from './token-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
 
-export function createProgram(terminal: Terminal): { run(args: readonly string[]): Promise<number> } {
+export interface Program {
+  /** Resolves with the exit code: 0, 1, or 2 for wrong usage. */
+  run(args: readonly string[]): Promise<number>;
+  /** The tree of commands, for the reference page. */
+  readonly tree: Command;
+}
+
+/** The program over one terminal. Nothing runs before `run`. */
+export function createProgram(terminal: Terminal): Program {
   const version = packageVersion();
   let exitCode = 0;
   const program = new Command('postrider')
@@ -77,6 +85,7 @@ export function createProgram(terminal: Terminal): { run(args: readonly string[]
   adopt(program);
 
   return {
+    tree: program,
     async run(args) {
       if (args.length === 0) {
         program.outputHelp();
