@@ -48,6 +48,8 @@ export interface HttpOptions {
   headersTimeoutMs: number;
   requestTimeoutMs: number;
   keepAliveTimeoutMs: number;
+  /** Sends per second of a token without an own limit; null = no limit. */
+  sendsPerSecond: number | null;
   /** How long an answer to an Idempotency-Key is repeated. */
   idempotencyWindowMs: number;
 }
@@ -65,5 +67,6 @@ export const DEFAULT_HTTP_OPTIONS: HttpOptions = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 120_000,
   keepAliveTimeoutMs: 72_000,
+  sendsPerSecond: null,
   idempotencyWindowMs: 24 * 3_600_000,
 };

@@ -51,7 +51,7 @@ beforeAll(async () => {
   epoch = await store.beginEpoch({ nodeId: 'test', now: systemClock.now() });
   domains = createDomainService(
     { store, resolver: emptyDns, sealer: testSealer, clock: systemClock, random },
-    { anyDomain: false, selectorPrefix: 's', bounceDomain: 'bounce.example.org' },
+    { anyDomain: false, selectorPrefix: 's', bounceDomain: 'bounce.example.org', dkim: true },
   );
   for (const name of ['example.com', 'other.example']) await domains.add({ name, operatorVerified: true });
   await domains.add({ name: 'pending.example', operatorVerified: false });

@@ -32,6 +32,8 @@ export interface ApiRoute {
   path: string;
   /** null: any valid token. */
   scope: Scope | null;
+  /** Each request takes one send of the token's rate. */
+  countsAsSend?: boolean;
   handle(request: ApiRequest): Promise<ApiAnswer> | ApiAnswer;
 }
 

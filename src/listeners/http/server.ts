@@ -21,6 +21,7 @@ import { problemPage } from './operations/problem-pages.ts';
 import { apiRoutes } from './operations/table.ts';
 import { problemAnswer, toAppError } from './problem.ts';
 import type { ApiAnswer, ApiRoute, PlainRoute } from './route.ts';
+import { createSendRate } from './send-rate.ts';
 import { writeProblemToSocket } from './socket-problem.ts';
 
 declare module 'fastify' {
@@ -49,6 +50,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     maxQueue: options.maxWorkerQueue,
   });
   const idempotency = createIdempotency(deps, { windowMs: options.idempotencyWindowMs });
+  const sendRate = createSendRate(deps.clock, { perSecond: options.sendsPerSecond });
   const routes = apiRoutes(deps, options, { workers, idempotency });
   const plainRoutes: readonly PlainRoute[] = [
     {
@@ -172,9 +174,10 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     instance.route({
       method: route.method,
       url: BASE + route.path,
-      onRequest: async (request) => {
+      onRequest: async (request, reply) => {
         const caller = await deps.access.authenticate(request.headers.authorization, clientIp(request));
         if (route.scope !== null) requireScope(caller, route.scope);
+        if (route.countsAsSend === true) takeSend(caller, reply);
         request.caller = caller;
       },
       handler: async (request, reply) => {
@@ -193,6 +196,13 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       handler: async (request, reply) =>
         sendAnswer(reply, await route.handle({ ...contextOf(request), ip: clientIp(request) })),
     });
+  }
+
+  function takeSend(caller: Caller, reply: FastifyReply): void {
+    const taken = sendRate.take(caller);
+    if (taken === null) return;
+    reply.headers(taken.headers);
+    if (taken.refused !== null) throw taken.refused;
   }
 
   function notFound(request: FastifyRequest, reply: FastifyReply): AppError {

@@ -40,7 +40,7 @@ export interface SendEmailOptions {
 /** The route of the send operation. */
 export function sendEmailRoute(deps: SendEmailDeps, options: SendEmailOptions): ApiRoute {
   const blockedExtensions = new Set(options.blockedExtensions);
-  return { method: 'POST', path: '/email', scope: 'email:send', handle };
+  return { method: 'POST', path: '/email', scope: 'email:send', countsAsSend: true, handle };
 
   async function handle(request: ApiRequest): Promise<ApiAnswer> {
     requireJson(request.header('content-type'));

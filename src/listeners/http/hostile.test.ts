@@ -1,0 +1,260 @@
+import { connect } from 'node:net';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Clock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { findCodes, findLinks } from './captured-mail.ts';
+import { DEFAULT_EMAIL_LIMITS } from './contract/email-limits.ts';
+import { createEmailWorkerPool } from './email-worker-pool.ts';
+import { parseIdempotencyKey } from './idempotency.ts';
+import { prefersStrict } from './prefer.ts';
+import { recordingAcceptance, send, startListener, tokenMemory } from './test-support.ts';
+
+const MAIL = JSON.stringify({
+  From: { email: 'ann@example.com' },
+  To: [{ email: 'bob@example.net' }],
+  Subject: 'Hello',
+  ContentType: 'Text',
+  PlainContent: 'Hi',
+});
+const store = () => ({ ...tokenMemory(), findIdempotent: async () => null }) as never;
+
+/** Time that stands still until it is moved. */
+function manualClock(): Clock & { advance(ms: number): void; pending(): number } {
+  let now = 1_790_000_000_000;
+  const timers = new Set<{ at: number; fire: () => void }>();
+  return {
+    now: () => now,
+    monotonicMs: () => now,
+    setTimer(delayMs, fire) {
+      const timer = { at: now + delayMs, fire };
+      timers.add(timer);
+      return { cancel: () => void timers.delete(timer) };
+    },
+    advance(ms) {
+      now += ms;
+      for (const timer of [...timers]) {
+        if (timer.at > now || !timers.delete(timer)) continue;
+        timer.fire();
+      }
+    },
+    pending: () => timers.size,
+  };
+}
+
+/** Writes `text`, and resolves with all that came back when the other side closed. */
+function exchange(port: number, text: string | Uint8Array, end = false): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write(text);
+      if (end) socket.end();
+    });
+    let answer = '';
+    socket.on('data', (chunk) => {
+      answer += chunk.toString('latin1');
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(answer));
+  });
+}
+
+describe('slow and broken peers', () => {
+  it('gives up on headers that do not come, with 408', async () => {
+    const at = await startListener(
+      { store: store(), acceptance: recordingAcceptance() },
+      { headersTimeoutMs: 50 },
+    );
+    const answer = await exchange(at.port, 'GET /healthz HTTP/1.1\r\nHost: a\r\nX-Slow');
+    expect(answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*"Code":408/);
+    await at.close();
+  });
+
+  it('gives up on a body that drips, with 408', async () => {
+    const clock = manualClock();
+    const at = await startListener({ store: store(), acceptance: recordingAcceptance() }, {}, clock);
+    const token = await at.token();
+    const before = clock.pending();
+    const answer = exchange(
+      at.port,
+      `POST /api/v1/email HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\nContent-Length: 100\r\n\r\n{`,
+    );
+    while (clock.pending() === before) await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(10_000);
+    expect(await answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*"Code":408/);
+    expect(clock.pending()).toBe(before);
+    await at.close();
+  });
+
+  it('survives a sender that goes away in the middle of its body', async () => {
+    const acceptance = recordingAcceptance();
+    const at = await startListener({ store: store(), acceptance });
+    const head = `POST /api/v1/email HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await at.token()}\r\n`;
+    await exchange(at.port, `${head}Content-Length: 1000\r\n\r\n{"From`, true);
+    expect(acceptance.requests).toEqual([]);
+    expect((await send(`${at.url}/api/v1/nothing`, 'GET')).status).toBe(404);
+    await at.close();
+  });
+
+  it('answers any bytes with a 4xx or nothing, never a 5xx', async () => {
+    const at = await startListener({ store: store(), acceptance: recordingAcceptance() });
+    const start = fc.constantFrom(
+      'GET ',
+      'POST /api/v1/email HTTP/1.1\r\n',
+      'GET /api/v1/me?x=% HTTP/1.1\r\nHost: a\r\n',
+      '',
+    );
+    await fc.assert(
+      fc.asyncProperty(start, fc.uint8Array({ maxLength: 60 }), async (line, bytes) => {
+        const text = Buffer.concat([Buffer.from(line), bytes, Buffer.from('\r\n\r\n')]);
+        const answer = await exchange(at.port, text, true);
+        expect(answer).toMatch(/^($|HTTP\/1\.1 4)/);
+      }),
+      { numRuns: 60 },
+    );
+    await at.close();
+  });
+
+  it('takes the absolute form of a request line', async () => {
+    const at = await startListener({ store: store(), acceptance: recordingAcceptance() });
+    const answer = await exchange(
+      at.port,
+      'GET http://example.org/api/v1/problems/internal HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n',
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    await at.close();
+  });
+});
+
+describe('who the peer is', () => {
+  const forwarded = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7' };
+
+  it.each([
+    [['127.0.0.0/8'], 200],
+    [[], 403],
+    [['10.0.0.0/8'], 403],
+  ])(
+    'with the trusted proxies %j answers %i to a token for the forwarded address',
+    async (trustedProxies, status) => {
+      const at = await startListener(
+        { store: store(), acceptance: recordingAcceptance() },
+        { trustedProxies },
+      );
+      const token = await at.token({ ipAllowList: ['198.51.100.7/32'] });
+      const headers = { ...forwarded, authorization: `Bearer ${token}` };
+      const reply = await send(`${at.url}/api/v1/email`, 'POST', { headers, body: MAIL });
+      expect(reply.status).toBe(status);
+      if (status === 403) expect(reply.json().Errors).toMatchObject([{ Code: 35 }]);
+      await at.close();
+    },
+  );
+});
+
+describe('the send rate', () => {
+  it('lets twice the rate through at once, then as many as time allows', async () => {
+    const clock = manualClock();
+    const at = await startListener({ store: store(), acceptance: recordingAcceptance() }, {}, clock);
+    const headers = { authorization: `Bearer ${await at.token({ rateLimit: 1 })}` };
+    const post = () => send(`${at.url}/api/v1/email`, 'POST', { headers, body: MAIL });
+    const first = await post();
+    expect([first.status, first.headers.ratelimit]).toEqual([200, '"send";r=1;t=1']);
+    expect(first.headers['ratelimit-policy']).toBe('"send";q=2;w=2');
+    expect((await post()).status).toBe(200);
+    const refused = await post();
+    expect([refused.status, refused.headers['retry-after'], refused.json().Errors]).toMatchObject([
+      429,
+      '1',
+      [{ Code: 429 }],
+    ]);
+    clock.advance(1000);
+    expect((await post()).status).toBe(200);
+    expect((await post()).status).toBe(429);
+    await at.close();
+  });
+});
+
+describe('the worker pool', () => {
+  const job = (size: number) => ({
+    body: Buffer.from(MAIL.padEnd(size, ' ')),
+    limits: DEFAULT_EMAIL_LIMITS,
+    strict: false,
+    blockedExtensions: [],
+    messageId: '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b',
+    dateMs: systemClock.now(),
+  });
+
+  it('runs two at once, keeps a bounded queue, and refuses the rest with 503', async () => {
+    const pool = createEmailWorkerPool({ maxWorkers: 2, maxQueue: 1 });
+    const results = await Promise.allSettled([1, 2, 3, 4, 5].map((n) => pool.prepare(job(300_000 + n))));
+    expect(results.map((r) => r.status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'rejected',
+    ]);
+    const [first] = results;
+    expect(first?.status === 'fulfilled' && first.value.ok).toBe(true);
+    await pool.close();
+    await expect(pool.prepare(job(10))).rejects.toThrow();
+  });
+
+  it('loses only the job of a thread that dies', async () => {
+    const broken = new URL('data:text/javascript,throw new Error("boom")');
+    const pool = createEmailWorkerPool({ maxWorkers: 1, maxQueue: 4, entry: broken });
+    await expect(pool.prepare(job(10))).rejects.toMatchObject({ status: 500 });
+    await pool.close();
+  });
+});
+
+describe('small readers', () => {
+  it.each([
+    ['abc', 'abc'],
+    ['"a\\"b"', 'a"b'],
+    ['x'.repeat(255), 'x'.repeat(255)],
+  ])('reads the key %s', (header, key) => expect(parseIdempotencyKey(header)).toBe(key));
+  it.each(['', '""', '"a b"', 'a b', 'é', 'x'.repeat(256), '\u0000'])('refuses the key %j', (header) => {
+    expect(() => parseIdempotencyKey(header)).toThrow('Idempotency-Key');
+  });
+
+  it('finds strict handling among other preferences', () => {
+    expect(prefersStrict('respond-async, handling=strict; foo')).toBe(true);
+    expect(prefersStrict('Handling="strict"')).toBe(true);
+    expect([
+      prefersStrict(undefined),
+      prefersStrict('handling=lenient'),
+      prefersStrict('x-handling=strict'),
+    ]).toEqual([false, false, false]);
+  });
+
+  it('finds links and codes, and stays linear on hostile text', () => {
+    expect(findLinks(`<a href = 'https://a.example/?x=1&amp;y'>`, '')).toEqual(['https://a.example/?x=1&y']);
+    expect(findLinks('', 'see https://a.example/b now')).toEqual(['https://a.example/b']);
+    expect(findCodes('Your code is 482913. Call +1-555-0100, order #12345, 12.3456')).toEqual(['482913']);
+    const started = performance.now();
+    findLinks('href='.repeat(200_000), '');
+    findLinks('', 'https://'.repeat(200_000));
+    findCodes('1'.repeat(1_000_000));
+    expect(performance.now() - started).toBeLessThan(1500);
+  });
+});
+
+describe('HEAD, and methods that do not exist', () => {
+  let at: Awaited<ReturnType<typeof startListener>>;
+  beforeAll(async () => {
+    at = await startListener({ store: store(), acceptance: recordingAcceptance() });
+  });
+  afterAll(() => at.close());
+
+  it('answers HEAD like GET without a body', async () => {
+    const head = await send(`${at.url}/api/v1/problems/internal`, 'HEAD');
+    expect([head.status, head.text]).toEqual([200, '']);
+  });
+
+  it.each(['PUT', 'PATCH', 'OPTIONS', 'PROPFIND', 'TRACE'])(
+    'answers %s with 405 and Allow',
+    async (method) => {
+      const reply = await send(`${at.url}/api/v1/webhooks`, method);
+      expect([reply.status, reply.headers.allow]).toEqual([405, 'GET, HEAD, POST']);
+    },
+  );
+});
