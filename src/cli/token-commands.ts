@@ -37,7 +37,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
       if (domains === undefined) throw new UsageError('--domain is required, e.g. --domain example.com');
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', '/tokens', {
-          Name: options.name ?? '',
+          Name: options.name ?? `cli: ${domains.join(', ')}`.slice(0, 100),
           Domains: domains,
           ...(preset === undefined ? {} : { Preset: preset }),
           ...(options.scope === undefined ? {} : { Scopes: options.scope }),
