@@ -14,15 +14,26 @@ const MAX_SEARCHED_CHARS = 1_000_000;
 
 export type CapturedContents = Pick<
   CaptureDetail,
-  'HTMLContent' | 'PlainContent' | 'Headers' | 'Attachments' | 'Links' | 'Codes'
+  'HTMLContent' | 'PlainContent' | 'Headers' | 'Attachments' | 'Links' | 'Codes' | 'ParseError'
 >;
 
-/** Reads a whole message (RFC 5322 bytes). Rejects where the parser does: the caller shows the raw bytes then. */
+const UNREADABLE: CapturedContents = {
+  HTMLContent: '',
+  PlainContent: '',
+  Headers: [],
+  Attachments: [],
+  Links: [],
+  Codes: [],
+  ParseError: 'The message is nested too deep or not readable as MIME; its raw bytes can be had.',
+};
+
+/** Reads a whole message (RFC 5322 bytes). What the parser refuses is said in `ParseError`, never thrown. */
 export async function readCapturedMail(bytes: Uint8Array): Promise<CapturedContents> {
   const mail = await PostalMime.parse(new Uint8Array(bytes), {
     maxNestingDepth: 20,
     attachmentEncoding: 'arraybuffer',
-  });
+  }).catch(() => null);
+  if (mail === null) return UNREADABLE;
   const html = mail.html ?? '';
   const text = mail.text ?? '';
   return {
@@ -39,6 +50,7 @@ export async function readCapturedMail(bytes: Uint8Array): Promise<CapturedConte
       Size: typeof file.content === 'string' ? file.content.length : file.content.byteLength,
     })),
     Links: findLinks(html, text),
+    ParseError: null,
     Codes: findCodes(text === '' ? html.replace(/<[^<>]{0,10000}>/g, ' ') : text),
   };
 }

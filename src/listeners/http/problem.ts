@@ -63,7 +63,6 @@ function detailText(problems: readonly Problem[], title: string): string {
 /** RFC 6750 §3. */
 function challengeFor(name: ErrorName, scope: string | undefined): string | null {
   const status = ERRORS[name].status;
-  if (name === 'token-missing') return 'Bearer realm="api"';
   if (status === 401) return 'Bearer realm="api", error="invalid_token"';
   if (name !== 'scope-missing') return null;
   return `Bearer realm="api", error="insufficient_scope"${scope === undefined ? '' : `, scope="${scope}"`}`;

@@ -4,6 +4,7 @@
  * tables; also the small tools every operation uses to read its query and shape its answer.
  */
 import { AppError, type ErrorName } from '../../lib/errors.ts';
+import { parseAddress } from '../../mail/address.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Scope } from '../../model/token.ts';
 
@@ -91,6 +92,14 @@ export function queryText(query: ReadonlyMap<string, string>, name: string, max 
   if (text === undefined || text === '') return undefined;
   if (text.length > max) throw invalidParameter(`${name} is too long`, name);
   return text;
+}
+
+/** An address from the query in its canonical form, or as it is where it is none (then nothing matches). */
+export function queryAddress(query: ReadonlyMap<string, string>, name: string): string | undefined {
+  const text = queryText(query, name, 320);
+  if (text === undefined) return undefined;
+  const parsed = parseAddress(text);
+  return parsed.ok ? parsed.address.text : text;
 }
 
 /** An instant from the query: Unix seconds or ISO 8601; milliseconds come back. */

@@ -299,6 +299,8 @@ export interface CaptureDetail extends CaptureSummary {
   Links: readonly string[];
   /** Runs of 4 to 8 digits that look like one-time codes, at most 20. */
   Codes: readonly string[];
+  /** Why there is no parsed view; null = there is one. */
+  ParseError: string | null;
 }
 
 /** GET /healthz and /readyz. */

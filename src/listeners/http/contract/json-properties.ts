@@ -6,6 +6,9 @@
  */
 import { pointerSegment } from './problem-list.ts';
 
+/** Unknown names of one object that are worth reporting. */
+const MAX_UNKNOWN = 25;
+
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The documented names of one object, in documented order. */
@@ -50,6 +53,7 @@ export function readProperties(
   let exactSeen = 0;
   let otherSeen = 0;
   let clash = 0;
+  let unknown = 0;
   for (const key of Object.keys(object)) {
     const value = object[key];
     if (value === null) continue;
@@ -61,7 +65,9 @@ export function readProperties(
     }
     const slot = isShortAscii(key, table.longest) ? table.lower.get(key.toLowerCase()) : undefined;
     if (slot === undefined) {
-      if (strict) report('unknown-property', pointerSegment(key), 'This property is not known');
+      if (strict && unknown++ < MAX_UNKNOWN) {
+        report('unknown-property', pointerSegment(key), 'This property is not known');
+      }
       continue;
     }
     const bit = 1 << slot;

@@ -16,6 +16,7 @@ import {
   isoTimeOrNull,
   json,
   pageLimit,
+  queryAddress,
   queryInteger,
   queryText,
   refuse,
@@ -45,7 +46,7 @@ export function eventRoutes({ store }: { store: Store }): readonly ApiRoute[] {
         const until = seconds(query, 'EndDate');
         const after = query.get('after');
         const messageId = queryText(query, 'MessageID', 64);
-        const recipient = queryText(query, 'Recipient', 320);
+        const recipient = queryAddress(query, 'Recipient');
         const tag = queryText(query, 'Tag', 256);
         const found = await store.findEvents({
           ...listedDomains(request),

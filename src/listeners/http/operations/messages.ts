@@ -23,6 +23,7 @@ import {
   json,
   page,
   pageLimit,
+  queryAddress,
   queryInteger,
   queryText,
   queryTime,
@@ -59,8 +60,8 @@ export function messageRoutes({ store, clock }: { store: Store; clock: Clock }):
       handle: async (request) => {
         const { query } = request;
         const limit = pageLimit(query);
-        const from = queryText(query, 'From', 320);
-        const to = queryText(query, 'To', 320);
+        const from = queryAddress(query, 'From');
+        const to = queryAddress(query, 'To');
         const subject = queryText(query, 'Subject', 998);
         const tag = queryText(query, 'Tag', 256);
         const since = queryTime(query, 'Since');

@@ -10,7 +10,17 @@ import type { Caller } from '../../../model/submission.ts';
 import type { CaptureView, Store } from '../../../store/store.ts';
 import { readCapturedMail } from '../captured-mail.ts';
 import type { CaptureDetail, CaptureSummary } from '../contract/answers.ts';
-import { type ApiRoute, isoTime, json, page, pageLimit, queryText, queryTime, refuse } from '../route.ts';
+import {
+  type ApiRoute,
+  isoTime,
+  json,
+  page,
+  pageLimit,
+  queryAddress,
+  queryText,
+  queryTime,
+  refuse,
+} from '../route.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';
 import { rawHeaders, toNamedAddress } from './messages.ts';
 
@@ -32,8 +42,8 @@ export function sandboxRoutes({ store }: { store: Store }): readonly ApiRoute[] 
         const limit = pageLimit(query);
         const filters = {
           inbox: queryText(query, 'Inbox', 320),
-          from: queryText(query, 'From', 320),
-          to: queryText(query, 'To', 320),
+          from: queryAddress(query, 'From'),
+          to: queryAddress(query, 'To'),
           subject: queryText(query, 'Subject', 998),
           tag: queryText(query, 'Tag', 256),
           since: queryTime(query, 'Since'),
