@@ -227,7 +227,8 @@ export async function openSession(target: Target, options: OpenOptions): Promise
     signal,
   });
   if (connected.kind !== 'connected') {
-    const reason = connected.kind === 'error' ? 'unreachable' : connected.kind;
+    const isReset = connected.kind === 'error' && connected.detail === 'ECONNRESET';
+    const reason = isReset ? 'reset' : connected.kind === 'error' ? 'unreachable' : connected.kind;
     return failure({ log }, 'connect', reason, connected.detail);
   }
   const { socket } = connected;
