@@ -24,7 +24,7 @@ export async function readBody(
   const encoding = contentEncoding(stream.headers['content-encoding']);
   const announced = Number(stream.headers['content-length'] ?? 0);
   if (announced > options.maxBytes) throw new AppError('body-too-large');
-  const raw = await collect(stream, options);
+  const raw = stream.complete ? takeWhole(stream, options.maxBytes) : await collect(stream, options);
   if (encoding === 'identity' || raw.length === 0) return raw;
   try {
     return await inflate(raw, { maxOutputLength: options.maxBytes });
@@ -39,6 +39,14 @@ function contentEncoding(header: string | undefined): 'identity' | 'gzip' {
   if (name === '' || name === 'identity') return 'identity';
   if (name === 'gzip' || name === 'x-gzip') return 'gzip';
   throw new AppError('content-encoding', { message: 'Content-Encoding may be gzip or absent' });
+}
+
+/** A small body has arrived with its headers: one read takes all of it, without timers and events. */
+function takeWhole(stream: IncomingMessage, maxBytes: number): Uint8Array {
+  const bytes: unknown = stream.read();
+  if (!(bytes instanceof Uint8Array)) return EMPTY;
+  if (bytes.length > maxBytes) throw new AppError('body-too-large');
+  return bytes;
 }
 
 function collect(
