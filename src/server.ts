@@ -8,7 +8,7 @@
  */
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { LoadedConfig, Mode, Role } from './config.ts';
 import { publicUrl } from './config.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
@@ -101,6 +101,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const epoch = await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now() });
     const roles = new Set<Role>(config.roles);
     const registry = new Registry();
+    collectDefaultMetrics({ register: registry });
 
     const servers = parseServers(config.dns.length === 0 ? 'system' : config.dns.join(','));
     if (servers.kind === 'invalid') throw new Error(`dns "${servers.text}": ${servers.detail}`);

@@ -41,6 +41,7 @@ const SECRET_NAMES = [
   'secret',
   'Secret',
 ] as const;
+const SECRETS: ReadonlySet<string> = new Set(SECRET_NAMES);
 const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
 /**
@@ -54,21 +55,28 @@ export function createLoggers(params: {
   level: LogLevel;
   maskAddresses: boolean;
 }): Loggers {
-  const make = (stream: 'mail' | 'service', mask: boolean): Logger =>
-    pino(
-      {
-        level: params.level,
-        base: { stream },
-        timestamp: stdTimeFunctions.isoTime,
-        redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
-        formatters: {
-          level: (label) => ({ level: label }),
-          log: (fields) => shapeFields(fields, mask),
-        },
-      },
-      params.destination,
-    );
-  return { service: make('service', false), mail: make('mail', params.maskAddresses) };
+  const base = { level: params.level, timestamp: stdTimeFunctions.isoTime };
+  const level = (label: string) => ({ level: label });
+  const service: Logger = pino(
+    {
+      ...base,
+      base: { stream: 'service' },
+      redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
+      formatters: { level, log: (fields) => shapeFields(fields, false) },
+    },
+    params.destination,
+  );
+  // Two lines a message, so nothing is looked through in depth (that was a sixth of all CPU per message): its fields
+  // are flat, and what is not is left out.
+  const mail: Logger = pino(
+    {
+      ...base,
+      base: { stream: 'mail' },
+      formatters: { level, log: (fields) => flatFields(fields, params.maskAddresses) },
+    },
+    params.destination,
+  );
+  return { service, mail };
 }
 
 /** A log that keeps nothing; for tools and tests that have no use for lines. */
@@ -93,6 +101,22 @@ export function maskAddresses(text: string): string {
     copiedTo = at;
   }
   return out + text.slice(copiedTo);
+}
+
+/** The mail log's fields as they are, or, where one is a secret or not flat, a copy without it. */
+function flatFields(fields: Record<string, unknown>, mask: boolean): Record<string, unknown> {
+  let suspicious = mask;
+  for (const name in fields) {
+    const value = fields[name];
+    suspicious ||= SECRETS.has(name) || (typeof value === 'object' && value !== null);
+    suspicious ||= typeof value === 'string' && value.length > MAX_VALUE_CHARS;
+  }
+  if (!suspicious) return fields;
+  const flat: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(shapeFields(fields, mask))) {
+    flat[name] = SECRETS.has(name) || (typeof value === 'object' && value !== null) ? '[redacted]' : value;
+  }
+  return flat;
 }
 
 function shapeFields(fields: Record<string, unknown>, mask: boolean): Record<string, unknown> {
