@@ -102,11 +102,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     createThread<ReaderRequest, ReaderReply>(new URL('./reader-thread.ts', import.meta.url), readerData);
   const reader = makeReader();
   const searcher = makeReader();
+  // The reader starts beside the writer; should it fail, the first read says so.
+  reader.start().catch(() => {});
   try {
     await writer.start();
-    await reader.start();
   } catch (error) {
-    await writer.close({ kind: 'close' });
+    await Promise.all([reader.close({ kind: 'close' }), writer.close({ kind: 'close' })]);
     lock.release();
     throw error;
   }

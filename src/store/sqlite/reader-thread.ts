@@ -13,18 +13,27 @@ const data = workerData as ReaderData;
 const port = parentPort;
 if (port === null) throw new Error('reader-thread.ts runs as a worker thread only');
 
-const db = openConnection(data.path, { readOnly: true, busyMs: 2000 });
-db.exec('PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY;');
+let opened: Connection | null = null;
+
+/** Opened by the first read: the thread starts beside the writer, before there may be a database. */
+function connection(): Connection {
+  if (opened === null) {
+    opened = openConnection(data.path, { readOnly: true, busyMs: 2000 });
+    opened.exec('PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY;');
+  }
+  return opened;
+}
 
 function answer(call: ReadCall): Answer {
   try {
+    const db = connection();
     // One transaction per read: operations of several statements see one snapshot.
     db.exec('BEGIN');
     const value = apply(db, call.name, call.params);
     db.exec('COMMIT');
     return { kind: 'value', value };
   } catch (error) {
-    if (db.inTransaction()) db.exec('ROLLBACK');
+    if (opened?.inTransaction() === true) opened.exec('ROLLBACK');
     const reason = unavailableReason(error);
     return reason === null ? { kind: 'thrown', error } : { kind: 'unavailable', reason };
   }
@@ -36,7 +45,7 @@ function apply<Name extends ReadName>(from: Connection, name: Name, params: Para
 
 port.on('message', (request: ReaderRequest) => {
   if (request.kind === 'close') {
-    db.close();
+    opened?.close();
     port.close();
     return;
   }

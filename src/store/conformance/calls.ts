@@ -1,0 +1,291 @@
+/** Conformance: webhook calls: claiming them fairly, settling tries, switching webhooks off, replaying. */
+import { describe, expect, it } from 'vitest';
+import type { CallSettlement, ClaimedCall, Store } from '../store.ts';
+import {
+  claimCalls,
+  commitOne,
+  createWebhook,
+  event,
+  HOUR,
+  only,
+  recipient,
+  type Suite,
+  T0,
+} from './fixtures.ts';
+
+/** Tests of `claimCalls`, `settleCalls`, `nextCallDueAt`, `listCalls`, `replayCalls`. */
+export function describeCalls(suite: Suite): void {
+  /** A webhook with one claimed call. */
+  async function claimedCall(): Promise<ClaimedCall> {
+    await createWebhook(suite.store());
+    await commitOne(suite.store());
+    return only(await claimCalls(suite.store()));
+  }
+
+  describe('claiming calls', () => {
+    it('gives the webhook, the event and the tries so far, once', async () => {
+      const call = await claimedCall();
+      expect(call).toMatchObject({ tries: 0, webhook: { domain: 'example.com', event: 'all' } });
+      expect(call.webhook.secretSealed).toEqual(new Uint8Array([1, 2, 3]));
+      expect(call.event).toMatchObject({ kind: 'accepted', recipient: 'reader@example.net' });
+      expect(await claimCalls(suite.store())).toEqual([]);
+    });
+
+    it('waits for the due time of a call', async () => {
+      await createWebhook(suite.store());
+      expect(await suite.store().nextCallDueAt()).toBeNull();
+      await commitOne(suite.store(), { recipients: [recipient({ events: [event('accepted', T0 + 50)] })] });
+      expect(await suite.store().nextCallDueAt()).toBe(T0 + 50);
+      expect(await claimCalls(suite.store(), { now: T0 + 49 })).toEqual([]);
+      expect(await claimCalls(suite.store(), { now: T0 + 50 })).toHaveLength(1);
+    });
+
+    it('leaves out the webhooks named, and shares its room among the others', async () => {
+      const busy = await createWebhook(suite.store(), { event: 'accept' });
+      for (let i = 0; i < 20; i++) await commitOne(suite.store());
+      const late = await createWebhook(suite.store(), { event: 'accept' });
+      await commitOne(suite.store());
+      const calls = await claimCalls(suite.store(), { limit: 10 });
+      expect(calls).toHaveLength(10);
+      expect(calls.filter((call) => call.webhook.id === late)).toHaveLength(1);
+      expect(await claimCalls(suite.store(), { exclude: [busy] })).toEqual([]);
+      expect(await claimCalls(suite.store())).toHaveLength(12);
+    });
+  });
+
+  describe('settling calls', () => {
+    it('records a success as the last response and forgets the failures before it', async () => {
+      const call = await claimedCall();
+      await settle(call, {
+        state: 'pending',
+        tryNumber: 1,
+        responseCode: 500,
+        responseBody: 'no',
+        dueAt: T0,
+      });
+      const again = only(await claimCalls(suite.store()));
+      expect(again).toMatchObject({
+        id: call.id,
+        tries: 1,
+        webhook: { failedTries: 1, failingSince: T0 + 100 },
+      });
+      await settle(again, {
+        tryNumber: 2,
+        responseCode: 204,
+        responseBody: '',
+        latencyMs: 12.4,
+        at: T0 + 200,
+      });
+      expect(await hookOf(suite.store())).toMatchObject({
+        lastResponseCode: 204,
+        lastResponseBody: '',
+        lastResponseAt: T0 + 200,
+        lastResponseTry: 2,
+        lastError: '',
+        lastLatencyMs: 12,
+        failingSince: null,
+        failedTries: 0,
+        blockedTries: 0,
+        updatedAt: T0,
+      });
+      expect(await claimCalls(suite.store())).toEqual([]);
+      expect(await suite.store().queueCounts({ now: T0 })).toMatchObject({ pendingCalls: 0 });
+    });
+
+    it('describes a try without an answer as such, whatever was answered before', async () => {
+      const call = await claimedCall();
+      await settle(call, { state: 'pending', responseCode: 503, responseBody: 'busy', dueAt: T0 });
+      await settle(only(await claimCalls(suite.store())), {
+        state: 'failed',
+        tryNumber: 2,
+        responseCode: 0,
+        responseBody: 'ignored',
+        error: 'connection refused',
+        at: T0 + 300,
+      });
+      expect(await hookOf(suite.store())).toMatchObject({
+        lastResponseCode: 0,
+        lastResponseBody: '',
+        lastResponseAt: null,
+        lastResponseTry: 2,
+        lastError: 'connection refused',
+        failingSince: T0 + 100,
+        failedTries: 2,
+      });
+    });
+
+    it('counts blocked tries in a row, until one is not blocked', async () => {
+      const call = await claimedCall();
+      const failing = { state: 'pending', responseCode: 0, dueAt: T0 } as const;
+      await settle(call, { ...failing, blocked: true });
+      await settle(only(await claimCalls(suite.store())), { ...failing, blocked: true });
+      expect(await hookOf(suite.store())).toMatchObject({ blockedTries: 2, failedTries: 2 });
+      await settle(only(await claimCalls(suite.store())), { ...failing, blocked: false });
+      expect(await hookOf(suite.store())).toMatchObject({ blockedTries: 0, failedTries: 3 });
+    });
+
+    it('gives a lease back without a trace of a try', async () => {
+      const call = await claimedCall();
+      await settle(call, {
+        state: 'pending',
+        tryNumber: 0,
+        responseCode: 0,
+        error: 'stopping',
+        dueAt: T0 + 9,
+      });
+      expect(await hookOf(suite.store())).toMatchObject({
+        lastResponseTry: 0,
+        failedTries: 0,
+        lastError: '',
+      });
+      expect(await suite.store().nextCallDueAt()).toBe(T0 + 9);
+      expect(only(await claimCalls(suite.store()))).toMatchObject({ id: call.id, tries: 0 });
+    });
+
+    it('ignores a call whose lease is lost, or that went with its webhook', async () => {
+      const call = await claimedCall();
+      await settle(call, { epoch: 9, state: 'failed', responseCode: 500 });
+      expect(await hookOf(suite.store())).toMatchObject({ lastResponseCode: 0, failedTries: 0 });
+      await suite.store().deleteWebhook({ id: call.webhook.id });
+      await settle(call, { state: 'succeeded' });
+      expect(await suite.store().queueCounts({ now: T0 })).toMatchObject({ pendingCalls: 0 });
+    });
+
+    it('switches a webhook off with an event for the others of its domain', async () => {
+      const call = await claimedCall();
+      const system = await createWebhook(suite.store(), { event: 'system' });
+      await createWebhook(suite.store(), { event: 'delivery' });
+      await createWebhook(suite.store(), { event: 'system', domain: 'example.org' });
+      await commitOne(suite.store());
+      const disabled = event('webhook.disabled', T0 + 100, { detail: { webhookId: call.webhook.id } });
+      await settle(call, {
+        state: 'failed',
+        responseCode: 410,
+        disable: { reason: 'Gone', event: disabled },
+      });
+      expect(await hookOf(suite.store())).toMatchObject({
+        status: 'Disabled',
+        disabledReason: 'Gone',
+        updatedAt: T0 + 100,
+        lastResponseCode: 410,
+      });
+      const told = only(await claimCalls(suite.store()));
+      expect(told.webhook.id).toBe(system);
+      expect(told.event).toMatchObject({ kind: 'webhook.disabled', detail: { webhookId: call.webhook.id } });
+    });
+
+    it('keeps the pending calls of a webhook that is off, claims none, makes no new ones', async () => {
+      const id = await createWebhook(suite.store());
+      await commitOne(suite.store());
+      await commitOne(suite.store());
+      const [first] = await claimCalls(suite.store(), { limit: 1 });
+      if (first === undefined) throw new Error('Expected a call');
+      const off = { reason: 'Failures', event: event('webhook.disabled') } as const;
+      await settle(first, { state: 'failed', responseCode: 500, disable: off });
+      await commitOne(suite.store());
+      expect(await claimCalls(suite.store())).toEqual([]);
+      expect(await suite.store().nextCallDueAt()).toBeNull();
+      const log = await suite.store().listCalls({ webhookId: id, limit: 10 });
+      expect(log.map((call) => call.state)).toEqual(['pending', 'failed']);
+    });
+  });
+
+  describe('the call log', () => {
+    it('lists the calls of the newest events first', async () => {
+      const call = await claimedCall();
+      await settle(call, { state: 'failed', tryNumber: 10, responseCode: 500, error: 'gave up' });
+      await commitOne(suite.store());
+      const log = await suite.store().listCalls({ webhookId: call.webhook.id, limit: 10 });
+      expect(log[0]).toMatchObject({ state: 'pending', tries: 0, responseCode: 0, createdAt: T0 });
+      expect(log[1]).toEqual({
+        id: call.id,
+        eventId: call.event.id,
+        state: 'failed',
+        tries: 10,
+        responseCode: 500,
+        error: 'gave up',
+        createdAt: T0,
+        updatedAt: T0 + 100,
+      });
+      expect(await suite.store().listCalls({ webhookId: call.webhook.id, limit: 1 })).toHaveLength(1);
+      expect(await suite.store().listCalls({ webhookId: 999, limit: 10 })).toEqual([]);
+    });
+
+    it('replays past events of the kinds it listens to, as new calls from the first try', async () => {
+      await commitOne(suite.store(), {
+        recipients: [recipient({ events: [event('accepted'), event('held'), event('deferred', T0 + 5)] })],
+      });
+      await commitOne(suite.store(), { domain: 'example.org' });
+      const all = await createWebhook(suite.store());
+      const delays = await createWebhook(suite.store(), { event: 'delay' });
+      expect(await replay(all, {})).toBe(2);
+      expect(await replay(delays, {})).toBe(1);
+      expect(await replay(delays, { until: T0 + 5 })).toBe(0);
+      expect(await replay(999, {})).toBe(0);
+      const calls = await claimCalls(suite.store());
+      expect(calls.map((call) => call.event.kind).sort()).toEqual(['accepted', 'deferred', 'deferred']);
+    });
+
+    it('replays no call that is still on its way, and no more than asked', async () => {
+      const call = await claimedCall();
+      expect(await replay(call.webhook.id, {})).toBe(0);
+      await settle(call, { tryNumber: 3 });
+      await commitOne(suite.store());
+      expect(await replay(call.webhook.id, { limit: 0 })).toBe(0);
+      expect(await replay(call.webhook.id, {})).toBe(1);
+      const calls = await claimCalls(suite.store());
+      expect(calls.map(({ tries }) => tries)).toEqual([0, 0]);
+    });
+
+    it('replays only what failed, if asked so', async () => {
+      await createWebhook(suite.store());
+      for (let i = 0; i < 3; i++) await commitOne(suite.store());
+      const [a, b, c] = await claimCalls(suite.store());
+      if (a === undefined || b === undefined || c === undefined) throw new Error('Expected three calls');
+      await settle(a, {});
+      await settle(b, { state: 'failed', tryNumber: 10, responseCode: 500 });
+      expect(await replay(a.webhook.id, { onlyFailed: true })).toBe(1);
+      expect(only(await claimCalls(suite.store())).event.id).toBe(b.event.id);
+      expect(await replay(a.webhook.id, { onlyFailed: true })).toBe(0);
+    });
+  });
+
+  function settle(call: ClaimedCall, more: Partial<CallSettlement>): Promise<void> {
+    const settlement: CallSettlement = {
+      callId: call.id,
+      epoch: 1,
+      webhookId: call.webhook.id,
+      state: 'succeeded',
+      tryNumber: call.tries + 1,
+      at: T0 + 100,
+      responseCode: 200,
+      responseBody: 'ok',
+      error: '',
+      latencyMs: 5,
+      blocked: false,
+      ...more,
+    };
+    return suite.store().settleCalls({ settlements: [settlement] });
+  }
+
+  function replay(
+    webhookId: number,
+    more: { until?: number; onlyFailed?: boolean; limit?: number },
+  ): Promise<number> {
+    return suite.store().replayCalls({
+      webhookId,
+      since: T0 - HOUR,
+      until: T0 + HOUR,
+      onlyFailed: false,
+      now: T0 + 500,
+      limit: 100,
+      ...more,
+    });
+  }
+}
+
+/** The first webhook. */
+async function hookOf(store: Store) {
+  const [hook] = await store.listWebhooks({});
+  return hook;
+}

@@ -1,0 +1,78 @@
+/** Conformance: the sandbox's inbox: captures by filter, by id, deleted. */
+import { describe, expect, it } from 'vitest';
+import type { NewMessage } from '../store.ts';
+import { commit, delivered, message, newId, only, recipient, type Suite, T0 } from './fixtures.ts';
+
+/** Tests of `listCaptures`, `getCapture`, `deleteCaptures`. */
+export function describeCaptures(suite: Suite): void {
+  describe('captures', () => {
+    /** Accepts and captures one message; the capture's id. */
+    async function capture(more: Partial<NewMessage> = {}, inbox = 'main', at = T0): Promise<string> {
+      const sending = recipient({ state: 'sending', sandbox: 'deliver', address: `${inbox}@example.net` });
+      const { deliveries } = only(await commit(suite.store(), [message({ recipients: [sending], ...more })]));
+      const id = newId();
+      const copy = { id, at, envelopeFrom: 'bounce@example.com', inbox, prefix: new Uint8Array([1]) };
+      await suite
+        .store()
+        .settle({ now: T0, settlements: [delivered(only(deliveries).id, 1, { capture: copy })] });
+      return id;
+    }
+    const list = async (more: object) =>
+      (await suite.store().listCaptures({ limit: 10, ...more })).map((one) => one.id);
+
+    it('show the copy with its message', async () => {
+      const sent = message({ tags: ['t'], recipients: [recipient({ state: 'sending' })] });
+      const id = await capture({ ...sent });
+      expect(await suite.store().getCapture({ id })).toEqual({
+        id,
+        messageId: sent.id,
+        messageSeq: expect.any(Number),
+        domain: 'example.com',
+        inbox: 'main',
+        at: T0,
+        envelopeFrom: 'bounce@example.com',
+        envelopeTo: 'reader@example.net',
+        lists: sent.lists,
+        subject: 'Hello',
+        size: sent.content.length,
+        tags: ['t'],
+        prefix: new Uint8Array([1]),
+      });
+      expect(await suite.store().getCapture({ id, domains: ['example.com'] })).not.toBeNull();
+      expect(await suite.store().getCapture({ id, domains: ['example.org'] })).toBeNull();
+      expect(await suite.store().getCapture({ id: 'nothing' })).toBeNull();
+    });
+
+    it('are listed newest first by every filter and paged by id', async () => {
+      const a = await capture({ subject: 'Ärger', tags: ['x'] }, 'main', T0 + 5);
+      const b = await capture({ domain: 'example.org' }, 'other');
+      expect(await list({})).toEqual([b, a]);
+      expect(await list({ limit: 1 })).toEqual([b]);
+      expect(await list({ beforeId: b })).toEqual([a]);
+      expect(await list({ domains: ['example.org'] })).toEqual([b]);
+      expect(await list({ domains: [] })).toEqual([]);
+      expect(await list({ inbox: 'other' })).toEqual([b]);
+      expect(await list({ to: 'main@example.net' })).toEqual([a]);
+      expect(await list({ from: 'sender@example.com' })).toEqual([b, a]);
+      expect(await list({ from: 'nobody@example.com' })).toEqual([]);
+      expect(await list({ subject: 'äRG' })).toEqual([a]);
+      expect(await list({ tag: 'x' })).toEqual([a]);
+      expect(await list({ since: T0 + 5 })).toEqual([a]);
+      expect(await list({ until: T0 + 5 })).toEqual([b]);
+      expect(await list({ inbox: 'other', tag: 'x' })).toEqual([]);
+    });
+
+    it('are deleted by id, by domain and altogether', async () => {
+      const a = await capture();
+      const b = await capture();
+      await capture({ domain: 'example.org' });
+      expect(await suite.store().deleteCaptures({ ids: [a], domains: ['example.org'] })).toBe(0);
+      expect(await suite.store().deleteCaptures({ ids: [a, 'nothing'] })).toBe(1);
+      expect(await suite.store().deleteCaptures({ ids: [] })).toBe(0);
+      expect(await suite.store().deleteCaptures({ domains: ['example.org'] })).toBe(1);
+      expect(await list({})).toEqual([b]);
+      expect(await suite.store().deleteCaptures({})).toBe(1);
+      expect(await list({})).toEqual([]);
+    });
+  });
+}

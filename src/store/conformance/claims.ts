@@ -1,0 +1,199 @@
+/** Conformance: which queues are due, and leasing rows from them in order, bounded, each to one claimer. */
+import { describe, expect, it } from 'vitest';
+import {
+  claim,
+  commit,
+  commitOne,
+  delivered,
+  HOUR,
+  message,
+  only,
+  recipient,
+  type Suite,
+  T0,
+} from './fixtures.ts';
+
+/** Tests of `dueQueues`, `nextDueAt`, `queueCounts`, `claimDue`, `claimExpired`, `release`. */
+export function describeClaims(suite: Suite): void {
+  const due = (dueAt: number, more: Parameters<typeof recipient>[0] = {}) => [recipient({ dueAt, ...more })];
+
+  describe('due queues', () => {
+    it('names each queue once, earliest first, with what it holds', async () => {
+      const a = await commitOne(suite.store(), { recipients: due(T0 + 2) });
+      await commitOne(suite.store(), { recipients: due(T0 + 3) });
+      const b = await commitOne(suite.store(), {
+        lane: 'bulk',
+        recipients: due(T0 + 1, { domain: 'example.org' }),
+      });
+      await commitOne(suite.store(), { lane: 'critical', recipients: due(T0 + 9) });
+      expect(await suite.store().dueQueues({ dueBefore: T0 + 3, limit: 10 })).toEqual([
+        {
+          queueId: b.queueId,
+          lane: 'bulk',
+          senderDomain: 'example.com',
+          recipientDomain: 'example.org',
+          nextDueAt: T0 + 1,
+        },
+        {
+          queueId: a.queueId,
+          lane: 'normal',
+          senderDomain: 'example.com',
+          recipientDomain: 'example.net',
+          nextDueAt: T0 + 2,
+        },
+      ]);
+      const [first] = await suite.store().dueQueues({ dueBefore: T0 + 3, limit: 1 });
+      expect(first?.queueId).toBe(b.queueId);
+    });
+
+    it('names none where nothing is queued or nothing is due', async () => {
+      expect(await suite.store().dueQueues({ dueBefore: T0, limit: 10 })).toEqual([]);
+      expect(await suite.store().nextDueAt()).toBeNull();
+      await commitOne(suite.store(), { recipients: due(T0 + 1) });
+      await commitOne(suite.store(), { recipients: [recipient({ state: 'sending' })] });
+      expect(await suite.store().dueQueues({ dueBefore: T0, limit: 10 })).toEqual([]);
+      expect(await suite.store().nextDueAt()).toBe(T0 + 1);
+    });
+
+    it('counts what waits, what is being sent and how old the oldest due row is', async () => {
+      expect(await suite.store().queueCounts({ now: T0 })).toEqual({
+        queued: 0,
+        sending: 0,
+        oldestDueAt: null,
+        pendingCalls: 0,
+      });
+      const { queueId } = await commitOne(suite.store(), { recipients: due(T0) });
+      await commitOne(suite.store(), { recipients: due(T0 + 5) });
+      expect(await suite.store().queueCounts({ now: T0 + 1 })).toMatchObject({
+        queued: 2,
+        sending: 0,
+        oldestDueAt: T0,
+      });
+      await claim(suite.store(), queueId);
+      expect(await suite.store().queueCounts({ now: T0 + 1 })).toMatchObject({
+        queued: 2,
+        sending: 1,
+        oldestDueAt: null,
+      });
+    });
+  });
+
+  describe('claiming', () => {
+    it('gives a claimer all it needs to send but the content', async () => {
+      const sent = message({
+        lane: 'critical',
+        needsSmtpUtf8: true,
+        recipients: [recipient({ kind: 'BCC', sandbox: 'softbounce' })],
+      });
+      const { seq, deliveries } = only(await commit(suite.store(), [sent]));
+      const { id, queueId } = only(deliveries);
+      expect(only(await claim(suite.store(), queueId))).toEqual({
+        id,
+        queueId,
+        messageSeq: seq,
+        messageId: sent.id,
+        senderDomain: 'example.com',
+        from: 'sender@example.com',
+        lane: 'critical',
+        address: 'reader@example.net',
+        recipientDomain: 'example.net',
+        kind: 'BCC',
+        attempts: 0,
+        createdAt: T0,
+        expiresAt: T0 + HOUR,
+        size: sent.content.length,
+        bodyOffset: 18,
+        needsSmtpUtf8: true,
+        sandbox: 'softbounce',
+        mayBeDuplicate: false,
+        firstDeferredAt: null,
+        lastDeferredEventAt: null,
+        lastReply: null,
+        lastCategory: null,
+      });
+    });
+
+    it('takes the earliest due rows first, up to the limit, and nothing before its time', async () => {
+      for (const at of [3, 1, 2, 9]) await commitOne(suite.store(), { recipients: due(T0 + at) });
+      const { queueId } = await commitOne(suite.store(), { recipients: due(T0) });
+      const first = await claim(suite.store(), queueId, { now: T0 + 3, limit: 3 });
+      const rest = await claim(suite.store(), queueId, { now: T0 + 3 });
+      expect(first).toHaveLength(3);
+      expect(rest).toHaveLength(1);
+      expect(await suite.store().nextDueAt()).toBe(T0 + 9);
+    });
+
+    it('stays within the bytes, but never gives nothing because one is large', async () => {
+      const content = new Uint8Array(1000);
+      let queueId = 0;
+      for (let i = 0; i < 5; i++) queueId = (await commitOne(suite.store(), { content })).queueId;
+      const within = (maxBytes: number) =>
+        suite.store().claimDue({ queueId, epoch: 1, now: T0, limit: 100, maxBytes });
+      expect(await within(2500)).toHaveLength(2);
+      expect(await within(10)).toHaveLength(1);
+      expect(await within(10_000)).toHaveLength(2);
+    });
+
+    it('gives each row to one of several claimers at once', async () => {
+      let queueId = 0;
+      for (let i = 0; i < 30; i++) queueId = (await commitOne(suite.store())).queueId;
+      const claims = await Promise.all(
+        Array.from({ length: 8 }, () => claim(suite.store(), queueId, { limit: 5 })),
+      );
+      const ids = claims.flat().map((row) => row.id);
+      expect(ids).toHaveLength(30);
+      expect(new Set(ids).size).toBe(30);
+    });
+
+    it('takes only rows of the queue it was asked for', async () => {
+      const a = await commitOne(suite.store());
+      await commitOne(suite.store(), { lane: 'bulk' });
+      expect(only(await claim(suite.store(), a.queueId)).id).toBe(a.id);
+      expect(await claim(suite.store(), 999_999)).toEqual([]);
+    });
+
+    it('leaves expired rows to claimExpired, which takes them due or not', async () => {
+      const { queueId, id } = await commitOne(suite.store(), {
+        recipients: due(T0 + 5 * HOUR),
+        expiresAt: T0 + HOUR,
+      });
+      const early = await commitOne(suite.store(), { recipients: due(T0), expiresAt: T0 + HOUR / 2 });
+      await commitOne(suite.store(), { recipients: due(T0), expiresAt: T0 + 2 * HOUR });
+      const expired = (now: number, limit = 10) => suite.store().claimExpired({ epoch: 1, now, limit });
+      expect(await expired(T0 + HOUR / 2 - 1)).toEqual([]);
+      expect(await claim(suite.store(), queueId, { now: T0 + HOUR })).toHaveLength(1);
+      expect((await expired(T0 + HOUR, 1)).map((row) => row.id)).toEqual([early.id]);
+      expect((await expired(T0 + HOUR)).map((row) => row.id)).toEqual([id]);
+      expect(await expired(T0 + HOUR)).toEqual([]);
+    });
+  });
+
+  describe('giving leases back', () => {
+    it('makes rows wait again with their reason and no attempt counted', async () => {
+      const { queueId, id } = await commitOne(suite.store());
+      await claim(suite.store(), queueId);
+      await suite.store().release({ deliveryIds: [id], epoch: 1, dueAt: T0 + 9, waitReason: 'path blocked' });
+      const view = only(await suite.store().listMessages({ limit: 1 }));
+      expect(only(view.recipients)).toMatchObject({
+        state: 'queued',
+        attempts: 0,
+        dueAt: T0 + 9,
+        waitReason: 'path blocked',
+      });
+      expect(only(await claim(suite.store(), queueId, { now: T0 + 9 }))).toMatchObject({
+        id,
+        mayBeDuplicate: false,
+      });
+    });
+
+    it('touches neither rows of another epoch nor rows that are settled', async () => {
+      const a = await commitOne(suite.store());
+      const b = await commitOne(suite.store());
+      await claim(suite.store(), a.queueId);
+      await suite.store().settle({ now: T0, settlements: [delivered(b.id)] });
+      await suite.store().release({ deliveryIds: [a.id, 999_999], epoch: 2, dueAt: T0, waitReason: null });
+      await suite.store().release({ deliveryIds: [b.id], epoch: 1, dueAt: T0, waitReason: null });
+      expect(await suite.store().nextDueAt()).toBeNull();
+    });
+  });
+}

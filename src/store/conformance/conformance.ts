@@ -1,0 +1,57 @@
+/**
+ * What any engine must do: every method and promise of `Store`, tested through the interface alone. Given a way to
+ * open an empty store, each test runs on a fresh one. An engine is finished when this passes unchanged.
+ */
+import { afterEach, beforeEach, describe } from 'vitest';
+import { describeAcceptance } from './acceptance.ts';
+import { describeCalls } from './calls.ts';
+import { describeCaptures } from './captures.ts';
+import { describeClaims } from './claims.ts';
+import { describeDomains } from './domains.ts';
+import { describeEvents } from './events.ts';
+import type { OpenedStore, Suite } from './fixtures.ts';
+import { describeInstance } from './instance.ts';
+import { describeMessages } from './messages.ts';
+import { describeSettling } from './settling.ts';
+import { describeTokens } from './tokens.ts';
+import { describeWebhooks } from './webhooks.ts';
+
+/** Declares the whole suite for one engine. `openStore` must give an empty store each time. */
+export function describeStoreConformance(name: string, openStore: () => Promise<OpenedStore>): void {
+  describe(`a ${name} store`, () => {
+    let opened: OpenedStore | undefined;
+    beforeEach(async () => {
+      opened = await openStore();
+    });
+    afterEach(async () => {
+      await opened?.close();
+      opened = undefined;
+    });
+    const current = (): OpenedStore => {
+      if (opened === undefined) throw new Error('No store is open outside a test');
+      return opened;
+    };
+    const suite: Suite = {
+      store: () => current().store,
+      async reopen() {
+        const now = current();
+        now.store = await now.reopen();
+      },
+    };
+    for (const part of [
+      describeInstance,
+      describeAcceptance,
+      describeClaims,
+      describeSettling,
+      describeEvents,
+      describeWebhooks,
+      describeCalls,
+      describeDomains,
+      describeTokens,
+      describeMessages,
+      describeCaptures,
+    ]) {
+      part(suite);
+    }
+  });
+}

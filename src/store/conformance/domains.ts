@@ -1,0 +1,194 @@
+/** Conformance: sender domains, their keys, status changes with events, removal. */
+import { describe, expect, it } from 'vitest';
+import type { DkimKey, Domain } from '../../model/domain.ts';
+import type { Store } from '../store.ts';
+import {
+  claimCalls,
+  commitOne,
+  createWebhook,
+  event,
+  everyEvent,
+  HOUR,
+  kindsOf,
+  only,
+  type Suite,
+  T0,
+} from './fixtures.ts';
+
+const KEYS: DkimKey[] = [
+  { selector: 'a', role: 'active', privateSealed: new Uint8Array([9, 8]), publicKey: 'MIIB', createdAt: T0 },
+  {
+    selector: 'b',
+    role: 'standby',
+    privateSealed: new Uint8Array([7]),
+    publicKey: 'MIIC',
+    createdAt: T0 + 1,
+  },
+];
+
+/** Tests of `addDomain`, `getDomain`, `listDomains`, `setDomainStatus`, `removeDomain`. */
+export function describeDomains(suite: Suite): void {
+  describe('domains', () => {
+    it('are stored with their keys', async () => {
+      const domain = await add(suite.store(), 'example.com');
+      expect(domain).toEqual({
+        id: domain.id,
+        name: 'example.com',
+        status: 'Pending',
+        verifiedBy: null,
+        verifyToken: 'v'.repeat(32),
+        subdomains: true,
+        createdAt: T0,
+        updatedAt: T0,
+        verifiedAt: null,
+        failingSince: null,
+        lastCheckedAt: null,
+        lastChecks: null,
+        keys: KEYS,
+      });
+      expect(await suite.store().getDomain({ name: 'example.com' })).toEqual(domain);
+      expect(await suite.store().getDomain({ name: 'example.org' })).toBeNull();
+    });
+
+    it('exist once, also when two are added at the same time', async () => {
+      const results = await Promise.all([1, 2, 3].map(() => addResult(suite.store(), 'example.com')));
+      expect(results.map((result) => result.kind).sort()).toEqual(['added', 'exists', 'exists']);
+    });
+
+    it('are verified from the start where the operator vouches', async () => {
+      const result = await suite.store().addDomain({
+        name: 'example.com',
+        status: 'Verified',
+        verifiedBy: 'operator',
+        verifyToken: 't',
+        subdomains: false,
+        keys: [],
+        now: T0,
+      });
+      expect(result).toMatchObject({
+        domain: { verifiedAt: T0, verifiedBy: 'operator', subdomains: false, keys: [] },
+      });
+    });
+
+    it('are listed by name, all or the given ones', async () => {
+      for (const name of ['b.example', 'a.example', 'c.example']) await add(suite.store(), name);
+      const names = async (domains?: string[]) =>
+        (await suite.store().listDomains(domains === undefined ? {} : { domains })).map((one) => one.name);
+      expect(await names()).toEqual(['a.example', 'b.example', 'c.example']);
+      expect(await names(['c.example', 'x.example'])).toEqual(['c.example']);
+      expect(await names([])).toEqual([]);
+    });
+
+    it('change status with an event that webhooks hear of', async () => {
+      await add(suite.store(), 'example.com');
+      await createWebhook(suite.store(), { event: 'domain' });
+      const verified = await set(suite.store(), {
+        status: 'Verified',
+        verifiedBy: 'dns',
+        checks: '[1]',
+        now: T0 + 5,
+        events: [event('domain.verified', T0 + 5)],
+      });
+      expect(verified).toMatchObject({
+        status: 'Verified',
+        verifiedBy: 'dns',
+        verifiedAt: T0 + 5,
+        lastChecks: '[1]',
+        lastCheckedAt: T0 + 5,
+        updatedAt: T0 + 5,
+      });
+      expect(only(await claimCalls(suite.store())).event).toMatchObject({
+        kind: 'domain.verified',
+        message: null,
+      });
+    });
+
+    it('keep the first verification, the last checks and the time of the last change', async () => {
+      await add(suite.store(), 'example.com');
+      await set(suite.store(), { status: 'Verified', verifiedBy: 'dns', checks: '[1]', now: T0 + 1 });
+      await set(suite.store(), { status: 'Verified', verifiedBy: 'dns', checks: null, now: T0 + 2 });
+      const failing = { status: 'Failing', verifiedBy: 'dns', failingSince: T0 + 3, checks: '[2]' } as const;
+      await set(suite.store(), { ...failing, now: T0 + 3 });
+      const domain = await set(suite.store(), {
+        status: 'Verified',
+        verifiedBy: 'dns',
+        checks: '[3]',
+        now: T0 + 4,
+      });
+      expect(domain).toMatchObject({
+        verifiedAt: T0 + 1,
+        failingSince: null,
+        lastChecks: '[3]',
+        lastCheckedAt: T0 + 4,
+        updatedAt: T0 + 4,
+      });
+      const unchanged = await set(suite.store(), {
+        status: 'Verified',
+        verifiedBy: 'dns',
+        checks: '[4]',
+        now: T0 + 9,
+      });
+      expect(unchanged).toMatchObject({ updatedAt: T0 + 4, lastCheckedAt: T0 + 9 });
+    });
+
+    it('change nothing and tell nobody once they are gone', async () => {
+      const gone = await set(suite.store(), { status: 'Verified', events: [event('domain.verified')] });
+      expect(gone).toBeNull();
+      expect(await kindsOf(suite.store())).toEqual([]);
+    });
+
+    it('are removed once, with their keys and webhooks but not their mail and history', async () => {
+      await add(suite.store(), 'example.com');
+      await createWebhook(suite.store());
+      await commitOne(suite.store());
+      expect(await suite.store().removeDomain({ name: 'example.com' })).toBe(true);
+      expect(await suite.store().removeDomain({ name: 'example.com' })).toBe(false);
+      expect(await suite.store().getDomain({ name: 'example.com' })).toBeNull();
+      expect(await suite.store().listWebhooks({})).toEqual([]);
+      expect(await claimCalls(suite.store())).toEqual([]);
+      expect((await suite.store().findEvents(everyEvent())).total).toBe(1);
+      expect(await suite.store().nextDueAt()).toBe(T0);
+      const again = await suite.store().addDomain({
+        name: 'example.com',
+        status: 'Pending',
+        verifiedBy: null,
+        verifyToken: 't',
+        subdomains: false,
+        keys: [],
+        now: T0 + HOUR,
+      });
+      expect(again).toMatchObject({ kind: 'added', domain: { keys: [], createdAt: T0 + HOUR } });
+    });
+  });
+}
+
+function addResult(store: Store, name: string) {
+  return store.addDomain({
+    name,
+    status: 'Pending',
+    verifiedBy: null,
+    verifyToken: 'v'.repeat(32),
+    subdomains: true,
+    keys: KEYS,
+    now: T0,
+  });
+}
+
+async function add(store: Store, name: string): Promise<Domain> {
+  const result = await addResult(store, name);
+  if (result.kind !== 'added') throw new Error('Expected a new domain');
+  return result.domain;
+}
+
+function set(store: Store, more: Partial<Parameters<Store['setDomainStatus']>[0]>): Promise<Domain | null> {
+  return store.setDomainStatus({
+    name: 'example.com',
+    status: 'Pending',
+    verifiedBy: null,
+    failingSince: null,
+    checks: null,
+    now: T0,
+    events: [],
+    ...more,
+  });
+}

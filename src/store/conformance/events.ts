@@ -1,0 +1,202 @@
+/** Conformance: the event log: appending facts, and finding them by every filter, in order, page by page. */
+import { describe, expect, it } from 'vitest';
+import {
+  claimCalls,
+  commit,
+  commitOne,
+  createWebhook,
+  event,
+  everyEvent,
+  kindsOf,
+  message,
+  only,
+  recipient,
+  type Suite,
+  T0,
+} from './fixtures.ts';
+
+/** Tests of `appendEvents` and `findEvents`. */
+export function describeEvents(suite: Suite): void {
+  describe('appending events', () => {
+    it('attaches a fact to its delivery and message', async () => {
+      const { id } = await commitOne(suite.store());
+      const opened = event('opened', T0 + 5, { detail: { ipAddress: '192.0.2.1', bot: true } });
+      await suite.store().appendEvents({ events: [{ ...opened, domain: 'example.com', deliveryId: id }] });
+      const found = only((await suite.store().findEvents(everyEvent({ kinds: ['opened'] }))).events);
+      expect(found).toMatchObject({
+        id: opened.id,
+        at: T0 + 5,
+        domain: 'example.com',
+        deliveryId: id,
+        recipient: 'reader@example.net',
+        detail: { ipAddress: '192.0.2.1', bot: true },
+      });
+      expect(found.message?.subject).toBe('Hello');
+    });
+
+    it('takes facts about a domain, which concern no message', async () => {
+      await suite.store().appendEvents({
+        events: [{ ...event('domain.failing'), domain: 'example.org', deliveryId: null }],
+      });
+      const found = only((await suite.store().findEvents(everyEvent())).events);
+      expect(found).toMatchObject({
+        domain: 'example.org',
+        message: null,
+        recipient: null,
+        deliveryId: null,
+      });
+    });
+
+    it('makes calls for the webhooks that listen, of that domain only', async () => {
+      await createWebhook(suite.store(), { event: 'open' });
+      await createWebhook(suite.store(), { event: 'click' });
+      await createWebhook(suite.store(), { event: 'all', domain: 'example.org' });
+      const all = await createWebhook(suite.store(), { event: 'all' });
+      const { id } = await commitOne(suite.store(), { recipients: [recipient({ events: [] })] });
+      const events = [event('opened'), event('auto_reply'), event('complained', T0, { notify: false })];
+      await suite.store().appendEvents({
+        events: events.map((one) => ({ ...one, domain: 'example.com', deliveryId: id })),
+      });
+      const calls = await claimCalls(suite.store());
+      expect(calls.map((call) => call.event.kind)).toEqual(['opened', 'opened']);
+      expect(calls.map((call) => call.webhook.id)).toContain(all);
+    });
+  });
+
+  describe('finding events', () => {
+    it('shows an event with its message', async () => {
+      const sent = message({
+        tags: ['a', 'b'],
+        metadata: { order: '7' },
+        sandbox: true,
+        recipients: [recipient({ events: [event('accepted', T0, { detail: { route: 'relay' } })] })],
+      });
+      await commit(suite.store(), [sent]);
+      const { total, events } = await suite.store().findEvents(everyEvent());
+      expect(total).toBe(1);
+      expect(only(events)).toMatchObject({
+        kind: 'accepted',
+        route: 'relay',
+        message: {
+          id: sent.id,
+          lists: sent.lists,
+          subject: 'Hello',
+          size: sent.content.length,
+          tags: ['a', 'b'],
+          metadata: { order: '7' },
+          sandbox: true,
+        },
+      });
+    });
+
+    it('orders by time and then by arrival, either way', async () => {
+      const at = [5, 1, 5, 3];
+      const kinds = ['opened', 'clicked', 'complained', 'unsubscribed'] as const;
+      await suite.store().appendEvents({
+        events: kinds.map((kind, i) => ({
+          ...event(kind, T0 + (at[i] ?? 0)),
+          domain: 'example.com',
+          deliveryId: null,
+        })),
+      });
+      const oldest = ['clicked', 'unsubscribed', 'opened', 'complained'];
+      expect(await kindsOf(suite.store())).toEqual(oldest);
+      expect(await kindsOf(suite.store(), { newestFirst: true })).toEqual([...oldest].reverse());
+      expect(await kindsOf(suite.store(), { domains: ['example.com'] })).toEqual(oldest);
+    });
+
+    it('goes by arrival after a given event, so that a reader misses none', async () => {
+      for (const [kind, at] of [
+        ['opened', 5],
+        ['clicked', 1],
+        ['complained', 3],
+      ] as const) {
+        await suite
+          .store()
+          .appendEvents({ events: [{ ...event(kind, T0 + at), domain: 'a.example', deliveryId: null }] });
+      }
+      const all = await suite.store().findEvents(everyEvent({ afterSeq: 0 }));
+      expect(all.events.map((one) => one.kind)).toEqual(['opened', 'clicked', 'complained']);
+      const first = all.events[0]?.seq ?? 0;
+      expect(await kindsOf(suite.store(), { afterSeq: first })).toEqual(['clicked', 'complained']);
+      expect(await kindsOf(suite.store(), { afterSeq: first, limit: 1 })).toEqual(['clicked']);
+      expect(await kindsOf(suite.store(), { afterSeq: first, domains: ['b.example'] })).toEqual([]);
+    });
+
+    it('filters by domain: none of none, all of undefined', async () => {
+      await commitOne(suite.store());
+      await commitOne(suite.store(), { domain: 'example.org' });
+      const count = async (domains?: string[]) =>
+        (await suite.store().findEvents(everyEvent(domains === undefined ? {} : { domains }))).total;
+      expect(await count()).toBe(2);
+      expect(await count(['example.org'])).toBe(1);
+      expect(await count(['example.org', 'example.com', 'example.org'])).toBe(2);
+      expect(await count(['unknown.example'])).toBe(0);
+      expect(await count([])).toBe(0);
+    });
+
+    it('filters by kind, time, message, recipient and tag, alone and together', async () => {
+      const a = message({ tags: ['news'], recipients: [recipient({ address: 'a@example.net' })] });
+      const b = message({
+        tags: ['receipt'],
+        recipients: [
+          recipient({
+            address: 'b@example.net',
+            events: [event('accepted', T0 + 10), event('deferred', T0 + 20)],
+          }),
+        ],
+      });
+      await commit(suite.store(), [a, b]);
+      expect(await kindsOf(suite.store(), { kinds: ['deferred'] })).toEqual(['deferred']);
+      expect(await kindsOf(suite.store(), { kinds: [] })).toEqual([]);
+      expect(await kindsOf(suite.store(), { since: T0 + 10 })).toEqual(['accepted', 'deferred']);
+      expect(await kindsOf(suite.store(), { until: T0 + 10 })).toEqual(['accepted']);
+      expect(await kindsOf(suite.store(), { since: T0 + 10, until: T0 + 20 })).toEqual(['accepted']);
+      expect(await kindsOf(suite.store(), { messageId: b.id })).toEqual(['accepted', 'deferred']);
+      expect(await kindsOf(suite.store(), { messageId: b.id, newestFirst: true })).toEqual([
+        'deferred',
+        'accepted',
+      ]);
+      expect(await kindsOf(suite.store(), { messageId: b.id, kinds: ['deferred'] })).toEqual(['deferred']);
+      expect(await kindsOf(suite.store(), { messageId: b.id, domains: ['example.org'] })).toEqual([]);
+      expect(await kindsOf(suite.store(), { messageId: 'no such message' })).toEqual([]);
+      expect(await kindsOf(suite.store(), { recipient: 'a@example.net' })).toEqual(['accepted']);
+      expect(await kindsOf(suite.store(), { recipient: 'nobody@example.net' })).toEqual([]);
+      expect(await kindsOf(suite.store(), { tag: 'receipt' })).toEqual(['accepted', 'deferred']);
+      expect(
+        await kindsOf(suite.store(), { tag: 'receipt', recipient: 'b@example.net', since: T0 + 15 }),
+      ).toEqual(['deferred']);
+      expect(await kindsOf(suite.store(), { tag: 'rec' })).toEqual([]);
+    });
+
+    it('pages without gaps or repeats and counts up to the bound', async () => {
+      const kinds = ['opened', 'clicked', 'complained'] as const;
+      const events = Array.from({ length: 50 }, (_, i) => ({
+        ...event(kinds[i % 3] ?? 'opened', T0 + Math.floor(i / 4)),
+        domain: i % 2 === 0 ? 'example.com' : 'example.org',
+        deliveryId: null,
+      }));
+      await suite.store().appendEvents({ events });
+      const seen: string[] = [];
+      for (let offset = 0; offset < 60; offset += 7) {
+        const page = await suite.store().findEvents(everyEvent({ offset, limit: 7 }));
+        expect(page.total).toBe(50);
+        seen.push(...page.events.map((one) => one.id));
+      }
+      expect(seen).toEqual(events.map((one) => one.id));
+      expect((await suite.store().findEvents(everyEvent({ countUpTo: 20 }))).total).toBe(20);
+      expect((await suite.store().findEvents(everyEvent({ limit: 0 }))).events).toEqual([]);
+    });
+
+    it('merges the ranges of very many domains', async () => {
+      const events = Array.from({ length: 30 }, (_, i) => ({
+        ...event('opened', T0 + ((i * 7) % 30)),
+        domain: `d${i}.example`,
+        deliveryId: null,
+      }));
+      await suite.store().appendEvents({ events });
+      const { events: found } = await suite.store().findEvents(everyEvent({ newestFirst: true, limit: 10 }));
+      expect(found.map((one) => one.at - T0)).toEqual([29, 28, 27, 26, 25, 24, 23, 22, 21, 20]);
+    });
+  });
+}

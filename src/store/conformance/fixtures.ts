@@ -1,0 +1,218 @@
+/**
+ * Data for the conformance suite: small valid messages, recipients, events, webhooks and tokens with every field
+ * open to change, ids that never repeat, and the one handle each part of the suite works through.
+ */
+import type { EventKind } from '../../model/event.ts';
+import type { MessageId } from '../../model/message.ts';
+import type { Token } from '../../model/token.ts';
+import type {
+  CommitResult,
+  EventFilter,
+  IdempotencyEntry,
+  NewEvent,
+  NewMessage,
+  NewRecipient,
+  NewWebhook,
+  Settlement,
+  Store,
+} from '../store.ts';
+
+/** An engine under test: a store on data of its own. */
+export interface OpenedStore {
+  store: Store;
+  /** Closes the store and opens the same data again. */
+  reopen(): Promise<Store>;
+  /** Closes the store and removes its data. */
+  close(): Promise<void>;
+}
+
+/** What each test gets. */
+export interface Suite {
+  /** The store of the running test; another one after `reopen`. */
+  store(): Store;
+  reopen(): Promise<void>;
+}
+
+/** An instant well inside the range of dates. */
+export const T0 = 1_790_000_000_000;
+export const HOUR = 3_600_000;
+
+let lastId = 0;
+
+/** A new UUID in canonical text, each greater than the one before. */
+export function newId(): string {
+  lastId += 1;
+  return `01990000-0000-7000-8000-${String(lastId).padStart(12, '0')}`;
+}
+
+/** An event of a kind without detail. */
+export function event(kind: EventKind, at = T0, more: Partial<NewEvent> = {}): NewEvent {
+  return { id: newId(), kind, at, detail: null, ...more };
+}
+
+/** A queued recipient, due at T0, with its accepted event. */
+export function recipient(more: Partial<NewRecipient> = {}): NewRecipient {
+  return {
+    address: 'reader@example.net',
+    domain: 'example.net',
+    kind: 'To',
+    state: 'queued',
+    dueAt: T0,
+    waitReason: null,
+    sandbox: null,
+    events: [event('accepted')],
+    ...more,
+  };
+}
+
+/** A message with one queued recipient. */
+export function message(more: Partial<NewMessage> = {}): NewMessage {
+  return {
+    id: newId() as MessageId,
+    domain: 'example.com',
+    tokenId: newId(),
+    lane: 'normal',
+    lists: {
+      from: { name: 'Sender', address: 'sender@example.com' },
+      to: [{ name: 'Reader', address: 'reader@example.net' }],
+      cc: [],
+      bcc: [],
+      replyTo: [],
+    },
+    subject: 'Hello',
+    tags: [],
+    metadata: {},
+    sandbox: false,
+    content: new TextEncoder().encode('Subject: Hello\r\n\r\nHello\r\n'),
+    bodyOffset: 18,
+    needsSmtpUtf8: false,
+    createdAt: T0,
+    expiresAt: T0 + HOUR,
+    recipients: [recipient()],
+    ...more,
+  };
+}
+
+/** An idempotency row. */
+export function idempotency(more: Partial<IdempotencyEntry> = {}): IdempotencyEntry {
+  return {
+    owner: 'project-1',
+    operation: 'POST /email',
+    key: 'order-1',
+    fingerprint: new Uint8Array(32).fill(1),
+    status: 200,
+    body: '{"MessageID":"m"}',
+    createdAt: T0,
+    expiresBefore: T0 - 24 * HOUR,
+    ...more,
+  };
+}
+
+/** A commit that is expected to work: seqs, delivery and queue ids. */
+export async function commit(store: Store, messages: readonly NewMessage[], epoch = 1) {
+  const result = await store.commitAccepted({ messages, epoch, idempotency: null });
+  return committed(result);
+}
+
+/** The rows of a commit, which must not be a replay. */
+export function committed(result: CommitResult) {
+  if (result.kind !== 'committed') throw new Error(`Expected a commit, got ${result.kind}`);
+  return result.messages;
+}
+
+/** Commits one message with one recipient; its ids. */
+export async function commitOne(store: Store, more: Partial<NewMessage> = {}, epoch = 1) {
+  const { seq, deliveries } = only(await commit(store, [message(more)], epoch));
+  return { seq, ...only(deliveries) };
+}
+
+/** The one element of a list. */
+export function only<Item>(items: readonly Item[]): Item {
+  const [first] = items;
+  if (first === undefined || items.length !== 1) throw new Error(`Expected one item, got ${items.length}`);
+  return first;
+}
+
+/** A delivered outcome with its event. */
+export function delivered(deliveryId: number, epoch = 1, more: Partial<Settlement> = {}): Settlement {
+  return {
+    deliveryId,
+    epoch,
+    state: 'delivered',
+    countAttempt: true,
+    route: 'mx',
+    lastCode: 250,
+    lastReply: '250 2.0.0 Ok',
+    events: [event('delivered', T0 + 1)],
+    ...more,
+  };
+}
+
+/** Claims from a queue with room for everything. */
+export function claim(
+  store: Store,
+  queueId: number,
+  more: { epoch?: number; now?: number; limit?: number } = {},
+) {
+  return store.claimDue({ queueId, epoch: 1, now: T0, limit: 100, maxBytes: 1e9, ...more });
+}
+
+/** A filter that lets everything through, oldest first. */
+export function everyEvent(more: Partial<EventFilter> = {}): EventFilter {
+  return { offset: 0, limit: 1000, countUpTo: 10_000, newestFirst: false, ...more };
+}
+
+/** Kinds of the events that match, in order. */
+export async function kindsOf(store: Store, more: Partial<EventFilter> = {}): Promise<EventKind[]> {
+  return (await store.findEvents(everyEvent(more))).events.map((found) => found.kind);
+}
+
+/** A webhook for everything of example.com. */
+export function webhook(more: Partial<NewWebhook> = {}): NewWebhook {
+  return {
+    domain: 'example.com',
+    event: 'all',
+    url: 'https://hooks.example.com/in',
+    description: '',
+    secretSealed: new Uint8Array([1, 2, 3]),
+    createdAt: T0,
+    maxPerDomain: 100,
+    ...more,
+  };
+}
+
+/** Creates a webhook; its id. */
+export async function createWebhook(store: Store, more: Partial<NewWebhook> = {}): Promise<number> {
+  const result = await store.createWebhook(webhook(more));
+  if (result.kind !== 'created') throw new Error('Expected a webhook, got the limit');
+  return result.id;
+}
+
+/** Claims calls with room for everything. */
+export function claimCalls(
+  store: Store,
+  more: { epoch?: number; now?: number; limit?: number; exclude?: number[] } = {},
+) {
+  const { epoch = 1, now = T0 + HOUR, limit = 100, exclude = [] } = more;
+  return store.claimCalls({ epoch, now, limit, excludeWebhooks: exclude });
+}
+
+/** A token for example.com. */
+export function token(more: Partial<Token> = {}): Token {
+  return {
+    id: newId(),
+    name: 'server',
+    owner: 'project-1',
+    domains: ['example.com'],
+    scopes: ['email:send', 'email:read'],
+    sandbox: false,
+    ipAllowList: [],
+    rateLimit: null,
+    createdAt: T0,
+    expiresAt: T0 + HOUR,
+    lastUsedAt: null,
+    lastUsedIp: null,
+    revokedAt: null,
+    ...more,
+  };
+}

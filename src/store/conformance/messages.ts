@@ -1,0 +1,109 @@
+/** Conformance: reading one message with its recipients, and lists by every filter. */
+import { describe, expect, it } from 'vitest';
+import { claim, commit, commitOne, delivered, message, only, recipient, type Suite, T0 } from './fixtures.ts';
+
+/** Tests of `getMessage` and `listMessages`. */
+export function describeMessages(suite: Suite): void {
+  describe('messages', () => {
+    it('come back as they were accepted, with their recipients in order', async () => {
+      const sent = message({
+        tags: ['x'],
+        metadata: { a: 'b' },
+        sandbox: true,
+        recipients: [
+          recipient({ address: 'a@example.net', waitReason: 'scheduled', dueAt: T0 + 9 }),
+          recipient({ address: 'b@example.net', kind: 'BCC', state: 'suppressed' }),
+        ],
+      });
+      const { seq, deliveries } = only(await commit(suite.store(), [sent]));
+      const view = await suite.store().getMessage({ id: sent.id });
+      expect(view).toEqual({
+        seq,
+        id: sent.id,
+        domain: 'example.com',
+        lane: 'normal',
+        lists: sent.lists,
+        subject: 'Hello',
+        tags: ['x'],
+        metadata: { a: 'b' },
+        sandbox: true,
+        size: sent.content.length,
+        createdAt: sent.createdAt,
+        expiresAt: sent.expiresAt,
+        recipients: [
+          {
+            deliveryId: deliveries[0]?.id,
+            address: 'a@example.net',
+            kind: 'To',
+            state: 'queued',
+            attempts: 0,
+            dueAt: T0 + 9,
+            expiresAt: sent.expiresAt,
+            waitReason: 'scheduled',
+            lastCode: 0,
+            lastReply: null,
+            lastCategory: null,
+            route: null,
+            updatedAt: T0,
+          },
+          expect.objectContaining({ deliveryId: deliveries[1]?.id, kind: 'BCC', state: 'suppressed' }),
+        ],
+      });
+    });
+
+    it('are not found under unknown ids or in other domains', async () => {
+      const sent = message();
+      await commit(suite.store(), [sent]);
+      const get = (id: string, domains: string[]) => suite.store().getMessage({ id, domains });
+      expect(await get(sent.id, ['example.com'])).not.toBeNull();
+      expect(await get(sent.id, ['example.org'])).toBeNull();
+      expect(await get(sent.id, [])).toBeNull();
+      expect(await suite.store().getMessage({ id: '01990000-0000-7000-8000-999999999999' })).toBeNull();
+      expect(await suite.store().getMessage({ id: 'not an id' })).toBeNull();
+    });
+
+    it('are listed newest first and paged by seq', async () => {
+      const seqs: number[] = [];
+      for (const domain of ['example.com', 'example.org', 'example.com', 'example.org']) {
+        seqs.push((await commitOne(suite.store(), { domain })).seq);
+      }
+      const list = async (more: { domains?: string[]; beforeSeq?: number; limit?: number }) =>
+        (await suite.store().listMessages({ limit: 10, ...more })).map((one) => one.seq);
+      const newest = [...seqs].reverse();
+      expect(await list({})).toEqual(newest);
+      expect(await list({ domains: ['example.org', 'example.com'] })).toEqual(newest);
+      expect(await list({ domains: ['example.org', 'example.com'], limit: 3 })).toEqual(newest.slice(0, 3));
+      expect(await list({ domains: ['example.org'] })).toEqual([seqs[3], seqs[1]]);
+      expect(await list({ domains: [] })).toEqual([]);
+      expect(await list({ beforeSeq: seqs[2] ?? 0 })).toEqual([seqs[1], seqs[0]]);
+    });
+
+    it('are found by sender, recipient, subject, tag, state and time', async () => {
+      const a = await commitOne(suite.store(), {
+        subject: 'Überraschung 50 % _off',
+        tags: ['sale'],
+        createdAt: T0 + 10,
+        recipients: [recipient({ address: 'a@example.net' })],
+      });
+      const lists = { ...message().lists, from: { name: '', address: 'other@example.com' } };
+      const b = await commitOne(suite.store(), { lists, lane: 'critical' });
+      await claim(suite.store(), b.queueId);
+      await suite.store().settle({ now: T0, settlements: [delivered(b.id)] });
+      const list = async (more: object) =>
+        (await suite.store().listMessages({ limit: 10, ...more })).map((one) => one.seq);
+      expect(await list({ from: 'other@example.com' })).toEqual([b.seq]);
+      expect(await list({ to: 'a@example.net' })).toEqual([a.seq]);
+      expect(await list({ subject: 'üBERRASCHUNG' })).toEqual([a.seq]);
+      expect(await list({ subject: '% _OFF' })).toEqual([a.seq]);
+      expect(await list({ subject: '%' })).toEqual([a.seq]);
+      expect(await list({ subject: 'nothing like it' })).toEqual([]);
+      expect(await list({ tag: 'sale' })).toEqual([a.seq]);
+      expect(await list({ states: ['delivered'] })).toEqual([b.seq]);
+      expect(await list({ states: ['queued', 'delivered'] })).toEqual([b.seq, a.seq]);
+      expect(await list({ states: [] })).toEqual([]);
+      expect(await list({ since: T0 + 10 })).toEqual([a.seq]);
+      expect(await list({ until: T0 + 10 })).toEqual([b.seq]);
+      expect(await list({ to: 'a@example.net', tag: 'other' })).toEqual([]);
+    });
+  });
+}

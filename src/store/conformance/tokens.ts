@@ -1,0 +1,82 @@
+/** Conformance: tokens, whose row is the authority, and the keys that sign them. */
+import { describe, expect, it } from 'vitest';
+import { only, type Suite, T0, token } from './fixtures.ts';
+
+/** Tests of `addToken`, `getToken`, `listTokens`, `revokeToken`, `touchToken`, `signingKeys`, `addSigningKey`. */
+export function describeTokens(suite: Suite): void {
+  describe('tokens', () => {
+    it('come back as they were stored', async () => {
+      const plain = token();
+      const full = token({
+        domains: ['*'],
+        scopes: ['admin'],
+        sandbox: true,
+        ipAllowList: ['192.0.2.0/24'],
+        rateLimit: 0.5,
+        expiresAt: null,
+      });
+      await suite.store().addToken({ token: plain });
+      await suite.store().addToken({ token: full });
+      expect(await suite.store().getToken({ id: plain.id })).toEqual(plain);
+      expect(await suite.store().getToken({ id: full.id })).toEqual(full);
+      expect(await suite.store().getToken({ id: 'nobody' })).toBeNull();
+    });
+
+    it('are not stored twice', async () => {
+      const one = token();
+      await suite.store().addToken({ token: one });
+      await expect(suite.store().addToken({ token: { ...one, scopes: ['admin'] } })).rejects.toThrow();
+      expect((await suite.store().getToken({ id: one.id }))?.scopes).toEqual(one.scopes);
+    });
+
+    it('are listed oldest first, for a caller whose domains cover theirs', async () => {
+      const a = token({ createdAt: T0 + 2 });
+      const both = token({ domains: ['example.com', 'example.org'], createdAt: T0 + 1 });
+      const any = token({ domains: ['*'], createdAt: T0 });
+      for (const one of [a, both, any]) await suite.store().addToken({ token: one });
+      const ids = async (domains?: string[]) =>
+        (await suite.store().listTokens(domains === undefined ? {} : { domains })).map((one) => one.id);
+      expect(await ids()).toEqual([any.id, both.id, a.id]);
+      expect(await ids(['example.com'])).toEqual([a.id]);
+      expect(await ids(['example.org', 'example.com'])).toEqual([both.id, a.id]);
+      expect(await ids(['example.net'])).toEqual([]);
+      expect(await ids([])).toEqual([]);
+    });
+
+    it('are revoked once and keep that time', async () => {
+      const one = token();
+      await suite.store().addToken({ token: one });
+      expect(await suite.store().revokeToken({ id: one.id, now: T0 + 5 })).toBe(true);
+      expect(await suite.store().revokeToken({ id: one.id, now: T0 + 9 })).toBe(true);
+      expect((await suite.store().getToken({ id: one.id }))?.revokedAt).toBe(T0 + 5);
+      expect(await suite.store().revokeToken({ id: 'nobody', now: T0 })).toBe(false);
+    });
+
+    it('remember their last use', async () => {
+      const one = token();
+      await suite.store().addToken({ token: one });
+      await suite.store().touchToken({ id: one.id, usedAt: T0 + 3, ip: '192.0.2.7' });
+      await suite.store().touchToken({ id: 'nobody', usedAt: T0 + 3, ip: '192.0.2.7' });
+      const used = await suite.store().getToken({ id: one.id });
+      expect(used).toMatchObject({ lastUsedAt: T0 + 3, lastUsedIp: '192.0.2.7' });
+    });
+  });
+
+  describe('signing keys', () => {
+    it('are kept in the order they were made, each kid once', async () => {
+      expect(await suite.store().signingKeys()).toEqual([]);
+      const key = (kid: string, createdAt: number) => ({
+        kid,
+        privateSealed: new Uint8Array([1, 2]),
+        publicJwk: '{}',
+        createdAt,
+      });
+      await suite.store().addSigningKey(key('two', T0 + 1));
+      await suite.store().addSigningKey(key('one', T0));
+      await expect(suite.store().addSigningKey(key('one', T0 + 9))).rejects.toThrow();
+      const keys = await suite.store().signingKeys();
+      expect(keys).toEqual([key('one', T0), key('two', T0 + 1)]);
+      expect(only(keys.slice(1)).kid).toBe('two');
+    });
+  });
+}
