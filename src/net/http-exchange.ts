@@ -1,0 +1,215 @@
+/**
+ * One HTTP request to one address that has already been checked, and its answer within bounds.
+ * Given an address, never a name, it connects to exactly that address: the layers below are handed nothing they
+ * could resolve. It leaves the answer, or how far it came. Redirects are not followed, proxies are not used, a
+ * certificate must be valid for the name, the body is read up to a cap, and `expired` ends it at any point.
+ */
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import type { Clock } from '../lib/clock.ts';
+import type { CheckedUrl } from './checked-url.ts';
+
+export interface HttpAnswer {
+  kind: 'answered';
+  status: number;
+  /** Names in lower case; of repeated ones what Node makes of them. */
+  headers: IncomingMessage['headers'];
+  body: Uint8Array;
+  /** The body went on beyond `maxResponseBytes`. */
+  isCut: boolean;
+}
+
+export type ExchangeResult =
+  | HttpAnswer
+  /** Nothing was sent; another address may be tried. `timeout`: it took longer than `connectMs`. */
+  | { kind: 'unconnected'; reason: 'connect' | 'timeout'; detail: string }
+  /** A kept connection had been closed by the other side before it read anything we know of. */
+  | { kind: 'went-stale' }
+  | { kind: 'failed'; reason: 'tls' | 'timeout' | 'reset' | 'protocol'; detail: string };
+
+export interface ExchangeRequest {
+  method: 'GET' | 'POST';
+  url: CheckedUrl;
+  /** The address to connect to, in strict form, checked by the caller. */
+  address: string;
+  /** Without those this module sets: host, content-length, connection, transfer-encoding. */
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array;
+  maxResponseBytes: number;
+  /** For TCP and TLS together. */
+  connectMs: number;
+  /** Aborted when the whole call has run out of time. */
+  expired: AbortSignal;
+}
+
+export interface ConnectionPool {
+  plain: http.Agent;
+  tls: https.Agent;
+}
+
+/** Header lines of an answer together; the default of Node, said here so that no start-up flag changes it. */
+const MAX_HEADER_BYTES = 16_384;
+
+/**
+ * Connections kept by address and server name: at most `perAddress` at once, idle ones closed after `idleMs`.
+ * `ca`: trusted besides nothing else when given (tests, a company's own authority).
+ */
+export function createConnectionPool(options: {
+  perAddress: number;
+  idleMs: number;
+  keepAlive: boolean;
+  ca?: readonly string[] | undefined;
+}): ConnectionPool {
+  const shared = {
+    keepAlive: options.keepAlive,
+    maxSockets: options.perAddress,
+    maxFreeSockets: Math.min(2, options.perAddress),
+    scheduling: 'lifo',
+    timeout: options.idleMs,
+  } as const;
+  const tlsOptions = {
+    ...shared,
+    // Both said outright: environment variables and start-up flags change the defaults.
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
+    ...(options.ca ? { ca: [...options.ca] } : {}),
+  } as const;
+  return { plain: new http.Agent(shared), tls: new https.Agent(tlsOptions) };
+}
+
+/** Never throws. */
+export function exchangeHttp(
+  clock: Clock,
+  pool: ConnectionPool,
+  wanted: ExchangeRequest,
+): Promise<ExchangeResult> {
+  return new Promise((resolve) => {
+    const { url, address, expired } = wanted;
+    let stage: 'waiting' | 'connecting' | 'securing' | 'sent' = 'waiting';
+    let isReused = false;
+    let hasAnswer = false;
+    let cancelConnectTimer = () => {};
+    let isFinished = false;
+    let request: http.ClientRequest | undefined;
+
+    const finish = (result: ExchangeResult) => {
+      if (isFinished) return;
+      isFinished = true;
+      cancelConnectTimer();
+      expired.removeEventListener('abort', onExpired);
+      // After a whole answer the connection goes back to the pool; in every other case nobody may use it again.
+      if (result.kind !== 'answered' || result.isCut) request?.destroy();
+      resolve(result);
+    };
+    const onExpired = () =>
+      finish({ kind: 'failed', reason: 'timeout', detail: `no whole answer in time (${stage})` });
+    const onError = (error: NodeJS.ErrnoException) => {
+      const detail = error.message;
+      if (stage === 'waiting' || stage === 'connecting')
+        finish({ kind: 'unconnected', reason: 'connect', detail });
+      else if (stage === 'securing') finish({ kind: 'failed', reason: 'tls', detail });
+      else if (isReused && !hasAnswer && isConnectionLoss(error)) finish({ kind: 'went-stale' });
+      else {
+        const reason = error.code?.startsWith('HPE_') ? 'protocol' : 'reset';
+        finish({ kind: 'failed', reason, detail });
+      }
+    };
+
+    if (expired.aborted) return onExpired();
+    expired.addEventListener('abort', onExpired);
+    try {
+      request = (url.isTls ? https : http).request({
+        agent: url.isTls ? pool.tls : pool.plain,
+        host: address,
+        port: url.port,
+        // An empty server name: no SNI for an address (RFC 6066 §3); the certificate is then held against the address.
+        ...(url.isTls ? { servername: url.isAddress ? '' : url.host } : {}),
+        lookup: refuseLookup,
+        method: wanted.method,
+        path: url.path,
+        maxHeaderSize: MAX_HEADER_BYTES,
+        insecureHTTPParser: false,
+        headers: {
+          ...wanted.headers,
+          host: url.hostHeader,
+          ...(wanted.method === 'POST' ? { 'content-length': wanted.body.length } : {}),
+        },
+      });
+    } catch (error) {
+      // A header or path that HTTP cannot carry.
+      return finish({
+        kind: 'failed',
+        reason: 'protocol',
+        detail: error instanceof Error ? error.message : 'bad request',
+      });
+    }
+
+    request.on('error', onError);
+    request.on('close', () =>
+      finish({ kind: 'failed', reason: 'reset', detail: 'closed without an answer' }),
+    );
+    request.on('socket', (socket) => {
+      const isSecuring = 'secureConnecting' in socket && socket.secureConnecting === true;
+      isReused = !socket.connecting && !isSecuring;
+      stage = isReused ? 'sent' : 'connecting';
+      if (isReused) return;
+      const timer = clock.setTimer(wanted.connectMs, () => {
+        const detail = `${stage} took longer than ${Math.round(wanted.connectMs)} ms`;
+        finish({ kind: 'unconnected', reason: 'timeout', detail });
+      });
+      cancelConnectTimer = () => timer.cancel();
+      socket.once('connect', () => {
+        stage = url.isTls ? 'securing' : 'sent';
+        if (!url.isTls) timer.cancel();
+      });
+      socket.once('secureConnect', () => {
+        stage = 'sent';
+        timer.cancel();
+      });
+    });
+    request.on('response', (response) => {
+      hasAnswer = true;
+      readBody(response, wanted.maxResponseBytes, finish);
+    });
+    request.end(wanted.body);
+  });
+}
+
+function readBody(
+  response: IncomingMessage,
+  maxBytes: number,
+  finish: (result: ExchangeResult) => void,
+): void {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const answered = (isCut: boolean): HttpAnswer => ({
+    kind: 'answered',
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    body: Buffer.concat(chunks).subarray(0, maxBytes),
+    isCut,
+  });
+  response.on('data', (chunk: Uint8Array) => {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > maxBytes) finish(answered(true));
+  });
+  response.on('end', () => finish(answered(false)));
+  response.on('error', (error: NodeJS.ErrnoException) => {
+    const reason = error.code?.startsWith('HPE_') ? 'protocol' : 'reset';
+    finish({ kind: 'failed', reason, detail: `the answer broke off: ${error.message}` });
+  });
+}
+
+function isConnectionLoss(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ECONNRESET' || error.code === 'EPIPE';
+}
+
+/** No name is ever handed down; should one come through after all, it ends here and not at whatever it resolves to. */
+function refuseLookup(
+  hostname: string,
+  _options: unknown,
+  callback: (error: Error, address: string) => void,
+): void {
+  callback(new Error(`refused to look up ${hostname}`), '');
+}

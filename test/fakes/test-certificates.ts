@@ -1,0 +1,128 @@
+/**
+ * A certificate authority for tests: issues P-256 certificates for names and addresses, valid, expired or for somebody
+ * else, within a millisecond and without a tool or a key in the repository. Writes just the DER that a TLS server
+ * certificate needs (RFC 5280 §4.1).
+ */
+import { createSign, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+
+export interface TestCertificate {
+  /** PEM, as `tls.createServer` takes them. */
+  key: string;
+  cert: string;
+  /** DER of the certificate and of its public key: what DANE hashes. */
+  certDer: Uint8Array;
+  spkiDer: Uint8Array;
+}
+
+export interface TestCa {
+  /** PEM of the authority itself. */
+  cert: string;
+  /** `names` and `addresses` (dotted IPv4) become subject alternative names. Valid 2020–2049 unless said otherwise. */
+  issue(wanted: {
+    names?: readonly string[];
+    addresses?: readonly string[];
+    notBefore?: Date;
+    notAfter?: Date;
+  }): TestCertificate;
+}
+
+const VALID_FROM = new Date('2020-01-01T00:00:00Z');
+const VALID_TO = new Date('2049-12-31T00:00:00Z');
+
+const ECDSA_SHA256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02));
+
+/** A new authority with a key of its own. */
+export function createTestCa(name = 'Test authority'): TestCa {
+  const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const issuer = distinguishedName(name);
+  const own = certificate({
+    issuer,
+    subject: issuer,
+    publicKey: keys.publicKey,
+    signer: keys.privateKey,
+    validity: [VALID_FROM, VALID_TO],
+    extensions: [extension([0x55, 0x1d, 0x13], sequence(der(0x01, Buffer.of(0xff))), true)],
+  });
+  return {
+    cert: pem(own),
+    issue({ names = [], addresses = [], notBefore = VALID_FROM, notAfter = VALID_TO }) {
+      const leaf = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      const alternatives = [
+        ...names.map((each) => der(0x82, Buffer.from(each, 'latin1'))),
+        ...addresses.map((each) => der(0x87, Buffer.from(each.split('.').map(Number)))),
+      ];
+      const certDer = certificate({
+        issuer,
+        subject: distinguishedName(names[0] ?? addresses[0] ?? 'nobody'),
+        publicKey: leaf.publicKey,
+        signer: keys.privateKey,
+        validity: [notBefore, notAfter],
+        extensions: alternatives.length > 0 ? [extension([0x55, 0x1d, 0x11], sequence(...alternatives))] : [],
+      });
+      return {
+        key: leaf.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+        cert: pem(certDer),
+        certDer,
+        spkiDer: leaf.publicKey.export({ type: 'spki', format: 'der' }),
+      };
+    },
+  };
+}
+
+function certificate(parts: {
+  issuer: Buffer;
+  subject: Buffer;
+  publicKey: KeyObject;
+  signer: KeyObject;
+  validity: [Date, Date];
+  extensions: Buffer[];
+}): Buffer {
+  // Positive and never shorter than it looks: the first byte is 01–7f.
+  const serial = randomBytes(12);
+  serial[0] = ((serial[0] ?? 0) & 0x7f) | 1;
+  const body = sequence(
+    der(0xa0, der(0x02, Buffer.of(2))),
+    der(0x02, serial),
+    ECDSA_SHA256,
+    parts.issuer,
+    sequence(...parts.validity.map(utcTime)),
+    parts.subject,
+    parts.publicKey.export({ type: 'spki', format: 'der' }),
+    ...(parts.extensions.length > 0 ? [der(0xa3, sequence(...parts.extensions))] : []),
+  );
+  const signature = createSign('sha256').update(body).sign(parts.signer);
+  return sequence(body, ECDSA_SHA256, der(0x03, Buffer.concat([Buffer.of(0), signature])));
+}
+
+function extension(id: readonly number[], value: Buffer, isCritical = false): Buffer {
+  return sequence(oid(...id), ...(isCritical ? [der(0x01, Buffer.of(0xff))] : []), der(0x04, value));
+}
+
+function distinguishedName(commonName: string): Buffer {
+  return sequence(der(0x31, sequence(oid(0x55, 0x04, 0x03), der(0x0c, Buffer.from(commonName)))));
+}
+
+/** Years 1950–2049 only (RFC 5280 §4.1.2.5.1). */
+function utcTime(date: Date): Buffer {
+  const digits = date.toISOString().replace(/\D/g, '').slice(2, 14);
+  return der(0x17, Buffer.from(`${digits}Z`));
+}
+
+function oid(...bytes: number[]): Buffer {
+  return der(0x06, Buffer.from(bytes));
+}
+
+function sequence(...parts: Uint8Array[]): Buffer {
+  return der(0x30, Buffer.concat(parts));
+}
+
+function der(tag: number, content: Uint8Array): Buffer {
+  const { length } = content;
+  const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.of(tag, ...size), content]);
+}
+
+function pem(bytes: Buffer): string {
+  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
+}
