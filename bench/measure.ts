@@ -1,0 +1,282 @@
+// One measured run of one product: a fresh folder, a fresh sink, the product, an injector, a warm-up, the load,
+// the wait for the last message at the sink, the figures, and everything stopped again, whatever happened.
+// Bounded in time: the injector and the wait share `timeoutMs`, a stalled delivery ends the wait after 20 s.
+import { type ChildProcess, fork } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cpuSecondsOf, memoryMiBOf, sleep } from './processes.ts';
+import { type InjectPlan, type InjectResult, type Peer, type SinkReport, WARMUP_FIRST_ID } from './types.ts';
+
+const STALL_MS = 20_000;
+const WARMUP_TIMEOUT_MS = 30_000;
+const SETTLE_MS = 500; // what a product does after the last delivery (removing queue files) belongs to its CPU
+const SAMPLE_MS = 500;
+
+/** What one run is to do. */
+export type Load = {
+  readonly messages: number;
+  readonly warmup: number;
+  readonly connections: number;
+  readonly bodyBytes: number;
+  readonly dkim: boolean;
+  readonly delayMs: number;
+  readonly oneAtATime: boolean;
+  readonly preload: string | undefined;
+  readonly logs: boolean;
+  readonly timeoutMs: number;
+  /** Ends the run early: what was started is stopped, the run rejects. */
+  readonly interrupted: AbortSignal;
+  /** Parent of the run's folder, on a real disk. */
+  readonly baseDir: string;
+  /** Where the first delivered header of each product is left, for a look at its signature. */
+  readonly samplesDir: string | undefined;
+};
+
+/** The figures of one run. Rates per second, times in milliseconds, memory in MiB. */
+export type Figures = {
+  readonly acceptedPerS: number;
+  readonly deliveredPerS: number;
+  readonly cpuPer1000: number;
+  readonly peakMiB: number;
+  readonly acceptP50: number;
+  readonly acceptP99: number;
+  readonly deliverP50: number;
+  readonly deliverP99: number;
+  readonly lost: number;
+  readonly duplicates: number;
+  readonly signed: number;
+  readonly refused: number;
+  readonly failed: number;
+  readonly failures: readonly string[];
+  readonly meanBytes: number;
+  readonly sinkConnections: number;
+};
+
+/** Runs one product once. Rejects where it does not start or dies; everything is stopped by then. */
+export async function measure(peer: Peer, load: Load): Promise<Figures> {
+  const dir = mkdtempSync(join(load.baseDir, `${peer.name.toLowerCase()}-`));
+  chmodSync(dir, 0o755); // Postfix and opendkim run as other users
+  const undo: (() => Promise<void>)[] = [async () => rmSync(dir, { recursive: true, force: true })];
+  try {
+    const sink = await startSink(load);
+    undo.push(sink.stop);
+    const running = await peer.start({
+      dir,
+      sinkPort: sink.port,
+      dkim: load.dkim,
+      connections: load.connections,
+      preload: load.preload,
+      logs: load.logs,
+    });
+    undo.push(running.stop);
+    const injector = startInjector(load.interrupted);
+    undo.push(injector.stop);
+    const plan: InjectPlan = {
+      door: running.door,
+      count: load.messages,
+      firstId: 0,
+      connections: load.oneAtATime ? 1 : load.connections,
+      bodyBytes: load.bodyBytes,
+      waitForArrival: load.oneAtATime,
+      timeoutMs: load.timeoutMs,
+    };
+
+    if (load.warmup > 0) {
+      const result = await injector.inject({
+        ...plan,
+        count: load.warmup,
+        firstId: WARMUP_FIRST_ID,
+        timeoutMs: Math.min(load.timeoutMs, WARMUP_TIMEOUT_MS),
+        waitForArrival: false,
+      });
+      if (result.accepted === 0) throw new Error(`took no mail: ${result.failures.join(' · ')}`);
+      await sink.settled(() => sink.warmup(), result.accepted, load.timeoutMs);
+      await sleep(SETTLE_MS);
+    }
+
+    sink.onArrived = (id) => injector.arrived(id);
+    let peakMiB = memoryMiBOf(running.roots);
+    const sampler = setInterval(() => {
+      peakMiB = Math.max(peakMiB, memoryMiBOf(running.roots));
+    }, SAMPLE_MS);
+    const cpuBefore = cpuSecondsOf(running.roots);
+    try {
+      const injected = await injector.inject(plan);
+      await sink.settled(() => sink.unique(), injected.accepted, load.timeoutMs);
+      await sleep(SETTLE_MS);
+      const cpu = cpuSecondsOf(running.roots) - cpuBefore;
+      peakMiB = Math.max(peakMiB, memoryMiBOf(running.roots));
+      const received = await sink.report();
+      if (load.samplesDir !== undefined) keepSample(load.samplesDir, peer.name, received.sample);
+      return figuresOf(injected, received, cpu, peakMiB);
+    } finally {
+      clearInterval(sampler);
+    }
+  } finally {
+    for (const step of undo.toReversed()) await step();
+  }
+}
+
+function figuresOf(injected: InjectResult, received: SinkReport, cpu: number, peakMiB: number): Figures {
+  const latencies: number[] = [];
+  const deliveries: number[] = [];
+  let lost = 0;
+  let lastArrival = 0;
+  for (let id = 0; id < injected.acceptedAt.length; id += 1) {
+    const acceptedAt = injected.acceptedAt[id] ?? 0;
+    const arrivedAt = received.arrivedAt[id] ?? 0;
+    lastArrival = Math.max(lastArrival, arrivedAt);
+    if (acceptedAt === 0) continue;
+    latencies.push((injected.latency[id] ?? 0) / 1000);
+    if (arrivedAt === 0) lost += 1;
+    else deliveries.push((arrivedAt - acceptedAt) / 1000);
+  }
+  latencies.sort((a, b) => a - b);
+  deliveries.sort((a, b) => a - b);
+  const seconds = (until: number): number => Math.max(1, until - injected.startedAt) / 1e6;
+  return {
+    acceptedPerS: injected.accepted / seconds(injected.finishedAt),
+    deliveredPerS: received.unique / seconds(lastArrival),
+    cpuPer1000: received.unique === 0 ? 0 : (cpu / received.unique) * 1000,
+    peakMiB,
+    acceptP50: percentile(latencies, 0.5),
+    acceptP99: percentile(latencies, 0.99),
+    deliverP50: percentile(deliveries, 0.5),
+    deliverP99: percentile(deliveries, 0.99),
+    lost,
+    duplicates: received.duplicates,
+    signed: received.signed,
+    refused: injected.refused,
+    failed: injected.failed,
+    failures: injected.failures,
+    meanBytes: received.unique === 0 ? 0 : received.bytes / received.unique,
+    sinkConnections: received.peakConnections,
+  };
+}
+
+/** The value below which `share` of the sorted values lie (nearest rank); 0 for none. */
+function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
+}
+
+type SinkHandle = {
+  readonly port: number;
+  onArrived: (id: number) => void;
+  unique(): Promise<number>;
+  warmup(): Promise<number>;
+  /** Resolves when `count()` has reached `wanted`, stalled for 20 s, or the time is up. */
+  settled(count: () => Promise<number>, wanted: number, timeoutMs: number): Promise<void>;
+  report(): Promise<SinkReport>;
+  stop(): Promise<void>;
+};
+
+type SinkMessage =
+  | { kind: 'ready'; port: number }
+  | { kind: 'complete' }
+  | { kind: 'arrived'; id: number }
+  | { kind: 'count'; unique: number; warmup: number }
+  | { kind: 'report'; report: SinkReport };
+
+async function startSink(load: Load): Promise<SinkHandle> {
+  const args = ['0', String(load.messages)];
+  if (load.delayMs > 0) args.push('--delay-ms', String(load.delayMs));
+  if (load.oneAtATime) args.push('--notify');
+  const child = forkPart('sink.ts', args);
+  let complete = (): void => undefined;
+  const completed = new Promise<void>((resolve) => {
+    complete = resolve;
+  });
+  const asked = new Map<
+    string,
+    { resolve: (message: SinkMessage) => void; reject: (error: Error) => void }
+  >();
+  const ended = (): void => {
+    for (const { reject } of asked.values()) reject(new Error('the sink ended'));
+  };
+  child.on('exit', ended);
+  const ask = <K extends SinkMessage['kind']>(kind: K): Promise<Extract<SinkMessage, { kind: K }>> =>
+    new Promise((resolve, reject) => {
+      const take = (message: SinkMessage): void => resolve(message as Extract<SinkMessage, { kind: K }>);
+      asked.set(kind, { resolve: take, reject });
+      if (kind !== 'ready') child.send({ kind }, (error) => error !== null && ended());
+    });
+  const handle: SinkHandle = {
+    port: 0,
+    onArrived: () => undefined,
+    unique: async () => (await ask('count')).unique,
+    warmup: async () => (await ask('count')).warmup,
+    async settled(count, wanted, timeoutMs) {
+      let best = -1;
+      let movedAt = performance.now();
+      const until = movedAt + timeoutMs;
+      while (performance.now() < until && performance.now() - movedAt < STALL_MS) {
+        load.interrupted.throwIfAborted();
+        const now = await count();
+        if (now >= wanted) return;
+        if (now > best) {
+          best = now;
+          movedAt = performance.now();
+        }
+        await Promise.race([completed, sleep(200)]);
+      }
+    },
+    report: async () => (await ask('report')).report,
+    stop: () => stopPart(child),
+  };
+  child.on('message', (message: SinkMessage) => {
+    if (message.kind === 'arrived') handle.onArrived(message.id);
+    else if (message.kind === 'complete') complete();
+    else asked.get(message.kind)?.resolve(message);
+  });
+  const { port } = await ask('ready');
+  return Object.assign(handle, { port });
+}
+
+type InjectorHandle = {
+  inject(plan: InjectPlan): Promise<InjectResult>;
+  arrived(id: number): void;
+  stop(): Promise<void>;
+};
+
+function startInjector(interrupted: AbortSignal): InjectorHandle {
+  interrupted.throwIfAborted();
+  const child = forkPart('inject.ts', []);
+  const onAbort = (): void => {
+    child.kill('SIGKILL');
+  };
+  interrupted.addEventListener('abort', onAbort);
+  return {
+    inject: (plan) =>
+      new Promise((resolve, reject) => {
+        child.once('message', (message: { result: InjectResult }) => resolve(message.result));
+        child.once('exit', () => reject(new Error('the injector ended')));
+        child.send({ kind: 'plan', plan });
+      }),
+    arrived(id) {
+      if (child.connected) child.send({ kind: 'arrived', id });
+    },
+    async stop() {
+      interrupted.removeEventListener('abort', onAbort);
+      await stopPart(child);
+    },
+  };
+}
+
+function forkPart(file: string, args: readonly string[]): ChildProcess {
+  return fork(join(import.meta.dirname, file), [...args], {
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+}
+
+async function stopPart(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL'); // the sink and the injector keep nothing
+  await gone;
+}
+
+function keepSample(folder: string, name: string, sample: string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, `${name.toLowerCase()}.txt`), sample, 'latin1');
+}

@@ -1,0 +1,118 @@
+// The command line of the benchmark: which options there are, their defaults and their help. Wrong usage ends
+// with a sentence that names the option, the value and what is allowed.
+import { parseArgs } from 'node:util';
+
+/** What the user asked for. */
+export type Options = {
+  readonly dkim: boolean;
+  readonly bodyBytes: number;
+  readonly messages: number;
+  readonly warmup: number;
+  readonly connections: number;
+  readonly runs: number;
+  readonly only: readonly string[] | undefined;
+  readonly oneAtATime: boolean;
+  readonly slowFsyncMs: number;
+  readonly delayMs: number;
+  readonly timeoutMs: number;
+  readonly baseDir: string;
+  readonly logs: boolean;
+  readonly keepSamples: boolean;
+  readonly help: boolean;
+};
+
+/** Printed by --help. */
+export const HELP = `npm run bench -- [options]
+
+Measures postrider, and Postfix and Haraka where they are installed, on this machine: messages go in over
+HTTP or SMTP, are made durable, and are delivered to a local SMTP sink. Prints one Markdown table of medians.
+
+  --dkim             sign with RSA-2048 (opendkim for Postfix, its plugin for Haraka)
+  --size 10k|100k    bytes of text in a message (k = 1024; any number)        default 10k
+  --messages N       measured messages a run                                  default 10000, 1000 one at a time
+  --warmup N         messages before them, not counted                        default 500
+  --connections N    parallel connections of the injector                     default 50
+  --runs K           runs of each product, interleaved; the median is printed default 3
+  --only A,B         only these: postrider, postfix, haraka
+  --one-at-a-time    latency: the next message only when the last one is at the sink
+  --slow-fsync MS    every fsync takes at least this long (a preloaded library, needs gcc)
+  --delay-ms MS      the far end answers this much later (a round trip away)
+  --timeout S        limit for one run's load                                 default 300
+  --dir FOLDER       where the products keep their queues; a real disk         default /var/tmp
+  --logs             let the products write their mail logs (dropped otherwise)
+  --keep-samples     leave the first delivered header of each in bench/.cache/samples
+  --help
+
+Example: three interleaved runs of all three, signed, as on a disk whose fsync takes 2 ms
+  npm run bench -- --dkim --slow-fsync 2 --messages 5000
+`;
+
+/** Reads the arguments; throws an Error with one sentence for the user where they are wrong. */
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    strict: true,
+    allowPositionals: false,
+    options: {
+      dkim: { type: 'boolean', default: false },
+      size: { type: 'string', default: '10k' },
+      messages: { type: 'string' },
+      warmup: { type: 'string', default: '500' },
+      connections: { type: 'string', default: '50' },
+      runs: { type: 'string', default: '3' },
+      only: { type: 'string' },
+      'one-at-a-time': { type: 'boolean', default: false },
+      'slow-fsync': { type: 'string', default: '0' },
+      'delay-ms': { type: 'string', default: '0' },
+      timeout: { type: 'string', default: '300' },
+      dir: { type: 'string', default: '/var/tmp' },
+      logs: { type: 'boolean', default: false },
+      'keep-samples': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const oneAtATime = values['one-at-a-time'];
+  return {
+    dkim: values.dkim,
+    bodyBytes: bytes('size', values.size),
+    messages: whole('messages', values.messages ?? (oneAtATime ? '1000' : '10000'), 1, 10_000_000),
+    warmup: whole('warmup', values.warmup, 0, 1_000_000),
+    connections: whole('connections', values.connections, 1, 2_000),
+    runs: whole('runs', values.runs, 1, 99),
+    only: values.only
+      ?.toLowerCase()
+      .split(',')
+      .map((name) => name.trim()),
+    oneAtATime,
+    slowFsyncMs: amount('slow-fsync', values['slow-fsync'], 1_000),
+    delayMs: amount('delay-ms', values['delay-ms'], 10_000),
+    timeoutMs: whole('timeout', values.timeout, 1, 3_600) * 1000,
+    baseDir: values.dir,
+    logs: values.logs,
+    keepSamples: values['keep-samples'],
+    help: values.help,
+  };
+}
+
+function bytes(name: string, text: string): number {
+  const match = /^(\d+)(k?)$/i.exec(text);
+  const value = match === null ? Number.NaN : Number(match[1]) * (match[2] === '' ? 1 : 1024);
+  if (!(value >= 512 && value <= 16 * 1024 * 1024)) throw wrong(name, text, 'a size from 512 to 16384k');
+  return value;
+}
+
+function whole(name: string, text: string, least: number, most: number): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= least && value <= most)) throw wrong(name, text, `a whole number from ${least} to ${most}`);
+  return value;
+}
+
+function amount(name: string, text: string, most: number): number {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value <= most)) throw wrong(name, text, `a number of milliseconds up to ${most}`);
+  return value;
+}
+
+function wrong(name: string, text: string, allowed: string): Error {
+  return new Error(`--${name} ${text}: must be ${allowed}`);
+}

@@ -1,0 +1,172 @@
+// Postfix as a competent administrator would set it up for bulk submission on one machine: an instance of its
+// own (configuration, queue and data folder below `dir`), smtpd on a loopback port, everything relayed to the
+// sink, concurrency raised, the in-flow brake off, connections kept, DNS look-ups off, TLS off on loopback.
+// Nothing that weakens durability: Postfix syncs every queue file. With DKIM through opendkim as a milter on a
+// local socket. Needs root (Postfix gives its processes other users). The system's own instance is not touched.
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SENDER_DOMAIN } from '../messages.ts';
+import {
+  type OwnProcess,
+  programPath,
+  startProcess,
+  stopProcess,
+  waitForFile,
+  waitForPort,
+} from '../processes.ts';
+import type { Peer, PeerSetting, RunningPeer } from '../types.ts';
+import { freePort, run, SELECTOR, signingKeyPem } from './settings.ts';
+
+/** Postfix with, where asked, opendkim. */
+export function postfix(): Peer {
+  return {
+    name: 'Postfix',
+    async missing() {
+      if (programPath('postfix') === undefined)
+        return 'postfix is not installed (Debian: apt-get install postfix)';
+      if (programPath('opendkim') === undefined)
+        return 'opendkim is not installed (Debian: apt-get install opendkim)';
+      if (process.getuid?.() !== 0) return 'Postfix starts its processes under other users and so needs root';
+      return undefined;
+    },
+    version: async () => (await run(need('postconf'), ['-dh', 'mail_version'])).trim(),
+    start,
+  };
+}
+
+async function start(setting: PeerSetting): Promise<RunningPeer> {
+  const { dir } = setting;
+  const config = join(dir, 'config');
+  for (const folder of [config, join(dir, 'queue'), join(dir, 'data'), join(dir, 'milter')])
+    mkdirSync(folder);
+  const port = await freePort();
+  const started: OwnProcess[] = [];
+  const stop = async (): Promise<void> => {
+    for (const one of started.toReversed()) await stopProcess(one);
+  };
+  try {
+    if (setting.dkim) started.push(await startOpendkim(dir));
+    writeFileSync(join(config, 'main.cf'), mainConfig(setting, port));
+    writeFileSync(join(config, 'master.cf'), masterConfig(setting, port));
+    await run('chown', ['postfix', join(dir, 'data')]);
+    const env = setting.preload === undefined ? {} : { LD_PRELOAD: setting.preload };
+    const master = await startProcess(need('postfix'), ['-c', config, 'start-fg'], {
+      logFile: join(dir, 'postfix.log'),
+      env,
+    });
+    started.push(master);
+    await waitForPort(port, master, 20_000);
+  } catch (cause) {
+    await stop();
+    throw cause;
+  }
+  return { door: { kind: 'smtp', port }, roots: started.map((one) => one.pid), stop };
+}
+
+function mainConfig(setting: PeerSetting, port: number): string {
+  const { dir, sinkPort, connections } = setting;
+  const settings: Record<string, string> = {
+    compatibility_level: '3.6',
+    queue_directory: join(dir, 'queue'),
+    data_directory: join(dir, 'data'),
+    multi_instance_name: `postfix-bench-${port}`,
+    mail_owner: 'postfix',
+    setgid_group: 'postdrop',
+    myhostname: 'postfix.bench.example.com',
+    mydestination: '',
+    local_recipient_maps: '',
+    alias_maps: '',
+    mynetworks: '127.0.0.0/8',
+    inet_interfaces: '127.0.0.1',
+    inet_protocols: 'ipv4',
+    relayhost: `[127.0.0.1]:${sinkPort}`,
+    disable_dns_lookups: 'yes',
+    smtpd_peername_lookup: 'no',
+    smtpd_relay_restrictions: 'permit_mynetworks, reject',
+    smtpd_recipient_restrictions: 'permit_mynetworks, reject',
+    smtpd_tls_security_level: 'none',
+    smtp_tls_security_level: 'none',
+    smtpd_client_connection_count_limit: '0',
+    // Throughput: as many processes as there are connections, and no brake between intake and delivery.
+    default_process_limit: String(Math.max(200, connections * 3)),
+    in_flow_delay: '0',
+    initial_destination_concurrency: '20',
+    default_destination_concurrency_limit: String(Math.max(50, connections)),
+    smtp_connection_cache_on_demand: 'yes',
+    // Without this Postfix logs to syslog; where none listens that costs nothing, which favours Postfix.
+    ...(setting.logs ? { maillog_file: join(dir, 'mail.log'), maillog_file_prefixes: dir } : {}),
+    ...(setting.dkim
+      ? {
+          smtpd_milters: `unix:${join(dir, 'milter', 'socket')}`,
+          milter_default_action: 'tempfail',
+          milter_protocol: '6',
+        }
+      : {}),
+    // Postfix empties its environment: name what must get through.
+    ...(setting.preload === undefined
+      ? {}
+      : { import_environment: 'MAIL_CONFIG MAIL_DEBUG MAIL_LOGTAG TZ LANG=C POSTLOG_SERVICE LD_PRELOAD' }),
+  };
+  return Object.entries(settings)
+    .map(([key, value]) => `${key} = ${value}\n`)
+    .join('');
+}
+
+/** The distribution's own master.cf, with its listener on our port and no chroot (our queue folder has no copy of /etc). */
+function masterConfig(setting: PeerSetting, port: number): string {
+  const lines = readFileSync('/usr/share/postfix/master.cf.dist', 'utf8').split('\n');
+  const kept = lines.filter((line) => !/^\s*#/.test(line) && line.trim() !== '');
+  return kept
+    .map((line) => {
+      if (/^\s/.test(line)) return `${line}\n`;
+      const fields = line.trim().split(/\s+/);
+      if (fields[0] === 'smtp' && fields[1] === 'inet') {
+        fields[0] = `127.0.0.1:${port}`;
+        fields[6] = String(setting.connections + 20);
+      }
+      if (fields[7] !== undefined) fields[4] = 'n';
+      return `${fields.join(' ')}\n`;
+    })
+    .join('');
+}
+
+async function startOpendkim(dir: string): Promise<OwnProcess> {
+  const folder = join(dir, 'milter');
+  const keyFile = join(folder, 'key.pem');
+  const socket = join(folder, 'socket');
+  writeFileSync(keyFile, signingKeyPem(), { mode: 0o600 });
+  const settings: Record<string, string> = {
+    Mode: 's',
+    Socket: `local:${socket}`,
+    UMask: '000',
+    Domain: SENDER_DOMAIN,
+    Selector: SELECTOR,
+    KeyFile: keyFile,
+    Canonicalization: 'relaxed/relaxed',
+    SignatureAlgorithm: 'rsa-sha256',
+    OversignHeaders: 'From',
+    InternalHosts: '127.0.0.0/8',
+    RequireSafeKeys: 'no', // /var/tmp, above our folder, may be written by all
+    Syslog: 'no',
+    AutoRestart: 'no',
+  };
+  const file = join(folder, 'opendkim.conf');
+  writeFileSync(
+    file,
+    Object.entries(settings)
+      .map(([key, value]) => `${key} ${value}\n`)
+      .join(''),
+  );
+  chmodSync(folder, 0o755);
+  const own = await startProcess(need('opendkim'), ['-f', '-x', file], {
+    logFile: join(dir, 'opendkim.log'),
+  });
+  await waitForFile(socket, own, 10_000);
+  return own;
+}
+
+function need(name: string): string {
+  const path = programPath(name);
+  if (path === undefined) throw new Error(`${name} is not installed`);
+  return path;
+}

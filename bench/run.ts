@@ -1,0 +1,137 @@
+// `npm run bench`: measures this server and, where they are installed, Postfix and Haraka, in interleaved runs,
+// and prints one Markdown table of medians on stdout (progress on stderr). Loopback only; it ends by itself and
+// leaves nothing running; Ctrl-C stops the current run cleanly. Exit code 0, 1 where a product failed or lost
+// mail, 2 for wrong usage.
+import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { availableParallelism, cpus, release } from 'node:os';
+import { join } from 'node:path';
+import { type Figures, type Load, measure } from './measure.ts';
+import { HELP, type Options, readOptions } from './options.ts';
+import { haraka } from './peers/haraka.ts';
+import { postfix } from './peers/postfix.ts';
+import { postrider } from './peers/postrider.ts';
+import { buildSlowFsync } from './slow-fsync.ts';
+import { markdownTable, medianOf, type Row, summary } from './table.ts';
+import type { Peer } from './types.ts';
+
+const TMPFS_MAGIC = 0x01021994;
+
+/** Runs the benchmark; resolves with the exit code. */
+async function main(args: readonly string[]): Promise<number> {
+  let options: Options;
+  try {
+    options = readOptions(args);
+  } catch (error) {
+    say(`${error instanceof Error ? error.message : String(error)}\nTry --help.`);
+    return 2;
+  }
+  if (options.help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  if (statfsSync(options.baseDir).type === TMPFS_MAGIC) {
+    say(`--dir ${options.baseDir}: is in memory, where fsync costs nothing; name a folder on a disk`);
+    return 2;
+  }
+  const interrupt = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => interrupt.abort(new Error(`stopped by ${name}`)));
+  }
+  const baseDir = mkdtempSync(join(options.baseDir, 'postrider-bench-'));
+  chmodSync(baseDir, 0o755);
+  try {
+    return await compare(options, baseDir, interrupt.signal);
+  } finally {
+    rmSync(baseDir, { recursive: true, force: true });
+  }
+}
+
+async function compare(options: Options, baseDir: string, interrupted: AbortSignal): Promise<number> {
+  const peers = await present(options);
+  if (peers.length === 0) {
+    say('nothing to measure');
+    return 1;
+  }
+  const preload = options.slowFsyncMs > 0 ? await buildSlowFsync(options.slowFsyncMs, baseDir) : undefined;
+  const load: Load = {
+    ...options,
+    baseDir,
+    preload,
+    interrupted,
+    samplesDir: options.keepSamples ? join(import.meta.dirname, '.cache', 'samples') : undefined,
+  };
+  const results = new Map<Peer, Figures[]>(peers.map((peer) => [peer, []]));
+  let trouble = false;
+  for (let run = 1; run <= options.runs && !interrupted.aborted; run += 1) {
+    for (const peer of peers) {
+      if (interrupted.aborted) break;
+      try {
+        const figures = await measure(peer, load);
+        results.get(peer)?.push(figures);
+        say(`run ${run}/${options.runs} ${peer.name}: ${summary(figures)}`);
+        trouble ||= figures.lost > 0 || figures.failed > 0;
+        if (figures.signed !== (options.dkim ? options.messages : 0)) {
+          say(
+            `  warning: ${figures.signed} of ${options.messages} are signed, with${options.dkim ? '' : 'out'} --dkim`,
+          );
+        }
+      } catch (error) {
+        trouble = true;
+        say(
+          `run ${run}/${options.runs} ${peer.name}: FAILED: ${error instanceof Error ? error.message : String(error)}`,
+        );
+      }
+    }
+  }
+  const rows: Row[] = [];
+  for (const [peer, runs] of results) rows.push({ name: `${peer.name} ${await peer.version()}`, runs });
+  process.stdout.write(`${headline(options)}\n\n${markdownTable(rows, options.oneAtATime)}${ratio(results)}`);
+  return trouble ? 1 : 0;
+}
+
+/** The products that can run, in the order they take turns; the others are named on stderr with the reason. */
+async function present(options: Options): Promise<Peer[]> {
+  const all = [postrider(), postfix(), haraka()];
+  const unknown = options.only?.filter((name) => !all.some((peer) => peer.name.toLowerCase() === name)) ?? [];
+  if (unknown.length > 0) say(`--only: unknown: ${unknown.join(', ')}`);
+  const found: Peer[] = [];
+  for (const peer of all) {
+    if (options.only !== undefined && !options.only.includes(peer.name.toLowerCase())) continue;
+    const reason = await peer.missing();
+    if (reason === undefined) found.push(peer);
+    else say(`SKIPPED ${peer.name}: ${reason}`);
+  }
+  return found;
+}
+
+function headline(options: Options): string {
+  const load = options.oneAtATime ? 'one at a time' : `${options.connections} connections`;
+  const extras = [
+    options.dkim ? 'DKIM RSA-2048' : 'unsigned',
+    ...(options.slowFsyncMs > 0 ? [`fsync ≥ ${options.slowFsyncMs} ms`] : []),
+    ...(options.delayMs > 0 ? [`far end ${options.delayMs} ms away`] : []),
+    ...(options.logs ? ['mail logs on'] : []),
+  ];
+  const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? 'unknown CPU'}, Linux ${release()}, Node ${process.versions.node}`;
+  return (
+    `${options.messages} messages of ${options.bodyBytes} bytes, ${load}, ${extras.join(', ')}; ` +
+    `median of ${options.runs} interleaved runs, ${new Date().toISOString().slice(0, 10)}, ${machine}`
+  );
+}
+
+/** How the first product stands against the better of the others; empty where there is nothing to compare. */
+function ratio(results: ReadonlyMap<Peer, readonly Figures[]>): string {
+  const rates = [...results]
+    .filter(([, runs]) => runs.length > 0)
+    .map(([peer, runs]) => ({ name: peer.name, rate: medianOf(runs.map((f) => f.deliveredPerS)) }));
+  const own = rates.find(({ name }) => name === 'postrider');
+  const best = rates.filter((one) => one !== own).toSorted((a, b) => b.rate - a.rate)[0];
+  if (own === undefined || best === undefined) return '';
+  return `\nDelivered/s against the better peer (${best.name}): ${(own.rate / best.rate).toFixed(2)}×\n`;
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+process.exit(await main(process.argv.slice(2)));

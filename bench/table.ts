@@ -1,0 +1,68 @@
+// The printed result: medians of each product's runs as one Markdown table, and a line that says what was run.
+import type { Figures } from './measure.ts';
+
+/** One product's runs. */
+export type Row = { readonly name: string; readonly runs: readonly Figures[] };
+
+type Column = { readonly title: string; readonly cell: (runs: readonly Figures[]) => string };
+
+/** The table, one row a product. `oneAtATime` adds the times from acceptance to the sink. */
+export function markdownTable(rows: readonly Row[], oneAtATime: boolean): string {
+  const columns: Column[] = [
+    median('accepted/s', (f) => f.acceptedPerS, 0),
+    median('delivered/s', (f) => f.deliveredPerS, 0),
+    median('CPU s/1000', (f) => f.cpuPer1000, 3),
+    median('peak MiB', (f) => f.peakMiB, 0),
+    median('accept p50 ms', (f) => f.acceptP50, 2),
+    median('accept p99 ms', (f) => f.acceptP99, 2),
+    ...(oneAtATime
+      ? [median('to sink p50 ms', (f) => f.deliverP50, 2), median('to sink p99 ms', (f) => f.deliverP99, 2)]
+      : []),
+    // Never a median: one lost message in one run is one too many.
+    total('lost', (f) => f.lost),
+    total('duplicates', (f) => f.duplicates),
+    total('refused', (f) => f.refused + f.failed),
+    total('signed', (f) => f.signed),
+    median('bytes at sink', (f) => f.meanBytes, 0),
+    median('connections at sink', (f) => f.sinkConnections, 0),
+  ];
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`;
+  return (
+    line(['', ...columns.map((column) => column.title)]) +
+    line(['---', ...columns.map(() => '---:')]) +
+    rows.map((row) => line([row.name, ...columns.map((column) => column.cell(row.runs))])).join('')
+  );
+}
+
+/** One run in one line, for the progress on stderr. */
+export function summary(f: Figures): string {
+  const text = [
+    `accepted ${f.acceptedPerS.toFixed(0)}/s`,
+    `delivered ${f.deliveredPerS.toFixed(0)}/s`,
+    `CPU ${f.cpuPer1000.toFixed(3)} s/1000`,
+    `${f.peakMiB.toFixed(0)} MiB`,
+    `accept p50 ${f.acceptP50.toFixed(2)} p99 ${f.acceptP99.toFixed(2)} ms`,
+    `to sink p50 ${f.deliverP50.toFixed(2)} p99 ${f.deliverP99.toFixed(2)} ms`,
+    `lost ${f.lost}, duplicates ${f.duplicates}, refused ${f.refused}, failed ${f.failed}, signed ${f.signed}`,
+  ].join(', ');
+  return f.failures.length === 0 ? text : `${text}\n    ${f.failures.join('\n    ')}`;
+}
+
+/** The middle value; the mean of the two middle ones for an even number; NaN for none. */
+export function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const high = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  const low = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
+  return (low + high) / 2;
+}
+
+function median(title: string, of: (f: Figures) => number, digits: number): Column {
+  return { title, cell: (runs) => (runs.length === 0 ? '–' : medianOf(runs.map(of)).toFixed(digits)) };
+}
+
+function total(title: string, of: (f: Figures) => number): Column {
+  return {
+    title,
+    cell: (runs) => (runs.length === 0 ? '–' : String(runs.reduce((sum, f) => sum + of(f), 0))),
+  };
+}
