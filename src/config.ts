@@ -319,6 +319,12 @@ export function loadConfig(
       );
     if (facts.notYet && origin.source !== 'default' && origin.text !== 'off') notYet.push(name);
   }
+  const listen = values.http as ListenAddress | undefined;
+  if (mode === 'dev' && listen !== undefined && !isLoopback(listen.host)) {
+    problems.push(
+      `${whence('http', origins.http.source)} "${origins.http.text}": dev listens on loopback only; use 127.0.0.1:8025, or run serve --route sandbox`,
+    );
+  }
   if (problems.length > 0) throw new ConfigError(problems);
   const config = values as unknown as Config;
   config.data = resolve(config.data);
@@ -403,6 +409,10 @@ function parseListen(text: string): Parsed<ListenAddress> {
     return bad('use host:port, e.g. 127.0.0.1:8025, or :0 for a free port');
   const host = match[1] ?? match[2] ?? '';
   return good({ host: host === '' ? '127.0.0.1' : host, port });
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function parseOptionalListen(text: string): Parsed<ListenAddress | null> {
