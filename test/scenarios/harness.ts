@@ -1,0 +1,301 @@
+/**
+ * What every scenario needs: the real server in this process over a temporary data folder, its API as a function, the
+ * command line as a child process, and waiting by asking instead of sleeping.
+ * Given a `Scope`, everything that was started is stopped and every folder removed when the file ends. Nothing of the
+ * product is replaced: the far ends are real sockets on loopback.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+import { loadConfig, type Mode } from '../../src/config.ts';
+import { createLoggers } from '../../src/lib/log.ts';
+import { type RunningServer, startServer } from '../../src/server.ts';
+
+export const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Ends what a file started, last first. */
+export interface Scope {
+  defer(end: () => Promise<unknown> | unknown): void;
+}
+
+/** A scope that ends with the test file. */
+export function fileScope(): Scope {
+  const ends: (() => Promise<unknown> | unknown)[] = [];
+  afterAll(async () => {
+    for (const end of ends.reverse()) await end();
+  });
+  return { defer: (end) => void ends.push(end) };
+}
+
+export async function temporaryFolder(scope: Scope): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'postrider-scenario-'));
+  scope.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  bytes: Buffer;
+  /** The parsed body; fails the test where there is no JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: scenarios look at answers as a client without types does
+  readonly json: any;
+}
+
+export interface CallOptions {
+  /** JSON unless it is a text or bytes. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** null: no Authorization. */
+  token?: string | null;
+}
+
+/** One request to `url`, with the answer read to its end. */
+export async function request(method: string, url: string, options: CallOptions = {}): Promise<Answer> {
+  const { body, token } = options;
+  const given = typeof body === 'string' || body instanceof Uint8Array;
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(token === undefined || token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...options.headers,
+    },
+    ...(body === undefined ? {} : { body: given ? (body as string) : JSON.stringify(body) }),
+    redirect: 'manual',
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const text = bytes.toString('utf8');
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    bytes,
+    get json() {
+      return JSON.parse(text);
+    },
+  };
+}
+
+export interface LogLine {
+  level: string;
+  stream: 'mail' | 'service';
+  msg: string;
+  [field: string]: unknown;
+}
+
+export interface Instance {
+  readonly server: RunningServer;
+  readonly folder: string;
+  /** The administrator's. */
+  readonly token: string;
+  /** Lines of both logs, parsed. */
+  readonly logs: readonly LogLine[];
+  /** The same, as they were written. */
+  readonly logText: () => string;
+  /** A request below `/api/v1`, as the administrator unless told otherwise. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** POST /email that must succeed; the MessageID. */
+  send(overrides?: Record<string, unknown>, options?: CallOptions): Promise<string>;
+  /** The status word of a message's only recipient, or of the one named. */
+  statusOf(messageId: string, recipient?: string): Promise<string>;
+  /** Waits until every recipient has come to an end. */
+  settled(messageId: string): Promise<MessageFacts>;
+  stop(): Promise<void>;
+}
+
+export interface MessageFacts {
+  Status: string;
+  Recipients: {
+    Email: string;
+    Status: string;
+    LastResponse: string;
+    Route: string | null;
+    Attempts: number;
+  }[];
+}
+
+export interface InstanceOptions {
+  mode?: Mode;
+  folder?: string;
+  /** POSTRIDER_… names without the prefix, lower case with dashes: the keys of the configuration. */
+  settings?: Record<string, string>;
+}
+
+/** Starts a server on a free port. Without settings: `serve`, route sandbox, a DNS that nobody answers. */
+export async function startInstance(scope: Scope, options: InstanceOptions = {}): Promise<Instance> {
+  const folder = options.folder ?? (await temporaryFolder(scope));
+  const mode = options.mode ?? 'serve';
+  const settings: Record<string, string> = {
+    http: '127.0.0.1:0',
+    hostname: 'mail.postrider.test',
+    route: 'sandbox',
+    dns: '127.0.0.1:9',
+    'log-level': 'debug',
+    ...options.settings,
+  };
+  const environment = Object.fromEntries(
+    Object.entries(settings).map(([key, value]) => [environmentName(key), value]),
+  );
+  const lines: string[] = [];
+  const logs = createLoggers({
+    destination: { write: (line) => void lines.push(line) },
+    level: (settings['log-level'] ?? 'info') as 'info',
+    maskAddresses: settings['mask-addresses'] === 'on',
+  });
+  const server = await startServer({
+    mode,
+    loaded: loadConfig(mode, { data: folder }, environment),
+    logs,
+    version: '0.0.0-scenario',
+  });
+  let stopped: Promise<void> | null = null;
+  const stop = () => {
+    stopped ??= server.stop(5_000);
+    return stopped;
+  };
+  scope.defer(stop);
+  const call = (method: string, path: string, given: CallOptions = {}) =>
+    request(method, `${server.localUrl}/api/v1${path}`, { token: server.adminToken, ...given });
+  const details = async (messageId: string): Promise<MessageFacts> =>
+    (await call('GET', `/email/${messageId}`)).json;
+  return {
+    server,
+    folder,
+    token: server.adminToken,
+    get logs() {
+      return lines.map((line) => JSON.parse(line) as LogLine);
+    },
+    logText: () => lines.join(''),
+    call,
+    async send(overrides = {}, given = {}) {
+      const answer = await call('POST', '/email', { body: email(overrides), ...given });
+      if (answer.status !== 200) throw new Error(`POST /email answered ${answer.status}: ${answer.text}`);
+      return answer.json.MessageID as string;
+    },
+    async statusOf(messageId, recipient) {
+      const { Recipients } = await details(messageId);
+      const row = Recipients.find(({ Email }) => recipient === undefined || Email === recipient);
+      return row?.Status ?? '(none)';
+    },
+    settled: (messageId) =>
+      until(`message ${messageId} is settled`, async () => {
+        const facts = await details(messageId);
+        const open = ['Queued', 'Sending', 'Deferred', 'Held', 'Scheduled'];
+        return facts.Recipients.some(({ Status }) => open.includes(Status)) ? null : facts;
+      }),
+    stop,
+  };
+}
+
+/** The configuration's environment name of a key. */
+export function environmentName(key: string): string {
+  return `POSTRIDER_${key.toUpperCase().replaceAll('-', '_')}`;
+}
+
+/** A whole, ordinary request; `overrides` replace fields, and remove those that are undefined. */
+export function email(overrides: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    From: { name: 'Sender', email: 'sender@example.com' },
+    To: [{ name: 'Reader', email: 'reader@example.net' }],
+    Subject: 'A subject',
+    ContentType: 'HTML',
+    HTMLContent: '<p>Hello</p>',
+    ...overrides,
+  };
+}
+
+/** Asks again and again until there is an answer that is not null, undefined or false; fails at the deadline. */
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T | null | undefined | false> | T | null | undefined | false,
+  timeoutMs = 15_000,
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const found = await ask();
+    if (found !== null && found !== undefined && found !== false) return found;
+    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+}
+
+/** Adds a domain on the operator's word and makes a token for it. */
+export async function addDomain(instance: Instance, domain: string, token: object = {}): Promise<string> {
+  const added = await instance.call('POST', '/domains', { body: { Domain: domain, Verified: true } });
+  if (added.status !== 201) throw new Error(`POST /domains answered ${added.status}: ${added.text}`);
+  return makeToken(instance, { Domains: [domain], ...token });
+}
+
+/** A token's text; preset Default unless told otherwise. */
+export async function makeToken(instance: Instance, wanted: object): Promise<string> {
+  const made = await instance.call('POST', '/tokens', { body: { Name: 'scenario', ...wanted } });
+  if (made.status !== 201) throw new Error(`POST /tokens answered ${made.status}: ${made.text}`);
+  return made.json.Token as string;
+}
+
+export interface CommandResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface StartedCommand {
+  readonly child: ChildProcess;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  readonly ended: Promise<CommandResult>;
+}
+
+/** Starts `./bin/postrider`, with nothing of this process's POSTRIDER_ environment. */
+export function startCommand(
+  scope: Scope,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): StartedCommand {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('POSTRIDER_') && name !== 'NODE_ENV' && name !== 'NODE_OPTIONS',
+  );
+  const child = spawn('./bin/postrider', args, {
+    cwd: PROJECT,
+    env: { ...Object.fromEntries(inherited), NO_COLOR: '1', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise<CommandResult>((resolve) => {
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
+  });
+  scope.defer(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+    await ended;
+  });
+  return { child, stdout: () => stdout, stderr: () => stderr, ended };
+}
+
+const COMMAND_DEADLINE_MS = 20_000;
+
+/** Runs `./bin/postrider` to its end; one that does not end by itself is stopped, and its code is null or 0 then. */
+export async function command(
+  scope: Scope,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<CommandResult> {
+  const started = startCommand(scope, args, environment);
+  const timer = setTimeout(() => started.child.kill('SIGTERM'), COMMAND_DEADLINE_MS);
+  try {
+    return await started.ended;
+  } finally {
+    clearTimeout(timer);
+  }
+}
