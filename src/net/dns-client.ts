@@ -152,6 +152,8 @@ export function createDnsClient(
     limitMs: number,
     start: (finish: (exchange: Exchange) => void) => () => void,
   ): Promise<Exchange> {
+    // Whatever waited its turn, or was about to go on over TCP, when the client closed.
+    if (closed) return Promise.resolve(failure('network', 'the resolver is closed'));
     return new Promise((resolve) => {
       let finished = false;
       let release = () => {};
