@@ -253,7 +253,7 @@ export async function openSession(target: Target, options: OpenOptions): Promise
   if (result.kind === 'failed') {
     opening.channel.close('local', 'opening failed');
     socket.destroy();
-    return result;
+    return signal?.aborted === true ? { ...result, reason: 'aborted' } : result;
   }
   const { channel, capabilities, tls } = opening;
   const session = createSession({ channel, peer: target, capabilities, tls, conversation: log, timeouts });

@@ -26,8 +26,8 @@ export function commandLine(command: string, allowUtf8: boolean): string | null 
 }
 
 /**
- * Whether an address can stand between `<` and `>` without ending the path early: outside a quoted local part neither
- * blank nor angle bracket, and every quote closed. Not a check of the address itself. '' (the null sender) passes.
+ * Whether an address can stand between `<` and `>` without ending the path early: outside a quoted local part no
+ * blank, angle bracket or backslash, and every quote closed. Not a check of the address itself. '' (the null sender) passes.
  */
 export function isSafePath(address: string): boolean {
   let quoted = false;
@@ -37,7 +37,7 @@ export function isSafePath(address: string): boolean {
       i += 1;
       if (i >= address.length) return false;
     } else if (code === 34) quoted = !quoted;
-    else if (!quoted && (code === 32 || code === 60 || code === 62)) return false;
+    else if (!quoted && (code === 32 || code === 60 || code === 62 || code === 92)) return false;
   }
   return !quoted;
 }
