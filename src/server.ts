@@ -235,6 +235,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         trustedProxies: config['trusted-proxies'],
         blockedExtensions: config['blocked-extensions'],
         email: { ...DEFAULT_EMAIL_LIMITS, maxRecipients: config['max-recipients'] },
+        sendsPerSecond: config['rate-limit'],
         idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS,
       },
     );
