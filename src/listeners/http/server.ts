@@ -156,6 +156,12 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
         done(notFound(request, reply));
       } else done();
     });
+    // A request that ran when the stop began is the last of its connection: a client that is not told would send its
+    // next one into a connection that is about to be closed.
+    instance.addHook('onSend', (_request, reply, payload, done) => {
+      if (stopping) reply.header('connection', 'close');
+      done(null, payload);
+    });
     instance.setErrorHandler((error, request, reply) => sendError(error, request, reply));
     instance.setNotFoundHandler((request, reply) => sendError(notFound(request, reply), request, reply));
     instance.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
