@@ -61,6 +61,8 @@ interface Link {
   opening: string;
   openedAt: number;
   taken: number;
+  /** Of its last transaction; Infinity before the first. */
+  latencyMs: number;
   idleTimer: Timer | null;
 }
 
@@ -68,6 +70,8 @@ interface Link {
 const STORE_RETRY_MS = 500;
 /** Connections that end under two different messages in a row say something about the path. */
 const LOSSES_BEFORE_BLOCK = 2;
+/** Slower far ends get a connection a message: nothing should wait behind them. */
+const QUICK_MS = 1_000;
 const FURTHER_CONNECTION_MS = 30_000;
 
 export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
@@ -77,8 +81,8 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
   let preparing = 0;
   let inFlight = 0;
   let opening = false;
-  /** A further connection was refused while others work: not asked for again before this instant. */
-  let noOpenBefore = 0;
+  /** A further connection was refused while others work: not asked for again before this (monotonic) time. */
+  let noOpenBeforeMs = 0;
   let failures = 0;
   let lossesInRow = 0;
   let stopping = false;
@@ -130,14 +134,22 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
       for (const prepared of ready.splice(0)) queue.giveBack(prepared.item, clock.now(), null);
       return;
     }
+    // What was being prepared when the site was blocked waits with the rest.
+    const blocked = queue.blocked(name);
+    if (blocked !== null) {
+      for (const prepared of ready.splice(0)) queue.giveBack(prepared.item, blocked.until, blocked.reason);
+      return;
+    }
+    if (ready.length > 0 && !queue.recordable()) return;
     while (ready.length > 0) {
-      const link = idleLink() ?? (mayOpen() ? null : roomyLink());
+      // Critical mail does not wait behind another message while a connection of its own can be had.
+      const mayWait = ready[0]?.item.delivery.lane !== 'critical' || !mayOpen();
+      const link = idleLink() ?? (mayWait ? roomyLink() : null);
       if (link === null) {
         if (mayOpen()) void openLink();
-        const roomy = roomyLink();
-        if (roomy === null) return;
-        send(roomy);
-      } else send(link);
+        return;
+      }
+      send(link);
     }
   }
 
@@ -146,13 +158,14 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     return null;
   }
 
+  /** A busy connection whose far end is quick: a second envelope there saves a round trip and a write. */
   function roomyLink(): Link | null {
-    for (const link of links) if (link.session.hasRoom) return link;
+    for (const link of links) if (link.session.hasRoom && link.latencyMs < QUICK_MS) return link;
     return null;
   }
 
   function mayOpen(): boolean {
-    return !opening && links.size < limits.maxConnections && clock.now() >= noOpenBefore;
+    return !opening && links.size < limits.maxConnections && clock.monotonicMs() >= noOpenBeforeMs;
   }
 
   // ── sending ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -197,6 +210,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
       route: link.endpoint.route,
       opening: link.opening,
     };
+    if (result.kind === 'done') link.latencyMs = result.latencyMs;
     const outcome = transactionOutcome(result, peer, item.redispatched);
     if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
     if (outcome.kind === 'delivered' || (result.kind === 'done' && outcome.kind !== 'path')) {
@@ -214,7 +228,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     finish(item, outcome);
     if (result.kind === 'lost' && !result.untried) {
       lossesInRow += 1;
-      if (lossesInRow >= LOSSES_BEFORE_BLOCK)
+      if (lossesInRow >= LOSSES_BEFORE_BLOCK && queue.blocked(name) === null)
         block(`connections to ${peer.host} end early: ${result.detail}`);
     }
   }
@@ -298,6 +312,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
       opening: session.conversation.text(),
       openedAt: clock.monotonicMs(),
       taken: 0,
+      latencyMs: Number.POSITIVE_INFINITY,
       idleTimer: null,
     };
     links.add(link);
@@ -305,7 +320,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     session.onClosed(() => {
       link.idleTimer?.cancel();
       links.delete(link);
-      if (links.size === 0) noOpenBefore = 0;
+      if (links.size === 0) noOpenBeforeMs = 0;
       pump();
     });
     if (stopping) session.quit();
@@ -351,14 +366,16 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
   function pathFailed(outcome: Extract<Outcome, { kind: 'path' }>, item?: ReadyItem): void {
     // Other connections still work: this one more is refused, the site is not down.
     if (item === undefined && links.size > 0) {
-      noOpenBefore = clock.now() + FURTHER_CONNECTION_MS;
+      noOpenBeforeMs = clock.monotonicMs() + FURTHER_CONNECTION_MS;
       log.debug({ site: name, detail: outcome.detail }, 'a further connection failed; the open ones go on');
       return;
     }
-    const until = clock.now() + retry.breakerWaitMs(failures + 1);
+    // Connections that end together are one failure of the path, not as many as there were connections.
+    const blocked = queue.blocked(name);
+    const until = blocked?.until ?? clock.now() + retry.breakerWaitMs(failures + 1);
     const attempted = item ?? ready.shift()?.item;
     if (attempted !== undefined) finish(attempted, outcome, until);
-    block(outcome.detail, until);
+    if (blocked === null) block(outcome.detail, until);
   }
 
   function block(reason: string, until = clock.now() + retry.breakerWaitMs(failures + 1)): void {

@@ -55,6 +55,8 @@ export interface Queue extends Service {
   onWork(listener: (site: string) => void): void;
   /** Next item of a site; null where none waits, the site is blocked, or the store cannot record an outcome. */
   take(site: string): ReadyItem | null;
+  /** Whether an outcome could be stored now. Where not, nothing may be sent; the sites are woken when it can. */
+  recordable(): boolean;
   putBack(item: ReadyItem): void;
   /** Records an outcome; the item leaves memory when it is stored. Resolves then. */
   settle(item: ReadyItem, settlement: Settlement): Promise<void>;
@@ -100,12 +102,16 @@ export function createQueue(
   let sweepAt = Number.POSITIVE_INFINITY;
   let sweeping: Promise<void> | null = null;
   let sweepAgain = false;
-  let nextExpiryCheckAt = 0;
-  let nextCountAt = 0;
+  /** On the monotonic clock: a wall clock set back must not put these off. */
+  let nextExpiryCheckMs = 0;
+  let nextCountMs = 0;
   let queued = 0;
+  /** Expired rows that are leased but not settled yet. */
+  let expiring: Settlement[] = [];
   let pending: { item: ReadyItem; settlement: Settlement; resolve: () => void }[] = [];
   let flushing: Promise<void> | null = null;
   let paused = false;
+  let storeTimer: Timer | null = null;
   /** Sites with due rows in the store that memory had no room for. */
   const spilled = new Set<string>();
 
@@ -177,12 +183,12 @@ export function createQueue(
   async function sweepOnce(): Promise<void> {
     let now = clock.now();
     schedule(now + options.sweepMs);
-    if (now >= nextExpiryCheckAt) {
-      nextExpiryCheckAt = now + EXPIRY_CHECK_MS;
+    if (clock.monotonicMs() >= nextExpiryCheckMs) {
       await settleExpired(now);
+      nextExpiryCheckMs = clock.monotonicMs() + EXPIRY_CHECK_MS;
     }
-    if (now >= nextCountAt) {
-      nextCountAt = now + COUNT_MS;
+    if (clock.monotonicMs() >= nextCountMs) {
+      nextCountMs = clock.monotonicMs() + COUNT_MS;
       queued = (await store.queueCounts({ now })).queued;
     }
     const left = new Set<string>();
@@ -224,12 +230,16 @@ export function createQueue(
     listener(site);
   }
 
+  /** What was claimed but could not be settled goes first: it is leased already and would not be claimed again. */
   async function settleExpired(now: number): Promise<void> {
-    for (let rows = await claim(); rows.length > 0; rows = await claim()) {
-      await store.settle({ settlements: rows.map((row) => expire(row, now)), now });
-    }
-    function claim() {
-      return store.claimExpired({ epoch, now, limit: CLAIM_ROWS });
+    for (;;) {
+      if (expiring.length === 0) {
+        const rows = await store.claimExpired({ epoch, now, limit: CLAIM_ROWS });
+        expiring = rows.map((row) => expire(row, now));
+      }
+      if (expiring.length === 0) return;
+      await store.settle({ settlements: expiring, now });
+      expiring = [];
     }
   }
 
@@ -294,6 +304,25 @@ export function createQueue(
       schedule(clock.now());
   }
 
+  function take(site: string): ReadyItem | null {
+    return blocks.has(site) || !recordable() ? null : window.take(site);
+  }
+
+  function recordable(): boolean {
+    const can = !paused && store.writable().ok;
+    if (!can) watchStore();
+    return can;
+  }
+
+  /** Work was refused for the store's sake: nothing else may wake these sites when it can write again. */
+  function watchStore(): void {
+    if (!running) return;
+    storeTimer ??= clock.setTimer(SETTLE_RETRY_MS, () => {
+      storeTimer = null;
+      if (recordable()) for (const site of window.sites()) listener(site);
+    });
+  }
+
   function resume(): void {
     if (!paused) return;
     paused = false;
@@ -348,7 +377,8 @@ export function createQueue(
     onWork(fn) {
       listener = fn;
     },
-    take: (site) => (paused || blocks.has(site) || !store.writable().ok ? null : window.take(site)),
+    take,
+    recordable,
     putBack: (item) => {
       window.putBack(item);
     },
@@ -379,6 +409,7 @@ export function createQueue(
     async stop(deadlineMs) {
       running = false;
       sweepTimer?.cancel();
+      storeTimer?.cancel();
       for (const entry of blocks.values()) entry.timer.cancel();
       await sweeping;
       const until = clock.monotonicMs() + deadlineMs;
