@@ -4,22 +4,13 @@
  * copy comes only with its mark, and a client that asks again with its key gets the same answer.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { type SmtpSink, startSmtpSink } from '../fakes/smtp-sink.ts';
-import { type Load, type Posted, postAgain, startLoad } from './load.ts';
+import { type Bench, createBenches } from './bench.ts';
+import { askAgain, type Load, type Posted, startLoad } from './load.ts';
 import { type Figures, reckon, reclaimedRows } from './reckoning.ts';
-import {
-  addDomain,
-  makeDataFolder,
-  queueEmpty,
-  type ServerProcess,
-  startServerProcess,
-  until,
-} from './server-process.ts';
+import { addDomain, queueEmpty, until } from './server-process.ts';
 
-const cleanups: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+const benches = createBenches();
+afterEach(() => benches.clear());
 
 /** The same numbers in [0, 1) in every run (a linear congruential generator). */
 function seeded(seed: number): () => number {
@@ -30,54 +21,13 @@ function seeded(seed: number): () => number {
   };
 }
 
-interface Bench {
-  sink: SmtpSink;
-  start(env?: Record<string, string>): Promise<ServerProcess>;
+function unansweredOf(posted: readonly Posted[]): Posted[] {
+  return posted.filter((one) => one.messageId === null);
 }
 
-async function prepare(): Promise<Bench> {
-  const folder = await makeDataFolder();
-  cleanups.push(folder.remove);
-  const sink = await startSmtpSink();
-  cleanups.push(() => sink.close());
-  return {
-    sink,
-    async start(env = {}) {
-      const server = await startServerProcess({
-        data: folder.path,
-        env: { POSTRIDER_ROUTE: `smtp://127.0.0.1:${sink.port}`, POSTRIDER_RETRY: '200ms', ...env },
-      });
-      cleanups.push(() => server.kill());
-      return server;
-    },
-  };
-}
-
-/** Asks again for everything that had no answer, and for some that had; gives the books with those answers in. */
-async function askAgain(server: ServerProcess, posted: readonly Posted[]): Promise<Posted[]> {
-  const books: Posted[] = [];
-  let replays = 0;
-  for (const one of posted) {
-    const unanswered = one.messageId === null;
-    if (!unanswered && replays++ >= 20) {
-      books.push(one);
-      continue;
-    }
-    const again = await postAgain(server, one);
-    expect(again.status, `${one.key} asked again`).toBe(200);
-    if (!unanswered) {
-      expect(again.messageId, `${one.key} asked again`).toBe(one.messageId);
-      expect(again.headers['idempotency-replayed']).toBe('true');
-    }
-    books.push(again);
-  }
-  return books;
-}
-
-function report(what: string, figures: Figures, posted: readonly Posted[], rows: number): void {
-  const open = posted.filter((one) => one.messageId === null).length;
+function report(what: string, figures: Figures, requests: number, open: number, rows: number): void {
   process.stdout.write(
-    `  ${what}: ${posted.length} requests, ${open} without answer; ${figures.recipients} recipients accepted, ` +
+    `  ${what}: ${requests} requests, ${open} without answer; ${figures.recipients} recipients accepted, ` +
       `${JSON.stringify(figures.final)}; ${rows} leases taken back, ${figures.duplicates} second copies\n`,
   );
 }
@@ -93,7 +43,7 @@ async function recoverAndCount(bench: Bench, load: Load, what: string): Promise<
   expect(figures.acknowledged).toBe(load.posted.length);
   expect(figures.final).toEqual({ delivered: figures.recipients });
   expect(figures.duplicates).toBeLessThanOrEqual(rows);
-  report(what, figures, load.posted, rows);
+  report(what, figures, books.length, unansweredOf(load.posted).length, rows);
   const exit = await server.terminate();
   expect(exit.code).toBe(0);
   return books;
@@ -103,7 +53,7 @@ describe('a server killed under load', () => {
   it.each(['after-commit:40', 'after-data-sent:60', 'after-remote-250:60'])(
     'loses nothing it acknowledged when it dies at %s',
     async (failpoint) => {
-      const bench = await prepare();
+      const bench = await benches.prepare();
       const server = await bench.start({ POSTRIDER_FAILPOINT: failpoint });
       await addDomain(server);
       const load = startLoad(server, { posters: 8, name: failpoint.replace(':', '-') });
@@ -112,7 +62,7 @@ describe('a server killed under load', () => {
       const books = await recoverAndCount(bench, load, failpoint);
       if (!failpoint.startsWith('after-commit')) return;
       // Committed, never answered: asking again finds the message instead of making a second one.
-      const unanswered = new Set(load.posted.filter((one) => one.messageId === null).map((one) => one.key));
+      const unanswered = new Set(unansweredOf(load.posted).map((one) => one.key));
       const found = books.filter((one) => unanswered.has(one.key) && one.headers['idempotency-replayed']);
       expect(found.length).toBeGreaterThan(0);
     },
@@ -120,11 +70,12 @@ describe('a server killed under load', () => {
 
   it('loses nothing over several deaths at moments of chance', async () => {
     const draw = seeded(20);
-    const bench = await prepare();
+    const bench = await benches.prepare();
     let server = await bench.start();
     await addDomain(server);
     let books: Posted[] = [];
     let rows = 0;
+    let open = 0;
     for (let round = 0; round < 4; round++) {
       const load = startLoad(server, { posters: 8, name: `round${round}` });
       const enough = 20 + Math.floor(draw() * 150);
@@ -133,6 +84,7 @@ describe('a server killed under load', () => {
       await load.stop();
       server = await bench.start();
       rows += reclaimedRows(server);
+      open += unansweredOf(load.posted).length;
       books = [...books, ...(await askAgain(server, load.posted))];
     }
     await queueEmpty(server);
@@ -140,7 +92,7 @@ describe('a server killed under load', () => {
     expect(figures.acknowledged).toBe(books.length);
     expect(figures.final).toEqual({ delivered: figures.recipients });
     expect(figures.duplicates).toBeLessThanOrEqual(rows);
-    report('four deaths', figures, books, rows);
+    report('four deaths', figures, books.length, open, rows);
     expect((await server.terminate()).code).toBe(0);
   });
 });

@@ -25,6 +25,8 @@ export interface Load {
   /** Every request so far, in the order of their ends. */
   readonly posted: readonly Posted[];
   readonly acknowledged: number;
+  /** Resolves when every poster has ended by itself (after `limit` requests, or a failure). */
+  readonly done: Promise<unknown>;
   /** No more requests; resolves when those under way have ended. */
   stop(): Promise<void>;
 }
@@ -43,6 +45,9 @@ export interface LoadOptions {
   insist?: boolean;
   answerMs?: number;
 }
+
+/** Acknowledged requests that are asked again after a crash. */
+const REPLAYS = 20;
 
 /** One to three recipients of three domains. */
 export function ordinaryRecipients(n: number): readonly string[] {
@@ -78,6 +83,7 @@ export function startLoad(target: Target, options: LoadOptions): Load {
     get acknowledged() {
       return acknowledged;
     },
+    done: loops,
     async stop() {
       stopping = true;
       await loops;
@@ -88,6 +94,29 @@ export function startLoad(target: Target, options: LoadOptions): Load {
 /** Posts a request again exactly as it was, under its key. */
 export function postAgain(target: Target, earlier: Posted): Promise<Posted> {
   return send(target, earlier.key, earlier.recipients, earlier.body, undefined, 10_000);
+}
+
+/**
+ * Asks again for everything that had no 200, and for some that had; gives the books with those answers in. Throws where
+ * an answer is not 200 or differs from the first one.
+ */
+export async function askAgain(target: Target, posted: readonly Posted[]): Promise<Posted[]> {
+  const books: Posted[] = [];
+  let replays = 0;
+  for (const one of posted) {
+    if (one.messageId !== null && replays++ >= REPLAYS) {
+      books.push(one);
+      continue;
+    }
+    const again = await postAgain(target, one);
+    const replayed = again.headers['idempotency-replayed'] === 'true';
+    if (again.status !== 200) throw new Error(`${one.key} asked again: ${again.outcome} ${again.status}`);
+    if (one.messageId !== null && (again.messageId !== one.messageId || !replayed)) {
+      throw new Error(`${one.key} was ${one.messageId} and is ${again.messageId} (replayed: ${replayed})`);
+    }
+    books.push(again);
+  }
+  return books;
 }
 
 /** Posts one message to `recipients` whose subject and idempotency key are `key`. */

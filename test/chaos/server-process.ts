@@ -50,8 +50,6 @@ export interface Settings {
   data: string;
   /** Added to the environment of the server; its own keys win over the defaults here. */
   env?: Record<string, string>;
-  /** Runs the server under this program, e.g. ["strace", "-f"]. */
-  wrapper?: readonly string[];
 }
 
 /** A new empty folder for a server's data, with its removal. */
@@ -64,15 +62,8 @@ export async function makeDataFolder(): Promise<{ path: string; remove(): Promis
 export async function startServerProcess(settings: Settings): Promise<ServerProcess> {
   const lines: LogLine[] = [];
   const errors: string[] = [];
-  const command = [
-    ...(settings.wrapper ?? []),
-    NODE,
-    '--disable-warning=ExperimentalWarning',
-    join(ROOT, 'src', 'main.ts'),
-    'serve',
-  ];
-  const [program = NODE, ...args] = command;
-  const child = spawn(program, args, {
+  const args = ['--disable-warning=ExperimentalWarning', join(ROOT, 'src', 'main.ts'), 'serve'];
+  const child = spawn(NODE, args, {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -107,6 +98,8 @@ export async function startServerProcess(settings: Settings): Promise<ServerProc
     const health = await get('/healthz').catch(() => null);
     return health?.status === 200;
   });
+  // The log is buffered: what the start has to say about an earlier run stands before this line.
+  await until('the server logs its start', START_MS, () => lines.some((line) => line.msg === 'started'));
 
   const end = async (signal: 'SIGKILL' | 'SIGTERM', deadlineMs: number): Promise<Exit> => {
     const from = performance.now();
