@@ -139,11 +139,11 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
   }
 
   /** Opens a session; opportunistic TLS that fails is tried again in the clear, and remembered (delivery.md §9.2). */
-  async function open(endpoint: Endpoint): Promise<OpenResult> {
+  async function open(endpoint: Endpoint, signal: AbortSignal): Promise<OpenResult> {
     const key = `${endpoint.address}:${endpoint.port}`;
     const brokenUntil = brokenTls.get(key);
     const clear = endpoint.tls === 'opportunistic' && brokenUntil !== undefined && brokenUntil > clock.now();
-    const result = await connect(endpoint, clear ? 'off' : endpoint.tls);
+    const result = await connect(endpoint, clear ? 'off' : endpoint.tls, signal);
     if (result.kind === 'open' || clear || endpoint.tls !== 'opportunistic') return result;
     // Plaintext smuggled behind STARTTLS is an attack, not a broken server.
     if ((result.stage !== 'tls' && result.stage !== 'starttls') || result.reason === 'injection')
@@ -154,10 +154,10 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
     );
     if (brokenTls.size >= BROKEN_TLS_HOSTS) brokenTls.clear();
     brokenTls.set(key, clock.now() + BROKEN_TLS_MS);
-    return connect(endpoint, 'off');
+    return connect(endpoint, 'off', signal);
   }
 
-  function connect(endpoint: Endpoint, tls: Endpoint['tls']): Promise<OpenResult> {
+  function connect(endpoint: Endpoint, tls: Endpoint['tls'], signal: AbortSignal): Promise<OpenResult> {
     return openSession(
       {
         host: endpoint.host,
@@ -172,6 +172,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
         auth: endpoint.auth ?? undefined,
         allowPlaintextAuth: endpoint.allowPlaintextAuth,
         tlsContexts: deps.tlsContexts,
+        signal,
       },
     );
   }

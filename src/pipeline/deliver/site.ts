@@ -52,7 +52,8 @@ export interface SiteDeps {
   failpoints: Failpoints;
   /** Endpoints of every target in order; the first permanent answer counts where nothing else is to be tried. */
   endpoints(recipientDomain: string): Promise<EndpointAnswer>;
-  open(endpoint: Endpoint): Promise<OpenResult>;
+  /** `signal` ends the opening early. */
+  open(endpoint: Endpoint, signal: AbortSignal): Promise<OpenResult>;
 }
 
 interface Link {
@@ -77,6 +78,9 @@ const FURTHER_CONNECTION_MS = 30_000;
 export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
   const { name, queue, preparer, rules, retry, clock, log, mailLog, metrics, failpoints } = deps;
   const links = new Set<Link>();
+  /** Links that take nothing new and close after what is in flight. */
+  const leaving = new Set<Link>();
+  const abort = new AbortController();
   const ready: Prepared[] = [];
   let preparing = 0;
   let inFlight = 0;
@@ -92,7 +96,14 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     wake: pump,
     stop,
     get idle() {
-      return links.size === 0 && !opening && preparing === 0 && ready.length === 0 && inFlight === 0;
+      return (
+        links.size === 0 &&
+        leaving.size === 0 &&
+        !opening &&
+        preparing === 0 &&
+        ready.length === 0 &&
+        inFlight === 0
+      );
     },
     get connections() {
       return links.size;
@@ -186,9 +197,14 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
       link.taken >= limits.maxMessagesPerConnection ||
       clock.monotonicMs() - link.openedAt > limits.maxConnectionAgeMs
     ) {
-      links.delete(link);
-      link.session.quit();
+      leave(link);
     }
+  }
+
+  function leave(link: Link): void {
+    links.delete(link);
+    leaving.add(link);
+    link.session.quit();
   }
 
   async function transact(link: Link, prepared: Prepared): Promise<void> {
@@ -290,7 +306,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     for (const endpoint of answer.endpoints) {
       if (stopping) break;
       const startedAt = clock.monotonicMs();
-      const result = await deps.open(endpoint);
+      const result = await deps.open(endpoint, abort.signal);
       metrics.opened(result.kind, clock.monotonicMs() - startedAt);
       if (result.kind === 'open') {
         opening = false;
@@ -320,6 +336,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     session.onClosed(() => {
       link.idleTimer?.cancel();
       links.delete(link);
+      leaving.delete(link);
       if (links.size === 0) noOpenBeforeMs = 0;
       pump();
     });
@@ -331,8 +348,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     if (!links.has(link) || link.session.state !== 'idle') return;
     link.idleTimer?.cancel();
     link.idleTimer = clock.setTimer(limits.idleConnectionMs, () => {
-      links.delete(link);
-      link.session.quit();
+      leave(link);
     });
   }
 
@@ -405,11 +421,12 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
 
   async function stop(deadlineMs: number): Promise<void> {
     stopping = true;
+    abort.abort();
     const finished = new Promise<void>((resolve) => {
       drained = resolve;
     });
     const timer = clock.setTimer(deadlineMs, () => {
-      for (const link of links) link.session.destroy();
+      for (const link of [...links, ...leaving]) link.session.destroy();
     });
     pump();
     await finished;
