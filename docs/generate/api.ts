@@ -1,0 +1,166 @@
+/** api.md: the table of operations as the HTTP listener mounts it, a sentence for each, and the plain routes beside it. */
+import { createHealthRoutes, type HealthDeps } from '../../src/listeners/health/health.ts';
+import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/contract/email-limits.ts';
+import { UNAVAILABLE_FIELDS } from '../../src/listeners/http/contract/extension-fields.ts';
+import { DEFAULT_HTTP_OPTIONS, type HttpDeps } from '../../src/listeners/http/deps.ts';
+import { apiRoutes, type Shared } from '../../src/listeners/http/operations/table.ts';
+import { PRESETS } from '../../src/model/token.ts';
+import { code, page, table, withSentences } from './markdown.ts';
+
+export interface Operation {
+  method: string;
+  /** `/webhooks/{id}`, below /api/v1. */
+  path: string;
+  scope: string | null;
+}
+
+/** The operations of the API. No handler is called, so none of the parts behind them is needed. */
+export function operations(): readonly Operation[] {
+  const routes = apiRoutes({} as HttpDeps, DEFAULT_HTTP_OPTIONS, {} as Shared);
+  return routes.map(({ method, path, scope }) => ({ method, path: braces(path), scope }));
+}
+
+/** Paths from the root that need no token of the API. */
+export function plainPaths(): readonly string[] {
+  const health = createHealthRoutes({} as HealthDeps).map((route) => route.path);
+  return ['/.well-known/jwks.json', '/api/v1/problems/{name}', ...health];
+}
+
+export function apiPage(): string {
+  const rows = withSentences(operations(), ({ method, path }) => `${method} ${path}`, OPERATIONS).map(
+    ([{ method, path, scope }, sentence]) => [
+      `\`${method} ${path}\``,
+      scope === null ? 'any token' : code(scope),
+      sentence,
+    ],
+  );
+  const plain = withSentences(plainPaths(), (path) => path, PLAIN).map(([path, sentence]) => [
+    `\`GET ${path}\``,
+    sentence,
+  ]);
+  const presets = Object.entries(PRESETS).map(([name, scopes]) => [
+    name,
+    scopes.map((scope) => `\`${scope}\``).join(' '),
+  ]);
+  return page(
+    'API',
+    COMMON,
+    '## Operations',
+    'All below `/api/v1`.',
+    table(['Operation', 'Scope', 'What it does'], rows),
+    '## Without a token',
+    table(['Operation', 'What it does'], plain),
+    EMAIL,
+    LIMITS,
+    TOKENS,
+    table(['Preset', 'Scopes'], presets),
+  );
+}
+
+function braces(path: string): string {
+  return path.replace(/:([a-z]+)/gi, '{$1}');
+}
+
+const OPERATIONS: Readonly<Record<string, string>> = {
+  'POST /email':
+    'Takes a message: `{MessageID}`. 200 means checked and on disk, not delivered. Takes `Idempotency-Key`. See below',
+  'GET /webhooks':
+    'Every webhook of the token’s domains, by id, ten members each: `{Webhooks}`. `Domain` filters',
+  'POST /webhooks':
+    '`{Event, WebhookURL}`, also `Description`, and `Domain` where the token holds several: `{NewWebhookID, Secret}`. The secret is shown this once. At most 100 a domain',
+  'DELETE /webhooks/{id}': 'Removes it with the calls that wait: `{}`',
+  'GET /webhooks/{id}':
+    'The ten members and `Domain, Description, DisabledReason, FailingSince, LastError, LastLatencyMs`',
+  'POST /webhooks/{id}/test':
+    'Sends a signed sample now: `{StatusCode, LatencyMs, Body, Error}`. Changes nothing',
+  'POST /webhooks/{id}/replay':
+    '`{Since, Until?, OnlyFailed?}`: makes the calls of past events again, at most 10 000: `{Queued}`',
+  'GET /webhooks/{id}/deliveries':
+    'The newest calls with their tries and the last answer. `Limit`; no further pages',
+  'GET /events':
+    'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`, and `After` with the header `X-Next-After`, oldest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000',
+  'GET /email/{id}/events':
+    'The timeline of one message, oldest first, a page. The SMTP conversation only for tokens with `email:read`',
+  'GET /email':
+    'Messages newest first, a page. `From`, `To`, `Subject` (holds), `Tag`, `Status`, `Since`, `Until`, `Domain`',
+  'GET /email/{id}':
+    'One message with every recipient: status, attempts, last reply, why it waits, when it is tried next',
+  'GET /email/{id}/raw': 'The composed bytes, `message/rfc822`, before signing, without Bcc',
+  'GET /domains': 'Sender domains, a page',
+  'POST /domains':
+    '`{Domain, Subdomains?}`: makes two DKIM keys and answers 201 with the `DnsRecords` to publish. `Verified: true`, from a token with the scope `admin` for all domains, skips the DNS proof',
+  'GET /domains/{name}': 'One domain with its records and what the last check found',
+  'DELETE /domains/{name}': 'Removes the domain and its keys: `{}`. What waits from it is held',
+  'POST /domains/{name}/verify': 'Looks the records up now; at most once in 10 seconds a domain',
+  'GET /tokens': 'Tokens without their text, newest first, a page',
+  'POST /tokens':
+    '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown this once. Never more than the caller’s own scopes and domains',
+  'GET /tokens/{id}': 'One token without its text',
+  'DELETE /tokens/{id}': 'Revokes it: `{}`. Here at once',
+  'GET /me': 'What this token is: domains and their status, scopes, limits',
+  'GET /sandbox/messages':
+    'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Tag`, `Since`, `Until`, `Domain`',
+  'DELETE /sandbox/messages': 'Empties the inbox of the token’s domains: `{Deleted}`',
+  'GET /sandbox/messages/{id}':
+    'One copy, parsed: contents, headers, attachments, links, runs of digits that look like codes',
+  'DELETE /sandbox/messages/{id}': 'Removes one copy: `{}`',
+  'GET /sandbox/messages/{id}/raw':
+    'The very bytes that would have been sent, signed where the domain has a key',
+};
+
+const PLAIN: Readonly<Record<string, string>> = {
+  '/.well-known/jwks.json': 'The public keys of tokens',
+  '/api/v1/problems/{name}': 'What an error means: the page behind `type`',
+  '/healthz': '200 as long as the process answers',
+  '/readyz': '200, or 503 with the check that is not met',
+  '/metrics': '[Figures](metrics.md) for loopback, or for a token with the scope `admin`',
+};
+
+const COMMON = `\`Authorization: Bearer <token>\` on every request. JSON in and out, names in PascalCase. Slashes may be doubled or trail.
+Query names are taken in any case. A page is \`{Items, HasMore, NextCursor}\`: ask again with \`After=<NextCursor>\`;
+\`Limit\` is 1 to 100, 25 by default. Other people's things are 404. Every answer has \`X-Request-Id\` (the request's own
+where it is 1–64 letters, digits, \`_\` or \`-\`). A path that exists without that method is 405 with \`Allow\`. There is no CORS.
+Refusals: [errors](errors.md). \`Idempotency-Key\` (1–255 visible characters) works on \`POST\` of email, webhooks, domains
+and tokens: for 24 hours the same key with the same body is answered as the first time, with
+\`Idempotency-Replayed: true\`; with another body it is refused. For mail the key is stored in the transaction of the
+message; for the others after the thing was made, so a crash between the two lets a retry make a second one.`;
+
+const EMAIL = `## POST /email
+
+\`From\` \`{name?, email}\`, \`To\`, and \`CC\`, \`BCC\`, \`ReplyTo\` as lists of such objects; \`Subject\`; \`ContentType\` (\`HTML\` or \`Text\`);
+\`HTMLContent\`, \`PlainContent\`; \`Tags\`, \`Headers\`, \`Attachments\` (\`Content\` in base64, \`Type\`, \`Filename\`, \`Disposition\`,
+\`ContentId\`). Names and words are taken in any case. Also \`Priority\` (\`critical\`, \`normal\`, \`bulk\`) and \`Sandbox\` (true,
+or \`{Result}\` with one of Deliver, Bounce, SoftBounce, Defer, Fail, Suppress, Complain, Open, Click). Unknown
+members are ignored, unless the request has \`Prefer: handling=strict\`.
+
+With \`ContentType\` HTML, a missing \`PlainContent\` is made from the HTML, \`""\` means no text part, and a text is used as it
+is. With Text, \`PlainContent\` is the body, or is made from \`HTMLContent\` where only that is given.
+
+${UNAVAILABLE_FIELDS.map((name) => `\`${name}\``).join(', ')} are refused with \`field-unavailable\`: this version does not have them, and ignoring them would break a promise.
+
+The domain of \`From\` must equal a verified domain of the token, or be below one that was added with \`Subdomains\`.`;
+
+const email = DEFAULT_EMAIL_LIMITS;
+const LIMITS = `## Limits
+
+${table(
+  ['What', 'Limit'],
+  [
+    ['To, CC and BCC together, after duplicates are merged', `${email.maxRecipients} (\`max-recipients\`)`],
+    ['ReplyTo', String(email.maxReplyTo)],
+    ['HTMLContent, PlainContent', `${email.maxContentBytes} octets each`],
+    ['Subject', `${email.maxSubjectChars} characters`],
+    ['a display name', `${email.maxNameChars} characters`],
+    ['Tags', `${email.maxTags} of ${email.maxTagChars} characters`],
+    ['Headers', `${email.maxHeaders}, ${email.maxHeaderBytes} octets together`],
+    ['Attachments', String(email.maxAttachments)],
+    ['the composed message', '`max-message-bytes`'],
+    ['the HTTP body, also after gzip is undone', `${DEFAULT_HTTP_OPTIONS.maxBodyBytes} octets`],
+  ],
+)}`;
+
+const TOKENS = `## Tokens
+
+A token is a JWT (EdDSA) that proves possession of a row in the store; the row decides. Scopes are single words; presets are
+lists of them. \`admin\` implies every other. Ten failed authentications of one address within a minute make further
+failures 429 for five minutes; a valid token always passes.`;

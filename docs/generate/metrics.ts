@@ -1,0 +1,31 @@
+/** metrics.md: what the parts declare in a registry. They are declared here as the composition root does it. */
+import { type MetricObject, Registry } from 'prom-client';
+import { createAcceptMetrics } from '../../src/pipeline/accept/accept-metrics.ts';
+import { createDeliverMetrics } from '../../src/pipeline/deliver/deliver-metrics.ts';
+import { createQueueMetrics } from '../../src/pipeline/queue/queue-metrics.ts';
+import { createWebhookMetrics } from '../../src/pipeline/webhooks/metrics.ts';
+import { page, table } from './markdown.ts';
+
+export async function metricsPage(): Promise<string> {
+  const registry = new Registry();
+  createAcceptMetrics(registry);
+  createDeliverMetrics(registry);
+  createWebhookMetrics(registry);
+  // Only asked for values when the figures are read, which never happens here.
+  createQueueMetrics(registry, {} as Parameters<typeof createQueueMetrics>[1]);
+  const rows = registry
+    .getMetricsAsArray()
+    .map((metric) => metric as MetricObject & { type: string; labelNames?: readonly string[] })
+    .map(({ name, type, labelNames = [], help }) => [
+      `\`${name}\``,
+      type,
+      labelNames.length === 0 ? '–' : labelNames.map((label) => `\`${label}\``).join(' '),
+      help,
+    ])
+    .sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
+  return page('Metrics', INTRODUCTION, table(['Name', 'Kind', 'Labels', 'Meaning'], rows));
+}
+
+const INTRODUCTION = `\`GET /metrics\` answers in the Prometheus text format: to loopback without a token, to anyone else with a token that has
+the scope \`admin\`. A request that came through a proxy counts as anyone else. Seconds and octets, never milliseconds.
+Beside these stand the figures of the process itself, whose names begin with \`process_\` and \`nodejs_\`.`;

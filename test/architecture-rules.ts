@@ -1,0 +1,328 @@
+/**
+ * The rules of the source tree as data, and the checker that holds files against them (ARCHITECTURE.md shows the same
+ * import table). Given paths and texts, it leaves violations, each with its file and its rule; it reads nothing itself,
+ * so that it can be tried on files that do not exist.
+ *
+ * Imports are found by plain regular expressions: `import … from`, `export … from`, `import '…'`, `import('…')`, and
+ * `new URL('./x.ts', import.meta.url)`, by which a thread is started. Test files and their helpers may import what they
+ * need; nothing that ships may import them.
+ */
+
+/** A part of src/. A file belongs to the area with the longest matching prefix. */
+interface Area {
+  /** Name in the import table. */
+  name: string;
+  /** Folder with a slash at its end, or one file. */
+  at: string;
+  /** Names of the areas it may import, besides itself. */
+  may: readonly string[];
+}
+
+const BASE = ['model', 'lib'] as const;
+const PIPELINE_BASE = ['store', 'mail', ...BASE] as const;
+const POLICY = ['policy/access', 'policy/domains', 'policy/suppressions', 'policy/limits'] as const;
+const PIPELINE = [
+  'pipeline/accept',
+  'pipeline/compose',
+  'pipeline/queue',
+  'pipeline/deliver',
+  'pipeline/events',
+  'pipeline/webhooks',
+] as const;
+const LISTENER_BASE = [...PIPELINE, ...POLICY, 'store', 'smtp', 'mail', ...BASE] as const;
+const LISTENERS = [
+  'listeners/http',
+  'listeners/health',
+  'listeners/submission',
+  'listeners/returns',
+  'listeners/tracking',
+] as const;
+/** The JSON of the API: what it reads and answers. The dashboard and the commands take its types. */
+const CONTRACT = 'listeners/http/contract';
+const ENGINES = ['store/sqlite', 'store/postgres'] as const;
+
+/** The import table, from the top downwards. Whatever is not listed is not allowed. */
+export const AREAS: readonly Area[] = [
+  { name: 'main', at: 'src/main.ts', may: ['cli', 'config'] },
+  { name: 'cli', at: 'src/cli/', may: ['server', 'config', CONTRACT, ...BASE] },
+  {
+    name: 'server',
+    at: 'src/server.ts',
+    may: [
+      'config',
+      'data-folder',
+      'upkeep',
+      ...LISTENERS,
+      CONTRACT,
+      ...PIPELINE,
+      ...POLICY,
+      'store',
+      ...ENGINES,
+      'smtp',
+      'net',
+      'mail',
+      ...BASE,
+    ],
+  },
+  { name: 'config', at: 'src/config.ts', may: [] },
+  { name: 'data-folder', at: 'src/data-folder.ts', may: ['lib'] },
+  { name: 'upkeep', at: 'src/upkeep.ts', may: ['store', 'lib'] },
+  ...LISTENERS.map((name) => ({
+    name,
+    at: `src/${name}/`,
+    may: name === 'listeners/http' ? [CONTRACT, ...LISTENER_BASE] : LISTENER_BASE,
+  })),
+  { name: CONTRACT, at: `src/${CONTRACT}/`, may: ['pipeline/compose', 'mail', ...BASE] },
+  {
+    name: 'pipeline/accept',
+    at: 'src/pipeline/accept/',
+    may: ['pipeline/compose', 'pipeline/queue', 'pipeline/events', ...POLICY, ...PIPELINE_BASE],
+  },
+  { name: 'pipeline/compose', at: 'src/pipeline/compose/', may: ['mail', ...BASE] },
+  { name: 'pipeline/queue', at: 'src/pipeline/queue/', may: [...POLICY, ...PIPELINE_BASE] },
+  {
+    name: 'pipeline/deliver',
+    at: 'src/pipeline/deliver/',
+    may: ['pipeline/queue', 'pipeline/events', 'smtp', 'net', ...POLICY, ...PIPELINE_BASE],
+  },
+  { name: 'pipeline/events', at: 'src/pipeline/events/', may: [...POLICY, ...PIPELINE_BASE] },
+  { name: 'pipeline/webhooks', at: 'src/pipeline/webhooks/', may: ['net', ...POLICY, ...PIPELINE_BASE] },
+  ...POLICY.map((name) => ({ name, at: `src/${name}/`, may: ['store', 'mail', 'net', ...BASE] })),
+  { name: 'store', at: 'src/store/store.ts', may: BASE },
+  ...ENGINES.map((name) => ({ name, at: `src/${name}/`, may: ['store', ...BASE] })),
+  { name: 'store/conformance', at: 'src/store/conformance/', may: ['store', ...BASE] },
+  { name: 'smtp', at: 'src/smtp/', may: ['mail', 'net', 'lib'] },
+  { name: 'net', at: 'src/net/', may: ['lib'] },
+  { name: 'mail', at: 'src/mail/', may: ['lib'] },
+  { name: 'model', at: 'src/model/', may: ['mail', 'lib'] },
+  { name: 'lib', at: 'src/lib/', may: [] },
+];
+
+/** Between these only types may pass: they bring no code along. */
+const TYPES_ONLY: ReadonlySet<string> = new Set(['model → mail', `cli → ${CONTRACT}`]);
+
+/** Where a package, or the SQLite of Node, may be imported: paths that begin with one of these. */
+export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  fastify: ['src/listeners/http/server.ts'],
+  zod: ['src/listeners/http/'],
+  'postal-mime': ['src/listeners/http/captured-mail.ts', 'src/listeners/returns/'],
+  jose: ['src/policy/access/'],
+  pino: ['src/lib/log.ts', 'src/cli/server-commands.ts'],
+  'prom-client': ['src/server.ts', 'src/pipeline/'],
+  commander: ['src/cli/'],
+  'node:sqlite': ['src/store/sqlite/'],
+};
+
+/** What may stand only in some places, and why the exceptions are ones. */
+const WORDS: readonly { rule: string; pattern: RegExp; in: readonly string[]; why: string }[] = [
+  {
+    rule: 'time only through Clock',
+    pattern:
+      /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|(?<![.\w])(?:setTimeout|setInterval|setImmediate)\b|\bAbortSignal\.timeout\b/,
+    in: ['src/lib/', 'src/cli/'],
+    why: 'lib holds the clock; a command waits for a person or a server',
+  },
+  {
+    rule: 'randomness only through Random',
+    pattern: /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\brandomFill(?:Sync)?\b|\bgetRandomValues\b/,
+    in: ['src/lib/'],
+    why: 'lib holds the generator',
+  },
+  {
+    rule: 'no console',
+    pattern: /\bconsole\./,
+    in: ['src/lib/', 'src/cli/'],
+    why: 'commands talk to people',
+  },
+  {
+    rule: 'environment only in main and config',
+    pattern: /\bprocess\.env\b/,
+    in: ['src/main.ts', 'src/config.ts'],
+    why: 'main hands it to the table of keys',
+  },
+];
+
+export const MAX_LINES = 600;
+/** A longer file says in its head comment why it is one piece, in these words. */
+const SAYS_WHY = /\bone piece\b/;
+
+export interface Violation {
+  file: string;
+  rule: string;
+  detail: string;
+}
+
+interface Import {
+  /** As written. */
+  specifier: string;
+  typesOnly: boolean;
+  /** Starts a thread: its own beginning, so no part of a circle. */
+  thread: boolean;
+}
+
+const STATEMENT = /^(import|export)\s+(type\s+)?([\w$*{}\s,]+?)\s*from\s*'([^'\n]+)'/gm;
+const SIDE_EFFECT = /^import\s*'([^'\n]+)'/gm;
+const DYNAMIC = /\bimport\(\s*'([^'\n]+)'\s*\)/g;
+const THREAD = /\bnew URL\(\s*'(\.[^'\n]+\.ts)',\s*import\.meta\.url/g;
+
+/** Every import of a text, in no promised order. */
+export function importsOf(text: string): readonly Import[] {
+  const found: Import[] = [];
+  for (const [, , type, names = '', specifier = ''] of text.matchAll(STATEMENT)) {
+    const inner = /^\{(.*)\}$/s.exec(names.trim())?.[1];
+    const items = inner?.split(',').filter((item) => item.trim() !== '');
+    const typesOnly = type !== undefined || (items?.every((item) => /^\s*type\s/.test(item)) ?? false);
+    found.push({ specifier, typesOnly, thread: false });
+  }
+  for (const pattern of [SIDE_EFFECT, DYNAMIC]) {
+    for (const [, specifier = ''] of text.matchAll(pattern))
+      found.push({ specifier, typesOnly: false, thread: false });
+  }
+  for (const [, specifier = ''] of text.matchAll(THREAD))
+    found.push({ specifier, typesOnly: false, thread: true });
+  return found;
+}
+
+/** Whether a file is a test or a helper of tests: it may import what it likes, and nothing else may import it. */
+export function isTest(file: string): boolean {
+  return /\.test\.ts$|\/test-[a-z-]+\.ts$|\/conformance\//.test(file);
+}
+
+/** The area of a file, or undefined where the table knows none. */
+export function areaOf(file: string): Area | undefined {
+  let best: Area | undefined;
+  for (const area of AREAS) {
+    const matches = area.at.endsWith('/') ? file.startsWith(area.at) : file === area.at;
+    if (matches && (best === undefined || area.at.length > best.at.length)) best = area;
+  }
+  return best;
+}
+
+/**
+ * Everything that is wrong. `files`: path from the repository's root (`src/…`) → text. `dependencies`: names of the
+ * packages that an installation without development tools has.
+ */
+export function check(
+  files: ReadonlyMap<string, string>,
+  dependencies: ReadonlySet<string>,
+): readonly Violation[] {
+  const violations: Violation[] = [];
+  const edges = new Map<string, string[]>();
+  for (const [file, text] of files) {
+    const add = (rule: string, detail: string) => violations.push({ file, rule, detail });
+    checkText(file, text, add);
+    const area = areaOf(file);
+    if (area === undefined) {
+      add('every file belongs to an area', 'add its folder to the import table');
+      continue;
+    }
+    if (isTest(file)) continue;
+    for (const one of importsOf(text)) {
+      const { specifier } = one;
+      if (!specifier.startsWith('.')) checkPackage(file, specifier, dependencies, add);
+      else {
+        const target = resolveFrom(file, specifier);
+        if (!one.thread) edges.set(file, [...(edges.get(file) ?? []), target]);
+        if (!files.has(target)) add('imports name files that exist', specifier);
+        else checkEdge(area, target, one, add);
+      }
+    }
+  }
+  for (const circle of circles(edges)) {
+    const [first = ''] = circle;
+    violations.push({ file: first, rule: 'no circles', detail: [...circle, first].join(' → ') });
+  }
+  return violations;
+}
+
+type Add = (rule: string, detail: string) => void;
+
+function checkEdge(from: Area, target: string, one: Import, add: Add): void {
+  if (isTest(target)) {
+    add('nothing that ships imports a test', target);
+    return;
+  }
+  const to = areaOf(target);
+  if (to === undefined || to === from) return;
+  if (!from.may.includes(to.name)) {
+    const may = from.may.length === 0 ? 'nothing of ours' : from.may.join(' ');
+    add('imports follow the table', `${from.name} → ${to.name} (${target}); ${from.name} may import ${may}`);
+  } else if (TYPES_ONLY.has(`${from.name} → ${to.name}`) && !one.typesOnly) {
+    add('imports follow the table', `${from.name} may import only types of ${to.name} (${target})`);
+  }
+}
+
+function checkPackage(file: string, specifier: string, dependencies: ReadonlySet<string>, add: Add): void {
+  if (specifier.startsWith('node:') && PACKAGES[specifier] === undefined) return;
+  const name = specifier.startsWith('node:') ? specifier : packageName(specifier);
+  const places = PACKAGES[name];
+  if (places === undefined) add('packages stay where they belong', `${name} is not in the list of packages`);
+  else if (!places.some((place) => file.startsWith(place))) {
+    add('packages stay where they belong', `${name} may be imported in ${places.join(' ')} only`);
+  }
+  if (!name.startsWith('node:') && !dependencies.has(name)) {
+    add('what ships imports dependencies only', `${name} is no dependency in package.json`);
+  }
+}
+
+function packageName(specifier: string): string {
+  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+}
+
+function checkText(file: string, text: string, add: Add): void {
+  const code = withoutComments(text);
+  const lines = text.split('\n').length - 1;
+  const head = /^\/\*\*[\s\S]*?\*\/|^(?:\/\/[^\n]*\n)+/.exec(text)?.[0] ?? '';
+  if (/^export\s*(?:type\s*)?\*/m.test(code)) add('no barrels', 'export * from');
+  if (/^export\s+default\b/m.test(code)) add('no default exports', 'export default');
+  const mark = /\b(?:TODO|FIXME|XXX)\b/.exec(text)?.[0];
+  if (mark !== undefined)
+    add('nothing is left to do', `${mark}: do it, or write it into docs/known-issues.md`);
+  if (lines > MAX_LINES && !isTest(file) && !SAYS_WHY.test(head)) {
+    add('long files say why', `${lines} lines; say in the head comment why it is one piece`);
+  }
+  if (isTest(file)) return;
+  if (head === '')
+    add('every file has a head comment', 'say what it is for, what it is given, what it leaves');
+  for (const { rule, pattern, in: places } of WORDS) {
+    const found = pattern.exec(code)?.[0];
+    if (found !== undefined && !places.some((place) => file.startsWith(place))) {
+      add(rule, `${found} stands outside ${places.join(' ')}`);
+    }
+  }
+}
+
+/** Comments become blanks. A comment that opens inside a text is not seen as one, because a blank stands before real ones. */
+function withoutComments(text: string): string {
+  return text.replace(/(^|\s)\/\*[\s\S]*?\*\//g, '$1').replace(/(^|\s)\/\/[^\n]*/g, '$1');
+}
+
+function resolveFrom(file: string, specifier: string): string {
+  const parts = file.split('/').slice(0, -1);
+  for (const part of specifier.split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '.') parts.push(part);
+  }
+  return parts.join('/');
+}
+
+/** Each circle once, as the files on it in order. */
+function circles(edges: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+  const found: string[][] = [];
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string): void => {
+    const at = path.indexOf(file);
+    if (at >= 0) {
+      found.push(path.slice(at));
+      return;
+    }
+    if (done.has(file)) return;
+    path.push(file);
+    for (const next of edges.get(file) ?? []) visit(next);
+    path.pop();
+    done.add(file);
+  };
+  for (const file of edges.keys()) visit(file);
+  return found;
+}

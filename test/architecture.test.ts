@@ -1,0 +1,202 @@
+/**
+ * Holds src/ against its own rules (architecture-rules.ts): who may import whom, no circles, time and chance through
+ * one door, no barrels. The checker itself is held against small made-up trees, so that a rule that stopped working is
+ * noticed.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { AREAS, areaOf, check, importsOf, MAX_LINES } from './architecture-rules.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  dependencies: Record<string, string>;
+};
+const DEPENDENCIES = new Set(Object.keys(PACKAGE.dependencies));
+
+describe('src/', () => {
+  it('keeps every rule of the tree', () => {
+    const violations = check(sourceFiles(), DEPENDENCIES);
+    const lines = violations.map(({ file, rule, detail }) => `${file}: ${rule}: ${detail}`);
+    expect(lines.join('\n')).toBe('');
+  });
+
+  it('is what the checker really sees: known imports are found', () => {
+    const files = sourceFiles();
+    const server = importsOf(files.get('src/server.ts') ?? '').map((one) => one.specifier);
+    expect(server).toContain('./store/sqlite/open.ts');
+    expect(server).toContain('prom-client');
+    const engine = importsOf(files.get('src/store/sqlite/open.ts') ?? '');
+    expect(engine).toContainEqual({ specifier: './writer-thread.ts', typesOnly: false, thread: true });
+  });
+});
+
+describe('the import table', () => {
+  it('names only areas that it has', () => {
+    const names = new Set(AREAS.map((area) => area.name));
+    for (const area of AREAS) for (const name of area.may) expect(names, area.name).toContain(name);
+  });
+
+  it('lets nobody import main, and only the server an engine', () => {
+    for (const area of AREAS) {
+      expect(area.may, area.name).not.toContain('main');
+      if (area.name !== 'server') {
+        expect(area.may, area.name).not.toContain('store/sqlite');
+        expect(area.may, area.name).not.toContain('store/postgres');
+      }
+    }
+  });
+
+  it('stands in ARCHITECTURE.md as it is', () => {
+    const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
+    for (const { name, may } of AREAS) {
+      const row = page.split('\n').find((line) => line.startsWith(`| \`${name}\` |`));
+      expect(row, `a row for ${name}`).toBeDefined();
+      const cells = (row ?? '').split('|').map((cell) => cell.trim());
+      expect((cells[2] ?? '').replaceAll('`', '').split(' ').filter(Boolean), name).toEqual([...may]);
+    }
+  });
+
+  it('gives a file to the narrowest area', () => {
+    expect(areaOf('src/store/store.ts')?.name).toBe('store');
+    expect(areaOf('src/store/sqlite/open.ts')?.name).toBe('store/sqlite');
+    expect(areaOf('src/other/x.ts')).toBeUndefined();
+  });
+});
+
+describe('the checker', () => {
+  const HEAD = '/** A head comment. */\n';
+
+  it.each([
+    [
+      'a listener that imports another',
+      'src/listeners/http/x.ts',
+      '../health/y.ts',
+      'imports follow the table',
+    ],
+    [
+      'a pipeline part that looks left',
+      'src/pipeline/compose/x.ts',
+      '../deliver/y.ts',
+      'imports follow the table',
+    ],
+    ['a compose that is not pure', 'src/pipeline/compose/x.ts', '../../net/y.ts', 'imports follow the table'],
+    [
+      'a policy that looks up',
+      'src/policy/access/x.ts',
+      '../../pipeline/queue/y.ts',
+      'imports follow the table',
+    ],
+    ['an engine reached from a command', 'src/cli/x.ts', '../store/sqlite/y.ts', 'imports follow the table'],
+    [
+      'an engine reached from a listener',
+      'src/listeners/http/x.ts',
+      '../../store/sqlite/y.ts',
+      'imports follow the table',
+    ],
+    ['an import of main', 'src/cli/x.ts', '../main.ts', 'imports follow the table'],
+    ['a lib that is not the lowest', 'src/lib/x.ts', '../mail/y.ts', 'imports follow the table'],
+    ['code where only types may pass', 'src/model/x.ts', '../mail/y.ts', 'imports follow the table'],
+    ['a test that is imported', 'src/lib/x.ts', './y.test.ts', 'nothing that ships imports a test'],
+  ])('refuses %s', (_, file, specifier, rule) => {
+    const target = new URL(specifier, `file:///${file}`).pathname.slice(1);
+    const files = new Map([
+      [file, `${HEAD}import { y } from '${specifier}';\n`],
+      [target, HEAD],
+    ]);
+    expect(rulesOf(files)).toEqual([`${file}: ${rule}`]);
+  });
+
+  it.each([
+    ['a raw timer', 'src/pipeline/queue/x.ts', 'setTimeout(f, 1);', 'time only through Clock'],
+    ['the wall clock', 'src/net/x.ts', 'const t = Date.now();', 'time only through Clock'],
+    ['an interval', 'src/net/x.ts', 'setInterval(f, 1);', 'time only through Clock'],
+    ['chance', 'src/net/x.ts', 'const r = Math.random();', 'randomness only through Random'],
+    ['the console', 'src/net/x.ts', "console.log('x');", 'no console'],
+    ['the environment', 'src/server.ts', 'const e = process.env.X;', 'environment only in main and config'],
+    ['a barrel', 'src/lib/x.ts', "export * from './y.ts';", 'no barrels'],
+    ['a default export', 'src/lib/x.ts', 'export default 1;', 'no default exports'],
+    ['something left to do', 'src/lib/x.ts', '// TODO later', 'nothing is left to do'],
+    ['a package out of place', 'src/net/x.ts', "import { z } from 'zod';", 'packages stay where they belong'],
+    [
+      'the driver out of place',
+      'src/net/x.ts',
+      "import { X } from 'node:sqlite';",
+      'packages stay where they belong',
+    ],
+    ['an import of nothing', 'src/net/x.ts', "import { z } from './z.ts';", 'imports name files that exist'],
+  ])('refuses %s', (_, file, code, rule) => {
+    expect(rulesOf(new Map([[file, `${HEAD}${code}\n`]]))).toContain(`${file}: ${rule}`);
+  });
+
+  it('refuses a development tool in what ships', () => {
+    const files = new Map([['src/cli/x.ts', `${HEAD}import { Command } from 'commander';\n`]]);
+    expect(check(files, new Set()).map((one) => one.rule)).toEqual(['what ships imports dependencies only']);
+  });
+
+  it('refuses circles, also long ones', () => {
+    const files = new Map([
+      ['src/lib/a.ts', `${HEAD}import { b } from './b.ts';\n`],
+      ['src/lib/b.ts', `${HEAD}import { c } from './c.ts';\n`],
+      ['src/lib/c.ts', `${HEAD}export { a } from './a.ts';\n`],
+    ]);
+    const [violation] = check(files, DEPENDENCIES);
+    expect(violation?.detail).toBe('src/lib/a.ts → src/lib/b.ts → src/lib/c.ts → src/lib/a.ts');
+  });
+
+  it('refuses a file outside the table, one without a head, and a long one that does not say why', () => {
+    const long = `${HEAD}${'const x = 1;\n'.repeat(MAX_LINES)}`;
+    const excused = long.replace('A head comment.', 'In one piece, because its states belong together.');
+    expect(rulesOf(new Map([['src/odd/x.ts', HEAD]]))).toEqual([
+      'src/odd/x.ts: every file belongs to an area',
+    ]);
+    expect(rulesOf(new Map([['src/lib/x.ts', 'const x = 1;\n']]))).toEqual([
+      'src/lib/x.ts: every file has a head comment',
+    ]);
+    expect(rulesOf(new Map([['src/lib/x.ts', long]]))).toEqual(['src/lib/x.ts: long files say why']);
+    expect(rulesOf(new Map([['src/lib/x.ts', excused]]))).toEqual([]);
+  });
+
+  it('sees imports over several lines, of types, for effect, at run time and of threads', () => {
+    const text = [
+      "import {\n  type A,\n  b,\n} from './one.ts';",
+      "import type { C } from './two.ts';",
+      "import { type D, type E } from './three.ts';",
+      "import './four.ts';",
+      "const five = await import('./five.ts');",
+      "const six = new URL('./six.ts', import.meta.url);",
+      "export { seven } from './seven.ts';",
+    ].join('\n');
+    const found = importsOf(text).map((one) => `${one.specifier}${one.typesOnly ? ' types' : ''}`);
+    expect(found.sort()).toEqual(
+      [
+        './one.ts',
+        './two.ts types',
+        './three.ts types',
+        './four.ts',
+        './five.ts',
+        './six.ts',
+        './seven.ts',
+      ].sort(),
+    );
+  });
+
+  it('takes words in comments and methods of the same name for what they are', () => {
+    const text = `${HEAD}/** Never Date.now(). */\n// console.log\nsocket.setTimeout(5);\n`;
+    expect(rulesOf(new Map([['src/net/x.ts', text]]))).toEqual([]);
+  });
+});
+
+function rulesOf(files: ReadonlyMap<string, string>): readonly string[] {
+  return check(files, DEPENDENCIES).map(({ file, rule }) => `${file}: ${rule}`);
+}
+
+function sourceFiles(): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  for (const entry of readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })) {
+    if (!entry.endsWith('.ts')) continue;
+    const path = `src/${entry.replaceAll('\\', '/')}`;
+    files.set(path, readFileSync(join(ROOT, path), 'utf8'));
+  }
+  return files;
+}

@@ -1,0 +1,111 @@
+/**
+ * The reference pages against the code: what is committed is what the generator makes, and every error, key, kind,
+ * metric, command and operation appears, and nothing else does. The second half does not trust the generator: it looks
+ * for the names in the tables and in the source texts by itself.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { operations, plainPaths } from '../../docs/generate/api.ts';
+import { commandTree, leafCommands } from '../../docs/generate/commands.ts';
+import { sources } from '../../docs/generate/markdown.ts';
+import { REFERENCE, referencePages } from '../../docs/generate.ts';
+import { CONFIG_KEYS } from '../../src/config.ts';
+import { ERRORS } from '../../src/lib/errors.ts';
+import { EVENT_KINDS, WEBHOOK_TOKENS } from '../../src/model/event.ts';
+
+describe('the reference', () => {
+  it('is what `node docs/generate.ts` writes', async () => {
+    for (const [name, text] of await referencePages()) {
+      expect(read(name) === text, `docs/reference/${name} is out of date: run node docs/generate.ts`).toBe(
+        true,
+      );
+    }
+  });
+
+  it('has no page that nobody writes', async () => {
+    expect(readdirSync(REFERENCE).sort()).toEqual([...(await referencePages()).keys()].sort());
+  });
+
+  it('names every error with its code, once', () => {
+    const rows = firstTable('errors.md');
+    expect(rows.map((cells) => cells[1]).sort()).toEqual(Object.keys(ERRORS).sort());
+    expect(rows.map((cells) => cells[0])).toEqual(Object.values(ERRORS).map(({ code }) => String(code)));
+    expect(new Set(rows.map((cells) => cells[0])).size).toBe(rows.length);
+  });
+
+  it('names every configuration key', () => {
+    expect(column('configuration.md', 0)).toEqual(Object.keys(CONFIG_KEYS));
+  });
+
+  it('names every event and every token', () => {
+    expect(column('events.md', 0)).toEqual(Object.keys(EVENT_KINDS));
+    const [tokens = ''] = /^Tokens: .*$/m.exec(read('events.md')) ?? [];
+    expect([...tokens.matchAll(/`([^`]+)`/g)].map((match) => match[1])).toEqual([...WEBHOOK_TOKENS]);
+  });
+
+  it('names every metric that some source file declares', () => {
+    const declared = new Set<string>();
+    for (const text of sources().values()) {
+      for (const [, name = ''] of text.matchAll(/\bname: '(postrider_[a-z_]+)'/g)) declared.add(name);
+    }
+    expect(declared.size).toBeGreaterThan(0);
+    expect(column('metrics.md', 0).sort()).toEqual([...declared].sort());
+  });
+
+  it('names every command', () => {
+    const headings = [...read('commands.md').matchAll(/^## `postrider ([a-z -]+?)(?: [<[].*)?`$/gm)];
+    expect(headings.map((match) => match[1])).toEqual(leafCommands(commandTree()).map(({ name }) => name));
+  });
+
+  it('names every operation, and every path that needs no token', () => {
+    expect(column('api.md', 0)).toEqual(operations().map(({ method, path }) => `${method} ${path}`));
+    expect(tables('api.md')[1]?.map((cells) => cells[0])).toEqual(plainPaths().map((path) => `GET ${path}`));
+  });
+
+  it('knows the paths that the listener mounts by itself', () => {
+    const server = sources().get('src/listeners/http/server.ts') ?? '';
+    const own = [...server.matchAll(/^\s*path: (?:'([^']+)'|`\$\{BASE\}([^`]+)`),$/gm)].map(
+      (match) => match[1] ?? `/api/v1${match[2]}`.replace(/:([a-z]+)/, '{$1}'),
+    );
+    expect(own.length).toBeGreaterThan(0);
+    for (const path of own) expect(plainPaths()).toContain(path);
+  });
+
+  it('says of every command how it is used', () => {
+    for (const { name, command } of leafCommands(commandTree())) {
+      expect(command.description(), name).not.toBe('');
+      const start = read('commands.md').indexOf(`## \`postrider ${name}`);
+      const section = read('commands.md').slice(start).split('\n## ')[0] ?? '';
+      expect(section, name).toContain('```sh\n');
+    }
+  });
+});
+
+function read(name: string): string {
+  return readFileSync(join(REFERENCE, name), 'utf8');
+}
+
+/** The tables of a page: rows of cells without their code marks. */
+function tables(name: string): readonly (readonly (readonly string[])[])[] {
+  return [...read(name).matchAll(/(?:^\|.*\n)+/gm)].map(([block]) =>
+    block
+      .trimEnd()
+      .split('\n')
+      .slice(2)
+      .map((line) =>
+        line
+          .split(/(?<!\\)\|/)
+          .slice(1, -1)
+          .map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')),
+      ),
+  );
+}
+
+function firstTable(name: string): readonly (readonly string[])[] {
+  return tables(name)[0] ?? [];
+}
+
+function column(name: string, index: number): string[] {
+  return firstTable(name).map((cells) => cells[index] ?? '');
+}
