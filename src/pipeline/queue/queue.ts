@@ -164,10 +164,6 @@ export function createQueue(
   /** Claims what is due, queue by queue, until nothing is due or there is no room. */
   function sweep(): Promise<void> {
     if (!running) return Promise.resolve();
-    if (stalled && store.writable().ok) {
-      stalled = false;
-      for (const site of window.sites()) listener(site);
-    }
     if (sweeping !== null) {
       sweepAgain = true;
       return sweeping;
