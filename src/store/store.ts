@@ -2,7 +2,8 @@
  * The store: whole atomic operations with an invariant each, never a transaction handed outward.
  *
  * Promises every engine keeps (checked by `conformance/`):
- * - a resolved write is committed; writes marked *synced* have also reached the disk;
+ * - a resolved write is committed; writes marked *synced*, and all that create or change webhooks, domains, tokens,
+ *   keys, epochs, have also reached the disk;
  * - everything one call changes becomes visible together or not at all;
  * - time and ids come in as parameters: a store is deterministic;
  * - a state change and its events, and the webhook calls these cause, are one transaction (the outbox);
@@ -367,7 +368,8 @@ export interface Store {
    */
   reclaim(params: { epoch: number; now: number; limit: number }): Promise<number>;
 
-  // acceptance (synced)
+  // acceptance
+  /** All messages or none, with the idempotency row; events' webhook calls are due at the event's time. Synced. */
   commitAccepted(params: {
     messages: readonly NewMessage[];
     epoch: number;
@@ -384,7 +386,10 @@ export interface Store {
   // queue
   /** Queues that have a queued row due at or before `dueBefore`, earliest first. */
   dueQueues(params: { dueBefore: number; limit: number }): Promise<readonly QueueHint[]>;
-  /** Leases the earliest due rows of one queue whose expiry is still ahead; bounded in rows and content bytes. */
+  /**
+   * Leases the earliest due rows of one queue whose expiry is still ahead; bounded in rows and content bytes, but never
+   * empty because the first is large. Synced: a claim that vanished with the power would hide a possible duplicate.
+   */
   claimDue(params: {
     queueId: number;
     epoch: number;
@@ -397,8 +402,11 @@ export interface Store {
   /** Composed bytes of a message; null where they are no longer kept. */
   readContent(params: { messageSeq: number }): Promise<Uint8Array | null>;
   /**
-   * Records outcomes with their events. Not synced on its own account. Per item: 'settled', or 'fenced' where the
-   * lease was lost (then its events are stored as one `late_outcome` and nothing else changes).
+   * Records outcomes with their events. Not synced on its own account; may wait some milliseconds for company, so do
+   * not hold anything scarce while awaiting it. What a settlement leaves out keeps its value; a `deferred` event sets
+   * firstDeferredAt once, and lastDeferredEventAt unless `notify` is false. Per item: 'settled', or 'fenced' where the
+   * lease was lost: then one `late_outcome` is stored under the id, time and detail of its first event (none without
+   * events), and nothing else changes.
    */
   settle(params: {
     settlements: readonly Settlement[];
@@ -416,10 +424,17 @@ export interface Store {
   nextDueAt(): Promise<number | null>;
 
   // events
-  /** Appends facts about a delivery (opened, complained, …) or a domain, with the webhook calls they cause. */
+  /**
+   * Appends facts about a delivery (opened, complained, …) or a domain, with the webhook calls they cause. Synced
+   * (nobody repeats them), though they may wait some milliseconds for company. An unknown delivery id counts as null.
+   */
   appendEvents(params: {
     events: readonly (NewEvent & { domain: string; deliveryId: number | null })[];
   }): Promise<void>;
+  /**
+   * One page and how many match in all, counted up to `countUpTo`. Ordered by time, then seq; with `afterSeq` and oldest
+   * first by seq alone, so that a reader that goes on from the last seq it saw misses nothing.
+   */
   findEvents(filter: EventFilter): Promise<{ total: number; events: readonly EventView[] }>;
 
   // webhooks
@@ -428,6 +443,7 @@ export interface Store {
   listWebhooks(params: { domains?: readonly string[] }): Promise<readonly Webhook[]>;
   /** false where no such webhook exists in those domains. Its pending calls go with it. */
   deleteWebhook(params: { id: number; domains?: readonly string[] }): Promise<boolean>;
+  /** Leases due calls of enabled webhooks; where several wait, each first gets an even share of `limit`. */
   claimCalls(params: {
     epoch: number;
     now: number;
@@ -435,11 +451,19 @@ export interface Store {
     /** Webhooks that take no more calls now. */
     excludeWebhooks: readonly number[];
   }): Promise<readonly ClaimedCall[]>;
+  /**
+   * Records tries: the call, the webhook's LastResponse* as one, its failure counters (api.md §6.3), and a disable with
+   * its event. A call that is no longer leased to the epoch, or gone, changes nothing. Not synced, may wait for company.
+   */
   settleCalls(params: { settlements: readonly CallSettlement[] }): Promise<void>;
+  /** Earliest due time of the pending calls of enabled webhooks, or null. */
   nextCallDueAt(): Promise<number | null>;
-  /** Newest first. */
+  /** Those of the newest events first. */
   listCalls(params: { webhookId: number; limit: number }): Promise<readonly CallLogEntry[]>;
-  /** Makes calls for past events of the webhook's domain and kind again; returns how many. */
+  /**
+   * Makes the calls for past events (`since` inclusive, `until` exclusive) of the webhook's domain and kinds again from
+   * their first try, due now, oldest event first; calls still on their way are left alone. How many were made.
+   */
   replayCalls(params: {
     webhookId: number;
     since: number;
@@ -461,7 +485,10 @@ export interface Store {
   }): Promise<{ kind: 'added'; domain: Domain } | { kind: 'exists' }>;
   getDomain(params: { name: string }): Promise<Domain | null>;
   listDomains(params: { domains?: readonly string[] }): Promise<readonly Domain[]>;
-  /** null where the domain is gone. */
+  /**
+   * null where the domain is gone (then no event is stored either). `checks` null keeps the last ones and the time of
+   * them; the first Verified sets verifiedAt; updatedAt moves with the status only.
+   */
   setDomainStatus(params: {
     name: string;
     status: DomainStatus;
@@ -471,14 +498,18 @@ export interface Store {
     now: number;
     events: readonly NewEvent[];
   }): Promise<Domain | null>;
+  /** Takes its keys and webhooks with it, so that whoever adds the name later inherits nothing; mail and events stay. */
   removeDomain(params: { name: string }): Promise<boolean>;
 
   // tokens and their signing keys
+  /** Rejects where the id exists. */
   addToken(params: { token: Token }): Promise<void>;
   getToken(params: { id: string }): Promise<Token | null>;
+  /** Oldest first; only tokens whose every domain is among `domains` (undefined = all tokens). */
   listTokens(params: { domains?: readonly string[] }): Promise<readonly Token[]>;
   /** Sets revokedAt once; false where the token does not exist. */
   revokeToken(params: { id: string; now: number }): Promise<boolean>;
+  /** Notes a use; not synced, may wait for company. */
   touchToken(params: { id: string; usedAt: number; ip: string }): Promise<void>;
   signingKeys(): Promise<
     readonly { kid: string; privateSealed: Uint8Array; publicJwk: string; createdAt: number }[]
@@ -492,9 +523,12 @@ export interface Store {
 
   // messages and captures
   getMessage(params: { id: string; domains?: readonly string[] }): Promise<MessageView | null>;
+  /** Newest first. */
   listMessages(filter: MessageFilter): Promise<readonly MessageView[]>;
+  /** Newest first. */
   listCaptures(filter: CaptureFilter): Promise<readonly CaptureView[]>;
   getCapture(params: { id: string; domains?: readonly string[] }): Promise<CaptureView | null>;
+  /** Those that match both conditions; with neither, all. How many. */
   deleteCaptures(params: { ids?: readonly string[]; domains?: readonly string[] }): Promise<number>;
 
   // care

@@ -7,7 +7,7 @@ import type { ParamsOf, ResultOf, WriteName } from './operation-types.ts';
 import { WRITES } from './operations.ts';
 import type { Answer, FailStoreWrites, WriteCall } from './protocol.ts';
 import type { Session } from './session.ts';
-import { isIoError, simulatedFullDisk, unavailableReason } from './sqlite-errors.ts';
+import { busyError, isIoError, simulatedFailure, unavailableReason } from './sqlite-errors.ts';
 
 const PROBE_BYTES = 65_536;
 
@@ -33,12 +33,12 @@ export function createBatchRunner(session: Session, failStoreWrites: FailStoreWr
       transactions >= failStoreWrites.from &&
       transactions < failStoreWrites.from + failStoreWrites.count
     ) {
-      throw simulatedFullDisk();
+      throw simulatedFailure(failStoreWrites.as ?? 'full');
     }
     if (logSuspect) {
       const done = db.get<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
       if (done?.busy !== 0) {
-        throw Object.assign(new Error('the log is still being read'), { errcode: 5 });
+        throw busyError('the log is still being read');
       }
       logSuspect = false;
     }

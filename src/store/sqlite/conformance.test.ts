@@ -2,7 +2,7 @@
 import { systemClock } from '../../lib/clock.ts';
 import { describeStoreConformance } from '../conformance/conformance.ts';
 import { openSqliteStore } from './open.ts';
-import { temporaryFolder } from './test-folder.ts';
+import { temporaryFolder } from './test-support.ts';
 
 describeStoreConformance('SQLite', async () => {
   const folder = temporaryFolder();

@@ -71,7 +71,7 @@ export interface SqliteStoreOptions {
   path: string;
   clock: Clock;
   log?: StoreLog;
-  /** How long outcomes and events wait for company before they are committed alone. Default 20. */
+  /** How long outcomes and events wait for company before they are committed alone. Default 20, 0 = not at all. */
   patienceMs?: number;
   /** Failpoint `store-write`, for tests. */
   failStoreWrites?: FailStoreWrites | null;
@@ -83,6 +83,7 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { path, clock } = options;
   const log: StoreLog = options.log ?? (() => {});
+  const patienceMs = options.patienceMs ?? 20;
   makePrivate(path);
   makePrivate(`${path}-lock`);
   const lock = takeLock(path);
@@ -168,7 +169,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     {
       maxOperations: MAX_BATCH_OPERATIONS,
       maxBytes: MAX_BATCH_BYTES,
-      patienceMs: options.patienceMs ?? 20,
+      patienceMs,
       patienceRows: PATIENT_ROWS,
     },
   );
@@ -181,7 +182,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       call,
       bytes: contentBytes(call),
       synced: SYNCED.has(name),
-      patientRows: patientRows(call),
+      patientRows: patienceMs === 0 ? null : patientRows(call),
       settle: (answer) => settleWith(answer, resolve, reject),
     });
     return promise;

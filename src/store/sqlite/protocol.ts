@@ -66,8 +66,10 @@ export interface ReaderData {
   path: string;
 }
 
-/** Failpoint `store-write`: transactions number `from` (1 = the first) to `from + count - 1` fail as on a full disk. */
+/** Failpoint `store-write`: transactions number `from` (1 = the first) to `from + count - 1` fail. */
 export interface FailStoreWrites {
   from: number;
   count: number;
+  /** As on a full disk (default) or as on a disk with errors. */
+  as?: 'full' | 'io';
 }

@@ -17,6 +17,8 @@ const UNAVAILABLE: Readonly<Record<number, string>> = {
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 const IO_ERROR = 10;
+const FULL = 13;
+const BUSY = 5;
 
 /** The primary result code of an error of SQLite, or null for any other error. */
 export function sqliteCode(error: unknown): number | null {
@@ -42,7 +44,14 @@ export function isIoError(error: unknown): boolean {
   return sqliteCode(error) === IO_ERROR;
 }
 
-/** An error as SQLite gives it when the disk is full; for the failpoint. */
-export function simulatedFullDisk(): Error {
-  return Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 });
+/** An error as SQLite gives it when the disk is full or fails; for the failpoint. */
+export function simulatedFailure(as: 'full' | 'io'): Error {
+  return as === 'full'
+    ? Object.assign(new Error('database or disk is full'), { errcode: FULL })
+    : Object.assign(new Error('disk I/O error'), { errcode: IO_ERROR });
+}
+
+/** An error as SQLite gives it when another connection is in the way. */
+export function busyError(what: string): Error {
+  return Object.assign(new Error(what), { errcode: BUSY });
 }

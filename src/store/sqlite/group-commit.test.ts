@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createGroupCommit, type Operation } from './group-commit.ts';
+import { createManualClock } from './test-support.ts';
+
+const LIMITS = { maxOperations: 4, maxBytes: 100, patienceMs: 20, patienceRows: 8 };
+
+/** A group commit over a commit that ends when told, and what it was given. */
+function setUp(limits = LIMITS) {
+  const clock = createManualClock();
+  const batches: string[][] = [];
+  const settled: string[] = [];
+  let finish: (() => void) | null = null;
+  const group = createGroupCommit<string, string>(
+    {
+      clock,
+      commit: (batch) => {
+        batches.push(batch.map((operation) => operation.call));
+        return new Promise((resolve) => {
+          finish = () => resolve(batch.map((operation) => `${operation.call} done`));
+        });
+      },
+    },
+    limits,
+  );
+  const add = (call: string, more: Partial<Operation<string, string>> = {}) =>
+    group.add({
+      call,
+      bytes: 1,
+      synced: true,
+      patientRows: null,
+      settle: (result) => settled.push(result),
+      ...more,
+    });
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  return {
+    clock,
+    group,
+    batches,
+    settled,
+    add,
+    turn,
+    async endCommit() {
+      const end = finish;
+      finish = null;
+      end?.();
+      await turn();
+      return end !== null;
+    },
+  };
+}
+
+describe('group commit', () => {
+  it('commits everything of one turn together, without waiting for a timer', async () => {
+    const { add, batches, turn } = setUp();
+    add('a');
+    add('b');
+    await turn();
+    expect(batches).toEqual([['a', 'b']]);
+  });
+
+  it('makes the next batch of what arrives meanwhile, and answers each after its own commit', async () => {
+    const { add, batches, settled, endCommit, turn } = setUp();
+    add('a');
+    await turn();
+    add('b');
+    add('c');
+    await turn();
+    expect(batches).toEqual([['a']]);
+    expect(settled).toEqual([]);
+    await endCommit();
+    expect(settled).toEqual(['a done']);
+    expect(batches).toEqual([['a'], ['b', 'c']]);
+    await endCommit();
+    expect(settled).toEqual(['a done', 'b done', 'c done']);
+  });
+
+  it('keeps a batch within its operations and bytes, but lets one large operation go alone', async () => {
+    const { add, batches, endCommit, turn } = setUp();
+    for (const call of ['a', 'b', 'c', 'd', 'e']) add(call);
+    add('f', { bytes: 60 });
+    add('g', { bytes: 60 });
+    add('h', { bytes: 500 });
+    add('i');
+    await turn();
+    while (await endCommit());
+    expect(batches).toEqual([['a', 'b', 'c', 'd'], ['e', 'f'], ['g'], ['h'], ['i']]);
+  });
+
+  it('lets patient operations wait for company', async () => {
+    const { add, batches, turn } = setUp();
+    add('outcome', { patientRows: 1 });
+    await turn();
+    expect(batches).toEqual([]);
+    add('accept');
+    await turn();
+    expect(batches).toEqual([['outcome', 'accept']]);
+  });
+
+  it('commits patient operations alone after their time, or once there are many rows of them', async () => {
+    const { add, batches, clock, endCommit, turn } = setUp();
+    add('a', { patientRows: 1 });
+    clock.advance(19);
+    await turn();
+    expect(batches).toEqual([]);
+    clock.advance(1);
+    await turn();
+    expect(batches).toEqual([['a']]);
+    await endCommit();
+    add('b', { patientRows: 7 });
+    await turn();
+    expect(batches).toHaveLength(1);
+    add('c', { patientRows: 1 });
+    await turn();
+    expect(batches[1]).toEqual(['b', 'c']);
+    await endCommit();
+    add('d', { patientRows: 1 });
+    await turn();
+    expect(batches).toHaveLength(2);
+  });
+
+  it('drains: nothing waits for company any more, and the wait ends with the last answer', async () => {
+    const { add, group, batches, settled, endCommit, turn } = setUp();
+    await group.drain();
+    add('a', { patientRows: 1 });
+    let drained = false;
+    const draining = group.drain().then(() => {
+      drained = true;
+    });
+    await turn();
+    expect(batches).toEqual([['a']]);
+    expect(drained).toBe(false);
+    await endCommit();
+    await draining;
+    expect(settled).toEqual(['a done']);
+  });
+
+  it('answers every operation once, in order of arrival, whatever comes when', async () => {
+    const step = fc.oneof(
+      fc.record({ patient: fc.boolean(), bytes: fc.integer({ min: 0, max: 150 }) }),
+      fc.constant('end' as const),
+      fc.constant('wait' as const),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const { add, batches, settled, clock, endCommit, group, turn } = setUp();
+        const added: string[] = [];
+        for (const one of steps) {
+          if (one === 'end') await endCommit();
+          else if (one === 'wait') clock.advance(25);
+          else {
+            added.push(`${added.length}`);
+            add(`${added.length - 1}`, { bytes: one.bytes, patientRows: one.patient ? 3 : null });
+          }
+        }
+        const draining = group.drain();
+        await turn();
+        while (await endCommit());
+        await draining;
+        expect(batches.flat()).toEqual(added);
+        expect(settled).toEqual(added.map((call) => `${call} done`));
+        expect(batches.every((batch) => batch.length > 0 && batch.length <= LIMITS.maxOperations)).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Connection, openConnection } from './connection.ts';
+import { migrate, readMigrations } from './migrate.ts';
+import { temporaryFolder } from './test-support.ts';
+
+let folder = temporaryFolder();
+let db: Connection;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  db = openConnection(folder.file('store.db'), { readOnly: false, busyMs: 0 });
+});
+
+afterEach(() => {
+  db.close();
+  folder.remove();
+});
+
+/** Tables, columns, indexes as text, comments left out. */
+function schemaText(): string {
+  const rows = db.all<{ type: string; name: string; sql: string }>(
+    `SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type, name`,
+  );
+  return `${rows.map((row) => `${row.sql.replace(/\s+/g, ' ')};`).join('\n')}\n`;
+}
+
+describe('migrations', () => {
+  it('are numbered without a gap', () => {
+    const versions = readMigrations().map((migration) => migration.version);
+    expect(versions).toEqual(versions.map((_, i) => i + 1));
+  });
+
+  it('lead to exactly the expected schema', () => {
+    migrate(db, readMigrations());
+    expect(schemaText()).toBe(readFileSync(new URL('./expected-schema.sql', import.meta.url), 'utf8'));
+  });
+
+  it('change nothing the second time', () => {
+    const version = migrate(db, readMigrations());
+    const before = schemaText();
+    expect(migrate(db, readMigrations())).toBe(version);
+    expect(schemaText()).toBe(before);
+  });
+
+  it('apply each step whole or not at all, and go on from there', () => {
+    const first = {
+      version: 1,
+      sql: 'CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY) STRICT; CREATE TABLE a (x)',
+    };
+    const broken = { version: 2, sql: 'CREATE TABLE b (x); CREATE TABLE a (y)' };
+    expect(() => migrate(db, [first, broken])).toThrow('already exists');
+    expect(schemaText()).not.toContain('TABLE b');
+    expect(migrate(db, [first, { version: 2, sql: 'CREATE TABLE b (x)' }])).toBe(2);
+    expect(schemaText()).toContain('TABLE b');
+  });
+
+  it('refuse a newer schema', () => {
+    migrate(db, readMigrations());
+    db.run("UPDATE meta SET value = 77 WHERE name = 'schema_version'");
+    expect(() => migrate(db, readMigrations())).toThrow('made by a newer postrider: its schema is number 77');
+  });
+});

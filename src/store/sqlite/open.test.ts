@@ -1,0 +1,170 @@
+import { spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../lib/clock.ts';
+import { commit, commitOne, message } from '../conformance/fixtures.ts';
+import type { Store } from '../store.ts';
+import { openSqliteStore } from './open.ts';
+import { temporaryFolder } from './test-support.ts';
+
+let folder = temporaryFolder();
+let stores: Store[] = [];
+
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+
+afterEach(async () => {
+  await Promise.all(stores.map((store) => store.close()));
+  stores = [];
+  folder.remove();
+});
+
+async function open(path = folder.file('store.db')): Promise<Store> {
+  const store = await openSqliteStore({ path, clock: systemClock, patienceMs: 1 });
+  stores.push(store);
+  return store;
+}
+
+/** A closed database with some messages; its path. */
+async function filled(): Promise<string> {
+  const path = folder.file('store.db');
+  const store = await open(path);
+  await commit(
+    store,
+    Array.from({ length: 50 }, () => message({ content: new Uint8Array(20_000) })),
+  );
+  await store.close();
+  return path;
+}
+
+/** Why opening is refused; the file must stay as it is. */
+async function refusal(path: string): Promise<{ reason: string; message: string }> {
+  const before = existsSync(path) ? readFileSync(path) : null;
+  try {
+    await open(path);
+  } catch (error) {
+    if (before !== null) expect(Buffer.compare(readFileSync(path), before)).toBe(0);
+    if (error instanceof Error && 'reason' in error)
+      return { reason: String(error.reason), message: error.message };
+    throw error;
+  }
+  throw new Error('The database was opened');
+}
+
+describe('opening the SQLite store', () => {
+  it('makes files that only their owner can read', async () => {
+    const store = await open();
+    await commitOne(store);
+    for (const suffix of ['', '-wal', '-shm', '-lock']) {
+      expect(statSync(folder.file(`store.db${suffix}`)).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it('refuses a folder that is not there', async () => {
+    expect((await refusal(folder.file('nowhere/store.db'))).reason).toBe('inaccessible');
+  });
+
+  it('refuses a second store on the same file until the first is closed', async () => {
+    const store = await open();
+    const { reason, message } = await refusal(folder.file('store.db'));
+    expect(reason).toBe('locked');
+    expect(message).toContain('in use by another postrider');
+    await commitOne(store);
+    await store.close();
+    await commitOne(await open());
+  });
+
+  it('refuses a second process, and takes over where the first one died', async () => {
+    const store = await open();
+    const script = `
+      import { openSqliteStore } from ${JSON.stringify(fileURLToPath(new URL('./open.ts', import.meta.url)))};
+      import { systemClock } from ${JSON.stringify(fileURLToPath(new URL('../../lib/clock.ts', import.meta.url)))};
+      const store = await openSqliteStore({ path: ${JSON.stringify(folder.file('store.db'))}, clock: systemClock })
+        .catch((error) => { console.log(error.reason); process.exit(3); });
+      await store.instanceId({ proposedId: 'from the other process' });
+      process.kill(process.pid, 'SIGKILL');`;
+    const run = () =>
+      spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+        encoding: 'utf8',
+        timeout: 20_000,
+      });
+    const refused = run();
+    expect(refused.stdout.trim()).toBe('locked');
+    expect(refused.status).toBe(3);
+    await store.close();
+    expect(run().signal).toBe('SIGKILL');
+    const after = await open();
+    expect(await after.instanceId({ proposedId: 'mine' })).toBe('from the other process');
+  }, 60_000);
+
+  it('refuses a database of a newer program', async () => {
+    const path = await filled();
+    const db = new DatabaseSync(path);
+    db.exec("UPDATE meta SET value = 9999 WHERE name = 'schema_version'; PRAGMA wal_checkpoint(TRUNCATE)");
+    db.close();
+    const { reason, message } = await refusal(path);
+    expect(reason).toBe('newer-schema');
+    expect(message).toContain('made by a newer postrider');
+  });
+
+  it("refuses another program's database", async () => {
+    const path = folder.file('store.db');
+    const db = new DatabaseSync(path);
+    db.exec('CREATE TABLE meta (name TEXT, value TEXT); CREATE TABLE other (id INTEGER)');
+    db.close();
+    const before = readFileSync(path);
+    await expect(open(path)).rejects.toMatchObject({ reason: 'foreign' });
+    const untouched = new DatabaseSync(path, { readOnly: true });
+    expect(untouched.prepare('SELECT count(*) AS n FROM sqlite_schema').get()).toEqual({ n: 2 });
+    untouched.close();
+    expect(readFileSync(path).length).toBe(before.length);
+  });
+
+  it('refuses a file that is no database', async () => {
+    const path = folder.file('store.db');
+    writeFileSync(path, 'This is a letter, not a database. '.repeat(200));
+    expect((await refusal(path)).reason).toBe('corrupt');
+  });
+
+  it('refuses a damaged page and a file that was cut off', async () => {
+    const path = await filled();
+    const file = openSync(path, 'r+');
+    for (let page = 1; page < 30; page++) writeSync(file, Buffer.alloc(8192, 0xa5), 0, 8192, page * 8192);
+    closeSync(file);
+    const { reason, message } = await refusal(path);
+    expect(reason).toBe('corrupt');
+    expect(message).toContain('Restore a backup');
+    rmSync(path);
+    const cut = await filled();
+    truncateSync(cut, Math.floor(statSync(cut).size / 2 / 8192) * 8192);
+    expect((await refusal(cut)).reason).toBe('corrupt');
+  });
+
+  it('refuses a journal whose database is gone instead of starting empty', async () => {
+    const path = folder.file('store.db');
+    writeFileSync(`${path}-wal`, Buffer.alloc(4096, 1));
+    await expect(open(path)).rejects.toMatchObject({ reason: 'corrupt' });
+    expect(statSync(`${path}-wal`).size).toBe(4096);
+  });
+
+  it('can be opened again after a refusal', async () => {
+    const path = folder.file('store.db');
+    writeFileSync(path, 'not a database'.repeat(100));
+    await expect(open(path)).rejects.toMatchObject({ reason: 'corrupt' });
+    rmSync(path);
+    await commitOne(await open(path));
+  });
+});

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HOUR, message, recipient, T0 } from '../conformance/fixtures.ts';
+import { commitAccepted } from './accept.ts';
+import type { Connection } from './connection.ts';
+import { findEvents } from './events.ts';
+import { openDatabase } from './open-database.ts';
+import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues } from './queue.ts';
+import { createSession, type Session } from './session.ts';
+import { temporaryFolder } from './test-support.ts';
+
+const ROWS = 20_000;
+const QUEUES = 200;
+
+/** A queue of 20,000 recipients, 40 % of them of one receiver and oldest: cost must follow what is asked for. */
+describe('query plans over a long queue', () => {
+  const folder = temporaryFolder();
+  let db: Connection;
+  let session: Session;
+
+  beforeAll(() => {
+    db = openDatabase(folder.file('store.db'));
+    session = createSession(db);
+    db.exec('BEGIN');
+    for (let i = 0; i < ROWS / 20; i++) {
+      const blocked = i < ROWS / 20 / 2.5;
+      const recipients = Array.from({ length: 20 }, (_, j) =>
+        recipient({
+          domain: blocked ? 'blocked.example' : `d${(i * 20 + j) % QUEUES}.example`,
+          dueAt: T0 + (blocked ? 0 : i),
+        }),
+      );
+      commitAccepted(session, { messages: [message({ recipients })], epoch: 1, idempotency: null });
+    }
+    db.exec('COMMIT');
+  });
+
+  afterAll(() => {
+    db.close();
+    folder.remove();
+  });
+
+  const planOf = (sql: string, ...values: number[]) =>
+    db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values).map((row) => row.detail);
+
+  it('claims through the due index, in its order, without sorting or scanning', () => {
+    const plan = planOf(CLAIM_DUE_SQL, 1, T0, T0, 20);
+    expect(plan[0]).toBe('SEARCH d USING INDEX delivery_due (queue_id=? AND due_at<?)');
+    expect(plan.slice(1).every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);
+  });
+
+  it('finds expired rows through the expiry index', () => {
+    const plan = planOf(CLAIM_EXPIRED_SQL, T0, 20);
+    expect(plan[0]).toBe('SEARCH d USING INDEX delivery_expiry (expires_at<?)');
+    expect(plan.slice(1).every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);
+  });
+
+  it('steps from queue to queue without reading their rows', () => {
+    const steps = planOf(DUE_QUEUES_SQL, T0, 20).filter((step) => step.includes('delivery'));
+    expect(steps.length).toBeGreaterThan(0);
+    expect(steps.every((step) => step.includes('COVERING INDEX delivery_due'))).toBe(true);
+    expect(steps.filter((step) => step.startsWith('SCAN')).length).toBeLessThanOrEqual(1);
+    const hints = dueQueues(db, { dueBefore: T0 + HOUR, limit: 1000 });
+    expect(hints).toHaveLength(QUEUES + 1);
+    expect(hints[0]).toMatchObject({ recipientDomain: 'blocked.example', nextDueAt: T0 });
+  });
+
+  it('claims from a queue behind a blocked one', () => {
+    const free = dueQueues(db, { dueBefore: T0 + HOUR, limit: 2 })[1];
+    const claimed = claimDue(session, {
+      queueId: free?.queueId ?? 0,
+      epoch: 1,
+      now: T0 + HOUR / 2,
+      limit: 50,
+      maxBytes: 1e9,
+    });
+    expect(claimed).toHaveLength(50);
+    expect(new Set(claimed.map((row) => row.recipientDomain))).toEqual(new Set([free?.recipientDomain]));
+  });
+
+  it('merges event ranges in index order instead of sorting', () => {
+    const range =
+      'SELECT e.at AS at, e.seq AS seq FROM event e INDEXED BY event_kind WHERE e.domain_id = 1 AND e.kind =';
+    const plan = planOf(
+      `${range} 1 UNION ALL ${range} 3 UNION ALL ${range} 4 ORDER BY at DESC, seq DESC LIMIT 10`,
+    );
+    expect(plan.some((step) => step.includes('TEMP B-TREE'))).toBe(false);
+    const page = findEvents(db, { offset: 0, limit: 3, countUpTo: 10_000, newestFirst: true });
+    expect(page.total).toBe(10_000);
+    expect(page.events.map((event) => event.seq)).toEqual([ROWS, ROWS - 1, ROWS - 2]);
+  });
+});

@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { commitOne, committed, idempotency, message, T0 } from '../conformance/fixtures.ts';
+import { type Store, StoreUnavailable } from '../store.ts';
+import { openSqliteStore, type SqliteStoreOptions } from './open.ts';
+import { createManualClock, temporaryFolder } from './test-support.ts';
+
+let folder = temporaryFolder();
+let clock = createManualClock();
+let store: Store;
+let logged: string[] = [];
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  clock = createManualClock();
+  logged = [];
+});
+
+afterEach(async () => {
+  await store.close();
+  folder.remove();
+});
+
+async function open(options: Partial<SqliteStoreOptions>): Promise<void> {
+  store = await openSqliteStore({
+    path: folder.file('store.db'),
+    clock,
+    patienceMs: 0,
+    log: (level, text) => logged.push(`${level}: ${text}`),
+    ...options,
+  });
+}
+
+describe('a store that cannot write', () => {
+  it('rejects with StoreUnavailable on a full disk and works again once there is room', async () => {
+    await open({ maxPages: 150 });
+    const fill = (i: number) =>
+      store.commitAccepted({
+        messages: [],
+        epoch: 1,
+        idempotency: idempotency({ key: `k${i}`, body: 'x'.repeat(50_000) }),
+      });
+    let stored = 0;
+    let refusal: unknown;
+    while (refusal === undefined && stored < 100) {
+      await fill(stored).then(
+        () => {
+          stored += 1;
+        },
+        (error: unknown) => {
+          refusal = error;
+        },
+      );
+    }
+    expect(refusal).toBeInstanceOf(StoreUnavailable);
+    expect(stored).toBeGreaterThan(5);
+    expect(store.writable()).toMatchObject({ ok: false, reason: expect.stringContaining('full') });
+    expect(logged).toContain('error: the store cannot write');
+
+    expect(await store.purgeIdempotency({ before: T0 + 1, limit: 100 })).toBe(stored);
+    expect(store.writable()).toEqual({ ok: true });
+    committed(await fill(0));
+  });
+
+  it('still answers reads meanwhile', async () => {
+    await open({ failStoreWrites: { from: 2, count: 1 } });
+    const { seq } = await commitOne(store);
+    await expect(commitOne(store)).rejects.toThrow(StoreUnavailable);
+    expect(store.writable().ok).toBe(false);
+    expect(await store.readContent({ messageSeq: seq })).not.toBeNull();
+    expect(await store.listMessages({ limit: 10 })).toHaveLength(1);
+  });
+
+  it.each(['full', 'io'] as const)('recovers by its own probe after a second (%s)', async (as) => {
+    await open({ failStoreWrites: { from: 2, count: 2, as } });
+    await commitOne(store);
+    await expect(commitOne(store)).rejects.toThrow(StoreUnavailable);
+    let seconds = 0;
+    while (!store.writable().ok && seconds < 1000) {
+      seconds += 1;
+      clock.advance(1000);
+      // Something to wait for while the probe is on its way.
+      await store.nextDueAt();
+    }
+    expect(store.writable()).toEqual({ ok: true });
+    expect(logged.at(-1)).toBe('info: the store can write again');
+    await commitOne(store);
+    expect(await store.listMessages({ limit: 10 })).toHaveLength(2);
+  });
+
+  it('recovers by the next write that succeeds, too', async () => {
+    await open({ failStoreWrites: { from: 1, count: 1 } });
+    await expect(commitOne(store)).rejects.toThrow(StoreUnavailable);
+    await commitOne(store);
+    expect(store.writable()).toEqual({ ok: true });
+  });
+
+  it('rejects everything that was to be committed together, and stores none of it', async () => {
+    await open({ failStoreWrites: { from: 1, count: 1 } });
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => commitOne(store)));
+    expect(results.every((result) => result.status === 'rejected')).toBe(true);
+    expect(await store.listMessages({ limit: 100 })).toEqual([]);
+    const { seq, queueId } = await commitOne(store);
+    expect(await store.readContent({ messageSeq: seq })).not.toBeNull();
+    expect(await store.claimDue({ queueId, epoch: 1, now: T0, limit: 10, maxBytes: 1e9 })).toHaveLength(1);
+  });
+
+  it('forgets what a rolled back transaction had taught it', async () => {
+    await open({});
+    const taken = message();
+    await commitOne(store, taken);
+    const broken = message({ domain: 'new.example', lane: 'bulk' });
+    await expect(
+      store.commitAccepted({ messages: [broken, taken], epoch: 1, idempotency: null }),
+    ).rejects.toThrow('UNIQUE');
+    const { queueId } = await commitOne(store, { domain: 'new.example', lane: 'bulk' });
+    const [hint] = await store
+      .dueQueues({ dueBefore: T0, limit: 10 })
+      .then((all) => all.filter((one) => one.queueId === queueId));
+    expect(hint).toMatchObject({ senderDomain: 'new.example', lane: 'bulk' });
+  });
+});
