@@ -11,6 +11,8 @@ export interface CommandContext {
   json: boolean;
   /** Runs `work` with the server's API, and closes it whatever happens. */
   withApi<T>(work: (api: Api) => Promise<T>): Promise<T>;
+  /** The command was carried out and its answer is no: exit code 1, without a further message. */
+  fail(): void;
   /** Prints `value` as JSON where `--json` was given, else `text`. */
   print(value: unknown, text: string): void;
 }

@@ -75,7 +75,7 @@ export const domainCommands: CommandGroup = (program, context) => {
           return check.Fix === '' ? [first] : [first, `      ${printable(check.Fix)}`];
         });
         ctx.print(found, [`${found.Domain}: ${found.Status}`, ...lines].join('\n'));
-        if (found.Status !== 'Verified') process.exitCode = 1;
+        if (found.Status !== 'Verified') ctx.fail();
       });
     });
 

@@ -56,6 +56,9 @@ export function createProgram(terminal: Terminal): Program {
           await api.close();
         }
       },
+      fail() {
+        exitCode = 1;
+      },
       print(value, text) {
         terminal.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : text === '' ? '' : `${text}\n`);
       },

@@ -81,7 +81,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
             ? `No answer: ${printable(result.Error)}`
             : `${result.StatusCode} in ${result.LatencyMs} ms\n${printable(result.Body)}`;
         ctx.print(result, text.trimEnd());
-        if (result.StatusCode < 200 || result.StatusCode > 299) process.exitCode = 1;
+        if (result.StatusCode < 200 || result.StatusCode > 299) ctx.fail();
       });
     });
 
