@@ -125,5 +125,7 @@ async function run(folder: string, callers: number, count: number): Promise<void
 
 const folder = process.argv[2] ?? tmpdir();
 const count = Number(process.argv[3] ?? 20_000);
-console.log('| callers | messages/s | main µs | writer µs | p50 ms | p99 ms | RSS MiB |\n|---|---|---|---|---|---|---|');
+console.log(
+  '| callers | messages/s | main µs | writer µs | p50 ms | p99 ms | RSS MiB |\n|---|---|---|---|---|---|---|',
+);
 for (const callers of [1, 8, 64]) await run(folder, callers, callers === 1 ? Math.min(count, 5000) : count);
