@@ -4,7 +4,7 @@ import { type Connection, openConnection } from './connection.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { temporaryFolder } from './test-support.ts';
 
-let folder = temporaryFolder();
+let folder: ReturnType<typeof temporaryFolder>;
 let db: Connection;
 
 beforeEach(() => {

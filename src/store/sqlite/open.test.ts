@@ -19,7 +19,7 @@ import type { Store } from '../store.ts';
 import { openSqliteStore } from './open.ts';
 import { temporaryFolder } from './test-support.ts';
 
-let folder = temporaryFolder();
+let folder: ReturnType<typeof temporaryFolder>;
 let stores: Store[] = [];
 
 beforeEach(() => {

@@ -4,7 +4,7 @@ import { type Store, StoreUnavailable } from '../store.ts';
 import { openSqliteStore, type SqliteStoreOptions } from './open.ts';
 import { createManualClock, temporaryFolder } from './test-support.ts';
 
-let folder = temporaryFolder();
+let folder: ReturnType<typeof temporaryFolder>;
 let clock = createManualClock();
 let store: Store;
 let logged: string[] = [];
