@@ -1,5 +1,5 @@
 // Sends the load over SMTP connections: plain sockets, bytes built once per connection, many messages on each,
-// one message a transaction. MAIL, RCPT and DATA go in one write where PIPELINING is offered, else one by one.
+// one message a transaction. MAIL, RCPT and DATA go in one write where PIPELINING is offered and wanted, else one by one.
 // 250 after the dot is an acceptance; a 4xx reply is sent again; 5xx is a failure whose text is kept.
 import { connect } from 'node:net';
 import { smtpTemplates, stampId, type Template } from './messages.ts';
@@ -9,16 +9,16 @@ import { type InjectPlan, nowMicros } from './types.ts';
 const MAX_RECONNECTS = 20;
 
 /** Starts the load; the tally's `done` resolves with what was seen. */
-export function injectSmtp(plan: InjectPlan): Tally {
+export function injectSmtp(plan: InjectPlan, mayPipeline: boolean): Tally {
   const tally = createTally(plan);
-  for (let n = 0; n < Math.min(plan.connections, plan.count); n += 1) lane(plan, tally);
+  for (let n = 0; n < Math.min(plan.connections, plan.count); n += 1) lane(plan, mayPipeline, tally);
   return tally;
 }
 
 /** Where the conversation stands: which replies are still to come before the next write. */
 type Stage = 'greeting' | 'ehlo' | 'envelope' | 'content' | 'reset' | 'idle';
 
-function lane(plan: InjectPlan, tally: Tally): void {
+function lane(plan: InjectPlan, mayPipeline: boolean, tally: Tally): void {
   const { envelope, content } = smtpTemplates(plan.bodyBytes);
   let reconnects = 0;
   let id: number | undefined;
@@ -115,7 +115,7 @@ function lane(plan: InjectPlan, tally: Tally): void {
       for (let end = pending.indexOf('\r\n'); end >= 0; end = pending.indexOf('\r\n')) {
         const line = pending.slice(0, end);
         pending = pending.slice(end + 2);
-        if (stage === 'ehlo' && line.slice(4).toUpperCase() === 'PIPELINING') pipelining = true;
+        if (stage === 'ehlo' && line.slice(4).toUpperCase() === 'PIPELINING') pipelining = mayPipeline;
         if (line[3] !== '-') onReply(line);
       }
     });

@@ -11,7 +11,8 @@ let running: Tally | undefined;
 process.on('message', (message: { kind: 'plan'; plan: InjectPlan } | { kind: 'arrived'; id: number }) => {
   if (message.kind === 'arrived') return running?.arrived(message.id);
   const { plan } = message;
-  running = plan.door.kind === 'http' ? injectHttp(plan, plan.door.token) : injectSmtp(plan);
+  const { door } = plan;
+  running = door.kind === 'http' ? injectHttp(plan, door.token) : injectSmtp(plan, door.pipelining);
   running.done.then((result) => process.send?.({ kind: 'result', result }));
 });
 process.on('disconnect', () => process.exit(0));

@@ -60,11 +60,13 @@ export async function measure(peer: Peer, load: Load): Promise<Figures> {
   try {
     const sink = await startSink(load);
     undo.push(sink.stop);
+    load.interrupted.throwIfAborted();
     const running = await peer.start({
       dir,
       sinkPort: sink.port,
       dkim: load.dkim,
       connections: load.connections,
+      delayMs: load.delayMs,
       preload: load.preload,
       logs: load.logs,
     });
@@ -250,10 +252,11 @@ function startInjector(interrupted: AbortSignal): InjectorHandle {
       new Promise((resolve, reject) => {
         child.once('message', (message: { result: InjectResult }) => resolve(message.result));
         child.once('exit', () => reject(new Error('the injector ended')));
-        child.send({ kind: 'plan', plan });
+        child.send({ kind: 'plan', plan }, (error) => error !== null && reject(error));
       }),
     arrived(id) {
-      if (child.connected) child.send({ kind: 'arrived', id });
+      // An injector that is gone is noticed where its result is awaited.
+      if (child.connected) child.send({ kind: 'arrived', id }, () => undefined);
     },
     async stop() {
       interrupted.removeEventListener('abort', onAbort);

@@ -182,7 +182,7 @@ function tailOf(path: string): string {
     const bytes = Buffer.alloc(Math.min(size, 4_000));
     readSync(file, bytes, 0, bytes.length, size - bytes.length);
     closeSync(file);
-    return bytes.toString('utf8');
+    return size === 0 ? '(no log: --logs keeps one)' : bytes.toString('utf8');
   } catch {
     return '(no log)';
   }

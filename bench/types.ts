@@ -5,10 +5,13 @@
 /** Microseconds on the machine's monotonic clock, the same origin in every process of one machine. */
 export type Micros = number;
 
-/** How a product takes mail in. */
+/**
+ * How a product takes mail in. `pipelining` lets the injector use SMTP pipelining where it is offered; a product
+ * that is slower with it is spared.
+ */
 export type Door =
   | { readonly kind: 'http'; readonly port: number; readonly token: string }
-  | { readonly kind: 'smtp'; readonly port: number };
+  | { readonly kind: 'smtp'; readonly port: number; readonly pipelining: boolean };
 
 /** One load: `count` messages with ids `firstId`, `firstId + 1`, … over `connections` parallel connections. */
 export type InjectPlan = {
@@ -65,6 +68,8 @@ export type PeerSetting = {
   readonly sinkPort: number;
   readonly dkim: boolean;
   readonly connections: number;
+  /** How far away the sink is; 0 on loopback. */
+  readonly delayMs: number;
   /** Path of the library that slows fsync down, for LD_PRELOAD. */
   readonly preload: string | undefined;
   /** Keep the product's own mail log (in `dir`) instead of dropping it. */

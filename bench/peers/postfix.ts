@@ -1,6 +1,6 @@
 // Postfix as a competent administrator would set it up for bulk submission on one machine: an instance of its
 // own (configuration, queue and data folder below `dir`), smtpd on a loopback port, everything relayed to the
-// sink, concurrency raised, the in-flow brake off, connections kept, DNS look-ups off, TLS off on loopback.
+// sink, concurrency raised, the in-flow brake off, DNS look-ups off, TLS off on loopback.
 // Nothing that weakens durability: Postfix syncs every queue file. With DKIM through opendkim as a milter on a
 // local socket. Needs root (Postfix gives its processes other users). The system's own instance is not touched.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -60,7 +60,7 @@ async function start(setting: PeerSetting): Promise<RunningPeer> {
     await stop();
     throw cause;
   }
-  return { door: { kind: 'smtp', port }, roots: started.map((one) => one.pid), stop };
+  return { door: { kind: 'smtp', port, pipelining: true }, roots: started.map((one) => one.pid), stop };
 }
 
 function mainConfig(setting: PeerSetting, port: number): string {
@@ -92,7 +92,9 @@ function mainConfig(setting: PeerSetting, port: number): string {
     in_flow_delay: '0',
     initial_destination_concurrency: '20',
     default_destination_concurrency_limit: String(Math.max(50, connections)),
-    smtp_connection_cache_on_demand: 'yes',
+    // Measured interleaved: kept connections go through one more process and cost a fifth more CPU; on loopback,
+    // where connecting is free, Postfix is faster without. With a far end away they save round trips.
+    smtp_connection_cache_on_demand: setting.delayMs > 0 ? 'yes' : 'no',
     // Without this Postfix logs to syslog; where none listens that costs nothing, which favours Postfix.
     ...(setting.logs ? { maillog_file: join(dir, 'mail.log'), maillog_file_prefixes: dir } : {}),
     ...(setting.dkim
