@@ -89,6 +89,8 @@ interface KeyFacts<T> {
   meaning: string;
   /** Shown as `(secret)`. */
   secret?: boolean;
+  /** The value as it may be shown; for keys that hold a secret among other things. */
+  shown?: (text: string) => string;
   /** Not working in this version: setting it is reported at start. */
   notYet?: boolean;
   parse(text: string): Parsed<T>;
@@ -172,12 +174,15 @@ export const CONFIG_KEYS: { readonly [K in ConfigKey]: KeyFacts<Config[K]> } = {
     'EHLO name; the system name where not set',
     domainText,
   ) as KeyFacts<string>,
-  route: key(
-    '`sandbox`, `mx`, `smtp://…`, `smtps://…`; a list fails over in order',
-    { dev: 'sandbox', serve: 'mx' },
-    'the way out: captured here, direct to the recipients’ servers, or through a relay',
-    parseRoutes,
-  ),
+  route: {
+    ...key(
+      '`sandbox`, `mx`, `smtp://…`, `smtps://…`; a list fails over in order',
+      { dev: 'sandbox', serve: 'mx' },
+      'the way out: captured here, direct to the recipients’ servers, or through a relay',
+      parseRoutes,
+    ),
+    shown: withoutPasswords,
+  },
   dns: key('`host:port` list', both(''), 'resolvers; the system’s where not set', (t) => {
     const list = splitList(t);
     const wrong = list.find((item) => !/^(\[[0-9a-f:.]+\]|[0-9.]+|[0-9a-f:]+)(:\d{1,5})?$/i.test(item));
@@ -313,10 +318,7 @@ export function loadConfig(
     }
     const parsed = facts.parse(origin.text.trim());
     if (parsed.ok) values[name] = parsed.value;
-    else
-      problems.push(
-        `${whence(name, origin.source)} "${facts.secret ? '(secret)' : origin.text}": ${parsed.fix}`,
-      );
+    else problems.push(`${whence(name, origin.source)} "${shownValue(name, origin.text)}": ${parsed.fix}`);
     if (facts.notYet && origin.source !== 'default' && origin.text !== 'off') notYet.push(name);
   }
   const listen = values.http as ListenAddress | undefined;
@@ -360,6 +362,12 @@ export function loadConfig(
   }
 }
 
+/** How a key's value may be printed or logged. */
+export function shownValue(name: ConfigKey, text: string): string {
+  const facts = CONFIG_KEYS[name];
+  return facts.secret ? '(secret)' : (facts.shown?.(text) ?? text);
+}
+
 /** The base URL clients use: `public-url`, or made from the listener's real address. Without trailing slash. */
 export function publicUrl(config: Config, listening: ListenAddress): string {
   if (config['public-url'] !== null) return config['public-url'];
@@ -400,6 +408,14 @@ function splitList(text: string): string[] {
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+}
+
+/** `smtp://user:password@host` without what stands between the scheme and the last `@`. */
+function withoutPasswords(text: string): string {
+  return text
+    .split(',')
+    .map((item) => item.replace(/\/\/.*@/, '//(secret)@'))
+    .join(',');
 }
 
 function parseListen(text: string): Parsed<ListenAddress> {

@@ -37,7 +37,7 @@ import { createQueue, QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
 import { createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
 import { createRetrySchedule } from './pipeline/queue/retry-schedule.ts';
 import { createWebhookMetrics } from './pipeline/webhooks/metrics.ts';
-import { createWebhookSender } from './pipeline/webhooks/sender.ts';
+import { createWebhookSender, type WebhookSender } from './pipeline/webhooks/sender.ts';
 import { createWebhookService } from './pipeline/webhooks/webhooks.ts';
 import { createAccess } from './policy/access/access.ts';
 import { createDomainService } from './policy/domains/domains.ts';
@@ -70,6 +70,8 @@ export interface ServerParams {
 }
 
 const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
+/** Calls start at the latest this long after their event; between them the sender is not asked. */
+const WEBHOOK_WAKE_MS = 50;
 const DISK_CHECK_MS = 5_000;
 const LEAST_FREE_SHARE = 0.05;
 
@@ -136,10 +138,12 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       return minted.jwt;
     });
 
+    let webhookSender: WebhookSender | null = null;
+    const eventsStored = coalesced(clock, WEBHOOK_WAKE_MS, () => webhookSender?.wake());
     const retry = createRetrySchedule(random, config.retry);
     const rules = createSettlementRules({ clock, random, epoch, retry });
     const queue = createQueue(
-      { store, clock, log: logs.service, epoch, siteOf: routes.siteOf, expire: rules.expire },
+      { store, clock, log: logs.service, epoch, siteOf: routes.siteOf, expire: rules.expire, eventsStored },
       { ...QUEUE_DEFAULTS, highWaterMark: config['queue-limit'] },
     );
     const returnPathKeys = sealer
@@ -175,7 +179,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const guardedHttp = createGuardedHttp({ clock, resolver, filter });
     const allowHttp = config['webhook-allow-http'] ? 'always' : 'listed-networks';
     const webhooks = createWebhookService({ store, http: guardedHttp, clock, random, sealer }, { allowHttp });
-    const webhookSender = createWebhookSender(
+    const sender = createWebhookSender(
       {
         store,
         http: guardedHttp,
@@ -201,6 +205,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         log: logs.mail,
         metrics: createAcceptMetrics(registry),
         failpoints,
+        eventsStored,
         refusing: () => disk.refusing(),
       },
       {
@@ -247,7 +252,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     // Delivery is ready before work is handed out; listeners come last.
     if (roles.has('deliver')) await start(deliver);
     if (roles.has('deliver')) await start(queue);
-    if (roles.has('webhooks')) await start(webhookSender);
+    if (roles.has('webhooks')) await start(sender);
+    webhookSender = sender;
     if (roles.has('upkeep')) await start(upkeep);
     await start(disk);
     await start(http);
@@ -266,7 +272,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         await http.stop(Math.min(deadlineMs, 5_000));
         await disk.stop(0);
         // Delivery finishes first, the queue then gives back what was never started.
-        for (const service of [upkeep, webhookSender, deliver, queue]) {
+        for (const service of [upkeep, sender, deliver, queue]) {
           if (started.includes(service)) await service.stop(deadlineMs);
         }
         guardedHttp.close();
@@ -307,6 +313,19 @@ async function readiness(store: Store, refusing: () => string | null) {
     { name: 'store', ok: writable.ok, detail: writable.ok ? '' : writable.reason },
     { name: 'acceptance', ok: refused === null, detail: refused ?? '' },
   ];
+}
+
+/** `fire` once within `delayMs` of the first call, however many calls there are until then. */
+function coalesced(clock: Clock, delayMs: number, fire: () => void): () => void {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    clock.setTimer(delayMs, () => {
+      waiting = false;
+      fire();
+    });
+  };
 }
 
 /** Nothing is taken while the disk is nearly full: what was acknowledged must still be able to finish. */

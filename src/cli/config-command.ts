@@ -1,5 +1,5 @@
 /** `config`: the effective configuration, without secrets. */
-import { CONFIG_KEYS, type ConfigKey, loadConfig } from '../config.ts';
+import { CONFIG_KEYS, type ConfigKey, loadConfig, shownValue } from '../config.ts';
 import type { CommandContext } from './command.ts';
 import { styled, table, UsageError } from './terminal.ts';
 
@@ -16,7 +16,7 @@ export function showConfig(
     const { text, source } = origins[name];
     return {
       key: name,
-      value: facts.secret && text !== null ? '(secret)' : text,
+      value: text === null ? null : shownValue(name, text),
       source,
       environment: facts.environment,
       default: facts.defaults[mode],

@@ -2,15 +2,18 @@
  * `dev` and `serve`: run the server in this process until a signal asks it to stop. `dev` prints what a newcomer needs
  * on standard output and logs to a file; `serve` logs to standard output and prints nothing else.
  */
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { destination } from 'pino';
 import { type Config, loadConfig, type Mode } from '../config.ts';
+import { systemClock } from '../lib/clock.ts';
 import { createLoggers } from '../lib/log.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import { styled, type Terminal } from './terminal.ts';
 
 /** Transactions in DATA may finish this long after a signal. */
 const DRAIN_MS = 30_000;
+const SAME_REQUEST_MS = 1_000;
 const LOG_BUFFER_BYTES = 8192;
 const LOG_FLUSH_MS = 200;
 
@@ -24,12 +27,14 @@ export async function runServer(
   const loaded = loadConfig(mode, flags, terminal.environment);
   const { config } = loaded;
   const logFile = mode === 'dev' ? join(config.data, 'postrider.log') : null;
+  // Before the log opens its file there: the folder holds secrets.
+  mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const sink = destination({
     dest: logFile ?? 1,
     sync: false,
     minLength: LOG_BUFFER_BYTES,
     periodicFlush: LOG_FLUSH_MS,
-    mkdir: true,
+    mode: 0o600,
   });
   const logs = createLoggers({
     destination: sink,
@@ -64,11 +69,12 @@ export async function runServer(
 
 function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let asked = false;
+    let askedAtMs: number | null = null;
     const stop = (signal: NodeJS.Signals): void => {
-      // A second signal while draining means it.
-      if (asked) process.exit(130);
-      asked = true;
+      const nowMs = systemClock.monotonicMs();
+      // A second signal while draining means it; one right behind the first is the terminal's and the launcher's.
+      if (askedAtMs !== null && nowMs - askedAtMs > SAME_REQUEST_MS) process.exit(130);
+      askedAtMs ??= nowMs;
       resolve(signal);
     };
     process.on('SIGTERM', stop);

@@ -103,6 +103,7 @@ function realAcceptance(): Acceptance {
       expire: () => {
         throw new Error('nothing expires here');
       },
+      eventsStored() {},
     },
     QUEUE_DEFAULTS,
   );
@@ -117,6 +118,7 @@ function realAcceptance(): Acceptance {
       log: quietLog,
       metrics: createAcceptMetrics(new Registry()),
       failpoints: NO_FAILPOINTS,
+      eventsStored() {},
       refusing: () => null,
     },
     {

@@ -74,6 +74,8 @@ interface Deps {
   log: Logger;
   metrics: AcceptMetrics;
   failpoints: Failpoints;
+  /** Events were stored: webhook calls may be due. */
+  eventsStored(): void;
   /** Other reasons to refuse (disk nearly full), or null. */
   refusing(): string | null;
 }
@@ -128,6 +130,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
       throw new AppError('idempotency-key-reused');
     }
     deps.failpoints.reach('after-commit');
+    deps.eventsStored();
     handOver(message, committed.messages[0], rows, rows * share);
     metrics.accepted(message.lane, message.recipients.length, message.content.length);
     for (const recipient of message.recipients) {

@@ -79,6 +79,8 @@ interface Deps {
   epoch: number;
   siteOf(question: SiteQuestion): string;
   expire: ExpirySettler;
+  /** Events were stored: webhook calls may be due. */
+  eventsStored(): void;
 }
 
 const CLAIM_ROWS = 64;
@@ -89,7 +91,7 @@ const COUNT_MS = 5_000;
 const ROW_OVERHEAD_BYTES = 1024;
 
 export function createQueue(
-  { store, clock, log, epoch, siteOf, expire }: Deps,
+  { store, clock, log, epoch, siteOf, expire, eventsStored }: Deps,
   options: QueueOptions,
 ): Queue {
   const window = createReadyWindow(options);
@@ -267,6 +269,7 @@ export function createQueue(
             if (entry !== undefined) finish(entry, result);
           });
           resume();
+          eventsStored();
         })
         .catch((cause: unknown) => {
           if (!paused)

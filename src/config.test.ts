@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { CONFIG_KEYS, ConfigError, loadConfig, parseDuration, publicUrl, shownValue } from './config.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'postrider-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function problemOf(load: () => unknown): string {
+  try {
+    load();
+  } catch (cause) {
+    expect(cause).toBeInstanceOf(ConfigError);
+    return (cause as Error).message;
+  }
+  throw new Error('it was accepted');
+}
+
+describe('configuration', () => {
+  it('takes flags before the environment before the file before the default', () => {
+    writeFileSync(
+      join(folder, 'postrider.json'),
+      JSON.stringify({ 'mx-port': 3000, hostname: 'file.example.com' }),
+    );
+    const data = { POSTRIDER_DATA: folder };
+    expect(loadConfig('serve', {}, data).config['mx-port']).toBe(3000);
+    const { config, origins } = loadConfig(
+      'serve',
+      { 'mx-port': '5' },
+      { ...data, POSTRIDER_HOSTNAME: 'env.example.com' },
+    );
+    expect(config['mx-port']).toBe(5);
+    expect(config.hostname).toBe('env.example.com');
+    expect(origins['mx-port'].source).toBe('flag');
+    expect(origins.hostname.source).toBe('environment');
+    expect(origins.route).toEqual({ text: 'mx', source: 'default' });
+  });
+
+  it('reads a secret from the file that NAME_FILE points to', () => {
+    const path = join(folder, 'route');
+    writeFileSync(path, 'smtp://user:pass@relay.example.com:587\n');
+    const { config } = loadConfig('serve', {}, { POSTRIDER_DATA: folder, POSTRIDER_ROUTE_FILE: path });
+    expect(config.route).toEqual([
+      {
+        kind: 'relay',
+        host: 'relay.example.com',
+        port: 587,
+        implicitTls: false,
+        auth: { user: 'user', password: 'pass' },
+      },
+    ]);
+  });
+
+  it('names the key, the value and the fix for every bad value at once', () => {
+    const message = problemOf(() =>
+      loadConfig(
+        'serve',
+        {},
+        { POSTRIDER_DATA: join(folder, 'none'), POSTRIDER_MX_PORT: 'x', POSTRIDER_RETRY: '1s,soon' },
+      ),
+    );
+    expect(message).toContain('POSTRIDER_MX_PORT "x": use a whole number from 1 to 65535');
+    expect(message).toContain('POSTRIDER_RETRY "1s,soon": "soon" is not a duration');
+  });
+
+  it('refuses unknown keys of the file and names the known ones', () => {
+    const other = mkdtempSync(join(folder, 'x-'));
+    writeFileSync(join(other, 'postrider.json'), '{"rout": "mx"}');
+    expect(problemOf(() => loadConfig('serve', { data: other }, {}))).toContain(
+      'unknown key "rout"; known keys: data,',
+    );
+  });
+
+  it('never shows the password of a relay, not even in an error', () => {
+    expect(shownValue('route', 'mx,smtp://u:p@ss@host')).toBe('mx,smtp://(secret)@host');
+    const message = problemOf(() => loadConfig('serve', { route: 'smtp://u:hunter2@host/path' }, {}));
+    expect(message).not.toContain('hunter2');
+    expect(problemOf(() => loadConfig('serve', { 'secret-key': 'abc' }, {}))).toContain('"(secret)"');
+  });
+
+  it('has a default that its own parser takes, for every key and mode', () => {
+    for (const [name, facts] of Object.entries(CONFIG_KEYS)) {
+      for (const text of Object.values(facts.defaults)) {
+        if (text !== null) expect(facts.parse(text).ok, `${name} "${text}"`).toBe(true);
+      }
+    }
+  });
+
+  it.each([
+    ['250ms', 250],
+    ['10s', 10_000],
+    ['5min', 300_000],
+    ['1.5h', 5_400_000],
+    ['3d', 259_200_000],
+    ['10', null],
+    ['-1s', null],
+    ['', null],
+  ])('reads the duration %s as %s ms', (text, ms) => {
+    expect(parseDuration(text)).toBe(ms);
+  });
+
+  it('makes the public URL from where it listens unless one is set', () => {
+    const { config } = loadConfig('dev', {}, {});
+    expect(publicUrl(config, { host: '127.0.0.1', port: 80 })).toBe('http://127.0.0.1:80');
+    expect(publicUrl(config, { host: '::1', port: 80 })).toBe('http://[::1]:80');
+    const set = loadConfig('dev', { 'public-url': 'https://mail.example.com/' }, {}).config;
+    expect(publicUrl(set, { host: '127.0.0.1', port: 80 })).toBe('https://mail.example.com');
+  });
+});
