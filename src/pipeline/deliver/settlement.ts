@@ -256,8 +256,10 @@ export function createSettlementRules({ clock, random, epoch, retry }: Deps): Se
 }
 
 /** `550 5.1.1 No such user` as one line. */
-export function replyText(reply: ReplyFacts): string {
-  return `${reply.code} ${reply.enhanced === null ? '' : `${reply.enhanced} `}${reply.text}`.trim();
+export function replyText({ code, enhanced, text }: ReplyFacts): string {
+  // A remote's text still holds its enhanced code; that of our own findings does not.
+  const said = enhanced === null || text.startsWith(enhanced) ? text : `${enhanced} ${text}`;
+  return `${code} ${said}`.trim();
 }
 
 function replyColumns(reply: ReplyFacts | null, detail?: string): { lastCode?: number; lastReply?: string } {

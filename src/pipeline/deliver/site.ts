@@ -316,7 +316,8 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
       failure = { endpoint, result };
     }
     opening = false;
-    if (failure !== null) openingFailed(failure.endpoint, failure.result);
+    // Openings are broken off by a stop; that says nothing about the path.
+    if (failure !== null && !stopping) openingFailed(failure.endpoint, failure.result);
     else if (!stopping) pathFailed(pathOutcome('dns', 'dns_failure', `no usable address for ${name}`));
     pump();
   }
