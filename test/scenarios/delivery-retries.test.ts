@@ -1,0 +1,156 @@
+/** Trying again: the same bytes every time, the reply told, lanes in their order, and an end to patience. */
+import { describe, expect, it } from 'vitest';
+import { type Script, startScriptedMx } from '../fakes/scripted-mx.ts';
+import { addDomain, fileScope, type Instance, startInstance, until } from './harness.ts';
+import { dkimVerdict, readMail } from './signed-mail.ts';
+
+const scope = fileScope();
+
+async function relayTo(script: Script, settings: Record<string, string> = {}) {
+  const mx = await startScriptedMx(script);
+  scope.defer(() => mx.close());
+  const server = await startInstance(scope, {
+    settings: { route: `smtp://127.0.0.1:${mx.port}`, retry: '100ms', ...settings },
+  });
+  const token = await addDomain(server, 'example.com');
+  const messages = () => mx.connections.flatMap((connection) => connection.messages);
+  const commands = () => mx.connections.flatMap((connection) => connection.commands);
+  return { mx, server, token, messages, commands };
+}
+
+const kindsOf = async (server: Instance, id: string): Promise<string[]> =>
+  (await server.call('GET', `/email/${id}/events`)).json.Items.map(({ Event }: { Event: string }) => Event);
+
+describe('a message that is deferred first', () => {
+  it('is sent again with the same composed bytes; only signature and trace differ', async () => {
+    const { server, token, messages } = await relayTo({
+      dot: ['451 4.3.0 not now', '451 4.3.0 not yet', '250 2.0.0 taken'],
+    });
+    const id = await server.send({ PlainContent: 'text\n.\n..dots' }, { token });
+    expect((await server.settled(id)).Recipients[0]).toMatchObject({ Status: 'Delivered', Attempts: 3 });
+    const copies = messages();
+    expect(copies).toHaveLength(3);
+    const composed = copies.map((bytes) => {
+      const mail = readMail(bytes);
+      const own = ['dkim-signature', 'x-postrider-ref'];
+      return `${mail.headers
+        .filter(([name]) => !own.includes(name))
+        .map((pair) => pair.join(': '))
+        .join('\n')}\n\n${mail.body}`;
+    });
+    expect(new Set(composed).size).toBe(1);
+    const raw = (await server.call('GET', `/email/${id}/raw`, { token })).bytes.toString('latin1');
+    for (const copy of copies) {
+      const text = copy.toString('latin1').replace(/\r\n\.\./g, '\r\n.');
+      expect(text.endsWith(raw)).toBe(true);
+      expect(await dkimVerdict(server, 'example.com', Buffer.from(text, 'latin1'))).toBe('pass');
+    }
+    expect(await kindsOf(server, id)).toEqual(['accepted', 'deferred', 'deferred', 'delivered']);
+  });
+
+  it('shows the reply, when it is tried next, and the conversation', async () => {
+    const { server, token } = await relayTo({ rcpt: '450 4.2.1 mailbox busy' }, { retry: '1h' });
+    const id = await server.send({}, { token });
+    await until('it is deferred', async () => (await server.statusOf(id)) === 'Deferred');
+    const { json } = await server.call('GET', `/email/${id}`, { token });
+    expect(json.Status).toBe('Queued');
+    expect(json.Recipients[0]).toMatchObject({
+      Status: 'Deferred',
+      Attempts: 1,
+      LastSmtpCode: 450,
+      LastResponse: expect.stringContaining('mailbox busy'),
+    });
+    const wait = Date.parse(json.Recipients[0].NextAttemptAt) - Date.now();
+    expect(wait).toBeGreaterThan(50 * 60_000);
+    const [, deferred] = (await server.call('GET', `/email/${id}/events`, { token })).json.Items;
+    expect(deferred).toMatchObject({
+      Event: 'deferred',
+      LogLevel: 'Warn',
+      Bounce: { Type: 'Transient', SmtpCode: 450, EnhancedCode: '4.2.1' },
+    });
+    expect(deferred.Conversation).toContain('RCPT TO:<reader@example.net>');
+    expect(deferred.Conversation).toContain('450 4.2.1 mailbox busy');
+    expect(deferred.Conversation).not.toContain('Hello');
+  });
+
+  it('is given up when its time is over, with the last reply', async () => {
+    const { server, token } = await relayTo(
+      { rcpt: '450 4.2.1 mailbox busy' },
+      { 'max-age': '7s', retry: '500ms' },
+    );
+    const id = await server.send({}, { token });
+    const facts = await server.settled(id);
+    expect(facts.Status).toBe('Failed');
+    expect(facts.Recipients[0]).toMatchObject({
+      Status: 'Failed',
+      LastResponse: expect.stringContaining('mailbox busy'),
+    });
+    expect((await kindsOf(server, id)).at(-1)).toBe('failed');
+  });
+});
+
+describe('a permanent refusal', () => {
+  it.each([
+    ['RCPT', { rcpt: '550 5.1.1 no such user' }, 'RecipientInvalid'],
+    ['MAIL', { mail: '550 5.7.1 not you' }, 'PolicyOther'],
+    ['DATA', { data: '554 5.6.0 no' }, 'ProtocolError'],
+    ['the final dot', { dot: '552 5.3.4 too large' }, 'MessageTooLarge'],
+  ] as const)('at %s is a bounce at once, with its class', async (_stage, script, Class) => {
+    const { server, token, mx } = await relayTo(script);
+    const id = await server.send({}, { token });
+    expect((await server.settled(id)).Recipients[0]).toMatchObject({ Status: 'Bounced', Attempts: 1 });
+    const items = (await server.call('GET', `/email/${id}/events`, { token })).json.Items;
+    expect(items.at(-1)).toMatchObject({
+      Event: 'bounced',
+      Bounce: { Type: 'Permanent', Phase: 'Session', Class, SmtpCode: expect.any(Number) },
+    });
+    expect(mx.connections).toHaveLength(1);
+  });
+
+  it('of one recipient says nothing about the others', async () => {
+    const { server, token } = await relayTo(
+      { rcpt: ['550 5.1.1 no such user', '250 2.1.5 ok'] },
+      { 'max-connections': '1' },
+    );
+    const id = await server.send(
+      { To: [{ email: 'bad@example.net' }, { email: 'good@example.net' }] },
+      { token },
+    );
+    const facts = await server.settled(id);
+    expect(facts.Recipients.map(({ Status }) => Status).sort()).toEqual(['Bounced', 'Delivered']);
+    expect(facts.Status).toBe('PartiallyDelivered');
+  });
+
+  it.each(['251 2.1.5 will forward', '252 2.1.5 cannot verify, will try'])('is not %s', async (reply) => {
+    const { server, token } = await relayTo({ rcpt: reply });
+    const id = await server.send({}, { token });
+    expect((await server.settled(id)).Status).toBe('Delivered');
+  });
+});
+
+describe('lanes', () => {
+  it('let a critical message pass the bulk that waits for the same single connection', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { server, token, messages } = await relayTo(
+      { dot: [{ do: 'wait', until: held, next: '250 2.0.0 ok' }, '250 2.0.0 ok'] },
+      { 'max-connections': '1' },
+    );
+    const ids: string[] = [];
+    for (let i = 0; i < 40; i++)
+      ids.push(await server.send({ Priority: 'bulk', Subject: `bulk ${i}` }, { token }));
+    const critical = await server.send({ Priority: 'CRITICAL', Subject: 'code' }, { token });
+    release();
+    await server.settled(critical);
+    await server.settled(ids.at(-1) ?? '');
+    const subjects = messages().map((bytes) => readMail(bytes).header('subject')[0]);
+    expect(subjects).toHaveLength(41);
+    // What was made ready before it arrived goes first: a handful, not the forty.
+    expect(subjects.indexOf('code')).toBeLessThan(12);
+    const { json } = await server.call('GET', `/email/${critical}`, { token });
+    expect(json.Priority).toBe('critical');
+    expect(Date.parse(json.ExpiresAt) - Date.parse(json.CreatedAt)).toBe(3_600_000);
+  });
+});
