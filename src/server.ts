@@ -224,6 +224,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         acceptance,
         domains,
         webhooks,
+        queue,
+        eventsStored,
         clock,
         random,
         log: logs.service,
@@ -241,6 +243,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         blockedExtensions: config['blocked-extensions'],
         email: { ...DEFAULT_EMAIL_LIMITS, maxRecipients: config['max-recipients'] },
         sendsPerSecond: config['rate-limit'],
+        maxAgeMs: config['max-age'],
         idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS,
       },
     );

@@ -86,6 +86,10 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'GET /email/{id}':
     'One message with every recipient: status, attempts, last reply, why it waits, when it is tried next',
   'GET /email/{id}/raw': 'The composed bytes, `message/rfc822`, before signing, without Bcc',
+  'POST /email/{id}/cancel':
+    'Stops every recipient that still waits: `{Canceled, TooLate}`. What is being sent or was delivered is too late; where nothing was stopped, 409',
+  'POST /email/{id}/retry':
+    'Queues failed, bounced and deferred recipients again, due now, with the give-up age of their lane from now on: `{Queued}`. Attempts go on counting. Nothing to try: 409',
   'GET /domains': 'Sender domains, a page',
   'POST /domains':
     '`{Domain, Subdomains?}`: makes two DKIM keys and answers 201 with the `DnsRecords` to publish. `Verified: true`, from a token with the scope `admin` for all domains, skips the DNS proof',

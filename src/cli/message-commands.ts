@@ -2,7 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import type { MessageDetail, MessageSummary, TimelineEntry } from '../listeners/http/contract/answers.ts';
+import type {
+  CancelAnswer,
+  MessageDetail,
+  MessageSummary,
+  RetryAnswer,
+  TimelineEntry,
+} from '../listeners/http/contract/answers.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { CommandError, printable, styled, table, UsageError } from './terminal.ts';
 
@@ -68,6 +74,32 @@ export const messageCommands: CommandGroup = (program, context) => {
     });
 
   program
+    .command('cancel <id>')
+    .description('stops what still waits of a message')
+    .addHelpText('after', example('postrider cancel 019ab0c1-7d3e-7000-8000-000000000000'))
+    .action(async (id: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', `/email/${encodeURIComponent(id)}/cancel`);
+        const { Canceled, TooLate } = body as CancelAnswer;
+        const late = TooLate === 0 ? '' : `; too late for ${TooLate}`;
+        ctx.print(body, `${recipients(Canceled)} canceled${late}.`);
+      });
+    });
+
+  program
+    .command('retry <id>')
+    .description('tries failed, bounced and deferred recipients of a message again now')
+    .addHelpText('after', example('postrider retry 019ab0c1-7d3e-7000-8000-000000000000'))
+    .action(async (id: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', `/email/${encodeURIComponent(id)}/retry`);
+        ctx.print(body, `${recipients((body as RetryAnswer).Queued)} queued again.`);
+      });
+    });
+
+  program
     .command('send')
     .description('sends one message through the API')
     .requiredOption('--from <address>', 'sender')
@@ -92,6 +124,10 @@ export const messageCommands: CommandGroup = (program, context) => {
       });
     });
 };
+
+function recipients(count: number): string {
+  return `${count} ${count === 1 ? 'recipient' : 'recipients'}`;
+}
 
 interface SendOptions {
   from: string;

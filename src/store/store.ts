@@ -422,6 +422,26 @@ export interface Store {
   queueCounts(params: { now: number }): Promise<QueueCounts>;
   /** Earliest due time over all queued rows, or null. */
   nextDueAt(): Promise<number | null>;
+  /**
+   * Cancels those of the given recipients of one message that are queued at this moment, each with its event, and says
+   * how many of the whole message are past that (being sent, delivered). Synced. Throws for an unknown message.
+   */
+  cancelQueued(params: {
+    messageSeq: number;
+    now: number;
+    recipients: readonly { deliveryId: number; event: NewEvent }[];
+  }): Promise<{ canceled: number; tooLate: number }>;
+  /**
+   * Makes those of the given recipients of one message that are failed, bounced or deferred (not held) due now, each
+   * with its event; attempts stay counted, the expiry moves to `expiresAt` where that is later. Nothing happens where
+   * the content is no longer kept. Synced. Throws for an unknown message.
+   */
+  requeue(params: {
+    messageSeq: number;
+    now: number;
+    expiresAt: number;
+    recipients: readonly { deliveryId: number; event: NewEvent }[];
+  }): Promise<{ kind: 'requeued'; count: number } | { kind: 'content-gone' }>;
 
   // events
   /**

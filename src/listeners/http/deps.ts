@@ -19,6 +19,10 @@ export interface HttpDeps {
   acceptance: Acceptance;
   domains: DomainService;
   webhooks: WebhookService;
+  /** Told where recipients are due now. */
+  queue: { wake(): void };
+  /** Told where events with webhook calls were stored. */
+  eventsStored(): void;
   clock: Clock;
   random: Random;
   /** The service log. */
@@ -50,6 +54,8 @@ export interface HttpOptions {
   keepAliveTimeoutMs: number;
   /** Sends per second of a token without an own limit; null = no limit. */
   sendsPerSecond: number | null;
+  /** Give-up age of mail that is queued again; null = that of its lane. */
+  maxAgeMs: number | null;
   /** How long an answer to an Idempotency-Key is repeated. */
   idempotencyWindowMs: number;
 }
@@ -68,5 +74,6 @@ export const DEFAULT_HTTP_OPTIONS: HttpOptions = {
   requestTimeoutMs: 120_000,
   keepAliveTimeoutMs: 72_000,
   sendsPerSecond: null,
+  maxAgeMs: null,
   idempotencyWindowMs: 24 * 3_600_000,
 };

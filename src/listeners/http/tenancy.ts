@@ -2,9 +2,11 @@
  * Whose rows a request may see. Every read passes the caller's domains to the store, so that other people's ids are
  * simply not found; nothing here ever tells that they exist.
  */
+import { isUuid } from '../../lib/ids.ts';
 import type { Caller } from '../../model/submission.ts';
 import { callerDomains, pickDomain } from '../../policy/access/access.ts';
-import type { ApiRequest } from './route.ts';
+import type { MessageView, Store } from '../../store/store.ts';
+import { type ApiRequest, refuse } from './route.ts';
 
 /** `{ domains }` for a store operation; empty where the caller may see every domain. */
 export function ownDomains(caller: Caller): { domains?: readonly string[] } {
@@ -18,4 +20,16 @@ export function listedDomains(request: ApiRequest): { domains?: readonly string[
   return given === undefined || given === ''
     ? ownDomains(request.caller)
     : { domains: [pickDomain(request.caller, given)] };
+}
+
+/** The caller's message of that id, in any case. Throws AppError not-found. */
+export async function ownMessage(
+  store: Pick<Store, 'getMessage'>,
+  caller: Caller,
+  given: string | undefined,
+): Promise<MessageView> {
+  const id = (given ?? '').toLowerCase();
+  const message = isUuid(id) ? await store.getMessage({ id, ...ownDomains(caller) }) : null;
+  if (message === null) throw refuse('not-found');
+  return message;
 }

@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeAcceptance } from './acceptance.ts';
 import { describeCalls } from './calls.ts';
+import { describeCancelRetry } from './cancel-retry.ts';
 import { describeCaptures } from './captures.ts';
 import { describeClaims } from './claims.ts';
 import { describeDomains } from './domains.ts';
@@ -43,6 +44,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeAcceptance,
       describeClaims,
       describeSettling,
+      describeCancelRetry,
       describeEvents,
       describeWebhooks,
       describeCalls,

@@ -38,6 +38,8 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'commitAccepted',
   // A claim lost with the power would let the row go out again without the mark of a possible duplicate.
   'claimDue',
+  'cancelQueued',
+  'requeue',
   // Facts from outside (a complaint, an opt-out) are told once; nobody repeats them.
   'appendEvents',
   'createWebhook',
@@ -228,6 +230,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     release: (params) => write('release', params),
     queueCounts: (params) => read('queueCounts', params),
     nextDueAt: () => read('nextDueAt', undefined),
+    cancelQueued: (params) => write('cancelQueued', params),
+    requeue: (params) => write('requeue', params),
     appendEvents: (params) => write('appendEvents', params),
     findEvents: (params) => read('findEvents', params),
     createWebhook: (params) => write('createWebhook', params),

@@ -17,6 +17,8 @@ export type WriteName =
   | 'claimExpired'
   | 'settle'
   | 'release'
+  | 'cancelQueued'
+  | 'requeue'
   | 'appendEvents'
   | 'createWebhook'
   | 'deleteWebhook'

@@ -3,6 +3,7 @@
  * company. A name that is missing here does not compile.
  */
 import * as accept from './accept.ts';
+import * as cancelRetry from './cancel-retry.ts';
 import * as captures from './captures.ts';
 import * as domains from './domains.ts';
 import * as events from './events.ts';
@@ -23,6 +24,8 @@ export const WRITES: WriteTable = {
   claimExpired: queue.claimExpired,
   settle: queue.settle,
   release: queue.release,
+  cancelQueued: cancelRetry.cancelQueued,
+  requeue: cancelRetry.requeue,
   appendEvents: events.appendEvents,
   createWebhook: webhooks.createWebhook,
   deleteWebhook: webhooks.deleteWebhook,

@@ -175,6 +175,17 @@ export interface MessageDetail extends MessageSummary {
   Recipients: readonly MessageRecipient[];
 }
 
+/** POST /email/{MessageID}/cancel: `TooLate` are being sent or were delivered. */
+export interface CancelAnswer {
+  Canceled: number;
+  TooLate: number;
+}
+
+/** POST /email/{MessageID}/retry. */
+export interface RetryAnswer {
+  Queued: number;
+}
+
 export interface MessageRecipient {
   Email: string;
   Type: RecipientKind;

@@ -3,7 +3,6 @@
  * Given the caller's domains and the query (names in any case), it leaves the frozen shape of the first and the full
  * facts of the second; the SMTP conversation is shown only to tokens that may read mail.
  */
-import { isUuid } from '../../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind, webhookToken } from '../../../model/event.ts';
 import type { Mailbox } from '../../../model/message.ts';
 import type { Caller } from '../../../model/submission.ts';
@@ -19,9 +18,8 @@ import {
   queryAddress,
   queryInteger,
   queryText,
-  refuse,
 } from '../route.ts';
-import { listedDomains, ownDomains } from '../tenancy.ts';
+import { listedDomains, ownDomains, ownMessage } from '../tenancy.ts';
 
 const MAX_COUNTED = 10_000;
 const LARGEST = Number.MAX_SAFE_INTEGER;
@@ -80,9 +78,7 @@ export function eventRoutes({ store }: { store: Store }): readonly ApiRoute[] {
       scope: 'events:read',
       handle: async (request) => {
         const { caller, params, query } = request;
-        const id = (params.id ?? '').toLowerCase();
-        const message = isUuid(id) ? await store.getMessage({ id, ...ownDomains(caller) }) : null;
-        if (message === null) throw refuse('not-found');
+        const { id } = await ownMessage(store, caller, params.id);
         const limit = pageLimit(query);
         const { events } = await store.findEvents({
           ...ownDomains(caller),

@@ -4,7 +4,6 @@
  * the recipients' rows at the time of asking.
  */
 import type { Clock } from '../../../lib/clock.ts';
-import { isUuid } from '../../../lib/ids.ts';
 import {
   type DeliveryState,
   type MessageStatus,
@@ -13,7 +12,6 @@ import {
   recipientStatus,
 } from '../../../model/delivery.ts';
 import type { Mailbox } from '../../../model/message.ts';
-import type { Caller } from '../../../model/submission.ts';
 import type { MessageView, RecipientView, Store } from '../../../store/store.ts';
 import type { MessageDetail, MessageRecipient, MessageSummary, NamedAddress } from '../contract/answers.ts';
 import {
@@ -29,7 +27,7 @@ import {
   queryTime,
   refuse,
 } from '../route.ts';
-import { listedDomains, ownDomains } from '../tenancy.ts';
+import { listedDomains, ownMessage } from '../tenancy.ts';
 
 /** Rows that may lead to a status; the exact word is compared afterwards. */
 const STATES_OF: Readonly<Record<RecipientStatus | MessageStatus, readonly DeliveryState[]>> = {
@@ -96,7 +94,7 @@ export function messageRoutes({ store, clock }: { store: Store; clock: Clock }):
       path: '/email/:id',
       scope: 'email:read',
       handle: async ({ caller, params }) => {
-        const message = await ownMessage(caller, params.id);
+        const message = await ownMessage(store, caller, params.id);
         const now = clock.now();
         const answer: MessageDetail = {
           ...toSummary(message, now),
@@ -110,20 +108,13 @@ export function messageRoutes({ store, clock }: { store: Store; clock: Clock }):
       path: '/email/:id/raw',
       scope: 'email:read',
       handle: async ({ caller, params }) => {
-        const message = await ownMessage(caller, params.id);
+        const message = await ownMessage(store, caller, params.id);
         const bytes = await store.readContent({ messageSeq: message.seq });
         if (bytes === null) throw refuse('content-expired');
         return { status: 200, headers: rawHeaders(message.id), body: bytes };
       },
     },
   ];
-
-  async function ownMessage(caller: Caller, given: string | undefined): Promise<MessageView> {
-    const id = (given ?? '').toLowerCase();
-    const message = isUuid(id) ? await store.getMessage({ id, ...ownDomains(caller) }) : null;
-    if (message === null) throw refuse('not-found');
-    return message;
-  }
 }
 
 /** Mail is somebody's HTML: a browser must store it, never show it. */

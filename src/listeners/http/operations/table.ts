@@ -7,6 +7,7 @@ import type { HttpDeps, HttpOptions } from '../deps.ts';
 import type { EmailWorkerPool } from '../email-worker-pool.ts';
 import type { Idempotency } from '../idempotency.ts';
 import type { ApiRoute } from '../route.ts';
+import { cancelRetryRoutes } from './cancel-retry.ts';
 import { domainRoutes } from './domains.ts';
 import { eventRoutes } from './events.ts';
 import { messageRoutes } from './messages.ts';
@@ -39,6 +40,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...webhookRoutes({ ...deps, createOnce }),
     ...eventRoutes(deps),
     ...messageRoutes(deps),
+    ...cancelRetryRoutes(deps, { maxAgeMs: options.maxAgeMs }),
     ...domainRoutes({ ...deps, createOnce }),
     ...tokenRoutes({ ...deps, createOnce }, { limits: options.email, maxBodyBytes: options.maxBodyBytes }),
     ...sandboxRoutes(deps),

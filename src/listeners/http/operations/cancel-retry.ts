@@ -1,0 +1,100 @@
+/**
+ * Second thoughts about accepted mail: POST /email/{MessageID}/cancel stops what still waits, …/retry queues again what
+ * failed, bounced or was deferred. Given the caller's domains; leaves changed recipients with their events, and wakes
+ * the queue, which would otherwise find what is due at its next sweep only. What is being sent at that moment is never
+ * touched.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import { AppError } from '../../../lib/errors.ts';
+import { uuidv7 } from '../../../lib/ids.ts';
+import type { Random } from '../../../lib/random.ts';
+import { recipientStatus } from '../../../model/delivery.ts';
+import type { EventKind } from '../../../model/event.ts';
+import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
+import type { NewEvent, RecipientView, Store } from '../../../store/store.ts';
+import type { CancelAnswer, RetryAnswer } from '../contract/answers.ts';
+import { type ApiRoute, json, refuse } from '../route.ts';
+import { ownMessage } from '../tenancy.ts';
+
+interface Deps {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  /** Told where recipients are due now. */
+  queue: { wake(): void };
+  /** Told where events with webhook calls were stored. */
+  eventsStored(): void;
+}
+
+/** The two routes. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
+export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null }): readonly ApiRoute[] {
+  const { store, clock, random } = deps;
+
+  return [
+    {
+      method: 'POST',
+      path: '/email/:id/cancel',
+      scope: 'email:send',
+      handle: async ({ caller, params }) => {
+        const message = await ownMessage(store, caller, params.id);
+        const now = clock.now();
+        const waiting = message.recipients.filter((row) => row.state === 'queued' || row.state === 'sending');
+        const { canceled, tooLate } = await store.cancelQueued({
+          messageSeq: message.seq,
+          now,
+          recipients: withEvents(waiting, 'canceled', now),
+        });
+        if (canceled === 0) {
+          throw tooLate === 0
+            ? refuse('not-cancelable')
+            : refuse('not-cancelable', 'Nothing is left to cancel: it is being sent or was delivered');
+        }
+        deps.eventsStored();
+        const answer: CancelAnswer = { Canceled: canceled, TooLate: tooLate };
+        return json(answer);
+      },
+    },
+    {
+      method: 'POST',
+      path: '/email/:id/retry',
+      scope: 'email:send',
+      handle: async ({ caller, params }) => {
+        const message = await ownMessage(store, caller, params.id);
+        const now = clock.now();
+        const result = await store.requeue({
+          messageSeq: message.seq,
+          now,
+          expiresAt: now + (options.maxAgeMs ?? LANE_MAX_AGE[message.lane]),
+          recipients: withEvents(
+            message.recipients.filter((row) => isRetryable(row, now)),
+            'requeued',
+            now,
+          ),
+        });
+        if (result.kind === 'content-gone') throw new AppError('content-expired');
+        if (result.count === 0) throw refuse('not-retryable');
+        deps.eventsStored();
+        deps.queue.wake();
+        const answer: RetryAnswer = { Queued: result.count };
+        return json(answer);
+      },
+    },
+  ];
+
+  function withEvents(
+    rows: readonly RecipientView[],
+    kind: EventKind,
+    at: number,
+  ): { deliveryId: number; event: NewEvent }[] {
+    return rows.map(({ deliveryId }) => ({
+      deliveryId,
+      event: { id: uuidv7(clock, random), kind, at, detail: null },
+    }));
+  }
+}
+
+/** The store decides; this only spares it the rows that can never be meant. */
+function isRetryable(row: RecipientView, now: number): boolean {
+  const status = recipientStatus(row, now);
+  return status === 'Failed' || status === 'Bounced' || status === 'Deferred';
+}

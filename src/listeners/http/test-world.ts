@@ -1,0 +1,217 @@
+/**
+ * Everything behind the listener that is real and works without a network: a SQLite store in a folder of its own, sender
+ * domains over a DNS the test fills in, acceptance, webhooks over loopback. The queue is not started, so every recipient
+ * waits in the store until a test plays delivery's part. Given nothing, it leaves a listener with tokens for
+ * `example.com`, for `other.example` and for everything; `close()` ends and removes all of it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import { NO_FAILPOINTS } from '../../lib/failpoints.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import { createSystemRandom } from '../../lib/random.ts';
+import type { DeliveryState } from '../../model/delivery.ts';
+import type { EventKind } from '../../model/event.ts';
+import { SCOPES } from '../../model/token.ts';
+import { createAddressFilter } from '../../net/address-filter.ts';
+import type { Resolver } from '../../net/dns-types.ts';
+import { createGuardedHttp } from '../../net/guarded-http.ts';
+import { createAcceptance } from '../../pipeline/accept/accept.ts';
+import { createAcceptMetrics } from '../../pipeline/accept/accept-metrics.ts';
+import { createQueue, QUEUE_DEFAULTS } from '../../pipeline/queue/queue.ts';
+import { createWebhookService } from '../../pipeline/webhooks/webhooks.ts';
+import { createDomainService } from '../../policy/domains/domains.ts';
+import { openSqliteStore } from '../../store/sqlite/open.ts';
+import type { Settlement } from '../../store/store.ts';
+import type { HttpDeps, HttpOptions } from './deps.ts';
+import { quietLog, type Reply, send, startListener, testSealer } from './test-support.ts';
+
+/** A message that every rule accepts, from example.com to two recipients. */
+export const MAIL = {
+  From: { name: 'Ann', email: 'ann@example.com' },
+  To: [{ name: 'Bob', email: 'bob@example.net' }],
+  CC: [{ email: 'cleo@example.org' }],
+  Subject: 'Your code',
+  ContentType: 'HTML',
+  HTMLContent: '<p>Code <b>482913</b> <a href="https://example.com/a?b=1&amp;c=2">go</a></p>',
+  Tags: ['login'],
+};
+
+export interface CallOptions {
+  token?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** Opens a world. `parts` replace what the listener is given; TXT records are read from `txt`. */
+export async function openWorld(
+  given: { clock?: Clock; parts?: Partial<HttpDeps>; options?: Partial<HttpOptions> } = {},
+) {
+  const clock = given.clock ?? systemClock;
+  const random = createSystemRandom();
+  const folder = mkdtempSync(join(tmpdir(), 'postrider-http-'));
+  const store = await openSqliteStore({ path: join(folder, 'test.db'), clock, patienceMs: 0 });
+  const epoch = await store.beginEpoch({ nodeId: 'test', now: clock.now() });
+  const txt = new Map<string, readonly string[]>();
+  const resolver = resolverOver(txt);
+  const domains = createDomainService(
+    { store, resolver, sealer: testSealer, clock, random },
+    { anyDomain: false, selectorPrefix: 's', bounceDomain: 'bounce.example.org', dkim: true },
+  );
+  for (const name of ['example.com', 'other.example']) await domains.add({ name, operatorVerified: true });
+  const filter = createAddressFilter({ allowNetworks: ['127.0.0.0/8'] });
+  if (filter.kind === 'invalid') throw new Error(filter.detail);
+  const http = createGuardedHttp({ clock, resolver, filter });
+  const webhooks = createWebhookService({ store, http, clock, random, sealer: testSealer }, {});
+  const woken = { queue: 0, events: 0 };
+  const queue = createQueue(
+    {
+      store,
+      clock,
+      log: quietLog,
+      epoch,
+      siteOf: ({ recipientDomain }) => recipientDomain,
+      expire: () => {
+        throw new Error('nothing expires here');
+      },
+      eventsStored() {},
+    },
+    QUEUE_DEFAULTS,
+  );
+  const acceptance = createAcceptance(
+    {
+      store,
+      senders: domains,
+      queue,
+      clock,
+      random,
+      epoch,
+      log: quietLog,
+      metrics: createAcceptMetrics(new Registry()),
+      failpoints: NO_FAILPOINTS,
+      eventsStored() {},
+      refusing: () => null,
+    },
+    {
+      maxMessageBytes: 26_214_400,
+      simulatorDomain: 'simulator.test',
+      maxAgeMs: null,
+      idempotencyWindowMs: 86_400_000,
+    },
+  );
+  const at = await startListener(
+    {
+      store,
+      domains,
+      webhooks,
+      acceptance,
+      clock,
+      random,
+      queue: {
+        wake() {
+          woken.queue += 1;
+        },
+      },
+      eventsStored() {
+        woken.events += 1;
+      },
+      ...given.parts,
+    },
+    given.options,
+    clock,
+  );
+  const all = SCOPES.filter((scope) => scope !== 'admin');
+  const tokens = {
+    own: await at.token({ domains: ['example.com'], scopes: all }),
+    other: await at.token({ domains: ['other.example'], scopes: all }),
+    admin: await at.token({ domains: ['*'], scopes: [...SCOPES] }),
+    narrow: await at.token({ domains: ['example.com'], scopes: ['smtp:write'] }),
+  };
+
+  function call(method: string, path: string, options: CallOptions = {}): Promise<Reply> {
+    const headers = { authorization: `Bearer ${options.token ?? tokens.own}`, ...options.headers };
+    const url = `${at.url}/api/v1${path}`;
+    return options.body === undefined
+      ? send(url, method, { headers })
+      : send(url, method, { headers, body: JSON.stringify(options.body) });
+  }
+
+  /** Accepts a message; its id. */
+  async function sendMail(mail: object = MAIL, token = tokens.own): Promise<string> {
+    const reply = await call('POST', '/email', { body: mail, token });
+    const id = reply.json().MessageID;
+    if (typeof id !== 'string') throw new Error(`not accepted: ${reply.text}`);
+    return id;
+  }
+
+  /** Leases everything that is due, as delivery would; the ids by address. */
+  async function claimAll(): Promise<Map<string, number>> {
+    const now = clock.now();
+    const claimed = new Map<string, number>();
+    for (const { queueId } of await store.dueQueues({ dueBefore: now, limit: 1000 })) {
+      const rows = await store.claimDue({ queueId, epoch, now, limit: 1000, maxBytes: 1e9 });
+      for (const row of rows) claimed.set(row.address, row.id);
+    }
+    return claimed;
+  }
+
+  /** Records the outcome of one leased recipient, with an event of that kind. */
+  async function settle(
+    deliveryId: number,
+    state: DeliveryState,
+    kind: EventKind,
+    more: Partial<Settlement> = {},
+  ): Promise<void> {
+    const now = clock.now();
+    const event = { id: uuidv7(clock, random), kind, at: now, detail: null };
+    const settlement = { deliveryId, epoch, state, countAttempt: true, events: [event], ...more };
+    await store.settle({ now, settlements: [settlement] });
+  }
+
+  return {
+    at,
+    store,
+    epoch,
+    clock,
+    random,
+    domains,
+    txt,
+    tokens,
+    woken,
+    call,
+    sendMail,
+    claimAll,
+    settle,
+    async close() {
+      await at.close();
+      http.close();
+      await store.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** Codes of a refusal, in order. */
+export function codesOf(reply: Reply): number[] {
+  return (reply.json().Errors as { Code: number }[]).map((error) => error.Code);
+}
+
+/** Only TXT records exist, those of the map; every other name does not. */
+function resolverOver(txt: ReadonlyMap<string, readonly string[]>): Resolver {
+  const noName = async () => ({ kind: 'no-name', ttlSeconds: 60, secure: false }) as const;
+  return {
+    mx: noName,
+    a: noName,
+    aaaa: noName,
+    cname: noName,
+    ptr: noName,
+    txt: async (name) => {
+      const records = txt.get(name);
+      return records === undefined ? noName() : { kind: 'found', records, ttlSeconds: 60, secure: false };
+    },
+  };
+}
