@@ -83,7 +83,7 @@ export function createProgram(terminal: Terminal): Program {
     .addHelpText('after', example('postrider config --data /var/lib/postrider'))
     .action((options: Record<string, string | undefined>) => {
       const { mode, ...flags } = options;
-      showConfig(context(), mode, { ...context().flags, ...flags });
+      showConfig(context(), mode, { ...context().flags, ...configFlags(flags) });
     });
   adopt(program);
 
