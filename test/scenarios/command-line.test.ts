@@ -1,0 +1,216 @@
+/** The command line: configuration and its errors, exit codes, and commands with and without a running server. */
+import { readFile, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  addDomain,
+  command,
+  fileScope,
+  startCommand,
+  startInstance,
+  temporaryFolder,
+  until,
+} from './harness.ts';
+
+const scope = fileScope();
+
+describe('usage', () => {
+  it.each([
+    ['no command at all', []],
+    ['an unknown command', ['fly']],
+    ['an unknown option', ['messages', '--colour']],
+    ['a missing argument', ['message']],
+    ['a missing required option', ['webhook', 'create', 'https://hooks.example.org/']],
+    ['an unknown sub-command', ['domain', 'fly']],
+  ])('%s ends with 2 and help', async (_what, args) => {
+    const result = await command(scope, args);
+    expect(result.code).toBe(2);
+    expect(result.stdout + result.stderr).toMatch(/usage|help/i);
+  });
+
+  it('--help shows an example for every command, and --version the version', async () => {
+    const help = await command(scope, ['token', 'create', '--help']);
+    expect([help.code, help.stdout]).toEqual([0, expect.stringContaining('Example:')]);
+    const version = await command(scope, ['--version']);
+    expect([version.code, version.stdout.trim()]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+/)]);
+  });
+});
+
+describe('configuration', () => {
+  it('errors name the key, the value and the fix, all at once, with exit code 2', async () => {
+    const folder = await temporaryFolder(scope);
+    const result = await command(scope, ['serve', '--data', folder, '--mx-port', '99999'], {
+      POSTRIDER_ROUTE: 'pigeon',
+      POSTRIDER_RETRY: '1s,soon',
+    });
+    expect(result.code).toBe(2);
+    expect(result.stderr).toMatch(/--mx-port "99999": .*65535/);
+    expect(result.stderr).toMatch(/POSTRIDER_ROUTE "pigeon": use sandbox/);
+    expect(result.stderr).toMatch(/POSTRIDER_RETRY "1s,soon": "soon" is not a duration/);
+  });
+
+  it('in the file is checked too, unknown keys by name, and a secret is not repeated', async () => {
+    const folder = await temporaryFolder(scope);
+    await writeFile(join(folder, 'postrider.json'), '{"ruote":"mx","secret-key":"short-secret"}');
+    const result = await command(scope, ['config', '--data', folder]);
+    expect(result.code).toBe(2);
+    expect(result.stderr).toContain('unknown key "ruote"');
+    expect(result.stderr).toContain('secret-key');
+    expect(result.stderr).not.toContain('short-secret');
+    await writeFile(join(folder, 'postrider.json'), '{ not json');
+    expect((await command(scope, ['config', '--data', folder])).stderr).toContain('is not JSON');
+  });
+
+  it('is shown with every value and where it came from: flag over environment over file over default', async () => {
+    const folder = await temporaryFolder(scope);
+    const file = { 'mx-port': 2526, 'max-recipients': 10, retry: ['1s', '2s'], hostname: 'file.example' };
+    await writeFile(join(folder, 'postrider.json'), JSON.stringify(file));
+    await writeFile(join(folder, 'key'), `${'cd'.repeat(32)}\n`);
+    const result = await command(scope, ['config', '--json', '--data', folder, '--mx-port', '2528'], {
+      POSTRIDER_MX_PORT: '2527',
+      POSTRIDER_HOSTNAME: 'environment.example',
+      POSTRIDER_SECRET_KEY_FILE: join(folder, 'key'),
+    });
+    expect(result.code, result.stderr).toBe(0);
+    const rows = new Map(
+      (JSON.parse(result.stdout) as { key: string; value: string; source: string }[]).map((row) => [
+        row.key,
+        row,
+      ]),
+    );
+    expect(rows.get('mx-port')).toMatchObject({ value: '2528', source: 'flag' });
+    expect(rows.get('hostname')).toMatchObject({ value: 'environment.example', source: 'environment' });
+    expect(rows.get('max-recipients')).toMatchObject({ value: '10', source: 'file' });
+    expect(rows.get('retry')).toMatchObject({ value: '1s,2s', source: 'file' });
+    expect(rows.get('route')).toMatchObject({ value: 'mx', source: 'default' });
+    expect(rows.get('secret-key')).toMatchObject({ value: '(secret)', source: 'environment' });
+    expect(result.stdout).not.toContain('cdcd');
+  });
+
+  it('does not show the password of a relay', async () => {
+    const folder = await temporaryFolder(scope);
+    const result = await command(scope, ['config', '--data', folder], {
+      POSTRIDER_ROUTE: 'smtp://user:relay-password@relay.example:587',
+    });
+    expect(result.code).toBe(0);
+    expect(result.stdout).toContain('relay.example');
+    expect(result.stdout).not.toContain('relay-password');
+    const wrong = await command(scope, ['config', '--data', folder], {
+      POSTRIDER_ROUTE: 'smtp://user:relay-password@relay.example:587/path',
+    });
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).not.toContain('relay-password');
+  });
+});
+
+describe('commands without a running server', () => {
+  it('work on the stopped data folder, and leave it as they found it', async () => {
+    const server = await startInstance(scope);
+    const token = await addDomain(server, 'example.com');
+    const id = await server.send({ Subject: 'kept' }, { token });
+    await server.settled(id);
+    await server.stop();
+    const data = ['--data', server.folder];
+    const messages = await command(scope, ['messages', ...data]);
+    expect([messages.code, messages.stderr]).toEqual([0, '']);
+    expect(messages.stdout).toContain(id);
+    expect((await command(scope, ['domain', 'list', ...data])).stdout).toContain('example.com');
+    const made = await command(scope, ['token', 'create', '--domain', 'example.com', ...data]);
+    expect(made.code).toBe(0);
+    const again = await startInstance(scope, { folder: server.folder });
+    expect((await again.call('GET', `/email/${id}`, { token: made.stdout.trim() })).status).toBe(200);
+    expect((await again.call('GET', '/me', { token })).status).toBe(200);
+  });
+
+  it('make a new folder usable: a domain and a token before the first start', async () => {
+    const folder = join(await temporaryFolder(scope), 'new');
+    expect(
+      (await command(scope, ['domain', 'add', 'example.com', '--verified', '--data', folder])).code,
+    ).toBe(0);
+    const token = await command(scope, ['token', 'create', '--domain', 'example.com', '--data', folder]);
+    const server = await startInstance(scope, { folder });
+    expect(await server.send({}, { token: token.stdout.trim() })).toMatch(/-/);
+  });
+});
+
+describe('a server that ended badly', () => {
+  it('killed outright leaves nothing that stops commands or the next start', async () => {
+    const folder = await temporaryFolder(scope);
+    const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', folder]);
+    await until('it is up', () => dev.stdout().includes('Ctrl-C stops'));
+    const note = JSON.parse(await readFile(join(folder, 'server.json'), 'utf8'));
+    process.kill(note.pid, 'SIGKILL');
+    await dev.ended;
+    const list = await command(scope, ['messages', '--data', folder]);
+    expect([list.code, list.stdout.trim()]).toEqual([0, 'No messages.']);
+    const again = await startInstance(scope, { folder });
+    expect((await again.call('GET', '/me')).status).toBe(200);
+  });
+
+  it('that hangs but holds the store is named by the command, with exit code 1', async () => {
+    const folder = await temporaryFolder(scope);
+    const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', folder]);
+    await until('it is up', () => dev.stdout().includes('Ctrl-C stops'));
+    const note = JSON.parse(await readFile(join(folder, 'server.json'), 'utf8'));
+    process.kill(note.pid, 'SIGSTOP');
+    try {
+      const list = await command(scope, ['messages', '--data', folder]);
+      expect(list.code).toBe(1);
+      expect(list.stderr).toMatch(/^postrider: .*(another process|in use|held|running)/);
+      expect(list.stderr.split('\n').length).toBeLessThan(5);
+    } finally {
+      process.kill(note.pid, 'SIGCONT');
+    }
+  });
+
+  it('is not started twice over one folder, nor on a port that is taken', async () => {
+    const server = await startInstance(scope);
+    const second = await command(scope, [
+      'serve',
+      '--http',
+      '127.0.0.1:0',
+      '--route',
+      'sandbox',
+      '--data',
+      server.folder,
+    ]);
+    expect(second.code).toBe(1);
+    expect(second.stderr).toMatch(/another process|in use|held|running/);
+    expect((await server.call('GET', '/me')).status).toBe(200);
+
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const folder = await temporaryFolder(scope);
+    const taken = await command(scope, ['dev', '--http', `127.0.0.1:${port}`, '--data', folder]);
+    other.close();
+    expect(taken.code).toBe(1);
+    expect(taken.stderr).toContain(`127.0.0.1:${port} is in use already`);
+    expect(taken.stderr).toContain('--http 127.0.0.1:0');
+  });
+});
+
+describe('postrider send', () => {
+  it('sends one message through the API and prints its id', async () => {
+    const server = await startInstance(scope);
+    await addDomain(server, 'example.com');
+    const folder = await temporaryFolder(scope);
+    await writeFile(join(folder, 'body.html'), '<p>From a file</p>');
+    await writeFile(join(folder, 'note.txt'), 'a note');
+    const sent = await command(scope, [
+      ...['send', '--from', 'a@example.com', '--to', 'b@example.net', '--subject', 'By hand'],
+      ...['--html', join(folder, 'body.html'), '--attach', join(folder, 'note.txt'), '--data', server.folder],
+    ]);
+    expect(sent.code, sent.stderr).toBe(0);
+    const facts = await server.settled(sent.stdout.trim());
+    expect(facts.Status).toBe('Delivered');
+    const none = await command(scope, [
+      ...['send', '--from', 'a@other.example', '--to', 'b@example.net', '--subject', 'x'],
+      ...['--html', join(folder, 'body.html'), '--data', server.folder],
+    ]);
+    expect(none.code).toBe(1);
+    expect(none.stderr).toMatch(/other\.example/);
+  });
+});
