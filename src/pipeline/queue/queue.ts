@@ -11,7 +11,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane, SandboxResult } from '../../model/message.ts';
-import type { Settlement, Store } from '../../store/store.ts';
+import { type Settlement, type Store, StoreUnavailable } from '../../store/store.ts';
 import { createReadyWindow, type ReadyItem, type WindowLimits } from './ready-window.ts';
 
 /** What decides a site, known before and after a row exists. */
@@ -83,6 +83,13 @@ interface Deps {
   eventsStored(): void;
 }
 
+/** An outcome that is not stored yet. */
+interface Unsettled {
+  item: ReadyItem;
+  settlement: Settlement;
+  resolve: () => void;
+}
+
 const CLAIM_ROWS = 64;
 const QUEUES_PER_SWEEP = 10_000;
 const SETTLE_RETRY_MS = 250;
@@ -110,10 +117,11 @@ export function createQueue(
   let queued = 0;
   /** Expired rows that are leased but not settled yet. */
   let expiring: Settlement[] = [];
-  let pending: { item: ReadyItem; settlement: Settlement; resolve: () => void }[] = [];
-  let flushing: Promise<void> | null = null;
+  let pending: Unsettled[] = [];
+  let flushing = false;
   let paused = false;
   let storeTimer: Timer | null = null;
+  let retryPlanned = false;
   /** Sites with due rows in the store that memory had no room for. */
   const spilled = new Set<string>();
 
@@ -210,8 +218,8 @@ export function createQueue(
         }
         const rows = await store.claimDue({ queueId: hint.queueId, epoch, now, limit, maxBytes: room.bytes });
         for (const delivery of rows) addClaimed(delivery);
-        if (rows.length > 0) left.add(site);
-        if (rows.length === limit) more = true;
+        // Rows, bytes or the end of the queue ended this claim: the next look says which.
+        if (rows.length > 0) more = true;
       }
     }
     for (const site of left) spilled.add(site);
@@ -242,6 +250,7 @@ export function createQueue(
       if (expiring.length === 0) return;
       await store.settle({ settlements: expiring, now });
       expiring = [];
+      eventsStored();
     }
   }
 
@@ -249,10 +258,15 @@ export function createQueue(
 
   function settle(item: ReadyItem, settlement: Settlement): Promise<void> {
     const stored = new Promise<void>((resolve) => pending.push({ item, settlement, resolve }));
-    if (flushing === null) {
-      flushing = Promise.resolve().then(flush);
-    }
+    // While the store fails, the retry takes everything along.
+    if (!paused) startFlush();
     return stored;
+  }
+
+  function startFlush(): void {
+    if (flushing) return;
+    flushing = true;
+    queueMicrotask(() => void flush());
   }
 
   /** Stores outcomes as they come, one call at a time per tick; holds them while the store cannot write. */
@@ -261,34 +275,62 @@ export function createQueue(
       const batch = pending;
       pending = [];
       // The next outcomes form the next call while this one commits.
-      void store
-        .settle({ settlements: batch.map((entry) => entry.settlement), now: clock.now() })
-        .then((results) => {
+      void store.settle({ settlements: batch.map((entry) => entry.settlement), now: clock.now() }).then(
+        (results) => {
           results.forEach((result, i) => {
             const entry = batch[i];
             if (entry !== undefined) finish(entry, result);
           });
           resume();
           eventsStored();
-        })
-        .catch((cause: unknown) => {
-          if (!paused)
-            log.error({ err: cause, outcomes: batch.length }, 'outcomes cannot be stored; delivery pauses');
-          paused = true;
-          pending = [...batch, ...pending];
-          clock.setTimer(SETTLE_RETRY_MS, () => {
-            flushing ??= Promise.resolve().then(flush);
-          });
-        });
+        },
+        (cause: unknown) => {
+          if (cause instanceof StoreUnavailable) keepForLater(batch, cause);
+          else setAside(batch, cause);
+        },
+      );
       await Promise.resolve();
+      // A store that is closed refuses at once: trying again in the same turn would never let go of it.
+      if (paused) break;
     }
-    flushing = null;
+    flushing = false;
   }
 
-  function finish(
-    entry: { item: ReadyItem; settlement: Settlement; resolve: () => void },
-    result: string,
-  ): void {
+  function keepForLater(batch: readonly Unsettled[], cause: unknown): void {
+    if (!paused)
+      log.error({ err: cause, outcomes: batch.length }, 'outcomes cannot be stored; delivery pauses');
+    paused = true;
+    pending = [...batch, ...pending];
+    if (retryPlanned) return;
+    retryPlanned = true;
+    clock.setTimer(SETTLE_RETRY_MS, () => {
+      retryPlanned = false;
+      startFlush();
+    });
+  }
+
+  /** An outcome the store refuses for what it is must not hold up all others: each is tried alone, and it is left. */
+  function setAside(batch: readonly Unsettled[], cause: unknown): void {
+    const [only] = batch;
+    if (batch.length > 1 || only === undefined) {
+      for (const entry of batch) {
+        store.settle({ settlements: [entry.settlement], now: clock.now() }).then(
+          ([result = 'settled']) => finish(entry, result),
+          (why: unknown) =>
+            why instanceof StoreUnavailable ? keepForLater([entry], why) : setAside([entry], why),
+        );
+      }
+      return;
+    }
+    log.error(
+      { err: cause, deliveryId: only.settlement.deliveryId },
+      'an outcome cannot be stored; its recipient stays leased until the next start',
+    );
+    leave(only.item);
+    only.resolve();
+  }
+
+  function finish(entry: Unsettled, result: string): void {
     if (result === 'fenced') {
       log.warn(
         { deliveryId: entry.settlement.deliveryId },
@@ -308,7 +350,13 @@ export function createQueue(
   }
 
   function take(site: string): ReadyItem | null {
-    return blocks.has(site) || !recordable() ? null : window.take(site);
+    if (blocks.has(site) || !recordable()) return null;
+    for (;;) {
+      const item = window.take(site);
+      if (item === null || item.delivery.expiresAt > clock.now()) return item;
+      // Its time went by while it waited in memory, where the search for expired rows does not look.
+      void settle(item, expire(item.delivery, clock.now()));
+    }
   }
 
   function recordable(): boolean {
@@ -329,6 +377,7 @@ export function createQueue(
   function resume(): void {
     if (!paused) return;
     paused = false;
+    if (pending.length > 0) startFlush();
     log.info({}, 'outcomes are stored again; delivery goes on');
     for (const site of window.sites()) listener(site);
     schedule(clock.now());

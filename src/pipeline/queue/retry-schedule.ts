@@ -33,6 +33,11 @@ const HINT_SLACK_MS = 10 * SECOND;
 export const LEAST_TIME_LEFT_MS = 5 * SECOND;
 const LAST_CHANCE_MS = 30 * SECOND;
 
+/** A remote's own wait within 15 s and 30 min, and a little more: clocks differ (delivery.md §5). */
+export function clampHintMs(hintMs: number): number {
+  return Math.min(Math.max(hintMs, HINT_MIN_MS), HINT_MAX_MS) + HINT_SLACK_MS;
+}
+
 export interface RetryQuestion {
   now: number;
   /** Finished attempts, this one included; ≥ 1. */
@@ -68,8 +73,7 @@ export function createRetrySchedule(
       let waitMs = configured(attempts);
       if (waitMs === null) {
         if (hintMs !== null && question.hintExact) waitMs = hintMs;
-        else if (hintMs !== null)
-          waitMs = Math.min(Math.max(hintMs, HINT_MIN_MS), HINT_MAX_MS) + HINT_SLACK_MS;
+        else if (hintMs !== null) waitMs = clampHintMs(hintMs);
         else waitMs = jitter(random, waitOf(LANE_WAITS[lane], attempts), 0.1);
       }
       const at = Math.round(now + waitMs);

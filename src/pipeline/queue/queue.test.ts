@@ -1,0 +1,440 @@
+/** The queue over the real SQLite store, with a clock that stands still until a test moves it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createVirtualClock, type VirtualClock } from '../../../test/fakes/virtual-clock.ts';
+import { systemClock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { createSystemRandom } from '../../lib/random.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
+import { message, recipient, T0 } from '../../store/conformance/fixtures.ts';
+import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { type Settlement, type Store, StoreUnavailable } from '../../store/store.ts';
+import { NO_FACTS } from '../deliver/outcome.ts';
+import { createSettlementRules, type SettlementRules } from '../deliver/settlement.ts';
+import { createQueue, QUEUE_DEFAULTS, type Queue, type QueueOptions } from './queue.ts';
+import type { ReadyItem } from './ready-window.ts';
+import { createRetrySchedule } from './retry-schedule.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const quietLog: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+let folder: string;
+let store: Store;
+let clock: VirtualClock;
+let epoch: number;
+let rules: SettlementRules;
+let queues: Queue[];
+/** What the queue sees in place of single operations. */
+let faults: Partial<Store>;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-queue-'));
+  // The store keeps real time: its thread answers when it answers.
+  store = await openSqliteStore({ path: join(folder, 'queue.db'), clock: systemClock, patienceMs: 1 });
+  clock = createVirtualClock(T0);
+  epoch = await store.beginEpoch({ nodeId: 'test', now: T0 });
+  const retry = createRetrySchedule(createSystemRandom(), null);
+  rules = createSettlementRules({ clock, random: createSystemRandom(), epoch, retry });
+  queues = [];
+  faults = {};
+});
+
+afterEach(async () => {
+  faults = {};
+  for (const queue of queues) {
+    let stopped = false;
+    void queue.stop(100).then(() => {
+      stopped = true;
+    });
+    await eventually(() => stopped, 10);
+  }
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Started {
+  queue: Queue;
+  /** Sites the queue called, in order. */
+  called: string[];
+}
+
+async function start(options: Partial<QueueOptions> = {}): Promise<Started> {
+  const called: string[] = [];
+  const seen = new Proxy(store, {
+    get: (target, name) => Reflect.get(faults, name) ?? Reflect.get(target, name),
+  });
+  const queue = createQueue(
+    {
+      store: seen,
+      clock,
+      log: quietLog,
+      epoch,
+      siteOf: ({ recipientDomain }) => recipientDomain,
+      expire: (delivery, now) => rules.expire(delivery, now),
+      eventsStored() {},
+    },
+    { ...QUEUE_DEFAULTS, ...options },
+  );
+  queue.onWork((site) => called.push(site));
+  queues.push(queue);
+  await queue.start();
+  return { queue, called };
+}
+
+/** Waits in real time for the store to answer; the queue's own clock stands still, or moves by `stepMs`. */
+async function eventually(holds: () => boolean | Promise<boolean>, stepMs = 0): Promise<void> {
+  const end = performance.now() + 8_000;
+  for (;;) {
+    await clock.advance(stepMs);
+    if (await holds()) return;
+    if (performance.now() > end) throw new Error(`never: ${holds}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** Stores `count` messages of one queued recipient each. */
+async function queued(
+  count: number,
+  domain = 'example.net',
+  more: { expiresAt?: number } = {},
+): Promise<void> {
+  const messages = Array.from({ length: count }, (_, n) =>
+    message({ ...more, recipients: [recipient({ address: `r${n}@${domain}`, domain })] }),
+  );
+  await store.commitAccepted({ messages, epoch, idempotency: null });
+}
+
+function deliveredOf(delivery: ClaimedDelivery): Settlement {
+  return rules.settle(delivery, { kind: 'delivered', route: 'relay', reply: null, facts: NO_FACTS });
+}
+
+async function eventKinds(): Promise<string[]> {
+  const { events } = await store.findEvents({ offset: 0, limit: 1000, countUpTo: 1, newestFirst: false });
+  return events.map((event) => event.kind).filter((kind) => kind !== 'accepted');
+}
+
+async function states(): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const row of await store.listMessages({ limit: 1000 })) {
+    for (const { state } of row.recipients) counts[state] = (counts[state] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function takeAll(queue: Queue, site = 'example.net'): ReadyItem[] {
+  const items: ReadyItem[] = [];
+  for (let item = queue.take(site); item !== null; item = queue.take(site)) items.push(item);
+  return items;
+}
+
+const asked = { recipientDomain: 'example.net', senderDomain: 'example.com', sandbox: null } as const;
+
+describe('the window over the store', () => {
+  it('never holds more than its limits, and refills until everything is done', async () => {
+    await queued(30);
+    const { queue, called } = await start({ maxRows: 5, maxRowsPerSite: 5 });
+    let done = 0;
+    let most = 0;
+    await eventually(async () => {
+      most = Math.max(most, queue.held.rows);
+      for (const item of takeAll(queue)) {
+        done += 1;
+        void queue.settle(item, deliveredOf(item.delivery));
+      }
+      return done === 30 && queue.held.rows === 0;
+    }, 50);
+    expect(most).toBe(5);
+    expect(queue.held).toEqual({ rows: 0, bytes: 0 });
+    expect(await states()).toEqual({ delivered: 30 });
+    expect(new Set(called)).toEqual(new Set(['example.net']));
+  });
+
+  it('sends a single message that is larger than the whole window', async () => {
+    await queued(2);
+    const { queue } = await start({ maxBytes: 10 });
+    let done = 0;
+    await eventually(async () => {
+      expect(queue.held.rows).toBeLessThanOrEqual(1);
+      for (const item of takeAll(queue)) {
+        done += 1;
+        void queue.settle(item, deliveredOf(item.delivery));
+      }
+      return done === 2;
+    }, 50);
+  });
+
+  it('keeps fresh mail behind what spilled, and lets it in from memory again afterwards', async () => {
+    const { queue } = await start({ maxRows: 4, maxRowsPerSite: 4 });
+    await queued(6);
+    queue.wake();
+    await eventually(() => queue.held.rows === 4);
+    await eventually(() => queue.reserve([{ ...asked, lane: 'normal' }], 10)[0] === false);
+    // A one-time code does not wait behind it where there is room.
+    const first = queue.take('example.net');
+    if (first === null) throw new Error('there is work');
+    await queue.settle(first, deliveredOf(first.delivery));
+    let done = 1;
+    await eventually(() => {
+      for (const item of takeAll(queue)) {
+        done += 1;
+        void queue.settle(item, deliveredOf(item.delivery));
+      }
+      return done === 6 && queue.held.rows === 0;
+    }, 50);
+    await eventually(() => queue.reserve([{ ...asked, lane: 'normal' }], 10)[0] === true, 250);
+  });
+
+  it('lets fresh mail in from memory although a retry has just been claimed', async () => {
+    const { queue } = await start();
+    await queued(1);
+    queue.wake();
+    await eventually(() => queue.held.rows === 1);
+    // The sweep that claimed it has to end.
+    await eventually(() => queue.reserve([{ ...asked, lane: 'normal' }], 10)[0] === true);
+  });
+
+  it('hands nothing out after its time, however long it waited in memory', async () => {
+    await queued(2, 'example.net', { expiresAt: T0 + MINUTE });
+    const { queue } = await start({ sweepMs: HOUR });
+    await eventually(() => queue.held.rows === 2);
+    expect(queue.take('example.net')).not.toBeNull();
+    clock.jumpWallTo(T0 + 2 * MINUTE);
+    expect(queue.take('example.net')).toBeNull();
+    await eventually(async () => (await eventKinds()).length === 1);
+    expect(await eventKinds()).toEqual(['failed']);
+  });
+});
+
+describe('blocked sites', () => {
+  it('get nothing until the block ends, give back what waited with its reason, and go on', async () => {
+    await queued(3);
+    await queued(1, 'other.example');
+    const { queue } = await start();
+    await eventually(() => queue.held.rows === 4);
+    queue.block('example.net', T0 + 5 * MINUTE, 'path: refused');
+    expect(queue.take('example.net')).toBeNull();
+    expect(queue.take('other.example')).not.toBeNull();
+    expect(queue.reserve([{ ...asked, lane: 'critical' }], 10)).toEqual([false]);
+    await eventually(() => queue.held.rows === 1);
+    const rows = (await store.listMessages({ limit: 10, to: 'r0@example.net' }))[0]?.recipients;
+    expect(rows).toMatchObject([
+      { state: 'queued', waitReason: 'path: refused', dueAt: T0 + 5 * MINUTE, attempts: 0 },
+    ]);
+    await clock.advance(5 * MINUTE - 1);
+    expect(queue.blocked('example.net')).not.toBeNull();
+    await clock.advance(1);
+    expect(queue.blocked('example.net')).toBeNull();
+    await eventually(() => queue.waiting('example.net') === 3, 100);
+  });
+
+  it('can be opened early, and their rows then wait for nothing but their due time', async () => {
+    await queued(1, 'example.net', { expiresAt: T0 + DAY });
+    const { queue, called } = await start();
+    await eventually(() => queue.held.rows === 1);
+    queue.block('example.net', T0 + HOUR, 'path: refused');
+    await eventually(() => queue.held.rows === 0);
+    called.length = 0;
+    queue.unblock('example.net');
+    expect(called).toEqual(['example.net']);
+    await eventually(() => queue.waiting('example.net') === 1, MINUTE);
+  });
+
+  it('let their mail expire on time, with the last answer', async () => {
+    await queued(2, 'example.net', { expiresAt: T0 + 10 * MINUTE });
+    const { queue } = await start();
+    await eventually(() => queue.held.rows === 2);
+    queue.block('example.net', T0 + DAY, 'path: refused');
+    await eventually(() => queue.held.rows === 0);
+    await clock.advance(10 * MINUTE - 1);
+    expect(await eventKinds()).toEqual([]);
+    await eventually(async () => (await states()).failed === 2, 1_000);
+    // Within a sweep and a check of the time it was due.
+    expect(clock.now() - T0).toBeLessThan(10 * MINUTE + 30_000);
+    expect(await eventKinds()).toEqual(['failed', 'failed']);
+  });
+});
+
+describe('a store that fails under the queue', () => {
+  it('holds outcomes and hands out nothing until they are stored', async () => {
+    await queued(3);
+    const { queue, called } = await start();
+    await eventually(() => queue.held.rows === 3);
+    const first = queue.take('example.net');
+    if (first === null) throw new Error('there is work');
+    let refused = 0;
+    faults.settle = () => {
+      refused += 1;
+      return Promise.reject(new StoreUnavailable('disk full'));
+    };
+    const stored = queue.settle(first, deliveredOf(first.delivery));
+    await eventually(() => refused === 1);
+    expect(queue.take('example.net')).toBeNull();
+    expect(queue.recordable()).toBe(false);
+    expect(queue.backlogged()).toBe('outcomes cannot be stored');
+    expect(queue.reserve([{ ...asked, lane: 'normal' }], 10)).toEqual([false]);
+    await clock.advance(10_000);
+    expect(refused).toBeGreaterThan(5);
+    expect(refused).toBeLessThan(100);
+
+    called.length = 0;
+    delete faults.settle;
+    await eventually(() => queue.recordable(), 250);
+    await stored;
+    expect(called).toContain('example.net');
+    expect(queue.backlogged()).toBeNull();
+    expect(takeAll(queue)).toHaveLength(2);
+    expect(await eventKinds()).toEqual(['delivered']);
+  });
+
+  it('wakes the sites that were refused work, though no outcome waited', async () => {
+    await queued(1);
+    const { queue, called } = await start();
+    await eventually(() => queue.held.rows === 1);
+    faults.writable = () => ({ ok: false, reason: 'the disk is full' });
+    expect(queue.take('example.net')).toBeNull();
+    called.length = 0;
+    await clock.advance(1_000);
+    expect(called).toEqual([]);
+    delete faults.writable;
+    await clock.advance(250);
+    expect(called).toEqual(['example.net']);
+    expect(queue.take('example.net')).not.toBeNull();
+  });
+
+  it('settles what it had leased as expired once it can', async () => {
+    await queued(2, 'example.net', { expiresAt: T0 + MINUTE });
+    clock.jumpWallTo(T0 + 2 * MINUTE);
+    let refused = 0;
+    faults.settle = () => {
+      refused += 1;
+      return Promise.reject(new StoreUnavailable('disk full'));
+    };
+    await start();
+    await eventually(() => refused > 0, 10);
+    delete faults.settle;
+    await eventually(async () => (await states()).failed === 2, 1_000);
+  });
+
+  it('puts aside one outcome that cannot be stored for what it is, and stores the others', async () => {
+    await queued(3);
+    const { queue } = await start();
+    await eventually(() => queue.held.rows === 3);
+    const items = takeAll(queue);
+    const bad = items[1]?.delivery.id;
+    faults.settle = (params) =>
+      params.settlements.some((one) => one.deliveryId === bad)
+        ? Promise.reject(new TypeError('not storable'))
+        : store.settle(params);
+    await Promise.all(items.map((item) => queue.settle(item, deliveredOf(item.delivery))));
+    expect(queue.held.rows).toBe(0);
+    expect(queue.recordable()).toBe(true);
+    expect(await states()).toEqual({ delivered: 2, sending: 1 });
+  });
+});
+
+describe('starting and stopping', () => {
+  it('takes back what an earlier run held, marked as a possible duplicate', async () => {
+    await queued(2);
+    const { queue } = await start();
+    await eventually(() => queue.held.rows === 2);
+    // The node dies; its successor has a later epoch.
+    epoch = await store.beginEpoch({ nodeId: 'test', now: T0 });
+    const next = await start();
+    await eventually(() => next.queue.held.rows === 2);
+    const items = takeAll(next.queue);
+    expect(items.map((item) => item.delivery.mayBeDuplicate)).toEqual([true, true]);
+    // The late one is fenced: its outcome changes nothing.
+    const late = queue.take('example.net');
+    if (late === null) throw new Error('there is work');
+    await queue.settle(late, deliveredOf(late.delivery));
+    expect((await states()).delivered).toBeUndefined();
+    expect(await eventKinds()).toEqual(['late_outcome']);
+  });
+
+  it('gives every lease back, unmarked, when it stops', async () => {
+    await queued(5);
+    const { queue } = await start();
+    await eventually(() => queue.held.rows === 5);
+    const stopping = queue.stop(1_000);
+    await eventually(() => queue.held.rows === 0, 10);
+    await stopping;
+    expect(await store.queueCounts({ now: T0 })).toMatchObject({ queued: 5, sending: 0 });
+    const next = await start();
+    await eventually(() => next.queue.held.rows === 5);
+    expect(takeAll(next.queue).some((item) => item.delivery.mayBeDuplicate)).toBe(false);
+  });
+
+  it('does not spin on a store that is closed', async () => {
+    await queued(1);
+    const { queue } = await start();
+    await eventually(() => queue.held.rows === 1);
+    const item = queue.take('example.net');
+    if (item === null) throw new Error('there is work');
+    let refused = 0;
+    faults.settle = () => {
+      refused += 1;
+      return Promise.reject(new StoreUnavailable('The store is closed'));
+    };
+    void queue.settle(item, deliveredOf(item.delivery));
+    await clock.advance(0);
+    await clock.advance(0);
+    expect(refused).toBe(1);
+  });
+
+  it('waits for outcomes under way when it stops', async () => {
+    await queued(1);
+    const { queue } = await start();
+    await eventually(() => queue.held.rows === 1);
+    const item = queue.take('example.net');
+    if (item === null) throw new Error('there is work');
+    void queue.settle(item, deliveredOf(item.delivery));
+    let stopped = false;
+    void queue.stop(5_000).then(() => {
+      stopped = true;
+    });
+    await eventually(() => stopped, 10);
+    expect(await states()).toEqual({ delivered: 1 });
+  });
+});
+
+describe('a wall clock that jumps', () => {
+  it.each([-10 * MINUTE, -DAY, DAY])('by %i ms makes no hot loop', async (jump) => {
+    await queued(1, 'example.net', { expiresAt: T0 + 3 * DAY });
+    let looks = 0;
+    faults.dueQueues = (params) => {
+      looks += 1;
+      return store.dueQueues(params);
+    };
+    const { queue } = await start();
+    await eventually(() => queue.held.rows === 1);
+    await clock.advance(5_000);
+    looks = 0;
+    clock.jumpWallTo(clock.now() + jump);
+    for (let second = 0; second < 60; second++) {
+      await clock.advance(1_000);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    // One sweep in ten seconds, and the second look of each.
+    expect(looks).toBeLessThanOrEqual(20);
+    expect(await eventKinds()).toEqual([]);
+  });
+
+  it('back does not put off the expiry of what is due then', async () => {
+    await queued(1, 'example.net', { expiresAt: T0 + MINUTE });
+    const { queue } = await start();
+    await eventually(() => queue.held.rows === 1);
+    queue.block('example.net', T0 + DAY, 'path: refused');
+    await eventually(() => queue.held.rows === 0);
+    await clock.advance(20_000);
+    clock.jumpWallTo(clock.now() - 10 * MINUTE);
+    await clock.advance(10 * MINUTE);
+    expect(await eventKinds()).toEqual([]);
+    await clock.advance(40_000);
+    await eventually(async () => (await states()).failed === 1, 1_000);
+    expect(clock.now() - T0).toBeLessThan(MINUTE + 30_000);
+  });
+});
