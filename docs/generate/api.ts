@@ -70,7 +70,9 @@ const OPERATIONS: Readonly<Record<string, string>> = {
     '`{Event, WebhookURL}`, also `Description`, and `Domain` where the token holds several: `{NewWebhookID, Secret}`. The secret is shown this once. At most 100 a domain',
   'DELETE /webhooks/{id}': 'Removes it with the calls that wait: `{}`',
   'GET /webhooks/{id}':
-    'The ten members and `Domain, Description, DisabledReason, FailingSince, LastError, LastLatencyMs`',
+    'The ten members and `Domain, Description, DisabledReason, FailingSince, LastError, LastLatencyMs, Pending, SecretHint`',
+  'PATCH /webhooks/{id}':
+    '`{Event?, WebhookURL?, Status?, Description?}`: the detail after it. `Status` is Enabled or Disabled; switched on again, the calls of the last 72 hours are made now and older ones are given up (replay can make them)',
   'POST /webhooks/{id}/test':
     'Sends a signed sample now: `{StatusCode, LatencyMs, Body, Error}`. Changes nothing',
   'POST /webhooks/{id}/replay':

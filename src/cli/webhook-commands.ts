@@ -1,5 +1,10 @@
 /** `webhook …`: callback addresses of a domain. */
-import type { NewWebhookAnswer, WebhookRecord, WebhookTest } from '../listeners/http/contract/answers.ts';
+import type {
+  NewWebhookAnswer,
+  WebhookDetail,
+  WebhookRecord,
+  WebhookTest,
+} from '../listeners/http/contract/answers.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printable, table, UsageError } from './terminal.ts';
 
@@ -54,6 +59,25 @@ export const webhookCommands: CommandGroup = (program, context) => {
         );
       });
     });
+
+  for (const [verb, status, description] of [
+    ['enable', 'Enabled', 'switches a webhook on again; calls of the last 72 hours are made now'],
+    ['disable', 'Disabled', 'switches a webhook off; no calls are queued until it is on again'],
+  ] as const) {
+    webhook
+      .command(`${verb} <id>`)
+      .description(description)
+      .addHelpText('after', example(`postrider webhook ${verb} 1`))
+      .action(async (id: string) => {
+        const ctx = context();
+        await ctx.withApi(async (api) => {
+          const { body } = await api.call('PATCH', `/webhooks/${webhookId(id)}`, { Status: status });
+          const { Pending } = body as WebhookDetail;
+          const wait = Pending === 0 ? '' : ` ${Pending} ${Pending === 1 ? 'call waits' : 'calls wait'}.`;
+          ctx.print(body, `Webhook ${id} is ${status.toLowerCase()}.${wait}`);
+        });
+      });
+  }
 
   webhook
     .command('remove <id>')

@@ -17,7 +17,7 @@ import type { DkimKey, Domain, DomainStatus } from '../model/domain.ts';
 import type { EventKind } from '../model/event.ts';
 import type { AddressLists, Lane, MessageId, RecipientKind, SandboxResult } from '../model/message.ts';
 import type { Token } from '../model/token.ts';
-import type { DisabledReason, Webhook } from '../model/webhook.ts';
+import type { DisabledReason, Webhook, WebhookStatus } from '../model/webhook.ts';
 
 /** The engine cannot take or give data now; the caller may try again later. */
 export class StoreUnavailable extends Error {
@@ -463,6 +463,23 @@ export interface Store {
   listWebhooks(params: { domains?: readonly string[] }): Promise<readonly Webhook[]>;
   /** false where no such webhook exists in those domains. Its pending calls go with it. */
   deleteWebhook(params: { id: number; domains?: readonly string[] }): Promise<boolean>;
+  /**
+   * Changes what is given of a webhook and moves updatedAt; false where there is none in those domains. Switched off,
+   * its reason is `User`, unless it was off already. Switched on, its failures are forgotten, its pending calls become
+   * due by `now` at the latest, and those made before `resumeSince` are given up as failed.
+   */
+  updateWebhook(params: {
+    id: number;
+    domains?: readonly string[];
+    now: number;
+    event?: string;
+    url?: string;
+    description?: string;
+    status?: WebhookStatus;
+    resumeSince: number;
+  }): Promise<boolean>;
+  /** Calls of a webhook that wait or are on their way, also while it is off; counted up to `countUpTo`. */
+  countPendingCalls(params: { webhookId: number; countUpTo: number }): Promise<number>;
   /** Leases due calls of enabled webhooks; where several wait, each first gets an even share of `limit`. */
   claimCalls(params: {
     epoch: number;

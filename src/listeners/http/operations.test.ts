@@ -360,7 +360,7 @@ describe('webhooks', () => {
       HasMore: false,
       NextCursor: null,
     });
-    expect((await call('PATCH', path, { body: {} })).status).toBe(405);
+    expect((await call('PUT', path, { body: {} })).status).toBe(405);
     const gone = await call('DELETE', path, { headers: { 'content-type': 'application/json' } });
     expect([gone.status, gone.text]).toEqual([200, '{}']);
     expect((await call('DELETE', path)).status).toBe(404);

@@ -11,7 +11,12 @@ const SECRET_BYTES = 32;
 /** A new secret: the bytes to seal and the text to show once. */
 export function newSecret(random: Random): { bytes: Uint8Array; text: string } {
   const bytes = random.bytes(SECRET_BYTES);
-  return { bytes, text: `whsec_${Buffer.from(bytes).toString('base64')}` };
+  return { bytes, text: secretText(bytes) };
+}
+
+/** A secret as the consumer knows it. */
+export function secretText(bytes: Uint8Array): string {
+  return `whsec_${Buffer.from(bytes).toString('base64')}`;
 }
 
 /** The Standard Webhooks headers of one try at `nowMs`. */

@@ -1,6 +1,6 @@
 /**
  * What people do with webhooks beyond reading and deleting them: create one, whose secret is shown once and kept
- * sealed, and send a signed sample to see whether the receiver understands it. The address, and where its name leads,
+ * sealed, change it, and send a signed sample to see whether the receiver understands it. The address, and where its name leads,
  * are looked at when it is given, so that a mistake is told at once; the guarded client looks again at every call.
  */
 import type { Clock } from '../../lib/clock.ts';
@@ -10,13 +10,13 @@ import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import type { MessageId } from '../../model/message.ts';
-import type { Webhook } from '../../model/webhook.ts';
+import type { Webhook, WebhookStatus } from '../../model/webhook.ts';
 import type { AllowHttp } from '../../net/checked-url.ts';
 import type { GuardedHttp } from '../../net/guarded-http.ts';
 import type { EventDetail, EventView, Store } from '../../store/store.ts';
 import { createMakeCall, SECRET_SEAL } from './call.ts';
 import { callId, webhookBody } from './payload.ts';
-import { newSecret } from './signature.ts';
+import { newSecret, secretText } from './signature.ts';
 
 /** The answer to a sample call, in the words of the API. `StatusCode` 0 = no answer; then `Error` says why. */
 export interface WebhookTest {
@@ -37,16 +37,30 @@ export interface WebhookService {
     url: string;
     description: string;
   }): Promise<{ id: number; secret: string }>;
+  /**
+   * Changes a webhook; the address is checked as at creation. Switching it on resumes the calls of the last 72 hours.
+   * null where there is no such webhook in those domains. Throws AppError `webhook-url-invalid`.
+   */
+  update(
+    id: number,
+    change: { event?: string; url?: string; description?: string; status?: WebhookStatus },
+    domains?: readonly string[],
+  ): Promise<Webhook | null>;
+  /** Enough of the secret to tell it from others: its last four characters; '' where it cannot be opened. */
+  secretHint(webhook: Webhook): string;
   /** Sends a signed sample now and changes nothing; null where there is no such webhook in those domains. */
   test(id: number, domains?: readonly string[]): Promise<WebhookTest | null>;
 }
 
 /** How many webhooks a domain may have: the list has no paging (api.md §3). */
 export const MAX_WEBHOOKS_PER_DOMAIN = 100;
+/** Calls that waited longer than this are not made when the webhook is switched on again. */
+const RESUMED_MS = 72 * 3_600_000;
+const HINT_CHARS = 4;
 
 export function createWebhookService(
   deps: {
-    store: Pick<Store, 'createWebhook' | 'listWebhooks'>;
+    store: Pick<Store, 'createWebhook' | 'listWebhooks' | 'updateWebhook'>;
     http: Pick<GuardedHttp, 'post' | 'checkTarget'>;
     clock: Clock;
     random: Random;
@@ -60,10 +74,7 @@ export function createWebhookService(
 
   return {
     async create({ domain, event, url, description }) {
-      const verdict = await http.checkTarget(url, allowHttp);
-      if (verdict.kind === 'refused') {
-        throw new AppError('webhook-url-invalid', { field: '/WebhookURL', message: verdict.detail });
-      }
+      await checkUrl(url);
       const secret = newSecret(random);
       const created = await store.createWebhook({
         domain,
@@ -77,10 +88,30 @@ export function createWebhookService(
       if (created.kind === 'limit') throw new AppError('webhook-limit');
       return { id: created.id, secret: secret.text };
     },
+    async update(id, change, domains) {
+      if (change.url !== undefined) await checkUrl(change.url);
+      const now = clock.now();
+      const scope = domains === undefined ? {} : { domains };
+      const found = await store.updateWebhook({
+        id,
+        now,
+        resumeSince: now - RESUMED_MS,
+        ...scope,
+        ...change,
+      });
+      return found ? find(id, domains) : null;
+    },
+    secretHint(webhook) {
+      try {
+        return secretText(sealer.open(webhook.secretSealed, SECRET_SEAL)).slice(-HINT_CHARS);
+      } catch {
+        // A key that is gone is told by the calls themselves; a list must still show its webhooks.
+        return '';
+      }
+    },
     async test(id, domains) {
-      const webhooks = await store.listWebhooks(domains === undefined ? {} : { domains });
-      const webhook = webhooks.find((candidate) => candidate.id === id);
-      if (webhook === undefined) return null;
+      const webhook = await find(id, domains);
+      if (webhook === null) return null;
       const sample = sampleEvent(webhook, clock, random);
       const made = await makeCall(webhook, callId(sample.id), webhookBody(sample, id));
       if (made.kind === 'unsigned') {
@@ -90,6 +121,18 @@ export function createWebhookService(
       return { StatusCode: status, LatencyMs: latencyMs, Body: body, Error: error };
     },
   };
+
+  async function find(id: number, domains: readonly string[] | undefined): Promise<Webhook | null> {
+    const webhooks = await store.listWebhooks(domains === undefined ? {} : { domains });
+    return webhooks.find((candidate) => candidate.id === id) ?? null;
+  }
+
+  async function checkUrl(url: string): Promise<void> {
+    const verdict = await http.checkTarget(url, allowHttp);
+    if (verdict.kind === 'refused') {
+      throw new AppError('webhook-url-invalid', { field: '/WebhookURL', message: verdict.detail });
+    }
+  }
 }
 
 /** A made-up event of the webhook's kind (a delivery for `all`), marked as sandbox, with reserved names only. */

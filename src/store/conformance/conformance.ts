@@ -15,6 +15,7 @@ import { describeInstance } from './instance.ts';
 import { describeMessages } from './messages.ts';
 import { describeSettling } from './settling.ts';
 import { describeTokens } from './tokens.ts';
+import { describeWebhookChanges } from './webhook-changes.ts';
 import { describeWebhooks } from './webhooks.ts';
 
 /** Declares the whole suite for one engine. `openStore` must give an empty store each time. */
@@ -47,6 +48,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeCancelRetry,
       describeEvents,
       describeWebhooks,
+      describeWebhookChanges,
       describeCalls,
       describeDomains,
       describeTokens,

@@ -44,6 +44,7 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'appendEvents',
   'createWebhook',
   'deleteWebhook',
+  'updateWebhook',
   'addDomain',
   'setDomainStatus',
   'removeDomain',
@@ -58,6 +59,7 @@ const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
   'listMessages',
   'listCaptures',
   'listCalls',
+  'countPendingCalls',
   'queueCounts',
 ]);
 
@@ -237,6 +239,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     createWebhook: (params) => write('createWebhook', params),
     listWebhooks: (params) => read('listWebhooks', params),
     deleteWebhook: (params) => write('deleteWebhook', params),
+    updateWebhook: (params) => write('updateWebhook', params),
+    countPendingCalls: (params) => read('countPendingCalls', params),
     claimCalls: (params) => write('claimCalls', params),
     settleCalls: (params) => write('settleCalls', params),
     nextCallDueAt: () => read('nextCallDueAt', undefined),

@@ -22,6 +22,7 @@ export type WriteName =
   | 'appendEvents'
   | 'createWebhook'
   | 'deleteWebhook'
+  | 'updateWebhook'
   | 'claimCalls'
   | 'settleCalls'
   | 'replayCalls'

@@ -12,6 +12,7 @@ import * as messages from './messages.ts';
 import type { ReadTable, WriteTable } from './operation-types.ts';
 import * as queue from './queue.ts';
 import * as tokens from './tokens.ts';
+import * as webhookChanges from './webhook-changes.ts';
 import * as webhooks from './webhooks.ts';
 
 /** Everything the writer thread can do. */
@@ -29,6 +30,7 @@ export const WRITES: WriteTable = {
   appendEvents: events.appendEvents,
   createWebhook: webhooks.createWebhook,
   deleteWebhook: webhooks.deleteWebhook,
+  updateWebhook: webhookChanges.updateWebhook,
   claimCalls: webhooks.claimCalls,
   settleCalls: webhooks.settleCalls,
   replayCalls: webhooks.replayCalls,
@@ -54,6 +56,7 @@ export const READS: ReadTable = {
   listWebhooks: webhooks.listWebhooks,
   nextCallDueAt: webhooks.nextCallDueAt,
   listCalls: webhooks.listCalls,
+  countPendingCalls: webhookChanges.countPendingCalls,
   getDomain: domains.getDomain,
   listDomains: domains.listDomains,
   getToken: tokens.getToken,

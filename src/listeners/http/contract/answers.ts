@@ -64,6 +64,10 @@ export interface WebhookDetail extends WebhookRecord {
   FailingSince: string | null;
   LastError: string;
   LastLatencyMs: number | null;
+  /** Calls that wait or are on their way, counted to 10 000. */
+  Pending: number;
+  /** The last four characters of the secret. */
+  SecretHint: string;
 }
 
 /** One item of GET /webhooks/{id}/deliveries. */

@@ -1,13 +1,13 @@
 /**
  * Webhooks (api.md §3, §6.3): the three core operations, byte-exact, and the ones beside them: detail, test, log of
- * calls, replay. Given the caller's domains, it never shows or touches another's webhook.
+ * calls, replay, changes. Given the caller's domains, it never shows or touches another's webhook.
  */
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
-import { AppError } from '../../../lib/errors.ts';
+import { AppError, type ErrorName } from '../../../lib/errors.ts';
 import { webhookToken } from '../../../model/event.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { NEVER_CALLED_AT, type Webhook } from '../../../model/webhook.ts';
+import { NEVER_CALLED_AT, type Webhook, type WebhookStatus } from '../../../model/webhook.ts';
 import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { CallLogEntry, Store } from '../../../store/store.ts';
@@ -35,6 +35,13 @@ const NEW_WEBHOOK = propertyTable(['Event', 'WebhookURL', 'Description', 'Domain
 const MAX_URL_CHARS = 2048;
 const MAX_DESCRIPTION_CHARS = 256;
 
+/** Counts in answers stop here. */
+const MAX_COUNTED = 10_000;
+const STATUSES = new Map<string, WebhookStatus>([
+  ['enabled', 'Enabled'],
+  ['disabled', 'Disabled'],
+]);
+
 const REPLAY = z.object({
   DeliveryIDs: z
     .undefined({
@@ -44,6 +51,19 @@ const REPLAY = z.object({
   Since: instant,
   Until: instant.optional(),
   OnlyFailed: z.boolean().optional(),
+});
+
+const CHANGES = z.object({
+  Event: named('webhook-event-unknown', 'is not known', (value) =>
+    typeof value === 'string' && value.length <= 64 ? webhookToken(value) : null,
+  ),
+  WebhookURL: named('webhook-url-invalid', `is a text of at most ${MAX_URL_CHARS} characters`, (value) =>
+    typeof value === 'string' && value.length <= MAX_URL_CHARS ? value : null,
+  ),
+  Status: named('invalid-parameter', 'is Enabled or Disabled', (value) =>
+    typeof value === 'string' ? (STATUSES.get(value.toLowerCase()) ?? null) : null,
+  ),
+  Description: z.string().max(MAX_DESCRIPTION_CHARS).optional(),
 });
 
 const CALL_STATES = {
@@ -59,8 +79,10 @@ export function webhookRoutes(deps: {
   webhooks: WebhookService;
   clock: Clock;
   createOnce: CreateOnce;
+  /** Told where calls may be due. */
+  eventsStored(): void;
 }): readonly ApiRoute[] {
-  const { store, webhooks, clock, createOnce } = deps;
+  const { store, webhooks, clock, createOnce, eventsStored } = deps;
 
   return [
     {
@@ -99,7 +121,31 @@ export function webhookRoutes(deps: {
       method: 'GET',
       path: '/webhooks/:id',
       scope: 'webhooks:read',
-      handle: async ({ caller, params }) => json(toDetail(await ownWebhook(caller, params.id))),
+      handle: async ({ caller, params }) => json(await toDetail(await ownWebhook(caller, params.id))),
+    },
+    {
+      method: 'PATCH',
+      path: '/webhooks/:id',
+      scope: 'webhooks:write',
+      handle: async (request) => {
+        const { id } = await ownWebhook(request.caller, request.params.id);
+        const { Event, WebhookURL, Status, Description } = readJsonBody(request, CHANGES);
+        const change = {
+          ...(Event === undefined ? {} : { event: Event }),
+          ...(WebhookURL === undefined ? {} : { url: WebhookURL }),
+          ...(Status === undefined ? {} : { status: Status }),
+          ...(Description === undefined ? {} : { description: Description.toWellFormed() }),
+        };
+        if (Object.keys(change).length === 0) {
+          throw new AppError('invalid-parameter', {
+            message: 'Give at least one of Event, WebhookURL, Status, Description',
+          });
+        }
+        const changed = await webhooks.update(id, change, ownDomains(request.caller).domains);
+        if (changed === null) throw refuse('not-found');
+        if (Status === 'Enabled') eventsStored();
+        return json(await toDetail(changed));
+      },
     },
     {
       method: 'POST',
@@ -150,6 +196,33 @@ export function webhookRoutes(deps: {
     if (found === undefined) throw refuse('not-found');
     return found;
   }
+
+  async function toDetail(row: Webhook): Promise<WebhookDetail> {
+    return {
+      ...toRecord(row),
+      Domain: row.domain,
+      Description: row.description,
+      DisabledReason: row.disabledReason,
+      FailingSince: isoTimeOrNull(row.failingSince),
+      LastError: row.lastError,
+      LastLatencyMs: row.lastLatencyMs,
+      Pending: await store.countPendingCalls({ webhookId: row.id, countUpTo: MAX_COUNTED }),
+      SecretHint: webhooks.secretHint(row),
+    };
+  }
+}
+
+/** A member that may be left out, read by `read`; null from it is refused under the error's own name. */
+function named<T>(problem: ErrorName, message: string, read: (value: unknown) => T | null) {
+  return z
+    .unknown()
+    .transform((value, context): T => {
+      const found = read(value);
+      if (found !== null) return found;
+      context.addIssue({ code: 'custom', message, params: { problem } });
+      return z.NEVER;
+    })
+    .optional();
 }
 
 /** Throws AppError not-found for what can be no id. */
@@ -215,18 +288,6 @@ export function toRecord(row: Webhook): WebhookRecord {
     LastResponseBody: row.lastResponseBody,
     LastResponseAt: row.lastResponseAt === null ? NEVER_CALLED_AT : isoTime(row.lastResponseAt),
     LastResponseTryCounter: row.lastResponseTry,
-  };
-}
-
-function toDetail(row: Webhook): WebhookDetail {
-  return {
-    ...toRecord(row),
-    Domain: row.domain,
-    Description: row.description,
-    DisabledReason: row.disabledReason,
-    FailingSince: isoTimeOrNull(row.failingSince),
-    LastError: row.lastError,
-    LastLatencyMs: row.lastLatencyMs,
   };
 }
 

@@ -1,0 +1,134 @@
+/** Conformance: changing webhooks, switching them off and on, and what that does to their calls. */
+import { describe, expect, it } from 'vitest';
+import type { Store } from '../store.ts';
+import {
+  claimCalls,
+  commitOne,
+  createWebhook,
+  event,
+  HOUR,
+  only,
+  recipient,
+  type Suite,
+  T0,
+} from './fixtures.ts';
+
+type Change = Partial<Parameters<Store['updateWebhook']>[0]>;
+
+/** Tests of `updateWebhook`, `countPendingCalls`. */
+export function describeWebhookChanges(suite: Suite): void {
+  const update = (id: number, change: Change) =>
+    suite.store().updateWebhook({ id, now: T0 + 9, resumeSince: T0 - HOUR, ...change });
+  const row = async (id: number) =>
+    only((await suite.store().listWebhooks({})).filter((one) => one.id === id));
+  const pending = (webhookId: number, countUpTo = 100) =>
+    suite.store().countPendingCalls({ webhookId, countUpTo });
+  const acceptedAt = (at: number) =>
+    commitOne(suite.store(), { recipients: [recipient({ events: [event('accepted', at)] })] });
+
+  describe('changing a webhook', () => {
+    it('sets what is given, keeps the rest, and moves UpdatedAt', async () => {
+      const id = await createWebhook(suite.store(), { event: 'bounce' });
+      const other = await createWebhook(suite.store());
+      expect(await update(id, { url: 'https://new.example/' })).toBe(true);
+      expect(await row(id)).toMatchObject({ url: 'https://new.example/', event: 'bounce', createdAt: T0 });
+      expect(await update(id, { event: 'delivery', description: 'x', now: T0 + 10 })).toBe(true);
+      expect(await row(id)).toMatchObject({
+        url: 'https://new.example/',
+        event: 'delivery',
+        description: 'x',
+        status: 'Enabled',
+        updatedAt: T0 + 10,
+      });
+      expect((await row(other)).updatedAt).toBe(T0);
+    });
+
+    it('is heard from the next event on', async () => {
+      const id = await createWebhook(suite.store(), { event: 'bounce' });
+      await commitOne(suite.store());
+      await update(id, { event: 'accept' });
+      await commitOne(suite.store());
+      expect(await claimCalls(suite.store())).toHaveLength(1);
+    });
+
+    it('finds none in other domains', async () => {
+      const id = await createWebhook(suite.store());
+      expect(await update(id, { event: 'bounce', domains: ['example.org'] })).toBe(false);
+      expect(await update(id + 1, { event: 'bounce' })).toBe(false);
+      expect((await row(id)).event).toBe('all');
+    });
+  });
+
+  describe('switching a webhook off and on', () => {
+    it('queues no calls while it is off, and resumes those that waited', async () => {
+      const id = await createWebhook(suite.store());
+      await acceptedAt(T0);
+      await update(id, { status: 'Disabled' });
+      expect(await row(id)).toMatchObject({ status: 'Disabled', disabledReason: 'User', updatedAt: T0 + 9 });
+      await acceptedAt(T0 + 1);
+      expect(await claimCalls(suite.store())).toEqual([]);
+      expect(await suite.store().nextCallDueAt()).toBeNull();
+      expect(await pending(id)).toBe(1);
+      await update(id, { status: 'Enabled' });
+      expect(await row(id)).toMatchObject({ status: 'Enabled', disabledReason: null });
+      expect(only(await claimCalls(suite.store())).event.at).toBe(T0);
+      expect(await pending(id)).toBe(1);
+      expect(await pending(id, 0)).toBe(0);
+    });
+
+    it('gives up calls that waited too long, so that they can be replayed', async () => {
+      const id = await createWebhook(suite.store());
+      await acceptedAt(T0);
+      await acceptedAt(T0 + 100);
+      await update(id, { status: 'Disabled' });
+      await update(id, { status: 'Enabled', resumeSince: T0 + 100 });
+      expect(only(await claimCalls(suite.store())).event.at).toBe(T0 + 100);
+      const old = (await suite.store().listCalls({ webhookId: id, limit: 9 })).find(
+        (call) => call.createdAt === T0,
+      );
+      expect(old).toMatchObject({ state: 'failed', error: expect.stringContaining('switched off') });
+      const range = { since: 0, until: T0 + HOUR, onlyFailed: true, now: T0 + HOUR, limit: 10 };
+      expect(await suite.store().replayCalls({ webhookId: id, ...range })).toBe(1);
+    });
+
+    it('starts the counters of failures anew, and brings calls forward', async () => {
+      const id = await createWebhook(suite.store());
+      await acceptedAt(T0);
+      const call = only(await claimCalls(suite.store()));
+      const failed = {
+        callId: call.id,
+        epoch: 1,
+        webhookId: id,
+        state: 'pending' as const,
+        dueAt: T0 + 5 * HOUR,
+        tryNumber: 1,
+        at: T0,
+        responseCode: 410,
+        responseBody: '',
+        error: '',
+        latencyMs: 1,
+        blocked: true,
+        disable: { reason: 'Gone' as const, event: event('webhook.disabled') },
+      };
+      await suite.store().settleCalls({ settlements: [failed] });
+      expect(await update(id, { status: 'Disabled' })).toBe(true);
+      expect(await row(id)).toMatchObject({ disabledReason: 'Gone', failedTries: 1, blockedTries: 1 });
+      await update(id, { status: 'Enabled' });
+      expect(await row(id)).toMatchObject({
+        disabledReason: null,
+        failingSince: null,
+        failedTries: 0,
+        blockedTries: 0,
+        lastResponseCode: 410,
+      });
+      expect(await suite.store().nextCallDueAt()).toBe(T0 + 9);
+    });
+
+    it('changes nothing for the calls of one that is on already', async () => {
+      const id = await createWebhook(suite.store());
+      await acceptedAt(T0 + HOUR);
+      await update(id, { status: 'Enabled', resumeSince: T0 + 2 * HOUR });
+      expect(await suite.store().nextCallDueAt()).toBe(T0 + HOUR);
+    });
+  });
+}

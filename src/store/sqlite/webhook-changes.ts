@@ -1,0 +1,76 @@
+/**
+ * Changing a webhook: what it listens to, where it calls, whether it is on. Switching on starts its failure counters
+ * anew, resumes the calls that waited for less than the given age and gives up the older ones, which can still be
+ * replayed. What is being called at that moment ends as it began.
+ */
+import { callStateCode } from './codes.ts';
+import type { Connection } from './connection.ts';
+import { createFilter } from './filter.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
+import { findNameIds, type Session } from './session.ts';
+
+/** Changes a webhook of those domains; see `Store.updateWebhook`. */
+export function updateWebhook(session: Session, params: ParamsOf<'updateWebhook'>): boolean {
+  const { db } = session;
+  const filter = createFilter();
+  filter.when('id = ?', params.id);
+  filter.oneOf('domain_id', findNameIds(db, params.domains));
+  const before = db.get<{ enabled: number }>(
+    `SELECT enabled FROM webhook ${filter.where()}`,
+    ...filter.values(),
+  );
+  if (before === undefined) return false;
+  db.run(
+    `UPDATE webhook SET event = coalesce(?, event), url = coalesce(?, url), description = coalesce(?, description),
+       updated_at = ? WHERE id = ?`,
+    params.event ?? null,
+    params.url ?? null,
+    params.description ?? null,
+    params.now,
+    params.id,
+  );
+  if (params.status === 'Disabled' && before.enabled === 1) {
+    db.run("UPDATE webhook SET enabled = 0, disabled_reason = 'User' WHERE id = ?", params.id);
+  }
+  if (params.status === 'Enabled' && before.enabled === 0) enable(db, params);
+  session.hooksChanged();
+  return true;
+}
+
+function enable(db: Connection, params: ParamsOf<'updateWebhook'>): void {
+  db.run(
+    `UPDATE webhook SET enabled = 1, disabled_reason = NULL, failing_since = NULL, failed_tries = 0, blocked_tries = 0
+     WHERE id = ?`,
+    params.id,
+  );
+  db.run(
+    `UPDATE webhook_call SET state = ?, error = 'Given up: the webhook was switched off for too long', updated_at = ?
+     WHERE webhook_id = ? AND state = 0 AND created_at < ?`,
+    callStateCode.of('failed'),
+    params.now,
+    params.id,
+    params.resumeSince,
+  );
+  db.run(
+    'UPDATE webhook_call SET due_at = min(due_at, ?) WHERE webhook_id = ? AND state = 0',
+    params.now,
+    params.id,
+  );
+}
+
+/** Calls of a webhook that wait or are on their way, counted up to a bound, through the partial indexes. */
+export function countPendingCalls(
+  db: Connection,
+  params: ParamsOf<'countPendingCalls'>,
+): ResultOf<'countPendingCalls'> {
+  const row = db.get<{ n: number }>(
+    `SELECT count(*) AS n FROM (
+       SELECT 1 FROM webhook_call INDEXED BY webhook_call_due WHERE webhook_id = ? AND state = 0
+       UNION ALL SELECT 1 FROM webhook_call INDEXED BY webhook_call_lease WHERE webhook_id = ? AND state = 1
+       LIMIT ?)`,
+    params.webhookId,
+    params.webhookId,
+    params.countUpTo,
+  );
+  return row?.n ?? 0;
+}
