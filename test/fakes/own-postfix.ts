@@ -1,0 +1,175 @@
+/**
+ * A real Postfix as the far end: an instance of its own with configuration, queue and data below one folder, its
+ * listener on a free loopback port, every recipient of one domain but `nobody` delivered into one Maildir. Needs root, because
+ * Postfix gives its processes other users. The system's own instance is not touched.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface OwnPostfix {
+  readonly port: number;
+  /** Messages of the Maildir as they lie there, with line ends as on the wire again. */
+  mail(): Buffer[];
+  /** What Postfix logged. */
+  log(): string;
+  stop(): Promise<void>;
+}
+
+const MASTER = '/usr/share/postfix/master.cf.dist';
+/** `nobody` on every Debian; Postfix delivers to virtual mailboxes under no user below 100. */
+const MAIL_UID = 65_534;
+
+/** Why it cannot be run here, or null. */
+export function postfixMissing(): string | null {
+  if (!existsSync('/usr/sbin/postfix') || !existsSync(MASTER)) return 'postfix is not installed';
+  return process.getuid?.() === 0 ? null : 'postfix needs root';
+}
+
+/** Starts it; takes about a second. `domain`: every recipient there but `nobody` exists. `tls`: offered with STARTTLS. */
+export async function startOwnPostfix(options: {
+  domain: string;
+  tls?: { key: string; cert: string };
+}): Promise<OwnPostfix> {
+  const dir = mkdtempSync(join(tmpdir(), 'postrider-postfix-'));
+  chmodSync(dir, 0o755);
+  const [config, queue, data, boxes] = ['config', 'queue', 'data', 'mail'].map((name) => join(dir, name));
+  if (config === undefined || queue === undefined || data === undefined || boxes === undefined)
+    throw new Error();
+  for (const folder of [config, queue, data, boxes]) mkdirSync(folder, { mode: 0o755 });
+  chownSync(boxes, MAIL_UID, MAIL_UID);
+  execFileSync('chown', ['postfix', data]);
+  if (options.tls !== undefined) {
+    writeFileSync(join(config, 'tls.pem'), `${options.tls.key}${options.tls.cert}`, { mode: 0o600 });
+  }
+  const port = await freePort();
+  const settings: Record<string, string> = {
+    compatibility_level: '3.6',
+    queue_directory: queue,
+    data_directory: data,
+    multi_instance_name: `postfix-own-${port}`,
+    mail_owner: 'postfix',
+    setgid_group: 'postdrop',
+    myhostname: 'mx.reader.example',
+    mydestination: '',
+    local_recipient_maps: '',
+    alias_maps: '',
+    mynetworks: '',
+    inet_interfaces: '127.0.0.1',
+    inet_protocols: 'ipv4',
+    disable_dns_lookups: 'yes',
+    smtpd_peername_lookup: 'no',
+    smtpd_relay_restrictions: 'reject_unauth_destination',
+    smtpd_recipient_restrictions: `check_recipient_access texthash:${join(config, 'recipients')}, reject_unauth_destination`,
+    // As strict as it gets: a client with bare line feeds or unsolicited pipelining is turned away.
+    smtpd_forbid_bare_newline: 'yes',
+    smtpd_forbid_unauth_pipelining: 'yes',
+    strict_rfc821_envelopes: 'yes',
+    virtual_mailbox_domains: options.domain,
+    virtual_mailbox_base: boxes,
+    virtual_mailbox_maps: 'static:inbox/',
+    virtual_uid_maps: `static:${MAIL_UID}`,
+    virtual_gid_maps: `static:${MAIL_UID}`,
+    virtual_mailbox_limit: '0',
+    smtpd_tls_security_level: options.tls === undefined ? 'none' : 'may',
+    ...(options.tls === undefined ? {} : { smtpd_tls_chain_files: join(config, 'tls.pem') }),
+    maillog_file: join(dir, 'mail.log'),
+    maillog_file_prefixes: dir,
+  };
+  const text = Object.entries(settings).map(([key, value]) => `${key} = ${value}\n`);
+  writeFileSync(join(config, 'main.cf'), text.join(''));
+  writeFileSync(join(config, 'recipients'), `nobody@${options.domain} 550 5.1.1 no such mailbox\n`);
+  writeFileSync(join(config, 'master.cf'), masterConfig(port));
+  const child = spawn('/usr/sbin/postfix', ['-c', config, 'start-fg'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (part: string) => {
+      output += part;
+    });
+  }
+  let running = true;
+  const exited = new Promise<void>((resolve) => {
+    child.once('close', () => {
+      running = false;
+      resolve();
+    });
+  });
+  const stop = async (): Promise<void> => {
+    if (running) {
+      execFileSync('/usr/sbin/postfix', ['-c', config, 'stop'], { stdio: 'ignore' });
+      await exited;
+    }
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+  };
+  const log = () =>
+    output + (existsSync(join(dir, 'mail.log')) ? readFileSync(join(dir, 'mail.log'), 'utf8') : '');
+  const deadline = performance.now() + 20_000;
+  while (!(await answers(port))) {
+    if (running && performance.now() < deadline) continue;
+    const said = log();
+    await stop();
+    throw new Error(`postfix did not start: ${said}`);
+  }
+  return {
+    port,
+    mail() {
+      const folder = join(boxes, 'inbox', 'new');
+      if (!existsSync(folder)) return [];
+      return readdirSync(folder)
+        .sort()
+        .map((name) =>
+          Buffer.from(readFileSync(join(folder, name), 'latin1').replace(/\r?\n/g, '\r\n'), 'latin1'),
+        );
+    },
+    log,
+    stop,
+  };
+}
+
+/** The distribution's own, with the listener on our port and nothing in a chroot (our queue has no copy of /etc). */
+function masterConfig(port: number): string {
+  const lines = readFileSync(MASTER, 'utf8')
+    .split('\n')
+    .filter((line) => !/^\s*#/.test(line) && line.trim() !== '');
+  return lines
+    .map((line) => {
+      if (/^\s/.test(line)) return `${line}\n`;
+      const fields = line.trim().split(/\s+/);
+      if (fields[0] === 'smtp' && fields[1] === 'inet') fields[0] = `127.0.0.1:${port}`;
+      if (fields[7] !== undefined) fields[4] = 'n';
+      return `${fields.join(' ')}\n`;
+    })
+    .join('');
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const end = (ok: boolean) => {
+      socket.destroy();
+      setTimeout(resolve, ok ? 0 : 50, ok);
+    };
+    socket.once('data', () => end(true)).once('error', () => end(false));
+  });
+}
