@@ -29,6 +29,7 @@ import { createResolver } from './net/resolver.ts';
 import { parseServers } from './net/system-resolvers.ts';
 import { createAcceptance } from './pipeline/accept/accept.ts';
 import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
+import { createClassifier } from './pipeline/deliver/classifier/classify.ts';
 import { createDeliver } from './pipeline/deliver/deliver.ts';
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
 import { createRoutes } from './pipeline/deliver/routes.ts';
@@ -165,6 +166,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         random,
         log: logs.service,
         mailLog: logs.mail,
+        classifier: createClassifier(),
         metrics: createDeliverMetrics(registry),
         failpoints,
       },

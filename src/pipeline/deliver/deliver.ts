@@ -17,6 +17,7 @@ import type { OpenResult } from '../../smtp/client-types.ts';
 import type { Store } from '../../store/store.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { RetrySchedule } from '../queue/retry-schedule.ts';
+import type { Classifier } from './classifier/classify.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import { createEndpoints, type Endpoint, type EndpointAnswer } from './endpoints.ts';
 import { createPreparer } from './prepared.ts';
@@ -31,6 +32,7 @@ export interface DeliverDeps {
   queue: Queue;
   routes: Routes;
   rules: SettlementRules;
+  classifier: Pick<Classifier, 'classify'>;
   retry: RetrySchedule;
   signers: SignerSource;
   tokens: ReturnPathTokens;
@@ -62,7 +64,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
   const { store, queue, routes, rules, retry, clock, random, log, mailLog, metrics, failpoints } = deps;
   const signing = createSigning({ clock, signers: deps.signers });
   const preparer = createPreparer({ store, signing, tokens: deps.tokens }, options);
-  const sandbox = createSandboxRoute({ clock, random, rules });
+  const sandbox = createSandboxRoute({ clock, random, rules, classifier: deps.classifier });
   const endpoints = createEndpoints(deps, { mxPort: options.mxPort });
   const sites = new Map<string, Site>();
   const brokenTls = new Map<string, number>();
@@ -106,6 +108,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
           mailLog,
           metrics,
           failpoints,
+          classifier: deps.classifier,
           endpoints: allEndpoints,
           open,
         },

@@ -8,8 +8,10 @@ import type { Random } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { EventKind } from '../../model/event.ts';
 import type { EventDetail, NewCapture, Settlement } from '../../store/store.ts';
-import { classify, NO_FACTS, type Outcome, type ReplyFacts } from './outcome.ts';
+import type { Classifier } from './classifier/classify.ts';
+import { NO_FACTS, type ReplyFacts } from './outcome.ts';
 import type { SettlementRules } from './settlement.ts';
+import { replyOutcome } from './transaction-outcome.ts';
 
 export interface SandboxRoute {
   /** `prefix`: the header lines delivery puts in front; `note`: why the copy is unsigned, or null. */
@@ -28,9 +30,10 @@ interface Deps {
   clock: Clock;
   random: Random;
   rules: SettlementRules;
+  classifier: Pick<Classifier, 'classify'>;
 }
 
-export function createSandboxRoute({ clock, random, rules }: Deps): SandboxRoute {
+export function createSandboxRoute({ clock, random, rules, classifier }: Deps): SandboxRoute {
   return {
     play(delivery, envelopeFrom, prefix, note) {
       const result = delivery.sandbox ?? 'deliver';
@@ -64,15 +67,9 @@ export function createSandboxRoute({ clock, random, rules }: Deps): SandboxRoute
   };
 
   function refused(delivery: ClaimedDelivery, reply: ReplyFacts): Settlement {
-    const verdict = classify('rcpt', reply);
-    const outcome: Extract<Outcome, { kind: 'bounced' | 'deferred' }> = {
-      kind: verdict.action === 'bounce' ? 'bounced' : 'deferred',
-      verdict,
-      stage: 'rcpt',
-      reply,
-      detail: `${reply.code} ${reply.enhanced} ${reply.text}`,
-      facts: { ...NO_FACTS, remoteMta: 'sandbox' },
-    };
+    const verdict = classifier.classify({ stage: 'rcpt', ...reply, mx: 'sandbox', origin: 'remote' });
+    const detail = `${reply.code} ${reply.enhanced} ${reply.text}`;
+    const outcome = replyOutcome(verdict, 'rcpt', reply, detail, { ...NO_FACTS, remoteMta: 'sandbox' });
     return rules.settle(delivery, outcome);
   }
 

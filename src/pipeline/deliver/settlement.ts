@@ -9,14 +9,9 @@ import type { Bounce } from '../../model/bounce.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { EventDetail, NewEvent, Settlement } from '../../store/store.ts';
 import type { RetrySchedule } from '../queue/retry-schedule.ts';
-import {
-  type AttemptFacts,
-  type Category,
-  type Outcome,
-  pascalCase,
-  type ReplyFacts,
-  retryHintMs,
-} from './outcome.ts';
+import { type Category, pascalCase } from './classifier/categories.ts';
+import type { Verdict } from './classifier/verdict.ts';
+import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
 
 const MINUTE = 60_000;
 /** Webhooks hear of repeated deferrals of one recipient at most this often. */
@@ -73,37 +68,19 @@ export function createSettlementRules({ clock, random, epoch, retry }: Deps): Se
       case 'bounced': {
         const again = outcome.twice ? secondLook(delivery, outcome.verdict.category, now) : null;
         if (again !== null) return defer(delivery, now, attempt, outcome, again);
-        const bounce = bounceOf(
-          outcome.verdict.soft ? 'Transient' : 'Permanent',
-          outcome.verdict.category,
-          outcome.verdict.scope,
-          outcome.reply,
-          outcome.detail,
-          outcome.facts,
-        );
-        return {
-          ...base(delivery, 'bounced', true),
-          category: outcome.verdict.category,
-          ...replyColumns(outcome.reply, outcome.detail),
-          events: [
-            event('bounced', now, {
-              attempt,
-              bounce,
-              reason: outcome.detail,
-              ...factsDetail(outcome.facts, outcome.reply),
-            }),
-          ],
-        };
+        return bounced(delivery, now, attempt, outcome, outcome.verdict);
       }
       case 'deferred': {
-        const hintMs = outcome.reply === null ? null : retryHintMs(outcome.reply.text);
+        const { verdict } = outcome;
+        if (isOver(delivery, verdict, now, attempt)) return bounced(delivery, now, attempt, outcome, verdict);
+        const { hintMs } = verdict;
         const at = retry.nextAttemptAt({
           now,
           attempts: attempt,
           lane: delivery.lane,
           expiresAt: delivery.expiresAt,
-          hintMs: hintMs ?? outcome.verdict.waitMs,
-          hintExact: hintMs === null && outcome.verdict.waitMs !== null,
+          hintMs: hintMs ?? verdict.waitMs,
+          hintExact: hintMs === null && verdict.waitMs !== null,
         });
         return defer(delivery, now, attempt, outcome, at);
       }
@@ -119,12 +96,16 @@ export function createSettlementRules({ clock, random, epoch, retry }: Deps): Se
         return { ...settlement, mayBeDuplicate: true };
       }
       case 'path': {
+        const { verdict } = outcome;
+        if (verdict !== null && isOver(delivery, verdict, now, delivery.attempts)) {
+          return bounced(delivery, now, attempt, outcome, verdict);
+        }
         const at = blockedUntil ?? now + retry.breakerWaitMs(1);
         const settlement = defer(
           delivery,
           now,
           delivery.attempts,
-          { ...outcome, verdict: { category: outcome.category, scope: 'path' } },
+          { ...outcome, verdict: verdict ?? { category: outcome.category, scope: 'path' } },
           // A path that is blocked past the expiry still lets the expiry decide on time.
           Math.min(at, Math.max(now, delivery.expiresAt)),
         );
@@ -163,6 +144,40 @@ export function createSettlementRules({ clock, random, epoch, retry }: Deps): Se
     }
   }
 
+  /** Refused for good, or put off so long that it counts as refused (then it may well change: `Transient`). */
+  function bounced(
+    delivery: ClaimedDelivery,
+    now: number,
+    attempt: number,
+    why: { reply: ReplyFacts | null; detail: string; facts: AttemptFacts },
+    verdict: Verdict,
+  ): Settlement {
+    const type = verdict.soft || verdict.action !== 'bounce' ? 'Transient' : 'Permanent';
+    const bounce = bounceOf(type, verdict.category, verdict.scope, why.reply, why.detail, why.facts);
+    return {
+      ...base(delivery, 'bounced', true),
+      category: verdict.category,
+      ...replyColumns(why.reply, why.detail),
+      events: [
+        event('bounced', now, {
+          attempt,
+          bounce,
+          reason: why.detail,
+          ...factsDetail(why.facts, why.reply),
+        }),
+      ],
+    };
+  }
+
+  /** Whether a category that is not waited for until the expiry has been waited for long enough. */
+  function isOver(delivery: ClaimedDelivery, verdict: Verdict, now: number, attempts: number): boolean {
+    const { giveUp, category } = verdict;
+    if (giveUp === null || attempts < giveUp.tries) return false;
+    // Time counts from the first deferral, and only while the reason stays the same.
+    const since = delivery.lastCategory === category ? (delivery.firstDeferredAt ?? now) : now;
+    return now - since >= giveUp.afterMs;
+  }
+
   function expire(delivery: ClaimedDelivery, now: number): Settlement {
     const last = delivery.lastReply ?? 'it was never tried';
     const tries = `${delivery.attempts} ${delivery.attempts === 1 ? 'attempt' : 'attempts'}`;
@@ -194,7 +209,10 @@ export function createSettlementRules({ clock, random, epoch, retry }: Deps): Se
   /** Some permanent answers are looked at twice before they are believed (delivery.md §7.2, §9.1). */
   function secondLook(delivery: ClaimedDelivery, category: Category, now: number): number | null {
     if (delivery.lastCategory === category || delivery.lane === 'critical') return null;
-    const waitMs = retry.fixedWaitMs(category === 'routing_loop' ? LOOP_LOOK_MS : SECOND_LOOK_MS, 1);
+    const waitMs = retry.fixedWaitMs(
+      category === 'routing_loop' || category === 'relay_denied' ? LOOP_LOOK_MS : SECOND_LOOK_MS,
+      1,
+    );
     const at = now + waitMs;
     return at < delivery.expiresAt ? at : null;
   }

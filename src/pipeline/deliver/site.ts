@@ -14,10 +14,13 @@ import type { Logger } from '../../lib/log.ts';
 import type { OpenFailure, OpenResult, Session } from '../../smtp/client-types.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-window.ts';
-import type { RetrySchedule } from '../queue/retry-schedule.ts';
+import { clampHintMs, type RetrySchedule } from '../queue/retry-schedule.ts';
+import type { Category } from './classifier/categories.ts';
+import type { Classifier } from './classifier/classify.ts';
+import { localVerdict, type Verdict } from './classifier/verdict.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import type { Endpoint, EndpointAnswer } from './endpoints.ts';
-import { type Category, NO_FACTS, type Outcome } from './outcome.ts';
+import { NO_FACTS, type Outcome } from './outcome.ts';
 import type { Prepared, Preparer } from './prepared.ts';
 import type { SettlementRules } from './settlement.ts';
 import { transactionOutcome } from './transaction-outcome.ts';
@@ -50,6 +53,7 @@ export interface SiteDeps {
   mailLog: Logger;
   metrics: DeliverMetrics;
   failpoints: Failpoints;
+  classifier: Pick<Classifier, 'classify'>;
   /** Endpoints of every target in order; the first permanent answer counts where nothing else is to be tried. */
   endpoints(recipientDomain: string): Promise<EndpointAnswer>;
   /** `signal` ends the opening early. */
@@ -71,9 +75,13 @@ interface Link {
 const STORE_RETRY_MS = 500;
 /** Connections that end under two different messages in a row say something about the path. */
 const LOSSES_BEFORE_BLOCK = 2;
+/** Nearer far ends: one write and one reply a message beat spreading over idle connections (a fifth less CPU). */
+const NEAR_MS = 20;
 /** Slower far ends get a connection a message: nothing should wait behind them. */
 const QUICK_MS = 1_000;
 const FURTHER_CONNECTION_MS = 30_000;
+/** A message that meets limits on one connection after another stops asking for yet another. */
+const MAX_HANDED_ON = 3;
 
 export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
   const { name, queue, preparer, rules, retry, clock, log, mailLog, metrics, failpoints } = deps;
@@ -155,7 +163,8 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     while (ready.length > 0) {
       // Critical mail does not wait behind another message while a connection of its own can be had.
       const mayWait = ready[0]?.item.delivery.lane !== 'critical' || !mayOpen();
-      const link = idleLink() ?? (mayWait ? roomyLink() : null);
+      const link =
+        (mayWait ? busyLink(NEAR_MS) : null) ?? idleLink() ?? (mayWait ? busyLink(QUICK_MS) : null);
       if (link === null) {
         if (mayOpen()) void openLink();
         return;
@@ -169,9 +178,11 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     return null;
   }
 
-  /** A busy connection whose far end is quick: a second envelope there saves a round trip and a write. */
-  function roomyLink(): Link | null {
-    for (const link of links) if (link.session.hasRoom && link.latencyMs < QUICK_MS) return link;
+  /** A connection with a message under way, room for the next, and a far end that answered within `latencyMs`. */
+  function busyLink(latencyMs: number): Link | null {
+    for (const link of links) {
+      if (link.session.state === 'busy' && link.session.hasRoom && link.latencyMs < latencyMs) return link;
+    }
     return null;
   }
 
@@ -227,7 +238,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
       opening: link.opening,
     };
     if (result.kind === 'done') link.latencyMs = result.latencyMs;
-    const outcome = transactionOutcome(result, peer, item.redispatched);
+    const outcome = transactionOutcome(result, peer, item.redispatched, deps.classifier);
     if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
     if (outcome.kind === 'delivered' || (result.kind === 'done' && outcome.kind !== 'path')) {
       failures = 0;
@@ -239,6 +250,17 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
       if (stopping) queue.giveBack(item, clock.now(), null);
       else queue.putBack(item);
       return;
+    }
+    // Fewer connections is all that it asks for, and the others work.
+    if (outcome.kind === 'path' && outcome.category === 'connection_limited' && links.size > 1) {
+      if (item.redispatched < MAX_HANDED_ON && !stopping) {
+        noOpenBeforeMs = clock.monotonicMs() + FURTHER_CONNECTION_MS;
+        links.delete(link);
+        link.session.quit();
+        item.redispatched += 1;
+        queue.putBack(item);
+        return;
+      }
     }
     if (outcome.kind === 'path') return pathFailed(outcome, item);
     finish(item, outcome);
@@ -277,7 +299,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
       return;
     }
     const category =
-      'verdict' in outcome ? outcome.verdict.category : 'category' in outcome ? outcome.category : '';
+      'category' in outcome ? outcome.category : 'verdict' in outcome ? outcome.verdict.category : '';
     const name = outcome.kind === 'unknown' || outcome.kind === 'path' ? 'deferred' : outcome.kind;
     mailLog.info(
       { ...common, category, detail: outcome.detail, ...(dueAt === undefined ? {} : { nextAt: dueAt }) },
@@ -356,13 +378,25 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
   function openingFailed(endpoint: Endpoint, failed: OpenFailure): void {
     const where = `${endpoint.host} [${endpoint.address}]:${endpoint.port}`;
     const said = failed.reply === null ? failed.detail : `${failed.reply.code} ${failed.reply.text}`;
+    const verdict =
+      failed.reply === null
+        ? null
+        : deps.classifier.classify({
+            stage: failed.stage,
+            code: failed.reply.code,
+            enhanced: failed.reply.enhanced,
+            text: failed.reply.text,
+            mx: endpoint.host,
+            origin: 'remote',
+          });
     const outcome = pathOutcome(
       failed.stage,
-      categoryOf(failed),
+      verdict !== null && failed.reason === 'reply' ? verdict.category : categoryOf(failed),
       `${where} at ${failed.stage}: ${said}`.slice(0, 512),
     );
     pathFailed({
       ...outcome,
+      verdict: failed.reason === 'reply' ? verdict : null,
       reply:
         failed.reply === null
           ? null
@@ -376,7 +410,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     category: Category,
     detail: string,
   ): Extract<Outcome, { kind: 'path' }> {
-    return { kind: 'path', category, stage, reply: null, detail, facts: NO_FACTS };
+    return { kind: 'path', category, verdict: null, stage, reply: null, detail, facts: NO_FACTS };
   }
 
   /** The attempted row hears of it; what waits behind it only carries the reason. */
@@ -389,10 +423,18 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     }
     // Connections that end together are one failure of the path, not as many as there were connections.
     const blocked = queue.blocked(name);
-    const until = blocked?.until ?? clock.now() + retry.breakerWaitMs(failures + 1);
+    const until = blocked?.until ?? clock.now() + pathWaitMs(outcome.verdict);
     const attempted = item ?? ready.shift()?.item;
     if (attempted !== undefined) finish(attempted, outcome, until);
     if (blocked === null) block(outcome.detail, until);
+  }
+
+  /** How long a reply about the path keeps it blocked: what it asks for, what its category says, never less than usual. */
+  function pathWaitMs(verdict: Verdict | null): number {
+    const usual = retry.breakerWaitMs(failures + 1);
+    if (verdict === null) return usual;
+    if (verdict.hintMs !== null) return retry.fixedWaitMs(clampHintMs(verdict.hintMs), failures + 1);
+    return verdict.waitMs === null ? usual : Math.max(usual, retry.fixedWaitMs(verdict.waitMs, failures + 1));
   }
 
   function block(reason: string, until = clock.now() + retry.breakerWaitMs(failures + 1)): void {
@@ -410,7 +452,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     for (const prepared of ready.splice(0)) {
       finish(prepared.item, {
         kind: 'bounced',
-        verdict: { category: answer.category, scope: 'domain', action: 'bounce', waitMs: null, soft: false },
+        verdict: localVerdict(answer.category, 'bounce', 'domain'),
         stage: 'dns',
         reply: { code: 0, enhanced: answer.enhanced, text: answer.detail },
         detail: answer.detail,
@@ -444,13 +486,13 @@ function categoryOf(failed: OpenFailure): Category {
     case 'injection':
       return 'tls_failed';
     case 'auth':
-      return 'auth_failed';
+      return 'relay_login_failed';
     case 'reset':
       return 'conn_lost';
     case 'protocol':
       return 'protocol_error';
     case 'reply':
-      return failed.stage === 'auth' ? 'auth_failed' : 'service_unavailable';
+      return failed.stage === 'auth' ? 'relay_login_failed' : 'service_unavailable';
     case 'refused':
     case 'unreachable':
     case 'aborted':

@@ -2,14 +2,10 @@
 import type { TlsFacts } from '../../smtp/client-tls.ts';
 import type { TransactionResult } from '../../smtp/client-types.ts';
 import type { Reply } from '../../smtp/reply.ts';
-import {
-  type AttemptFacts,
-  type Category,
-  classify,
-  type Outcome,
-  type ReplyFacts,
-  type Verdict,
-} from './outcome.ts';
+import type { Category } from './classifier/categories.ts';
+import type { Classifier } from './classifier/classify.ts';
+import { localVerdict, type Stage, type Verdict } from './classifier/verdict.ts';
+import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
 
 export interface Peer {
   host: string;
@@ -21,9 +17,16 @@ export interface Peer {
 
 /** How often one delivery may be handed to another connection without an attempt being charged. */
 const MAX_REDISPATCHES = 2;
+/** Refusals that come from wrong DNS more often than not: believed when they are said again (delivery.md §7.2). */
+const TWICE: ReadonlySet<Category> = new Set(['relay_denied', 'routing_loop']);
 
 /** Outcome of a one-recipient transaction. `redispatched`: times it was handed on already. */
-export function transactionOutcome(result: TransactionResult, peer: Peer, redispatched: number): Outcome {
+export function transactionOutcome(
+  result: TransactionResult,
+  peer: Peer,
+  redispatched: number,
+  classifier: Pick<Classifier, 'classify'>,
+): Outcome {
   const remoteMta = peer.host === peer.address ? peer.host : `${peer.host} [${peer.address}]`;
   if (result.kind === 'not-sendable') {
     const facts: AttemptFacts = { remoteMta, conversation: peer.opening, tls: '', durationMs: 0 };
@@ -40,13 +43,14 @@ export function transactionOutcome(result: TransactionResult, peer: Peer, redisp
     if (recipient === undefined) throw new TypeError('a transaction has at least one recipient');
     const reply = replyFacts(recipient.reply);
     if (recipient.accepted) return { kind: 'delivered', route: peer.route, reply, facts };
-    const verdict = classify(recipient.stage, reply);
+    const verdict = classifier.classify({
+      stage: recipient.stage,
+      ...reply,
+      mx: peer.host,
+      origin: 'remote',
+    });
     const detail = `${peer.host} said: ${recipient.reply.code} ${recipient.reply.text}`.slice(0, 512);
-    if (verdict.action === 'path') {
-      return { kind: 'path', category: verdict.category, stage: recipient.stage, reply, detail, facts };
-    }
-    const kind = verdict.action === 'bounce' ? 'bounced' : 'deferred';
-    return { kind, verdict, stage: recipient.stage, reply, detail, facts };
+    return replyOutcome(verdict, recipient.stage, reply, detail, facts);
   }
   const reply = result.reply === null ? null : replyFacts(result.reply);
   const detail = `the connection to ${peer.host} ended at ${result.stage}: ${result.detail}`.slice(0, 512);
@@ -55,6 +59,26 @@ export function transactionOutcome(result: TransactionResult, peer: Peer, redisp
   if (result.reason === 'local' || (unfair && redispatched < MAX_REDISPATCHES))
     return { kind: 'again', detail };
   return { kind: 'deferred', verdict: lostVerdict(result.reason), stage: result.stage, reply, detail, facts };
+}
+
+/** Outcome of a final reply that was understood as `verdict`. */
+export function replyOutcome(
+  verdict: Verdict,
+  stage: Stage,
+  reply: ReplyFacts,
+  detail: string,
+  facts: AttemptFacts,
+): Exclude<Outcome, { kind: 'again' }> {
+  const common = { verdict, stage, reply, detail, facts };
+  switch (verdict.action) {
+    case 'path':
+    case 'defer':
+      return { kind: 'path', category: verdict.category, ...common };
+    case 'retry':
+      return { kind: 'deferred', ...common };
+    case 'bounce':
+      return { kind: 'bounced', ...common, ...(TWICE.has(verdict.category) ? { twice: true } : {}) };
+  }
 }
 
 function lostVerdict(reason: string): Verdict {
@@ -66,7 +90,7 @@ function lostVerdict(reason: string): Verdict {
         : reason === 'protocol'
           ? 'protocol_error'
           : 'conn_lost';
-  return { category, scope: 'path', action: 'retry', waitMs: null, soft: false };
+  return localVerdict(category, 'retry', 'path');
 }
 
 function notSendable(
@@ -76,7 +100,7 @@ function notSendable(
 ): Outcome {
   const say = (category: Category, enhanced: string, detail: string): Outcome => ({
     kind: 'bounced',
-    verdict: { category, scope: 'message', action: 'bounce', waitMs: null, soft: false },
+    verdict: localVerdict(category, 'bounce', 'message'),
     stage: 'mail',
     reply: { code: 0, enhanced, text: detail },
     detail,

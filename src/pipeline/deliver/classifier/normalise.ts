@@ -1,0 +1,79 @@
+/**
+ * A reply as rules see it: one line, `550 5.1.1 text`, lower-case, single blanks, without the code and enhanced code
+ * that servers repeat on every line, at most 2 KiB. And the reading of a reply that a person pasted. Linear in the
+ * input; any characters are taken.
+ */
+
+/** Longer replies are cut: what they say stands at their beginning. */
+export const MAX_SUBJECT_CHARS = 2048;
+
+/** Subject that rules match: code, enhanced code and text. `enhanced` is looked for in the text where it is null. */
+export function subjectOf(code: number, enhanced: string | null, text: string): string {
+  const words: string[] = [String(code)];
+  if (enhanced !== null) words.push(enhanced);
+  let length = 0;
+  for (const word of text.slice(0, MAX_SUBJECT_CHARS).toLowerCase().split(BLANKS)) {
+    if (word === '' || word === enhanced) continue;
+    words.push(word);
+    length += word.length;
+  }
+  return length === 0
+    ? words.join(' ')
+    : words.join(' ').replaceAll(TYPOGRAPHIC, "'").slice(0, MAX_SUBJECT_CHARS);
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters separate words like blanks do
+const BLANKS = /[\u0000-\u0020\u007f-\u00a0]/;
+const TYPOGRAPHIC = /[\u2018\u2019\u00b4`]/g;
+
+export interface PastedReply {
+  code: number;
+  enhanced: string | null;
+  text: string;
+}
+
+const LINE = /^[ \t]{0,20}(?:smtp ?; ?)?([2345]\d\d)(?:[- ]|$)/i;
+const ENHANCED = /^[ \t]{0,8}[#(]?([245]\.\d{1,3}\.\d{1,3})\)?(?=[ \t:;,]|$)/;
+
+/**
+ * `550-5.1.1 No such\n550 5.1.1 user` → code, enhanced code and text. Tolerates `smtp;`, a missing enhanced code, and
+ * lines with literal `\n` or `\r\n` in between. Null where no line begins with a reply code.
+ */
+export function readReply(pasted: string): PastedReply | null {
+  let code = 0;
+  let enhanced: string | null = null;
+  const texts: string[] = [];
+  for (const line of pasted.slice(0, 8 * MAX_SUBJECT_CHARS).split(/\r\n|\n|\\r\\n|\\n/)) {
+    const match = LINE.exec(line);
+    let rest = line;
+    if (match !== null) {
+      code = Number(match[1]);
+      rest = line.slice(match[0].length);
+    } else if (code === 0) {
+      continue;
+    }
+    const found = ENHANCED.exec(rest);
+    if (found !== null) {
+      enhanced = found[1] ?? enhanced;
+      rest = rest.slice(found[0].length);
+    }
+    if (rest.trim() !== '') texts.push(rest.trim());
+  }
+  return code === 0 ? null : { code, enhanced, text: texts.join(' ') };
+}
+
+/** Enhanced code at the start of a reply's text, or null. */
+export function enhancedIn(text: string): string | null {
+  return ENHANCED.exec(text.slice(0, 40))?.[1] ?? null;
+}
+
+const HINT =
+  /\b(?:try again|try later|retry|come back|wait|deferred for|available in)\b[^\d]{0,40}(\d{1,5}) ?(s|sec|secs|seconds?|m|min|mins|minutes?|h|hours?)\b/i;
+
+/** A wait that the remote asks for in its text ("try again in 300 seconds"), in ms; null where it names none. */
+export function retryHintMs(text: string): number | null {
+  const match = HINT.exec(text.slice(0, MAX_SUBJECT_CHARS));
+  if (match === null) return null;
+  const unit = (match[2] ?? 's').charAt(0).toLowerCase();
+  return Number(match[1]) * (unit === 'h' ? 3_600_000 : unit === 'm' ? 60_000 : 1000);
+}

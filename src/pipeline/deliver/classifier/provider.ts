@@ -1,0 +1,33 @@
+/**
+ * Whose mail service a host belongs to: by the suffix of its MX name, else by a mark in the reply's text. The table is
+ * providers.json; rules of a provider apply to its replies alone.
+ */
+
+export interface Provider {
+  id: string;
+  /** MX name endings, lower-case, each with its leading dot. */
+  suffixes: readonly string[];
+  /** Texts (lower-case) that only this provider writes. */
+  marks: readonly string[];
+}
+
+export interface Providers {
+  /** Provider of an MX host name, or null. `mx` may have a trailing dot, an address or a port behind it. */
+  ofHost(mx: string): string | null;
+  /** Provider that a normalised reply gives itself away as, or null. */
+  ofText(subject: string): string | null;
+  readonly ids: ReadonlySet<string>;
+}
+
+export function createProviders(table: readonly Provider[]): Providers {
+  const suffixes = table.flatMap(({ id, suffixes: of }) => of.map((suffix) => ({ id, suffix })));
+  const marks = table.flatMap(({ id, marks: of }) => of.map((mark) => ({ id, mark })));
+  return {
+    ofHost(mx) {
+      const name = `.${mx.slice(0, 300).trim().toLowerCase().split(/[ [:]/, 1)[0] ?? ''}`.replace(/\.$/, '');
+      return suffixes.find(({ suffix }) => name.endsWith(suffix))?.id ?? null;
+    },
+    ofText: (subject) => marks.find(({ mark }) => subject.includes(mark))?.id ?? null,
+    ids: new Set(table.map(({ id }) => id)),
+  };
+}
