@@ -44,6 +44,7 @@ export interface Config {
   database: string;
   http: ListenAddress;
   submission: ListenAddress | null;
+  'submission-tls': ListenAddress | null;
   returns: ListenAddress | null;
   'public-url': string | null;
   'bounce-domain': string | null;
@@ -112,10 +113,18 @@ export const CONFIG_KEYS: { readonly [K in ConfigKey]: KeyFacts<Config[K]> } = {
     },
   ),
   http: key('`host:port`', both('127.0.0.1:8025'), 'API listener; port 0 takes a free port', parseListen),
-  submission: {
-    ...key('`host:port` or `off`', both('off'), 'SMTP submission listener', parseOptionalListen),
-    notYet: true,
-  },
+  submission: key(
+    '`host:port` or `off`',
+    { dev: '127.0.0.1:1025', serve: 'off' },
+    'SMTP submission listener, with STARTTLS',
+    parseOptionalListen,
+  ),
+  'submission-tls': key(
+    '`host:port` or `off`',
+    both('off'),
+    'SMTP submission listener that begins with TLS',
+    parseOptionalListen,
+  ),
   returns: {
     ...key(
       '`host:port` or `off`',
@@ -152,11 +161,13 @@ export const CONFIG_KEYS: { readonly [K in ConfigKey]: KeyFacts<Config[K]> } = {
     ),
     secret: true,
   },
-  'tls-cert': {
-    ...key('file', both(null), 'certificate chain for SMTP listeners', (t) => good(t)),
-    notYet: true,
-  },
-  'tls-key': { ...key('file', both(null), 'key of `tls-cert`', (t) => good(t)), notYet: true },
+  'tls-cert': key(
+    'file',
+    both(null),
+    'certificate chain (PEM) of the SMTP listeners, read again when it changes; self-signed where not set',
+    (t) => nonEmpty(t, 'a file'),
+  ),
+  'tls-key': key('file', both(null), 'key (PEM) of `tls-cert`', (t) => nonEmpty(t, 'a file')),
   'trusted-proxies': key('CIDR list', both(''), 'proxies whose X-Forwarded-For is believed', parseCidrs),
   'operator-address': {
     ...key('address', both(null), 'where postmaster, abuse and alerts go', (t) => nonEmpty(t, 'an address')),
@@ -321,11 +332,20 @@ export function loadConfig(
     else problems.push(`${whence(name, origin.source)} "${shownValue(name, origin.text)}": ${parsed.fix}`);
     if (facts.notYet && origin.source !== 'default' && origin.text !== 'off') notYet.push(name);
   }
-  const listen = values.http as ListenAddress | undefined;
-  if (mode === 'dev' && listen !== undefined && !isLoopback(listen.host)) {
-    problems.push(
-      `${whence('http', origins.http.source)} "${origins.http.text}": dev listens on loopback only; use 127.0.0.1:8025, or run serve --route sandbox`,
-    );
+  for (const [name, usual] of [
+    ['http', '127.0.0.1:8025'],
+    ['submission', '127.0.0.1:1025'],
+    ['submission-tls', '127.0.0.1:1465'],
+  ] as const) {
+    const listen = values[name] as ListenAddress | null | undefined;
+    if (mode === 'dev' && listen !== undefined && listen !== null && !isLoopback(listen.host)) {
+      problems.push(
+        `${whence(name, origins[name].source)} "${origins[name].text}": dev listens on loopback only; use ${usual}, or run serve --route sandbox`,
+      );
+    }
+  }
+  if ((values['tls-cert'] === null) !== (values['tls-key'] === null)) {
+    problems.push('tls-cert and tls-key belong together: set both, or neither for a self-signed certificate');
   }
   if (problems.length > 0) throw new ConfigError(problems);
   const config = values as unknown as Config;

@@ -22,10 +22,17 @@ import { createSealer } from './lib/seal.ts';
 import { createHealthRoutes } from './listeners/health/health.ts';
 import { DEFAULT_EMAIL_LIMITS } from './listeners/http/contract/email-limits.ts';
 import { createHttpListener } from './listeners/http/server.ts';
+import {
+  createSubmissionListener,
+  DEFAULT_SUBMISSION_OPTIONS,
+  type ListenAddress,
+} from './listeners/submission/listener.ts';
 import { createReturnPathTokens } from './mail/verp.ts';
+import type { Caller } from './model/submission.ts';
 import { createAddressFilter } from './net/address-filter.ts';
 import { createGuardedHttp } from './net/guarded-http.ts';
 import { createResolver } from './net/resolver.ts';
+import { makeSelfSigned } from './net/self-signed.ts';
 import { parseServers } from './net/system-resolvers.ts';
 import { createAcceptance } from './pipeline/accept/accept.ts';
 import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
@@ -43,6 +50,7 @@ import { createWebhookService } from './pipeline/webhooks/webhooks.ts';
 import { createAccess } from './policy/access/access.ts';
 import { createDomainService } from './policy/domains/domains.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
+import { openCertificates } from './smtp/server-certificates.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import type { Store } from './store/store.ts';
 import { createUpkeep } from './upkeep.ts';
@@ -52,9 +60,13 @@ export interface RunningServer {
   readonly localUrl: string;
   /** What clients and links use. */
   readonly publicUrl: string;
+  /** Where SMTP submission listens; null = off. */
+  readonly submission: { plain: ListenAddress | null; tls: ListenAddress | null };
   /** The administrator's token, also in the file `admin-token`. */
   readonly adminToken: string;
   readonly version: string;
+  /** Reads the certificates again (SIGHUP). */
+  reload(): Promise<void>;
   stop(deadlineMs: number): Promise<void>;
 }
 
@@ -74,6 +86,17 @@ const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
 /** Calls start at the latest this long after their event; between them the sender is not asked. */
 const WEBHOOK_WAKE_MS = 50;
 const DISK_CHECK_MS = 5_000;
+/** Who has not sent the rest of a message by then sends it again. */
+const SMTP_DRAIN_MS = 10_000;
+/** Who submits on loopback without a login; in development only. */
+const WITHOUT_LOGIN: Caller = {
+  tokenId: 'smtp-without-login',
+  owner: 'smtp-without-login',
+  domains: ['*'],
+  scopes: new Set(['email:send']),
+  sandbox: false,
+  rateLimit: null,
+};
 const LEAST_FREE_SHARE = 0.05;
 
 /** Starts every role of the configuration. Rejects with a message an operator can act on. */
@@ -250,6 +273,37 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       },
     );
 
+    const certificates = await openCertificates(
+      { clock, report: (message, err) => logs.service.error({ err }, message) },
+      config['tls-cert'] !== null && config['tls-key'] !== null
+        ? { kind: 'files', cert: config['tls-cert'], key: config['tls-key'] }
+        : { kind: 'pair', pair: makeSelfSigned({ clock, random }, [config.hostname]) },
+    );
+    const submission = createSubmissionListener(
+      {
+        access,
+        credentials: null,
+        acceptance,
+        senders: domains,
+        certificates,
+        clock,
+        random,
+        log: logs.service,
+      },
+      {
+        submission: config.submission,
+        submissionTls: config['submission-tls'],
+        hostname: config.hostname,
+        loopbackCaller: params.mode === 'dev' ? WITHOUT_LOGIN : null,
+        limits: {
+          ...DEFAULT_SUBMISSION_OPTIONS.limits,
+          maxMessageBytes: config['max-message-bytes'],
+          // RFC 5321 §4.5.3.1.8: never fewer than a hundred.
+          maxRecipients: Math.max(100, config['max-recipients']),
+        },
+      },
+    );
+
     const upkeep = createUpkeep(
       { store, clock, log: logs.service },
       { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS },
@@ -262,6 +316,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     if (roles.has('upkeep')) await start(upkeep);
     await start(disk);
     await start(http);
+    if (roles.has('submission')) await start(submission);
     const { host, port, url } = http.address();
     await folder.announce({ url, pid: process.pid });
     logs.service.info({ url, epoch, roles: config.roles, version: params.version }, 'started');
@@ -269,10 +324,14 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     return {
       localUrl: url,
       publicUrl: publicUrl(config, { host, port }),
+      submission: { plain: submission.addresses().submission, tls: submission.addresses().submissionTls },
       adminToken,
       version: params.version,
+      reload: () => certificates.reload(),
       async stop(deadlineMs) {
         logs.service.info({}, 'stopping');
+        // Messages that are arriving by SMTP may still be taken; everybody else is told to come back.
+        if (started.includes(submission)) await submission.stop(Math.min(deadlineMs, SMTP_DRAIN_MS));
         acceptance.close();
         await http.stop(Math.min(deadlineMs, 5_000));
         await disk.stop(0);

@@ -60,14 +60,14 @@ export async function runServer(
   if (mode === 'dev') terminal.stdout.write(banner(server, config, terminal, logFile ?? ''));
   else terminal.stderr.write(`postrider ${version} listens on ${server.localUrl}\n`);
 
-  const signal = await untilSignal();
+  const signal = await untilSignal(() => void server.reload());
   if (mode === 'dev') terminal.stdout.write(`\n${signal === 'SIGINT' ? 'Stopping.' : 'Asked to stop.'}\n`);
   await server.stop(DRAIN_MS);
   sink.flushSync();
   return 0;
 }
 
-function untilSignal(): Promise<NodeJS.Signals> {
+function untilSignal(reload: () => void): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let askedAtMs: number | null = null;
     const stop = (signal: NodeJS.Signals): void => {
@@ -79,17 +79,18 @@ function untilSignal(): Promise<NodeJS.Signals> {
     };
     process.on('SIGTERM', stop);
     process.on('SIGINT', stop);
-    // Nothing is reloaded in this version; the signal must not end the process.
-    process.on('SIGHUP', () => undefined);
+    process.on('SIGHUP', reload);
   });
 }
 
 function explained(cause: unknown, config: Config): Error {
-  const error = cause as NodeJS.ErrnoException;
+  const error = cause as NodeJS.ErrnoException & { port?: number };
   if (error.code === 'EADDRINUSE') {
-    const at = `${config.http.host}:${config.http.port}`;
+    const name =
+      (['submission', 'submission-tls'] as const).find((each) => config[each]?.port === error.port) ?? 'http';
+    const at = `${config[name]?.host}:${config[name]?.port}`;
     return new Error(
-      `${at} is in use already; stop what listens there, or choose another with --http 127.0.0.1:0`,
+      `${at} is in use already; stop what listens there, or choose another with --${name} 127.0.0.1:0`,
     );
   }
   if (error.code === 'EACCES') return new Error(`not allowed: ${error.message}`);
@@ -113,10 +114,13 @@ function banner(server: RunningServer, config: Config, terminal: Terminal, logFi
     routes === 'sandbox'
       ? 'Every message is captured here; nothing leaves this machine.'
       : `Route: ${routes}. Messages leave this machine.`;
+  const smtp = server.submission.plain;
+  const smtpLine =
+    smtp === null ? '' : `\n  ${head('SMTP')}     ${smtp.host}:${smtp.port} ${dim('(no password needed)')}`;
   return `
 ${head(`postrider ${server.version}`)}  ${safe}
 
-  ${head('API')}      ${api}/
+  ${head('API')}      ${api}/${smtpLine}
   ${head('Token')}    ${server.adminToken}
   ${dim(`         (kept in ${join(config.data, 'admin-token')})`)}
 

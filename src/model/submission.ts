@@ -46,6 +46,17 @@ export interface Submission {
   sandbox: SandboxResult | null;
 }
 
+/** A message that came with its own bytes: what acceptance must know beside them, checked and normalised. */
+export interface RawSubmission
+  extends Omit<Submission, 'recipients' | 'body' | 'headers' | 'attachments' | 'subject'> {
+  /** Lower-case A-label of the envelope's sender; null for the null sender `<>`. */
+  envelopeDomain: string | null;
+  /** Distinct; the envelope's, whatever the header says. */
+  recipients: readonly SubmittedRecipient[];
+  /** Decoded, for showing; may be ''. */
+  subject: string;
+}
+
 /** Who calls, as far as acceptance and the operations need to know. */
 export interface Caller {
   tokenId: string;

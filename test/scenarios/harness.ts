@@ -136,6 +136,7 @@ export async function startInstance(scope: Scope, options: InstanceOptions = {})
     route: 'sandbox',
     dns: '127.0.0.1:9',
     'log-level': 'debug',
+    ...(mode === 'dev' ? { submission: '127.0.0.1:0' } : {}),
     ...options.settings,
   };
   const environment = Object.fromEntries(
@@ -262,7 +263,13 @@ export function startCommand(
   );
   const child = spawn('./bin/postrider', args, {
     cwd: PROJECT,
-    env: { ...Object.fromEntries(inherited), NO_COLOR: '1', ...environment },
+    env: {
+      ...Object.fromEntries(inherited),
+      NO_COLOR: '1',
+      // The usual port of development belongs to whoever sits at this machine.
+      ...(args[0] === 'dev' ? { POSTRIDER_SUBMISSION: '127.0.0.1:0' } : {}),
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';

@@ -1,11 +1,12 @@
 /**
  * Acceptance: from a checked submission to a committed message (ARCHITECTURE.md, the message's way).
  *
- *   may we take it now → which sender domain → compose → how big → whom → commit, synced → hand over → answer
+ *   which sender domain → compose → how big → whom → may we take it now → commit, synced → hand over → answer
  *
- * Given a `Submission` and who sent it; leaves a message, its recipients and their events in the store, and hands the
- * rows that fit to the queue's window already leased. Refusals are AppErrors with the codes of api.md §5; nothing is
- * stored then. The answer is given only after the commit has reached the disk.
+ * Given a `Submission` and who sent it (`acceptRaw`: a message that brought its own bytes); leaves a message, its
+ * recipients and their events in the store, and hands the rows that fit to the queue's window already leased. Refusals
+ * are AppErrors with the codes of api.md §5; nothing is stored then. The answer is given only after the commit has
+ * reached the disk.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
@@ -15,7 +16,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { AddressLists, Mailbox, MessageId, RecipientKind, SandboxResult } from '../../model/message.ts';
-import type { Caller, Submission } from '../../model/submission.ts';
+import type { Caller, RawSubmission, Submission } from '../../model/submission.ts';
 import { type NewMessage, type NewRecipient, type Store, StoreUnavailable } from '../../store/store.ts';
 import { type Composed, compose } from '../compose/compose.ts';
 import type { Queue } from '../queue/queue.ts';
@@ -33,6 +34,16 @@ export interface AcceptRequest {
   idempotency: { operation: string; key: string; fingerprint: Uint8Array } | null;
 }
 
+/** A message whose bytes are the sender's own. */
+export interface RawRequest {
+  caller: Caller;
+  submission: RawSubmission;
+  /** As it will travel, unsigned, its trace header included. */
+  prepared: { messageId: MessageId; dateMs: number; composed: Composed };
+  /** `fingerprint`: SHA-256 of envelope and message. */
+  idempotency: AcceptRequest['idempotency'];
+}
+
 export type AcceptResult =
   | { kind: 'accepted'; messageId: MessageId }
   | { kind: 'replay'; status: number; body: string };
@@ -43,6 +54,12 @@ export interface Acceptance {
   close(): void;
   /** Why nothing is taken now, or null. */
   refusing(): string | null;
+}
+
+/** The other door, for messages that were composed elsewhere (SMTP submission). */
+export interface RawAcceptance {
+  /** As `accept`; the envelope's sender must be the caller's as well as the header's. */
+  acceptRaw(request: RawRequest): Promise<AcceptResult>;
 }
 
 /** Whose keys sign: the registered domain that covers `fromDomain` for this caller, or the refusal. */
@@ -82,12 +99,13 @@ interface Deps {
 
 const RETRY_AFTER_SECONDS = 5;
 
-export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance {
+export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance & RawAcceptance {
   const { store, senders, queue, clock, random, epoch, log, metrics } = deps;
   let closed = false;
 
   return {
     accept,
+    acceptRaw,
     close() {
       closed = true;
     },
@@ -102,7 +120,27 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     const composed =
       request.prepared?.composed ?? compose(toComposeInput(submission, { messageId, dateMs: now }));
     checkSize(composed);
-    const message = newMessage(request, domain, messageId, now, composed);
+    return take(request, newMessage(request, domain, messageId, now, composed));
+  }
+
+  async function acceptRaw(request: RawRequest): Promise<AcceptResult> {
+    const { caller, submission } = request;
+    const { messageId, dateMs, composed } = request.prepared;
+    const domain = await senderDomain(caller, submission.fromDomain);
+    // The null sender claims nothing; any other must be as much the caller's as the header's is.
+    if (submission.envelopeDomain !== null && submission.envelopeDomain !== submission.fromDomain) {
+      await senderDomain(caller, submission.envelopeDomain);
+    }
+    checkSize(composed);
+    return take(request, newMessage(request, domain, messageId, dateMs, composed));
+  }
+
+  /** From a message to its answer: room in the window, commit, hand-over. */
+  async function take(
+    request: AcceptRequest | RawRequest,
+    message: NewMessage & { recipients: NewRecipient[] },
+  ): Promise<AcceptResult> {
+    const { id: messageId, domain, content } = message;
     const why = refusing();
     if (why !== null)
       throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause: why });
@@ -115,10 +153,10 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
         lane: message.lane,
         sandbox: r.sandbox,
       })),
-      composed.bytes.length,
+      content.length,
     );
     const rows = leased.filter(Boolean).length;
-    const share = Math.ceil(composed.bytes.length / Math.max(1, waiting.length));
+    const share = Math.ceil(content.length / Math.max(1, waiting.length));
     leased.forEach((fits, i) => {
       const recipient = waiting[i];
       if (fits && recipient !== undefined) recipient.state = 'sending';
@@ -132,10 +170,10 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     deps.failpoints.reach('after-commit');
     deps.eventsStored();
     handOver(message, committed.messages[0], rows, rows * share);
-    metrics.accepted(message.lane, message.recipients.length, message.content.length);
+    metrics.accepted(message.lane, message.recipients.length, content.length);
     for (const recipient of message.recipients) {
       log.info(
-        { messageId, domain, to: recipient.address, lane: message.lane, size: message.content.length },
+        { messageId, domain, to: recipient.address, lane: message.lane, size: content.length },
         'accepted',
       );
     }
@@ -173,7 +211,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
   }
 
   function newMessage(
-    { caller, submission }: AcceptRequest,
+    { caller, submission }: AcceptRequest | RawRequest,
     domain: string,
     id: MessageId,
     now: number,
@@ -224,7 +262,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     };
   }
 
-  async function commit(request: AcceptRequest, message: NewMessage, undo: () => void) {
+  async function commit(request: AcceptRequest | RawRequest, message: NewMessage, undo: () => void) {
     try {
       return await store.commitAccepted({
         messages: [message],
@@ -302,7 +340,7 @@ export function acceptedBody(messageId: MessageId): string {
   return `{"MessageID":"${messageId}"}`;
 }
 
-function addressLists(submission: Submission): AddressLists {
+function addressLists(submission: Submission | RawSubmission): AddressLists {
   const of = (kind: RecipientKind): Mailbox[] =>
     submission.recipients.filter((r) => r.kind === kind).map(({ name, address }) => ({ name, address }));
   return {

@@ -64,8 +64,8 @@ function paused(waitMs: number, justNow: boolean): FailureVerdict {
   return { kind: 'paused', retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)), justNow };
 }
 
-/** The address itself, or the /64 of an IPv6 one. */
-function addressKey(ip: string): string {
+/** What counts as one peer: the address itself, or the /64 of an IPv6 one. */
+export function addressKey(ip: string): string {
   if (!isIPv6(ip) || ip.includes('.')) return ip;
   const [head = '', tail] = ip.split('::');
   const groups = head === '' ? [] : head.split(':');

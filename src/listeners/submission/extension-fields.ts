@@ -1,0 +1,138 @@
+/**
+ * The `X-Postrider-` fields of a submitted message (api.md §6.1): Tag, Metadata, Priority, Sandbox and
+ * Idempotency-Key mean what their JSON twins mean and are checked alike; those that have no effect in this version are
+ * refused by name, as the API does. Fields of other names are no wish of the sender and say nothing here; acceptance
+ * never sees them, and the message travels without any of them.
+ */
+import { AppError, type Problem } from '../../lib/errors.ts';
+import { decodeWords } from '../../mail/decode-words.ts';
+import { LANES, type Lane, type SandboxResult } from '../../model/message.ts';
+
+export interface ExtensionFields {
+  tags: readonly string[];
+  metadata: Readonly<Record<string, string>>;
+  lane: Lane;
+  sandbox: SandboxResult | null;
+  idempotencyKey: string | null;
+}
+
+const UNAVAILABLE = new Set([
+  'send-at',
+  'expires-at',
+  'track',
+  'tracking',
+  'list-unsubscribe',
+  'template-id',
+  'variables',
+]);
+const RESULTS: readonly SandboxResult[] = [
+  'deliver',
+  'bounce',
+  'softbounce',
+  'defer',
+  'fail',
+  'suppress',
+  'complain',
+  'open',
+  'click',
+];
+const MAX_TAGS = 10;
+const MAX_TAG_CHARS = 128;
+const MAX_METADATA_KEYS = 20;
+const MAX_METADATA_KEY_CHARS = 64;
+const MAX_METADATA_VALUE_CHARS = 512;
+const MAX_METADATA_BYTES = 10_000;
+
+/** `fields`: lower-case names without the prefix and unfolded values, in order. Throws one AppError with every problem. */
+export function readExtensionFields(
+  fields: readonly (readonly [name: string, value: string])[],
+): ExtensionFields {
+  const problems: Problem[] = [];
+  const tags: string[] = [];
+  let metadata: Readonly<Record<string, string>> = {};
+  let lane: Lane = 'normal';
+  let sandbox: SandboxResult | null = null;
+  let idempotencyKey: string | null = null;
+  const single = new Set<string>();
+  const add = (name: Problem['name'], field: string, message: string) =>
+    problems.push({ name, field: `X-Postrider-${field}`, message });
+
+  for (const [name, value] of fields) {
+    if (name !== 'tag') {
+      if (single.has(name)) add('duplicate-property', name, `X-Postrider-${name} is given twice`);
+      single.add(name);
+    }
+    if (name === 'tag') {
+      const tag = decodeWords(value).trim().toWellFormed();
+      if (tag === '' || tag.length > MAX_TAG_CHARS)
+        add('tag-invalid', 'Tag', 'A tag has 1 to 128 characters');
+      else if (!tags.includes(tag)) tags.push(tag);
+      if (tags.length === MAX_TAGS + 1) add('tags-count', 'Tag', `At most ${MAX_TAGS} tags`);
+    } else if (name === 'metadata') {
+      const found = readMetadata(decodeWords(value));
+      if (typeof found === 'string') add('metadata-invalid', 'Metadata', found);
+      else metadata = found;
+    } else if (name === 'priority') {
+      const known = LANES.find((each) => each === value.toLowerCase());
+      if (known === undefined) {
+        add('priority-unknown', 'Priority', 'X-Postrider-Priority is critical, normal or bulk');
+      } else lane = known;
+    } else if (name === 'sandbox') {
+      const found = readSandbox(value.toLowerCase());
+      if (found === undefined) {
+        add(
+          'sandbox-result-unknown',
+          'Sandbox',
+          `X-Postrider-Sandbox is true, false or one of ${RESULTS.join(', ')}`,
+        );
+      } else sandbox = found;
+    } else if (name === 'idempotency-key') {
+      if (/^[!-~]{1,255}$/.test(value)) idempotencyKey = value;
+      else
+        add(
+          'idempotency-key-invalid',
+          'Idempotency-Key',
+          'X-Postrider-Idempotency-Key is 1 to 255 visible ASCII characters',
+        );
+    } else if (UNAVAILABLE.has(name)) {
+      add(
+        'field-unavailable',
+        name,
+        `X-Postrider-${name} is not available in this version and was not ignored`,
+      );
+    }
+  }
+  if (problems.length > 0) throw new AppError(problems);
+  return { tags, metadata, lane, sandbox, idempotencyKey };
+}
+
+function readSandbox(value: string): SandboxResult | null | undefined {
+  if (value === 'true' || value === 'yes' || value === '1') return 'deliver';
+  if (value === 'false' || value === 'no' || value === '0') return null;
+  return RESULTS.find((each) => each === value);
+}
+
+/** The texts by key, or what is wrong. */
+function readMetadata(text: string): Readonly<Record<string, string>> | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'X-Postrider-Metadata is not JSON';
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return 'X-Postrider-Metadata must be a JSON object of texts';
+  }
+  const entries = Object.entries(value as Record<string, unknown>);
+  if (entries.length > MAX_METADATA_KEYS) return `Metadata may hold at most ${MAX_METADATA_KEYS} keys`;
+  if (Buffer.byteLength(text) > MAX_METADATA_BYTES)
+    return `Metadata may have at most ${MAX_METADATA_BYTES} octets`;
+  for (const [key, item] of entries) {
+    if (key === '' || key.length > MAX_METADATA_KEY_CHARS) return 'A key of Metadata has 1 to 64 characters';
+    if (typeof item !== 'string' || item.length > MAX_METADATA_VALUE_CHARS) {
+      return 'A value of Metadata is a text of at most 512 characters';
+    }
+  }
+  // Own properties only, `__proto__` among them.
+  return Object.fromEntries(entries) as Record<string, string>;
+}

@@ -1,0 +1,198 @@
+/**
+ * From a message as it was sent to the message as it will travel, octet for octet but for this: our Received on top,
+ * Date and Message-ID where they were missing, Bcc gone, and the `X-Postrider-` fields taken as what they ask for and
+ * removed (api.md §6.1, §8). The envelope alone says who gets it; To and Cc only say who may be shown.
+ * Given what the session received; leaves a submission for acceptance and the bytes, or the reply that refuses it.
+ */
+import { decodeWords } from '../../mail/decode-words.ts';
+import { type ListedMailbox, parseMailboxList } from '../../mail/mailbox-list.ts';
+import { type RawField, type RawHeader, rawFieldValue, readRawHeader } from '../../mail/raw-header.ts';
+import type { MessageId, RecipientKind } from '../../model/message.ts';
+import type { RawSubmission, SubmittedRecipient } from '../../model/submission.ts';
+import { dateText } from '../../pipeline/compose/compose.ts';
+import { reply } from '../../smtp/server-reply.ts';
+import type { ReceivedMessage, ServerEnvelope, ServerReply, SessionFacts } from '../../smtp/server-types.ts';
+import { readExtensionFields } from './extension-fields.ts';
+
+export interface RawContext {
+  envelope: ServerEnvelope;
+  message: ReceivedMessage;
+  facts: SessionFacts;
+  /** Of the peer. */
+  ip: string;
+  hostname: string;
+  messageId: MessageId;
+  nowMs: number;
+}
+
+export interface RawRefusal {
+  kind: 'refused';
+  reply: ServerReply;
+}
+
+export interface RawResult {
+  kind: 'message';
+  submission: RawSubmission;
+  composed: { bytes: Uint8Array; bodyOffset: number; needsSmtpUtf8: boolean; eightBit: boolean };
+  idempotencyKey: string | null;
+}
+
+/** RFC 5321 §6.3. */
+const MAX_RECEIVED = 100;
+const MAX_SUBJECT_CHARS = 998;
+const OWN_PREFIX = 'x-postrider-';
+const REMOVED = new Set(['bcc', 'resent-bcc']);
+const CRLF = Buffer.from('\r\n');
+
+type Header = Extract<RawHeader, { kind: 'header' }>;
+
+/** Reads and rewrites; a message of no proper form is refused. Throws the AppErrors of the extension fields. */
+export function readRawMessage(context: RawContext): RawResult | RawRefusal {
+  const { message, envelope } = context;
+  const { bytes } = message;
+  const header = readRawHeader(bytes);
+  if (header.kind === 'malformed') return refused(`The message is malformed: ${header.detail}`);
+  if (header.fields.filter(({ name }) => name === 'received').length > MAX_RECEIVED) {
+    return {
+      kind: 'refused',
+      reply: reply(554, '5.4.6', 'Too many Received fields: the message goes in circles'),
+    };
+  }
+  const author = readAuthor(bytes, header);
+  if (typeof author === 'string') return refused(author);
+  const extensions = readExtensionFields(
+    header.fields
+      .filter(({ name }) => name.startsWith(OWN_PREFIX))
+      .map((field) => [field.name.slice(OWN_PREFIX.length), rawFieldValue(bytes, field)] as const),
+  );
+  const subject = firstValue(bytes, header, 'subject');
+  const submission: RawSubmission = {
+    from: { name: author.name, address: author.address },
+    fromDomain: author.domain,
+    envelopeDomain: envelope.from.address?.domain ?? null,
+    recipients: recipientsOf(envelope, bytes, header),
+    replyTo: mailboxesOf(bytes, header, 'reply-to').map(({ name, address }) => ({ name, address })),
+    subject: decodeWords(subject ?? '')
+      .slice(0, MAX_SUBJECT_CHARS)
+      .toWellFormed(),
+    tags: extensions.tags,
+    metadata: extensions.metadata,
+    lane: extensions.lane,
+    sandbox: extensions.sandbox,
+  };
+  return {
+    kind: 'message',
+    submission,
+    composed: rewrite(context, header, author),
+    idempotencyKey: extensions.idempotencyKey,
+  };
+}
+
+/** The single author. Two From fields, or two addresses in one, are how a reader is shown another author than we checked. */
+function readAuthor(bytes: Uint8Array, header: Header): ListedMailbox | string {
+  const fields = header.fields.filter(({ name }) => name === 'from');
+  const [field] = fields;
+  if (field === undefined || fields.length > 1) {
+    return `The message has ${fields.length === 0 ? 'no From field' : 'more than one From field'}`;
+  }
+  const list = parseMailboxList(rawFieldValue(bytes, field));
+  if (!list.ok) return `The From field ${list.problem}`;
+  const [author] = list.mailboxes;
+  if (author === undefined || list.mailboxes.length > 1) {
+    return 'The From field needs exactly one address';
+  }
+  return author;
+}
+
+/** The envelope's recipients, each once. Who is named in To or Cc is shown there; everybody else stays hidden. */
+function recipientsOf(envelope: ServerEnvelope, bytes: Uint8Array, header: Header): SubmittedRecipient[] {
+  const shown = new Map<string, { name: string; kind: RecipientKind }>();
+  for (const [field, kind] of [
+    ['cc', 'CC'],
+    ['to', 'To'],
+  ] as const) {
+    for (const { name, address } of mailboxesOf(bytes, header, field)) shown.set(address, { name, kind });
+  }
+  const found = new Map<string, SubmittedRecipient>();
+  for (const { address } of envelope.recipients) {
+    if (address === null || found.has(address.text)) continue;
+    const listed = shown.get(address.text);
+    found.set(address.text, {
+      name: listed?.name ?? '',
+      address: address.text,
+      domain: address.domain,
+      kind: listed?.kind ?? 'BCC',
+    });
+  }
+  const order: readonly RecipientKind[] = ['To', 'CC', 'BCC'];
+  return [...found.values()].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+}
+
+/** Of every field of that name; one that cannot be read names nobody. */
+function mailboxesOf(bytes: Uint8Array, header: Header, name: string): readonly ListedMailbox[] {
+  return header.fields.flatMap((field) => {
+    if (field.name !== name) return [];
+    const list = parseMailboxList(rawFieldValue(bytes, field));
+    return list.ok ? list.mailboxes : [];
+  });
+}
+
+function firstValue(bytes: Uint8Array, header: Header, name: string): string | null {
+  const field = header.fields.find((each) => each.name === name);
+  return field === undefined ? null : rawFieldValue(bytes, field);
+}
+
+function rewrite(context: RawContext, header: Header, author: ListedMailbox) {
+  const { message, messageId, nowMs } = context;
+  const { bytes } = message;
+  const has = (name: string) => header.fields.some((field) => field.name === name);
+  let added = receivedField(context);
+  if (!has('date')) added += `Date: ${dateText(nowMs)}\r\n`;
+  if (!has('message-id')) added += `Message-ID: <${messageId}@${author.domain}>\r\n`;
+  const parts: Uint8Array[] = [Buffer.from(added, 'latin1'), ...keptParts(bytes, header)];
+  const headerBytes = parts.reduce((sum, part) => sum + part.length, 0);
+  // A header that nothing follows is closed: signatures need to know where it ends.
+  const separator =
+    header.bodyOffset === header.headerEnd ? [CRLF] : [bytes.subarray(header.headerEnd, header.bodyOffset)];
+  const whole = Buffer.concat([...parts, ...separator, bytes.subarray(header.bodyOffset)]);
+  return {
+    bytes: whole,
+    bodyOffset: headerBytes + 2,
+    // Asked for and needed: a header in raw UTF-8 (RFC 6532). Addresses say for themselves what they need.
+    needsSmtpUtf8: context.envelope.from.smtpUtf8 && header.eightBit,
+    eightBit: message.eightBit,
+  };
+}
+
+/** The header without the fields that go, as stretches of the original. */
+function keptParts(bytes: Uint8Array, header: Header): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  let from = 0;
+  for (const field of header.fields) {
+    if (!isRemoved(field)) continue;
+    if (field.start > from) parts.push(bytes.subarray(from, field.start));
+    from = field.end;
+  }
+  if (header.headerEnd > from) parts.push(bytes.subarray(from, header.headerEnd));
+  return parts;
+}
+
+function isRemoved({ name }: RawField): boolean {
+  return REMOVED.has(name) || name.startsWith(OWN_PREFIX);
+}
+
+/** RFC 5321 §4.4, protocol names by RFC 3848. No `for`: with several recipients it would name one to the others. */
+function receivedField({ facts, ip, hostname, messageId, nowMs, envelope }: RawContext): string {
+  const secure = facts.tls === null ? '' : 'S';
+  const known = facts.authenticated ? 'A' : '';
+  const protocol = !facts.esmtp
+    ? 'SMTP'
+    : `${envelope.from.smtpUtf8 ? 'UTF8SMTP' : 'ESMTP'}${secure}${known}`;
+  const address = ip.includes(':') ? `IPv6:${ip}` : ip;
+  const by = `${hostname} (Postrider) with ${protocol} id ${messageId}`;
+  return `Received: from ${facts.helo} ([${address}])\r\n\tby ${by};\r\n\t${dateText(nowMs)}\r\n`;
+}
+
+function refused(text: string): RawRefusal {
+  return { kind: 'refused', reply: reply(550, '5.6.0', text) };
+}

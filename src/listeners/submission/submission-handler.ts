@@ -1,0 +1,168 @@
+/**
+ * What SMTP submission answers to one connection: who may log in, from which domains mail is taken, and what becomes of
+ * a message. Given the parts behind it and the peer's address, leaves replies; a positive one for a message is given only
+ * after acceptance has committed it, and names its MessageID. Without a login nothing is relayed for anybody.
+ */
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Random } from '../../lib/random.ts';
+import type { MessageId } from '../../model/message.ts';
+import type { Caller } from '../../model/submission.ts';
+import type { RawAcceptance, SenderDomains } from '../../pipeline/accept/accept.ts';
+import { type Access, requireScope } from '../../policy/access/access.ts';
+import { lastReply, reply } from '../../smtp/server-reply.ts';
+import type {
+  AuthAttempt,
+  ReceivedMessage,
+  ServerEnvelope,
+  ServerHandler,
+  ServerReply,
+  SessionFacts,
+} from '../../smtp/server-types.ts';
+import { type RawResult, readRawMessage } from './raw-message.ts';
+import { replyForThrown, smtpReply } from './smtp-errors.ts';
+
+/** SMTP credentials with passwords of their own, beside API tokens. */
+export interface Credentials {
+  /** The caller behind a name and password, null where they do not fit. Throws AppError `rate-limited`. */
+  verify(username: string, password: string, ip: string): Promise<Caller | null>;
+}
+
+export interface HandlerDeps {
+  access: Pick<Access, 'authenticate'>;
+  credentials: Credentials | null;
+  acceptance: RawAcceptance & { refusing(): string | null };
+  senders: SenderDomains;
+  clock: Clock;
+  random: Random;
+  /** The service log. */
+  log: Logger;
+}
+
+export interface HandlerOptions {
+  hostname: string;
+  ip: string;
+  /** Who sends without a login; null = nobody. */
+  anonymous: Caller | null;
+}
+
+/** Name of the operation for idempotency keys, beside those of the API. */
+const OPERATION = 'SMTP submission';
+/** A JWT: three parts of base64url. No password of ours has two dots. */
+const LOOKS_LIKE_TOKEN = /^[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}$/;
+const WRONG = reply(535, '5.7.8', 'Username or password is wrong');
+
+/** Answers for one connection. */
+export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptions): ServerHandler {
+  const { access, credentials, acceptance, senders, clock, random, log } = deps;
+  const { ip } = options;
+  let caller: Caller | null = options.anonymous;
+
+  return {
+    async onAuth(attempt) {
+      try {
+        const found = await logIn(attempt);
+        if (found === null) return WRONG;
+        caller = found;
+        return null;
+      } catch (error) {
+        return refusedLogin(error);
+      }
+    },
+
+    async onMail(from) {
+      if (caller === null) return reply(530, '5.7.0', 'Authentication required');
+      const why = acceptance.refusing();
+      if (why !== null) return reply(451, '4.3.2', `Nothing is taken now: ${why}`);
+      if (from.address === null) return null;
+      const { domain } = from.address;
+      const sender = await senders.senderFor(caller, domain);
+      if (sender.kind === 'domain') return null;
+      return sender.kind === 'not-allowed'
+        ? reply(550, '5.7.1', `This login may not send from ${domain}`)
+        : reply(550, '5.7.1', `${sender.name} is not verified yet: publish its DNS records and verify it`);
+    },
+
+    async onRcpt(to) {
+      return to.address === null ? reply(550, '5.1.3', 'The recipient needs a domain') : null;
+    },
+
+    async onMessage(envelope, message, facts) {
+      if (caller === null) return reply(530, '5.7.0', 'Authentication required');
+      try {
+        return await submit(caller, envelope, message, facts);
+      } catch (error) {
+        const known = replyForThrown(error);
+        if (known === null) throw error;
+        return known;
+      }
+    },
+
+    onFailure(error) {
+      log.error({ ip, err: error }, 'an SMTP submission failed');
+    },
+  };
+
+  async function logIn({ username, password }: AuthAttempt): Promise<Caller | null> {
+    if (LOOKS_LIKE_TOKEN.test(password)) {
+      const found = await access.authenticate(`Bearer ${password}`, ip);
+      requireScope(found, 'email:send');
+      return found;
+    }
+    return credentials === null ? null : credentials.verify(username, password, ip);
+  }
+
+  function refusedLogin(error: unknown): ServerReply {
+    if (!(error instanceof AppError)) throw error;
+    const [{ name }] = error.problems;
+    if (name === 'rate-limited') return lastReply(421, '4.7.0', 'Too many failed logins from this address');
+    return name === 'token-invalid' ? WRONG : smtpReply(error);
+  }
+
+  async function submit(
+    from: Caller,
+    envelope: ServerEnvelope,
+    message: ReceivedMessage,
+    facts: SessionFacts,
+  ): Promise<ServerReply> {
+    const messageId = uuidv7(clock, random) as MessageId;
+    const nowMs = clock.now();
+    const raw = readRawMessage({
+      envelope,
+      message,
+      facts,
+      ip,
+      hostname: options.hostname,
+      messageId,
+      nowMs,
+    });
+    if (raw.kind === 'refused') return raw.reply;
+    const result = await acceptance.acceptRaw({
+      caller: from,
+      submission: raw.submission,
+      prepared: { messageId, dateMs: nowMs, composed: raw.composed },
+      idempotency: idempotencyOf(raw, envelope, message),
+    });
+    const queued = result.kind === 'accepted' ? result.messageId : storedId(result.body);
+    return reply(250, '2.6.0', `Queued as ${queued}`);
+  }
+}
+
+function idempotencyOf(raw: RawResult, envelope: ServerEnvelope, message: ReceivedMessage) {
+  if (raw.idempotencyKey === null) return null;
+  const hash = createHash('sha256');
+  for (const address of [envelope.from.address, ...envelope.recipients.map((each) => each.address)]) {
+    hash.update(`${address?.text ?? ''}\n`);
+  }
+  const fingerprint = hash.update(message.bytes).digest();
+  return { operation: OPERATION, key: raw.idempotencyKey, fingerprint };
+}
+
+/** The MessageID of an earlier answer to the same key. */
+function storedId(body: string): string {
+  const { MessageID } = JSON.parse(body) as { MessageID: string };
+  return MessageID;
+}

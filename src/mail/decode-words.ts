@@ -1,0 +1,73 @@
+/**
+ * Encoded words read back (RFC 2047 §6), for showing other people's subjects and names. Given an unfolded value,
+ * leaves text; a word in an unknown charset or encoding stays as it was written, for there is no better guess. Blanks
+ * between two encoded words go. Controls become spaces: what is shown may stand on a terminal or in a log.
+ */
+
+const MAX_CHARS = 16 * 1024;
+const WORD = /=\?([A-Za-z0-9_.:-]{1,40})(?:\*[A-Za-z0-9-]{0,35})?\?([BbQq])\?([!->@-~]{0,2000})\?=/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is its purpose
+const CONTROLS = /[\x00-\x1f\x7f-\x9f]/g;
+
+/** The text of a header value; at most 16,384 characters of it are read. */
+export function decodeWords(value: string): string {
+  const text = value.length > MAX_CHARS ? value.slice(0, MAX_CHARS) : value;
+  if (!text.includes('=?')) return text.replace(CONTROLS, ' ');
+  let out = '';
+  let from = 0;
+  let afterWord = false;
+  // Words of one charset that follow each other are joined as octets: some writers split a character between two.
+  let runCharset = '';
+  let run: Buffer[] = [];
+  const endRun = (): void => {
+    if (run.length > 0) out += textOf(Buffer.concat(run), runCharset) ?? '';
+    run = [];
+  };
+  for (const match of text.matchAll(WORD)) {
+    const [whole, charset = '', encoding = '', payload = ''] = match;
+    const between = text.slice(from, match.index);
+    if (!(afterWord && between.trim() === '')) {
+      endRun();
+      out += between;
+    }
+    from = match.index + whole.length;
+    const bytes = encoding.toUpperCase() === 'B' ? Buffer.from(payload, 'base64') : fromQ(payload);
+    const lower = charset.toLowerCase();
+    if (textOf(bytes, lower) === null) {
+      endRun();
+      out += whole;
+      afterWord = false;
+      continue;
+    }
+    if (runCharset !== lower) endRun();
+    runCharset = lower;
+    run.push(bytes);
+    afterWord = true;
+  }
+  endRun();
+  return (out + text.slice(from)).replace(CONTROLS, ' ');
+}
+
+/** Octets as text, or null for a charset that is not known. */
+function textOf(bytes: Uint8Array, charset: string): string | null {
+  try {
+    return new TextDecoder(charset === 'us-ascii' ? 'utf-8' : charset).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+function fromQ(payload: string): Buffer {
+  const bytes = Buffer.alloc(payload.length);
+  let length = 0;
+  for (let i = 0; i < payload.length; i += 1) {
+    const char = payload.charAt(i);
+    const hex = char === '=' ? payload.slice(i + 1, i + 3) : '';
+    if (/^[0-9A-Fa-f]{2}$/.test(hex)) {
+      bytes[length] = Number.parseInt(hex, 16);
+      i += 2;
+    } else bytes[length] = char === '_' ? 32 : char.charCodeAt(0);
+    length += 1;
+  }
+  return bytes.subarray(0, length);
+}

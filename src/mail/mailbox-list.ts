@@ -1,0 +1,128 @@
+/**
+ * Address lists as they stand in header fields of other people's messages (RFC 5322 §3.4): names, quotes, comments,
+ * groups. Given the unfolded value, leaves each mailbox with its decoded display name, its address in the one
+ * canonical form of `parseAddress`. It answers two questions only: who claims to be the author, and who is named in To
+ * and Cc; nothing is ever composed again from what it found. One pass, no recursion but a counter.
+ */
+import { parseAddress } from './address.ts';
+import { decodeWords } from './decode-words.ts';
+
+export interface ListedMailbox {
+  /** '' = none. At most 256 characters. */
+  readonly name: string;
+  /** Canonical. */
+  readonly address: string;
+  /** Lower-case A-label. */
+  readonly domain: string;
+}
+
+export type MailboxList =
+  | { readonly ok: true; readonly mailboxes: readonly ListedMailbox[] }
+  | { readonly ok: false; readonly problem: string };
+
+const MAX_CHARS = 64 * 1024;
+const MAX_MAILBOXES = 2000;
+const MAX_NAME_CHARS = 256;
+const MAX_COMMENT_DEPTH = 32;
+
+/** The mailboxes of a value; groups give their members. One bad item spoils the list. */
+export function parseMailboxList(value: string): MailboxList {
+  if (value.length > MAX_CHARS) return { ok: false, problem: 'is too long' };
+  const mailboxes: ListedMailbox[] = [];
+  let phrase = '';
+  /** Text between angle brackets; null outside, or before. */
+  let angle: string | null = null;
+  let inAngle = false;
+  let comment = '';
+  let inGroup = false;
+
+  const finish = (): string | null => {
+    const bare = phrase.trim();
+    if (angle === null && bare === '') {
+      comment = '';
+      return null;
+    }
+    const parsed = parseAddress(angle ?? bare.replaceAll(/[ \t]+/g, ''));
+    if (!parsed.ok) return `holds an address that ${parsed.problem}`;
+    const name = cleanName(angle === null ? comment : bare);
+    mailboxes.push({ name, address: parsed.address.text, domain: parsed.address.domain });
+    phrase = '';
+    angle = null;
+    comment = '';
+    return mailboxes.length > MAX_MAILBOXES ? 'has too many addresses' : null;
+  };
+
+  for (let i = 0; i < value.length; i += 1) {
+    const char = value.charAt(i);
+    if (char === '"') {
+      const quoted = readQuoted(value, i);
+      if (quoted === null) return { ok: false, problem: 'has an open quotation mark' };
+      // A quoted local part is no address here; left in its quotes it will not pass for one.
+      const asWritten =
+        quoted.text === '' || value.charAt(quoted.end) === '@' ? `"${quoted.text}"` : quoted.text;
+      if (inAngle) angle += asWritten;
+      else phrase += asWritten;
+      i = quoted.end - 1;
+    } else if (char === '(') {
+      const end = endOfComment(value, i);
+      if (end === -1) return { ok: false, problem: 'has an open parenthesis' };
+      if (comment === '') comment = value.slice(i + 1, end - 1);
+      i = end - 1;
+    } else if (inAngle) {
+      if (char === '>') inAngle = false;
+      else if (char === '<') return { ok: false, problem: 'has an angle bracket too many' };
+      else if (char !== ' ' && char !== '\t') angle += char;
+    } else if (char === '<') {
+      if (angle !== null) return { ok: false, problem: 'has two addresses without a comma' };
+      inAngle = true;
+      angle = '';
+    } else if (char === ',' || (char === ';' && inGroup)) {
+      const problem = finish();
+      if (problem !== null) return { ok: false, problem };
+      if (char === ';') inGroup = false;
+    } else if (char === ':' && !inGroup && angle === null) {
+      inGroup = true;
+      phrase = '';
+    } else if (angle !== null && char !== ' ' && char !== '\t') {
+      return { ok: false, problem: 'has text after an address' };
+    } else phrase += char;
+  }
+  if (inAngle) return { ok: false, problem: 'has an open angle bracket' };
+  const problem = finish();
+  return problem === null ? { ok: true, mailboxes } : { ok: false, problem };
+}
+
+/** The text of a quoted string that begins at `at`, and the offset after it; null where it never ends. */
+function readQuoted(value: string, at: number): { text: string; end: number } | null {
+  let text = '';
+  for (let i = at + 1; i < value.length; i += 1) {
+    const char = value.charAt(i);
+    if (char === '"') return { text, end: i + 1 };
+    if (char === '\\') {
+      i += 1;
+      text += value.charAt(i);
+    } else text += char;
+  }
+  return null;
+}
+
+/** Offset after the comment that begins at `at`, or -1. Comments nest. */
+function endOfComment(value: string, at: number): number {
+  let depth = 0;
+  for (let i = at; i < value.length; i += 1) {
+    const char = value.charAt(i);
+    if (char === '\\') i += 1;
+    else if (char === '(') {
+      depth += 1;
+      if (depth > MAX_COMMENT_DEPTH) return -1;
+    } else if (char === ')') {
+      depth -= 1;
+      if (depth === 0) return i + 1;
+    }
+  }
+  return -1;
+}
+
+function cleanName(text: string): string {
+  return decodeWords(text).trim().slice(0, MAX_NAME_CHARS).toWellFormed();
+}

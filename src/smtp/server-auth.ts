@@ -1,0 +1,81 @@
+/**
+ * The exchange of AUTH PLAIN (RFC 4616) and AUTH LOGIN, apart from the question whether the credentials are good.
+ * Given the initial response or null, then line after line, leaves prompts and at the end the credentials, or the
+ * reply that ends the exchange. Base64 is read strictly: two texts for one password would only help to hide one.
+ */
+import { REPLIES } from './server-reply.ts';
+import type { AuthAttempt, ServerReply } from './server-types.ts';
+
+export type AuthStep =
+  /** `text`: what stands after `334 `, base64 or empty. */
+  | { kind: 'prompt'; text: string }
+  | { kind: 'attempt'; attempt: AuthAttempt }
+  | { kind: 'refused'; reply: ServerReply };
+
+export interface AuthExchange {
+  /** The next response of the peer, still in base64. */
+  next(response: string): AuthStep;
+}
+
+const USERNAME_PROMPT = 'VXNlcm5hbWU6';
+const PASSWORD_PROMPT = 'UGFzc3dvcmQ6';
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+/** Begins an exchange; null for a mechanism that is not known. */
+export function beginAuth(
+  mechanism: string,
+  initial: string | null,
+): { exchange: AuthExchange; first: AuthStep } | null {
+  const exchange = mechanism === 'PLAIN' ? plainExchange() : mechanism === 'LOGIN' ? loginExchange() : null;
+  if (exchange === null) return null;
+  if (initial === null) {
+    return { exchange, first: { kind: 'prompt', text: mechanism === 'LOGIN' ? USERNAME_PROMPT : '' } };
+  }
+  // RFC 4954 §4: a single `=` is an initial response of no octets.
+  return { exchange, first: exchange.next(initial === '=' ? '' : initial) };
+}
+
+function plainExchange(): AuthExchange {
+  return {
+    next(response) {
+      const text = decode(response);
+      if (text === 'canceled') return { kind: 'refused', reply: REPLIES.authCanceled };
+      if (text === null) return { kind: 'refused', reply: REPLIES.notBase64 };
+      const parts = text.text.split('\0');
+      const [authorize, username, password] = parts;
+      if (parts.length !== 3 || authorize === undefined || username === undefined || password === undefined) {
+        return { kind: 'refused', reply: REPLIES.authMalformed };
+      }
+      // Acting for somebody else is not offered.
+      if (username === '' || (authorize !== '' && authorize !== username)) {
+        return { kind: 'refused', reply: REPLIES.authMalformed };
+      }
+      return { kind: 'attempt', attempt: { mechanism: 'PLAIN', username, password } };
+    },
+  };
+}
+
+function loginExchange(): AuthExchange {
+  let username: string | null = null;
+  return {
+    next(response) {
+      const text = decode(response);
+      if (text === 'canceled') return { kind: 'refused', reply: REPLIES.authCanceled };
+      if (text === null) return { kind: 'refused', reply: REPLIES.notBase64 };
+      if (username === null) {
+        if (text.text === '') return { kind: 'refused', reply: REPLIES.authMalformed };
+        username = text.text;
+        return { kind: 'prompt', text: PASSWORD_PROMPT };
+      }
+      return { kind: 'attempt', attempt: { mechanism: 'LOGIN', username, password: text.text } };
+    },
+  };
+}
+
+function decode(response: string): { text: string } | 'canceled' | null {
+  if (response === '*') return 'canceled';
+  if (response.length % 4 !== 0 || !BASE64.test(response)) return null;
+  const bytes = Buffer.from(response, 'base64');
+  const text = bytes.toString('utf8');
+  return bytes.toString('base64') === response && !text.includes('\ufffd') ? { text } : null;
+}

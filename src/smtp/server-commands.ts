@@ -1,0 +1,273 @@
+/**
+ * Command lines of a peer nobody trusts: from the octets of one line to a command with checked arguments, or the reply
+ * that refuses it (RFC 5321 §4.1, and the extensions' parameters). Pure, one pass, nothing is guessed: a second
+ * command cannot hide in an argument because no control character gets past `commandText`.
+ */
+import { parseAddress } from '../mail/address.ts';
+import { REPLIES, reply } from './server-reply.ts';
+import type { MailFrom, RcptTo, ServerReply } from './server-types.ts';
+
+export type Command =
+  | { verb: 'EHLO' | 'HELO'; name: string }
+  | { verb: 'MAIL' | 'RCPT'; argument: string }
+  | { verb: 'AUTH'; mechanism: string; initial: string | null }
+  | { verb: 'DATA' | 'STARTTLS' | 'RSET' | 'QUIT' | 'NOOP' | 'HELP' | 'VRFY' }
+  | { verb: 'refused'; reply: ServerReply };
+
+export type PathResult<T> = { ok: true; value: T } | { ok: false; reply: ServerReply };
+
+/** RFC 5321 §4.5.3.1.4 says 512 and the extensions add to it; nothing honest comes near this. */
+export const MAX_COMMAND_BYTES = 2048;
+/** RFC 4954 §4.3: what an AUTH line may have, its CRLF not counted. */
+export const MAX_AUTH_BYTES = 12_288;
+
+const MAX_NAME_CHARS = 255;
+const MAX_ENVID_CHARS = 100;
+const MAX_ORCPT_CHARS = 500;
+const PARAMETER = /^[A-Za-z0-9][A-Za-z0-9-]*(?:=[!-<>-~]+)?$/;
+/** Verbs of web browsers and of scanners: somebody is led to speak another protocol to this port. */
+const FOREIGN = new Set([
+  'GET',
+  'POST',
+  'PUT',
+  'HEAD',
+  'OPTIONS',
+  'CONNECT',
+  'DELETE',
+  'PATCH',
+  'TRACE',
+  'PRI',
+]);
+const NOT_OFFERED = new Set(['EXPN', 'SEND', 'SOML', 'SAML', 'TURN', 'ETRN', 'ATRN', 'BURL']);
+
+/** A line without its CRLF as text: null where it holds a control character or is not UTF-8. */
+export function commandText(line: Uint8Array): string | null {
+  let ascii = true;
+  for (const octet of line) {
+    if (octet < 32 || octet === 127) return null;
+    if (octet > 127) ascii = false;
+  }
+  const bytes = Buffer.from(line.buffer, line.byteOffset, line.length);
+  if (ascii) return bytes.toString('latin1');
+  const text = bytes.toString('utf8');
+  // C1 controls come as two octets.
+  return text.includes('\ufffd') || /[\x80-\x9f]/.test(text) ? null : text;
+}
+
+/** The command of a line. Verbs and keywords in any case; blanks at the end are ignored (RFC 5321 §4.1.1). */
+export function parseCommand(line: string): Command {
+  const text = line.trimEnd();
+  const space = text.indexOf(' ');
+  const verb = (space === -1 ? text : text.slice(0, space)).toUpperCase();
+  const rest = space === -1 ? '' : text.slice(space + 1).trim();
+  switch (verb) {
+    case 'EHLO':
+    case 'HELO':
+      return rest === '' ? { verb: 'refused', reply: REPLIES.helloName } : { verb, name: helloName(rest) };
+    case 'MAIL':
+    case 'RCPT':
+      return { verb, argument: rest };
+    case 'AUTH': {
+      const [mechanism = '', initial = null, ...more] = rest.split(' ');
+      if (mechanism === '' || more.length > 0) {
+        return { verb: 'refused', reply: reply(501, '5.5.4', 'Use AUTH PLAIN or AUTH LOGIN') };
+      }
+      return { verb, mechanism: mechanism.toUpperCase(), initial };
+    }
+    case 'DATA':
+    case 'STARTTLS':
+    case 'RSET':
+    case 'QUIT':
+      return rest === '' ? { verb } : { verb: 'refused', reply: REPLIES.noArgument };
+    case 'NOOP':
+    case 'HELP':
+    case 'VRFY':
+      return { verb };
+    case 'BDAT':
+      // Its octets would follow and be read as commands.
+      return { verb: 'refused', reply: REPLIES.chunking };
+    default:
+      if (FOREIGN.has(verb)) return { verb: 'refused', reply: REPLIES.notSmtp };
+      return { verb: 'refused', reply: NOT_OFFERED.has(verb) ? REPLIES.notOffered : REPLIES.unknown };
+  }
+}
+
+/** The first word, made fit for a Received header: nobody checks this name, so nobody is refused for its form. */
+function helloName(rest: string): string {
+  const [word = ''] = rest.split(' ', 1);
+  return word.slice(0, MAX_NAME_CHARS).replace(/[^A-Za-z0-9._:[\]-]/g, '?');
+}
+
+/** `FROM:<path> parameters` of MAIL. */
+export function parseMail(
+  argument: string,
+  options: { maxMessageBytes: number; dsn: boolean },
+): PathResult<MailFrom> {
+  const found = splitPath(argument, 'FROM:');
+  if (found === null) return refuse(501, '5.5.4', 'Use MAIL FROM:<address>');
+  const parameters = splitParameters(found.rest);
+  if (!parameters.ok) return parameters;
+  let size: number | null = null;
+  let eightBitMime = false;
+  let smtpUtf8 = false;
+  let ret: MailFrom['ret'] = null;
+  let envid: string | null = null;
+  for (const [name, value] of parameters.value) {
+    if (name === 'SIZE') {
+      if (value === null || !/^\d{1,20}$/.test(value)) return badParameter(name);
+      size = Number(value);
+    } else if (name === 'BODY') {
+      const body = value?.toUpperCase();
+      if (body !== '7BIT' && body !== '8BITMIME') return badParameter(name);
+      eightBitMime = body === '8BITMIME';
+    } else if (name === 'SMTPUTF8') {
+      if (value !== null) return badParameter(name);
+      smtpUtf8 = true;
+    } else if (name === 'AUTH') {
+      // RFC 4954 §5: must be taken where AUTH is offered; what it claims is not believed.
+      if (value === null || decodeXtext(value) === null) return badParameter(name);
+    } else if (name === 'RET' && options.dsn) {
+      const word = value?.toUpperCase();
+      if (word !== 'FULL' && word !== 'HDRS') return badParameter(name);
+      ret = word;
+    } else if (name === 'ENVID' && options.dsn) {
+      const text = value === null || value.length > MAX_ENVID_CHARS ? null : decodeXtext(value);
+      if (text === null) return badParameter(name);
+      envid = text;
+    } else return unknownParameter(name);
+  }
+  if (size !== null && size > options.maxMessageBytes) return { ok: false, reply: REPLIES.tooLarge };
+  const facts = { size, eightBitMime, smtpUtf8, ret, envid };
+  if (found.path === '') return { ok: true, value: { address: null, ...facts } };
+  const parsed = parseAddress(withoutRoute(found.path));
+  if (!parsed.ok) return refuse(553, '5.1.7', `The sender address ${parsed.problem}`);
+  if (!smtpUtf8 && !isAscii(found.path)) return refuse(553, '5.6.7', 'A sender outside ASCII needs SMTPUTF8');
+  return { ok: true, value: { address: parsed.address, ...facts } };
+}
+
+/** `TO:<path> parameters` of RCPT. */
+export function parseRcpt(
+  argument: string,
+  options: { smtpUtf8: boolean; dsn: boolean },
+): PathResult<RcptTo> {
+  const found = splitPath(argument, 'TO:');
+  if (found === null || found.path === '') return refuse(501, '5.5.4', 'Use RCPT TO:<address>');
+  const parameters = splitParameters(found.rest);
+  if (!parameters.ok) return parameters;
+  let notify: RcptTo['notify'] = [];
+  let orcpt: string | null = null;
+  for (const [name, value] of parameters.value) {
+    if (name === 'NOTIFY' && options.dsn) {
+      const words = readNotify(value);
+      if (words === null) return badParameter(name);
+      notify = words;
+    } else if (name === 'ORCPT' && options.dsn) {
+      const semicolon = value?.indexOf(';') ?? -1;
+      const text =
+        value === null || value.length > MAX_ORCPT_CHARS ? null : decodeXtext(value.slice(semicolon + 1));
+      if (value === null || semicolon < 1 || text === null) return badParameter(name);
+      orcpt = `${value.slice(0, semicolon)};${text}`;
+    } else return unknownParameter(name);
+  }
+  if (found.path.toLowerCase() === 'postmaster') return { ok: true, value: { address: null, notify, orcpt } };
+  const parsed = parseAddress(withoutRoute(found.path));
+  if (!parsed.ok) return refuse(553, '5.1.3', `The recipient address ${parsed.problem}`);
+  if (!options.smtpUtf8 && !isAscii(found.path)) {
+    return refuse(553, '5.6.7', 'A recipient outside ASCII needs SMTPUTF8 at MAIL');
+  }
+  return { ok: true, value: { address: parsed.address, notify, orcpt } };
+}
+
+/** What stands between `<` and the `>` that ends it (one inside quotes does not), and what follows. */
+function splitPath(argument: string, keyword: string): { path: string; rest: string } | null {
+  if (argument.slice(0, keyword.length).toUpperCase() !== keyword) return null;
+  let at = keyword.length;
+  // A blank after the colon is wrong and common.
+  if (argument.charCodeAt(at) === 32) at += 1;
+  if (argument.charCodeAt(at) !== 60) return null;
+  let quoted = false;
+  for (let i = at + 1; i < argument.length; i += 1) {
+    const code = argument.charCodeAt(i);
+    if (code === 92 && quoted) i += 1;
+    else if (code === 34) quoted = !quoted;
+    else if (code === 60 && !quoted) return null;
+    else if (code === 62 && !quoted) {
+      const rest = argument.slice(i + 1);
+      if (rest !== '' && rest.charCodeAt(0) !== 32) return null;
+      return { path: argument.slice(at + 1, i), rest: rest.trim() };
+    }
+  }
+  return null;
+}
+
+/** A source route is read and ignored (RFC 5321 §4.1.1.3, Appendix C). */
+function withoutRoute(path: string): string {
+  if (path.charCodeAt(0) !== 64) return path;
+  const colon = path.indexOf(':');
+  return colon === -1 ? path : path.slice(colon + 1);
+}
+
+function splitParameters(
+  text: string,
+): PathResult<readonly (readonly [name: string, value: string | null])[]> {
+  const found: (readonly [string, string | null])[] = [];
+  if (text === '') return { ok: true, value: found };
+  const seen = new Set<string>();
+  for (const word of text.split(' ')) {
+    if (word === '') continue;
+    if (!PARAMETER.test(word)) return refuse(501, '5.5.4', 'Malformed parameter');
+    const equals = word.indexOf('=');
+    const name = (equals === -1 ? word : word.slice(0, equals)).toUpperCase();
+    if (seen.has(name)) return refuse(501, '5.5.4', `The parameter ${name} is given twice`);
+    seen.add(name);
+    found.push([name, equals === -1 ? null : word.slice(equals + 1)]);
+  }
+  return { ok: true, value: found };
+}
+
+function readNotify(value: string | null): RcptTo['notify'] | null {
+  const words = new Set<'NEVER' | 'SUCCESS' | 'FAILURE' | 'DELAY'>();
+  for (const item of (value ?? '').toUpperCase().split(',')) {
+    if (item !== 'NEVER' && item !== 'SUCCESS' && item !== 'FAILURE' && item !== 'DELAY') return null;
+    words.add(item);
+  }
+  return words.has('NEVER') && words.size > 1 ? null : [...words];
+}
+
+/** RFC 3461 §4: `+HH` is an octet, everything else printable ASCII but `+` and `=`. Null where it is neither. */
+export function decodeXtext(value: string): string | null {
+  let out = '';
+  for (let i = 0; i < value.length; i += 1) {
+    const code = value.charCodeAt(i);
+    if (code < 33 || code > 126 || code === 61) return null;
+    if (code !== 43) {
+      out += value.charAt(i);
+      continue;
+    }
+    const hex = value.slice(i + 1, i + 3);
+    if (!/^[0-9A-F]{2}$/.test(hex)) return null;
+    const octet = Number.parseInt(hex, 16);
+    // Controls have no business in an address or an envelope id.
+    if (octet < 32 || octet > 126) return null;
+    out += String.fromCharCode(octet);
+    i += 2;
+  }
+  return out;
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i += 1) if (text.charCodeAt(i) > 127) return false;
+  return true;
+}
+
+function refuse(code: number, enhanced: string, text: string): { ok: false; reply: ServerReply } {
+  return { ok: false, reply: reply(code, enhanced, text) };
+}
+
+function badParameter(name: string): { ok: false; reply: ServerReply } {
+  return refuse(501, '5.5.4', `The parameter ${name} has no valid value`);
+}
+
+function unknownParameter(name: string): { ok: false; reply: ServerReply } {
+  return refuse(555, '5.5.4', `The parameter ${name.slice(0, 40)} is not known or not offered`);
+}

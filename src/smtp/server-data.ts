@@ -1,0 +1,155 @@
+/**
+ * The octets between 354 and the end of a message, as a byte state machine (RFC 5321 §4.1.1.4, §4.5.2).
+ *
+ *   line start ─'.'─► dot ─CR─► dot CR ─LF─► END          anything else after the dot: the dot was stuffing and goes
+ *   text ─CR─► cr ─LF─► line start                        CR without LF, LF without CR: marked, never a line end
+ *
+ * Only CRLF.CRLF ends the data. Given bytes cut anywhere, leaves the message without its stuffing, or the reason why it
+ * is refused; a refused message is read to its end all the same, and nothing of it is kept.
+ * Memory: one growing buffer of at most twice the message, never more than the limit allows.
+ */
+
+export type DataFault = 'bare-line-end' | 'nul' | 'long-line' | 'too-large';
+
+export interface DataLimits {
+  maxBytes: number;
+  maxLineBytes: number;
+}
+
+export interface DataReader {
+  /** Reads from `at`; gives the offset after the final CRLF, or -1 when the chunk is used up. */
+  read(chunk: Uint8Array, at: number): number;
+  /** What is wrong with it so far, the gravest first, or null. The same however the octets were cut. */
+  readonly fault: DataFault | null;
+  /** The message; empty where there is a fault. */
+  readonly bytes: Uint8Array;
+  readonly eightBit: boolean;
+  /** Octets read so far, whatever became of them. */
+  readonly received: number;
+}
+
+const GRAVEST_FIRST: readonly DataFault[] = ['too-large', 'bare-line-end', 'nul', 'long-line'];
+
+const LINE_START = 0;
+const DOT = 1;
+const DOT_CR = 2;
+const TEXT = 3;
+const CR = 4;
+const END = 5;
+
+const MIN_BUFFER = 16 * 1024;
+/** What the peer announces is believed this far before the octets are there. */
+const MAX_FIRST_BUFFER = 1024 * 1024;
+const EMPTY = Buffer.alloc(0);
+
+/** A reader for one message. `sizeHint`: what SIZE announced, 0 = nothing. */
+export function createDataReader(limits: DataLimits, sizeHint: number): DataReader {
+  const { maxBytes, maxLineBytes } = limits;
+  let state = LINE_START;
+  const faults = new Set<DataFault>();
+  let buffer = Buffer.allocUnsafeSlow(
+    Math.min(Math.max(MIN_BUFFER, sizeHint), MAX_FIRST_BUFFER, Math.max(1, maxBytes)),
+  );
+  let length = 0;
+  /** As `length`, counted on when nothing is kept any more. */
+  let total = 0;
+  let lineBytes = 0;
+  let eightBit = false;
+  let received = 0;
+
+  function refuse(what: DataFault): void {
+    faults.add(what);
+    buffer = EMPTY;
+    length = 0;
+  }
+
+  function keep(chunk: Uint8Array, from: number, to: number): void {
+    if (from >= to) return;
+    total += to - from;
+    if (total > maxBytes) refuse('too-large');
+    if (faults.size > 0) return;
+    const needed = length + to - from;
+    if (needed > buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.min(maxBytes, Math.max(needed, buffer.length * 2)));
+      buffer.copy(larger, 0, 0, length);
+      buffer = larger;
+    }
+    buffer.set(chunk.subarray(from, to), length);
+    length = needed;
+  }
+
+  return {
+    read(chunk, at) {
+      // `from`: first octet that is to be kept and is not yet.
+      let from = at;
+      let i = at;
+      for (; i < chunk.length && state !== END; i += 1) {
+        const octet = chunk[i] as number;
+        if (state === TEXT && octet !== 13 && octet !== 10 && octet !== 0) {
+          lineBytes += 1;
+          if (octet > 127) eightBit = true;
+          continue;
+        }
+        switch (state) {
+          case LINE_START:
+            lineBytes = 0;
+            if (octet === 46) {
+              keep(chunk, from, i);
+              from = i + 1;
+              state = DOT;
+              continue;
+            }
+            break;
+          case DOT:
+            if (octet === 13) {
+              // Not kept yet: if the LF follows, this is no part of the message.
+              from = i + 1;
+              state = DOT_CR;
+              continue;
+            }
+            break;
+          case DOT_CR:
+            if (octet === 10) {
+              from = i + 1;
+              state = END;
+              continue;
+            }
+            refuse('bare-line-end');
+            break;
+          case CR:
+            if (octet === 10) {
+              if (lineBytes > maxLineBytes) refuse('long-line');
+              state = LINE_START;
+              continue;
+            }
+            refuse('bare-line-end');
+            break;
+        }
+        // An octet of a line, whatever stood before it.
+        if (octet === 13) state = CR;
+        else {
+          state = TEXT;
+          lineBytes += 1;
+          if (octet === 10) refuse('bare-line-end');
+          else if (octet === 0) refuse('nul');
+          else if (octet > 127) eightBit = true;
+        }
+      }
+      if (state !== END) keep(chunk, from, chunk.length);
+      received += i - at;
+      return state === END ? i : -1;
+    },
+    get fault() {
+      return GRAVEST_FIRST.find((each) => faults.has(each)) ?? null;
+    },
+    get bytes() {
+      return buffer.subarray(0, length);
+    },
+    get eightBit() {
+      return eightBit;
+    },
+    get received() {
+      return received;
+    },
+  };
+}

@@ -1,0 +1,521 @@
+/**
+ * The server's side of one SMTP connection (RFC 5321 and the extensions it offers), without a socket: octets in, replies
+ * out, questions to a handler. The same octets give the same replies however they were cut.
+ *
+ *   greeting ─► command ⇄ auth            EHLO forgets the transaction, STARTTLS forgets everything
+ *               command ─DATA─► data ─CRLF.CRLF─► command
+ *               command ─STARTTLS─► handshake ─secured()─► command
+ *               any ─QUIT, too many errors, silence, shutdown()─► closed
+ *
+ * While the handler thinks, nothing is read on: replies stay in order (RFC 2920), and the connection is asked to hold.
+ * Memory: one command line, one message within its limit, and what the connection pushes in spite of `hold(true)`.
+ * Lines end with CRLF alone, inside and outside a message: nothing that came is ever repaired into a command.
+ */
+import type { Clock, Timer } from '../lib/clock.ts';
+import { type AuthExchange, type AuthStep, beginAuth } from './server-auth.ts';
+import {
+  commandText,
+  MAX_AUTH_BYTES,
+  MAX_COMMAND_BYTES,
+  parseCommand,
+  parseMail,
+  parseRcpt,
+} from './server-commands.ts';
+import { createDataReader, type DataFault, type DataReader } from './server-data.ts';
+import { formatReply, REPLIES, reply } from './server-reply.ts';
+import type {
+  MailFrom,
+  RcptTo,
+  ServerConnection,
+  ServerEnvelope,
+  ServerHandler,
+  ServerReply,
+  ServerSessionOptions,
+  SessionFacts,
+  TlsFacts,
+} from './server-types.ts';
+
+export interface ServerSession {
+  /** Greets the peer, or turns it away. */
+  start(refusal?: ServerReply): void;
+  /** The next octets; the session may keep reading from the chunk until it holds no more. */
+  push(chunk: Uint8Array): void;
+  /** The handshake that `startTls` asked for is done. */
+  secured(tls: TlsFacts): void;
+  /** The peer sends no more; what it sent is still answered, then the connection is closed. */
+  endOfInput(): void;
+  /** The peer is gone: nothing is written any more. */
+  end(): void;
+  /** Says 421 and closes: at once, or after the message that is arriving or being decided. */
+  shutdown(): void;
+  /** A message is arriving or being decided. */
+  readonly busy: boolean;
+  readonly facts: SessionFacts;
+}
+
+type State = 'greeting' | 'command' | 'auth' | 'data' | 'handshake' | 'closed';
+
+const LF = 10;
+const CR = 13;
+const TLS_HANDSHAKE = 22;
+/** An unfinished line this long is no line. */
+const MAX_ENDLESS_BYTES = 64 * 1024;
+const HELD_BYTES = MAX_AUTH_BYTES + 2;
+const DATA_FAULTS: Readonly<Record<DataFault, ServerReply>> = {
+  'bare-line-end': REPLIES.bareInData,
+  nul: REPLIES.nulInData,
+  'long-line': REPLIES.longLine,
+  'too-large': REPLIES.tooLarge,
+};
+
+/** A session over one connection. Nothing happens before `start()`. */
+export function createServerSession(
+  deps: { clock: Clock; connection: ServerConnection; handler: ServerHandler },
+  options: ServerSessionOptions,
+): ServerSession {
+  const { clock, connection, handler } = deps;
+  const { limits } = options;
+  let state: State = 'greeting';
+  let facts: SessionFacts = {
+    helo: '',
+    esmtp: false,
+    tls: options.tls,
+    authenticated: false,
+    earlyTalker: false,
+  };
+  let from: MailFrom | null = null;
+  let recipients: RcptTo[] = [];
+  let refusedRecipients = 0;
+  let exchange: AuthExchange | null = null;
+  let data: DataReader | null = null;
+  /** The handler was asked and has not answered. */
+  let waiting = false;
+  let stopping = false;
+  let ended = false;
+  let errors = 0;
+  let idleCommands = 0;
+  let authFailures = 0;
+  let out = '';
+
+  // Input that was not read yet, and the beginning of a line from earlier chunks.
+  let pending: Uint8Array[] = [];
+  let at = 0;
+  let held = Buffer.alloc(0);
+  let lineBytes = 0;
+  let pumping = false;
+
+  // One timer for every deadline; it is moved lazily, because most of them never come.
+  let deadlineMs = Number.POSITIVE_INFINITY;
+  let loginDeadlineMs = Number.POSITIVE_INFINITY;
+  let lineStartedMs = 0;
+  let dataStartedMs = 0;
+  let timer: Timer | null = null;
+  let timerAtMs = Number.POSITIVE_INFINITY;
+
+  return {
+    start(refusal) {
+      if (state !== 'greeting') return;
+      if (refusal !== undefined) {
+        finish(refusal);
+        return;
+      }
+      if (options.auth?.required === true) loginDeadlineMs = clock.monotonicMs() + limits.loginMs;
+      state = 'command';
+      say(reply(220, '', `${options.hostname} ESMTP Postrider`));
+      pump();
+    },
+    push(chunk) {
+      if (state === 'closed' || chunk.length === 0) return;
+      // Octets that came between STARTTLS and the handshake were not meant for the TLS layer.
+      if (state === 'handshake') {
+        finish(null);
+        return;
+      }
+      if (state === 'greeting') facts = { ...facts, earlyTalker: true };
+      pending.push(chunk);
+      if (waiting || state === 'greeting') connection.hold(true);
+      else pump();
+    },
+    secured(tls) {
+      if (state !== 'handshake') return;
+      facts = { ...facts, helo: '', esmtp: false, authenticated: false, tls };
+      forgetTransaction();
+      state = 'command';
+      waitForCommand();
+      arm();
+    },
+    endOfInput() {
+      ended = true;
+      pump();
+    },
+    end() {
+      close();
+    },
+    shutdown() {
+      stopping = true;
+      if (state === 'handshake') finish(null);
+      else if (state === 'greeting' || ((state === 'command' || state === 'auth') && !waiting))
+        finish(REPLIES.stopping);
+    },
+    get busy() {
+      return state === 'data' || waiting;
+    },
+    get facts() {
+      return facts;
+    },
+  };
+
+  // ── reading ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  function pump(): void {
+    if (pumping) return;
+    pumping = true;
+    while (!waiting && state !== 'closed' && state !== 'handshake') {
+      const [chunk] = pending;
+      if (chunk === undefined) break;
+      if (at >= chunk.length) {
+        pending.shift();
+        at = 0;
+      } else if (state === 'data') readData(chunk);
+      else readLine(chunk);
+    }
+    pumping = false;
+    flush();
+    if (state === 'closed') return;
+    if (ended && !waiting) {
+      finish(null);
+      return;
+    }
+    if (state !== 'handshake') waitForCommand();
+    connection.hold(waiting && pending.length > 0);
+    arm();
+  }
+
+  function readLine(chunk: Uint8Array): void {
+    if (lineBytes === 0) {
+      lineStartedMs = clock.monotonicMs();
+      if (chunk[at] === TLS_HANDSHAKE) {
+        finish(REPLIES.notPlain);
+        return;
+      }
+    }
+    const lf = chunk.indexOf(LF, at);
+    const end = lf === -1 ? chunk.length : lf + 1;
+    lineBytes += end - at;
+    if (lineBytes > MAX_ENDLESS_BYTES) {
+      finish(REPLIES.endlessLine);
+      return;
+    }
+    let line: Uint8Array;
+    if (lf !== -1 && held.length === 0) line = chunk.subarray(at, end);
+    else {
+      const room = HELD_BYTES - held.length;
+      // A copy: the rest of a chunk must not be kept alive by a few octets.
+      if (room > 0) held = Buffer.concat([held, chunk.subarray(at, Math.min(end, at + room))]);
+      line = held;
+    }
+    at = end;
+    if (lf === -1) return;
+    const length = lineBytes;
+    held = Buffer.alloc(0);
+    lineBytes = 0;
+    say(takeLine(line, length));
+  }
+
+  /** `line` with its line end, cut where it is longer than any allowed; `length` is what it had. */
+  function takeLine(line: Uint8Array, length: number): ServerReply | null {
+    const auth = state === 'auth';
+    const text = textOf(line, length);
+    if (typeof text !== 'string') {
+      exchange = null;
+      if (auth) state = 'command';
+      return text;
+    }
+    return auth ? continueAuth(text) : runCommand(text);
+  }
+
+  /** The line as text, or why it is none. */
+  function textOf(line: Uint8Array, length: number): string | ServerReply {
+    if (length > MAX_AUTH_BYTES + 2) {
+      return state === 'auth' ? REPLIES.authLineTooLong : REPLIES.lineTooLong;
+    }
+    if (line[line.length - 2] !== CR) return REPLIES.bareLineEnd;
+    const text = commandText(line.subarray(0, line.length - 2));
+    if (text === null) return REPLIES.notText;
+    const long = length > MAX_COMMAND_BYTES && state !== 'auth' && !/^AUTH /i.test(text);
+    return long ? REPLIES.lineTooLong : text;
+  }
+
+  function readData(chunk: Uint8Array): void {
+    if (data === null) return;
+    const end = data.read(chunk, at);
+    at = end === -1 ? chunk.length : end;
+    // Whoever goes on after so much does not mean to end.
+    if (data.received > 2 * limits.maxMessageBytes + MAX_ENDLESS_BYTES) finish(REPLIES.endlessData);
+    else if (end !== -1) say(takeMessage(data));
+  }
+
+  // ── commands ────────────────────────────────────────────────────────────────────────────────────────────
+
+  function runCommand(text: string): ServerReply | null {
+    const command = parseCommand(text);
+    switch (command.verb) {
+      case 'refused':
+        return command.reply;
+      case 'EHLO':
+      case 'HELO':
+        forgetTransaction();
+        facts = { ...facts, helo: command.name, esmtp: command.verb === 'EHLO' };
+        return command.verb === 'EHLO' ? capabilities() : reply(250, '', options.hostname);
+      case 'STARTTLS':
+        return startTls();
+      case 'AUTH':
+        return startAuth(command.mechanism, command.initial);
+      case 'MAIL':
+        return mail(command.argument);
+      case 'RCPT':
+        return rcpt(command.argument);
+      case 'DATA':
+        return startData();
+      case 'RSET':
+        forgetTransaction();
+        return idle(REPLIES.reset);
+      case 'NOOP':
+        return idle(REPLIES.ok);
+      case 'VRFY':
+        return idle(REPLIES.cannotVerify);
+      case 'HELP':
+        return idle(REPLIES.help);
+      case 'QUIT':
+        return REPLIES.bye;
+    }
+  }
+
+  function capabilities(): ServerReply {
+    const lines = [
+      options.hostname,
+      'PIPELINING',
+      `SIZE ${limits.maxMessageBytes}`,
+      '8BITMIME',
+      'SMTPUTF8',
+      'ENHANCEDSTATUSCODES',
+    ];
+    if (options.dsn) lines.push('DSN');
+    if (options.startTls && facts.tls === null) lines.push('STARTTLS');
+    if (options.auth !== null && (facts.tls !== null || options.auth.plainText))
+      lines.push('AUTH PLAIN LOGIN');
+    lines.push('HELP');
+    return reply(250, '', lines);
+  }
+
+  function startTls(): ServerReply | null {
+    if (!options.startTls) return REPLIES.notOffered;
+    if (facts.tls !== null) return REPLIES.tlsAlready;
+    // RFC 3207 §4.2, and the injection that made it famous: what was sent in the clear never counts as secured.
+    const [chunk] = pending;
+    if (chunk !== undefined && (at < chunk.length || pending.length > 1)) return REPLIES.injected;
+    pending = [];
+    at = 0;
+    out += formatReply(REPLIES.startTls);
+    flush();
+    state = 'handshake';
+    deadlineMs = clock.monotonicMs() + limits.lineMs;
+    connection.startTls();
+    return null;
+  }
+
+  function startAuth(mechanism: string, initial: string | null): ServerReply | null {
+    const { auth } = options;
+    if (auth === null) return REPLIES.notOffered;
+    if (!facts.esmtp) return REPLIES.wrongOrder;
+    if (facts.authenticated) return REPLIES.loginAlready;
+    if (from !== null) return REPLIES.inTransaction;
+    if (facts.tls === null && !auth.plainText) return REPLIES.tlsFirst;
+    const begun = beginAuth(mechanism, initial);
+    if (begun === null) return REPLIES.mechanism;
+    exchange = begun.exchange;
+    state = 'auth';
+    return takeAuthStep(begun.first);
+  }
+
+  function continueAuth(response: string): ServerReply | null {
+    return exchange === null ? null : takeAuthStep(exchange.next(response));
+  }
+
+  function takeAuthStep(step: AuthStep): ServerReply | null {
+    if (step.kind === 'prompt') return reply(334, '', step.text);
+    exchange = null;
+    state = 'command';
+    if (step.kind === 'refused') return step.reply;
+    return ask(handler.onAuth(step.attempt, facts), (answer) => {
+      const verdict = answer ?? REPLIES.loggedIn;
+      if (verdict.code < 300) {
+        facts = { ...facts, authenticated: true };
+        loginDeadlineMs = Number.POSITIVE_INFINITY;
+        return verdict;
+      }
+      authFailures += verdict.code >= 500 ? 1 : 0;
+      return authFailures < limits.maxAuthFailures ? verdict : { ...verdict, close: true };
+    });
+  }
+
+  function mail(argument: string): ServerReply | null {
+    if (facts.helo === '') return REPLIES.wrongOrder;
+    if (from !== null) return REPLIES.nestedMail;
+    if (options.auth?.required === true && !facts.authenticated) return REPLIES.loginFirst;
+    const parsed = parseMail(argument, { maxMessageBytes: limits.maxMessageBytes, dsn: options.dsn });
+    if (!parsed.ok) return parsed.reply;
+    return ask(handler.onMail(parsed.value, facts), (answer) => {
+      const verdict = answer ?? REPLIES.sender;
+      if (verdict.code < 300) from = parsed.value;
+      return verdict;
+    });
+  }
+
+  function rcpt(argument: string): ServerReply | null {
+    if (from === null) return REPLIES.needMail;
+    const parsed = parseRcpt(argument, { smtpUtf8: from.smtpUtf8, dsn: options.dsn });
+    if (!parsed.ok) return parsed.reply;
+    if (recipients.length >= limits.maxRecipients) return REPLIES.tooManyRecipients;
+    return ask(handler.onRcpt(parsed.value, { from, recipients }, facts), (answer) => {
+      const verdict = answer ?? REPLIES.recipient;
+      if (verdict.code < 300) recipients.push(parsed.value);
+      else refusedRecipients += 1;
+      return verdict;
+    });
+  }
+
+  function startData(): ServerReply | null {
+    if (from === null) return REPLIES.needMail;
+    if (recipients.length === 0) return refusedRecipients > 0 ? REPLIES.noRecipient : REPLIES.needRcpt;
+    data = createDataReader(
+      { maxBytes: limits.maxMessageBytes, maxLineBytes: limits.maxLineBytes },
+      from.size ?? 0,
+    );
+    dataStartedMs = clock.monotonicMs();
+    state = 'data';
+    return REPLIES.data;
+  }
+
+  function takeMessage(read: DataReader): ServerReply | null {
+    const envelope: ServerEnvelope | null = from === null ? null : { from, recipients };
+    state = 'command';
+    data = null;
+    forgetTransaction();
+    idleCommands = 0;
+    if (read.fault !== null) return DATA_FAULTS[read.fault];
+    if (envelope === null) return null;
+    return ask(
+      handler.onMessage(envelope, { bytes: read.bytes, eightBit: read.eightBit }, facts),
+      (verdict) => {
+        if (verdict.code < 300) errors = 0;
+        return verdict;
+      },
+    );
+  }
+
+  // ── answering ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Reads on only when the answer is there; until then the state stays as the command found it. */
+  function ask<Answer>(question: Promise<Answer>, then: (answer: Answer) => ServerReply): null {
+    waiting = true;
+    const resume = (act: () => ServerReply): void => {
+      waiting = false;
+      if (state === 'closed') return;
+      say(act());
+      pump();
+    };
+    question.then(
+      (answer) => resume(() => then(answer)),
+      (error: unknown) => {
+        handler.onFailure(error);
+        resume(() => REPLIES.failed);
+      },
+    );
+    return null;
+  }
+
+  function idle(answer: ServerReply): ServerReply {
+    idleCommands += 1;
+    return idleCommands > limits.maxIdleCommands ? REPLIES.tooManyIdle : answer;
+  }
+
+  /** Queues a reply; null: it is said already, or follows later. */
+  function say(answer: ServerReply | null): void {
+    if (answer === null || state === 'closed') return;
+    if (answer.code >= 500) errors += 1;
+    if (answer.close === true) finish(answer);
+    else if (errors > limits.maxErrors) {
+      out += formatReply(answer);
+      finish(REPLIES.tooManyErrors);
+    } else {
+      out += formatReply(answer);
+      if (stopping && !waiting && state !== 'data') finish(REPLIES.stopping);
+    }
+  }
+
+  function flush(): void {
+    if (out === '') return;
+    const text = out;
+    out = '';
+    connection.write(text);
+  }
+
+  function finish(answer: ServerReply | null): void {
+    if (state === 'closed') return;
+    if (answer !== null) out += formatReply(answer);
+    flush();
+    close();
+    connection.close();
+  }
+
+  function close(): void {
+    state = 'closed';
+    timer?.cancel();
+    timer = null;
+    timerAtMs = Number.POSITIVE_INFINITY;
+    pending = [];
+    held = Buffer.alloc(0);
+    data = null;
+    out = '';
+    forgetTransaction();
+  }
+
+  function forgetTransaction(): void {
+    from = null;
+    recipients = [];
+    refusedRecipients = 0;
+  }
+
+  // ── waiting ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  function waitForCommand(): void {
+    deadlineMs = clock.monotonicMs() + (state === 'data' ? limits.dataIdleMs : limits.commandMs);
+  }
+
+  function dueMs(): number {
+    if (waiting) return Number.POSITIVE_INFINITY;
+    if (state === 'handshake') return deadlineMs;
+    if (state === 'data') {
+      const seconds = (data?.received ?? 0) / limits.minBytesPerSecond;
+      return Math.min(deadlineMs, dataStartedMs + limits.dataGraceMs + seconds * 1000);
+    }
+    const line = lineBytes > 0 ? lineStartedMs + limits.lineMs : Number.POSITIVE_INFINITY;
+    return Math.min(deadlineMs, loginDeadlineMs, line);
+  }
+
+  /** Sets the timer where the deadline came nearer; one that fires too early sets itself again. */
+  function arm(): void {
+    const due = dueMs();
+    if (state === 'closed' || due >= timerAtMs || due === Number.POSITIVE_INFINITY) return;
+    timer?.cancel();
+    timerAtMs = due;
+    timer = clock.setTimer(due - clock.monotonicMs(), () => {
+      timer = null;
+      timerAtMs = Number.POSITIVE_INFINITY;
+      if (state === 'closed' || waiting) return;
+      if (dueMs() <= clock.monotonicMs()) finish(state === 'handshake' ? null : REPLIES.timeout);
+      else arm();
+    });
+  }
+}
