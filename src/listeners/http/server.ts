@@ -164,6 +164,8 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     });
     instance.setErrorHandler((error, request, reply) => sendError(error, request, reply));
     instance.setNotFoundHandler((request, reply) => sendError(notFound(request, reply), request, reply));
+    // Who ends their side after the request still gets the answer; Node's default would store the message and drop it.
+    Object.assign(instance.server, { httpAllowHalfOpen: true });
     instance.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
       // Who announces too much is answered before it is sent.
       if (!(Number(request.headers['content-length'] ?? 0) > options.maxBodyBytes)) response.writeContinue();
