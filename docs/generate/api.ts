@@ -103,6 +103,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
     '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown this once. Never more than the caller’s own scopes and domains',
   'GET /tokens/{id}': 'One token without its text',
   'DELETE /tokens/{id}': 'Revokes it: `{}`. Here at once',
+  'POST /tokens/{id}/rotate':
+    '`{Overlap?}` in seconds, 0 to 604 800 (86 400): a new token that may the same for as long, 201 `{TokenID, Token, PreviousValidUntil}`. The old one ends after the overlap',
   'GET /me': 'What this token is: domains and their status, scopes, limits',
   'GET /sandbox/messages':
     'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Tag`, `Since`, `Until`, `Domain`',

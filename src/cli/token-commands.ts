@@ -1,5 +1,5 @@
 /** `token …`: API tokens. `create` prints the JWT alone on standard output, so that it can be captured. */
-import type { NewTokenAnswer, TokenAnswer } from '../listeners/http/contract/answers.ts';
+import type { NewTokenAnswer, RotatedTokenAnswer, TokenAnswer } from '../listeners/http/contract/answers.ts';
 import { PRESETS } from '../model/token.ts';
 import { type CommandGroup, example } from './command.ts';
 import { table, UsageError } from './terminal.ts';
@@ -74,6 +74,25 @@ export const tokenCommands: CommandGroup = (program, context) => {
     });
 
   token
+    .command('rotate <id>')
+    .description('makes a new token in place of one, prints it once and lets the old one end')
+    .option('--overlap <duration>', 'how long the old one stays good: 0 to 7d (default 1d)')
+    .addHelpText('after', example('TOKEN=$(postrider token rotate 019ab0c1-7d3e-7000-8000-000000000000)'))
+    .action(async (id: string, options: { overlap?: string }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', `/tokens/${encodeURIComponent(id)}/rotate`, {
+          ...(options.overlap === undefined ? {} : { Overlap: seconds('--overlap', options.overlap) }),
+        });
+        const made = body as RotatedTokenAnswer;
+        ctx.terminal.stderr.write(
+          `Token ${made.TokenID}; it is not shown again. ${id} is good until ${made.PreviousValidUntil}.\n`,
+        );
+        ctx.print(made, made.Token);
+      });
+    });
+
+  token
     .command('revoke <id>')
     .description('ends a token; requests with it are refused within 5 seconds on every node')
     .addHelpText('after', example('postrider token revoke 019ab0c1-7d3e-7000-8000-000000000000'))
@@ -97,9 +116,12 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = {
 
 /** `never`, plain seconds, or a number with s, m, h, d or y. */
 function expiry(text: string): number | 'never' {
-  if (text === 'never') return 'never';
+  return text === 'never' ? 'never' : seconds('--expires-in', text);
+}
+
+/** Plain seconds, or a number with s, m, h, d or y. */
+function seconds(flag: string, text: string): number {
   const match = /^(\d{1,10})(s|m|min|h|d|y)?$/.exec(text);
-  if (match === null)
-    throw new UsageError(`--expires-in "${text}": use seconds, a duration such as 90d, or never`);
+  if (match === null) throw new UsageError(`${flag} "${text}": use seconds, or a duration such as 90d`);
   return Number(match[1]) * (UNIT_SECONDS[match[2] ?? 's'] ?? 1);
 }

@@ -546,6 +546,11 @@ export interface Store {
   listTokens(params: { domains?: readonly string[] }): Promise<readonly Token[]>;
   /** Sets revokedAt once; false where the token does not exist. */
   revokeToken(params: { id: string; now: number }): Promise<boolean>;
+  /**
+   * Stores `token` and lets the old one end at `oldEndsAt` unless it ends before; where that is not after `now` it is
+   * revoked. Nothing happens and false comes back where the old one does not exist or has ended already.
+   */
+  rotateToken(params: { oldId: string; oldEndsAt: number; token: Token; now: number }): Promise<boolean>;
   /** Notes a use; not synced, may wait for company. */
   touchToken(params: { id: string; usedAt: number; ip: string }): Promise<void>;
   signingKeys(): Promise<

@@ -67,6 +67,10 @@ export function tokenMemory() {
       token.revokedAt ??= now;
       return true;
     },
+    rotateToken: async ({ token }: { token: Token }) => {
+      tokens.set(token.id, token);
+      return true;
+    },
     touchToken: async () => {},
     listTokens: async () => [...tokens.values()],
   };

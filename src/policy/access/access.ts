@@ -45,6 +45,14 @@ export interface Access {
   authenticate(authorization: string | undefined, ip: string): Promise<Caller>;
   /** Stores a token and returns its text, which is kept nowhere. Throws AppError `invalid-parameter`. */
   mint(request: MintRequest): Promise<{ id: string; jwt: string; token: Token }>;
+  /**
+   * A new token that may what the old one may, for as long as the old one was made for; the old one ends after
+   * `overlapSeconds`, in this process exactly then. null where the old one has ended already.
+   */
+  rotate(
+    old: Token,
+    overlapSeconds: number,
+  ): Promise<{ id: string; jwt: string; token: Token; oldEndsAt: number } | null>;
   /** Ends a token, in this process at once; false where there is none of that id. Repeating is harmless. */
   revoke(id: string): Promise<boolean>;
   /** The public keys for `/.well-known/jwks.json`. */
@@ -87,7 +95,7 @@ export function createAccess(
   deps: {
     store: Pick<
       Store,
-      'signingKeys' | 'addSigningKey' | 'getToken' | 'addToken' | 'revokeToken' | 'touchToken'
+      'signingKeys' | 'addSigningKey' | 'getToken' | 'addToken' | 'revokeToken' | 'rotateToken' | 'touchToken'
     >;
     clock: Clock;
     random: Random;
@@ -111,7 +119,7 @@ export function createAccess(
   const cache = new Map<string, Verified>();
   /** Look-ups under way, so that a burst of one token verifies it once. */
   const running = new Map<string, Promise<Lookup>>();
-  /** Counts own revocations: a look-up that one overtook must not enter the cache. */
+  /** Counts own revocations and rotations: a look-up that one overtook must not enter the cache. */
   let revocations = 0;
 
   async function authenticate(authorization: string | undefined, ip: string): Promise<Caller> {
@@ -201,6 +209,15 @@ export function createAccess(
     if (!oldest.done) cache.delete(oldest.value);
   }
 
+  /** Whatever is known of a token here is read again. */
+  function forget(tokenId: string): void {
+    revocations += 1;
+    running.clear();
+    for (const [key, verified] of cache) {
+      if (verified.caller.tokenId === tokenId) cache.delete(key);
+    }
+  }
+
   return {
     authenticate,
     async mint(request) {
@@ -226,13 +243,29 @@ export function createAccess(
       await store.addToken({ token });
       return { id, jwt, token };
     },
+    async rotate(old, overlapSeconds) {
+      const now = clock.now();
+      const id = uuidv7(clock, random);
+      const lifetimeMs = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
+      const token: Token = {
+        ...old,
+        id,
+        createdAt: now,
+        expiresAt: lifetimeMs === null ? null : now + lifetimeMs,
+        lastUsedAt: null,
+        lastUsedIp: null,
+        revokedAt: null,
+      };
+      const wanted = now + overlapSeconds * 1000;
+      const oldEndsAt = old.expiresAt === null ? wanted : Math.min(old.expiresAt, wanted);
+      const jwt = await signToken(keys, instance, token);
+      const rotated = await store.rotateToken({ oldId: old.id, oldEndsAt: wanted, token, now });
+      forget(old.id);
+      return rotated ? { id, jwt, token, oldEndsAt } : null;
+    },
     async revoke(id) {
       const existed = await store.revokeToken({ id, now: clock.now() });
-      revocations += 1;
-      running.clear();
-      for (const [key, verified] of cache) {
-        if (verified.caller.tokenId === id) cache.delete(key);
-      }
+      forget(id);
       return existed;
     },
     jwks: () => keys.jwks(),

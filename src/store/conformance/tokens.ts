@@ -1,6 +1,6 @@
 /** Conformance: tokens, whose row is the authority, and the keys that sign them. */
 import { describe, expect, it } from 'vitest';
-import { only, type Suite, T0, token } from './fixtures.ts';
+import { HOUR, only, type Suite, T0, token } from './fixtures.ts';
 
 /** Tests of `addToken`, `getToken`, `listTokens`, `revokeToken`, `touchToken`, `signingKeys`, `addSigningKey`. */
 export function describeTokens(suite: Suite): void {
@@ -59,6 +59,39 @@ export function describeTokens(suite: Suite): void {
       await suite.store().touchToken({ id: 'nobody', usedAt: T0 + 3, ip: '192.0.2.7' });
       const used = await suite.store().getToken({ id: one.id });
       expect(used).toMatchObject({ lastUsedAt: T0 + 3, lastUsedIp: '192.0.2.7' });
+    });
+  });
+
+  describe('rotating a token', () => {
+    const rotate = (oldId: string, oldEndsAt: number, fresh = token()) =>
+      suite.store().rotateToken({ oldId, oldEndsAt, token: fresh, now: T0 + 1 });
+
+    it('stores the new one and lets the old one end later', async () => {
+      const [old, endless, fresh] = [token(), token({ expiresAt: null }), token()];
+      await suite.store().addToken({ token: old });
+      await suite.store().addToken({ token: endless });
+      expect(await rotate(old.id, T0 + 5, fresh)).toBe(true);
+      expect(await suite.store().getToken({ id: fresh.id })).toEqual(fresh);
+      expect(await suite.store().getToken({ id: old.id })).toEqual({ ...old, expiresAt: T0 + 5 });
+      expect(await rotate(endless.id, T0 + 6)).toBe(true);
+      expect((await suite.store().getToken({ id: endless.id }))?.expiresAt).toBe(T0 + 6);
+    });
+
+    it('revokes the old one where there is no overlap, and never prolongs it', async () => {
+      const [ends, soon] = [token(), token({ expiresAt: T0 + 2 })];
+      for (const one of [ends, soon]) await suite.store().addToken({ token: one });
+      await rotate(ends.id, T0 + 1);
+      expect((await suite.store().getToken({ id: ends.id }))?.revokedAt).toBe(T0 + 1);
+      await rotate(soon.id, T0 + HOUR);
+      expect(await suite.store().getToken({ id: soon.id })).toEqual(soon);
+    });
+
+    it('does nothing for one that is gone, revoked or over', async () => {
+      const over = token({ expiresAt: T0 + 1 });
+      const revoked = token({ revokedAt: T0 });
+      for (const one of [over, revoked]) await suite.store().addToken({ token: one });
+      for (const id of [over.id, revoked.id, token().id]) expect(await rotate(id, T0 + HOUR)).toBe(false);
+      expect(await suite.store().listTokens({})).toEqual([over, revoked]);
     });
   });
 

@@ -50,6 +50,7 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'removeDomain',
   'addToken',
   'revokeToken',
+  'rotateToken',
   'addSigningKey',
 ]);
 
@@ -255,6 +256,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     getToken: (params) => read('getToken', params),
     listTokens: (params) => read('listTokens', params),
     revokeToken: (params) => write('revokeToken', params),
+    rotateToken: (params) => write('rotateToken', params),
     touchToken: (params) => write('touchToken', params),
     signingKeys: () => read('signingKeys', undefined),
     addSigningKey: (params) => write('addSigningKey', params),

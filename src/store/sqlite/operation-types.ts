@@ -31,6 +31,7 @@ export type WriteName =
   | 'removeDomain'
   | 'addToken'
   | 'revokeToken'
+  | 'rotateToken'
   | 'touchToken'
   | 'addSigningKey'
   | 'deleteCaptures'

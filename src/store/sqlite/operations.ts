@@ -39,6 +39,7 @@ export const WRITES: WriteTable = {
   removeDomain: domains.removeDomain,
   addToken: tokens.addToken,
   revokeToken: tokens.revokeToken,
+  rotateToken: tokens.rotateToken,
   touchToken: tokens.touchToken,
   addSigningKey: tokens.addSigningKey,
   deleteCaptures: captures.deleteCaptures,

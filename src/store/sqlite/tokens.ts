@@ -56,6 +56,25 @@ export function revokeToken({ db }: Session, params: ParamsOf<'revokeToken'>): b
   return db.run(sql, params.now, params.id).changes > 0;
 }
 
+/** Replaces a token that is still good by a new one, with an overlap; see `Store.rotateToken`. */
+export function rotateToken(session: Session, params: ParamsOf<'rotateToken'>): boolean {
+  const { now, oldEndsAt } = params;
+  const { changes } = session.db.run(
+    `UPDATE token SET expires_at = min(coalesce(expires_at, ?), ?), revoked_at = CASE WHEN ? <= ? THEN ? END
+     WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
+    oldEndsAt,
+    oldEndsAt,
+    oldEndsAt,
+    now,
+    now,
+    params.oldId,
+    now,
+  );
+  if (changes === 0) return false;
+  addToken(session, { token: params.token });
+  return true;
+}
+
 /** Notes the last use. */
 export function touchToken({ db }: Session, params: ParamsOf<'touchToken'>): void {
   const sql = 'UPDATE token SET last_used_at = ?, last_used_ip = ? WHERE id = ?';

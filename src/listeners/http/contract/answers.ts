@@ -267,6 +267,11 @@ export interface NewTokenAnswer {
   Token: string;
 }
 
+/** POST /tokens/{ID}/rotate: the old token is good until then. */
+export interface RotatedTokenAnswer extends NewTokenAnswer {
+  PreviousValidUntil: string;
+}
+
 /** GET /me. */
 export interface MeAnswer {
   TokenID: string;

@@ -10,7 +10,7 @@ import { PRESETS, SCOPES, type Scope, type Token } from '../../../model/token.ts
 import type { Access } from '../../../policy/access/access.ts';
 import { mayMint } from '../../../policy/access/may-mint.ts';
 import type { Store } from '../../../store/store.ts';
-import type { MeAnswer, NewTokenAnswer, TokenAnswer } from '../contract/answers.ts';
+import type { MeAnswer, NewTokenAnswer, RotatedTokenAnswer, TokenAnswer } from '../contract/answers.ts';
 import type { EmailLimits } from '../contract/email-limits.ts';
 import type { CreateOnce } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
@@ -18,6 +18,9 @@ import { type ApiRoute, isoTime, isoTimeOrNull, json, page, pageLimit, queryText
 import { ownDomains } from '../tenancy.ts';
 
 const DEFAULT_LIFETIME_SECONDS = 365 * 86_400;
+/** How long the old token of a rotation stays good where nothing is said. */
+const DEFAULT_OVERLAP_SECONDS = 86_400;
+const MAX_OVERLAP_SECONDS = 7 * 86_400;
 const MAX_DOMAINS = 100;
 /** Domains that GET /me names; a caller with more asks GET /domains. */
 const MAX_SHOWN_DOMAINS = 100;
@@ -47,6 +50,11 @@ const NEW_TOKEN = z.object({
   Sandbox: z.boolean().optional(),
   IPAllowList: z.array(z.string().max(64)).max(100).optional(),
   RateLimit: z.number().positive().max(1_000_000).optional(),
+});
+
+const ROTATION = z.object({
+  /** Seconds. */
+  Overlap: z.int().min(0).max(MAX_OVERLAP_SECONDS).optional(),
 });
 
 export interface TokenRouteOptions {
@@ -118,6 +126,30 @@ export function tokenRoutes(
         const token = await ownToken(caller, params.id);
         await access.revoke(token.id);
         return json({});
+      },
+    },
+    {
+      method: 'POST',
+      path: '/tokens/:id/rotate',
+      scope: 'tokens:write',
+      handle: async (request) => {
+        const old = await ownToken(request.caller, request.params.id);
+        return createOnce(request, `POST /tokens/${old.id}/rotate`, async () => {
+          const body = readJsonBody(request, ROTATION, { mayBeEmpty: true });
+          // The new text can do all that the old one could: only who could make such a token may have it.
+          const verdict = mayMint(request.caller, old);
+          if (verdict.kind === 'refused') throw new AppError(verdict.problem);
+          const rotated = await access.rotate(old, body.Overlap ?? DEFAULT_OVERLAP_SECONDS);
+          if (rotated === null) {
+            throw new AppError('invalid-parameter', { message: 'The token has ended: make a new one' });
+          }
+          const shown = { TokenID: rotated.id, PreviousValidUntil: isoTime(rotated.oldEndsAt) };
+          const answer: RotatedTokenAnswer = { ...shown, Token: rotated.jwt };
+          return {
+            answer: json(answer, 201, { location: `/api/v1/tokens/${rotated.id}` }),
+            bodyWithoutSecrets: JSON.stringify(shown),
+          };
+        });
       },
     },
     {
