@@ -85,7 +85,27 @@ export function createSettlementRules({ clock, random, epoch, retry }: Deps): Se
         return defer(delivery, now, attempt, outcome, at);
       }
       case 'unknown': {
-        const at = now + retry.fixedWaitMs(UNKNOWN_WAIT_MS[delivery.lane], attempt);
+        // A far end that never confirms may have taken every copy: the next ones come at growing distance, and a
+        // one-time code is sent twice, not until its expiry (delivery.md §3.6).
+        const again = delivery.lastCategory === 'outcome_unknown';
+        if (again && delivery.lane === 'critical') {
+          const detail = `given up, it was sent twice and never confirmed: ${outcome.detail}`.slice(
+            0,
+            MAX_TEXT,
+          );
+          return settle(delivery, {
+            kind: 'failed',
+            category: 'outcome_unknown',
+            detail,
+            facts: outcome.facts,
+          });
+        }
+        const first = now + retry.fixedWaitMs(UNKNOWN_WAIT_MS[delivery.lane], attempt);
+        const { lane, expiresAt } = delivery;
+        const later = again
+          ? retry.nextAttemptAt({ now, attempts: attempt, lane, expiresAt, hintMs: null })
+          : first;
+        const at = Math.max(first, later ?? expiresAt);
         const settlement = defer(
           delivery,
           now,
