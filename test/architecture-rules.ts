@@ -39,12 +39,14 @@ const LISTENERS = [
 ] as const;
 /** The JSON of the API: what it reads and answers. The dashboard and the commands take its types. */
 const CONTRACT = 'listeners/http/contract';
+/** What replies mean. Pure, so that whoever reads a reply may ask: delivery, returns, the API, the operator. */
+const CLASSIFIER = 'pipeline/deliver/classifier';
 const ENGINES = ['store/sqlite', 'store/postgres'] as const;
 
 /** The import table, from the top downwards. Whatever is not listed is not allowed. */
 export const AREAS: readonly Area[] = [
   { name: 'main', at: 'src/main.ts', may: ['cli', 'config'] },
-  { name: 'cli', at: 'src/cli/', may: ['server', 'config', CONTRACT, ...BASE] },
+  { name: 'cli', at: 'src/cli/', may: ['server', 'config', CONTRACT, CLASSIFIER, ...BASE] },
   {
     name: 'server',
     at: 'src/server.ts',
@@ -54,6 +56,7 @@ export const AREAS: readonly Area[] = [
       'upkeep',
       ...LISTENERS,
       CONTRACT,
+      CLASSIFIER,
       ...PIPELINE,
       ...POLICY,
       'store',
@@ -70,7 +73,12 @@ export const AREAS: readonly Area[] = [
   ...LISTENERS.map((name) => ({
     name,
     at: `src/${name}/`,
-    may: name === 'listeners/http' ? [CONTRACT, ...LISTENER_BASE] : LISTENER_BASE,
+    may:
+      name === 'listeners/http'
+        ? [CONTRACT, CLASSIFIER, ...LISTENER_BASE]
+        : name === 'listeners/returns'
+          ? [CLASSIFIER, ...LISTENER_BASE]
+          : LISTENER_BASE,
   })),
   { name: CONTRACT, at: `src/${CONTRACT}/`, may: ['pipeline/compose', 'mail', ...BASE] },
   {
@@ -83,8 +91,9 @@ export const AREAS: readonly Area[] = [
   {
     name: 'pipeline/deliver',
     at: 'src/pipeline/deliver/',
-    may: ['pipeline/queue', 'pipeline/events', 'smtp', 'net', ...POLICY, ...PIPELINE_BASE],
+    may: [CLASSIFIER, 'pipeline/queue', 'pipeline/events', 'smtp', 'net', ...POLICY, ...PIPELINE_BASE],
   },
+  { name: CLASSIFIER, at: `src/${CLASSIFIER}/`, may: ['mail', ...BASE] },
   { name: 'pipeline/events', at: 'src/pipeline/events/', may: [...POLICY, ...PIPELINE_BASE] },
   { name: 'pipeline/webhooks', at: 'src/pipeline/webhooks/', may: ['net', ...POLICY, ...PIPELINE_BASE] },
   ...POLICY.map((name) => ({ name, at: `src/${name}/`, may: ['store', 'mail', 'net', ...BASE] })),

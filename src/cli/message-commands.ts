@@ -194,6 +194,7 @@ function messageText(ctx: CommandContext, message: MessageDetail, events: readon
     add('server', event.RemoteMta);
     add('TLS', event.Tls);
     add('reply', event.Reply);
+    add('meaning', event.Explanation);
     add('next try', event.NextAttemptAt ?? '');
     for (const line of (event.Conversation ?? '').split('\n'))
       if (line !== '') lines.push(`        ${printable(line)}`);

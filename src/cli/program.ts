@@ -9,6 +9,7 @@ import { openApi } from './api-client.ts';
 import { type CommandContext, example } from './command.ts';
 import { showConfig } from './config-command.ts';
 import { domainCommands } from './domain-commands.ts';
+import { explainCommands } from './explain-command.ts';
 import { messageCommands } from './message-commands.ts';
 import { runServer } from './server-commands.ts';
 import type { Terminal } from './terminal.ts';
@@ -75,7 +76,7 @@ export function createProgram(terminal: Terminal): Program {
     'production server',
     "postrider serve --data /var/lib/postrider --route 'smtp://relay.example.com:587'",
   );
-  for (const group of [domainCommands, tokenCommands, webhookCommands, messageCommands])
+  for (const group of [domainCommands, tokenCommands, webhookCommands, messageCommands, explainCommands])
     group(program, context);
   configOptions(program.command('config'))
     .description('every key, its value, where it came from, its default and meaning')

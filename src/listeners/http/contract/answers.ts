@@ -142,6 +142,8 @@ export interface TimelineEntry {
   NextAttemptAt: string | null;
   PossibleDuplicate: boolean;
   Bounce: Bounce | null;
+  /** Of a deferral, bounce or failure: what it means, whose fault it is, what happens next, who can mend it. */
+  Explanation: string;
   IPAddress: string;
   UserAgent: string;
   URL: string;

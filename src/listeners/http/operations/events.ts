@@ -6,6 +6,8 @@
 import { EVENT_KINDS, type EventKind, webhookToken } from '../../../model/event.ts';
 import type { Mailbox } from '../../../model/message.ts';
 import type { Caller } from '../../../model/submission.ts';
+import { categoryOfClass } from '../../../pipeline/deliver/classifier/categories.ts';
+import { outcomeSentence } from '../../../pipeline/deliver/classifier/verdict.ts';
 import type { EventView, Store } from '../../../store/store.ts';
 import type { AddressPair, EventList, EventRecord, Page, TimelineEntry } from '../contract/answers.ts';
 import {
@@ -172,12 +174,19 @@ function toTimelineEntry(event: EventView, showConversation: boolean): TimelineE
     NextAttemptAt: isoTimeOrNull(detail?.nextAttemptAt ?? null),
     PossibleDuplicate: detail?.possibleDuplicate ?? false,
     Bounce: detail?.bounce ?? null,
+    Explanation: explanation(event),
     IPAddress: detail?.ipAddress ?? '',
     UserAgent: detail?.userAgent ?? '',
     URL: detail?.url ?? '',
   };
   if (showConversation) entry.Conversation = detail?.conversation ?? '';
   return entry;
+}
+
+function explanation({ kind, detail }: EventView): string {
+  if (kind !== 'deferred' && kind !== 'bounced' && kind !== 'failed') return '';
+  const category = categoryOfClass(detail?.bounce?.Class ?? '');
+  return category === null ? '' : outcomeSentence(kind, category);
 }
 
 function reasonOf({ detail }: EventView): string {

@@ -10,7 +10,14 @@ import type { BounceScope } from '../../../model/bounce.ts';
 import type { Category } from './categories.ts';
 import { enhancedIn, retryHintMs, subjectOf } from './normalise.ts';
 import { createProviders, type Provider, type Providers } from './provider.ts';
-import { type Rule, type RuleError, readRules, ruleMatches, stageGroupOf } from './rule-set.ts';
+import {
+  type Rule,
+  type RuleError,
+  readRules,
+  ruleMatches,
+  type StageGroup,
+  stageGroupOf,
+} from './rule-set.ts';
 import { type Confidence, isPathStage, type Stage, type Verdict, verdictOf } from './verdict.ts';
 
 export interface ReplyQuestion {
@@ -20,7 +27,7 @@ export interface ReplyQuestion {
   /** RFC 3463; null: looked for at the start of the text. */
   enhanced: string | null;
   text: string;
-  /** Name of the host that said it. Absent: rules of every provider apply. */
+  /** Name of the host that said it. Absent: rules of every provider apply, after those that hold for everybody. */
   mx?: string | undefined;
   origin: 'remote' | 'local';
 }
@@ -85,10 +92,14 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
     const subject = subjectOf(code, enhanced, text);
     const provider =
       (question.mx === undefined ? null : providers.ofHost(question.mx)) ?? providers.ofText(subject);
-    const anyProvider = provider === null && question.mx === undefined;
-    for (const rule of rules) {
-      if (rule.provider !== undefined && rule.provider !== provider && !anyProvider) continue;
-      if (!ruleMatches(rule, subject, group)) continue;
+    const rule =
+      provider === null && question.mx === undefined
+        ? anyProvidersRule(rules, subject, group)
+        : rules.find(
+            (one) =>
+              (one.provider === undefined || one.provider === provider) && ruleMatches(one, subject, group),
+          );
+    if (rule !== undefined) {
       return verdictOf({
         category: rule.category,
         permanent,
@@ -123,6 +134,28 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
     return verdictOf({ ...known, permanent, stage, ruleId: `code:${known.ruleId}`, hintMs });
   }
   return byStage(stage, permanent, hintMs);
+}
+
+/**
+ * Where nobody says whose reply it is: what is plain for everybody, then what one provider's rules make of it, then
+ * the rest. A provider's rule may read a common phrase in that provider's own sense.
+ */
+function anyProvidersRule(rules: readonly Rule[], subject: string, group: StageGroup): Rule | undefined {
+  let ofProvider: Rule | undefined;
+  let doubtful: Rule | undefined;
+  for (const rule of rules) {
+    if (
+      rule.provider === undefined
+        ? rule.confidence !== 'high' && doubtful !== undefined
+        : ofProvider !== undefined
+    )
+      continue;
+    if (!ruleMatches(rule, subject, group)) continue;
+    if (rule.provider !== undefined) ofProvider = rule;
+    else if (rule.confidence === 'high') return rule;
+    else doubtful = rule;
+  }
+  return ofProvider ?? doubtful;
 }
 
 interface Known {

@@ -202,6 +202,18 @@ function nextOf({
   }
 }
 
+const HAPPENED: Readonly<Record<'deferred' | 'bounced' | 'failed', string>> = {
+  deferred: 'It is tried again.',
+  bounced: 'It is not tried again.',
+  failed: 'It was given up.',
+};
+
+/** Plain words for what became of an attempt: what it means, whose fault it is, what happens next, who can mend it. */
+export function outcomeSentence(kind: keyof typeof HAPPENED, category: Category): string {
+  const { means, fault, fix } = categoryFacts(category);
+  return `${means} ${FAULTS[fault]} ${HAPPENED[kind]} ${fix}`;
+}
+
 /** `90000` → `2 minutes`; whole units, rounded up. */
 export function durationText(ms: number): string {
   const [count, unit] =

@@ -1,0 +1,115 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { createProgram } from './program.ts';
+import type { Terminal } from './terminal.ts';
+
+async function run(
+  args: readonly string[],
+  input = '',
+): Promise<{ code: number; out: string; error: string }> {
+  const stdin = new PassThrough();
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  stdin.end(input);
+  const program = createProgram({ environment: {}, stdin, stdout, stderr } as never as Terminal);
+  let error = '';
+  const done = program.run(args).catch((cause: Error) => {
+    error = `${cause.constructor.name}: ${cause.message}`;
+    return 1;
+  });
+  const out = text(stdout);
+  const code = await done;
+  stdout.end();
+  return { code, out: await out, error };
+}
+
+describe('postrider explain', () => {
+  it('says what a reply means, whose fault it is, what happens next and who can mend it', async () => {
+    const { code, out } = await run(['explain', '550 5.1.1 <a@example.net>: User unknown']);
+    expect(code).toBe(0);
+    expect(out).toContain('The mailbox does not exist');
+    expect(out).toContain('It is not tried again, and the address is suppressed.');
+    expect(out).toContain('recipient_invalid');
+  });
+
+  it('reads a reply of several lines', async () => {
+    const { out } = await run([
+      'explain',
+      '--json',
+      '550-5.7.1 Sorry\n550 5.7.1 Your IP 192.0.2.1 is blacklisted',
+    ]);
+    expect(JSON.parse(out)).toMatchObject({
+      category: 'ip_blocklisted',
+      scope: 'path',
+      suppress: 'no',
+      verdict: 'defer',
+    });
+  });
+
+  it('takes the stage and the host into account', async () => {
+    const { out } = await run(['explain', '554 no', '--stage', 'banner', '--json']);
+    expect(JSON.parse(out)).toMatchObject({ scope: 'path', verdict: 'path' });
+    const microsoft = await run([
+      'explain',
+      '550 5.4.1 Recipient address rejected: Access denied',
+      '--mx',
+      'x.mail.protection.outlook.com',
+      '--json',
+    ]);
+    expect(JSON.parse(microsoft.out)).toMatchObject({ category: 'recipient_invalid', suppress: 'no' });
+  });
+
+  it('classifies JSON lines, each by its own stage and host', async () => {
+    const lines = [
+      { id: 1, stage: 'rcpt', code: 550, enhanced: '5.1.1', text: 'User unknown', mx: 'mx.example.net' },
+      { id: 'b', stage: 'dot', code: 452, enhanced: null, text: '4.2.2 Mailbox full', mx: null },
+      { id: 3, text: '421 4.7.0 Too many connections' },
+    ];
+    const { code, out } = await run(
+      ['explain'],
+      `${lines.map((line) => JSON.stringify(line)).join('\n')}\n\n`,
+    );
+    const answers = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(code).toBe(0);
+    expect(
+      answers.map(({ id, category, scope, suppress, verdict }) => [id, category, scope, suppress, verdict]),
+    ).toEqual([
+      [1, 'recipient_invalid', 'recipient', 'hard', 'bounce'],
+      ['b', 'mailbox_full', 'recipient', 'soft', 'retry'],
+      [3, 'connection_limited', 'path', 'no', 'path'],
+    ]);
+    expect(Object.keys(answers[0])).toEqual(['id', 'category', 'scope', 'suppress', 'verdict', 'sentence']);
+  });
+
+  it('answers the other lines where one is bad, and fails in the end', async () => {
+    const { code, out, error } = await run(
+      ['explain'],
+      '{"id":1,"code":550,"text":"x"}\nnot json\n{"id":2,"code":250}\n[]\n',
+    );
+    expect(
+      out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+        .map(({ id, error: why }) => [id, why]),
+    ).toEqual([
+      [1, undefined],
+      [null, 'not JSON'],
+      [2, 'code is a number from 400 to 599'],
+      [null, 'not an object'],
+    ]);
+    expect(code).toBe(1);
+    expect(error).toBe('CommandError: 3 of 4 lines could not be read');
+  });
+
+  it('is wrong usage without a reply code or with an unknown stage', async () => {
+    expect((await run(['explain', 'hello'])).error).toContain('UsageError: a reply begins with its code');
+    expect((await run(['explain', '550 x', '--stage', 'lunch'])).error).toContain(
+      'UsageError: --stage is one of',
+    );
+  });
+});

@@ -1,0 +1,135 @@
+/**
+ * `explain`: what a remote's reply means, whose fault it is and what happens next. Given a reply as a person pastes it,
+ * or JSON lines on standard input; asks no server and opens no folder. A line that cannot be read gives a line with
+ * `error` and exit code 1; the others are answered all the same.
+ */
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { type Classifier, createClassifier } from '../pipeline/deliver/classifier/classify.ts';
+import { readReply } from '../pipeline/deliver/classifier/normalise.ts';
+import {
+  explanationOf,
+  STAGES,
+  type Stage,
+  sentenceOf,
+  type Verdict,
+} from '../pipeline/deliver/classifier/verdict.ts';
+import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { CommandError, printable, styled, UsageError } from './terminal.ts';
+
+export const explainCommands: CommandGroup = (program, context) => {
+  program
+    .command('explain [reply]')
+    .description(
+      "says what a remote server's reply means, whose fault it is and what happens next; without a reply it reads JSON lines {id, stage, code, enhanced, text, mx}",
+    )
+    .option(
+      '--stage <stage>',
+      `what it answered: ${STAGES.filter((stage) => stage !== 'local').join(', ')}`,
+      'rcpt',
+    )
+    .option('--mx <host>', 'name of the server that said it')
+    .addHelpText('after', example('postrider explain "550 5.1.1 User unknown" --mx mx1.example.net'))
+    .action(async (reply: string | undefined, options: { stage: string; mx?: string }) => {
+      const ctx = context();
+      const stage = stageOf(options.stage);
+      if (stage === null) throw new UsageError(`--stage is one of ${STAGES.join(', ')}`);
+      const classifier = createClassifier();
+      if (reply !== undefined) explainOne(ctx, classifier, reply, stage, options.mx);
+      else await explainLines(ctx, classifier, stage, options.mx);
+    });
+};
+
+function explainOne(
+  ctx: CommandContext,
+  classifier: Classifier,
+  pasted: string,
+  stage: Stage,
+  mx: string | undefined,
+): void {
+  const reply = readReply(pasted);
+  if (reply === null) throw new UsageError('a reply begins with its code, such as "550 5.1.1 User unknown"');
+  const { code, enhanced, text } = reply;
+  if (code < 400) {
+    const sentence = 'The server agrees; nothing is wrong.';
+    ctx.print({ category: null, scope: null, suppress: 'no', verdict: 'accepted', sentence }, sentence);
+    return;
+  }
+  const verdict = classifier.classify({ stage, ...reply, mx, origin: 'remote' });
+  const words = explanationOf(verdict);
+  const { stdout } = ctx.terminal;
+  const said = [code, enhanced, text].filter((part) => part !== null && part !== '').join(' ');
+  ctx.print(
+    { ...answerOf(verdict), ...words, confidence: verdict.confidence, rule: verdict.ruleId },
+    [
+      styled(stdout, 'bold', printable(said)),
+      `  ${words.means} ${words.fault}`,
+      `  Next: ${words.next}`,
+      `  Who can mend it: ${words.fix}`,
+      '',
+      `  category ${verdict.category}, scope ${verdict.scope}, suppresses: ${verdict.suppress}, by rule ${verdict.ruleId} (${verdict.confidence} confidence)`,
+    ].join('\n'),
+  );
+}
+
+async function explainLines(
+  ctx: CommandContext,
+  classifier: Classifier,
+  stage: Stage,
+  mx: string | undefined,
+): Promise<void> {
+  const { stdin, stdout } = ctx.terminal;
+  if (stdin.isTTY) throw new UsageError('give a reply, or JSON lines on standard input');
+  let bad = 0;
+  let lineNo = 0;
+  for await (const line of createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
+    lineNo += 1;
+    if (line.trim() === '') continue;
+    const answer = answerLine(classifier, line, stage, mx);
+    if ('error' in answer) bad += 1;
+    if (!stdout.write(`${JSON.stringify(answer)}\n`)) await once(stdout, 'drain');
+  }
+  if (bad > 0) throw new CommandError(`${bad} of ${lineNo} lines could not be read`);
+}
+
+type LineAnswer = { id: unknown; error: string } | ({ id: unknown } & ReturnType<typeof answerOf>);
+
+function answerLine(classifier: Classifier, line: string, stage: Stage, mx: string | undefined): LineAnswer {
+  let fields: Readonly<Record<string, unknown>>;
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return { id: null, error: 'not an object' };
+    fields = value as Readonly<Record<string, unknown>>;
+  } catch {
+    return { id: null, error: 'not JSON' };
+  }
+  const id = fields.id ?? null;
+  const text = typeof fields.text === 'string' ? fields.text : '';
+  const read = fields.code === undefined || fields.code === null ? readReply(text) : null;
+  const code = read?.code ?? Number(fields.code);
+  if (!Number.isInteger(code) || code < 400 || code > 599)
+    return { id, error: 'code is a number from 400 to 599' };
+  const given = fields.stage === undefined || fields.stage === null ? stage : stageOf(fields.stage);
+  if (given === null) return { id, error: `stage is one of ${STAGES.join(', ')}` };
+  const enhanced = typeof fields.enhanced === 'string' && fields.enhanced !== '' ? fields.enhanced : null;
+  const host = typeof fields.mx === 'string' && fields.mx !== '' ? fields.mx : mx;
+  const verdict = classifier.classify({
+    stage: given,
+    code,
+    enhanced: enhanced ?? read?.enhanced ?? null,
+    text: read?.text ?? text,
+    mx: host,
+    origin: 'remote',
+  });
+  return { id, ...answerOf(verdict) };
+}
+
+function answerOf(verdict: Verdict) {
+  const { category, scope, suppress, action } = verdict;
+  return { category, scope, suppress, verdict: action, sentence: sentenceOf(explanationOf(verdict)) };
+}
+
+function stageOf(word: unknown): Stage | null {
+  return STAGES.find((stage) => stage === word) ?? null;
+}
