@@ -1,12 +1,15 @@
 import { defineConfig } from 'vitest/config';
 
 // Four projects: `unit` beside the code, `docs` (documentation and architecture held against the code),
-// `conformance` (what any store engine must do) and `system` (real listeners, far ends, crashes).
+// `store` (what any store engine must do, and the engines) and `system` (real listeners, far ends, crashes).
 const common = { environment: 'node', testTimeout: 20_000, hookTimeout: 30_000, pool: 'forks' } as const;
 export default defineConfig({
   test: {
     projects: [
-      { test: { ...common, name: 'unit', include: ['src/**/*.test.ts'] } },
+      {
+        test: { ...common, name: 'unit', include: ['src/**/*.test.ts'], exclude: ['src/store/**'] },
+      },
+      { test: { ...common, name: 'store', include: ['src/store/**/*.test.ts'], testTimeout: 60_000 } },
       { test: { ...common, name: 'docs', include: ['test/docs/**/*.test.ts', 'test/*.test.ts'] } },
       {
         test: {

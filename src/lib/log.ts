@@ -108,15 +108,21 @@ function flatFields(fields: Record<string, unknown>, mask: boolean): Record<stri
   let suspicious = mask;
   for (const name in fields) {
     const value = fields[name];
-    suspicious ||= SECRETS.has(name) || (typeof value === 'object' && value !== null);
+    suspicious ||= SECRETS.has(name) || isNested(value);
     suspicious ||= typeof value === 'string' && value.length > MAX_VALUE_CHARS;
   }
   if (!suspicious) return fields;
   const flat: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(shapeFields(fields, mask))) {
-    flat[name] = SECRETS.has(name) || (typeof value === 'object' && value !== null) ? '[redacted]' : value;
+    flat[name] = SECRETS.has(name) || isNested(value) ? '[redacted]' : value;
   }
   return flat;
+}
+
+/** An object in which a secret could hide; lists of texts are flat. */
+function isNested(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return !(Array.isArray(value) && value.every((item) => typeof item === 'string'));
 }
 
 function shapeFields(fields: Record<string, unknown>, mask: boolean): Record<string, unknown> {
