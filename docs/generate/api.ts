@@ -83,6 +83,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
     'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`, and `After` with the header `X-Next-After`, oldest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000',
   'GET /email/{id}/events':
     'The timeline of one message, oldest first, a page. The SMTP conversation only for tokens with `email:read`',
+  'GET /stats':
+    'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. At most 92 days by day, 8 by hour, and a million events; 5 times a second a token. Mail of the sandbox only with `IncludeSandbox=true`',
   'GET /email':
     'Messages newest first, a page. `From`, `To`, `Subject` (holds), `Tag`, `Status`, `Since`, `Until`, `Domain`',
   'GET /email/{id}':

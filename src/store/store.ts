@@ -16,6 +16,7 @@ import type { ClaimedDelivery, DeliveryState, RouteKind } from '../model/deliver
 import type { DkimKey, Domain, DomainStatus } from '../model/domain.ts';
 import type { EventKind } from '../model/event.ts';
 import type { AddressLists, Lane, MessageId, RecipientKind, SandboxResult } from '../model/message.ts';
+import type { SmtpCredential } from '../model/smtp-credential.ts';
 import type { Token } from '../model/token.ts';
 import type { DisabledReason, Webhook, WebhookStatus } from '../model/webhook.ts';
 
@@ -90,6 +91,8 @@ export interface NewMessage {
   content: Uint8Array;
   bodyOffset: number;
   needsSmtpUtf8: boolean;
+  /** Some octet is above 127: hosts are asked for 8BITMIME. */
+  eightBit: boolean;
   createdAt: number;
   expiresAt: number;
   recipients: readonly NewRecipient[];
@@ -260,6 +263,15 @@ export interface EventFilter {
   /** Count stops here. */
   countUpTo: number;
   newestFirst: boolean;
+}
+
+export type StatsGroupBy = 'tag' | 'domain' | 'recipient-domain';
+
+export interface StatsCount {
+  /** Start of the interval. */
+  at: number;
+  kind: EventKind;
+  n: number;
 }
 
 export interface RecipientView {
@@ -457,6 +469,34 @@ export interface Store {
    */
   findEvents(filter: EventFilter): Promise<{ total: number; events: readonly EventView[] }>;
 
+  /**
+   * Counts of events about recipients per interval, kind and group; intervals without any are left out. At most
+   * `maxGroups` groups, the largest first, the others together in `rest`. `too-many` where the range holds more than
+   * `maxEvents`.
+   */
+  stats(params: {
+    domains?: readonly string[];
+    kinds: readonly EventKind[];
+    /** Inclusive; `to` is exclusive. */
+    from: number;
+    to: number;
+    /** Intervals start at multiples of it. */
+    intervalMs: number;
+    /** null: one group with the empty name. */
+    groupBy: StatsGroupBy | null;
+    /** Count recipients that never leave the machine, too. */
+    includeSandbox: boolean;
+    maxEvents: number;
+    maxGroups: number;
+  }): Promise<
+    | {
+        kind: 'counted';
+        groups: readonly { name: string; counts: readonly StatsCount[] }[];
+        rest: readonly StatsCount[] | null;
+      }
+    | { kind: 'too-many' }
+  >;
+
   // webhooks
   createWebhook(params: NewWebhook): Promise<{ kind: 'created'; id: number } | { kind: 'limit' }>;
   /** By id ascending. `domains` undefined = all. */
@@ -562,6 +602,15 @@ export interface Store {
     publicJwk: string;
     createdAt: number;
   }): Promise<void>;
+
+  // SMTP credentials
+  /** `taken` where the user name is in use. */
+  addSmtpCredential(params: { credential: SmtpCredential }): Promise<'added' | 'taken'>;
+  getSmtpCredential(params: { username: string }): Promise<SmtpCredential | null>;
+  /** Oldest first. `domains` undefined = all. */
+  listSmtpCredentials(params: { domains?: readonly string[] }): Promise<readonly SmtpCredential[]>;
+  /** false where there is none of that id in those domains. */
+  removeSmtpCredential(params: { id: string; domains?: readonly string[] }): Promise<boolean>;
 
   // messages and captures
   getMessage(params: { id: string; domains?: readonly string[] }): Promise<MessageView | null>;

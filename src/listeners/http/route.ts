@@ -112,6 +112,15 @@ export function queryTime(query: ReadonlyMap<string, string>, name: string): num
   return at;
 }
 
+/** `true` or `false` (also 1 and 0) from the query; undefined where absent or empty. */
+export function queryFlag(query: ReadonlyMap<string, string>, name: string): boolean | undefined {
+  const text = queryText(query, name, 8)?.toLowerCase();
+  if (text === undefined) return undefined;
+  if (text === 'true' || text === '1') return true;
+  if (text === 'false' || text === '0') return false;
+  throw invalidParameter(`${name} is true or false`, name);
+}
+
 /** 422/422 that names the parameter. */
 export function invalidParameter(message: string, name: string): AppError {
   return new AppError('invalid-parameter', { message, field: `/${name}` });

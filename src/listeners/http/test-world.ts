@@ -14,7 +14,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import type { DeliveryState } from '../../model/delivery.ts';
 import type { EventKind } from '../../model/event.ts';
-import { SCOPES } from '../../model/token.ts';
+import { SCOPES, type Scope } from '../../model/token.ts';
 import { createAddressFilter } from '../../net/address-filter.ts';
 import type { Resolver } from '../../net/dns-types.ts';
 import { createGuardedHttp } from '../../net/guarded-http.ts';
@@ -125,11 +125,14 @@ export async function openWorld(
     clock,
   );
   const all = SCOPES.filter((scope) => scope !== 'admin');
+  /** For longer than any test moves its clock. */
+  const token = (names: readonly string[], scopes: readonly Scope[]) =>
+    at.token({ domains: names, scopes, expiresInSeconds: 365 * 86_400 });
   const tokens = {
-    own: await at.token({ domains: ['example.com'], scopes: all }),
-    other: await at.token({ domains: ['other.example'], scopes: all }),
-    admin: await at.token({ domains: ['*'], scopes: [...SCOPES] }),
-    narrow: await at.token({ domains: ['example.com'], scopes: ['smtp:write'] }),
+    own: await token(['example.com'], all),
+    other: await token(['other.example'], all),
+    admin: await token(['*'], SCOPES),
+    narrow: await token(['example.com'], ['smtp:write']),
   };
 
   function call(method: string, path: string, options: CallOptions = {}): Promise<Reply> {

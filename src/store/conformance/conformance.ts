@@ -14,6 +14,8 @@ import type { OpenedStore, Suite } from './fixtures.ts';
 import { describeInstance } from './instance.ts';
 import { describeMessages } from './messages.ts';
 import { describeSettling } from './settling.ts';
+import { describeSmtpCredentials } from './smtp-credentials.ts';
+import { describeStats } from './stats.ts';
 import { describeTokens } from './tokens.ts';
 import { describeWebhookChanges } from './webhook-changes.ts';
 import { describeWebhooks } from './webhooks.ts';
@@ -47,11 +49,13 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeSettling,
       describeCancelRetry,
       describeEvents,
+      describeStats,
       describeWebhooks,
       describeWebhookChanges,
       describeCalls,
       describeDomains,
       describeTokens,
+      describeSmtpCredentials,
       describeMessages,
       describeCaptures,
     ]) {

@@ -271,7 +271,7 @@ export function idBytes(id: string): Uint8Array | null {
 }
 
 /** Names that have events: steps through the index from one domain to the next. */
-function everyDomain(db: Connection): number[] {
+export function everyDomain(db: Connection): number[] {
   return db
     .all<{ id: number }>(
       `WITH RECURSIVE known (id) AS (

@@ -52,11 +52,14 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'revokeToken',
   'rotateToken',
   'addSigningKey',
+  'addSmtpCredential',
+  'removeSmtpCredential',
 ]);
 
 /** Searches that may run long; they get a reader of their own, started when first needed. */
 const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
   'findEvents',
+  'stats',
   'listMessages',
   'listCaptures',
   'listCalls',
@@ -237,6 +240,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     requeue: (params) => write('requeue', params),
     appendEvents: (params) => write('appendEvents', params),
     findEvents: (params) => read('findEvents', params),
+    stats: (params) => read('stats', params),
     createWebhook: (params) => write('createWebhook', params),
     listWebhooks: (params) => read('listWebhooks', params),
     deleteWebhook: (params) => write('deleteWebhook', params),
@@ -260,6 +264,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     touchToken: (params) => write('touchToken', params),
     signingKeys: () => read('signingKeys', undefined),
     addSigningKey: (params) => write('addSigningKey', params),
+    addSmtpCredential: (params) => write('addSmtpCredential', params),
+    getSmtpCredential: (params) => read('getSmtpCredential', params),
+    listSmtpCredentials: (params) => read('listSmtpCredentials', params),
+    removeSmtpCredential: (params) => write('removeSmtpCredential', params),
     getMessage: (params) => read('getMessage', params),
     listMessages: (params) => read('listMessages', params),
     listCaptures: (params) => read('listCaptures', params),

@@ -34,6 +34,8 @@ export type WriteName =
   | 'rotateToken'
   | 'touchToken'
   | 'addSigningKey'
+  | 'addSmtpCredential'
+  | 'removeSmtpCredential'
   | 'deleteCaptures'
   | 'purgeIdempotency';
 

@@ -11,6 +11,8 @@ import * as instance from './instance.ts';
 import * as messages from './messages.ts';
 import type { ReadTable, WriteTable } from './operation-types.ts';
 import * as queue from './queue.ts';
+import * as smtpCredentials from './smtp-credentials.ts';
+import * as stats from './stats.ts';
 import * as tokens from './tokens.ts';
 import * as webhookChanges from './webhook-changes.ts';
 import * as webhooks from './webhooks.ts';
@@ -42,6 +44,8 @@ export const WRITES: WriteTable = {
   rotateToken: tokens.rotateToken,
   touchToken: tokens.touchToken,
   addSigningKey: tokens.addSigningKey,
+  addSmtpCredential: smtpCredentials.addSmtpCredential,
+  removeSmtpCredential: smtpCredentials.removeSmtpCredential,
   deleteCaptures: captures.deleteCaptures,
   purgeIdempotency: accept.purgeIdempotency,
 };
@@ -54,6 +58,7 @@ export const READS: ReadTable = {
   queueCounts: queue.queueCounts,
   nextDueAt: queue.nextDueAt,
   findEvents: events.findEvents,
+  stats: stats.stats,
   listWebhooks: webhooks.listWebhooks,
   nextCallDueAt: webhooks.nextCallDueAt,
   listCalls: webhooks.listCalls,
@@ -63,6 +68,8 @@ export const READS: ReadTable = {
   getToken: tokens.getToken,
   listTokens: tokens.listTokens,
   signingKeys: tokens.signingKeys,
+  getSmtpCredential: smtpCredentials.getSmtpCredential,
+  listSmtpCredentials: smtpCredentials.listSmtpCredentials,
   getMessage: messages.getMessage,
   listMessages: messages.listMessages,
   listCaptures: captures.listCaptures,

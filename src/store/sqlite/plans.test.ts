@@ -6,6 +6,7 @@ import { findEvents } from './events.ts';
 import { openDatabase } from './open-database.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues } from './queue.ts';
 import { createSession, type Session } from './session.ts';
+import { countRangeSql } from './stats.ts';
 import { temporaryFolder } from './test-support.ts';
 
 const ROWS = 20_000;
@@ -76,6 +77,16 @@ describe('query plans over a long queue', () => {
     expect(claimed).toHaveLength(50);
     expect(new Set(claimed.map((row) => row.recipientDomain))).toEqual(new Set([free?.recipientDomain]));
   });
+
+  it.each(['none', 'domain', 'recipient-domain', 'tag'] as const)(
+    'counts events by %s along one range of the index',
+    (groupBy) => {
+      const [first, ...others] = planOf(countRangeSql(groupBy), 1, 1, 1, 0, 1, 0);
+      expect(first).toBe('SEARCH e USING INDEX event_kind (domain_id=? AND kind=? AND at>? AND at<?)');
+      const steps = others.filter((step) => !step.includes('GROUP BY') && !step.includes('VIRTUAL TABLE'));
+      expect(steps.every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);
+    },
+  );
 
   it('merges event ranges in index order instead of sorting', () => {
     const range =

@@ -13,6 +13,7 @@ import { eventRoutes } from './events.ts';
 import { messageRoutes } from './messages.ts';
 import { sandboxRoutes } from './sandbox.ts';
 import { sendEmailRoute } from './send-email.ts';
+import { statsRoutes } from './stats.ts';
 import { tokenRoutes } from './tokens.ts';
 import { webhookRoutes } from './webhooks.ts';
 
@@ -39,6 +40,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ),
     ...webhookRoutes({ ...deps, createOnce }),
     ...eventRoutes(deps),
+    ...statsRoutes(deps),
     ...messageRoutes(deps),
     ...cancelRetryRoutes(deps, { maxAgeMs: options.maxAgeMs }),
     ...domainRoutes({ ...deps, createOnce }),
