@@ -45,6 +45,14 @@ describe('the two logs', () => {
     expect(JSON.parse(plain.lines[0] ?? '').to).toBe('jane@example.com');
   });
 
+  it('masks addresses in the service log always, and keeps the stack of errors there', () => {
+    const { service, lines } = collect(false);
+    service.info({ reason: '554 bob@example.net: no', err: new Error('broken') }, 'site blocked');
+    const line = JSON.parse(lines[0] ?? '');
+    expect(line.reason).toBe('554 b***@example.net: no');
+    expect(line.err.stack).toContain('log.test.ts');
+  });
+
   it('masks every text without leaving a local part, in linear time', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z]{2,20}$/), fc.stringMatching(/^[a-z]{1,9}$/), (local, host) => {

@@ -26,6 +26,9 @@ export interface Loggers {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
+/** Where addresses are masked: nowhere, in texts, or in errors too (whose stack is left out then). */
+type Mask = 'none' | 'texts' | 'all';
+
 /** Longest text value of a line; longer ones are cut. */
 const MAX_VALUE_CHARS = 2048;
 
@@ -62,7 +65,8 @@ export function createLoggers(params: {
       ...base,
       base: { stream: 'service' },
       redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
-      formatters: { level, log: (fields) => shapeFields(fields, false) },
+      // What a remote server said may hold an address; this log names none, whoever wrote it.
+      formatters: { level, log: (fields) => shapeFields(fields, 'texts') },
     },
     params.destination,
   );
@@ -72,7 +76,7 @@ export function createLoggers(params: {
     {
       ...base,
       base: { stream: 'mail' },
-      formatters: { level, log: (fields) => flatFields(fields, params.maskAddresses) },
+      formatters: { level, log: (fields) => flatFields(fields, params.maskAddresses ? 'all' : 'none') },
     },
     params.destination,
   );
@@ -104,8 +108,8 @@ export function maskAddresses(text: string): string {
 }
 
 /** The mail log's fields as they are, or, where one is a secret or not flat, a copy without it. */
-function flatFields(fields: Record<string, unknown>, mask: boolean): Record<string, unknown> {
-  let suspicious = mask;
+function flatFields(fields: Record<string, unknown>, mask: Mask): Record<string, unknown> {
+  let suspicious = mask !== 'none';
   for (const name in fields) {
     const value = fields[name];
     suspicious ||= SECRETS.has(name) || isNested(value);
@@ -125,7 +129,7 @@ function isNested(value: unknown): boolean {
   return !(Array.isArray(value) && value.every((item) => typeof item === 'string'));
 }
 
-function shapeFields(fields: Record<string, unknown>, mask: boolean): Record<string, unknown> {
+function shapeFields(fields: Record<string, unknown>, mask: Mask): Record<string, unknown> {
   const ids: [string, unknown][] = [];
   const rest: [string, unknown][] = [];
   for (const [name, value] of Object.entries(fields)) {
@@ -135,16 +139,16 @@ function shapeFields(fields: Record<string, unknown>, mask: boolean): Record<str
   return Object.fromEntries([...ids, ...rest]);
 }
 
-function shapeValue(value: unknown, mask: boolean): unknown {
+function shapeValue(value: unknown, mask: Mask): unknown {
   if (typeof value === 'string') {
     const text = value.length > MAX_VALUE_CHARS ? `${value.slice(0, MAX_VALUE_CHARS)}…` : value;
-    return mask ? maskAddresses(text) : text;
+    return mask === 'none' ? text : maskAddresses(text);
   }
   if (Array.isArray(value)) return value.map((item) => shapeValue(item, mask));
-  if (mask && value instanceof Error) {
+  if (mask === 'all' && value instanceof Error) {
     return { type: value.name, message: maskAddresses(value.message.slice(0, MAX_VALUE_CHARS)) };
   }
-  if (mask && isPlainObject(value)) {
+  if (mask !== 'none' && isPlainObject(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shapeValue(item, mask)]));
   }
   return value;
