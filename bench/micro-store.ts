@@ -40,6 +40,7 @@ function message(content: Uint8Array): NewMessage {
     content,
     bodyOffset: 400,
     needsSmtpUtf8: false,
+    eightBit: false,
     createdAt: now,
     expiresAt: now + 259_200_000,
     recipients: [

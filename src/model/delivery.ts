@@ -78,6 +78,8 @@ export interface ClaimedDelivery {
   size: number;
   bodyOffset: number;
   needsSmtpUtf8: boolean;
+  /** The content has octets above 127. */
+  eightBit: boolean;
   /** Not null: this recipient never leaves the machine, and the sandbox plays this result. */
   sandbox: SandboxResult | null;
   /** An earlier attempt may have succeeded unrecorded, so a success now may be a second copy. */

@@ -39,7 +39,7 @@ export interface RawRequest {
   caller: Caller;
   submission: RawSubmission;
   /** As it will travel, unsigned, its trace header included. */
-  prepared: { messageId: MessageId; dateMs: number; composed: Composed };
+  prepared: { messageId: MessageId; dateMs: number; composed: Composed & { eightBit: boolean } };
   /** `fingerprint`: SHA-256 of envelope and message. */
   idempotency: AcceptRequest['idempotency'];
 }
@@ -215,7 +215,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     domain: string,
     id: MessageId,
     now: number,
-    composed: Composed,
+    composed: Composed & { eightBit?: boolean },
   ): NewMessage & { recipients: NewRecipient[] } {
     const wholeResult: SandboxResult | null = submission.sandbox ?? (caller.sandbox ? 'deliver' : null);
     const recipients: NewRecipient[] = [];
@@ -256,6 +256,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
       content: composed.bytes,
       bodyOffset: composed.bodyOffset,
       needsSmtpUtf8: composed.needsSmtpUtf8,
+      eightBit: composed.eightBit === true,
       createdAt: now,
       expiresAt: now + (options.maxAgeMs ?? LANE_MAX_AGE[submission.lane]),
       recipients,
@@ -321,6 +322,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
         size: message.content.length,
         bodyOffset: message.bodyOffset,
         needsSmtpUtf8: message.needsSmtpUtf8,
+        eightBit: message.eightBit,
         sandbox: recipient.sandbox,
         mayBeDuplicate: false,
         firstDeferredAt: null,

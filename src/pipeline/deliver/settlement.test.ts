@@ -42,6 +42,7 @@ function claimed(more: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
     size: 100,
     bodyOffset: 10,
     needsSmtpUtf8: false,
+    eightBit: false,
     sandbox: null,
     mayBeDuplicate: false,
     firstDeferredAt: null,

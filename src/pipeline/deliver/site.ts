@@ -228,7 +228,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
       data: [prefix, content],
       size: prefix.length + content.length,
       smtpUtf8,
-      eightBit: delivery.needsSmtpUtf8,
+      eightBit: delivery.eightBit || delivery.needsSmtpUtf8,
       onDataSent: () => failpoints.reach('after-data-sent'),
     });
     const peer = {

@@ -25,6 +25,7 @@ function item(id: number, lane: Lane = 'normal', site = 'a', heldBytes = 10): Re
     size: heldBytes,
     bodyOffset: 0,
     needsSmtpUtf8: false,
+    eightBit: false,
     sandbox: null,
     mayBeDuplicate: false,
     firstDeferredAt: null,

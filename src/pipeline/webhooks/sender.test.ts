@@ -219,6 +219,7 @@ describe('a webhook call', () => {
           content: Buffer.from('Subject: Hello\r\n\r\nHi\r\n'),
           bodyOffset: 18,
           needsSmtpUtf8: false,
+          eightBit: false,
           createdAt: now,
           expiresAt: now + HOUR,
           recipients: [

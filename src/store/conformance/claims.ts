@@ -83,6 +83,7 @@ export function describeClaims(suite: Suite): void {
       const sent = message({
         lane: 'critical',
         needsSmtpUtf8: true,
+        eightBit: true,
         recipients: [recipient({ kind: 'BCC', sandbox: 'softbounce' })],
       });
       const { seq, deliveries } = only(await commit(suite.store(), [sent]));
@@ -104,6 +105,7 @@ export function describeClaims(suite: Suite): void {
         size: sent.content.length,
         bodyOffset: 18,
         needsSmtpUtf8: true,
+        eightBit: true,
         sandbox: 'softbounce',
         mayBeDuplicate: false,
         firstDeferredAt: null,

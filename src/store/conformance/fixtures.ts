@@ -86,6 +86,7 @@ export function message(more: Partial<NewMessage> = {}): NewMessage {
     content: new TextEncoder().encode('Subject: Hello\r\n\r\nHello\r\n'),
     bodyOffset: 18,
     needsSmtpUtf8: false,
+    eightBit: false,
     createdAt: T0,
     expiresAt: T0 + HOUR,
     recipients: [recipient()],

@@ -74,15 +74,16 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
   const domainId = session.nameId(message.domain);
   const lane = laneCode.of(message.lane);
   const seq = db.run(
-    `INSERT INTO message (id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, body_offset, size, created_at,
-       expires_at, from_address, subject, lists, tags, metadata)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO message (id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, eight_bit, body_offset, size,
+       created_at, expires_at, from_address, subject, lists, tags, metadata)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     uuidBytes(message.id),
     domainId,
     session.nameId(message.tokenId),
     lane,
     message.sandbox ? 1 : 0,
     message.needsSmtpUtf8 ? 1 : 0,
+    message.eightBit ? 1 : 0,
     message.bodyOffset,
     message.content.length,
     message.createdAt,

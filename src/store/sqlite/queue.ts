@@ -39,7 +39,8 @@ const NEXT_DUE_SQL = `${WAITING_QUEUES} SELECT min(due_at) AS due_at FROM hint`;
 
 const CLAIM_COLUMNS = `d.id, d.queue_id, d.message_seq, d.attempts, d.expires_at, d.kind, d.may_be_duplicate, d.sandbox,
   d.first_deferred_at, d.last_deferred_event_at, d.address, d.last_category, d.last_reply, m.id AS message_id, m.lane,
-  m.from_address, m.created_at, m.size, m.body_offset, m.needs_smtputf8, n.text AS sender_domain, q.recipient_domain`;
+  m.from_address, m.created_at, m.size, m.body_offset, m.needs_smtputf8, m.eight_bit, n.text AS sender_domain,
+  q.recipient_domain`;
 
 const CLAIM_JOINS = `CROSS JOIN message m ON m.seq = d.message_seq
   CROSS JOIN dest_queue q ON q.id = d.queue_id CROSS JOIN name n ON n.id = m.domain_id`;
@@ -149,6 +150,7 @@ interface ClaimRow {
   size: number;
   body_offset: number;
   needs_smtputf8: number;
+  eight_bit: number;
   sender_domain: string;
   recipient_domain: string;
 }
@@ -172,6 +174,7 @@ function lease(db: Connection, row: ClaimRow, epoch: number, now: number): Claim
     size: row.size,
     bodyOffset: row.body_offset,
     needsSmtpUtf8: row.needs_smtputf8 === 1,
+    eightBit: row.eight_bit === 1,
     sandbox: row.sandbox === null ? null : sandboxCode.word(row.sandbox),
     mayBeDuplicate: row.may_be_duplicate === 1,
     firstDeferredAt: row.first_deferred_at,

@@ -1,0 +1,20 @@
+/** A user name and password for SMTP submission, as stored: for programs that cannot keep a token as a password. */
+export interface SmtpCredential {
+  /** UUIDv7. */
+  id: string;
+  /** Unique in the instance, lower case. */
+  username: string;
+  /** What people call it. */
+  name: string;
+  /** Scope of idempotency keys: the owner of the token that made it. */
+  owner: string;
+  /** The one sender domain it is for, lower-case A-label. */
+  domain: string;
+  /** Everything sent with it stays in the sandbox. */
+  sandbox: boolean;
+  /** scrypt: salt, derived key, and N as a power of two (r = 8, p = 1). */
+  salt: Uint8Array;
+  hash: Uint8Array;
+  costLog2: number;
+  createdAt: number;
+}

@@ -1,0 +1,61 @@
+/** Conformance: user names and passwords for SMTP submission. */
+import { describe, expect, it } from 'vitest';
+import type { SmtpCredential } from '../../model/smtp-credential.ts';
+import { newId, type Suite, T0 } from './fixtures.ts';
+
+function credential(more: Partial<SmtpCredential> = {}): SmtpCredential {
+  const id = newId();
+  return {
+    id,
+    username: `user-${id}`,
+    name: 'Shop',
+    owner: 'project-1',
+    domain: 'example.com',
+    sandbox: false,
+    salt: new Uint8Array([1, 2]),
+    hash: new Uint8Array([3, 4]),
+    costLog2: 14,
+    createdAt: T0,
+    ...more,
+  };
+}
+
+/** Tests of `addSmtpCredential`, `getSmtpCredential`, `listSmtpCredentials`, `removeSmtpCredential`. */
+export function describeSmtpCredentials(suite: Suite): void {
+  describe('SMTP credentials', () => {
+    it('come back by their user name as they were stored', async () => {
+      const one = credential({ sandbox: true });
+      expect(await suite.store().addSmtpCredential({ credential: one })).toBe('added');
+      expect(await suite.store().getSmtpCredential({ username: one.username })).toEqual(one);
+      expect(await suite.store().getSmtpCredential({ username: 'nobody' })).toBeNull();
+    });
+
+    it('have a user name each', async () => {
+      const one = credential();
+      await suite.store().addSmtpCredential({ credential: one });
+      const second = credential({ username: one.username, domain: 'example.org' });
+      expect(await suite.store().addSmtpCredential({ credential: second })).toBe('taken');
+      expect(await suite.store().getSmtpCredential({ username: one.username })).toEqual(one);
+    });
+
+    it('are listed and removed within the given domains, oldest first', async () => {
+      const late = credential({ createdAt: T0 + 2 });
+      const early = credential({ createdAt: T0 + 1 });
+      const foreign = credential({ domain: 'example.org' });
+      for (const one of [late, early, foreign]) await suite.store().addSmtpCredential({ credential: one });
+      const ids = async (domains?: string[]) =>
+        (await suite.store().listSmtpCredentials(domains === undefined ? {} : { domains })).map(
+          ({ id }) => id,
+        );
+      expect(await ids()).toEqual([foreign.id, early.id, late.id]);
+      expect(await ids(['example.com'])).toEqual([early.id, late.id]);
+      expect(await ids([])).toEqual([]);
+      expect(await suite.store().removeSmtpCredential({ id: foreign.id, domains: ['example.com'] })).toBe(
+        false,
+      );
+      expect(await suite.store().removeSmtpCredential({ id: late.id, domains: ['example.com'] })).toBe(true);
+      expect(await suite.store().removeSmtpCredential({ id: late.id })).toBe(false);
+      expect(await ids()).toEqual([foreign.id, early.id]);
+    });
+  });
+}

@@ -1,0 +1,88 @@
+/** User names and passwords for SMTP submission. A name is given once; a list never shows another domain's. */
+import type { SmtpCredential } from '../../model/smtp-credential.ts';
+import type { Connection } from './connection.ts';
+import { createFilter } from './filter.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+
+/** Stores a credential; `taken` where the user name is in use. */
+export function addSmtpCredential(
+  { db }: Session,
+  { credential }: ParamsOf<'addSmtpCredential'>,
+): ResultOf<'addSmtpCredential'> {
+  const { changes } = db.run(
+    `INSERT INTO smtp_credential (id, username, name, owner, domain, sandbox, salt, hash, cost_log2, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (username) DO NOTHING`,
+    credential.id,
+    credential.username,
+    credential.name,
+    credential.owner,
+    credential.domain,
+    credential.sandbox ? 1 : 0,
+    credential.salt,
+    credential.hash,
+    credential.costLog2,
+    credential.createdAt,
+  );
+  return changes > 0 ? 'added' : 'taken';
+}
+
+/** The credential of a user name, or null. */
+export function getSmtpCredential(
+  db: Connection,
+  { username }: ParamsOf<'getSmtpCredential'>,
+): SmtpCredential | null {
+  const row = db.get<CredentialRow>('SELECT * FROM smtp_credential WHERE username = ?', username);
+  return row === undefined ? null : toCredential(row);
+}
+
+/** Those of the given domains, or all; oldest first. */
+export function listSmtpCredentials(
+  db: Connection,
+  params: ParamsOf<'listSmtpCredentials'>,
+): SmtpCredential[] {
+  const filter = createFilter();
+  filter.oneOf('domain', params.domains);
+  return db
+    .all<CredentialRow>(
+      `SELECT * FROM smtp_credential ${filter.where()} ORDER BY created_at, id`,
+      ...filter.values(),
+    )
+    .map(toCredential);
+}
+
+/** Removes one of the given domains; false where there is none of that id. */
+export function removeSmtpCredential({ db }: Session, params: ParamsOf<'removeSmtpCredential'>): boolean {
+  const filter = createFilter();
+  filter.when('id = ?', params.id);
+  filter.oneOf('domain', params.domains);
+  return db.run(`DELETE FROM smtp_credential ${filter.where()}`, ...filter.values()).changes > 0;
+}
+
+interface CredentialRow {
+  id: string;
+  username: string;
+  name: string;
+  owner: string;
+  domain: string;
+  sandbox: number;
+  salt: Uint8Array;
+  hash: Uint8Array;
+  cost_log2: number;
+  created_at: number;
+}
+
+function toCredential(row: CredentialRow): SmtpCredential {
+  return {
+    id: row.id,
+    username: row.username,
+    name: row.name,
+    owner: row.owner,
+    domain: row.domain,
+    sandbox: row.sandbox === 1,
+    salt: row.salt,
+    hash: row.hash,
+    costLog2: row.cost_log2,
+    createdAt: row.created_at,
+  };
+}
