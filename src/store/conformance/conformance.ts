@@ -16,7 +16,6 @@ import { describeMessages } from './messages.ts';
 import { describeSettling } from './settling.ts';
 import { describeSmtpCredentials } from './smtp-credentials.ts';
 import { describeStats } from './stats.ts';
-import { describeSmtpCredentials } from './smtp-credentials.ts';
 import { describeTokens } from './tokens.ts';
 import { describeWebhookChanges } from './webhook-changes.ts';
 import { describeWebhooks } from './webhooks.ts';
