@@ -7,7 +7,9 @@ import { describe, expect, it } from 'vitest';
 import {
   addDomain,
   command,
+  email,
   fileScope,
+  request,
   startCommand,
   startInstance,
   temporaryFolder,
@@ -102,6 +104,37 @@ describe('configuration', () => {
     });
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).not.toContain('relay-password');
+  });
+});
+
+describe('postrider serve', () => {
+  it('logs JSON lines to standard output, sends, and drains on SIGTERM with exit code 0', async () => {
+    const folder = await temporaryFolder(scope);
+    const data = ['--data', folder];
+    expect((await command(scope, ['domain', 'add', 'example.com', '--verified', ...data])).code).toBe(0);
+    const token = (
+      await command(scope, ['token', 'create', '--domain', 'example.com', ...data])
+    ).stdout.trim();
+    const serve = startCommand(scope, ['serve', '--http', '127.0.0.1:0', '--route', 'sandbox', ...data]);
+    const url = await until('it listens', () => /listens on (http:\S+)/.exec(serve.stderr())?.[1]);
+    const sent = await request('POST', `${url}/api/v1/email`, { token, body: email() });
+    expect(sent.status).toBe(200);
+    await until('it is delivered', async () => {
+      const answer = await request('GET', `${url}/api/v1/email/${sent.json.MessageID}`, { token });
+      return answer.json.Status === 'Delivered';
+    });
+    serve.child.kill('SIGTERM');
+    const { code, stdout } = await serve.ended;
+    expect(code).toBe(0);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(new Set(lines.map(({ stream }) => stream))).toEqual(new Set(['service', 'mail']));
+    expect(lines.map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining(['started', 'accepted', 'delivered', 'stopping', 'stopped']),
+    );
+    expect(stdout).not.toContain(token);
   });
 });
 

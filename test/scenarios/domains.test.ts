@@ -155,7 +155,7 @@ describe('domain verify', () => {
     expect(after.Checks.find(({ Host }) => Host === standby.Host)?.Message).toContain('DKIM allows one');
   });
 
-  it('concludes nothing from a DNS failure, and keeps a verified domain verified', async () => {
+  it('concludes nothing from a DNS failure, and asks for patience between two checks', async () => {
     const facts = await add();
     publish(dkimOf(facts));
     for (const { Host } of dkimOf(facts)) dns.fault(Host, { kind: 'servfail' });
@@ -165,6 +165,23 @@ describe('domain verify', () => {
     const soon = await server.call('POST', `/domains/${facts.Domain}/verify`);
     expect([soon.status, soon.json.Errors[0].Code]).toEqual([429, 429]);
     expect(Number(soon.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  it('keeps a verified domain verified, and sending, while DNS is down', async () => {
+    const facts = await add();
+    publish(dkimOf(facts));
+    expect((await verify(facts.Domain)).Status).toBe('Verified');
+    const token = await makeToken(server, { Domains: [facts.Domain] });
+    // A new start forgets what the resolver remembered.
+    await server.stop();
+    server = await startInstance(scope, { folder: server.folder, settings: { dns: dns.text } });
+    dns.fault('*', { kind: 'servfail' });
+    const after = await verify(facts.Domain);
+    dns.fault('*', undefined);
+    expect(after.Status).toBe('Verified');
+    expect(after.Checks.map(({ Message }) => Message).join('\n')).toContain('SERVFAIL');
+    const body = email({ From: { email: `a@${facts.Domain}` } });
+    expect((await server.call('POST', '/email', { token, body })).status).toBe(200);
   });
 
   it('never takes a domain of another name or somebody else’s key', async () => {
