@@ -48,6 +48,7 @@ import { createWebhookMetrics } from './pipeline/webhooks/metrics.ts';
 import { createWebhookSender, type WebhookSender } from './pipeline/webhooks/sender.ts';
 import { createWebhookService } from './pipeline/webhooks/webhooks.ts';
 import { createAccess } from './policy/access/access.ts';
+import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
 import { createDomainService } from './policy/domains/domains.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import { openCertificates } from './smtp/server-certificates.ts';
@@ -148,6 +149,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     );
     if (!config.dkim) logs.service.warn({}, 'messages are not signed (dkim=off); a relay behind must do it');
     const access = createAccess({ store, clock, random, sealer, instanceId, log: logs.service });
+    const smtpCredentials = createSmtpCredentials({ store, clock, random, log: logs.service });
     const adminToken = await folder.adminToken(async (existing) => {
       if (existing !== null && (await isUsable(existing))) return existing;
       const minted = await access.mint({
@@ -246,6 +248,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       {
         store,
         access,
+        smtpCredentials,
         acceptance,
         domains,
         webhooks,
@@ -282,7 +285,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const submission = createSubmissionListener(
       {
         access,
-        credentials: null,
+        credentials: smtpCredentials,
         acceptance,
         senders: domains,
         certificates,

@@ -107,6 +107,10 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'DELETE /tokens/{id}': 'Revokes it: `{}`. Here at once',
   'POST /tokens/{id}/rotate':
     '`{Overlap?}` in seconds, 0 to 604 800 (86 400): a new token that may the same for as long, 201 `{TokenID, Token, PreviousValidUntil}`. The old one ends after the overlap',
+  'GET /smtp-credentials': 'User names for SMTP submission, newest first, a page. `Domain` filters',
+  'POST /smtp-credentials':
+    '`{Domain?, Name?, Sandbox?}`: 201 `{CredentialID, Username, Password, …}`; the password is shown this once',
+  'DELETE /smtp-credentials/{id}': 'Ends it: `{}`. Here at once',
   'GET /me': 'What this token is: domains and their status, scopes, limits',
   'GET /sandbox/messages':
     'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Tag`, `Since`, `Until`, `Domain`',

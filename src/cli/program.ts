@@ -12,6 +12,7 @@ import { domainCommands } from './domain-commands.ts';
 import { explainCommands } from './explain-command.ts';
 import { messageCommands } from './message-commands.ts';
 import { runServer } from './server-commands.ts';
+import { smtpCommands } from './smtp-commands.ts';
 import type { Terminal } from './terminal.ts';
 import { tokenCommands } from './token-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
@@ -76,7 +77,14 @@ export function createProgram(terminal: Terminal): Program {
     'production server',
     "postrider serve --data /var/lib/postrider --route 'smtp://relay.example.com:587'",
   );
-  for (const group of [domainCommands, tokenCommands, webhookCommands, messageCommands, explainCommands])
+  for (const group of [
+    domainCommands,
+    tokenCommands,
+    smtpCommands,
+    webhookCommands,
+    messageCommands,
+    explainCommands,
+  ])
     group(program, context);
   configOptions(program.command('config'))
     .description('every key, its value, where it came from, its default and meaning')

@@ -8,6 +8,7 @@ import type { Random } from '../../lib/random.ts';
 import type { Acceptance } from '../../pipeline/accept/accept.ts';
 import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import type { Access } from '../../policy/access/access.ts';
+import type { SmtpCredentials } from '../../policy/access/smtp-credentials.ts';
 import type { DomainService } from '../../policy/domains/domains.ts';
 import type { Store } from '../../store/store.ts';
 import { DEFAULT_EMAIL_LIMITS, type EmailLimits } from './contract/email-limits.ts';
@@ -16,6 +17,7 @@ import type { PlainRoute } from './route.ts';
 export interface HttpDeps {
   store: Store;
   access: Access;
+  smtpCredentials: SmtpCredentials;
   acceptance: Acceptance;
   domains: DomainService;
   webhooks: WebhookService;

@@ -315,6 +315,21 @@ export interface RotatedTokenAnswer extends NewTokenAnswer {
   PreviousValidUntil: string;
 }
 
+/** An item of GET /smtp-credentials. */
+export interface SmtpCredentialAnswer {
+  CredentialID: string;
+  Username: string;
+  Name: string;
+  Domain: string;
+  Sandbox: boolean;
+  CreatedAt: string;
+}
+
+/** POST /smtp-credentials: `Password` is shown this once. */
+export interface NewSmtpCredentialAnswer extends SmtpCredentialAnswer {
+  Password: string;
+}
+
 /** GET /me. */
 export interface MeAnswer {
   TokenID: string;

@@ -13,6 +13,7 @@ import { eventRoutes } from './events.ts';
 import { messageRoutes } from './messages.ts';
 import { sandboxRoutes } from './sandbox.ts';
 import { sendEmailRoute } from './send-email.ts';
+import { smtpCredentialRoutes } from './smtp-credentials.ts';
 import { statsRoutes } from './stats.ts';
 import { tokenRoutes } from './tokens.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -45,6 +46,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...cancelRetryRoutes(deps, { maxAgeMs: options.maxAgeMs }),
     ...domainRoutes({ ...deps, createOnce }),
     ...tokenRoutes({ ...deps, createOnce }, { limits: options.email, maxBodyBytes: options.maxBodyBytes }),
+    ...smtpCredentialRoutes({ ...deps, createOnce }),
     ...sandboxRoutes(deps),
   ];
 }

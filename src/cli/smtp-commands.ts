@@ -1,0 +1,67 @@
+/** `smtp …`: user names and passwords for SMTP submission. `create` prints the password once. */
+import type { NewSmtpCredentialAnswer, SmtpCredentialAnswer } from '../listeners/http/contract/answers.ts';
+import { type CommandGroup, example } from './command.ts';
+import { table } from './terminal.ts';
+
+export const smtpCommands: CommandGroup = (program, context) => {
+  const smtp = program.command('smtp').description('user names and passwords for SMTP submission');
+
+  smtp
+    .command('create')
+    .description('makes a user name and a password, and prints them once')
+    .requiredOption('--domain <domain>', 'sender domain they are for')
+    .option('--name <name>', 'a name to recognise it by')
+    .option('--sandbox', 'everything sent with it stays in the sandbox')
+    .addHelpText('after', example('postrider smtp create --domain example.com'))
+    .action(async (options: { domain: string; name?: string; sandbox?: boolean }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', '/smtp-credentials', {
+          Domain: options.domain,
+          ...(options.name === undefined ? {} : { Name: options.name }),
+          ...(options.sandbox ? { Sandbox: true } : {}),
+        });
+        const made = body as NewSmtpCredentialAnswer;
+        ctx.terminal.stderr.write(`For ${made.Domain}; the password is not shown again.\n`);
+        ctx.print(
+          made,
+          table([
+            ['Username', made.Username],
+            ['Password', made.Password],
+          ]),
+        );
+      });
+    });
+
+  smtp
+    .command('list')
+    .description('all user names, without their passwords')
+    .addHelpText('after', example('postrider smtp list'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('GET', '/smtp-credentials?Limit=100');
+        const items = (body as { Items: SmtpCredentialAnswer[] }).Items;
+        const rows = items.map((item) => [
+          item.CredentialID,
+          item.Username,
+          item.Domain,
+          item.Name,
+          item.CreatedAt,
+        ]);
+        ctx.print(items, table([['ID', 'USERNAME', 'DOMAIN', 'NAME', 'CREATED'], ...rows]));
+      });
+    });
+
+  smtp
+    .command('remove <id>')
+    .description('ends a user name; logins with it are refused within 5 seconds on every node')
+    .addHelpText('after', example('postrider smtp remove 019ab0c1-7d3e-7000-8000-000000000000'))
+    .action(async (id: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        await api.call('DELETE', `/smtp-credentials/${encodeURIComponent(id)}`);
+        ctx.print({ Removed: id }, `Removed ${id}.`);
+      });
+    });
+};

@@ -1,0 +1,92 @@
+/**
+ * SMTP credentials (api.md §3): user names and passwords for submission, each for one domain. The password is in the
+ * answer that made it and nowhere else; a caller sees and ends only those of its own domains.
+ */
+import { z } from 'zod';
+import type { SmtpCredential } from '../../../model/smtp-credential.ts';
+import { pickDomain } from '../../../policy/access/access.ts';
+import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
+import type { Store } from '../../../store/store.ts';
+import type { NewSmtpCredentialAnswer, SmtpCredentialAnswer } from '../contract/answers.ts';
+import type { CreateOnce } from '../create-once.ts';
+import { readJsonBody } from '../json-request.ts';
+import { type ApiRoute, isoTime, json, page, pageLimit, queryText, refuse } from '../route.ts';
+import { listedDomains, ownDomains } from '../tenancy.ts';
+
+const NEW_CREDENTIAL = z.object({
+  Name: z.string().trim().min(1).max(128).optional(),
+  Domain: z.string().max(255).optional(),
+  Sandbox: z.boolean().optional(),
+});
+
+/** The routes. */
+export function smtpCredentialRoutes(deps: {
+  store: Pick<Store, 'listSmtpCredentials'>;
+  smtpCredentials: SmtpCredentials;
+  createOnce: CreateOnce;
+}): readonly ApiRoute[] {
+  const { store, smtpCredentials, createOnce } = deps;
+  return [
+    {
+      method: 'GET',
+      path: '/smtp-credentials',
+      scope: 'smtp:write',
+      handle: async (request) => {
+        const limit = pageLimit(request.query);
+        const after = queryText(request.query, 'After', 64);
+        const rows = [...(await store.listSmtpCredentials(listedDomains(request)))]
+          .sort((a, b) => (a.id < b.id ? 1 : -1))
+          .filter(({ id }) => after === undefined || id < after)
+          .slice(0, limit + 1);
+        return json(page(rows, limit, ({ id }) => id, toAnswer));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/smtp-credentials',
+      scope: 'smtp:write',
+      handle: (request) =>
+        createOnce(request, 'POST /smtp-credentials', async () => {
+          const body = readJsonBody(request, NEW_CREDENTIAL);
+          const { caller } = request;
+          const domain = pickDomain(caller, body.Domain);
+          const { credential, password } = await smtpCredentials.create({
+            name: body.Name ?? domain,
+            domain,
+            owner: caller.owner,
+            // What cannot send for real cannot make something that does.
+            sandbox: caller.sandbox || body.Sandbox === true,
+          });
+          const shown = toAnswer(credential);
+          const answer: NewSmtpCredentialAnswer = { ...shown, Password: password };
+          return {
+            answer: json(answer, 201, { location: `/api/v1/smtp-credentials/${credential.id}` }),
+            bodyWithoutSecrets: JSON.stringify(shown),
+          };
+        }),
+    },
+    {
+      method: 'DELETE',
+      path: '/smtp-credentials/:id',
+      scope: 'smtp:write',
+      handle: async ({ caller, params }) => {
+        const { id } = params;
+        if (id === undefined || !(await smtpCredentials.remove({ id, ...ownDomains(caller) }))) {
+          throw refuse('not-found');
+        }
+        return json({});
+      },
+    },
+  ];
+}
+
+function toAnswer(credential: SmtpCredential): SmtpCredentialAnswer {
+  return {
+    CredentialID: credential.id,
+    Username: credential.username,
+    Name: credential.name,
+    Domain: credential.domain,
+    Sandbox: credential.sandbox,
+    CreatedAt: isoTime(credential.createdAt),
+  };
+}

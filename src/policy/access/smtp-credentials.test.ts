@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
+import { silentLoggers } from '../../lib/log.ts';
+import { createSystemRandom } from '../../lib/random.ts';
+import type { SmtpCredential } from '../../model/smtp-credential.ts';
+import { createSmtpCredentials } from './smtp-credentials.ts';
+
+/** Rows in memory, and how often they were asked for. */
+function memory() {
+  const rows = new Map<string, SmtpCredential>();
+  const counts = { gets: 0 };
+  return {
+    rows,
+    counts,
+    store: {
+      async addSmtpCredential({ credential }: { credential: SmtpCredential }) {
+        if (rows.has(credential.username)) return 'taken' as const;
+        rows.set(credential.username, credential);
+        return 'added' as const;
+      },
+      async getSmtpCredential({ username }: { username: string }) {
+        counts.gets += 1;
+        return rows.get(username) ?? null;
+      },
+      async removeSmtpCredential({ id }: { id: string }) {
+        for (const [name, row] of rows) if (row.id === id) return rows.delete(name);
+        return false;
+      },
+    },
+  };
+}
+
+function setUp() {
+  const kept = memory();
+  const clock = createVirtualClock();
+  const credentials = createSmtpCredentials(
+    { store: kept.store, clock, random: createSystemRandom(), log: silentLoggers.service },
+    { costLog2: 4 },
+  );
+  return { ...kept, clock, credentials };
+}
+
+const WANTED = { name: 'Shop', domain: 'example.com', owner: 'project-1', sandbox: false };
+
+describe('an SMTP credential', () => {
+  it('logs in with its own password and may send from its one domain', async () => {
+    const { credentials, rows } = setUp();
+    const { credential, password } = await credentials.create(WANTED);
+    expect(password).toMatch(/^[A-Za-z0-9_-]{24}$/);
+    expect(JSON.stringify([...rows.values()])).not.toContain(password);
+    const caller = await credentials.verify(credential.username.toUpperCase(), password, '192.0.2.1');
+    expect(caller).toEqual({
+      tokenId: credential.id,
+      owner: 'project-1',
+      domains: ['example.com'],
+      scopes: new Set(['email:send']),
+      sandbox: false,
+      rateLimit: null,
+    });
+  });
+
+  it('does not log in with anything else', async () => {
+    const { credentials } = setUp();
+    const one = await credentials.create(WANTED);
+    const other = await credentials.create(WANTED);
+    expect(await credentials.verify(one.credential.username, other.password, 'a')).toBeNull();
+    expect(await credentials.verify(one.credential.username, '', 'a')).toBeNull();
+    expect(await credentials.verify('nobody', one.password, 'a')).toBeNull();
+    expect(await credentials.verify(one.credential.username, 'x'.repeat(100_000), 'a')).toBeNull();
+  });
+
+  it('is believed for five seconds, and ends at once where it is removed', async () => {
+    const { credentials, clock, counts } = setUp();
+    const { credential, password } = await credentials.create(WANTED);
+    const login = () => credentials.verify(credential.username, password, 'a');
+    await login();
+    await login();
+    expect(counts.gets).toBe(1);
+    await clock.advance(5_001);
+    await login();
+    expect(counts.gets).toBe(2);
+    expect(await credentials.remove({ id: credential.id })).toBe(true);
+    expect(await login()).toBeNull();
+    expect(await credentials.remove({ id: credential.id })).toBe(false);
+  });
+
+  it('is not guessed: the eleventh failure of an address within a minute begins a pause', async () => {
+    const { credentials } = setUp();
+    for (let i = 0; i < 10; i += 1)
+      expect(await credentials.verify('nobody', `${i}`, '192.0.2.9')).toBeNull();
+    await expect(credentials.verify('nobody', 'x', '192.0.2.9')).rejects.toMatchObject({
+      problems: [{ name: 'rate-limited' }],
+    });
+    expect(await credentials.verify('nobody', 'x', '192.0.2.10')).toBeNull();
+  });
+
+  it('waits its turn in a crowd, and the crowd has an end', async () => {
+    const { credentials } = setUp();
+    const { credential, password } = await credentials.create(WANTED);
+    const tries = Array.from({ length: 60 }, (_, i) =>
+      credentials.verify(credential.username, i === 59 ? password : `wrong ${i}`, `192.0.2.${i}`),
+    );
+    expect((await Promise.all(tries)).filter((caller) => caller !== null)).toHaveLength(1);
+    const flood = await Promise.allSettled(
+      Array.from({ length: 200 }, (_, i) => credentials.verify('nobody', 'x', `198.51.100.${i}`)),
+    );
+    const refused = flood.filter((each) => each.status === 'rejected');
+    expect(refused.length).toBeGreaterThan(100);
+    expect(refused[0]).toMatchObject({ reason: { problems: [{ name: 'unavailable' }] } });
+  });
+});
