@@ -23,6 +23,33 @@ export function plausibleFields(): Record<string, unknown> {
   };
 }
 
+const SEGMENTS = 'api v1 email webhooks events tokens .. %2e%2e %00 % 1'.split(' ');
+const LISTS = 'events email webhooks domains tokens sandbox/messages me'.split(' ');
+const PARAMETERS =
+  'StartDate EndDate Event MessageID StartFrom RetrieveCount Recipient Tag After Limit From To Subject Status Since Until Domain Inbox'.split(
+    ' ',
+  );
+
+/** Methods, paths and header pairs, known ones and noise. */
+export function arbitraryHead() {
+  const word = fc.string({ unit: 'binary-ascii', maxLength: 30 });
+  const segment = fc.oneof(fc.constantFrom(...SEGMENTS, ''), word);
+  return {
+    method: fc.oneof(fc.constantFrom('GET', 'POST', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE'), word),
+    path: fc.array(segment, { maxLength: 6 }).map((segments) => `/${segments.join('/')}`),
+    headers: fc.array(fc.tuple(word, word), { maxLength: 8 }),
+  };
+}
+
+/** Parameters that some list knows, values that few expect. */
+export function arbitraryQuery() {
+  return {
+    list: fc.constantFrom(...LISTS),
+    name: fc.constantFrom(...PARAMETERS),
+    value: fc.oneof(fc.string({ maxLength: 40 }), fc.integer().map(String), fc.double().map(String)),
+  };
+}
+
 /** JSON of every kind, with texts that mean something to the layers below. */
 export function arbitraryJson(): fc.Arbitrary<unknown> {
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({

@@ -4,10 +4,16 @@
  * store; a failing run prints its seed and path.
  */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { addDomain, email, fileScope, type Instance, startInstance, until } from '../scenarios/harness.ts';
-import { arbitraryJson, mutations, plausibleFields } from './arbitrary-requests.ts';
-import { answersOf, type RawAnswer, sendRaw } from './raw-socket.ts';
+import {
+  arbitraryHead,
+  arbitraryJson,
+  arbitraryQuery,
+  mutations,
+  plausibleFields,
+} from './arbitrary-requests.ts';
+import { createJudgingClient, type JudgingClient } from './client.ts';
 
 const scope = fileScope();
 /** How much longer than usual to search: `FUZZ_SCALE=20 vitest run --project system test/fuzz`. */
@@ -15,93 +21,32 @@ const SCALE = Number(process.env.FUZZ_SCALE ?? '1');
 const runs = (usual: number) => ({ numRuns: usual * SCALE, interruptAfterTimeLimit: 20_000 * SCALE });
 let server: Instance;
 let token: string;
-let port: number;
-/** Bodies of every 200 to POST /email. */
-const accepted: string[] = [];
+let client: JudgingClient;
 
 beforeAll(async () => {
   server = await startInstance(scope, { settings: { 'log-level': 'warn' } });
   token = await addDomain(server, 'example.com');
-  port = Number(new URL(server.server.localUrl).port);
+  client = createJudgingClient(Number(new URL(server.server.localUrl).port), token);
 });
-
-/** What every answer must be, whatever was asked. */
-function judge(answer: RawAnswer): void {
-  expect(answer.status, answer.body.slice(0, 300)).toBeLessThan(500);
-  expect(answer.status).toBeGreaterThanOrEqual(100);
-  if (answer.status >= 400 && answer.body !== '') {
-    const problem = JSON.parse(answer.body);
-    expect(problem.status).toBe(answer.status);
-    expect(problem.Errors.length).toBeGreaterThan(0);
-    for (const { Code, Name, Message } of problem.Errors) {
-      expect([typeof Code, typeof Name, typeof Message]).toEqual(['number', 'string', 'string']);
-    }
-  }
-  if (answer.status === 200 && answer.body.startsWith('{"MessageID"')) {
-    expect(answer.body).toMatch(/^\{"MessageID":"[0-9a-f-]{36}"\}$/);
-    accepted.push(answer.body);
-  }
-}
-
-async function exchange(bytes: Uint8Array | string): Promise<RawAnswer[]> {
-  const answers = answersOf(await sendRaw(port, Buffer.from(bytes as string)));
-  for (const answer of answers) judge(answer);
-  return answers;
-}
-
-/** A whole POST /email as bytes. */
-function post(body: Uint8Array | string, headers: Record<string, string> = {}): Buffer {
-  const bytes = Buffer.from(body as string);
-  const all = {
-    Host: '127.0.0.1',
-    Authorization: `Bearer ${token}`,
-    'Content-Type': 'application/json',
-    'Content-Length': String(bytes.length),
-    Connection: 'close',
-    ...headers,
-  };
-  const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.concat([Buffer.from(`POST /api/v1/email HTTP/1.1\r\n${head.join('')}\r\n`, 'latin1'), bytes]);
-}
 
 describe('any bytes on the listener', () => {
   it('raw noise is answered or closed', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ maxLength: 2_000 }), async (bytes) => void (await exchange(bytes))),
+      fc.asyncProperty(
+        fc.uint8Array({ maxLength: 2_000 }),
+        async (bytes) => void (await client.exchange(bytes)),
+      ),
       runs(150),
     );
   });
 
   it('any method, path, version and headers', async () => {
-    const word = fc.string({ unit: 'binary-ascii', maxLength: 30 });
-    const headers = fc.array(fc.tuple(word, word), { maxLength: 8 });
-    const method = fc.oneof(
-      fc.constantFrom('GET', 'POST', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE'),
-      word,
-    );
-    const part = fc.oneof(
-      fc.constantFrom(
-        'api',
-        'v1',
-        'email',
-        'webhooks',
-        'events',
-        '..',
-        '%2e%2e',
-        '%00',
-        '%',
-        '',
-        '1',
-        'tokens',
-      ),
-      word,
-    );
-    const path = fc.array(part, { maxLength: 6 }).map((parts) => `/${parts.join('/')}`);
+    const { method, path, headers } = arbitraryHead();
     await fc.assert(
       fc.asyncProperty(method, path, headers, fc.boolean(), async (verb, url, pairs, known) => {
         const auth = known ? `Authorization: Bearer ${token}\r\n` : '';
         const lines = pairs.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-        await exchange(
+        await client.exchange(
           Buffer.from(
             `${verb} ${url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${auth}${lines}\r\n`,
             'latin1',
@@ -113,30 +58,7 @@ describe('any bytes on the listener', () => {
   });
 
   it('any query on every list and any id on every resource', async () => {
-    const value = fc.oneof(fc.string({ maxLength: 40 }), fc.integer().map(String), fc.double().map(String));
-    const name = fc.constantFrom(
-      ...[
-        'StartDate',
-        'EndDate',
-        'Event',
-        'MessageID',
-        'StartFrom',
-        'RetrieveCount',
-        'Recipient',
-        'Tag',
-        'After',
-      ],
-      ...['Limit', 'From', 'To', 'Subject', 'Status', 'Since', 'Until', 'Domain', 'Inbox'],
-    );
-    const list = fc.constantFrom(
-      'events',
-      'email',
-      'webhooks',
-      'domains',
-      'tokens',
-      'sandbox/messages',
-      'me',
-    );
+    const { name, value, list } = arbitraryQuery();
     const own = server.token;
     await fc.assert(
       fc.asyncProperty(
@@ -149,7 +71,7 @@ describe('any bytes on the listener', () => {
           );
           for (const url of [`/${path}?${query}`, `/${path}/${encodeURIComponent(id.toWellFormed())}`]) {
             const answer = await server.call('GET', url, { token: own });
-            judge({ status: answer.status, body: answer.status >= 400 ? answer.text : '' });
+            client.judge({ status: answer.status, body: answer.status >= 400 ? answer.text : '' });
           }
         },
       ),
@@ -163,7 +85,7 @@ describe('any JSON in a request', () => {
     const field = fc.constantFrom(...Object.keys(plausibleFields()));
     await fc.assert(
       fc.asyncProperty(fc.dictionary(field, arbitraryJson(), { maxKeys: 4 }), async (fields) => {
-        await exchange(post(JSON.stringify({ ...email(), ...fields })));
+        await client.exchange(client.post(JSON.stringify({ ...email(), ...fields })));
       }),
       runs(150),
     );
@@ -172,7 +94,7 @@ describe('any JSON in a request', () => {
   it('at any depth of a full request', async () => {
     await fc.assert(
       fc.asyncProperty(mutations({ ...email(), ...plausibleFields() }), async (body) => {
-        await exchange(post(JSON.stringify(body)));
+        await client.exchange(client.post(JSON.stringify(body)));
       }),
       runs(300),
     );
@@ -190,7 +112,7 @@ describe('any JSON in a request', () => {
     await fc.assert(
       fc.asyncProperty(path, arbitraryJson(), async (url, value) => {
         const answer = await server.call('POST', `/${url}`, { body: JSON.stringify(value) ?? 'null' });
-        judge({ status: answer.status, body: answer.text });
+        client.judge({ status: answer.status, body: answer.text });
       }),
       runs(150),
     );
@@ -203,17 +125,19 @@ describe('any JSON in a request', () => {
       `${'['.repeat(20_000)}${']'.repeat(20_000)}`,
     ]) {
       const startedAt = performance.now();
-      const [answer] = await exchange(post(text));
+      const [answer] = await client.exchange(client.post(text));
       expect(answer?.status).toBe(400);
       expect(performance.now() - startedAt).toBeLessThan(1_000);
-      const [deep] = await exchange(post(`{"Subject":${'['.repeat(10_000)}${']'.repeat(10_000)}}`));
+      const [deep] = await client.exchange(
+        client.post(`{"Subject":${'['.repeat(10_000)}${']'.repeat(10_000)}}`),
+      );
       expect(deep?.status).toBe(422);
     }
   });
 });
 
 describe('a valid request that is damaged', () => {
-  const valid = () => post(JSON.stringify({ ...email(), ...plausibleFields() }));
+  const valid = () => client.post(JSON.stringify({ ...email(), ...plausibleFields() }));
 
   it('by changed, lost and added octets', async () => {
     const change = fc.tuple(
@@ -230,27 +154,27 @@ describe('a valid request that is damaged', () => {
           const middle = kind === 'drop' ? [] : [octet];
           bytes = Buffer.concat([bytes.subarray(0, at), Buffer.from(middle), bytes.subarray(after)]);
         }
-        await exchange(bytes);
+        await client.exchange(bytes);
       }),
       runs(250),
     );
   });
 
   it('by an end anywhere: nothing is stored of what was not whole', async () => {
-    const before = accepted.length;
+    const before = client.accepted.length;
     await fc.assert(
       fc.asyncProperty(fc.nat(), async (place) => {
         const whole = valid();
-        await exchange(whole.subarray(0, place % whole.length));
+        await client.exchange(whole.subarray(0, place % whole.length));
       }),
       runs(150),
     );
-    expect(accepted.length).toBe(before);
+    expect(client.accepted.length).toBe(before);
   });
 
   it('by a wrong length, twice the length, or the length and chunks together', async () => {
     const body = JSON.stringify(email());
-    const before = accepted.length;
+    const before = client.accepted.length;
     for (const length of [
       '0',
       '1',
@@ -263,11 +187,15 @@ describe('a valid request that is damaged', () => {
       ' ',
       '5, 5',
     ]) {
-      await exchange(post(body, { 'Content-Length': length }));
+      await client.exchange(client.post(body, { 'Content-Length': length }));
     }
-    await exchange(post(body, { 'Content-Length': `${body.length}\r\nContent-Length: ${body.length + 1}` }));
-    await exchange(post(body, { 'Content-Length': `${body.length}\r\nTransfer-Encoding: chunked` }));
-    expect(accepted.length).toBe(before);
+    await client.exchange(
+      client.post(body, { 'Content-Length': `${body.length}\r\nContent-Length: ${body.length + 1}` }),
+    );
+    await client.exchange(
+      client.post(body, { 'Content-Length': `${body.length}\r\nTransfer-Encoding: chunked` }),
+    );
+    expect(client.accepted.length).toBe(before);
   });
 
   it('by nonsense between chunks', async () => {
@@ -280,18 +208,20 @@ describe('a valid request that is damaged', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(size, fc.nat(whole.length)), { maxLength: 5 }), async (chunks) => {
         const text = chunks.map(([length, cut]) => `${length}\r\n${whole.slice(0, cut)}\r\n`).join('');
-        const head = post('', { 'Content-Length': '', 'Transfer-Encoding': 'chunked' })
+        const head = client
+          .post('', { 'Content-Length': '', 'Transfer-Encoding': 'chunked' })
           .toString('latin1')
           .replace('Content-Length: \r\n', '');
-        await exchange(Buffer.from(`${head}${text}0\r\n\r\n`, 'latin1'));
+        await client.exchange(Buffer.from(`${head}${text}0\r\n\r\n`, 'latin1'));
       }),
       runs(150),
     );
     const right = `${whole.length.toString(16)}\r\n${whole}\r\n0\r\n\r\n`;
-    const head = post('', { 'Transfer-Encoding': 'chunked' })
+    const head = client
+      .post('', { 'Transfer-Encoding': 'chunked' })
       .toString('latin1')
       .replace('Content-Length: 0\r\n', '');
-    expect((await exchange(head + right))[0]?.status).toBe(200);
+    expect((await client.exchange(head + right))[0]?.status).toBe(200);
   });
 
   it('by a wrong or bombing compression', async () => {
@@ -302,24 +232,24 @@ describe('a valid request that is damaged', () => {
       fc.asyncProperty(fc.nat(zipped.length - 1), fc.integer({ min: 0, max: 255 }), async (at, octet) => {
         const bytes = Buffer.from(zipped);
         bytes[at] = octet;
-        await exchange(post(bytes, headers));
+        await client.exchange(client.post(bytes, headers));
       }),
       runs(60),
     );
-    const [bomb] = await exchange(post(gzipSync(Buffer.alloc(64 * 1024 * 1024)), headers));
+    const [bomb] = await client.exchange(client.post(gzipSync(Buffer.alloc(64 * 1024 * 1024)), headers));
     expect(bomb?.status).toBe(413);
   });
 
   it('by requests glued together: each is answered on its own', async () => {
-    const one = post(JSON.stringify(email()), { Connection: 'keep-alive' });
-    const answers = await exchange(Buffer.concat([one, one, post(JSON.stringify(email()))]));
+    const one = client.post(JSON.stringify(email()), { Connection: 'keep-alive' });
+    const answers = await client.exchange(Buffer.concat([one, one, client.post(JSON.stringify(email()))]));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 });
 
 describe('after all of it', () => {
   it('there is exactly one message for every 200, and every one was captured', async () => {
-    const ids = accepted.map((body) => JSON.parse(body).MessageID as string);
+    const ids = client.accepted.map((body) => JSON.parse(body).MessageID as string);
     expect(ids.length).toBeGreaterThan(20);
     expect(new Set(ids).size).toBe(ids.length);
     const stored = new Map<string, number>();
@@ -350,8 +280,4 @@ describe('after all of it', () => {
     expect((await server.call('GET', '/me')).status).toBe(200);
     expect(server.logs.filter(({ level }) => level === 'error')).toEqual([]);
   });
-});
-
-afterAll(() => {
-  accepted.length = 0;
 });

@@ -4,17 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  addDomain,
-  command,
-  email,
-  fileScope,
-  request,
-  startCommand,
-  startInstance,
-  temporaryFolder,
-  until,
-} from './harness.ts';
+import { command, startCommand } from './commands.ts';
+import { addDomain, email, fileScope, request, startInstance, temporaryFolder, until } from './harness.ts';
 
 const scope = fileScope();
 

@@ -1,7 +1,8 @@
 /** Sender domains: the records to publish, what verify says about every usual mistake, and who may send meanwhile. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
-import { command, email, fileScope, type Instance, makeToken, startInstance } from './harness.ts';
+import { command } from './commands.ts';
+import { email, fileScope, type Instance, makeToken, startInstance } from './harness.ts';
 
 interface DnsRecord {
   Type: string;

@@ -4,15 +4,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  command,
-  fileScope,
-  request,
-  type StartedCommand,
-  startCommand,
-  temporaryFolder,
-  until,
-} from './harness.ts';
+import { command, type StartedCommand, startCommand } from './commands.ts';
+import { fileScope, request, temporaryFolder, until } from './harness.ts';
 
 const run = promisify(execFile);
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';

@@ -1,20 +1,16 @@
 /**
- * What every scenario needs: the real server in this process over a temporary data folder, its API as a function, the
- * command line as a child process, and waiting by asking instead of sleeping.
+ * What every scenario needs: the real server in this process over a temporary data folder, its API as a function, and
+ * waiting by asking instead of sleeping.
  * Given a `Scope`, everything that was started is stopped and every folder removed when the file ends. Nothing of the
  * product is replaced: the far ends are real sockets on loopback.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import { loadConfig, type Mode } from '../../src/config.ts';
 import { createLoggers } from '../../src/lib/log.ts';
 import { type RunningServer, startServer } from '../../src/server.ts';
-
-export const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Ends what a file started, last first. */
 export interface Scope {
@@ -237,72 +233,4 @@ export async function makeToken(instance: Instance, wanted: object): Promise<str
   const made = await instance.call('POST', '/tokens', { body: { Name: 'scenario', ...wanted } });
   if (made.status !== 201) throw new Error(`POST /tokens answered ${made.status}: ${made.text}`);
   return made.json.Token as string;
-}
-
-export interface CommandResult {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
-export interface StartedCommand {
-  readonly child: ChildProcess;
-  readonly stdout: () => string;
-  readonly stderr: () => string;
-  readonly ended: Promise<CommandResult>;
-}
-
-/** Starts `./bin/postrider`, with nothing of this process's POSTRIDER_ environment. */
-export function startCommand(
-  scope: Scope,
-  args: readonly string[],
-  environment: Record<string, string> = {},
-): StartedCommand {
-  const inherited = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith('POSTRIDER_') && name !== 'NODE_ENV' && name !== 'NODE_OPTIONS',
-  );
-  const child = spawn('./bin/postrider', args, {
-    cwd: PROJECT,
-    env: {
-      ...Object.fromEntries(inherited),
-      NO_COLOR: '1',
-      // The usual port of development belongs to whoever sits at this machine.
-      ...(args[0] === 'dev' ? { POSTRIDER_SUBMISSION: '127.0.0.1:0' } : {}),
-      ...environment,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const ended = new Promise<CommandResult>((resolve) => {
-    child.once('close', (code) => resolve({ code, stdout, stderr }));
-  });
-  scope.defer(async () => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
-    await ended;
-  });
-  return { child, stdout: () => stdout, stderr: () => stderr, ended };
-}
-
-const COMMAND_DEADLINE_MS = 20_000;
-
-/** Runs `./bin/postrider` to its end; one that does not end by itself is stopped, and its code is null or 0 then. */
-export async function command(
-  scope: Scope,
-  args: readonly string[],
-  environment: Record<string, string> = {},
-): Promise<CommandResult> {
-  const started = startCommand(scope, args, environment);
-  const timer = setTimeout(() => started.child.kill('SIGTERM'), COMMAND_DEADLINE_MS);
-  try {
-    return await started.ended;
-  } finally {
-    clearTimeout(timer);
-  }
 }

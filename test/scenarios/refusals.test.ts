@@ -28,8 +28,6 @@ const NOT_YET: Partial<Record<ErrorName, string>> = {
   'send-at-invalid': 'SendAt is refused as a field',
   'expires-at-invalid': 'ExpiresAt is refused as a field',
   'metadata-invalid': 'Metadata is refused as a field',
-  'not-cancelable': 'cancelling is not there yet',
-  'not-retryable': 'retrying by hand is not there yet',
   'content-expired': 'contents are kept for now',
   internal: 'a bug would be needed',
   'request-timeout': 'takes ten seconds; held beside the listener',
@@ -194,6 +192,16 @@ const CASES: Partial<Record<ErrorName, () => Promise<Answer>>> = {
     const both = [1, 2].map(() => send(body, { headers: { 'idempotency-key': 'in-flight' } }));
     const answers = await Promise.all(both);
     return answers.find(({ status }) => status !== 200) ?? (answers[0] as Answer);
+  },
+  'not-cancelable': async () => {
+    const id = await server.send({}, { token });
+    await server.settled(id);
+    return server.call('POST', `/email/${id}/cancel`);
+  },
+  'not-retryable': async () => {
+    const id = await server.send({}, { token });
+    await server.settled(id);
+    return server.call('POST', `/email/${id}/retry`);
   },
   'webhook-url-invalid': hook({ Event: 'open', WebhookURL: 'hooks.example.org/x' }),
   'webhook-event-unknown': hook({ Event: 'vanish', WebhookURL: 'https://hooks.example.org/x' }),

@@ -78,6 +78,14 @@ describe('another tenant', () => {
     }
   });
 
+  it('cannot cancel or repeat what the other sends', async () => {
+    for (const verb of ['cancel', 'retry']) {
+      const path = `/email/${ids.message}/${verb}`;
+      expect((await server.call('POST', path, { token: mine })).status).toBe(404);
+      expect((await server.call('POST', path, { token: theirs })).status).toBe(409);
+    }
+  });
+
   it('deletes nothing of the other by deleting all', async () => {
     expect((await server.call('DELETE', '/sandbox/messages', { token: mine })).json.Deleted).toBe(0);
     expect((await server.call('GET', '/sandbox/messages', { token: theirs })).json.Items).toHaveLength(1);

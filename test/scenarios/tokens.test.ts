@@ -2,9 +2,9 @@
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
+import { command } from './commands.ts';
 import {
   addDomain,
-  command,
   email,
   fileScope,
   type Instance,

@@ -2,7 +2,8 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
-import { addDomain, command, fileScope, type Instance, startInstance, until } from './harness.ts';
+import { command } from './commands.ts';
+import { addDomain, fileScope, type Instance, startInstance, until } from './harness.ts';
 import { startReceiver } from './webhook-receiver.ts';
 
 const scope = fileScope();
