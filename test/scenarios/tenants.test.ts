@@ -1,6 +1,7 @@
 /** Two tenants on one server: every id of the other is as good as none, in every operation that takes or lists one. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { addDomain, email, fileScope, type Instance, makeToken, startInstance } from './harness.ts';
+import { startScriptedMx } from '../fakes/scripted-mx.ts';
+import { addDomain, email, fileScope, type Instance, makeToken, startInstance, until } from './harness.ts';
 
 const scope = fileScope();
 let server: Instance;
@@ -132,5 +133,38 @@ describe('another tenant', () => {
       });
       expect(answer.status, `${method} ${path} ${answer.text.slice(0, 300)}`).toBe(200);
     }
+  });
+});
+
+describe('mail of two tenants for one destination', () => {
+  it('waits there for a reason that does not name whom the other writes to', async () => {
+    let release = () => {};
+    const all = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const mx = await startScriptedMx({
+      rcpt: {
+        do: 'wait',
+        until: all,
+        next: '450 4.7.1 <secret.friend@example.net>: blocked using zen.spamhaus.org',
+      },
+    });
+    scope.defer(() => mx.close());
+    const shared = await startInstance(scope, {
+      settings: { route: `smtp://127.0.0.1:${mx.port}`, retry: '1h', 'max-connections': '1' },
+    });
+    const first = await addDomain(shared, 'mine.example');
+    const second = await addDomain(shared, 'theirs.example');
+    const to = [{ email: 'secret.friend@example.net' }];
+    for (let i = 0; i < 2; i++)
+      await shared.send({ From: { email: 'a@mine.example' }, To: to }, { token: first });
+    const id = await shared.send({ From: { email: 'a@theirs.example' } }, { token: second });
+    release();
+    const waits = await until('it waits with the rest', async () => {
+      const { json } = await shared.call('GET', `/email/${id}`, { token: second });
+      return json.Recipients[0].WaitReason.startsWith('path:') ? json.Recipients[0].WaitReason : undefined;
+    });
+    expect(waits).toContain('spamhaus');
+    expect(waits).not.toContain('secret.friend');
   });
 });

@@ -10,7 +10,7 @@
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Failpoints } from '../../lib/failpoints.ts';
-import type { Logger } from '../../lib/log.ts';
+import { type Logger, maskAddresses } from '../../lib/log.ts';
 import type { OpenFailure, OpenResult, Session } from '../../smtp/client-types.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-window.ts';
@@ -442,7 +442,8 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     lossesInRow = 0;
     metrics.blocked();
     log.info({ site: name, failures, until: new Date(until).toISOString(), reason }, 'site blocked');
-    const waitReason = `path: ${reason}`.slice(0, 512);
+    // Everybody's mail for this site shows it, and a reply may name somebody's recipient.
+    const waitReason = `path: ${maskAddresses(reason)}`.slice(0, 512);
     for (const prepared of ready.splice(0)) queue.giveBack(prepared.item, until, waitReason);
     queue.block(name, until, waitReason);
   }
