@@ -70,6 +70,8 @@ export function createSubmissionListener(
   const { clock, log, certificates } = deps;
   const servers: Server[] = [];
   const connections = new Set<Connection>();
+  /** Connections that are not greeted yet. */
+  const arriving = new Set<Socket>();
   const perAddress = new Map<string, number>();
   let sockets = 0;
   let stopping = false;
@@ -85,6 +87,7 @@ export function createSubmissionListener(
     async stop(deadlineMs) {
       stopping = true;
       const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
+      for (const socket of arriving) socket.destroy();
       for (const { session } of connections) session.shutdown();
       if (sockets > 0) await untilEmpty(deadlineMs);
       for (const connection of connections) connection.destroy();
@@ -117,7 +120,9 @@ export function createSubmissionListener(
     const fromThere = (perAddress.get(key) ?? 0) + 1;
     perAddress.set(key, fromThere);
     sockets += 1;
+    arriving.add(socket);
     socket.once('close', () => {
+      arriving.delete(socket);
       sockets -= 1;
       const left = (perAddress.get(key) ?? 1) - 1;
       if (left === 0) perAddress.delete(key);
@@ -149,6 +154,7 @@ export function createSubmissionListener(
         connections.delete(connection);
         if (refused) socket.destroy();
       });
+      arriving.delete(socket);
       connections.add(connection);
       connection.session.start(stopping ? STOPPING : (refusal ?? undefined));
     }
@@ -172,6 +178,8 @@ export function createSubmissionListener(
   ): Connection {
     let socket = first;
     let held = true;
+    /** The peer sends no more, so there is nothing to linger for. */
+    let inputEnded = false;
     const trusted = options.loopbackCaller !== null && isLoopback(ip) ? options.loopbackCaller : null;
     const handler = createSubmissionHandler(deps, { hostname: options.hostname, ip, anonymous: trusted });
     const session = createServerSession(
@@ -192,7 +200,9 @@ export function createSubmissionListener(
           close() {
             closed(false);
             const last = socket;
-            last.end();
+            last.end(() => {
+              if (inputEnded) last.destroy();
+            });
             // Whatever is still sent is taken and forgotten, so that the last reply is not lost to a reset.
             last.removeAllListeners('data');
             last.resume();
@@ -224,7 +234,10 @@ export function createSubmissionListener(
 
     function listenTo(stream: Socket): void {
       stream.on('data', (chunk: Buffer) => session.push(chunk));
-      stream.once('end', () => session.endOfInput());
+      stream.once('end', () => {
+        inputEnded = true;
+        session.endOfInput();
+      });
       stream.once('close', () => {
         session.end();
         closed(true);
@@ -265,8 +278,13 @@ export function createSubmissionListener(
         plain.destroy();
         resolve(null);
       });
+      // Read on, or a peer that leaves now is never missed; nothing is lost, there is no data before `secure`.
+      const left = () => socket.destroy();
+      socket.once('end', left);
+      socket.resume();
       socket.once('secure', () => {
         timer.cancel();
+        socket.off('end', left);
         socket.pause();
         const { name } = socket.getCipher();
         resolve({ socket, facts: { protocol: socket.getProtocol() ?? 'TLS', cipher: name } });
