@@ -89,6 +89,10 @@ const WEBHOOK_WAKE_MS = 50;
 const DISK_CHECK_MS = 5_000;
 /** Who has not sent the rest of a message by then sends it again. */
 const SMTP_DRAIN_MS = 10_000;
+/** Requests that run end within this. */
+const HTTP_DRAIN_MS = 5_000;
+/** Writing down what is given back takes at least this, however long the rest took. */
+const GIVE_BACK_MS = 1_000;
 /** Who submits on loopback without a login; in development only. */
 const WITHOUT_LOGIN: Caller = {
   tokenId: 'smtp-without-login',
@@ -333,15 +337,20 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       reload: () => certificates.reload(),
       async stop(deadlineMs) {
         logs.service.info({}, 'stopping');
+        const endMs = clock.monotonicMs() + deadlineMs;
+        const leftMs = () => Math.max(0, endMs - clock.monotonicMs());
+        // All draw on one deadline. Nothing new is sent or called from now on; what still arrives is kept for the next
+        // start.
+        const working = [upkeep, sender, deliver].filter((service) => started.includes(service));
+        const finished = Promise.all(working.map((service) => service.stop(leftMs())));
         // Messages that are arriving by SMTP may still be taken; everybody else is told to come back.
-        if (started.includes(submission)) await submission.stop(Math.min(deadlineMs, SMTP_DRAIN_MS));
+        if (started.includes(submission)) await submission.stop(Math.min(leftMs(), SMTP_DRAIN_MS));
         acceptance.close();
-        await http.stop(Math.min(deadlineMs, 5_000));
+        await http.stop(Math.min(leftMs(), HTTP_DRAIN_MS));
         await disk.stop(0);
-        // Delivery finishes first, the queue then gives back what was never started.
-        for (const service of [upkeep, sender, deliver, queue]) {
-          if (started.includes(service)) await service.stop(deadlineMs);
-        }
+        await finished;
+        // The queue gives back what was never started, and waits for the last outcomes to be stored.
+        if (started.includes(queue)) await queue.stop(Math.max(leftMs(), GIVE_BACK_MS));
         guardedHttp.close();
         resolver.close();
         await store.close();

@@ -78,14 +78,21 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
     },
     async stop(deadlineMs) {
       stopping = true;
-      await Promise.all([...sites.values()].map((site) => site.stop(deadlineMs)));
-      if (playing > 0) {
-        await new Promise<void>((resolve) => {
-          sandboxIdle = resolve;
-        });
-      }
+      await Promise.all([...[...sites.values()].map((site) => site.stop(deadlineMs)), playedOut(deadlineMs)]);
     },
   };
+
+  /** An outcome that cannot be stored is no reason to stay: the next start takes its lease back. */
+  function playedOut(deadlineMs: number): Promise<void> {
+    if (playing === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = clock.setTimer(deadlineMs, resolve);
+      sandboxIdle = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
 
   function wake(name: string): void {
     if (stopping) return;
