@@ -33,7 +33,9 @@ export function createThread<Request, Reply>(file: URL, workerData: object): Thr
   let closed = false;
 
   function spawn() {
-    const worker = new Worker(file, { workerData, execArgv: [] });
+    // What these threads make of JavaScript lives as long as one batch: a small young generation is enough.
+    const resourceLimits = { maxYoungGenerationSizeMb: 8 };
+    const worker = new Worker(file, { workerData, execArgv: [], resourceLimits });
     const waiting: Waiting<Reply>[] = [];
     let cause: unknown;
     const ready = Promise.withResolvers<void>();
