@@ -7,7 +7,12 @@ export default defineConfig({
   test: {
     projects: [
       {
-        test: { ...common, name: 'unit', include: ['src/**/*.test.ts'], exclude: ['src/store/**'] },
+        test: {
+          ...common,
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/corpus/**/*.test.ts'],
+          exclude: ['src/store/**'],
+        },
       },
       { test: { ...common, name: 'store', include: ['src/store/**/*.test.ts'], testTimeout: 60_000 } },
       { test: { ...common, name: 'docs', include: ['test/docs/**/*.test.ts', 'test/*.test.ts'] } },

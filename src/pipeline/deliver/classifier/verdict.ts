@@ -97,6 +97,11 @@ export function isPathStage(stage: Stage): boolean {
   return PATH_STAGES.has(stage);
 }
 
+/** Whether a receiver speaks about the recipient at `stage`. */
+export function isRecipientStage(stage: Stage): boolean {
+  return RECIPIENT_STAGES.has(stage);
+}
+
 /** The verdict of a category as the table has it, for one reply. */
 export function verdictOf(parts: VerdictParts): Verdict {
   const { category, permanent, stage } = parts;

@@ -1,0 +1,112 @@
+/**
+ * The reply classifier against replies that real servers gave, collected from provider documentation and published
+ * mail logs, each with the category and scope it must get (written down before any rule saw it).
+ *
+ *   replies/   rules were corrected after looking at what they missed here: this guards against going back
+ *   held-out/  no rule was ever changed because of these: this says how replies fare that nobody foresaw
+ *
+ * Whoever corrects a rule because of a held-out reply moves that reply into replies/ and finds fresh ones.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { isCategory } from '../../src/pipeline/deliver/classifier/categories.ts';
+import { createClassifier, shippedRules } from '../../src/pipeline/deliver/classifier/classify.ts';
+import { readReply, subjectOf } from '../../src/pipeline/deliver/classifier/normalise.ts';
+import type { RuleData } from '../../src/pipeline/deliver/classifier/rule-set.ts';
+import type { Stage } from '../../src/pipeline/deliver/classifier/verdict.ts';
+
+interface Sample {
+  stage: Stage;
+  mx: string;
+  reply: string;
+  category: string;
+  scope: string;
+}
+
+const classifier = createClassifier();
+
+function samplesOf(folder: string): readonly Sample[] {
+  const path = join(import.meta.dirname, folder);
+  return readdirSync(path)
+    .sort()
+    .flatMap((file) => (JSON.parse(readFileSync(join(path, file), 'utf8')) as { replies: Sample[] }).replies);
+}
+
+function subject(reply: string): string {
+  const read = readReply(reply);
+  return read === null ? '' : subjectOf(read.code, read.enhanced, read.text);
+}
+
+/** Suppressions that a reply of this category may lead to. */
+const MAY_SUPPRESS: Readonly<Record<string, readonly string[]>> = {
+  recipient_invalid: ['hard', 'inactive', 'soft'],
+  mailbox_inactive: ['hard', 'inactive', 'soft'],
+  mailbox_full: ['soft'],
+};
+
+function measure(samples: readonly Sample[]) {
+  const misses: string[] = [];
+  const wrongSuppressions: string[] = [];
+  let category = 0;
+  let scope = 0;
+  for (const sample of samples) {
+    const read = readReply(sample.reply);
+    if (read === null) throw new TypeError(sample.reply);
+    const verdict = classifier.classify({ stage: sample.stage, ...read, mx: sample.mx, origin: 'remote' });
+    const said = `${verdict.category}@${verdict.scope} by ${verdict.ruleId} instead of ${sample.category}@${sample.scope}: ${sample.stage} ${sample.reply.slice(0, 120)}`;
+    if (verdict.category === sample.category) category += 1;
+    if (verdict.scope === sample.scope) scope += 1;
+    if (verdict.category !== sample.category || verdict.scope !== sample.scope) misses.push(said);
+    if (verdict.suppress !== 'no' && !(MAY_SUPPRESS[sample.category] ?? []).includes(verdict.suppress))
+      wrongSuppressions.push(`${verdict.suppress}: ${said}`);
+  }
+  return { misses, wrongSuppressions, category: category / samples.length, scope: scope / samples.length };
+}
+
+function report(name: string, samples: readonly Sample[], result: ReturnType<typeof measure>): void {
+  const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+  process.stdout.write(
+    [
+      `${name}: ${samples.length} replies, category ${percent(result.category)}, scope ${percent(result.scope)}`,
+      ...result.misses.map((miss) => `  ${miss}`),
+      '',
+    ].join('\n'),
+  );
+}
+
+const known = samplesOf('replies');
+const fresh = samplesOf('held-out');
+
+describe('the corpus of replies', () => {
+  it('holds at least 300 replies with labels that exist, none of them twice', () => {
+    expect(known.length).toBeGreaterThanOrEqual(300);
+    const all = [...known, ...fresh];
+    for (const { category, reply } of all) {
+      expect(isCategory(category), category).toBe(true);
+      expect(readReply(reply), reply).not.toBeNull();
+    }
+    expect(new Set(all.map(({ reply, mx }) => `${mx} ${reply}`)).size).toBe(all.length);
+  });
+
+  it('is kept apart from the rules: no reply is a rule’s own example', () => {
+    const examples = new Set((shippedRules().rules as RuleData[]).map((rule) => subject(rule.example)));
+    expect([...known, ...fresh].filter(({ reply }) => examples.has(subject(reply))).map(({ reply }) => reply)).toEqual([]);
+  });
+
+  it('is understood: no wrong suppression, scope ≥ 95 %, category ≥ 90 %', () => {
+    const result = measure(known);
+    report('replies', known, result);
+    expect(result.wrongSuppressions).toEqual([]);
+    expect(result.scope).toBeGreaterThanOrEqual(0.95);
+    expect(result.category).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it('tells what to expect of unforeseen replies: no wrong suppression, scope ≥ 80 %, category ≥ 70 %', () => {
+    const result = measure(fresh);
+    report('held-out', fresh, result);
+    expect(result.wrongSuppressions).toEqual([]);
+    expect(result.scope).toBeGreaterThanOrEqual(0.8);
+    expect(result.category).toBeGreaterThanOrEqual(0.7);
+  });
+});
