@@ -1,3 +1,7 @@
+/**
+ * Where a message ends and what of it is kept: every short mix of CR, LF and dots against a second, slower rule, and the
+ * tricks by which a second message was smuggled past other servers.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createDataReader, type DataFault } from './server-data.ts';

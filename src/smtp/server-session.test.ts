@@ -1,3 +1,7 @@
+/**
+ * The server's side of SMTP without a socket: every rule of the dialogue, time from a virtual clock, and properties over
+ * arbitrary octets in arbitrary cuts.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../test/fakes/virtual-clock.ts';

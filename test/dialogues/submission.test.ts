@@ -1,3 +1,7 @@
+/**
+ * SMTP submission through the real listener of a real server, line by line: who gets in, what is refused and how, what
+ * the X-Postrider- fields do, certificates, limits, the end. The client shares no code with the product.
+ */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';

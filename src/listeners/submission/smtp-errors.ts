@@ -2,7 +2,7 @@
  * What every error of the registry means in SMTP: reply code and enhanced code (RFC 3463, RFC 5248). A name without an
  * entry does not compile. 4xx where waiting helps, 5xx where only a change does; the text is the error's own.
  */
-import { AppError, type ErrorName } from '../../lib/errors.ts';
+import { AppError, ERRORS, type ErrorName } from '../../lib/errors.ts';
 import { reply } from '../../smtp/server-reply.ts';
 import type { ServerReply } from '../../smtp/server-types.ts';
 
@@ -105,13 +105,14 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'domain-exists': SYNTAX,
   'domain-invalid': SYNTAX,
   'domain-ambiguous': SYNTAX,
+  'key-not-published': [550, '5.3.0'],
 };
 
 /** The reply for an error: its first problem decides the codes, every problem has its sentence. */
 export function smtpReply(error: AppError): ServerReply {
   const [first] = error.problems;
   const [code, enhanced] = SMTP_ERRORS[first.name];
-  const sentences = error.problems.map((problem) => problem.message ?? error.message);
+  const sentences = error.problems.map((problem) => problem.message ?? ERRORS[problem.name].text);
   return reply(code, enhanced, sentences);
 }
 

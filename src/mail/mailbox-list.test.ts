@@ -1,0 +1,77 @@
+/** Address lists of other people's messages: the forms they really have, and hostile ones in linear time. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseMailboxList } from './mailbox-list.ts';
+
+const names = (value: string) => {
+  const list = parseMailboxList(value);
+  return list.ok ? list.mailboxes.map(({ name, address }) => `${name}|${address}`) : list.problem;
+};
+
+describe('an address list', () => {
+  it.each([
+    ['a@example.com', ['|a@example.com']],
+    ['<a@EXAMPLE.com>', ['|a@example.com']],
+    ['Ann <a@example.com>, b@example.org', ['Ann|a@example.com', '|b@example.org']],
+    ['"Ann, of \\"X\\"" <a@example.com>', ['Ann, of "X"|a@example.com']],
+    ['a@example.com (Ann (the first))', ['Ann (the first)|a@example.com']],
+    ['=?utf-8?q?J=C3=B6rg?= <j@example.com>', ['Jörg|j@example.com']],
+    [
+      'Team: a@example.com, B <b@example.com>; c@example.com',
+      ['|a@example.com', 'B|b@example.com', '|c@example.com'],
+    ],
+    ['undisclosed-recipients:;', []],
+    ['', []],
+    [' , ,a@example.com,', ['|a@example.com']],
+    ['"evil@example.org" <a@example.com>', ['evil@example.org|a@example.com']],
+    ['a . b @ example . com', ['|a.b@example.com']],
+  ])('%j', (value, expected) => {
+    expect(names(value)).toEqual(expected);
+  });
+
+  it.each([
+    'nobody',
+    '"a b"@example.com',
+    '"a"@example.com',
+    'a@example.com b@example.com',
+    'A <a@example.com> B',
+    'A <a@example.com> <b@example.com>',
+    'A <a@example.com',
+    'A <<a@example.com>>',
+    '"open <a@example.com>',
+    '(open a@example.com',
+    'a@[127.0.0.1]',
+    '=?utf-8?q?a=40example=2Ecom?=',
+    'a@example.com,'.repeat(3000),
+    '('.repeat(40_000),
+  ])('is none: %j', (value) => {
+    expect(typeof names(value)).toBe('string');
+  });
+
+  it('never throws, and never takes long', () => {
+    const part = fc.constantFrom(
+      'a',
+      '@',
+      'example.com',
+      '<',
+      '>',
+      '"',
+      '\\',
+      '(',
+      ')',
+      ',',
+      ':',
+      ';',
+      ' ',
+      '=?',
+      '?=',
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 60 }), (parts) => void parseMailboxList(parts.join(''))),
+    );
+    const started = performance.now();
+    for (const unit of ['(', '"', '<', 'a,', '\\', ':', '=?a?q?', ' '])
+      parseMailboxList(unit.repeat(30_000).slice(0, 60_000));
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+});

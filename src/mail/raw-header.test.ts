@@ -1,0 +1,88 @@
+/** Headers of other people's messages: where the fields lie, and what is no header. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { rawFieldValue, readRawHeader } from './raw-header.ts';
+
+const latin1 = (text: string) => Buffer.from(text, 'latin1');
+
+function read(text: string) {
+  const message = latin1(text);
+  const header = readRawHeader(message);
+  if (header.kind === 'malformed') return header.detail;
+  return {
+    fields: header.fields.map((field) => [
+      field.name,
+      rawFieldValue(message, field),
+      text.slice(field.start, field.end),
+    ]),
+    body: text.slice(header.bodyOffset),
+    eightBit: header.eightBit,
+  };
+}
+
+describe('a header', () => {
+  it('is fields, folded or not, up to the empty line', () => {
+    expect(read('From: a\r\nSUBJECT : b\r\n\tc\r\n  d \r\nX:\r\n\r\nbody: x\r\n')).toEqual({
+      fields: [
+        ['from', 'a', 'From: a\r\n'],
+        ['subject', 'b\tc  d', 'SUBJECT : b\r\n\tc\r\n  d \r\n'],
+        ['x', '', 'X:\r\n'],
+      ],
+      body: 'body: x\r\n',
+      eightBit: false,
+    });
+  });
+
+  it('may be all there is, or nothing', () => {
+    expect(read('From: a\r\n')).toMatchObject({ body: '' });
+    expect(read('\r\nbody')).toEqual({ fields: [], body: 'body', eightBit: false });
+    expect(read('')).toEqual({ fields: [], body: '', eightBit: false });
+  });
+
+  it('may be in UTF-8 or in Latin-1, and says so', () => {
+    expect(read('Subject: caf\u00e9\r\n\r\n')).toMatchObject({
+      fields: [['subject', 'café', expect.anything()]],
+      eightBit: true,
+    });
+    const utf8 = Buffer.from('Subject: café\r\n\r\n');
+    const header = readRawHeader(utf8);
+    expect(header.kind === 'header' && header.fields.map((field) => rawFieldValue(utf8, field))).toEqual([
+      'café',
+    ]);
+    expect(read('From: a\r\n\r\n\u00e9')).toMatchObject({ eightBit: false });
+  });
+
+  it.each([
+    'nonsense\r\n\r\n',
+    ' From: a\r\n',
+    ': a\r\n',
+    'From a@example.com Sat\r\nFrom: a\r\n',
+    'Fr\u00f6m: a\r\n',
+    'a b: c\r\n',
+  ])('is none: %j', (text) => {
+    expect(read(text)).toMatch(/line 1 is no header field/);
+  });
+
+  it('has an end', () => {
+    expect(read('X: y\r\n'.repeat(2001))).toBe('the header is too large');
+    expect(read(`X: ${' y\r\n '.repeat(100_000)}`)).toBe('the header is too large');
+  });
+
+  it('covers the message exactly, whatever it is', () => {
+    const part = fc.constantFrom('a: b\r\n', ' c\r\n', '\r\n', 'x', ':', '\t', '\u00ff');
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 20 }), (parts) => {
+        const message = latin1(parts.join(''));
+        const header = readRawHeader(message);
+        if (header.kind === 'malformed') return;
+        let at = 0;
+        for (const field of header.fields) {
+          expect(field.start).toBe(at);
+          at = field.end;
+        }
+        expect(header.headerEnd).toBe(at);
+        expect(header.bodyOffset - at).toBe(at === message.length ? 0 : 2);
+      }),
+    );
+  });
+});
