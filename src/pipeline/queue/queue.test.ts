@@ -153,6 +153,13 @@ describe('the window over the store', () => {
     expect(new Set(called)).toEqual(new Set(['example.net']));
   });
 
+  it('claims on while the store is busy with long searches', async () => {
+    faults.queueCounts = () => new Promise(() => {});
+    await queued(2);
+    const { queue } = await start();
+    await eventually(() => queue.held.rows === 2, 50);
+  });
+
   it('sends a single message that is larger than the whole window', async () => {
     await queued(2);
     const { queue } = await start({ maxBytes: 10 });

@@ -151,11 +151,10 @@ export function createQueue(
 
   function admit(deliveries: readonly ClaimedDelivery[], content: Uint8Array, bytes: number): void {
     unreserve(deliveries.length, bytes);
-    const share = Math.ceil(content.length / Math.max(1, deliveries.length)) + ROW_OVERHEAD_BYTES;
     const touched = new Set<string>();
     for (const delivery of deliveries) {
       const site = siteOf(delivery);
-      window.add({ delivery, content, site, heldBytes: share, redispatched: 0 });
+      window.add({ delivery, content, site, heldBytes: ROW_OVERHEAD_BYTES, redispatched: 0 });
       touched.add(site);
     }
     for (const site of touched) listener(site);
@@ -199,7 +198,7 @@ export function createQueue(
     }
     if (clock.monotonicMs() >= nextCountMs) {
       nextCountMs = clock.monotonicMs() + COUNT_MS;
-      queued = (await store.queueCounts({ now })).queued;
+      countQueued(now);
     }
     const left = new Set<string>();
     for (let more = true; more && running && !paused; ) {
@@ -226,6 +225,16 @@ export function createQueue(
     for (const site of spilled) if (!left.has(site)) spilled.delete(site);
     const nextDueAt = await store.nextDueAt();
     if (nextDueAt !== null) schedule(Math.max(nextDueAt, clock.now() + 200));
+  }
+
+  /** Not awaited: the store counts among searches that may take long, and no claim is to wait for those. */
+  function countQueued(now: number): void {
+    store.queueCounts({ now }).then(
+      (counts) => {
+        queued = counts.queued;
+      },
+      (cause: unknown) => log.debug({ err: cause }, 'the queue could not be counted'),
+    );
   }
 
   function addClaimed(delivery: ClaimedDelivery): void {

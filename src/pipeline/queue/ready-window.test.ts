@@ -71,6 +71,26 @@ describe('the window', () => {
     expect(window.room('b')).toEqual({ rows: 2, bytes: 0 });
   });
 
+  it('does not take one after the other as the only one while the first are still being stored', () => {
+    const window = createReadyWindow({ maxRows: 10, maxBytes: 100, maxRowsPerSite: 10 });
+    expect(window.hasRoom('a', 1, 80)).toBe(true);
+    // The second with the first reserved: 160 in all.
+    expect(window.hasRoom('a', 2, 160)).toBe(false);
+  });
+
+  it('counts the content that several share once, until the last of them is done', () => {
+    const window = createReadyWindow(LIMITS);
+    const content = new Uint8Array(1_000);
+    const items = [1, 2, 3].map((id) => ({ ...item(id), content }));
+    for (const each of items) window.add(each);
+    expect(window.bytes).toBe(1_030);
+    const last = items.pop();
+    for (const each of items) window.done(each);
+    expect(window.bytes).toBe(1_010);
+    if (last !== undefined) window.done(last);
+    expect(window.bytes).toBe(0);
+  });
+
   it('keeps order within a lane, and its counts, whatever is done to it', () => {
     const lane = fc.constantFrom<Lane>('critical', 'normal', 'bulk');
     const step = fc.oneof(

@@ -6,13 +6,14 @@
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 
-/** A leased delivery in memory. `content` is null where it has to be read back first. */
+/** A leased delivery in memory. */
 export interface ReadyItem {
   delivery: ClaimedDelivery;
+  /** The message's bytes, one buffer for all its recipients; null where they have to be read back first. */
   content: Uint8Array | null;
   /** Where it goes; work of one site shares connections and limits. */
   site: string;
-  /** Bytes it counts for in the window. */
+  /** Bytes it counts for in the window; those of `content` are counted beside it, once for all who share them. */
   heldBytes: number;
   /** Times it was handed to another connection without an attempt being charged. */
   redispatched: number;
@@ -58,6 +59,8 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   const sites = new Map<string, SiteRows>();
   let rows = 0;
   let bytes = 0;
+  /** Items by the content they share: it stays in memory as long as the last of them. */
+  const sharing = new Map<Uint8Array, number>();
 
   const siteOf = (name: string): SiteRows => {
     let site = sites.get(name);
@@ -72,11 +75,17 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     return site;
   };
 
+  const letGo = (content: Uint8Array): void => {
+    const sharers = sharing.get(content) ?? 0;
+    if (sharers > 1) sharing.set(content, sharers - 1);
+    else if (sharing.delete(content)) bytes -= content.length;
+  };
+
   return {
     hasRoom(name, count, size) {
       const held = sites.get(name)?.held ?? 0;
       // A single item larger than the whole window may pass an empty one, or it would wait for ever.
-      const fitsBytes = bytes + size <= limits.maxBytes || rows === 0;
+      const fitsBytes = bytes + size <= limits.maxBytes || (rows === 0 && count === 1);
       return rows + count <= limits.maxRows && held + count <= limits.maxRowsPerSite && fitsBytes;
     },
     room(name) {
@@ -92,6 +101,10 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       site.held += 1;
       rows += 1;
       bytes += item.heldBytes;
+      if (item.content === null) return;
+      const sharers = sharing.get(item.content) ?? 0;
+      if (sharers === 0) bytes += item.content.length;
+      sharing.set(item.content, sharers + 1);
     },
     take(name) {
       const site = sites.get(name);
@@ -110,6 +123,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     done(item) {
       rows -= 1;
       bytes -= item.heldBytes;
+      if (item.content !== null) letGo(item.content);
       const site = sites.get(item.site);
       if (site === undefined) return;
       site.held -= 1;
