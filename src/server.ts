@@ -142,10 +142,11 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
 
     const bounceDomain = config['bounce-domain'] ?? config.hostname;
     const routes = createRoutes(config.route);
+    const anyDomain = params.mode === 'dev' && config.route.every((route) => route.kind === 'sandbox');
     const domains = createDomainService(
       { store, resolver, sealer, clock, random },
       {
-        anyDomain: params.mode === 'dev' && config.route.every((route) => route.kind === 'sandbox'),
+        anyDomain,
         selectorPrefix: 'pr',
         bounceDomain,
         dkim: config.dkim,
@@ -312,8 +313,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     );
 
     const upkeep = createUpkeep(
-      { store, clock, log: logs.service },
-      { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS },
+      { store, domains, clock, log: logs.service },
+      { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS, checkDomains: !anyDomain },
     );
     // Delivery is ready before work is handed out; listeners come last.
     if (roles.has('deliver')) await start(deliver);

@@ -1,42 +1,111 @@
-/** Housekeeping in small steps that do not disturb sending: forgets idempotency keys whose window is over. */
+/**
+ * Housekeeping in small steps that do not disturb sending: forgets idempotency keys whose window is over, looks sender
+ * domains up again when their time has come (one at a time, so that a slow name server delays only this), and gives a
+ * domain a new standby key a week after a rotation. What fails is logged and tried again at the next round.
+ */
 import type { Clock, Timer } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
 import type { Service } from './lib/loop.ts';
+import { nextCheckAt } from './policy/domains/check-schedule.ts';
+import type { DomainService } from './policy/domains/domains.ts';
 import type { Store } from './store/store.ts';
 
-const EVERY_MS = 10 * 60_000;
+const PURGE_EVERY_MS = 10 * 60_000;
+const DOMAINS_EVERY_MS = 60_000;
 const STEP_ROWS = 1000;
+/** Domains looked up in one round; the longest due go first, the others wait for the next. */
+const CHECKS_PER_ROUND = 50;
 
+export interface UpkeepOptions {
+  idempotencyWindowMs: number;
+  /** false: no domain is looked up by itself (development, where every domain counts as verified). */
+  checkDomains: boolean;
+}
+
+/** Nothing happens before `start`. */
 export function createUpkeep(
-  { store, clock, log }: { store: Store; clock: Clock; log: Logger },
-  options: { idempotencyWindowMs: number },
+  deps: {
+    store: Pick<Store, 'purgeIdempotency'>;
+    domains: Pick<DomainService, 'list' | 'verify' | 'renewStandby'>;
+    clock: Clock;
+    log: Logger;
+  },
+  options: UpkeepOptions,
 ): Service {
-  let timer: Timer | null = null;
+  const { store, domains, clock, log } = deps;
   let running = false;
-  let working: Promise<void> = Promise.resolve();
-
-  const run = (): void => {
-    working = purge()
-      .catch((cause: unknown) => log.warn({ err: cause }, 'upkeep failed; it will be tried again'))
-      .then(() => {
-        if (running) timer = clock.setTimer(EVERY_MS, run);
-      });
-  };
+  const rounds = [
+    createRound('idempotency keys', PURGE_EVERY_MS, purge),
+    createRound('sender domains', DOMAINS_EVERY_MS, lookAfterDomains),
+  ];
 
   async function purge(): Promise<void> {
     const before = clock.now() - options.idempotencyWindowMs;
     while (running && (await store.purgeIdempotency({ before, limit: STEP_ROWS })) === STEP_ROWS);
   }
 
+  async function lookAfterDomains(): Promise<void> {
+    const all = await domains.list();
+    for (const domain of all) {
+      if (!running) return;
+      const renewed = await domains.renewStandby(domain);
+      if (renewed === null) continue;
+      const selector = renewed.keys.find((key) => key.role === 'standby')?.selector;
+      log.info({ domain: domain.name, selector }, 'a new standby key waits to be published');
+    }
+    if (!options.checkDomains) return;
+    const now = clock.now();
+    const due = all
+      .map((domain) => ({ domain, at: nextCheckAt(domain) ?? Number.POSITIVE_INFINITY }))
+      .filter(({ at }) => at <= now)
+      .sort((a, b) => a.at - b.at)
+      .slice(0, CHECKS_PER_ROUND);
+    for (const { domain } of due) {
+      if (!running) return;
+      await check(domain.name, domain.status);
+    }
+  }
+
+  async function check(name: string, before: string): Promise<void> {
+    try {
+      const { domain } = await domains.verify(name);
+      if (domain.status === before) return;
+      const level = domain.status === 'Failing' ? 'warn' : 'info';
+      log[level]({ domain: name, status: domain.status, before }, 'a sender domain has changed');
+    } catch (cause) {
+      // Removed meanwhile, or the store is away: neither may keep the others from being looked up.
+      log.warn({ domain: name, err: cause }, 'a sender domain could not be checked');
+    }
+  }
+
+  /** Runs `work` at once and then again `everyMs` after each end. */
+  function createRound(what: string, everyMs: number, work: () => Promise<void>) {
+    let timer: Timer | null = null;
+    let working: Promise<void> = Promise.resolve();
+    const run = (): void => {
+      working = work()
+        .catch((cause: unknown) => log.warn({ err: cause, what }, 'upkeep failed; it will be tried again'))
+        .then(() => {
+          if (running) timer = clock.setTimer(everyMs, run);
+        });
+    };
+    return {
+      run,
+      async end() {
+        timer?.cancel();
+        await working;
+      },
+    };
+  }
+
   return {
     async start() {
       running = true;
-      run();
+      for (const round of rounds) round.run();
     },
     async stop() {
       running = false;
-      timer?.cancel();
-      await working;
+      for (const round of rounds) await round.end();
     },
   };
 }

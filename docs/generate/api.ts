@@ -73,6 +73,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
     'The ten members and `Domain, Description, DisabledReason, FailingSince, LastError, LastLatencyMs, Pending, SecretHint`',
   'PATCH /webhooks/{id}':
     '`{Event?, WebhookURL?, Status?, Description?}`: the detail after it. `Status` is Enabled or Disabled; switched on again, the calls of the last 72 hours are made now and older ones are given up (replay can make them)',
+  'POST /webhooks/{id}/secret':
+    'A new secret: `{Secret, PreviousValidUntil}`, shown this once. For 24 hours every call carries two signatures, of the new secret and of the old one',
   'POST /webhooks/{id}/test':
     'Sends a signed sample now: `{StatusCode, LatencyMs, Body, Error}`. Changes nothing',
   'POST /webhooks/{id}/replay':
@@ -99,6 +101,10 @@ const OPERATIONS: Readonly<Record<string, string>> = {
     '`{Domain, Subdomains?}`: makes two DKIM keys and answers 201 with the `DnsRecords` to publish. `Verified: true`, from a token with the scope `admin` for all domains, skips the DNS proof',
   'GET /domains/{name}': 'One domain with its records and what the last check found',
   'DELETE /domains/{name}': 'Removes the domain and its keys: `{}`. What waits from it is held',
+  'PATCH /domains/{name}':
+    '`{Subdomains?}`: the domain after it. The other documented settings are refused with `field-unavailable`',
+  'POST /domains/{name}/dkim/rotate':
+    'Signs with the standby key from now on: the domain after it. 409 with a sentence unless the DNS shows that key. The old key has to stay published for 7 days; then a new standby key takes its place in `DnsRecords`',
   'POST /domains/{name}/verify': 'Looks the records up now; at most once in 10 seconds a domain',
   'GET /tokens': 'Tokens without their text, newest first, a page',
   'POST /tokens':

@@ -80,6 +80,22 @@ export const domainCommands: CommandGroup = (program, context) => {
     });
 
   domain
+    .command('rotate-dkim <domain>')
+    .description('signs with the standby key from now on; refused unless the DNS shows that key')
+    .addHelpText('after', example('postrider domain rotate-dkim example.com'))
+    .action(async (name: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const found = (await api.call('POST', `/domains/${encodeURIComponent(name)}/dkim/rotate`))
+          .body as DomainAnswer;
+        ctx.print(
+          found,
+          `${found.Domain} signs with its other key now. Leave both DKIM records published: the old one for 7 days;\nthen "postrider domain show ${found.Domain}" has a new one to publish in its place.`,
+        );
+      });
+    });
+
+  domain
     .command('remove <domain>')
     .description('removes a sender domain and its keys; what still waits from it is held')
     .addHelpText('after', example('postrider domain remove example.com'))

@@ -3,6 +3,7 @@ import type {
   NewWebhookAnswer,
   WebhookDetail,
   WebhookRecord,
+  WebhookSecretAnswer,
   WebhookTest,
 } from '../listeners/http/contract/answers.ts';
 import { type CommandGroup, example } from './command.ts';
@@ -78,6 +79,22 @@ export const webhookCommands: CommandGroup = (program, context) => {
         });
       });
   }
+
+  webhook
+    .command('rotate-secret <id>')
+    .description('makes a new secret and prints it once; the old one signs too for 24 hours')
+    .addHelpText('after', example('postrider webhook rotate-secret 1'))
+    .action(async (id: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', `/webhooks/${webhookId(id)}/secret`);
+        const made = body as WebhookSecretAnswer;
+        ctx.print(
+          made,
+          `Secret  ${made.Secret}\n(it is not shown again; the old one signs too until ${made.PreviousValidUntil})`,
+        );
+      });
+    });
 
   webhook
     .command('remove <id>')

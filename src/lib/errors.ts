@@ -103,6 +103,7 @@ export const ERRORS = {
   'domain-exists': e(2001, 409, 'The domain exists already'),
   'domain-invalid': e(2002, 422, 'The domain name is not valid'),
   'domain-ambiguous': e(2003, 422, 'The token holds several domains: name one in Domain'),
+  'key-not-published': e(2004, 409, 'The standby DKIM key is not published yet'),
 } as const satisfies Record<string, ErrorFacts>;
 
 export type ErrorName = keyof typeof ERRORS;

@@ -4,13 +4,18 @@ export type DomainStatus = 'Pending' | 'Verified' | 'Failing' | 'Suspended';
 
 export interface DkimKey {
   selector: string;
-  /** `active` signs; `standby` is published and waits for the next rotation. */
-  role: 'active' | 'standby';
+  /**
+   * `active` signs; `standby` is published and waits for the next rotation; `retired` signs no more, and stays
+   * published so that mail under way can still be verified.
+   */
+  role: 'active' | 'standby' | 'retired';
   /** PKCS#8 DER, sealed at rest. */
   privateSealed: Uint8Array;
   /** SubjectPublicKeyInfo DER in base64: the `p=` of the record. */
   publicKey: string;
   createdAt: number;
+  /** When it stopped signing; null for the other roles. */
+  retiredAt: number | null;
 }
 
 export interface Domain {

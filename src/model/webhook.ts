@@ -31,4 +31,7 @@ export interface Webhook {
   blockedTries: number;
   /** Sealed; opened only to sign. */
   secretSealed: Uint8Array;
+  /** The secret before the last rotation, which signs too until the instant below; null = never rotated. */
+  previousSecretSealed: Uint8Array | null;
+  previousSecretUntil: number | null;
 }

@@ -10,6 +10,7 @@
  * - settling a delivery or call does nothing unless the caller's lease (epoch) still holds it.
  * When the engine cannot write (disk full, gone) calls reject with `StoreUnavailable` and `writable()` turns false
  * until a later write or probe succeeds. All instants are milliseconds since the Unix epoch.
+ * It is one piece, though long: an engine is written against it from top to bottom, and so is what any engine must do.
  */
 import type { Bounce } from '../model/bounce.ts';
 import type { ClaimedDelivery, DeliveryState, RouteKind } from '../model/delivery.ts';
@@ -518,6 +519,17 @@ export interface Store {
     status?: WebhookStatus;
     resumeSince: number;
   }): Promise<boolean>;
+  /**
+   * Gives a webhook a new secret; the one before signs too until `previousUntil`, the one before that no more. Moves
+   * updatedAt. false where there is no such webhook in those domains.
+   */
+  rotateWebhookSecret(params: {
+    id: number;
+    domains?: readonly string[];
+    secretSealed: Uint8Array;
+    previousUntil: number;
+    now: number;
+  }): Promise<boolean>;
   /** Calls of a webhook that wait or are on their way, also while it is off; counted up to `countUpTo`. */
   countPendingCalls(params: { webhookId: number; countUpTo: number }): Promise<number>;
   /** Leases due calls of enabled webhooks; where several wait, each first gets an even share of `limit`. */
@@ -574,6 +586,23 @@ export interface Store {
     checks: string | null;
     now: number;
     events: readonly NewEvent[];
+  }): Promise<Domain | null>;
+  /** Changes settings of a domain and moves updatedAt; null where the domain is gone. */
+  updateDomain(params: { name: string; subdomains: boolean; now: number }): Promise<Domain | null>;
+  /**
+   * Lets the standby key `selector` sign from now on; the active one is retired. Moves updatedAt. null, and nothing
+   * changes, where the domain has no standby key of that name.
+   */
+  rotateDomainKey(params: { name: string; selector: string; now: number }): Promise<Domain | null>;
+  /**
+   * Replaces a key that retired at or before `retiredBefore` by a new standby. Moves updatedAt. null, and nothing
+   * changes, where there is no such key, or a standby already.
+   */
+  replaceRetiredKey(params: {
+    name: string;
+    retiredBefore: number;
+    key: DkimKey;
+    now: number;
   }): Promise<Domain | null>;
   /** Takes its keys and webhooks with it, so that whoever adds the name later inherits nothing; mail and events stay. */
   removeDomain(params: { name: string }): Promise<boolean>;

@@ -42,16 +42,16 @@ export function createMakeCall(
 ): MakeCall {
   const { http, clock, sealer } = deps;
   return async (webhook, id, body, signal) => {
-    let secret: Uint8Array;
+    let secrets: readonly Uint8Array[];
     try {
-      secret = sealer.open(webhook.secretSealed, SECRET_SEAL);
+      secrets = sealedSecrets(webhook, clock.now()).map((sealed) => sealer.open(sealed, SECRET_SEAL));
     } catch (cause) {
       return { kind: 'unsigned', cause };
     }
     const headers = {
       'content-type': 'application/json',
       'user-agent': USER_AGENT,
-      ...signatureHeaders({ id, nowMs: clock.now(), body, secrets: [secret] }),
+      ...signatureHeaders({ id, nowMs: clock.now(), body, secrets }),
     };
     const startedMs = clock.monotonicMs();
     const outcome = await http.post(webhook.url, {
@@ -85,6 +85,12 @@ export function createMakeCall(
       result: { kind: outcome.kind, status: 0, body: '', error, endedAt, latencyMs, retryAfterMs: null },
     };
   };
+}
+
+/** What signs at `now`, newest first: the one before a rotation for its day, too. */
+function sealedSecrets(webhook: Webhook, now: number): readonly Uint8Array[] {
+  const { secretSealed, previousSecretSealed: previous, previousSecretUntil: until } = webhook;
+  return previous === null || until === null || until <= now ? [secretSealed] : [secretSealed, previous];
 }
 
 /**

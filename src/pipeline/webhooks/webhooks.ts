@@ -46,6 +46,14 @@ export interface WebhookService {
     change: { event?: string; url?: string; description?: string; status?: WebhookStatus },
     domains?: readonly string[],
   ): Promise<Webhook | null>;
+  /**
+   * A new secret, shown this once; the one before signs too for 24 hours. null where there is no such webhook in those
+   * domains.
+   */
+  rotateSecret(
+    id: number,
+    domains?: readonly string[],
+  ): Promise<{ secret: string; previousValidUntil: number } | null>;
   /** Enough of the secret to tell it from others: its last four characters; '' where it cannot be opened. */
   secretHint(webhook: Webhook): string;
   /** Sends a signed sample now and changes nothing; null where there is no such webhook in those domains. */
@@ -56,11 +64,13 @@ export interface WebhookService {
 export const MAX_WEBHOOKS_PER_DOMAIN = 100;
 /** Calls that waited longer than this are not made when the webhook is switched on again. */
 const RESUMED_MS = 72 * 3_600_000;
+/** How long the secret before a rotation signs too. */
+const PREVIOUS_SECRET_MS = 24 * 3_600_000;
 const HINT_CHARS = 4;
 
 export function createWebhookService(
   deps: {
-    store: Pick<Store, 'createWebhook' | 'listWebhooks' | 'updateWebhook'>;
+    store: Pick<Store, 'createWebhook' | 'listWebhooks' | 'updateWebhook' | 'rotateWebhookSecret'>;
     http: Pick<GuardedHttp, 'post' | 'checkTarget'>;
     clock: Clock;
     random: Random;
@@ -100,6 +110,19 @@ export function createWebhookService(
         ...change,
       });
       return found ? find(id, domains) : null;
+    },
+    async rotateSecret(id, domains) {
+      const secret = newSecret(random);
+      const now = clock.now();
+      const previousValidUntil = now + PREVIOUS_SECRET_MS;
+      const found = await store.rotateWebhookSecret({
+        id,
+        ...(domains === undefined ? {} : { domains }),
+        secretSealed: sealer.seal(secret.bytes, SECRET_SEAL),
+        previousUntil: previousValidUntil,
+        now,
+      });
+      return found ? { secret: secret.text, previousValidUntil } : null;
     },
     secretHint(webhook) {
       try {

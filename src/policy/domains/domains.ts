@@ -1,5 +1,5 @@
 /**
- * Sender domains: adding, looking up, verifying, removing, and which keys sign for them. Answers the questions of
+ * Sender domains: adding, looking up, verifying, changing, removing, and which keys sign for them. Answers the questions of
  * acceptance ("may this caller send from that domain?") and of delivery ("whose keys sign?") from a small cache, since
  * both ask once a message. A domain that stops passing its DNS check keeps sending for a grace of two days
  * (`Failing`); a domain that is gone or was never verified holds its mail instead of sending it unsigned.
@@ -17,6 +17,7 @@ import type { Resolver } from '../../net/dns-types.ts';
 import type { Store } from '../../store/store.ts';
 import { generateDkimKeyPair, loadPrivateKey } from './dkim-keys.ts';
 import { type DnsRecord, domainRecords } from './dns-records.ts';
+import { mayRotate, needsNewStandby, nextSelector, RETIRED_FOR_MS } from './key-rotation.ts';
 import { type DomainCheck, verifyDomain } from './verify.ts';
 
 export interface DomainService {
@@ -26,6 +27,15 @@ export interface DomainService {
   list(domains?: readonly string[]): Promise<readonly Domain[]>;
   /** Looks the records up now and stores what was found. AppError not-found. */
   verify(name: string): Promise<{ domain: Domain; checks: readonly DomainCheck[] }>;
+  /** Changes settings. AppError not-found. */
+  update(name: string, change: { subdomains: boolean }): Promise<Domain>;
+  /**
+   * Lets the standby key sign from now on, if the DNS showed it within the last hour; else looks once more first.
+   * AppError not-found, or key-not-published with a sentence that says what is missing.
+   */
+  rotateKey(name: string): Promise<Domain>;
+  /** Makes a new standby key where the retired one has been kept for its week; null where it is not time. */
+  renewStandby(domain: Domain): Promise<Domain | null>;
   remove(name: string): Promise<boolean>;
   records(domain: Domain): readonly DnsRecord[];
   /** May this caller send from `fromDomain`, and as which registered domain? */
@@ -86,6 +96,9 @@ export function createDomainService(
     get: (name) => store.getDomain({ name }),
     list,
     verify,
+    update,
+    rotateKey,
+    renewStandby,
     remove,
     records,
     senderFor,
@@ -106,7 +119,11 @@ export function createDomainService(
     }
     if ((await store.getDomain({ name })) !== null) throw exists(name);
     const now = clock.now();
-    const keys = await Promise.all([newKey(1, 'active', now), newKey(2, 'standby', now)]);
+    const keys = await Promise.all(
+      (['active', 'standby'] as const).map((role, i) =>
+        newKey(`${options.selectorPrefix}${i + 1}`, role, now),
+      ),
+    );
     const added = await store.addDomain({
       name,
       status: params.operatorVerified ? 'Verified' : 'Pending',
@@ -121,14 +138,15 @@ export function createDomainService(
     return added.domain;
   }
 
-  async function newKey(n: number, role: DkimKey['role'], now: number): Promise<DkimKey> {
+  async function newKey(selector: string, role: DkimKey['role'], now: number): Promise<DkimKey> {
     const pair = await generateDkimKeyPair();
     return {
-      selector: `${options.selectorPrefix}${n}`,
+      selector,
       role,
       privateSealed: sealer.seal(pair.privateDer, DKIM_SEAL),
       publicKey: pair.publicKey,
       createdAt: now,
+      retiredAt: null,
     };
   }
 
@@ -138,7 +156,7 @@ export function createDomainService(
 
   async function verify(name: string): Promise<{ domain: Domain; checks: readonly DomainCheck[] }> {
     const domain = await store.getDomain({ name });
-    if (domain === null) throw new AppError('not-found', { message: `The domain ${name} is not registered` });
+    if (domain === null) throw unknownDomain(name);
     const result = await verifyDomain({
       resolver,
       domain: domain.name,
@@ -162,8 +180,48 @@ export function createDomainService(
       events: kind === null ? [] : [{ id: uuidv7(clock, random), kind, at: now, detail: null }],
     });
     cache.delete(name);
-    if (stored === null) throw new AppError('not-found', { message: `The domain ${name} is not registered` });
+    if (stored === null) throw unknownDomain(name);
     return { domain: stored, checks: result.checks };
+  }
+
+  async function update(name: string, change: { subdomains: boolean }): Promise<Domain> {
+    const changed = await store.updateDomain({ name, ...change, now: clock.now() });
+    cache.delete(name);
+    if (changed === null) throw unknownDomain(name);
+    return changed;
+  }
+
+  async function rotateKey(name: string): Promise<Domain> {
+    let domain = await store.getDomain({ name });
+    if (domain === null) throw unknownDomain(name);
+    let verdict = mayRotate(domain, clock.now());
+    if (verdict.kind === 'unseen') {
+      ({ domain } = await verify(name));
+      verdict = mayRotate(domain, clock.now());
+    }
+    if (verdict.kind !== 'ready') {
+      const why = verdict.kind === 'refused' ? verdict.why : 'The standby key was not seen in the DNS.';
+      throw new AppError('key-not-published', { message: why });
+    }
+    const rotated = await store.rotateDomainKey({ name, selector: verdict.selector, now: clock.now() });
+    cache.delete(name);
+    // Somebody else rotated, or removed the domain, in between: then there is no such standby key any more.
+    if (rotated === null) throw new AppError('key-not-published', { message: 'The keys have just changed.' });
+    return rotated;
+  }
+
+  async function renewStandby(domain: Domain): Promise<Domain | null> {
+    const now = clock.now();
+    if (!needsNewStandby(domain, now)) return null;
+    const key = await newKey(nextSelector(domain, options.selectorPrefix), 'standby', now);
+    const renewed = await store.replaceRetiredKey({
+      name: domain.name,
+      retiredBefore: now - RETIRED_FOR_MS,
+      key,
+      now,
+    });
+    cache.delete(domain.name);
+    return renewed;
   }
 
   async function remove(name: string): Promise<boolean> {
@@ -278,6 +336,10 @@ function keep(domain: Domain) {
 
 function held(category: 'domain_not_verified' | 'signing_failed', detail: string) {
   return { kind: 'held', category, detail } as const;
+}
+
+function unknownDomain(name: string): AppError {
+  return new AppError('not-found', { message: `The domain ${name} is not registered` });
 }
 
 function exists(name: string): AppError {

@@ -16,13 +16,21 @@ import {
 } from './fixtures.ts';
 
 const KEYS: DkimKey[] = [
-  { selector: 'a', role: 'active', privateSealed: new Uint8Array([9, 8]), publicKey: 'MIIB', createdAt: T0 },
+  {
+    selector: 'a',
+    role: 'active',
+    privateSealed: new Uint8Array([9, 8]),
+    publicKey: 'MIIB',
+    createdAt: T0,
+    retiredAt: null,
+  },
   {
     selector: 'b',
     role: 'standby',
     privateSealed: new Uint8Array([7]),
     publicKey: 'MIIC',
     createdAt: T0 + 1,
+    retiredAt: null,
   },
 ];
 
@@ -48,6 +56,64 @@ export function describeDomains(suite: Suite): void {
       });
       expect(await suite.store().getDomain({ name: 'example.com' })).toEqual(domain);
       expect(await suite.store().getDomain({ name: 'example.org' })).toBeNull();
+    });
+
+    it('change their settings', async () => {
+      await add(suite.store(), 'example.com');
+      const changed = await suite
+        .store()
+        .updateDomain({ name: 'example.com', subdomains: false, now: T0 + 4 });
+      expect(changed).toMatchObject({ subdomains: false, updatedAt: T0 + 4, keys: KEYS });
+      expect(await suite.store().getDomain({ name: 'example.com' })).toEqual(changed);
+      expect(
+        await suite.store().updateDomain({ name: 'nobody.example', subdomains: true, now: T0 }),
+      ).toBeNull();
+    });
+
+    it('let their standby key sign, once, and keep the old one', async () => {
+      await add(suite.store(), 'example.com');
+      await add(suite.store(), 'example.org');
+      const rotate = () => suite.store().rotateDomainKey({ name: 'example.com', selector: 'b', now: T0 + 5 });
+      const rotated = await Promise.all([rotate(), rotate()]);
+      expect(rotated.filter((result) => result === null)).toHaveLength(1);
+      const roles = async (name: string) =>
+        (await suite.store().getDomain({ name }))?.keys.map(({ selector, role, retiredAt }) => [
+          selector,
+          role,
+          retiredAt,
+        ]);
+      expect(await roles('example.com')).toEqual([
+        ['a', 'retired', T0 + 5],
+        ['b', 'active', null],
+      ]);
+      expect((await suite.store().getDomain({ name: 'example.com' }))?.updatedAt).toBe(T0 + 5);
+      expect((await roles('example.org'))?.map(([, role]) => role)).toEqual(['active', 'standby']);
+      expect(await suite.store().rotateDomainKey({ name: 'example.org', selector: 'a', now: T0 })).toBeNull();
+    });
+
+    it('replace a retired key when its time is over, and only where there is no standby', async () => {
+      await add(suite.store(), 'example.com');
+      const key: DkimKey = {
+        selector: 'c',
+        role: 'standby',
+        privateSealed: new Uint8Array([5]),
+        publicKey: 'MIID',
+        createdAt: T0 + 9,
+        retiredAt: null,
+      };
+      const replace = (retiredBefore: number) =>
+        suite.store().replaceRetiredKey({ name: 'example.com', retiredBefore, key, now: T0 + 9 });
+      expect(await replace(T0 + 9)).toBeNull();
+      await suite.store().rotateDomainKey({ name: 'example.com', selector: 'b', now: T0 + 5 });
+      expect(await replace(T0 + 4)).toBeNull();
+      const replaced = await replace(T0 + 5);
+      expect(replaced?.keys.map(({ selector, role }) => [selector, role])).toEqual([
+        ['b', 'active'],
+        ['c', 'standby'],
+      ]);
+      expect(replaced?.keys[1]).toEqual(key);
+      expect(replaced?.updatedAt).toBe(T0 + 9);
+      expect(await replace(T0 + 9)).toBeNull();
     });
 
     it('exist once, also when two are added at the same time', async () => {

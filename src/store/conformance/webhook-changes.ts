@@ -59,6 +59,31 @@ export function describeWebhookChanges(suite: Suite): void {
     });
   });
 
+  describe('rotating the secret of a webhook', () => {
+    it('keeps the one before until its time, and only that one', async () => {
+      const id = await createWebhook(suite.store());
+      const rotate = (secret: number, at: number, domains?: string[]) =>
+        suite.store().rotateWebhookSecret({
+          id,
+          secretSealed: new Uint8Array([secret]),
+          previousUntil: at + HOUR,
+          now: at,
+          ...(domains === undefined ? {} : { domains }),
+        });
+      expect(await rotate(4, T0 + 1, ['example.org'])).toBe(false);
+      expect(await rotate(4, T0 + 1, ['example.com'])).toBe(true);
+      await commitOne(suite.store());
+      expect(only(await claimCalls(suite.store())).webhook).toMatchObject({
+        secretSealed: new Uint8Array([4]),
+        previousSecretSealed: new Uint8Array([1, 2, 3]),
+        previousSecretUntil: T0 + 1 + HOUR,
+        updatedAt: T0 + 1,
+      });
+      await rotate(5, T0 + 2);
+      expect((await row(id)).previousSecretSealed).toEqual(new Uint8Array([4]));
+    });
+  });
+
   describe('switching a webhook off and on', () => {
     it('queues no calls while it is off, and resumes those that waited', async () => {
       const id = await createWebhook(suite.store());

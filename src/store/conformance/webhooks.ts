@@ -28,6 +28,8 @@ export function describeWebhooks(suite: Suite): void {
           failedTries: 0,
           blockedTries: 0,
           secretSealed: new Uint8Array([1, 2, 3]),
+          previousSecretSealed: null,
+          previousSecretUntil: null,
         },
       ]);
     });

@@ -26,18 +26,7 @@ export function addDomain({ db }: Session, params: ParamsOf<'addDomain'>): Resul
     params.now,
     params.status === 'Verified' ? params.now : null,
   ).lastId;
-  for (const key of params.keys) {
-    db.run(
-      `INSERT INTO domain_key (domain_id, selector, role, private_sealed, public_key, created_at)
-       VALUES (?, ?, ?, ?, ?, ?)`,
-      id,
-      key.selector,
-      key.role,
-      key.privateSealed,
-      key.publicKey,
-      key.createdAt,
-    );
-  }
+  for (const key of params.keys) addKey(db, id, key);
   const domain = getDomain(db, params);
   if (domain === null) throw new Error('A domain vanished in its own transaction');
   return { kind: 'added', domain };
@@ -89,6 +78,45 @@ export function setDomainStatus(
   return getDomain(session.db, params);
 }
 
+/** Changes settings; null where the domain is gone. */
+export function updateDomain({ db }: Session, params: ParamsOf<'updateDomain'>): Domain | null {
+  const sql = 'UPDATE domain SET subdomains = ?, updated_at = ? WHERE name = ?';
+  const { changes } = db.run(sql, params.subdomains ? 1 : 0, params.now, params.name);
+  return changes === 0 ? null : getDomain(db, params);
+}
+
+/** Switches signing to the standby key; see `Store.rotateDomainKey`. */
+export function rotateDomainKey({ db }: Session, params: ParamsOf<'rotateDomainKey'>): Domain | null {
+  const domain = getDomain(db, params);
+  const standby = domain?.keys.find((key) => key.role === 'standby' && key.selector === params.selector);
+  if (domain === null || standby === undefined) return null;
+  db.run(
+    "UPDATE domain_key SET role = 'retired', retired_at = ? WHERE domain_id = ? AND role = 'active'",
+    params.now,
+    domain.id,
+  );
+  db.run(
+    "UPDATE domain_key SET role = 'active' WHERE domain_id = ? AND selector = ?",
+    domain.id,
+    params.selector,
+  );
+  return touched(db, params);
+}
+
+/** Replaces a retired key by a new standby; see `Store.replaceRetiredKey`. */
+export function replaceRetiredKey({ db }: Session, params: ParamsOf<'replaceRetiredKey'>): Domain | null {
+  const domain = getDomain(db, params);
+  if (domain === null || domain.keys.some((key) => key.role === 'standby')) return null;
+  const { changes } = db.run(
+    "DELETE FROM domain_key WHERE domain_id = ? AND role = 'retired' AND retired_at <= ?",
+    domain.id,
+    params.retiredBefore,
+  );
+  if (changes === 0) return null;
+  addKey(db, domain.id, params.key);
+  return touched(db, params);
+}
+
 /** Removes a domain with its keys and webhooks; false where there is none. */
 export function removeDomain(session: Session, params: ParamsOf<'removeDomain'>): boolean {
   const row = session.db.get<{ id: number }>('DELETE FROM domain WHERE name = ? RETURNING id', params.name);
@@ -96,6 +124,26 @@ export function removeDomain(session: Session, params: ParamsOf<'removeDomain'>)
   session.db.run('DELETE FROM domain_key WHERE domain_id = ?', row.id);
   deleteWebhooksOf(session, session.nameId(params.name));
   return true;
+}
+
+function addKey(db: Connection, domainId: number, key: DkimKey): void {
+  db.run(
+    `INSERT INTO domain_key (domain_id, selector, role, private_sealed, public_key, created_at, retired_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    domainId,
+    key.selector,
+    key.role,
+    key.privateSealed,
+    key.publicKey,
+    key.createdAt,
+    key.retiredAt,
+  );
+}
+
+/** Whoever keeps a domain in memory sees by updatedAt that its keys have changed. */
+function touched(db: Connection, params: { name: string; now: number }): Domain | null {
+  db.run('UPDATE domain SET updated_at = ? WHERE name = ?', params.now, params.name);
+  return getDomain(db, params);
 }
 
 interface DomainRow {
@@ -120,6 +168,7 @@ function toDomain(db: Connection, row: DomainRow): Domain {
     private_sealed: Uint8Array;
     public_key: string;
     created_at: number;
+    retired_at: number | null;
   }>('SELECT * FROM domain_key WHERE domain_id = ? ORDER BY id', row.id);
   return {
     id: row.id,
@@ -140,6 +189,7 @@ function toDomain(db: Connection, row: DomainRow): Domain {
       privateSealed: key.private_sealed,
       publicKey: key.public_key,
       createdAt: key.created_at,
+      retiredAt: key.retired_at,
     })),
   };
 }

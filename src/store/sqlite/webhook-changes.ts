@@ -1,5 +1,5 @@
 /**
- * Changing a webhook: what it listens to, where it calls, whether it is on. Switching on starts its failure counters
+ * Changing a webhook: what it listens to, where it calls, its secret, whether it is on. Switching on starts its failure counters
  * anew, resumes the calls that waited for less than the given age and gives up the older ones, which can still be
  * replayed. What is being called at that moment ends as it began.
  */
@@ -56,6 +56,22 @@ function enable(db: Connection, params: ParamsOf<'updateWebhook'>): void {
     params.now,
     params.id,
   );
+}
+
+/** Gives a webhook a new secret and keeps the one before for a while; see `Store.rotateWebhookSecret`. */
+export function rotateWebhookSecret({ db }: Session, params: ParamsOf<'rotateWebhookSecret'>): boolean {
+  const filter = createFilter();
+  filter.when('id = ?', params.id);
+  filter.oneOf('domain_id', findNameIds(db, params.domains));
+  const { changes } = db.run(
+    `UPDATE webhook SET previous_secret_sealed = secret_sealed, previous_secret_until = ?, secret_sealed = ?,
+       updated_at = ? ${filter.where()}`,
+    params.previousUntil,
+    params.secretSealed,
+    params.now,
+    ...filter.values(),
+  );
+  return changes > 0;
 }
 
 /** Calls of a webhook that wait or are on their way, counted up to a bound, through the partial indexes. */

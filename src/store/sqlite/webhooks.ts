@@ -24,6 +24,7 @@ import { findNameIds, type Session } from './session.ts';
 const COLUMNS = `w.id AS webhook_id, w.event, w.url, w.description, w.enabled, w.disabled_reason,
   w.created_at, w.updated_at, w.last_response_code, w.last_response_body, w.last_response_at, w.last_response_try,
   w.last_error, w.last_latency_ms, w.failing_since, w.failed_tries, w.blocked_tries, w.secret_sealed,
+  w.previous_secret_sealed, w.previous_secret_until,
   wn.text AS webhook_domain`;
 
 /** Steps from webhook to webhook through the due index, then looks at each one's earliest call. */
@@ -311,6 +312,8 @@ interface WebhookRow {
   failed_tries: number;
   blocked_tries: number;
   secret_sealed: Uint8Array;
+  previous_secret_sealed: Uint8Array | null;
+  previous_secret_until: number | null;
   webhook_domain: string;
 }
 
@@ -337,5 +340,7 @@ function toWebhook(row: WebhookRow): Webhook {
     failedTries: row.failed_tries,
     blockedTries: row.blocked_tries,
     secretSealed: row.secret_sealed,
+    previousSecretSealed: row.previous_secret_sealed,
+    previousSecretUntil: row.previous_secret_until,
   };
 }

@@ -70,6 +70,12 @@ export interface WebhookDetail extends WebhookRecord {
   SecretHint: string;
 }
 
+/** POST /webhooks/{id}/secret: `Secret` is shown this once; the one before signs too until then. */
+export interface WebhookSecretAnswer {
+  Secret: string;
+  PreviousValidUntil: string;
+}
+
 /** One item of GET /webhooks/{id}/deliveries. */
 export interface WebhookCall {
   DeliveryID: number;

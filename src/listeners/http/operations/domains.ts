@@ -1,5 +1,5 @@
 /**
- * Sender domains (api.md §3): list, add, show with the DNS records to publish, check now, remove. A token acts on its
+ * Sender domains (api.md §3): list, add, show with the DNS records to publish, check now, change, rotate its key, remove. A token acts on its
  * own domains only; only a token for all domains can add one that no token named before. A check asks the DNS of
  * strangers, so each domain may ask once in ten seconds.
  */
@@ -34,6 +34,18 @@ const NEW_DOMAIN = z.object({
   Subdomains: z.boolean().optional(),
   /** Admin tokens only: skips the DNS proof. */
   Verified: z.boolean().optional(),
+  DkimSelector: unavailable,
+  TrackingHost: unavailable,
+  ReturnPathHost: unavailable,
+});
+
+const SETTINGS = z.object({
+  Subdomains: z.boolean().optional(),
+  Tracking: unavailable,
+  ListUnsubscribe: unavailable,
+  Retention: unavailable,
+  RequireTls: unavailable,
+  AtMostOnce: unavailable,
   DkimSelector: unavailable,
   TrackingHost: unavailable,
   ReturnPathHost: unavailable,
@@ -100,6 +112,29 @@ export function domainRoutes(deps: {
       path: '/domains/:name',
       scope: 'domains:read',
       handle: async ({ caller, params }) => json(toAnswer(await ownDomain(caller, params.name))),
+    },
+    {
+      method: 'PATCH',
+      path: '/domains/:name',
+      scope: 'domains:write',
+      handle: async (request) => {
+        const domain = await ownDomain(request.caller, request.params.name);
+        const { Subdomains } = readJsonBody(request, SETTINGS);
+        if (Subdomains === undefined) {
+          throw new AppError('invalid-parameter', { field: '/Subdomains', message: 'Give Subdomains' });
+        }
+        return json(toAnswer(await domains.update(domain.name, { subdomains: Subdomains })));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/domains/:name/dkim/rotate',
+      scope: 'domains:write',
+      handle: async ({ caller, params }) => {
+        const domain = await ownDomain(caller, params.name);
+        takeTurn(domain.name);
+        return json(toAnswer(await domains.rotateKey(domain.name)));
+      },
     },
     {
       method: 'DELETE',

@@ -18,6 +18,7 @@ import type {
   WebhookDetail,
   WebhookList,
   WebhookRecord,
+  WebhookSecretAnswer,
 } from '../contract/answers.ts';
 import { instant } from '../contract/instant.ts';
 import { propertyTable, readProperties } from '../contract/json-properties.ts';
@@ -145,6 +146,21 @@ export function webhookRoutes(deps: {
         if (changed === null) throw refuse('not-found');
         if (Status === 'Enabled') eventsStored();
         return json(await toDetail(changed));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/webhooks/:id/secret',
+      scope: 'webhooks:write',
+      handle: async (request) => {
+        const { id } = await ownWebhook(request.caller, request.params.id);
+        return createOnce(request, `POST /webhooks/${id}/secret`, async () => {
+          const rotated = await webhooks.rotateSecret(id, ownDomains(request.caller).domains);
+          if (rotated === null) throw refuse('not-found');
+          const shown = { PreviousValidUntil: isoTime(rotated.previousValidUntil) };
+          const answer: WebhookSecretAnswer = { Secret: rotated.secret, ...shown };
+          return { answer: json(answer), bodyWithoutSecrets: JSON.stringify(shown) };
+        });
       },
     },
     {

@@ -1,0 +1,147 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Clock } from './lib/clock.ts';
+import { createSystemRandom } from './lib/random.ts';
+import { createSealer } from './lib/seal.ts';
+import type { DnsAnswer, Resolver } from './net/dns-types.ts';
+import { createDomainService, type DomainService } from './policy/domains/domains.ts';
+import { openSqliteStore } from './store/sqlite/open.ts';
+import { createManualClock } from './store/sqlite/test-support.ts';
+import type { Store } from './store/store.ts';
+import { createUpkeep } from './upkeep.ts';
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const silent = () => {};
+const log = { info: silent, warn: silent, error: silent, debug: silent };
+
+let folder: string;
+let clock: ReturnType<typeof createManualClock>;
+let store: Store;
+let domains: DomainService;
+let txt: Map<string, string>;
+let asked: string[];
+let upkeep: ReturnType<typeof createUpkeep> | null;
+let onRoundEnd: () => void;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-upkeep-'));
+  clock = createManualClock();
+  store = await openSqliteStore({ path: join(folder, 'test.db'), clock, patienceMs: 0 });
+  txt = new Map();
+  asked = [];
+  const noName = async () => ({ kind: 'no-name', ttlSeconds: 60, secure: false }) as const;
+  const resolver: Resolver = {
+    mx: noName,
+    a: noName,
+    aaaa: noName,
+    cname: noName,
+    ptr: noName,
+    txt: async (name): Promise<DnsAnswer<string>> => {
+      asked.push(name);
+      const record = txt.get(name);
+      return record === undefined
+        ? noName()
+        : { kind: 'found', records: [record], ttlSeconds: 60, secure: false };
+    },
+  };
+  const sealer = createSealer([{ id: 'test', secret: new Uint8Array(32).fill(7) }]);
+  domains = createDomainService(
+    { store, resolver, sealer, clock, random: createSystemRandom() },
+    { anyDomain: false, selectorPrefix: 'pr', bounceDomain: 'bounce.example.org', dkim: true },
+  );
+  upkeep = null;
+  onRoundEnd = silent;
+});
+afterEach(async () => {
+  await upkeep?.stop(0);
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Resolves when the round over the domains has ended: then it sets its timer. */
+function roundEnd(): Promise<void> {
+  return new Promise((resolve) => {
+    onRoundEnd = resolve;
+  });
+}
+
+async function startUpkeep(checkDomains = true): Promise<void> {
+  const watched: Clock = {
+    ...clock,
+    setTimer(delayMs, fire) {
+      const timer = clock.setTimer(delayMs, fire);
+      if (delayMs === MINUTE) onRoundEnd();
+      return timer;
+    },
+  };
+  const round = roundEnd();
+  upkeep = createUpkeep({ store, domains, clock: watched, log }, { idempotencyWindowMs: DAY, checkDomains });
+  await upkeep.start();
+  await round;
+}
+
+/** Moves the clock to the next round and waits for its end. */
+async function pass(ms: number): Promise<void> {
+  const round = roundEnd();
+  clock.advance(ms);
+  await round;
+}
+
+/** Round after round, a minute each, until `found`. */
+async function passUntil(found: () => Promise<boolean>, rounds: number): Promise<void> {
+  for (let i = 0; i < rounds && !(await found()); i++) await pass(MINUTE);
+  expect(await found()).toBe(true);
+}
+
+const status = async (name = 'example.com') => (await store.getDomain({ name }))?.status;
+async function publish(name = 'example.com'): Promise<void> {
+  const domain = await store.getDomain({ name });
+  if (domain === null) throw new Error('no such domain');
+  for (const record of domains.records(domain)) if (record.Required) txt.set(record.Host, record.Value);
+}
+
+describe('upkeep of sender domains', () => {
+  it('verifies a new domain soon after its records appear, sees it fail, and sees it recover', async () => {
+    await domains.add({ name: 'example.com', operatorVerified: false });
+    await startUpkeep();
+    await passUntil(async () => asked.length > 0, 2);
+    expect(await status()).toBe('Pending');
+    await publish();
+    await passUntil(async () => (await status()) === 'Verified', 3);
+    txt.clear();
+    await pass(DAY);
+    await passUntil(async () => (await status()) === 'Failing', 3);
+    const { events } = await store.findEvents({ offset: 0, limit: 9, countUpTo: 9, newestFirst: false });
+    expect(events.map((event) => event.kind)).toEqual(['domain.verified', 'domain.failing']);
+    await publish();
+    await passUntil(async () => (await status()) === 'Verified', 17);
+  });
+
+  it('asks about nothing that the operator vouches for, and nothing at all in development', async () => {
+    await domains.add({ name: 'example.com', operatorVerified: true });
+    await startUpkeep();
+    await pass(2 * DAY);
+    await upkeep?.stop(0);
+    await domains.add({ name: 'example.net', operatorVerified: false });
+    await startUpkeep(false);
+    await pass(2 * DAY);
+    expect(asked).toEqual([]);
+  });
+
+  it('makes a new standby key a week after a rotation, under a new selector', async () => {
+    await domains.add({ name: 'example.com', operatorVerified: true });
+    await publish();
+    await domains.rotateKey('example.com');
+    const roles = async () =>
+      (await store.getDomain({ name: 'example.com' }))?.keys.map((key) => `${key.selector} ${key.role}`);
+    expect(await roles()).toEqual(['pr1 retired', 'pr2 active']);
+    await startUpkeep();
+    await pass(7 * DAY - MINUTE);
+    expect(await roles()).toEqual(['pr1 retired', 'pr2 active']);
+    await pass(MINUTE);
+    expect(await roles()).toEqual(['pr2 active', 'pr3 standby']);
+  });
+});
