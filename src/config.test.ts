@@ -74,6 +74,15 @@ describe('configuration', () => {
 
   it('never shows the password of a relay, not even in an error', () => {
     expect(shownValue('route', 'mx,smtp://u:p@ss@host')).toBe('mx,smtp://(secret)@host');
+    for (const route of ['smtp://u:hun,ter2@host', 'mx,smtp://u:hunter2,hunter3', 'smtp://u:hunter2%@host']) {
+      const problem = problemOf(() => loadConfig('serve', { route }, {}));
+      expect(problem).toContain('--route');
+      expect(problem).toContain('percent-encoded');
+      expect(problem).not.toMatch(/hun|ter[23]/);
+    }
+    expect(shownValue('route', 'smtp://[::1]:25,smtps://host,sandbox')).toBe(
+      'smtp://[::1]:25,smtps://host,sandbox',
+    );
     const message = problemOf(() => loadConfig('serve', { route: 'smtp://u:hunter2@host/path' }, {}));
     expect(message).not.toContain('hunter2');
     expect(problemOf(() => loadConfig('serve', { 'secret-key': 'abc' }, {}))).toContain('"(secret)"');

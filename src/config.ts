@@ -430,11 +430,18 @@ function splitList(text: string): string[] {
     .filter((item) => item !== '');
 }
 
-/** `smtp://user:password@host` without what stands between the scheme and the last `@`. */
+/**
+ * `smtp://user:password@host` without what stands between the scheme and the last `@`. A comma in a password cuts it in
+ * two, so a list is parted only where a route can begin, and what is no plain `host:port` is not shown.
+ */
 function withoutPasswords(text: string): string {
   return text
-    .split(',')
-    .map((item) => item.replace(/\/\/.*@/, '//(secret)@'))
+    .split(/,(?=\s*(?:smtps?:|sandbox\b|mx\b))/i)
+    .map((item) => {
+      const shown = item.replace(/\/\/.*@/s, '//(secret)@');
+      const isPlain = shown.includes('@') || /\/\/(\[[^\]]*\]|[^:]*)(:\d*)?\/?$/.test(shown);
+      return isPlain ? shown : shown.replace(/\/\/.*/s, '//(secret)');
+    })
     .join(',');
 }
 
@@ -517,7 +524,11 @@ function parseRoutes(text: string): Parsed<readonly RouteTarget[]> {
   const routes: RouteTarget[] = [];
   for (const item of splitList(text)) {
     const route = parseRoute(item);
-    if (route === null) return bad('use sandbox, mx, smtp://user:password@host:port or smtps://host:port');
+    if (route === null) {
+      return bad(
+        'use sandbox, mx, smtp://user:password@host:port or smtps://host:port, with special characters of a password percent-encoded (%2C for a comma, %25 for a percent sign)',
+      );
+    }
     routes.push(route);
   }
   return routes.length === 0 ? bad('use sandbox, mx or a relay such as smtp://127.0.0.1:2525') : good(routes);
@@ -527,9 +538,13 @@ function parseRoute(item: string): RouteTarget | null {
   if (item === 'sandbox' || item === 'mx') return { kind: item };
   if (!/^smtps?:\/\//i.test(item)) return null;
   let url: URL;
+  let auth: { user: string; password: string } | null;
   try {
     // The WHATWG parser treats unknown schemes loosely; http gives host and port rules.
     url = new URL(item.replace(/^smtps?:/i, 'http:'));
+    const { username, password } = url;
+    auth =
+      username === '' ? null : { user: decodeURIComponent(username), password: decodeURIComponent(password) };
   } catch {
     return null;
   }
@@ -541,10 +556,7 @@ function parseRoute(item: string): RouteTarget | null {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: port === undefined ? (implicitTls ? 465 : 25) : Number(port),
     implicitTls,
-    auth:
-      url.username === ''
-        ? null
-        : { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
+    auth,
   };
 }
 
