@@ -40,6 +40,7 @@ function delivery(change: Change = {}): ClaimedDelivery {
     size: 1000,
     bodyOffset: 100,
     needsSmtpUtf8: false,
+    eightBit: false,
     sandbox: null,
     mayBeDuplicate: false,
     firstDeferredAt: null,
