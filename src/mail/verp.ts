@@ -16,7 +16,10 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'no
 export type ReturnPathPurpose = 'b' | 'g' | 'u';
 
 export interface ReturnPathKey {
-  /** 0–15, carried in the token. Never given to another secret while mail made with it is under way. */
+  /**
+   * 0–15, carried in the token; the same for one secret as long as mail made with it is under way. Two secrets may
+   * share one, so that it can be taken from the secret itself: the MAC tells them apart.
+   */
   id: number;
   /** At least 16 octets, e.g. from `Sealer.deriveKey`. */
   secret: Uint8Array;
@@ -70,17 +73,16 @@ const REF_LENGTH = ID_DIGITS + 1 + MAC_DIGITS;
 const ID_AND_MAC = /^[0-9a-hjkmnp-tv-z]{14}-[0-9a-hjkmnp-tv-z]{16}$/;
 const PURPOSES: ReadonlySet<string> = new Set<ReturnPathPurpose>(['b', 'g', 'u']);
 
-/** Makes and reads tokens. Throws `RangeError` where there is no key, an id is taken twice or out of range, or a secret is short. */
+/** Makes and reads tokens. Throws `RangeError` where there is no key, an id is out of range, or a secret is short. */
 export function createReturnPathTokens(keys: readonly ReturnPathKey[]): ReturnPathTokens {
-  const byId = new Map<number, KeyObject>();
+  const byId = new Map<number, KeyObject[]>();
   for (const { id, secret } of keys) {
     if (!Number.isInteger(id) || id < 0 || id > MAX_KEY_ID) throw new RangeError('a key id is not 0 to 15');
-    if (byId.has(id)) throw new RangeError('two keys have the same id');
     if (secret.length < MIN_SECRET_BYTES) throw new RangeError('a key has fewer than 16 octets');
-    byId.set(id, createSecretKey(secret));
+    byId.set(id, [...(byId.get(id) ?? []), createSecretKey(secret)]);
   }
   const [first] = keys;
-  const making = first === undefined ? undefined : byId.get(first.id);
+  const making = first === undefined ? undefined : byId.get(first.id)?.[0];
   if (first === undefined || making === undefined) throw new RangeError('return-path tokens need a key');
   // Two zero bits, version, key id: ten bits, two digits, the same in front of every id.
   const head = digits((VERSION << 4) | first.id, 2);
@@ -96,11 +98,13 @@ export function createReturnPathTokens(keys: readonly ReturnPathKey[]): ReturnPa
     const start = numberOf(id, 0, 2);
     if (start >>> 4 !== VERSION) return { ok: false, reason: 'unknown-version' };
     const keyId = start & 0x0f;
-    const key = byId.get(keyId);
-    if (key === undefined) return { ok: false, reason: 'unknown-key' };
-    const expected = Buffer.from(macOf(key, letter, id), 'latin1');
+    const keysOfId = byId.get(keyId);
+    if (keysOfId === undefined) return { ok: false, reason: 'unknown-key' };
     const given = Buffer.from(text.slice(ID_DIGITS + 1), 'latin1');
-    if (!timingSafeEqual(expected, given)) return { ok: false, reason: 'forged' };
+    const isOurs = keysOfId.some((key) =>
+      timingSafeEqual(Buffer.from(macOf(key, letter, id), 'latin1'), given),
+    );
+    if (!isOurs) return { ok: false, reason: 'forged' };
     return { ok: true, id: deliveryIdOf(id), keyId };
   };
 
