@@ -50,6 +50,7 @@ import { createWebhookService } from './pipeline/webhooks/webhooks.ts';
 import { createAccess } from './policy/access/access.ts';
 import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
 import { createDomainService } from './policy/domains/domains.ts';
+import { createSendRate } from './policy/limits/send-rate.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import { openCertificates } from './smtp/server-certificates.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
@@ -155,6 +156,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     if (!config.dkim) logs.service.warn({}, 'messages are not signed (dkim=off); a relay behind must do it');
     const access = createAccess({ store, clock, random, sealer, instanceId, log: logs.service });
     const smtpCredentials = createSmtpCredentials({ store, clock, random, log: logs.service });
+    const sendRate = createSendRate(clock, { perSecond: config['rate-limit'] });
     const adminToken = await folder.adminToken(async (existing) => {
       if (existing !== null && (await isUsable(existing))) return existing;
       const minted = await access.mint({
@@ -254,6 +256,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         store,
         access,
         smtpCredentials,
+        sendRate,
         acceptance,
         domains,
         webhooks,
@@ -291,6 +294,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       {
         access,
         credentials: smtpCredentials,
+        sendRate,
         acceptance,
         senders: domains,
         certificates,

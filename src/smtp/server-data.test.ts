@@ -145,6 +145,33 @@ describe('the octets of a message', () => {
     expect(reader.bytes.buffer.byteLength).toBeLessThanOrEqual(1024 * 1024);
   });
 
+  it('take shared memory as they come, and give it all back', () => {
+    let left = 40_000;
+    const memory = {
+      take(bytes: number) {
+        if (bytes > left) return false;
+        left -= bytes;
+        return true;
+      },
+      give: (bytes: number) => {
+        left += bytes;
+      },
+    };
+    const limits = { maxBytes: 100_000, maxLineBytes: 998 };
+    const small = createDataReader(limits, 0, memory);
+    small.read(Buffer.from('a\r\n'), 0);
+    expect(left).toBeLessThan(40_000);
+    const large = createDataReader(limits, 0, memory);
+    large.read(Buffer.from(`${'a'.repeat(98)}\r\n`.repeat(500)), 0);
+    expect(large.fault).toBe('no-room');
+    small.read(Buffer.from('b\r\n.\r\n'), 0);
+    expect(Buffer.from(small.bytes).toString()).toBe('a\r\nb\r\n');
+    small.release();
+    small.release();
+    large.release();
+    expect(left).toBe(40_000);
+  });
+
   it('say whether one of them is above 127', () => {
     const reader = createDataReader(LIMITS, 0);
     reader.read(Buffer.from('caf\u00e9\r\n.\r\n', 'utf8'), 0);

@@ -6,10 +6,20 @@
  *
  * Only CRLF.CRLF ends the data. Given bytes cut anywhere, leaves the message without its stuffing, or the reason why it
  * is refused; a refused message is read to its end all the same, and nothing of it is kept.
- * Memory: one growing buffer of at most twice the message, never more than the limit allows.
+ * Memory: one growing buffer of at most twice the message, never more than the limit allows, taken from what all
+ * connections share.
  */
 
-export type DataFault = 'bare-line-end' | 'nul' | 'long-line' | 'too-large';
+export type DataFault = 'bare-line-end' | 'nul' | 'long-line' | 'too-large' | 'no-room';
+
+/** Memory that many connections share. */
+export interface DataMemory {
+  /** Whether so many octets more may be held. */
+  take(bytes: number): boolean;
+  give(bytes: number): void;
+}
+
+export const UNLIMITED_MEMORY: DataMemory = { take: () => true, give: () => undefined };
 
 export interface DataLimits {
   maxBytes: number;
@@ -23,12 +33,14 @@ export interface DataReader {
   readonly fault: DataFault | null;
   /** The message; empty where there is a fault. */
   readonly bytes: Uint8Array;
+  /** Gives the shared memory back; once `bytes` is not needed any more. Twice is harmless. */
+  release(): void;
   readonly eightBit: boolean;
   /** Octets read so far, whatever became of them. */
   readonly received: number;
 }
 
-const GRAVEST_FIRST: readonly DataFault[] = ['too-large', 'bare-line-end', 'nul', 'long-line'];
+const GRAVEST_FIRST: readonly DataFault[] = ['too-large', 'bare-line-end', 'nul', 'long-line', 'no-room'];
 
 const LINE_START = 0;
 const DOT = 1;
@@ -43,13 +55,16 @@ const MAX_FIRST_BUFFER = 1024 * 1024;
 const EMPTY = Buffer.alloc(0);
 
 /** A reader for one message. `sizeHint`: what SIZE announced, 0 = nothing. */
-export function createDataReader(limits: DataLimits, sizeHint: number): DataReader {
+export function createDataReader(
+  limits: DataLimits,
+  sizeHint: number,
+  memory: DataMemory = UNLIMITED_MEMORY,
+): DataReader {
   const { maxBytes, maxLineBytes } = limits;
   let state = LINE_START;
   const faults = new Set<DataFault>();
-  let buffer = Buffer.allocUnsafeSlow(
-    Math.min(Math.max(MIN_BUFFER, sizeHint), MAX_FIRST_BUFFER, Math.max(1, maxBytes)),
-  );
+  let buffer: Buffer = EMPTY;
+  let taken = 0;
   let length = 0;
   /** As `length`, counted on when nothing is kept any more. */
   let total = 0;
@@ -59,8 +74,26 @@ export function createDataReader(limits: DataLimits, sizeHint: number): DataRead
 
   function refuse(what: DataFault): void {
     faults.add(what);
-    buffer = EMPTY;
     length = 0;
+    release();
+  }
+
+  function release(): void {
+    buffer = EMPTY;
+    memory.give(taken);
+    taken = 0;
+  }
+
+  /** Room for `needed` octets; false where others hold it. */
+  function grow(needed: number): boolean {
+    const first = Math.min(Math.max(MIN_BUFFER, sizeHint), MAX_FIRST_BUFFER);
+    const size = Math.min(maxBytes, Math.max(needed, buffer.length === 0 ? first : buffer.length * 2));
+    if (!memory.take(size - taken)) return false;
+    taken = size;
+    const larger = Buffer.allocUnsafeSlow(size);
+    buffer.copy(larger, 0, 0, length);
+    buffer = larger;
+    return true;
   }
 
   function keep(chunk: Uint8Array, from: number, to: number): void {
@@ -69,10 +102,9 @@ export function createDataReader(limits: DataLimits, sizeHint: number): DataRead
     if (total > maxBytes) refuse('too-large');
     if (faults.size > 0) return;
     const needed = length + to - from;
-    if (needed > buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.min(maxBytes, Math.max(needed, buffer.length * 2)));
-      buffer.copy(larger, 0, 0, length);
-      buffer = larger;
+    if (needed > buffer.length && !grow(needed)) {
+      refuse('no-room');
+      return;
     }
     buffer.set(chunk.subarray(from, to), length);
     length = needed;
@@ -145,6 +177,7 @@ export function createDataReader(limits: DataLimits, sizeHint: number): DataRead
     get bytes() {
       return buffer.subarray(0, length);
     },
+    release,
     get eightBit() {
       return eightBit;
     },

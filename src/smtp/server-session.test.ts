@@ -220,6 +220,35 @@ describe('limits of a transaction', () => {
     expect(driver.messages).toEqual([]);
   });
 
+  it('give shared memory back whatever becomes of the message', async () => {
+    let used = 0;
+    const memory = {
+      take(bytes: number) {
+        used += bytes;
+        return used <= 100_000;
+      },
+      give(bytes: number) {
+        used -= bytes;
+      },
+    };
+    const taken = await greeted({ memory });
+    await taken.say(`${ENVELOPE}DATA\r\nx\r\n.\r\n`);
+    expect(used).toBe(0);
+    await taken.say(`${ENVELOPE}DATA\r\nx\r\n`);
+    expect(used).toBeGreaterThan(0);
+    taken.session.end();
+    expect(used).toBe(0);
+    const failing = await greeted({
+      memory,
+      handler: { onMessage: () => Promise.reject(new Error('away')) },
+    });
+    await failing.say(`${ENVELOPE}DATA\r\nx\r\n.\r\n`);
+    expect(used).toBe(0);
+    used = 99_999;
+    const crowded = await greeted({ memory });
+    expect(codes(await crowded.say(`${ENVELOPE}DATA\r\nx\r\n.\r\n`)).at(-1)).toBe('452 4.3.1');
+  });
+
   it('refuse DATA where every recipient was refused', async () => {
     const driver = await greeted();
     const output = await driver.say('MAIL FROM:<a@example.com>\r\nRCPT TO:<nobody@example.net>\r\nDATA\r\n');

@@ -66,6 +66,7 @@ const DATA_FAULTS: Readonly<Record<DataFault, ServerReply>> = {
   nul: REPLIES.nulInData,
   'long-line': REPLIES.longLine,
   'too-large': REPLIES.tooLarge,
+  'no-room': REPLIES.noRoom,
 };
 
 /** A session over one connection. Nothing happens before `start()`. */
@@ -391,6 +392,7 @@ export function createServerSession(
     data = createDataReader(
       { maxBytes: limits.maxMessageBytes, maxLineBytes: limits.maxLineBytes },
       from.size ?? 0,
+      options.memory,
     );
     dataStartedMs = clock.monotonicMs();
     state = 'data';
@@ -405,13 +407,12 @@ export function createServerSession(
     idleCommands = 0;
     if (read.fault !== null) return DATA_FAULTS[read.fault];
     if (envelope === null) return null;
-    return ask(
-      handler.onMessage(envelope, { bytes: read.bytes, eightBit: read.eightBit }, facts),
-      (verdict) => {
-        if (verdict.code < 300) errors = 0;
-        return verdict;
-      },
-    );
+    const answered = handler.onMessage(envelope, { bytes: read.bytes, eightBit: read.eightBit }, facts);
+    answered.then(read.release, read.release);
+    return ask(answered, (verdict) => {
+      if (verdict.code < 300) errors = 0;
+      return verdict;
+    });
   }
 
   // ── answering ───────────────────────────────────────────────────────────────────────────────────────────
@@ -476,6 +477,7 @@ export function createServerSession(
     timerAtMs = Number.POSITIVE_INFINITY;
     pending = [];
     held = Buffer.alloc(0);
+    data?.release();
     data = null;
     out = '';
     forgetTransaction();

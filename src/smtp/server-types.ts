@@ -4,6 +4,7 @@
  * limits. Types, and the default limits; both SMTP listeners bring their own answers.
  */
 import type { Address } from '../mail/address.ts';
+import type { DataMemory } from './server-data.ts';
 
 /** One reply. `text` becomes several lines where it has several items; each is cleaned and cut before it is sent. */
 export interface ServerReply {
@@ -113,6 +114,8 @@ export interface ServerSessionOptions {
   auth: { required: boolean; plainText: boolean } | null;
   /** NOTIFY, ORCPT, RET and ENVID are offered and taken. */
   dsn: boolean;
+  /** What messages that arrive may hold, shared with other sessions; left out: no limit but their own. */
+  memory?: DataMemory;
   limits: ServerLimits;
 }
 

@@ -367,6 +367,21 @@ describe('a message', () => {
 });
 
 describe('the listener', () => {
+  it('holds a login to its rate, over SMTP and HTTP together', async () => {
+    const slow = await makeToken({ RateLimit: 0.01 });
+    const client = await loggedIn(slow);
+    queuedId(await send(client, MESSAGE));
+    expect(await send(client, MESSAGE)).toMatch(/^450 4\.7\.1 /);
+    const body = {
+      From: { email: 'shop@example.com' },
+      To: [{ email: 'b@example.net' }],
+      Subject: 'x',
+      ContentType: 'Text',
+      PlainContent: 'x',
+    };
+    expect((await server.call('POST', '/email', { body, token: slow })).status).toBe(429);
+  });
+
   it('closes the connection after the third wrong login, and pauses an address that guesses on', async () => {
     const own = await startInstance(scope, { settings: { submission: '127.0.0.1:0' } });
     const at = own.server.submission.plain?.port ?? 0;

@@ -10,6 +10,7 @@ import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import type { Access } from '../../policy/access/access.ts';
 import type { SmtpCredentials } from '../../policy/access/smtp-credentials.ts';
 import type { DomainService } from '../../policy/domains/domains.ts';
+import type { SendRate } from '../../policy/limits/send-rate.ts';
 import type { Store } from '../../store/store.ts';
 import { DEFAULT_EMAIL_LIMITS, type EmailLimits } from './contract/email-limits.ts';
 import type { PlainRoute } from './route.ts';
@@ -18,6 +19,8 @@ export interface HttpDeps {
   store: Store;
   access: Access;
   smtpCredentials: SmtpCredentials;
+  /** Shared with other listeners; one of its own where left out. */
+  sendRate?: SendRate;
   acceptance: Acceptance;
   domains: DomainService;
   webhooks: WebhookService;

@@ -13,6 +13,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Caller } from '../../model/submission.ts';
 import { requireScope } from '../../policy/access/access.ts';
+import { createSendRate } from '../../policy/limits/send-rate.ts';
 import { readBody } from './body-reader.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
 import { createEmailWorkerPool } from './email-worker-pool.ts';
@@ -21,7 +22,6 @@ import { problemPage } from './operations/problem-pages.ts';
 import { apiRoutes } from './operations/table.ts';
 import { problemAnswer, toAppError } from './problem.ts';
 import type { ApiAnswer, ApiRoute, PlainRoute } from './route.ts';
-import { createSendRate } from './send-rate.ts';
 import { writeProblemToSocket } from './socket-problem.ts';
 
 declare module 'fastify' {
@@ -50,7 +50,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     maxQueue: options.maxWorkerQueue,
   });
   const idempotency = createIdempotency(deps, { windowMs: options.idempotencyWindowMs });
-  const sendRate = createSendRate(deps.clock, { perSecond: options.sendsPerSecond });
+  const sendRate = deps.sendRate ?? createSendRate(deps.clock, { perSecond: options.sendsPerSecond });
   const routes = apiRoutes(deps, options, { workers, idempotency });
   const plainRoutes: readonly PlainRoute[] = [
     {

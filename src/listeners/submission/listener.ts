@@ -10,6 +10,7 @@ import type { Service } from '../../lib/loop.ts';
 import type { Caller } from '../../model/submission.ts';
 import { addressKey } from '../../policy/access/failed-logins.ts';
 import type { Certificates } from '../../smtp/server-certificates.ts';
+import type { DataMemory } from '../../smtp/server-data.ts';
 import { lastReply } from '../../smtp/server-reply.ts';
 import { createServerSession, type ServerSession } from '../../smtp/server-session.ts';
 import { SERVER_LIMITS, type ServerLimits, type TlsFacts } from '../../smtp/server-types.ts';
@@ -38,6 +39,8 @@ export interface SubmissionOptions {
   loopbackCaller: Caller | null;
   maxConnections: number;
   maxConnectionsPerAddress: number;
+  /** Octets that arriving messages may hold together. */
+  maxMemoryBytes: number;
   limits: ServerLimits;
 }
 
@@ -47,6 +50,7 @@ export const DEFAULT_SUBMISSION_OPTIONS: Omit<SubmissionOptions, 'hostname'> = {
   loopbackCaller: null,
   maxConnections: 500,
   maxConnectionsPerAddress: 50,
+  maxMemoryBytes: 256 * 1024 * 1024,
   limits: SERVER_LIMITS,
 };
 
@@ -73,6 +77,7 @@ export function createSubmissionListener(
   /** Connections that are not greeted yet. */
   const arriving = new Set<Socket>();
   const perAddress = new Map<string, number>();
+  const memory = sharedMemory(options.maxMemoryBytes);
   let sockets = 0;
   let stopping = false;
   let onEmpty: (() => void) | null = null;
@@ -220,6 +225,7 @@ export function createSubmissionListener(
         tls,
         auth: { required: trusted === null, plainText: trusted !== null },
         dsn: false,
+        memory,
         limits: options.limits,
       },
     );
@@ -301,6 +307,20 @@ export function createSubmissionListener(
       };
     });
   }
+}
+
+function sharedMemory(maxBytes: number): DataMemory {
+  let left = maxBytes;
+  return {
+    take(bytes) {
+      if (bytes > left) return false;
+      left -= bytes;
+      return true;
+    },
+    give(bytes) {
+      left += bytes;
+    },
+  };
 }
 
 const STOPPING = lastReply(421, '4.3.2', 'The server is stopping; try again soon');

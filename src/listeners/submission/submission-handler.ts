@@ -13,6 +13,7 @@ import type { MessageId } from '../../model/message.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { RawAcceptance, SenderDomains } from '../../pipeline/accept/accept.ts';
 import { type Access, requireScope } from '../../policy/access/access.ts';
+import type { SendRate } from '../../policy/limits/send-rate.ts';
 import { lastReply, reply } from '../../smtp/server-reply.ts';
 import type {
   AuthAttempt,
@@ -38,6 +39,8 @@ export interface HandlerDeps {
   senders: SenderDomains;
   clock: Clock;
   random: Random;
+  /** Sends per second of each login, shared with the API. */
+  sendRate: SendRate;
   /** The service log. */
   log: Logger;
 }
@@ -57,7 +60,7 @@ const WRONG = reply(535, '5.7.8', 'Username or password is wrong');
 
 /** Answers for one connection. */
 export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptions): ServerHandler {
-  const { access, credentials, acceptance, senders, clock, random, log } = deps;
+  const { access, credentials, acceptance, senders, sendRate, clock, random, log } = deps;
   const { ip } = options;
   let caller: Caller | null = options.anonymous;
 
@@ -77,13 +80,10 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
       if (caller === null) return reply(530, '5.7.0', 'Authentication required');
       const why = acceptance.refusing();
       if (why !== null) return reply(451, '4.3.2', `Nothing is taken now: ${why}`);
-      if (from.address === null) return null;
-      const { domain } = from.address;
-      const sender = await senders.senderFor(caller, domain);
-      if (sender.kind === 'domain') return null;
-      return sender.kind === 'not-allowed'
-        ? reply(550, '5.7.1', `This login may not send from ${domain}`)
-        : reply(550, '5.7.1', `${sender.name} is not verified yet: publish its DNS records and verify it`);
+      const refused = from.address === null ? null : await refusedSender(caller, from.address.domain);
+      if (refused !== null) return refused;
+      const tooFast = sendRate.take(caller)?.refused ?? null;
+      return tooFast === null ? null : smtpReply(tooFast);
     },
 
     async onRcpt(to) {
@@ -105,6 +105,14 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
       log.error({ ip, err: error }, 'an SMTP submission failed');
     },
   };
+
+  async function refusedSender(from: Caller, domain: string): Promise<ServerReply | null> {
+    const sender = await senders.senderFor(from, domain);
+    if (sender.kind === 'domain') return null;
+    return sender.kind === 'not-allowed'
+      ? reply(550, '5.7.1', `This login may not send from ${domain}`)
+      : reply(550, '5.7.1', `${sender.name} is not verified yet: publish its DNS records and verify it`);
+  }
 
   async function logIn({ username, password }: AuthAttempt): Promise<Caller | null> {
     if (LOOKS_LIKE_TOKEN.test(password)) {
