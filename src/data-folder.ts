@@ -27,6 +27,7 @@ export async function openDataFolder(
   random: Random,
 ): Promise<DataFolder> {
   await mkdir(path, { recursive: true, mode: 0o700 });
+  if (secretKeys === null) await refuseLostSecret();
   const hexKeys =
     secretKeys ?? (await kept('secret-key', () => Buffer.from(random.bytes(32)).toString('hex')));
   const nodeId = await kept('node-id', () => Buffer.from(random.bytes(8)).toString('hex'));
@@ -48,6 +49,14 @@ export async function openDataFolder(
     announce: (at) => writePrivate('server.json', `${JSON.stringify(at)}\n`),
     withdraw: () => rm(join(path, 'server.json'), { force: true }),
   };
+
+  /** A folder in use without its secret has lost it: a new one would open nothing of what is there. */
+  async function refuseLostSecret(): Promise<void> {
+    if ((await readText('node-id')) === null || ((await readText('secret-key')) ?? '') !== '') return;
+    throw new Error(
+      `${join(path, 'secret-key')} is missing, but the keys stored in this folder were sealed with it. Put it back from a backup, or give it as POSTRIDER_SECRET_KEY. To start afresh, delete ${path}.`,
+    );
+  }
 
   async function kept(name: string, make: () => string): Promise<string> {
     const existing = await readText(name);

@@ -7,7 +7,7 @@
  * transactions under way finish, leases are given back, the store is closed last.
  */
 import { statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { LoadedConfig, Mode, Role } from './config.ts';
 import { publicUrl } from './config.ts';
@@ -48,6 +48,7 @@ import { createWebhookMetrics } from './pipeline/webhooks/metrics.ts';
 import { createWebhookSender, type WebhookSender } from './pipeline/webhooks/sender.ts';
 import { createWebhookService } from './pipeline/webhooks/webhooks.ts';
 import { createAccess } from './policy/access/access.ts';
+import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
 import { createDomainService } from './policy/domains/domains.ts';
 import { createSendRate } from './policy/limits/send-rate.ts';
@@ -129,6 +130,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
   const started: Service[] = [];
   try {
     const sealer = createSealer(folder.secrets);
+    await requireSealingSecret(store, sealer);
     const instanceId = await store.instanceId({ proposedId: uuidv7(clock, random) });
     const epoch = await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now() });
     const roles = new Set<Role>(config.roles);
@@ -227,7 +229,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       { allowHttp, ...(config['webhook-retry'] === null ? {} : { retryDelaysMs: config['webhook-retry'] }) },
     );
 
-    const disk = createDiskWatch(clock, config.data);
+    const disk = createDiskWatch(clock, dirname(sqlitePath(config.database, folder)));
     const acceptance = createAcceptance(
       {
         store,

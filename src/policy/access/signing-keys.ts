@@ -45,6 +45,23 @@ const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 /** Forged kids must not turn into a store read each. */
 const RELOAD_AFTER_MS = 5_000;
 
+/**
+ * Throws where what is stored was sealed with a secret that is not given: found out at the start, not by mail that is
+ * held because nothing can sign it.
+ */
+export async function requireSealingSecret(store: Pick<Store, 'signingKeys'>, sealer: Sealer): Promise<void> {
+  for (const { privateSealed } of await store.signingKeys()) {
+    try {
+      sealer.open(privateSealed, KEY_SEAL);
+    } catch (cause) {
+      throw new Error(
+        'secret-key: what is stored was sealed with another one. Give that one, or both, the new one first: secret-key=NEW,OLD',
+        { cause },
+      );
+    }
+  }
+}
+
 /** Signing keys over `store`, read once and kept. */
 export function createSigningKeys(deps: {
   store: Pick<Store, 'signingKeys' | 'addSigningKey'>;

@@ -1,0 +1,36 @@
+/** The instance secret is lost or another one: told at the start, before mail is held because nothing can sign it. */
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fileScope, startInstance } from './harness.ts';
+
+const scope = fileScope();
+
+describe('a server whose secret', () => {
+  it('is gone refuses to start, makes no new one, and starts again once it is back', async () => {
+    const first = await startInstance(scope);
+    await first.stop();
+    const { folder } = first;
+    const path = join(folder, 'secret-key');
+    const secret = await readFile(path, 'utf8');
+    await rm(path);
+    await expect(startInstance(scope, { folder })).rejects.toThrow(/secret-key is missing.*Put it back/);
+    await expect(readFile(path)).rejects.toThrow('ENOENT');
+    await writeFile(path, secret);
+    await (await startInstance(scope, { folder })).stop();
+  });
+
+  it('is another one says so; the old one beside the new one is enough', async () => {
+    const old = 'a1'.repeat(32);
+    const first = await startInstance(scope, { settings: { 'secret-key': old } });
+    await first.stop();
+    const { folder } = first;
+    // The same first digit of their public names or not: both must do.
+    for (const fresh of ['b2', 'c3', 'd4'].map((digits) => digits.repeat(32))) {
+      const refused = startInstance(scope, { folder, settings: { 'secret-key': fresh } });
+      await expect(refused).rejects.toThrow('secret-key=NEW,OLD');
+      const both = await startInstance(scope, { folder, settings: { 'secret-key': `${fresh},${old}` } });
+      await both.stop();
+    }
+  });
+});
