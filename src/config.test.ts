@@ -109,6 +109,12 @@ describe('configuration', () => {
     expect(parseDuration(text)).toBe(ms);
   });
 
+  it('says of a data folder that is a file that it is one', () => {
+    const data = join(folder, 'a-file');
+    writeFileSync(data, '');
+    expect(() => loadConfig('serve', { data }, {})).toThrow(`${data} is not a folder; remove it`);
+  });
+
   it('makes the public URL from where it listens unless one is set', () => {
     const { config } = loadConfig('dev', {}, {});
     expect(publicUrl(config, { host: '127.0.0.1', port: 80 })).toBe('http://127.0.0.1:80');

@@ -6,7 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { hostname as systemHostname } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 export type Mode = 'dev' | 'serve';
 
@@ -514,7 +514,7 @@ function parseDurations(text: string): Parsed<readonly number[]> {
   const waits: number[] = [];
   for (const item of splitList(text)) {
     const ms = parseDuration(item);
-    if (ms === null) return bad(`"${item}" is not a duration; use e.g. 1s,2s,5min`);
+    if (ms === null) return bad(`"${item}" is not a duration; use e.g. 1s,2s,5m`);
     waits.push(ms);
   }
   return waits.length === 0 ? bad('use at least one wait, e.g. 1s,2s,5s') : good(waits);
@@ -565,8 +565,12 @@ function readFile(path: string, problems: string[]): Readonly<Record<string, unk
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT')
-      problems.push(`${path}: ${(cause as Error).message}`);
+    const { code } = cause as NodeJS.ErrnoException;
+    const choose = 'or choose another folder with --data';
+    if (code === 'ENOTDIR') problems.push(`${dirname(path)} is not a folder; remove it, ${choose}`);
+    else if (code === 'EACCES')
+      problems.push(`${path}: permission denied; run as the user that owns the data folder, ${choose}`);
+    else if (code !== 'ENOENT') problems.push(`${path}: ${(cause as Error).message}`);
     return {};
   }
   try {
