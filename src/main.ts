@@ -13,6 +13,13 @@ const program = createProgram({
   stdin: process.stdin,
 });
 
+// Who reads the output may end first (`| head`): what is left goes nowhere, and the work is still finished.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'EPIPE') throw cause;
+  });
+}
+
 try {
   process.exitCode = await program.run(process.argv.slice(2));
 } catch (cause) {

@@ -3,12 +3,14 @@
  * Where no server runs, the same API is started for the length of the command over the same store, without delivery;
  * so every command works beside a running server and without one, by one piece of code.
  */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig, type Mode } from '../config.ts';
 import { silentLoggers } from '../lib/log.ts';
-import { startServer } from '../server.ts';
-import { CommandError, type Terminal } from './terminal.ts';
+import { type RunningServer, startServer } from '../server.ts';
+import { explainStart } from './start-errors.ts';
+import { CommandError, printable, type Terminal } from './terminal.ts';
 
 export interface ApiAnswer {
   status: number;
@@ -24,28 +26,49 @@ export interface Api {
   /** Base URL for links. */
   readonly url: string;
   readonly token: string;
+  /** The data folder whose store this command works on by itself, or null where a server runs. */
+  readonly alone: string | null;
   close(): Promise<void>;
 }
 
 const SHORT_DRAIN_MS = 2_000;
 
-/** Opens the API of the server that owns the data folder, or a temporary one where none runs. */
+/**
+ * Opens the API of the server that owns the data folder, or a temporary one where none runs. With `existing`, a folder
+ * that holds no store is refused: looking must not make one where the name was mistyped.
+ */
 export async function openApi(
   flags: Readonly<Record<string, string | undefined>>,
   terminal: Terminal,
   version: string,
+  { existing = false }: { existing?: boolean } = {},
 ): Promise<Api> {
   const mode: Mode = 'serve';
   const { config } = loadConfig(mode, flags, terminal.environment);
   const running = await findServer(config.data);
-  if (running !== null) return { ...client(running.url, running.token), close: async () => undefined };
+  if (running !== null) {
+    return { ...client(running.url, running.token, null), close: async () => undefined };
+  }
+  if (existing && config.database === 'sqlite:' && !existsSync(join(config.data, 'postrider.db'))) {
+    throw new CommandError(
+      `there is no postrider data in ${config.data}, and no server runs there; start one, or name its folder with --data`,
+    );
+  }
   const loaded = loadConfig(
     mode,
     { ...flags, http: '127.0.0.1:0', roles: 'http', submission: 'off', returns: 'off' },
     terminal.environment,
   );
-  const server = await startServer({ mode, loaded, logs: silentLoggers, version });
-  return { ...client(server.localUrl, server.adminToken), close: () => server.stop(SHORT_DRAIN_MS) };
+  let server: RunningServer;
+  try {
+    server = await startServer({ mode, loaded, logs: silentLoggers, version });
+  } catch (cause) {
+    throw explainStart(cause, config);
+  }
+  return {
+    ...client(server.localUrl, server.adminToken, config.data),
+    close: () => server.stop(SHORT_DRAIN_MS),
+  };
 }
 
 /** Where the data folder's server listens, if it answers. */
@@ -69,10 +92,11 @@ async function findServer(folder: string): Promise<{ url: string; token: string 
   }
 }
 
-function client(url: string, token: string): Omit<Api, 'close'> {
+function client(url: string, token: string, alone: string | null): Omit<Api, 'close'> {
   return {
     url,
     token,
+    alone,
     async call(method, path, body) {
       let response: Response;
       try {
@@ -91,10 +115,34 @@ function client(url: string, token: string): Omit<Api, 'close'> {
       const json = response.headers.get('content-type')?.includes('json') ?? false;
       const parsed: unknown =
         json && bytes.length > 0 ? JSON.parse(new TextDecoder().decode(bytes)) : undefined;
-      if (response.status >= 400) throw new CommandError(problemText(parsed, response.status));
+      if (response.status >= 400) {
+        const why = missing(response.status, path) ?? problemText(parsed, response.status);
+        throw new CommandError(alone === null ? why : `${why}\n${workedAlone(alone)}`);
+      }
       return { status: response.status, body: parsed, bytes };
     },
   };
+}
+
+/** What a path below the API is about, and the command that lists such things. */
+const THINGS: Readonly<Record<string, readonly [string, string]>> = {
+  email: ['message', 'messages'],
+  domains: ['domain', 'domain list'],
+  tokens: ['token', 'token list'],
+  webhooks: ['webhook', 'webhook list'],
+};
+
+/** A 404 for one thing, in words that name it and how to find the right one; null for other answers. */
+function missing(status: number, path: string): string | null {
+  const [, kind = '', id] = /^\/([a-z]+)\/([^/?]+)/.exec(path) ?? [];
+  const thing = THINGS[kind];
+  if (status !== 404 || thing === undefined || id === undefined) return null;
+  return `there is no ${thing[0]} "${printable(decodeURIComponent(id))}"; see: postrider ${thing[1]}`;
+}
+
+/** A refusal may differ from what the server itself would say: `dev` takes more than `serve`. */
+function workedAlone(folder: string): string {
+  return `(no server runs on ${folder}; the command worked on its store by itself, by the rules of serve)`;
 }
 
 function problemText(body: unknown, status: number): string {

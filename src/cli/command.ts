@@ -9,8 +9,8 @@ export interface CommandContext {
   /** Configuration flags given on the command line, by key. */
   flags: Readonly<Record<string, string | undefined>>;
   json: boolean;
-  /** Runs `work` with the server's API, and closes it whatever happens. */
-  withApi<T>(work: (api: Api) => Promise<T>): Promise<T>;
+  /** Runs `work` with the server's API, and closes it whatever happens. `existing`: makes no new data folder. */
+  withApi<T>(work: (api: Api) => Promise<T>, options?: { existing?: boolean }): Promise<T>;
   /** The command was carried out and its answer is no: exit code 1, without a further message. */
   fail(): void;
   /** Prints `value` as JSON where `--json` was given, else `text`. */

@@ -9,8 +9,12 @@ import type {
   RetryAnswer,
   TimelineEntry,
 } from '../listeners/http/contract/answers.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
-import { CommandError, printable, styled, table, UsageError } from './terminal.ts';
+import { type CommandGroup, example } from './command.ts';
+import { messageText } from './message-text.ts';
+import { CommandError, printable, table, UsageError } from './terminal.ts';
+
+/** Messages are looked for where a server has kept some; a mistyped folder is not made. */
+const EXISTING = { existing: true } as const;
 
 export const messageCommands: CommandGroup = (program, context) => {
   program
@@ -51,7 +55,7 @@ export const messageCommands: CommandGroup = (program, context) => {
             ? 'No messages.'
             : table([['ID', 'ACCEPTED', 'STATUS', 'TO', 'SUBJECT'], ...rows]),
         );
-      });
+      }, EXISTING);
     });
 
   program
@@ -69,8 +73,11 @@ export const messageCommands: CommandGroup = (program, context) => {
         }
         const message = (await api.call('GET', path)).body as MessageDetail;
         const events = (await api.call('GET', `${path}/events`)).body as { Items: TimelineEntry[] };
-        ctx.print({ ...message, Events: events.Items }, messageText(ctx, message, events.Items));
-      });
+        ctx.print(
+          { ...message, Events: events.Items },
+          messageText(ctx.terminal.stdout, message, events.Items),
+        );
+      }, EXISTING);
     });
 
   program
@@ -84,7 +91,7 @@ export const messageCommands: CommandGroup = (program, context) => {
         const { Canceled, TooLate } = body as CancelAnswer;
         const late = TooLate === 0 ? '' : `; too late for ${TooLate}`;
         ctx.print(body, `${recipients(Canceled)} canceled${late}.`);
-      });
+      }, EXISTING);
     });
 
   program
@@ -96,7 +103,7 @@ export const messageCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', `/email/${encodeURIComponent(id)}/retry`);
         ctx.print(body, `${recipients((body as RetryAnswer).Queued)} queued again.`);
-      });
+      }, EXISTING);
     });
 
   program
@@ -121,7 +128,12 @@ export const messageCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', '/email', request);
         ctx.print(body, (body as { MessageID: string }).MessageID);
-      });
+        if (api.alone !== null) {
+          ctx.terminal.stderr.write(
+            `No server runs on ${api.alone}: the message is kept and waits for one.\n`,
+          );
+        }
+      }, EXISTING);
     });
 };
 
@@ -142,6 +154,9 @@ interface SendOptions {
 async function emailRequest(options: SendOptions): Promise<object> {
   if (options.html === undefined && options.text === undefined) {
     throw new UsageError('give a body: --html FILE or --text FILE (- reads standard input)');
+  }
+  if (options.html === '-' && options.text === '-') {
+    throw new UsageError('standard input can be read once: --html - or --text -, not both');
   }
   const html = options.html === undefined ? undefined : (await read(options.html)).toString('utf8');
   const text = options.text === undefined ? undefined : (await read(options.text)).toString('utf8');
@@ -170,35 +185,4 @@ async function read(file: string): Promise<Buffer> {
   } catch (cause) {
     throw new CommandError(`${file} cannot be read: ${(cause as Error).message}`);
   }
-}
-
-function messageText(ctx: CommandContext, message: MessageDetail, events: readonly TimelineEntry[]): string {
-  const { stdout } = ctx.terminal;
-  const head = [
-    `${styled(stdout, 'bold', printable(message.Subject))}`,
-    `  ${message.MessageID}  ${message.Status}  ${message.Size} octets  accepted ${message.CreatedAt}`,
-    `  From ${printable(message.From.Email)}`,
-  ];
-  const recipients = message.Recipients.map((r) => {
-    const last = r.LastResponse === '' ? '' : `  ${printable(r.LastResponse)}`;
-    const waits = r.WaitReason === '' || r.WaitReason === 'deferred' ? '' : `  (${printable(r.WaitReason)})`;
-    return `  ${r.Type.padEnd(3)} ${printable(r.Email)}  ${styled(stdout, 'bold', r.Status)}${last}${waits}`;
-  });
-  const timeline = events.flatMap((event) => {
-    const first = `  ${event.At}  ${event.Event.padEnd(10)} ${printable(event.Recipient ?? '')}`;
-    const lines = [first];
-    const add = (label: string, value: string): void => {
-      if (value !== '') lines.push(`      ${label}: ${printable(value)}`);
-    };
-    add('why', event.Reason);
-    add('server', event.RemoteMta);
-    add('TLS', event.Tls);
-    add('reply', event.Reply);
-    add('meaning', event.Explanation);
-    add('next try', event.NextAttemptAt ?? '');
-    for (const line of (event.Conversation ?? '').split('\n'))
-      if (line !== '') lines.push(`        ${printable(line)}`);
-    return lines;
-  });
-  return [...head, '', 'Recipients', ...recipients, '', 'Timeline', ...timeline].join('\n');
 }

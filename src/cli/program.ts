@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
-import { CONFIG_KEYS, type ConfigKey } from '../config.ts';
+import { CONFIG_KEYS, type ConfigKey, type Mode } from '../config.ts';
 import { openApi } from './api-client.ts';
 import { type CommandContext, example } from './command.ts';
 import { showConfig } from './config-command.ts';
@@ -35,6 +35,10 @@ export function createProgram(terminal: Terminal): Program {
     .option('--json', 'print JSON')
     .enablePositionalOptions(false)
     .showHelpAfterError('(try --help)')
+    .configureHelp({
+      showGlobalOptions: true,
+      optionDescription: (option) => optionHelp(option),
+    })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void terminal.stdout.write(text),
@@ -50,8 +54,8 @@ export function createProgram(terminal: Terminal): Program {
       version,
       flags,
       json,
-      async withApi(work) {
-        const api = await openApi(flags, terminal, version);
+      async withApi(work, options) {
+        const api = await openApi(flags, terminal, version, options);
         try {
           return await work(api);
         } finally {
@@ -86,7 +90,7 @@ export function createProgram(terminal: Terminal): Program {
     explainCommands,
   ])
     group(program, context);
-  configOptions(program.command('config'))
+  configOptions(program.command('config'), 'serve')
     .description('every key, its value, where it came from, its default and meaning')
     .option('--mode <mode>', 'dev or serve', 'serve')
     .addHelpText('after', example('postrider config --data /var/lib/postrider'))
@@ -114,9 +118,9 @@ export function createProgram(terminal: Terminal): Program {
   };
 
   function serverCommand(name: 'dev' | 'serve', description: string, usage: string): void {
-    configOptions(program.command(name))
+    configOptions(program.command(name), name)
       .description(description)
-      .addHelpText('after', example(usage))
+      .addHelpText('after', `${ELSEWHERE}\n${example(usage)}`)
       .action(async (options: Record<string, string | undefined>) => {
         exitCode = await runServer(name, { ...context().flags, ...configFlags(options) }, terminal, version);
       });
@@ -131,10 +135,27 @@ function adopt(command: Command): void {
   }
 }
 
-function configOptions(command: Command): Command {
+const ELSEWHERE = `
+Every flag is also an environment variable (--mx-port: POSTRIDER_MX_PORT) and a key of postrider.json in the data
+folder. What holds now, and why: postrider config`;
+
+/** As commander has it, without quotes around a default, and with a word where the option must be given. */
+function optionHelp(option: Option): string {
+  const facts = [
+    ...(option.mandatory ? ['required'] : []),
+    ...(option.defaultValue === undefined ? [] : [`default: ${String(option.defaultValue)}`]),
+  ];
+  return facts.length === 0 ? option.description : `${option.description} (${facts.join(', ')})`;
+}
+
+function configOptions(command: Command, mode: Mode): Command {
   for (const [name, facts] of Object.entries(CONFIG_KEYS)) {
     if (name === 'data') continue;
-    const option = new Option(`--${name} <value>`, facts.meaning);
+    const usual = facts.defaults[mode];
+    const form = `${facts.form}${usual === null || usual === '' ? '' : `; default ${usual}`}`;
+    const later = facts.notYet ? ' Not in this version.' : '';
+    const text = `${facts.meaning} (${form})${later}`.replaceAll('`', '');
+    const option = new Option(`--${name} <value>`, text);
     command.addOption(facts.secret ? option.hideHelp() : option);
   }
   return command;

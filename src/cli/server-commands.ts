@@ -1,6 +1,6 @@
 /**
  * `dev` and `serve`: run the server in this process until a signal asks it to stop. `dev` prints what a newcomer needs
- * on standard output and logs to a file; `serve` logs to standard output and prints nothing else.
+ * on standard output and logs to a file; `serve` logs to standard output and says on standard error where mail goes.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { type Config, loadConfig, type Mode } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLoggers } from '../lib/log.ts';
 import { type RunningServer, startServer } from '../server.ts';
+import { explainStart } from './start-errors.ts';
 import { styled, type Terminal } from './terminal.ts';
 
 /** Transactions in DATA may finish this long after a signal. */
@@ -28,7 +29,11 @@ export async function runServer(
   const { config } = loaded;
   const logFile = mode === 'dev' ? join(config.data, 'postrider.log') : null;
   // Before the log opens its file there: the folder holds secrets.
-  mkdirSync(config.data, { recursive: true, mode: 0o700 });
+  try {
+    mkdirSync(config.data, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw explainStart(cause, config);
+  }
   const sink = destination({
     dest: logFile ?? 1,
     sync: false,
@@ -55,10 +60,10 @@ export async function runServer(
   } catch (cause) {
     logs.service.error({ err: cause }, 'could not start');
     sink.flushSync();
-    throw explained(cause, config);
+    throw explainStart(cause, config);
   }
   if (mode === 'dev') terminal.stdout.write(banner(server, config, terminal, logFile ?? ''));
-  else terminal.stderr.write(`postrider ${version} listens on ${server.localUrl}\n`);
+  else terminal.stderr.write(startLines(server, config));
 
   const signal = await untilSignal(() => void server.reload());
   if (mode === 'dev') terminal.stdout.write(`\n${signal === 'SIGINT' ? 'Stopping.' : 'Asked to stop.'}\n`);
@@ -83,18 +88,23 @@ function untilSignal(reload: () => void): Promise<NodeJS.Signals> {
   });
 }
 
-function explained(cause: unknown, config: Config): Error {
-  const error = cause as NodeJS.ErrnoException & { port?: number };
-  if (error.code === 'EADDRINUSE') {
-    const name =
-      (['submission', 'submission-tls'] as const).find((each) => config[each]?.port === error.port) ?? 'http';
-    const at = `${config[name]?.host}:${config[name]?.port}`;
-    return new Error(
-      `${at} is in use already; stop what listens there, or choose another with --${name} 127.0.0.1:0`,
+/** What an operator should see at the start of `serve`: where mail goes, and what receivers will hold against it. */
+function startLines(server: RunningServer, config: Config): string {
+  const lines = [`postrider ${server.version} listens on ${server.localUrl}`];
+  const ways = config.route.map((route) => {
+    if (route.kind === 'sandbox') return 'the sandbox: mail is captured, nothing leaves this machine';
+    if (route.kind === 'mx') return `straight to the recipients' servers, port ${config['mx-port']}`;
+    return `relay ${route.host}:${route.port}`;
+  });
+  lines.push(`Way out: ${ways.join('; then ')}`, `Data: ${config.data}`);
+  const leaves = config.route.some((route) => route.kind !== 'sandbox');
+  if (leaves && !config.hostname.includes('.')) {
+    lines.push(
+      `Warning: the host name "${config.hostname}" is not a full name. Receivers refuse or distrust mail from it, and ` +
+        'bounces cannot come back. Set --hostname to a name that leads to this machine, e.g. mail.example.com.',
     );
   }
-  if (error.code === 'EACCES') return new Error(`not allowed: ${error.message}`);
-  return error;
+  return `${lines.join('\n')}\n`;
 }
 
 function banner(server: RunningServer, config: Config, terminal: Terminal, logFile: string): string {
@@ -134,7 +144,7 @@ curl -sS ${api}/email \\
 ${head('Look at it:')}
 
 ./bin/postrider messages${where}
-./bin/postrider message <MessageID>${where}
+./bin/postrider message MESSAGE_ID${where}
 curl -sS ${api}/sandbox/messages -H "Authorization: Bearer $(cat ${join(config.data, 'admin-token')})"
 
 ${dim(`Log: ${logFile}. Delete ${config.data} to start afresh. Ctrl-C stops.`)}

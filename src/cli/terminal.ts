@@ -14,10 +14,13 @@ export class UsageError extends Error {}
 /** The command understood, and could not do it; exit code 1. */
 export class CommandError extends Error {}
 
+/** Where text is written; a terminal knows its width. */
+export type Screen = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
+
 export type Style = Parameters<typeof styleText>[0];
 
 /** `text` in a style on a terminal, plain elsewhere (pipes, NO_COLOR). */
-export function styled(stream: NodeJS.WriteStream, style: Style, text: string): string {
+export function styled(stream: Screen, style: Style, text: string): string {
   return styleText(style, text, { stream, validateStream: true });
 }
 
@@ -43,4 +46,24 @@ export function table(rows: readonly (readonly string[])[]): string {
         .trimEnd(),
     )
     .join('\n');
+}
+
+const WIDEST_TEXT = 110;
+
+/**
+ * `text` broken at spaces to fit the terminal, every line but the first led by `indent` spaces (the first is taken to
+ * begin there too). Where no person looks (pipes, files) it stays one line.
+ */
+export function wrapped(screen: Screen, indent: number, text: string): string {
+  if (screen.isTTY !== true) return text;
+  const width = Math.max(20, Math.min(screen.columns ?? 80, WIDEST_TEXT) - indent);
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join(`\n${' '.repeat(indent)}`);
 }

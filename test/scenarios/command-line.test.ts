@@ -1,13 +1,17 @@
 /** The command line: configuration and its errors, exit codes, and commands with and without a running server. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { command, startCommand } from './commands.ts';
 import { addDomain, email, fileScope, request, startInstance, temporaryFolder, until } from './harness.ts';
 
 const scope = fileScope();
+const run = promisify(execFile);
 
 describe('usage', () => {
   it.each([
@@ -26,6 +30,12 @@ describe('usage', () => {
   it('--help shows an example for every command, and --version the version', async () => {
     const help = await command(scope, ['token', 'create', '--help']);
     expect([help.code, help.stdout]).toEqual([0, expect.stringContaining('Example:')]);
+    expect(help.stdout).toContain('--data <folder>');
+    const serve = await command(scope, ['serve', '--help']);
+    expect(serve.stdout).toMatch(/host:port; default\s+127\.0\.0\.1:8025/);
+    expect(serve.stdout).toContain('POSTRIDER_MX_PORT');
+    const webhook = await command(scope, ['webhook', 'create', '--help']);
+    expect(webhook.stdout).toMatch(/reported\s+\(required\)/);
     const version = await command(scope, ['--version']);
     expect([version.code, version.stdout.trim()]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+/)]);
   });
@@ -108,6 +118,7 @@ describe('postrider serve', () => {
     ).stdout.trim();
     const serve = startCommand(scope, ['serve', '--http', '127.0.0.1:0', '--route', 'sandbox', ...data]);
     const url = await until('it listens', () => /listens on (http:\S+)/.exec(serve.stderr())?.[1]);
+    expect(serve.stderr()).toContain('Way out: the sandbox');
     const sent = await request('POST', `${url}/api/v1/email`, { token, body: email() });
     expect(sent.status).toBe(200);
     await until('it is delivered', async () => {
@@ -146,6 +157,48 @@ describe('commands without a running server', () => {
     const again = await startInstance(scope, { folder: server.folder });
     expect((await again.call('GET', `/email/${id}`, { token: made.stdout.trim() })).status).toBe(200);
     expect((await again.call('GET', '/me', { token })).status).toBe(200);
+  });
+
+  it('that only look make no folder where its name was mistyped', async () => {
+    const folder = join(await temporaryFolder(scope), 'mistyped');
+    const messages = await command(scope, ['messages', '--data', folder]);
+    expect([messages.code, messages.stdout]).toEqual([1, '']);
+    expect(messages.stderr).toContain(`no postrider data in ${folder}`);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it('say so where they keep a message, and where they are refused', async () => {
+    const server = await startInstance(scope);
+    await addDomain(server, 'example.com');
+    await server.stop();
+    const send = (from: string) => [
+      ...['send', '--from', from, '--to', 'b@example.net', '--subject', 'Later', '--text', 'README.md'],
+      ...['--data', server.folder],
+    ];
+    const kept = await command(scope, send('a@example.com'));
+    expect([kept.code, kept.stderr]).toEqual([0, expect.stringContaining('kept and waits')]);
+    const refused = await command(scope, send('a@other.example'));
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('no server runs on')]);
+    const id = kept.stdout.trim();
+    const again = await startInstance(scope, { folder: server.folder });
+    expect((await again.settled(id)).Status).toBe('Delivered');
+  });
+
+  it('name what does not exist, and warn of a token for a domain that was never added', async () => {
+    const data = ['--data', await temporaryFolder(scope)];
+    const token = await command(scope, ['token', 'create', '--domain', 'exmaple.com', ...data]);
+    expect([token.code, token.stdout.split('.').length]).toEqual([0, 3]);
+    expect(token.stderr).toContain('exmaple.com is not a domain of this server yet');
+    const message = await command(scope, ['message', 'nothing', ...data]);
+    expect([message.code, message.stderr]).toEqual([
+      1,
+      expect.stringContaining('there is no message "nothing"; see: postrider messages'),
+    ]);
+  });
+
+  it('end quietly where the reader of their output ended first', async () => {
+    const { stdout, stderr } = await run('bash', ['-c', './bin/postrider serve --help | head -1']);
+    expect([stdout, stderr]).toEqual(['Usage: postrider serve [options]\n', '']);
   });
 
   it('make a new folder usable: a domain and a token before the first start', async () => {

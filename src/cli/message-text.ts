@@ -1,0 +1,61 @@
+/**
+ * One message for a person's eyes: its recipients with what was said last and when they are tried next, and the
+ * timeline with the SMTP conversation. Given the API's answers; leaves text, wrapped where a terminal shows it.
+ * Everything that came from outside is made safe for the terminal.
+ */
+import type { MessageDetail, TimelineEntry } from '../listeners/http/contract/answers.ts';
+import { printable, type Screen, styled, wrapped } from './terminal.ts';
+
+const MAX_ADDRESS_COLUMN = 40;
+
+/** Recipients and timeline, each thing said once: a reply that is also the reason is shown as the reply alone. */
+export function messageText(
+  stdout: Screen,
+  message: MessageDetail,
+  events: readonly TimelineEntry[],
+): string {
+  const head = [
+    `${styled(stdout, 'bold', printable(message.Subject))}`,
+    `  ${message.MessageID}  ${message.Status}  ${message.Size} octets  accepted ${message.CreatedAt}`,
+    `  From ${printable(message.From.Email)}`,
+  ];
+  const widest = Math.max(0, ...message.Recipients.map((r) => printable(r.Email).length));
+  const recipients = message.Recipients.flatMap((r) => {
+    const address = printable(r.Email).padEnd(Math.min(widest, MAX_ADDRESS_COLUMN));
+    const first = `  ${r.Type.padEnd(3)} ${address}  ${styled(stdout, 'bold', r.Status)}`;
+    // The reply to an earlier try says nothing about one that succeeded.
+    const said = r.Status === 'Delivered' && r.LastSmtpCode >= 400 ? '' : withoutNoCode(r.LastResponse);
+    const waits =
+      r.WaitReason === 'deferred' || (r.LastResponse !== '' && r.WaitReason.includes(r.LastResponse))
+        ? ''
+        : r.WaitReason;
+    const next = r.NextAttemptAt === null ? '' : `next try ${r.NextAttemptAt}`;
+    return [first, ...[said, waits, next].filter((text) => text !== '').map((text) => detail(6, text))];
+  });
+  const timeline = events.flatMap((event) => {
+    const lines = [`  ${event.At}  ${event.Event.padEnd(12)}  ${printable(event.Recipient ?? '')}`.trimEnd()];
+    const add = (label: string, value: string): void => {
+      if (value !== '') lines.push(`      ${label}: ${detail(8 + label.length, value).trimStart()}`);
+    };
+    const ours = withoutNoCode(event.Reply) !== event.Reply;
+    add('why', event.Reason === event.Reply ? '' : event.Reason);
+    add('server', event.RemoteMta);
+    add('TLS', event.Tls);
+    add('reply', ours ? '' : event.Reply);
+    add('meaning', event.Explanation);
+    add('next try', event.NextAttemptAt ?? '');
+    for (const line of (event.Conversation ?? '').split('\n'))
+      if (line !== '') lines.push(`        ${printable(line)}`);
+    return lines;
+  });
+  return [...head, '', 'Recipients', ...recipients, '', 'Timeline', ...timeline].join('\n');
+
+  function detail(indent: number, text: string): string {
+    return `${' '.repeat(indent)}${wrapped(stdout, indent, printable(text))}`;
+  }
+}
+
+/** A verdict of our own has no code of a server: `0 5.1.2 the domain … does not exist` is its sentence alone. */
+function withoutNoCode(reply: string): string {
+  return reply.replace(/^0 (?:[245]\.\d{1,3}\.\d{1,3} )?/, '');
+}

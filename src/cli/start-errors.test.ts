@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../config.ts';
+import { explainStart } from './start-errors.ts';
+
+const { config } = loadConfig('serve', { data: '/srv/mail', submission: '127.0.0.1:587' }, {});
+
+function failure(facts: Partial<NodeJS.ErrnoException> & { port?: number }): Error {
+  return Object.assign(new Error(`${facts.code}: as the system says it`), facts);
+}
+
+describe('explainStart', () => {
+  it.each([
+    ['EADDRINUSE', 8025, /^127\.0\.0\.1:8025 is in use already; .*--http/],
+    ['EADDRINUSE', 587, /^127\.0\.0\.1:587 is in use already; .*--submission /],
+    ['EADDRNOTAVAIL', 8025, /is not an address of this machine; .*--http/],
+    ['EACCES', 587, /not allowed to listen.*CAP_NET_BIND_SERVICE.*--submission/],
+  ])('says of %s at port %d which flag chooses another', (code, port, sentence) => {
+    expect(explainStart(failure({ code, port, syscall: 'listen' }), config).message).toMatch(sentence);
+  });
+
+  it.each([
+    ['EACCES', 'mkdir', '/srv/mail', 'permission denied'],
+    ['ENOTDIR', 'mkdir', '/srv/mail', 'part of the path is a file'],
+    ['EACCES', 'open', '/srv/mail/secret-key', 'permission denied'],
+    ['EROFS', 'open', '/srv/mail/.node-id.new', 'read-only'],
+  ])('says of %s at %s %s that the data folder is to blame', (code, syscall, path, why) => {
+    const { message } = explainStart(failure({ code, syscall, path }), config);
+    expect(message).toContain('the data folder /srv/mail cannot be used: ');
+    expect(message).toContain(why);
+    expect(message).toContain('--data');
+  });
+
+  it('gives back what it does not know', () => {
+    const other = new Error('something else');
+    expect(explainStart(other, config)).toBe(other);
+    const elsewhere = failure({ code: 'EACCES', syscall: 'open', path: '/etc/tls/key.pem' });
+    expect(explainStart(elsewhere, config)).toBe(elsewhere);
+  });
+});

@@ -1,0 +1,44 @@
+/**
+ * Why a server or a command could not start, in a sentence that names the fix: a port in use, a port or a data folder
+ * that this user may not have. Given what was thrown and the configuration; leaves an Error to print. What it does not
+ * know it gives back unchanged.
+ */
+import type { Config } from '../config.ts';
+
+const LISTENERS = ['http', 'submission', 'submission-tls'] as const;
+const WHY: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOTDIR: 'part of the path is a file',
+  EEXIST: 'it is a file',
+  ENOSPC: 'no space is left on the device',
+};
+
+/** `cause` as an Error whose message a person can act on. */
+export function explainStart(cause: unknown, config: Config): Error {
+  const error = cause as NodeJS.ErrnoException & { port?: number };
+  const name = LISTENERS.find((each) => config[each] !== null && config[each].port === error.port) ?? 'http';
+  const at = `${config[name]?.host}:${config[name]?.port}`;
+  if (error.code === 'EADDRINUSE') {
+    return new Error(
+      `${at} is in use already; stop what listens there, or choose another with --${name} 127.0.0.1:0`,
+    );
+  }
+  if (error.code === 'EADDRNOTAVAIL') {
+    return new Error(`${at} is not an address of this machine; choose another with --${name}`);
+  }
+  if (error.code === 'EACCES' && error.syscall === 'listen') {
+    return new Error(
+      `${at}: not allowed to listen there. Ports below 1024 need the capability CAP_NET_BIND_SERVICE; or choose another with --${name}`,
+    );
+  }
+  const why = WHY[error.code ?? ''];
+  if (why !== undefined && error.path?.startsWith(config.data)) {
+    return new Error(
+      `the data folder ${config.data} cannot be used: ${why} (${error.syscall} ${error.path}). ` +
+        'Make the folder, owned by the user that runs postrider, or choose another with --data',
+    );
+  }
+  return error;
+}
