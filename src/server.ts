@@ -176,9 +176,19 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     let webhookSender: WebhookSender | null = null;
     const eventsStored = coalesced(clock, WEBHOOK_WAKE_MS, () => webhookSender?.wake());
     const retry = createRetrySchedule(random, config.retry);
-    const rules = createSettlementRules({ clock, random, epoch, retry });
+    const relayed = config.route.some((route) => route.kind === 'relay');
+    const rules = createSettlementRules({ clock, random, epoch, retry, relayed });
     const queue = createQueue(
-      { store, clock, log: logs.service, epoch, siteOf: routes.siteOf, expire: rules.expire, eventsStored },
+      {
+        store,
+        clock,
+        log: logs.service,
+        epoch,
+        siteOf: routes.siteOf,
+        expire: rules.expire,
+        suppressed: rules.suppressed,
+        eventsStored,
+      },
       { ...QUEUE_DEFAULTS, highWaterMark: config['queue-limit'] },
     );
     const returnPathKeys = sealer

@@ -106,6 +106,13 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'POST /domains/{name}/dkim/rotate':
     'Signs with the standby key from now on: the domain after it. 409 with a sentence unless the DNS shows that key. The old key has to stay published for 7 days; then a new standby key takes its place in `DnsRecords`',
   'POST /domains/{name}/verify': 'Looks the records up now; at most once in 10 seconds a domain',
+  'GET /suppressions':
+    'Addresses that are not sent to, newest first, a page: `{Email, Domain, Reason, Note, CreatedAt, ExpiresAt, MessageID, Reply, Rule}`. `Reason`, `Since`, `Email`, `Domain`',
+  'POST /suppressions':
+    '`{Items: [{Email, Reason?, Note?, ExpiresAt?}]}`, at most 1000, and `Domain` where the token holds several: `{Added, Existing}`. `Reason` is Bounce, Inactive, SoftBounces, Complaint, Unsubscribe or Manual (the default); without `ExpiresAt` Inactive holds 90 days, SoftBounces 30, the others until they are removed. Takes `Idempotency-Key`',
+  'GET /suppressions/{email}':
+    'Why an address (percent-encoded) is not sent to: `{Email, Domain, Entries}`, an entry per reason',
+  'DELETE /suppressions/{email}': 'Lifts it, or only the entry for `Reason`: `{}`',
   'GET /tokens': 'Tokens without their text, newest first, a page',
   'POST /tokens':
     '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown this once. Never more than the caller’s own scopes and domains',

@@ -10,6 +10,7 @@
  * become due. Terminal: delivered (but for the later notice), bounced, failed, suppressed, canceled, rejected.
  */
 import type { Lane, MessageId, RecipientKind, SandboxResult } from './message.ts';
+import type { SuppressionReason } from './suppression.ts';
 
 export type DeliveryState =
   | 'queued'
@@ -90,6 +91,8 @@ export interface ClaimedDelivery {
   lastDeferredEventAt: number | null;
   lastReply: string | null;
   lastCategory: string | null;
+  /** Reasons for which its sender domain had suppressed it when it was claimed; absent = none. */
+  suppressedFor?: readonly SuppressionReason[];
 }
 
 /** Status of one recipient from what is stored. `sendAt` is the requested time of a scheduled message or null. */

@@ -24,7 +24,8 @@ export type EventKind =
   | 'auto_reply'
   | 'held'
   | 'released'
-  | 'late_outcome';
+  | 'late_outcome'
+  | 'suppression_added';
 
 export type LogLevel = 'Info' | 'Warn' | 'Error';
 
@@ -98,6 +99,7 @@ export const EVENT_KINDS: Readonly<Record<EventKind, EventKindFacts>> = {
   held: row(19, null, null, [], 'Warn', 'waits for a local reason'),
   released: row(20, null, null, [], 'Info', 'the local reason is gone'),
   late_outcome: row(21, null, null, [], 'Warn', 'an outcome arrived after the lease was lost'),
+  suppression_added: row(22, null, null, [], 'Info', 'put on the suppression list'),
 };
 
 function row(

@@ -18,6 +18,7 @@ import type { DkimKey, Domain, DomainStatus } from '../model/domain.ts';
 import type { EventKind } from '../model/event.ts';
 import type { AddressLists, Lane, MessageId, RecipientKind, SandboxResult } from '../model/message.ts';
 import type { SmtpCredential } from '../model/smtp-credential.ts';
+import type { Suppression, SuppressionReason, SuppressionSource } from '../model/suppression.ts';
 import type { Token } from '../model/token.ts';
 import type { DisabledReason, Webhook, WebhookStatus } from '../model/webhook.ts';
 
@@ -156,6 +157,8 @@ export interface Settlement {
   events: readonly NewEvent[];
   /** The sandbox's capture of this copy, stored with the outcome. */
   capture?: NewCapture;
+  /** What the outcome says about writing to this recipient again. */
+  suppress?: SuppressionSignal;
 }
 
 export interface NewCapture {
@@ -165,6 +168,32 @@ export interface NewCapture {
   inbox: string;
   /** Header lines that delivery put in front of the content (signature, trace). */
   prefix: Uint8Array;
+}
+
+// ── suppressions ────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface NewSuppression {
+  address: string;
+  reason: SuppressionReason;
+  note: string;
+  expiresAt: number | null;
+  source: SuppressionSource | null;
+}
+
+/** An outcome that suppresses its recipient for the sender domain, at once or when there is enough of its kind. */
+export interface SuppressionSignal {
+  reason: SuppressionReason;
+  expiresAt: number | null;
+  /** ≤ 512 characters. */
+  reply: string;
+  rule: string;
+  /**
+   * null: at once. Else signals of this reason count, each UTC day once, and the entry is made when there are so many
+   * days and so much time lies between the first and the last; a delivery to the address starts the count again.
+   */
+  needs: { days: number; spanMs: number } | null;
+  /** Stored only if the entry is new. */
+  event: NewEvent;
 }
 
 // ── webhooks ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -455,6 +484,42 @@ export interface Store {
     expiresAt: number;
     recipients: readonly { deliveryId: number; event: NewEvent }[];
   }): Promise<{ kind: 'requeued'; count: number } | { kind: 'content-gone' }>;
+
+  // suppressions
+  /** Entries in force for any of the addresses, each with the address as it was asked for, oldest first. */
+  suppressedAmong(params: {
+    domain: string;
+    addresses: readonly string[];
+    now: number;
+  }): Promise<readonly { address: string; suppression: Suppression }[]>;
+  /** Sender domains that have entries, in force or not. */
+  suppressedDomains(): Promise<readonly string[]>;
+  /** Adds those that are not in force yet for their address and reason; `existing` ones keep what they say. Synced. */
+  addSuppressions(params: {
+    domain: string;
+    entries: readonly NewSuppression[];
+    now: number;
+  }): Promise<{ added: number; existing: number }>;
+  /** Those in force, newest first. */
+  listSuppressions(params: {
+    domains?: readonly string[];
+    reason?: SuppressionReason;
+    address?: string;
+    /** Created then or later. */
+    since?: number;
+    beforeId?: number;
+    now: number;
+    limit: number;
+  }): Promise<readonly Suppression[]>;
+  /** Lifts every entry of an address, or the one for `reason`, with what counted towards it; how many were in force. Synced. */
+  removeSuppressions(params: {
+    domain: string;
+    address: string;
+    reason?: SuppressionReason;
+    now: number;
+  }): Promise<number>;
+  /** Removes entries past their end, and counts without news since `evidenceBefore`: at most `limit` of each; the larger number. */
+  purgeSuppressions(params: { now: number; evidenceBefore: number; limit: number }): Promise<number>;
 
   // events
   /**

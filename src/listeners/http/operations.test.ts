@@ -103,6 +103,7 @@ function realAcceptance(): Acceptance {
       expire: () => {
         throw new Error('nothing expires here');
       },
+      suppressed: () => null,
       eventsStored() {},
     },
     QUEUE_DEFAULTS,

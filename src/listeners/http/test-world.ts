@@ -78,6 +78,7 @@ export async function openWorld(
       expire: () => {
         throw new Error('nothing expires here');
       },
+      suppressed: () => null,
       eventsStored() {},
     },
     QUEUE_DEFAULTS,

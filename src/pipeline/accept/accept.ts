@@ -1,7 +1,7 @@
 /**
  * Acceptance: from a checked submission to a committed message (ARCHITECTURE.md, the message's way).
  *
- *   which sender domain → compose → how big → whom → may we take it now → commit, synced → hand over → answer
+ *   which sender domain → compose → how big → to whom not → may we take it now → commit, synced → hand over → answer
  *
  * Given a `Submission` and who sent it (`acceptRaw`: a message that brought its own bytes); leaves a message, its
  * recipients and their events in the store, and hands the rows that fit to the queue's window already leased. Refusals
@@ -17,6 +17,8 @@ import type { Random } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { AddressLists, Mailbox, MessageId, RecipientKind, SandboxResult } from '../../model/message.ts';
 import type { Caller, RawSubmission, Submission } from '../../model/submission.ts';
+import type { Suppression } from '../../model/suppression.ts';
+import { suppressedRecipients, suppressionText } from '../../policy/suppressions/suppressions.ts';
 import { type NewMessage, type NewRecipient, type Store, StoreUnavailable } from '../../store/store.ts';
 import { type Composed, compose } from '../compose/compose.ts';
 import type { Queue } from '../queue/queue.ts';
@@ -120,7 +122,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     const composed =
       request.prepared?.composed ?? compose(toComposeInput(submission, { messageId, dateMs: now }));
     checkSize(composed);
-    return take(request, newMessage(request, domain, messageId, now, composed));
+    return takeUnlessSuppressed(request, newMessage(request, domain, messageId, now, composed));
   }
 
   async function acceptRaw(request: RawRequest): Promise<AcceptResult> {
@@ -132,7 +134,53 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
       await senderDomain(caller, submission.envelopeDomain);
     }
     checkSize(composed);
-    return take(request, newMessage(request, domain, messageId, dateMs, composed));
+    return takeUnlessSuppressed(request, newMessage(request, domain, messageId, dateMs, composed));
+  }
+
+  /** Recipients on the sender domain's list get their event and nothing else; a message with no other is refused. */
+  async function takeUnlessSuppressed(
+    request: AcceptRequest | RawRequest,
+    message: NewMessage & { recipients: NewRecipient[] },
+  ): Promise<AcceptResult> {
+    // What the sandbox plays reaches nobody, so nobody's wish is in its way.
+    const addresses = message.recipients.filter(({ sandbox }) => sandbox === null).map((r) => r.address);
+    const stopped = await onTheList(message, addresses);
+    if (stopped.size === 0) return take(request, message);
+    if (stopped.size === message.recipients.length) {
+      const [first] = stopped;
+      const example = first === undefined ? '' : `; ${first[0]}: ${suppressionText(first[1])}`;
+      throw new AppError('all-recipients-suppressed', {
+        message: `Every recipient is on the suppression list${example}`,
+      });
+    }
+    for (const recipient of message.recipients) {
+      const entry = stopped.get(recipient.address);
+      if (entry === undefined) continue;
+      recipient.state = 'suppressed';
+      recipient.events = [
+        {
+          id: uuidv7(clock, random),
+          kind: 'suppressed',
+          at: message.createdAt,
+          detail: { reason: `On the suppression list: ${suppressionText(entry)}`.slice(0, 512) },
+        },
+      ];
+    }
+    return take(request, message);
+  }
+
+  async function onTheList(
+    { domain, lane, createdAt }: NewMessage,
+    addresses: readonly string[],
+  ): Promise<ReadonlyMap<string, Suppression>> {
+    try {
+      // Unsubscribe headers of our own are not available yet, so an opt-out stops bulk mail only.
+      const mail = { lane, listUnsubscribe: false };
+      return await suppressedRecipients(store, { ...mail, domain, addresses, now: createdAt });
+    } catch (cause) {
+      if (!(cause instanceof StoreUnavailable)) throw cause;
+      throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
+    }
   }
 
   /** From a message to its answer: room in the window, commit, hand-over. */
@@ -174,7 +222,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     for (const recipient of message.recipients) {
       log.info(
         { messageId, domain, to: recipient.address, lane: message.lane, size: content.length },
-        'accepted',
+        recipient.state === 'suppressed' ? 'suppressed' : 'accepted',
       );
     }
     return { kind: 'accepted', messageId };

@@ -60,6 +60,8 @@ export interface AttemptFacts {
   conversation: string;
   tls: string;
   durationMs: number;
+  /** The way of the transaction; absent where there was none. */
+  route?: RouteKind;
 }
 
 export const NO_FACTS: AttemptFacts = { remoteMta: '', conversation: '', tls: '', durationMs: 0 };

@@ -22,6 +22,7 @@ const rules = createSettlementRules({
   random,
   epoch: EPOCH,
   retry: createRetrySchedule(random, null),
+  relayed: false,
 });
 
 function claimed(more: Partial<ClaimedDelivery> = {}): ClaimedDelivery {

@@ -7,10 +7,17 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Bounce } from '../../model/bounce.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
+import { blockingReason, type FinalOutcome, signalOf } from '../../policy/suppressions/suppressions.ts';
 import type { EventDetail, NewEvent, Settlement } from '../../store/store.ts';
 import type { RetrySchedule } from '../queue/retry-schedule.ts';
-import { type Category, pascalCase } from './classifier/categories.ts';
-import type { Verdict } from './classifier/verdict.ts';
+import {
+  type Category,
+  categoryFacts,
+  isCategory,
+  pascalCase,
+  SUPPRESSING,
+} from './classifier/categories.ts';
+import { isRecipientStage, type Stage, type Verdict } from './classifier/verdict.ts';
 import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
 
 const MINUTE = 60_000;
@@ -21,6 +28,8 @@ const SECOND_LOOK_MS = 5 * MINUTE;
 const LOOP_LOOK_MS = 60 * MINUTE;
 const UNKNOWN_WAIT_MS = { critical: MINUTE, normal: 10 * MINUTE, bulk: 10 * MINUTE } as const;
 const MAX_TEXT = 512;
+/** `450 4.2.2 …` as `replyText` writes it. */
+const ENHANCED = /^[245]\d\d ([245]\.\d{1,3}\.\d{1,3})\b/;
 
 export interface SettlementRules {
   /** Settlement of a delivery under this node's lease. `again` outcomes never get here. */
@@ -31,6 +40,8 @@ export interface SettlementRules {
   ): Settlement;
   /** A delivery whose time is over, due or not. */
   expire(delivery: ClaimedDelivery, now: number): Settlement;
+  /** A claimed delivery whose recipient was suppressed meanwhile, settled without an attempt; null = it may go. */
+  suppressed(delivery: ClaimedDelivery, now: number): Settlement | null;
 }
 
 interface Deps {
@@ -38,10 +49,12 @@ interface Deps {
   random: Random;
   epoch: number;
   retry: RetrySchedule;
+  /** Some mail goes through a relay: of what expires nobody knows the way any more. */
+  relayed: boolean;
 }
 
-export function createSettlementRules({ clock, random, epoch, retry }: Deps): SettlementRules {
-  return { settle, expire };
+export function createSettlementRules({ clock, random, epoch, retry, relayed }: Deps): SettlementRules {
+  return { settle, expire, suppressed };
 
   function settle(
     delivery: ClaimedDelivery,
@@ -169,7 +182,7 @@ export function createSettlementRules({ clock, random, epoch, retry }: Deps): Se
     delivery: ClaimedDelivery,
     now: number,
     attempt: number,
-    why: { reply: ReplyFacts | null; detail: string; facts: AttemptFacts },
+    why: { reply: ReplyFacts | null; detail: string; facts: AttemptFacts; stage: Stage },
     verdict: Verdict,
   ): Settlement {
     const type = verdict.soft || verdict.action !== 'bounce' ? 'Transient' : 'Permanent';
@@ -186,6 +199,41 @@ export function createSettlementRules({ clock, random, epoch, retry }: Deps): Se
           ...factsDetail(why.facts, why.reply),
         }),
       ],
+      ...suppression(delivery, now, {
+        suppress: verdict.suppress,
+        probablyInvalid:
+          verdict.category === 'recipient_invalid' &&
+          verdict.confidence === 'medium' &&
+          verdict.action === 'bounce' &&
+          verdict.scope === 'recipient' &&
+          isRecipientStage(why.stage),
+        enhanced: why.reply?.enhanced ?? null,
+        relayed: why.facts.route === 'relay',
+        reply: why.reply === null ? why.detail : replyText(why.reply),
+        rule: verdict.ruleId,
+      }),
+    };
+  }
+
+  /** The member of a settlement that says whether to write there again. */
+  function suppression(
+    delivery: ClaimedDelivery,
+    now: number,
+    outcome: Omit<FinalOutcome, 'sandbox'>,
+  ): Pick<Settlement, 'suppress'> {
+    const signal = signalOf({ ...outcome, sandbox: delivery.sandbox !== null }, now);
+    if (signal === null) return {};
+    const reason = `${signal.reason}: ${outcome.reply}`.slice(0, MAX_TEXT);
+    return { suppress: { ...signal, event: event('suppression_added', now, { reason }) } };
+  }
+
+  function suppressed(delivery: ClaimedDelivery, now: number): Settlement | null {
+    if (delivery.sandbox !== null || delivery.suppressedFor === undefined) return null;
+    const why = blockingReason(delivery.suppressedFor, { lane: delivery.lane, listUnsubscribe: false });
+    if (why === null) return null;
+    return {
+      ...base(delivery, 'suppressed', false),
+      events: [event('suppressed', now, { reason: `On the suppression list since it was accepted: ${why}` })],
     };
   }
 
@@ -223,7 +271,27 @@ export function createSettlementRules({ clock, random, epoch, retry }: Deps): Se
           },
         }),
       ],
+      ...expirySuppression(delivery, now, last),
     };
+  }
+
+  /** Time ran out while the recipient's own mailbox refused it: a soft bounce that counts (delivery.md §12). */
+  function expirySuppression(
+    delivery: ClaimedDelivery,
+    now: number,
+    last: string,
+  ): Pick<Settlement, 'suppress'> {
+    const category = delivery.lastCategory;
+    if (category === null || !isCategory(category) || !SUPPRESSING.includes(category)) return {};
+    if (categoryFacts(category).scope !== 'recipient') return {};
+    return suppression(delivery, now, {
+      suppress: 'soft',
+      probablyInvalid: false,
+      enhanced: ENHANCED.exec(last)?.[1] ?? null,
+      relayed,
+      reply: last,
+      rule: `expired:${category}`,
+    });
   }
 
   /** Some permanent answers are looked at twice before they are believed (delivery.md §7.2, §9.1). */
@@ -253,6 +321,7 @@ export function createSettlementRules({ clock, random, epoch, retry }: Deps): Se
     const seen: ClaimedDelivery = {
       ...delivery,
       attempts: attempt,
+      lastCategory: why.verdict.category,
       lastReply: (why.reply === null ? why.detail : replyText(why.reply)).slice(0, MAX_TEXT),
     };
     if (at === null)

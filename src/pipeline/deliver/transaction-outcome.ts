@@ -29,7 +29,13 @@ export function transactionOutcome(
 ): Outcome {
   const remoteMta = peer.host === peer.address ? peer.host : `${peer.host} [${peer.address}]`;
   if (result.kind === 'not-sendable') {
-    const facts: AttemptFacts = { remoteMta, conversation: peer.opening, tls: '', durationMs: 0 };
+    const facts: AttemptFacts = {
+      remoteMta,
+      conversation: peer.opening,
+      tls: '',
+      durationMs: 0,
+      route: peer.route,
+    };
     return notSendable(result, peer, facts);
   }
   const facts: AttemptFacts = {
@@ -37,6 +43,7 @@ export function transactionOutcome(
     conversation: result.conversation.text(),
     tls: tlsText(result.tls),
     durationMs: result.latencyMs,
+    route: peer.route,
   };
   if (result.kind === 'done') {
     const [recipient] = result.recipients;

@@ -38,7 +38,7 @@ beforeEach(async () => {
   clock = createVirtualClock(T0);
   epoch = await store.beginEpoch({ nodeId: 'test', now: T0 });
   const retry = createRetrySchedule(createSystemRandom(), null);
-  rules = createSettlementRules({ clock, random: createSystemRandom(), epoch, retry });
+  rules = createSettlementRules({ clock, random: createSystemRandom(), epoch, retry, relayed: false });
   queues = [];
   faults = {};
 });
@@ -75,6 +75,7 @@ async function start(options: Partial<QueueOptions> = {}): Promise<Started> {
       epoch,
       siteOf: ({ recipientDomain }) => recipientDomain,
       expire: (delivery, now) => rules.expire(delivery, now),
+      suppressed: (delivery, now) => rules.suppressed(delivery, now),
       eventsStored() {},
     },
     { ...QUEUE_DEFAULTS, ...options },

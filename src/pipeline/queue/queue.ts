@@ -37,6 +37,9 @@ export const QUEUE_DEFAULTS: QueueOptions = {
   highWaterMark: 5_000_000,
 };
 
+/** Settles a claimed row that may not go any more for another reason; null = it may go. */
+export type SuppressionSettler = (delivery: ClaimedDelivery, now: number) => Settlement | null;
+
 /** Settles a claimed row whose time is over; the events say so. */
 export type ExpirySettler = (delivery: ClaimedDelivery, now: number) => Settlement;
 
@@ -79,6 +82,7 @@ interface Deps {
   epoch: number;
   siteOf(question: SiteQuestion): string;
   expire: ExpirySettler;
+  suppressed: SuppressionSettler;
   /** Events were stored: webhook calls may be due. */
   eventsStored(): void;
 }
@@ -98,7 +102,7 @@ const COUNT_MS = 5_000;
 const ROW_OVERHEAD_BYTES = 1024;
 
 export function createQueue(
-  { store, clock, log, epoch, siteOf, expire, eventsStored }: Deps,
+  { store, clock, log, epoch, siteOf, expire, suppressed, eventsStored }: Deps,
   options: QueueOptions,
 ): Queue {
   const window = createReadyWindow(options);
@@ -362,9 +366,13 @@ export function createQueue(
     if (blocks.has(site) || !recordable()) return null;
     for (;;) {
       const item = window.take(site);
-      if (item === null || item.delivery.expiresAt > clock.now()) return item;
-      // Its time went by while it waited in memory, where the search for expired rows does not look.
-      void settle(item, expire(item.delivery, clock.now()));
+      if (item === null) return null;
+      const now = clock.now();
+      // Its time may have gone by while it waited in memory, where the search for expired rows does not look.
+      const ended =
+        item.delivery.expiresAt <= now ? expire(item.delivery, now) : suppressed(item.delivery, now);
+      if (ended === null) return item;
+      void settle(item, ended);
     }
   }
 

@@ -16,6 +16,7 @@ import { describeMessages } from './messages.ts';
 import { describeSettling } from './settling.ts';
 import { describeSmtpCredentials } from './smtp-credentials.ts';
 import { describeStats } from './stats.ts';
+import { describeSuppressions } from './suppressions.ts';
 import { describeTokens } from './tokens.ts';
 import { describeWebhookChanges } from './webhook-changes.ts';
 import { describeWebhooks } from './webhooks.ts';
@@ -48,6 +49,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeClaims,
       describeSettling,
       describeCancelRetry,
+      describeSuppressions,
       describeEvents,
       describeStats,
       describeWebhooks,

@@ -6,6 +6,7 @@
 import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
 import { EVENT_KINDS, type EventKind, eventKindOf } from '../../model/event.ts';
 import type { Lane, RecipientKind, SandboxResult } from '../../model/message.ts';
+import type { SuppressionReason } from '../../model/suppression.ts';
 import type { CallLogEntry } from '../store.ts';
 
 interface Code<Word extends string> {
@@ -69,6 +70,16 @@ export const sandboxCode = code<SandboxResult>('sandbox result', {
   click: 9,
   unsubscribe: 10,
   ooto: 11,
+});
+
+/** `suppression.reason`, `suppression_evidence.reason`. */
+export const suppressionReasonCode = code<SuppressionReason>('suppression reason', {
+  Bounce: 1,
+  Inactive: 2,
+  SoftBounces: 3,
+  Complaint: 4,
+  Unsubscribe: 5,
+  Manual: 6,
 });
 
 /** `event.kind`: the numbers are those of EVENT_KINDS. */

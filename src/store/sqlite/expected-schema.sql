@@ -8,6 +8,9 @@ CREATE INDEX event_message ON event (message_seq) WHERE message_seq IS NOT NULL;
 CREATE INDEX idempotency_age ON idempotency (created_at);
 CREATE INDEX message_domain ON message (domain_id);
 CREATE INDEX smtp_credential_domain ON smtp_credential (domain);
+CREATE INDEX suppression_domain ON suppression (domain_id);
+CREATE INDEX suppression_evidence_age ON suppression_evidence (last_at);
+CREATE INDEX suppression_expiry ON suppression (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX webhook_call_due ON webhook_call (webhook_id, due_at) WHERE state = 0;
 CREATE INDEX webhook_call_lease ON webhook_call (epoch) WHERE state = 1;
 CREATE INDEX webhook_domain ON webhook (domain_id);
@@ -26,6 +29,8 @@ CREATE TABLE node ( epoch INTEGER PRIMARY KEY AUTOINCREMENT, node_id TEXT NOT NU
 CREATE TABLE probe ( id INTEGER PRIMARY KEY, filler BLOB NOT NULL ) STRICT;
 CREATE TABLE signing_key ( kid TEXT NOT NULL UNIQUE, private_sealed BLOB NOT NULL, public_jwk TEXT NOT NULL, created_at INTEGER NOT NULL ) STRICT;
 CREATE TABLE smtp_credential ( id TEXT NOT NULL UNIQUE, username TEXT NOT NULL UNIQUE, name TEXT NOT NULL, owner TEXT NOT NULL, domain TEXT NOT NULL, sandbox INTEGER NOT NULL, salt BLOB NOT NULL, hash BLOB NOT NULL, cost_log2 INTEGER NOT NULL, created_at INTEGER NOT NULL ) STRICT;
+CREATE TABLE suppression ( id INTEGER PRIMARY KEY AUTOINCREMENT, domain_id INTEGER NOT NULL, key TEXT NOT NULL, reason INTEGER NOT NULL, address TEXT NOT NULL, note TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER, message_id BLOB, reply TEXT, rule TEXT, UNIQUE (domain_id, key, reason) ) STRICT;
+CREATE TABLE suppression_evidence ( domain_id INTEGER NOT NULL, key TEXT NOT NULL, reason INTEGER NOT NULL, days INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, PRIMARY KEY (domain_id, key, reason) ) STRICT, WITHOUT ROWID;
 CREATE TABLE token ( id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, owner TEXT NOT NULL, domains TEXT NOT NULL, scopes TEXT NOT NULL, sandbox INTEGER NOT NULL, ip_allow_list TEXT NOT NULL, rate_limit REAL, created_at INTEGER NOT NULL, expires_at INTEGER, last_used_at INTEGER, last_used_ip TEXT, revoked_at INTEGER ) STRICT;
 CREATE TABLE webhook ( id INTEGER PRIMARY KEY AUTOINCREMENT, domain_id INTEGER NOT NULL, event TEXT NOT NULL, url TEXT NOT NULL, description TEXT NOT NULL, enabled INTEGER NOT NULL, disabled_reason TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, last_response_code INTEGER NOT NULL, last_response_body TEXT NOT NULL, last_response_at INTEGER, last_response_try INTEGER NOT NULL, last_error TEXT NOT NULL, last_latency_ms INTEGER, failing_since INTEGER, failed_tries INTEGER NOT NULL, blocked_tries INTEGER NOT NULL, secret_sealed BLOB NOT NULL , previous_secret_sealed BLOB, previous_secret_until INTEGER) STRICT;
 CREATE TABLE webhook_call ( id INTEGER PRIMARY KEY AUTOINCREMENT, webhook_id INTEGER NOT NULL, event_seq INTEGER NOT NULL, state INTEGER NOT NULL, epoch INTEGER NOT NULL, due_at INTEGER NOT NULL, tries INTEGER NOT NULL, response_code INTEGER NOT NULL, error TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, UNIQUE (webhook_id, event_seq) ) STRICT;

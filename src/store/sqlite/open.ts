@@ -24,6 +24,7 @@ import type {
   WriterRequest,
 } from './protocol.ts';
 import { StoreRefused } from './refusal.ts';
+import { createSuppressionFilter } from './suppression-filter.ts';
 import { createThread } from './thread.ts';
 
 const MAX_BATCH_OPERATIONS = 128;
@@ -40,6 +41,8 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'claimDue',
   'cancelQueued',
   'requeue',
+  'addSuppressions',
+  'removeSuppressions',
   // Facts from outside (a complaint, an opt-out) are told once; nobody repeats them.
   'appendEvents',
   'createWebhook',
@@ -63,6 +66,7 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
 /** Searches that may run long; they get a reader of their own, started when first needed. */
 const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
   'findEvents',
+  'listSuppressions',
   'stats',
   'listMessages',
   'listCaptures',
@@ -208,6 +212,19 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     return promise;
   }
 
+  const suppressing = createSuppressionFilter(() => read('suppressedDomains', undefined));
+
+  /** A write that may make the first entry of a domain. */
+  function suppress<Result>(write: () => Promise<Result>): Promise<Result> {
+    suppressing.changed();
+    return write().finally(() => suppressing.changed());
+  }
+
+  async function suppressedAmong(params: ParamsOf<'suppressedAmong'>): Promise<ResultOf<'suppressedAmong'>> {
+    const known = suppressing.known(params.domain) ?? (await suppressing.mayHave(params.domain));
+    return known ? read('suppressedAmong', params) : [];
+  }
+
   async function close(): Promise<void> {
     probeTimer?.cancel();
     await group.drain();
@@ -235,12 +252,21 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     claimDue: (params) => write('claimDue', params),
     claimExpired: (params) => write('claimExpired', params),
     readContent: (params) => read('readContent', params),
-    settle: (params) => write('settle', params),
+    settle: (params) =>
+      params.settlements.some((settlement) => settlement.suppress !== undefined)
+        ? suppress(() => write('settle', params))
+        : write('settle', params),
     release: (params) => write('release', params),
     queueCounts: (params) => read('queueCounts', params),
     nextDueAt: () => read('nextDueAt', undefined),
     cancelQueued: (params) => write('cancelQueued', params),
     requeue: (params) => write('requeue', params),
+    suppressedAmong,
+    suppressedDomains: () => read('suppressedDomains', undefined),
+    addSuppressions: (params) => suppress(() => write('addSuppressions', params)),
+    listSuppressions: (params) => read('listSuppressions', params),
+    removeSuppressions: (params) => write('removeSuppressions', params),
+    purgeSuppressions: (params) => write('purgeSuppressions', params),
     appendEvents: (params) => write('appendEvents', params),
     findEvents: (params) => read('findEvents', params),
     stats: (params) => read('stats', params),

@@ -13,6 +13,7 @@ import type { ReadTable, WriteTable } from './operation-types.ts';
 import * as queue from './queue.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
 import * as stats from './stats.ts';
+import * as suppressions from './suppressions.ts';
 import * as tokens from './tokens.ts';
 import * as webhookChanges from './webhook-changes.ts';
 import * as webhooks from './webhooks.ts';
@@ -29,6 +30,9 @@ export const WRITES: WriteTable = {
   release: queue.release,
   cancelQueued: cancelRetry.cancelQueued,
   requeue: cancelRetry.requeue,
+  addSuppressions: suppressions.addSuppressions,
+  removeSuppressions: suppressions.removeSuppressions,
+  purgeSuppressions: suppressions.purgeSuppressions,
   appendEvents: events.appendEvents,
   createWebhook: webhooks.createWebhook,
   deleteWebhook: webhooks.deleteWebhook,
@@ -61,6 +65,9 @@ export const READS: ReadTable = {
   readContent: messages.readContent,
   queueCounts: queue.queueCounts,
   nextDueAt: queue.nextDueAt,
+  suppressedAmong: suppressions.suppressedAmong,
+  suppressedDomains: suppressions.suppressedDomains,
+  listSuppressions: suppressions.listSuppressions,
   findEvents: events.findEvents,
   stats: stats.stats,
   listWebhooks: webhooks.listWebhooks,

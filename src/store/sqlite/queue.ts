@@ -16,6 +16,7 @@ import type { Connection } from './connection.ts';
 import { appendEvent } from './events.ts';
 import type { ParamsOf } from './operation-types.ts';
 import type { Session } from './session.ts';
+import { applySignal, forgetEvidence, reasonsFor } from './suppressions.ts';
 
 /** Loose index scan: steps from queue to queue through the due index and never touches a second row of one. */
 const WAITING_QUEUES = `
@@ -39,7 +40,7 @@ const NEXT_DUE_SQL = `${WAITING_QUEUES} SELECT min(due_at) AS due_at FROM hint`;
 
 const CLAIM_COLUMNS = `d.id, d.queue_id, d.message_seq, d.attempts, d.expires_at, d.kind, d.may_be_duplicate, d.sandbox,
   d.first_deferred_at, d.last_deferred_event_at, d.address, d.last_category, d.last_reply, m.id AS message_id, m.lane,
-  m.from_address, m.created_at, m.size, m.body_offset, m.needs_smtputf8, m.eight_bit, n.text AS sender_domain,
+  m.from_address, m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8, m.eight_bit, n.text AS sender_domain,
   q.recipient_domain`;
 
 const CLAIM_JOINS = `CROSS JOIN message m ON m.seq = d.message_seq
@@ -93,22 +94,22 @@ export function queueCounts(db: Connection, params: ParamsOf<'queueCounts'>): Qu
 }
 
 /** Leases the earliest due rows of one queue; at least one row however large, then up to `maxBytes` of content. */
-export function claimDue({ db }: Session, params: ParamsOf<'claimDue'>): ClaimedDelivery[] {
-  const rows = db.all<ClaimRow>(CLAIM_DUE_SQL, params.queueId, params.now, params.now, params.limit);
+export function claimDue(session: Session, params: ParamsOf<'claimDue'>): ClaimedDelivery[] {
+  const rows = session.db.all<ClaimRow>(CLAIM_DUE_SQL, params.queueId, params.now, params.now, params.limit);
   const claimed: ClaimedDelivery[] = [];
   let bytes = 0;
   for (const row of rows) {
     bytes += row.size;
     if (claimed.length > 0 && bytes > params.maxBytes) break;
-    claimed.push(lease(db, row, params.epoch, params.now));
+    claimed.push(lease(session, row, params.epoch, params.now));
   }
   return claimed;
 }
 
 /** Leases queued rows whose expiry is at or before `now`, longest expired first. */
-export function claimExpired({ db }: Session, params: ParamsOf<'claimExpired'>): ClaimedDelivery[] {
-  const rows = db.all<ClaimRow>(CLAIM_EXPIRED_SQL, params.now, params.limit);
-  return rows.map((row) => lease(db, row, params.epoch, params.now));
+export function claimExpired(session: Session, params: ParamsOf<'claimExpired'>): ClaimedDelivery[] {
+  const rows = session.db.all<ClaimRow>(CLAIM_EXPIRED_SQL, params.now, params.limit);
+  return rows.map((row) => lease(session, row, params.epoch, params.now));
 }
 
 /** Records outcomes under their leases; see `Store.settle`. */
@@ -146,6 +147,7 @@ interface ClaimRow {
   message_id: Uint8Array;
   lane: number;
   from_address: string;
+  domain_id: number;
   created_at: number;
   size: number;
   body_offset: number;
@@ -155,8 +157,9 @@ interface ClaimRow {
   recipient_domain: string;
 }
 
-function lease(db: Connection, row: ClaimRow, epoch: number, now: number): ClaimedDelivery {
-  db.run('UPDATE delivery SET state = 1, epoch = ?, updated_at = ? WHERE id = ?', epoch, now, row.id);
+function lease(session: Session, row: ClaimRow, epoch: number, now: number): ClaimedDelivery {
+  const reasons = reasonsFor(session, row.domain_id, row.address, now);
+  session.db.run('UPDATE delivery SET state = 1, epoch = ?, updated_at = ? WHERE id = ?', epoch, now, row.id);
   return {
     id: row.id,
     queueId: row.queue_id,
@@ -181,6 +184,7 @@ function lease(db: Connection, row: ClaimRow, epoch: number, now: number): Claim
     lastDeferredEventAt: row.last_deferred_event_at,
     lastReply: row.last_reply,
     lastCategory: row.last_category,
+    ...(reasons.length === 0 ? {} : { suppressedFor: reasons }),
   };
 }
 
@@ -219,6 +223,10 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
   for (const event of outcome.events) appendEvent(session, event, subject);
   if (outcome.capture !== undefined) {
     insertCapture(db, outcome.capture, { ...subject, envelopeTo: row.address });
+  }
+  if (outcome.suppress !== undefined) applySignal(session, outcome.suppress, subject, row.address, now);
+  if (outcome.state === 'delivered' && outcome.route !== 'sandbox') {
+    forgetEvidence(session, row.domain_id, row.address);
   }
   return 'settled';
 }

@@ -1,6 +1,6 @@
 /**
  * What a write operation works with: the connection and what the writer keeps in memory about small, hot tables:
- * interned names, destination queues and the webhooks that take calls. All changes to those tables go through the
+ * interned names, destination queues, the webhooks that take calls, who suppresses at all. All changes to those tables go through the
  * one writer, so the memory is exact; after a rollback `forget` drops it, because it may name rows that never came.
  */
 import type { Lane } from '../../model/message.ts';
@@ -27,6 +27,8 @@ export interface Session {
   hooks(domainId: number): readonly HookTarget[];
   /** To be called by whatever changes a webhook row. */
   hooksChanged(): void;
+  /** Numbers of sender domains with suppressions, and with evidence towards one; may name more, never fewer. */
+  suppressing(): { entries: Set<number>; evidence: Set<number> };
   /** To be called after every rollback. */
   forget(): void;
 }
@@ -38,6 +40,7 @@ export function createSession(db: Connection): Session {
   const names = new Map<string, number>();
   const queues = new Map<string, number>();
   let hooksByDomain: Map<number, HookTarget[]> | null = null;
+  let suppressingDomains: ReturnType<Session['suppressing']> | null = null;
 
   function nameId(text: string): number {
     const known = names.get(text) ?? db.get<{ id: number }>('SELECT id FROM name WHERE text = ?', text)?.id;
@@ -85,6 +88,14 @@ export function createSession(db: Connection): Session {
     return hooksByDomain.get(domainId) ?? NO_HOOKS;
   }
 
+  function suppressing(): ReturnType<Session['suppressing']> {
+    suppressingDomains ??= {
+      entries: new Set(domainIdsIn(db, 'suppression')),
+      evidence: new Set(domainIdsIn(db, 'suppression_evidence')),
+    };
+    return suppressingDomains;
+  }
+
   return {
     db,
     nameId,
@@ -93,12 +104,26 @@ export function createSession(db: Connection): Session {
     hooksChanged() {
       hooksByDomain = null;
     },
+    suppressing,
     forget() {
       names.clear();
       queues.clear();
       hooksByDomain = null;
+      suppressingDomains = null;
     },
   };
+}
+
+/** Distinct `domain_id` of a table whose first index column it is: one step of the index each. */
+export function domainIdsIn(db: Connection, table: 'suppression' | 'suppression_evidence'): number[] {
+  const next = `SELECT min(domain_id) FROM ${table}`;
+  return db
+    .all<{ id: number }>(
+      `WITH RECURSIVE step (id) AS (
+         ${next} UNION ALL SELECT (${next} WHERE domain_id > step.id) FROM step WHERE step.id IS NOT NULL
+       ) SELECT id FROM step WHERE id IS NOT NULL`,
+    )
+    .map((row) => row.id);
 }
 
 /** Number of a name that is there already, or null; for readers, who never intern. */

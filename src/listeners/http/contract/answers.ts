@@ -6,6 +6,7 @@ import type { Bounce } from '../../../model/bounce.ts';
 import type { MessageStatus, RecipientStatus } from '../../../model/delivery.ts';
 import type { DomainStatus } from '../../../model/domain.ts';
 import type { RecipientKind } from '../../../model/message.ts';
+import type { SuppressionReason } from '../../../model/suppression.ts';
 import type { DisabledReason, WebhookStatus } from '../../../model/webhook.ts';
 
 /** Every error answer (RFC 9457 and two dialects beside it). */
@@ -292,6 +293,35 @@ export interface DomainAnswer {
   DnsRecords: readonly DnsRecordItem[];
   /** What the last check found, item by item; empty before the first. */
   Checks: readonly DomainCheckItem[];
+}
+
+/** One item of GET /suppressions. */
+export interface SuppressionAnswer {
+  /** As it was given; any case of the part before the @ is stopped. */
+  Email: string;
+  Domain: string;
+  Reason: SuppressionReason;
+  Note: string;
+  CreatedAt: string;
+  ExpiresAt: string | null;
+  /** The message whose outcome caused it; null = added by hand. */
+  MessageID: string | null;
+  Reply: string;
+  /** What decided: the classifier's rule. */
+  Rule: string;
+}
+
+/** GET /suppressions/{Email}: one entry per reason. */
+export interface SuppressionDetail {
+  Email: string;
+  Domain: string;
+  Entries: readonly SuppressionAnswer[];
+}
+
+/** POST /suppressions: `Existing` were in force already and were left alone. */
+export interface SuppressionsAdded {
+  Added: number;
+  Existing: number;
 }
 
 /** One item of GET /tokens. */

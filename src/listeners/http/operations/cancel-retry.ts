@@ -2,7 +2,7 @@
  * Second thoughts about accepted mail: POST /email/{MessageID}/cancel stops what still waits, …/retry queues again what
  * failed, bounced or was deferred. Given the caller's domains; leaves changed recipients with their events, and wakes
  * the queue, which would otherwise find what is due at its next sweep only. What is being sent at that moment is never
- * touched.
+ * touched; whoever is on the suppression list by now stays out.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
@@ -11,6 +11,7 @@ import type { Random } from '../../../lib/random.ts';
 import { recipientStatus } from '../../../model/delivery.ts';
 import type { EventKind } from '../../../model/event.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
+import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
 import type { NewEvent, RecipientView, Store } from '../../../store/store.ts';
 import type { CancelAnswer, RetryAnswer } from '../contract/answers.ts';
 import { type ApiRoute, json, refuse } from '../route.ts';
@@ -61,18 +62,32 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
       handle: async ({ caller, params }) => {
         const message = await ownMessage(store, caller, params.id);
         const now = clock.now();
+        const candidates = message.recipients.filter((row) => isRetryable(row, now));
+        const stopped = message.sandbox
+          ? null
+          : await suppressedRecipients(store, {
+              domain: message.domain,
+              addresses: candidates.map((row) => row.address),
+              lane: message.lane,
+              listUnsubscribe: false,
+              now,
+            });
         const result = await store.requeue({
           messageSeq: message.seq,
           now,
           expiresAt: now + (options.maxAgeMs ?? LANE_MAX_AGE[message.lane]),
           recipients: withEvents(
-            message.recipients.filter((row) => isRetryable(row, now)),
+            candidates.filter((row) => stopped === null || !stopped.has(row.address)),
             'requeued',
             now,
           ),
         });
         if (result.kind === 'content-gone') throw new AppError('content-expired');
-        if (result.count === 0) throw refuse('not-retryable');
+        if (result.count === 0) {
+          throw stopped === null || stopped.size === 0
+            ? refuse('not-retryable')
+            : refuse('not-retryable', 'Nothing can be tried again: who failed is on the suppression list');
+        }
         deps.eventsStored();
         deps.queue.wake();
         const answer: RetryAnswer = { Queued: result.count };

@@ -15,6 +15,7 @@ import { sandboxRoutes } from './sandbox.ts';
 import { sendEmailRoute } from './send-email.ts';
 import { smtpCredentialRoutes } from './smtp-credentials.ts';
 import { statsRoutes } from './stats.ts';
+import { suppressionRoutes } from './suppressions.ts';
 import { tokenRoutes } from './tokens.ts';
 import { webhookRoutes } from './webhooks.ts';
 
@@ -45,6 +46,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...messageRoutes(deps),
     ...cancelRetryRoutes(deps, { maxAgeMs: options.maxAgeMs }),
     ...domainRoutes({ ...deps, createOnce }),
+    ...suppressionRoutes({ ...deps, createOnce }),
     ...tokenRoutes({ ...deps, createOnce }, { limits: options.email, maxBodyBytes: options.maxBodyBytes }),
     ...smtpCredentialRoutes({ ...deps, createOnce }),
     ...sandboxRoutes(deps),

@@ -1,0 +1,201 @@
+/**
+ * The suppression list (api.md §3): to whom a sender domain does not send, and why. List, add up to a thousand at once,
+ * look one address up, lift it. Every operation acts on the caller's domains; an address may stand there for several
+ * reasons, each with its own end, so it is looked up and lifted as a whole or by `Reason`.
+ */
+import { z } from 'zod';
+import type { Clock } from '../../../lib/clock.ts';
+import { parseAddress } from '../../../mail/address.ts';
+import { SUPPRESSION_REASONS, type Suppression, type SuppressionReason } from '../../../model/suppression.ts';
+import { pickDomain } from '../../../policy/access/access.ts';
+import { expiryOf } from '../../../policy/suppressions/suppressions.ts';
+import type { NewSuppression, Store } from '../../../store/store.ts';
+import type { SuppressionAnswer, SuppressionDetail, SuppressionsAdded } from '../contract/answers.ts';
+import { instant } from '../contract/instant.ts';
+import { propertyTable, readProperties } from '../contract/json-properties.ts';
+import type { CreateOnce } from '../create-once.ts';
+import { readJsonBody } from '../json-request.ts';
+import {
+  type ApiRequest,
+  type ApiRoute,
+  invalidParameter,
+  isoTime,
+  isoTimeOrNull,
+  json,
+  page,
+  pageLimit,
+  queryAddress,
+  queryInteger,
+  queryText,
+  queryTime,
+  refuse,
+} from '../route.ts';
+import { listedDomains } from '../tenancy.ts';
+
+const MAX_ITEMS = 1000;
+const MAX_NOTE_CHARS = 256;
+
+const reasons = new Map(SUPPRESSION_REASONS.map((reason) => [reason.toLowerCase(), reason]));
+const REASON_LIST = SUPPRESSION_REASONS.join(', ');
+const ITEM = propertyTable(['Email', 'Reason', 'Note', 'ExpiresAt']);
+
+const item = z.preprocess(
+  (value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    const given = readProperties(value as Record<string, unknown>, ITEM, false, () => {});
+    return Object.fromEntries(ITEM.names.map((name, i) => [name, given[i]]));
+  },
+  z.object({
+    Email: z.string({ error: 'an address is required' }).transform((text, context) => {
+      const parsed = parseAddress(text);
+      if (parsed.ok) return parsed.address.text;
+      context.addIssue({ code: 'custom', message: `the address ${parsed.problem}` });
+      return z.NEVER;
+    }),
+    Reason: z
+      .string()
+      .max(32)
+      .transform((text, context) => {
+        const reason = reasons.get(text.toLowerCase());
+        if (reason !== undefined) return reason;
+        context.addIssue({ code: 'custom', message: `is one of ${REASON_LIST}` });
+        return z.NEVER;
+      })
+      .optional(),
+    Note: z.string().max(MAX_NOTE_CHARS).optional(),
+    ExpiresAt: instant.optional(),
+  }),
+);
+
+const NEW_SUPPRESSIONS = z.object({
+  Items: z
+    .array(item, { error: 'a list of {Email, Reason?, Note?, ExpiresAt?} is required' })
+    .min(1)
+    .max(MAX_ITEMS),
+  Domain: z.string().max(255).optional(),
+});
+
+/** The suppression routes. */
+export function suppressionRoutes(deps: {
+  store: Store;
+  clock: Clock;
+  createOnce: CreateOnce;
+}): readonly ApiRoute[] {
+  const { store, clock, createOnce } = deps;
+
+  return [
+    {
+      method: 'GET',
+      path: '/suppressions',
+      scope: 'suppressions:read',
+      handle: async (request) => {
+        const { query } = request;
+        const limit = pageLimit(query);
+        const address = queryAddress(query, 'Email');
+        const reason = queryReason(query);
+        const since = queryTime(query, 'Since');
+        const after = queryInteger(query, 'After', { min: 1, max: Number.MAX_SAFE_INTEGER, fallback: 0 });
+        const rows = await store.listSuppressions({
+          ...listedDomains(request),
+          ...(address === undefined ? {} : { address }),
+          ...(reason === undefined ? {} : { reason }),
+          ...(since === undefined ? {} : { since }),
+          ...(after === 0 ? {} : { beforeId: after }),
+          now: clock.now(),
+          limit: limit + 1,
+        });
+        return json(page(rows, limit, (row) => String(row.id), toAnswer));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/suppressions',
+      scope: 'suppressions:write',
+      handle: (request) =>
+        createOnce(request, 'POST /suppressions', async () => {
+          const body = readJsonBody(request, NEW_SUPPRESSIONS);
+          const domain = pickDomain(request.caller, body.Domain);
+          const now = clock.now();
+          const entries = body.Items.map((given, i): NewSuppression => {
+            const reason = given.Reason ?? 'Manual';
+            if (given.ExpiresAt !== undefined && given.ExpiresAt <= now) {
+              throw invalidParameter('ExpiresAt lies in the past', `Items/${i}/ExpiresAt`);
+            }
+            return {
+              address: given.Email,
+              reason,
+              note: (given.Note ?? '').toWellFormed(),
+              expiresAt: given.ExpiresAt ?? expiryOf(reason, now),
+              source: null,
+            };
+          });
+          const { added, existing } = await store.addSuppressions({ domain, entries, now });
+          const answer: SuppressionsAdded = { Added: added, Existing: existing };
+          return { answer: json(answer), bodyWithoutSecrets: JSON.stringify(answer) };
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/suppressions/:email',
+      scope: 'suppressions:read',
+      handle: async (request) => {
+        const { domain, address } = asked(request);
+        const found = await store.suppressedAmong({ domain, addresses: [address], now: clock.now() });
+        if (found.length === 0) throw refuse('not-found');
+        const answer: SuppressionDetail = {
+          Email: address,
+          Domain: domain,
+          Entries: found.map(({ suppression }) => toAnswer(suppression)),
+        };
+        return json(answer);
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/suppressions/:email',
+      scope: 'suppressions:write',
+      handle: async (request) => {
+        const { domain, address } = asked(request);
+        const reason = queryReason(request.query);
+        const removed = await store.removeSuppressions({
+          domain,
+          address,
+          ...(reason === undefined ? {} : { reason }),
+          now: clock.now(),
+        });
+        if (removed === 0) throw refuse('not-found');
+        return json({});
+      },
+    },
+  ];
+}
+
+/** The one address and domain that a request by path is about. */
+function asked({ caller, params, query }: ApiRequest): { domain: string; address: string } {
+  const domain = pickDomain(caller, queryText(query, 'Domain', 255));
+  const parsed = parseAddress(params.email ?? '');
+  if (!parsed.ok) throw refuse('not-found');
+  return { domain, address: parsed.address.text };
+}
+
+function queryReason(query: ReadonlyMap<string, string>): SuppressionReason | undefined {
+  const text = queryText(query, 'Reason', 32);
+  if (text === undefined) return undefined;
+  const reason = reasons.get(text.toLowerCase());
+  if (reason === undefined) throw invalidParameter(`Reason is one of ${REASON_LIST}`, 'Reason');
+  return reason;
+}
+
+function toAnswer(row: Suppression): SuppressionAnswer {
+  return {
+    Email: row.address,
+    Domain: row.domain,
+    Reason: row.reason,
+    Note: row.note,
+    CreatedAt: isoTime(row.createdAt),
+    ExpiresAt: isoTimeOrNull(row.expiresAt),
+    MessageID: row.source === null || row.source.messageId === '' ? null : row.source.messageId,
+    Reply: row.source?.reply ?? '',
+    Rule: row.source?.rule ?? '',
+  };
+}

@@ -1,0 +1,287 @@
+/**
+ * Suppressions: whom a sender domain does not send to, and what counts towards that. Given an outcome with a signal,
+ * the entry (or the evidence) is written in the outcome's own transaction. Rows past their end do not count anywhere;
+ * they stay until `purgeSuppressions` or a new entry takes their place.
+ */
+import { uuidText } from '../../lib/ids.ts';
+import { type Suppression, type SuppressionReason, suppressionKey } from '../../model/suppression.ts';
+import type { NewSuppression, SuppressionSignal } from '../store.ts';
+import { suppressionReasonCode, uuidBytes } from './codes.ts';
+import type { Connection } from './connection.ts';
+import { appendEvent, type EventSubject } from './events.ts';
+import { createFilter } from './filter.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
+import { domainIdsIn, findNameId, findNameIds, type Session } from './session.ts';
+
+const DAY_MS = 86_400_000;
+
+const COLUMNS = `s.id, n.text AS domain, s.address, s.reason, s.note, s.created_at, s.expires_at, s.message_id, s.reply,
+  s.rule`;
+const JOINS = 'CROSS JOIN name n ON n.id = s.domain_id';
+
+/** Entries in force of some addresses. Tests hold its plan to the index. */
+export const AMONG_SQL = `SELECT s.key, ${COLUMNS} FROM suppression s ${JOINS}
+  WHERE s.domain_id = ? AND s.key IN (SELECT value FROM json_each(?)) AND (s.expires_at IS NULL OR s.expires_at > ?)
+  ORDER BY s.id`;
+
+/** Reasons in force for one address. Tests hold its plan to the index. */
+export const REASONS_SQL = `SELECT reason FROM suppression
+  WHERE domain_id = ? AND key = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY reason`;
+
+/** See `Store.suppressedAmong`. */
+export function suppressedAmong(
+  db: Connection,
+  params: ParamsOf<'suppressedAmong'>,
+): ResultOf<'suppressedAmong'> {
+  const domainId = findNameId(db, params.domain);
+  if (domainId === null) return [];
+  const keys = params.addresses.map(suppressionKey);
+  const rows = db.all<SuppressionRow & { key: string }>(
+    AMONG_SQL,
+    domainId,
+    JSON.stringify(keys),
+    params.now,
+  );
+  if (rows.length === 0) return [];
+  const found: { address: string; suppression: Suppression }[] = [];
+  params.addresses.forEach((address, i) => {
+    for (const row of rows) if (row.key === keys[i]) found.push({ address, suppression: toSuppression(row) });
+  });
+  return found;
+}
+
+/** See `Store.suppressedDomains`. */
+export function suppressedDomains(db: Connection): string[] {
+  return domainIdsIn(db, 'suppression').flatMap((id) => {
+    const row = db.get<{ text: string }>('SELECT text FROM name WHERE id = ?', id);
+    return row === undefined ? [] : [row.text];
+  });
+}
+
+/** Reasons in force for a recipient that is being claimed; costs nothing where the domain has no entries. */
+export function reasonsFor(
+  session: Session,
+  domainId: number,
+  address: string,
+  now: number,
+): readonly SuppressionReason[] {
+  if (!session.suppressing().entries.has(domainId)) return [];
+  return session.db
+    .all<{ reason: number }>(REASONS_SQL, domainId, suppressionKey(address), now)
+    .map((row) => suppressionReasonCode.word(row.reason));
+}
+
+/** See `Store.addSuppressions`. */
+export function addSuppressions(
+  session: Session,
+  params: ParamsOf<'addSuppressions'>,
+): ResultOf<'addSuppressions'> {
+  const domainId = session.nameId(params.domain);
+  let added = 0;
+  for (const entry of params.entries) if (insert(session, domainId, entry, params.now)) added += 1;
+  return { added, existing: params.entries.length - added };
+}
+
+/** See `Store.listSuppressions`. */
+export function listSuppressions(db: Connection, params: ParamsOf<'listSuppressions'>): Suppression[] {
+  const domainIds = findNameIds(db, params.domains);
+  if (domainIds?.length === 0) return [];
+  const filter = createFilter();
+  const [only, ...others] = domainIds ?? [];
+  // One domain is read along its own index, newest first, without sorting.
+  if (only !== undefined && others.length === 0) filter.when('s.domain_id = ?', only);
+  else filter.oneOf('s.domain_id', domainIds);
+  filter.when('s.key = ?', params.address === undefined ? undefined : suppressionKey(params.address));
+  filter.when(
+    's.reason = ?',
+    params.reason === undefined ? undefined : suppressionReasonCode.of(params.reason),
+  );
+  filter.when('s.created_at >= ?', params.since);
+  filter.when('s.id < ?', params.beforeId);
+  filter.when('(s.expires_at IS NULL OR s.expires_at > ?)', params.now);
+  return db
+    .all<SuppressionRow>(
+      `SELECT ${COLUMNS} FROM suppression s ${JOINS} ${filter.where()} ORDER BY s.id DESC LIMIT ?`,
+      ...filter.values(),
+      params.limit,
+    )
+    .map(toSuppression);
+}
+
+/** See `Store.removeSuppressions`. */
+export function removeSuppressions(session: Session, params: ParamsOf<'removeSuppressions'>): number {
+  const { db } = session;
+  const domainId = findNameId(db, params.domain);
+  if (domainId === null) return 0;
+  const key = suppressionKey(params.address);
+  const reason = params.reason === undefined ? null : suppressionReasonCode.of(params.reason);
+  const removed = db.all<{ expires_at: number | null }>(
+    'DELETE FROM suppression WHERE domain_id = ? AND key = ? AND (? IS NULL OR reason = ?) RETURNING expires_at',
+    domainId,
+    key,
+    reason,
+    reason,
+  );
+  // Lifted means a fresh start: what was counted before must not bring it back at the next bounce.
+  db.run(
+    'DELETE FROM suppression_evidence WHERE domain_id = ? AND key = ? AND (? IS NULL OR reason = ?)',
+    domainId,
+    key,
+    reason,
+    reason,
+  );
+  return removed.filter((row) => row.expires_at === null || row.expires_at > params.now).length;
+}
+
+/** See `Store.purgeSuppressions`. */
+export function purgeSuppressions({ db }: Session, params: ParamsOf<'purgeSuppressions'>): number {
+  const entries = db.run(
+    `DELETE FROM suppression WHERE id IN
+       (SELECT id FROM suppression INDEXED BY suppression_expiry WHERE expires_at IS NOT NULL AND expires_at <= ?
+        ORDER BY expires_at LIMIT ?)`,
+    params.now,
+    params.limit,
+  ).changes;
+  const evidence = db.run(
+    `DELETE FROM suppression_evidence WHERE (domain_id, key, reason) IN
+       (SELECT domain_id, key, reason FROM suppression_evidence INDEXED BY suppression_evidence_age
+        WHERE last_at < ? ORDER BY last_at LIMIT ?)`,
+    params.evidenceBefore,
+    params.limit,
+  ).changes;
+  return Math.max(entries, evidence);
+}
+
+/** What an outcome says about its recipient, written with the outcome. */
+export function applySignal(
+  session: Session,
+  signal: SuppressionSignal,
+  subject: EventSubject,
+  address: string,
+  now: number,
+): void {
+  if (signal.needs !== null && !isEnough(session, signal, subject.domainId, suppressionKey(address), now))
+    return;
+  const message = session.db.get<{ id: Uint8Array }>(
+    'SELECT id FROM message WHERE seq = ?',
+    subject.messageSeq,
+  );
+  const entry: NewSuppression = {
+    address,
+    reason: signal.reason,
+    note: '',
+    expiresAt: signal.expiresAt,
+    source: {
+      messageId: message === undefined ? '' : uuidText(message.id),
+      reply: signal.reply,
+      rule: signal.rule,
+    },
+  };
+  if (insert(session, subject.domainId, entry, now)) appendEvent(session, signal.event, subject);
+}
+
+/** A delivery proves that the mailbox works: what was counted against it is forgotten. */
+export function forgetEvidence(session: Session, domainId: number, address: string): void {
+  if (!session.suppressing().evidence.has(domainId)) return;
+  session.db.run(
+    'DELETE FROM suppression_evidence WHERE domain_id = ? AND key = ?',
+    domainId,
+    suppressionKey(address),
+  );
+}
+
+/** Counts one more bounce; whether that makes enough days over a long enough time. Then the count is used up. */
+function isEnough(
+  session: Session,
+  { reason, needs }: SuppressionSignal,
+  domainId: number,
+  key: string,
+  now: number,
+): boolean {
+  if (needs === null) return true;
+  const { db } = session;
+  const code = suppressionReasonCode.of(reason);
+  const row = db.get<{ days: number; first_at: number }>(
+    `INSERT INTO suppression_evidence (domain_id, key, reason, days, first_at, last_at) VALUES (?, ?, ?, 1, ?, ?)
+     ON CONFLICT DO UPDATE SET days = days + (last_at / ${DAY_MS} < excluded.last_at / ${DAY_MS}),
+       last_at = max(last_at, excluded.last_at)
+     RETURNING days, first_at`,
+    domainId,
+    key,
+    code,
+    now,
+    now,
+  );
+  session.suppressing().evidence.add(domainId);
+  if (row === undefined || row.days < needs.days || now - row.first_at < needs.spanMs) return false;
+  db.run(
+    'DELETE FROM suppression_evidence WHERE domain_id = ? AND key = ? AND reason = ?',
+    domainId,
+    key,
+    code,
+  );
+  return true;
+}
+
+/** false where an entry for the reason is in force; one past its end is replaced. */
+function insert(session: Session, domainId: number, entry: NewSuppression, now: number): boolean {
+  const { db } = session;
+  const key = suppressionKey(entry.address);
+  const reason = suppressionReasonCode.of(entry.reason);
+  db.run(
+    'DELETE FROM suppression WHERE domain_id = ? AND key = ? AND reason = ? AND expires_at <= ?',
+    domainId,
+    key,
+    reason,
+    now,
+  );
+  const { changes } = db.run(
+    `INSERT INTO suppression (domain_id, key, reason, address, note, created_at, expires_at, message_id, reply, rule)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    domainId,
+    key,
+    reason,
+    entry.address,
+    entry.note,
+    now,
+    entry.expiresAt,
+    entry.source === null || entry.source.messageId === '' ? null : uuidBytes(entry.source.messageId),
+    entry.source?.reply ?? null,
+    entry.source?.rule ?? null,
+  );
+  session.suppressing().entries.add(domainId);
+  return changes > 0;
+}
+
+interface SuppressionRow {
+  id: number;
+  domain: string;
+  address: string;
+  reason: number;
+  note: string;
+  created_at: number;
+  expires_at: number | null;
+  message_id: Uint8Array | null;
+  reply: string | null;
+  rule: string | null;
+}
+
+function toSuppression(row: SuppressionRow): Suppression {
+  return {
+    id: row.id,
+    domain: row.domain,
+    address: row.address,
+    reason: suppressionReasonCode.word(row.reason),
+    note: row.note,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    source:
+      row.rule === null
+        ? null
+        : {
+            messageId: row.message_id === null ? '' : uuidText(row.message_id),
+            reply: row.reply ?? '',
+            rule: row.rule,
+          },
+  };
+}
