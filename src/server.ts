@@ -298,7 +298,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
 
     const certificates = await openCertificates(
       { clock, report: (message, err) => logs.service.error({ err }, message) },
-      config['tls-cert'] !== null && config['tls-key'] !== null
+      // Who does not listen, a command for example, needs no files.
+      roles.has('submission') && config['tls-cert'] !== null && config['tls-key'] !== null
         ? { kind: 'files', cert: config['tls-cert'], key: config['tls-key'] }
         : { kind: 'pair', pair: makeSelfSigned({ clock, random }, [config.hostname]) },
     );

@@ -36,8 +36,17 @@ export async function openCertificates(
     const context = contextOf(source.pair);
     return { current: async () => context, reload: async () => undefined };
   }
-  let seen = await fingerprint();
-  let context = await load();
+  let seen: string;
+  let context: SecureContext;
+  try {
+    seen = await fingerprint();
+    context = await load();
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`the certificate ${source.cert} with the key ${source.key} cannot be used: ${why}`, {
+      cause,
+    });
+  }
   let lookedAtMs = clock.monotonicMs();
   let looking: Promise<void> | null = null;
 
