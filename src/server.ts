@@ -19,6 +19,7 @@ import type { Loggers } from './lib/log.ts';
 import type { Service } from './lib/loop.ts';
 import { createSystemRandom } from './lib/random.ts';
 import { createSealer } from './lib/seal.ts';
+import { createSignal } from './lib/signal.ts';
 import { createHealthRoutes } from './listeners/health/health.ts';
 import { DEFAULT_EMAIL_LIMITS } from './listeners/http/contract/email-limits.ts';
 import { createHttpListener } from './listeners/http/server.ts';
@@ -174,7 +175,12 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     });
 
     let webhookSender: WebhookSender | null = null;
-    const eventsStored = coalesced(clock, WEBHOOK_WAKE_MS, () => webhookSender?.wake());
+    const stored = createSignal();
+    const wakeWebhooks = coalesced(clock, WEBHOOK_WAKE_MS, () => webhookSender?.wake());
+    const eventsStored = (): void => {
+      wakeWebhooks();
+      stored.notify();
+    };
     const retry = createRetrySchedule(random, config.retry);
     const relayed = config.route.some((route) => route.kind === 'relay');
     const rules = createSettlementRules({ clock, random, epoch, retry, relayed });
@@ -274,6 +280,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         webhooks,
         queue,
         eventsStored,
+        onStored: stored.subscribe,
         clock,
         random,
         log: logs.service,

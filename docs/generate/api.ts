@@ -126,7 +126,9 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'DELETE /smtp-credentials/{id}': 'Ends it: `{}`. Here at once',
   'GET /me': 'What this token is: domains and their status, scopes, limits',
   'GET /sandbox/messages':
-    'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Tag`, `Since`, `Until`, `Domain`',
+    'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Text` (in the subject or a content), `Tag`, `HasAttachment`, `Since`, `Until`, `Domain`. With `Text` or `HasAttachment` a page may hold fewer than there are: go on with its cursor',
+  'GET /sandbox/wait':
+    'The newest copy that matches the same filters, parsed, with its `Links` and `Codes`; where there is none, the first that arrives within `Timeout` seconds (0 to 60, 30); none: 408',
   'DELETE /sandbox/messages': 'Empties the inbox of the token’s domains: `{Deleted}`',
   'GET /sandbox/messages/{id}':
     'One copy, parsed: contents, headers, attachments, links, runs of digits that look like codes',

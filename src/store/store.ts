@@ -712,6 +712,13 @@ export interface Store {
   listMessages(filter: MessageFilter): Promise<readonly MessageView[]>;
   /** Newest first. */
   listCaptures(filter: CaptureFilter): Promise<readonly CaptureView[]>;
+  /**
+   * What was captured after `afterSeq` and matches, oldest first, at most `limit`, and up to which seq that is known:
+   * the next call goes on from there. With fewer than `limit` matches that is the newest capture of all.
+   */
+  capturesSince(
+    params: Omit<CaptureFilter, 'beforeId'> & { afterSeq: number },
+  ): Promise<{ captures: readonly CaptureView[]; lastSeq: number }>;
   getCapture(params: { id: string; domains?: readonly string[] }): Promise<CaptureView | null>;
   /** Those that match both conditions; with neither, all. How many. */
   deleteCaptures(params: { ids?: readonly string[]; domains?: readonly string[] }): Promise<number>;

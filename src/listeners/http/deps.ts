@@ -28,6 +28,8 @@ export interface HttpDeps {
   queue: { wake(): void };
   /** Told where events with webhook calls were stored. */
   eventsStored(): void;
+  /** Calls the listener after anything of this process was stored, until the function it gives back is called. */
+  onStored(listener: () => void): () => void;
   clock: Clock;
   random: Random;
   /** The service log. */

@@ -3,6 +3,7 @@
  * request to an answer. Operations throw `AppError` for refusals; the server shapes them. Given to the server as
  * tables; also the small tools every operation uses to read its query and shape its answer.
  */
+import type { Readable } from 'node:stream';
 import { AppError, type ErrorName } from '../../lib/errors.ts';
 import { parseAddress } from '../../mail/address.ts';
 import type { Caller } from '../../model/submission.ts';
@@ -18,13 +19,18 @@ export interface ApiRequest {
   header(name: string): string | undefined;
   /** Inflated bytes; empty where there is none. */
   body: Uint8Array;
+  /** For answers that wait: aborted when the client has gone or the listener stops, with which of the two. */
+  ended(): AbortSignal;
 }
+
+/** Why a waiting request ends: the reason of its signal. */
+export type RequestEnd = 'gone' | 'stopping';
 
 export interface ApiAnswer {
   status: number;
   headers?: Readonly<Record<string, string>>;
-  /** A text is JSON unless the headers say otherwise. */
-  body: string | Uint8Array;
+  /** A text is JSON unless the headers say otherwise. A stream is read as fast as the client takes it. */
+  body: string | Uint8Array | Readable;
 }
 
 export interface ApiRoute {
@@ -35,6 +41,8 @@ export interface ApiRoute {
   scope: Scope | null;
   /** Each request takes one send of the token's rate. */
   countsAsSend?: boolean;
+  /** The answer has no end of its own: HEAD does not exist for it. */
+  endless?: boolean;
   handle(request: ApiRequest): Promise<ApiAnswer> | ApiAnswer;
 }
 

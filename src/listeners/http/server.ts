@@ -21,7 +21,7 @@ import { createIdempotency } from './idempotency.ts';
 import { problemPage } from './operations/problem-pages.ts';
 import { apiRoutes } from './operations/table.ts';
 import { problemAnswer, toAppError } from './problem.ts';
-import type { ApiAnswer, ApiRoute, PlainRoute } from './route.ts';
+import type { ApiAnswer, ApiRoute, PlainRoute, RequestEnd } from './route.ts';
 import { writeProblemToSocket } from './socket-problem.ts';
 
 declare module 'fastify' {
@@ -76,6 +76,8 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   ]);
   let running = 0;
   let stopping = false;
+  /** Ends the requests that wait for something. */
+  const stop = new AbortController();
   let onIdle: (() => void) | null = null;
   let listening: AddressInfo | null = null;
 
@@ -91,6 +93,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     },
     async stop(deadlineMs) {
       stopping = true;
+      stop.abort('stopping' satisfies RequestEnd);
       app.server.closeIdleConnections();
       if (running > 0) await untilIdle(deadlineMs);
       app.server.closeIdleConnections();
@@ -182,6 +185,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     instance.route({
       method: route.method,
       url: BASE + route.path,
+      exposeHeadRoute: route.endless !== true,
       onRequest: async (request, reply) => {
         const caller = await deps.access.authenticate(request.headers.authorization, clientIp(request));
         if (route.scope !== null) requireScope(caller, route.scope);
@@ -191,7 +195,10 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       handler: async (request, reply) => {
         const { caller } = request;
         if (caller === null) throw new AppError('token-missing');
-        return sendAnswer(reply, await route.handle({ caller, ...contextOf(request) }));
+        return sendAnswer(
+          reply,
+          await route.handle({ caller, ...contextOf(request), ended: () => endOf(reply) }),
+        );
       },
     });
   }
@@ -204,6 +211,13 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       handler: async (request, reply) =>
         sendAnswer(reply, await route.handle({ ...contextOf(request), ip: clientIp(request) })),
     });
+  }
+
+  /** Aborted when the client of this answer has gone, or the listener stops. */
+  function endOf(reply: FastifyReply): AbortSignal {
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort('gone' satisfies RequestEnd));
+    return AbortSignal.any([gone.signal, stop.signal]);
   }
 
   function takeSend(caller: Caller, reply: FastifyReply): void {
@@ -265,7 +279,7 @@ function sendAnswer(reply: FastifyReply, answer: ApiAnswer): FastifyReply {
   if (answer.headers !== undefined) reply.headers(answer.headers);
   const { body } = answer;
   return reply.send(
-    typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+    body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : body,
   );
 }
 

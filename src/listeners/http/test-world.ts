@@ -12,6 +12,7 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
 import { NO_FAILPOINTS } from '../../lib/failpoints.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { createSystemRandom } from '../../lib/random.ts';
+import { createSignal } from '../../lib/signal.ts';
 import type { DeliveryState } from '../../model/delivery.ts';
 import type { EventKind } from '../../model/event.ts';
 import { SCOPES, type Scope } from '../../model/token.ts';
@@ -67,6 +68,7 @@ export async function openWorld(
   if (filter.kind === 'invalid') throw new Error(filter.detail);
   const http = createGuardedHttp({ clock, resolver, filter });
   const webhooks = createWebhookService({ store, http, clock, random, sealer: testSealer }, {});
+  const stored = createSignal();
   const woken = { queue: 0, events: 0 };
   const queue = createQueue(
     {
@@ -120,6 +122,7 @@ export async function openWorld(
       eventsStored() {
         woken.events += 1;
       },
+      onStored: stored.subscribe,
       ...given.parts,
     },
     given.options,
@@ -174,6 +177,21 @@ export async function openWorld(
     const event = { id: uuidv7(clock, random), kind, at: now, detail: null };
     const settlement = { deliveryId, epoch, state, countAttempt: true, events: [event], ...more };
     await store.settle({ now, settlements: [settlement] });
+    stored.notify();
+  }
+
+  /** Plays the sandbox for everything that is due: each recipient is captured into the inbox. */
+  async function captureAll(inbox = 'example.com'): Promise<void> {
+    for (const id of (await claimAll()).values()) {
+      const capture = {
+        id: uuidv7(clock, random),
+        at: clock.now(),
+        envelopeFrom: 'b@bounce.example.org',
+        inbox,
+        prefix: new TextEncoder().encode('X-Trace: one\r\n'),
+      };
+      await settle(id, 'delivered', 'delivered', { route: 'sandbox', capture });
+    }
   }
 
   return {
@@ -186,9 +204,12 @@ export async function openWorld(
     txt,
     tokens,
     woken,
+    /** Tells the listener that something was stored behind its back. */
+    notify: stored.notify,
     call,
     sendMail,
     claimAll,
+    captureAll,
     settle,
     async close() {
       await at.close();

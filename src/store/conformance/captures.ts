@@ -43,6 +43,27 @@ export function describeCaptures(suite: Suite): void {
       expect(await suite.store().getCapture({ id: 'nothing' })).toBeNull();
     });
 
+    it('can be followed from one look to the next', async () => {
+      const since = (afterSeq: number, more: object = {}) =>
+        suite.store().capturesSince({ afterSeq, limit: 10, ...more });
+      const ids = (result: Awaited<ReturnType<typeof since>>) => result.captures.map((one) => one.id);
+      expect(await since(0)).toEqual({ captures: [], lastSeq: 0 });
+      const a = await capture();
+      const b = await capture({ domain: 'example.org' }, 'other');
+      const first = await since(0);
+      expect(ids(first)).toEqual([a, b]);
+      expect(ids(await since(first.lastSeq))).toEqual([]);
+      expect((await since(first.lastSeq)).lastSeq).toBe(first.lastSeq);
+      const none = await since(0, { inbox: 'nobody' });
+      expect(none).toEqual({ captures: [], lastSeq: first.lastSeq });
+      const c = await capture({}, 'other');
+      expect(ids(await since(none.lastSeq, { inbox: 'other' }))).toEqual([c]);
+      const page = await since(0, { limit: 1, domains: ['example.com'] });
+      expect(ids(page)).toEqual([a]);
+      expect(ids(await since(page.lastSeq, { domains: ['example.com'] }))).toEqual([c]);
+      expect(ids(await since(Number.MAX_SAFE_INTEGER))).toEqual([]);
+    });
+
     it('are listed newest first by every filter and paged by id', async () => {
       const a = await capture({ subject: 'Ärger', tags: ['x'] }, 'main', T0 + 5);
       const b = await capture({ domain: 'example.org' }, 'other');

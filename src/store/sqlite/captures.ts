@@ -4,10 +4,10 @@
  */
 import { uuidText } from '../../lib/ids.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
-import type { CaptureView, NewCapture } from '../store.ts';
+import type { CaptureFilter, CaptureView, NewCapture } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { createFilter } from './filter.ts';
-import type { ParamsOf } from './operation-types.ts';
+import { createFilter, type Filter } from './filter.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { findNameIds, type Session } from './session.ts';
 
 /** Stores a capture beside the outcome it belongs to. */
@@ -31,12 +31,39 @@ export function insertCapture(
   );
 }
 
-const VIEW = `SELECT c.id, c.message_seq, c.inbox, c.at, c.envelope_from, c.envelope_to, c.prefix, m.id AS message_id,
+const VIEW = `c.id, c.message_seq, c.inbox, c.at, c.envelope_from, c.envelope_to, c.prefix, m.id AS message_id,
     m.lists, m.subject, m.size, m.tags, n.text AS domain
   FROM capture c CROSS JOIN message m ON m.seq = c.message_seq CROSS JOIN name n ON n.id = c.domain_id`;
 
 /** Captures that match every given condition, newest first. */
 export function listCaptures(db: Connection, params: ParamsOf<'listCaptures'>): CaptureView[] {
+  const filter = filterOf(db, params);
+  filter.when('c.seq < (SELECT seq FROM capture WHERE id = ?)', params.beforeId);
+  const rows = db.all<CaptureRow>(
+    `SELECT ${VIEW} ${filter.where()} ORDER BY c.seq DESC LIMIT ?`,
+    ...filter.values(),
+    params.limit,
+  );
+  return rows.map(toView);
+}
+
+/** What was captured after a seq, oldest first; see `Store.capturesSince`. */
+export function capturesSince(db: Connection, params: ParamsOf<'capturesSince'>): ResultOf<'capturesSince'> {
+  const newest = db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM capture')?.seq ?? 0;
+  const filter = filterOf(db, params);
+  filter.when('c.seq > ?', params.afterSeq);
+  // What is committed between the two statements is the next call's.
+  filter.when('c.seq <= ?', newest);
+  const rows = db.all<CaptureRow & { seq: number }>(
+    `SELECT c.seq, ${VIEW} ${filter.where()} ORDER BY c.seq LIMIT ?`,
+    ...filter.values(),
+    params.limit,
+  );
+  const last = rows.length === params.limit ? rows.at(-1)?.seq : undefined;
+  return { captures: rows.map(toView), lastSeq: last ?? Math.max(newest, 0) };
+}
+
+function filterOf(db: Connection, params: Omit<CaptureFilter, 'limit' | 'beforeId'>): Filter {
   const filter = createFilter();
   filter.oneOf('c.domain_id', findNameIds(db, params.domains));
   filter.when('c.inbox = ?', params.inbox);
@@ -46,13 +73,7 @@ export function listCaptures(db: Connection, params: ParamsOf<'listCaptures'>): 
   filter.when('EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)', params.tag);
   filter.when('c.at >= ?', params.since);
   filter.when('c.at < ?', params.until);
-  filter.when('c.seq < (SELECT seq FROM capture WHERE id = ?)', params.beforeId);
-  const rows = db.all<CaptureRow>(
-    `${VIEW} ${filter.where()} ORDER BY c.seq DESC LIMIT ?`,
-    ...filter.values(),
-    params.limit,
-  );
-  return rows.map(toView);
+  return filter;
 }
 
 /** One capture, or null where it does not exist in those domains. */
@@ -60,7 +81,7 @@ export function getCapture(db: Connection, params: ParamsOf<'getCapture'>): Capt
   const filter = createFilter();
   filter.when('c.id = ?', params.id);
   filter.oneOf('c.domain_id', findNameIds(db, params.domains));
-  const row = db.get<CaptureRow>(`${VIEW} ${filter.where()}`, ...filter.values());
+  const row = db.get<CaptureRow>(`SELECT ${VIEW} ${filter.where()}`, ...filter.values());
   return row === undefined ? null : toView(row);
 }
 

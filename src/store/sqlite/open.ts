@@ -304,6 +304,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     getMessage: (params) => read('getMessage', params),
     listMessages: (params) => read('listMessages', params),
     listCaptures: (params) => read('listCaptures', params),
+    capturesSince: (params) => read('capturesSince', params),
     getCapture: (params) => read('getCapture', params),
     deleteCaptures: (params) => write('deleteCaptures', params),
     purgeIdempotency: (params) => write('purgeIdempotency', params),

@@ -84,5 +84,6 @@ export const READS: ReadTable = {
   getMessage: messages.getMessage,
   listMessages: messages.listMessages,
   listCaptures: captures.listCaptures,
+  capturesSince: captures.capturesSince,
   getCapture: captures.getCapture,
 };

@@ -12,6 +12,8 @@ import { domainRoutes } from './domains.ts';
 import { eventRoutes } from './events.ts';
 import { messageRoutes } from './messages.ts';
 import { sandboxRoutes } from './sandbox.ts';
+import { createCaptureSearch } from './sandbox-search.ts';
+import { sandboxWaitRoutes } from './sandbox-wait.ts';
 import { sendEmailRoute } from './send-email.ts';
 import { smtpCredentialRoutes } from './smtp-credentials.ts';
 import { statsRoutes } from './stats.ts';
@@ -31,6 +33,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     { ...deps, idempotency: shared.idempotency },
     { windowMs: options.idempotencyWindowMs },
   );
+  const search = createCaptureSearch(deps.store);
   return [
     sendEmailRoute(
       { ...shared, acceptance: deps.acceptance, clock: deps.clock, random: deps.random },
@@ -49,6 +52,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...suppressionRoutes({ ...deps, createOnce }),
     ...tokenRoutes({ ...deps, createOnce }, { limits: options.email, maxBodyBytes: options.maxBodyBytes }),
     ...smtpCredentialRoutes({ ...deps, createOnce }),
-    ...sandboxRoutes(deps),
+    ...sandboxRoutes({ ...deps, search }),
+    ...sandboxWaitRoutes({ ...deps, search }),
   ];
 }
