@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import type { BodyShare } from './body-budget.ts';
 
 const inflate = promisify(gunzip);
 const EMPTY = new Uint8Array(0);
@@ -16,22 +17,29 @@ const EMPTY = new Uint8Array(0);
 const MIN_BYTES_PER_CHECK = 4096;
 const PACE_CHECK_MS = 10_000;
 
-/** Throws AppError body-too-large, content-encoding, request-timeout or http-malformed (the sender went away). */
+/**
+ * Throws AppError body-too-large, content-encoding, request-timeout, http-malformed (the sender went away) or
+ * unavailable (too much is held for other requests). `share` ends with the request, not here.
+ */
 export async function readBody(
   stream: IncomingMessage,
-  options: { maxBytes: number; clock: Clock },
+  options: { maxBytes: number; clock: Clock; share: BodyShare },
 ): Promise<Uint8Array> {
   const encoding = contentEncoding(stream.headers['content-encoding']);
   const announced = Number(stream.headers['content-length'] ?? 0);
   if (announced > options.maxBytes) throw new AppError('body-too-large');
-  const raw = stream.complete ? takeWhole(stream, options.maxBytes) : await collect(stream, options);
+  const raw = stream.complete ? takeWhole(stream, options) : await collect(stream, options);
   if (encoding === 'identity' || raw.length === 0) return raw;
-  try {
-    return await inflate(raw, { maxOutputLength: options.maxBytes });
-  } catch (cause) {
+  const inflated = await inflate(raw, { maxOutputLength: options.maxBytes }).catch((cause: unknown) => {
     const tooLarge = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE';
     throw new AppError(tooLarge ? 'body-too-large' : 'content-encoding', { cause });
-  }
+  });
+  if (!options.share.take(inflated.length)) throw noRoom();
+  return inflated;
+}
+
+function noRoom(): AppError {
+  return new AppError('unavailable', { message: 'Too many large requests at once', retryAfterSeconds: 1 });
 }
 
 function contentEncoding(header: string | undefined): 'identity' | 'gzip' {
@@ -42,16 +50,20 @@ function contentEncoding(header: string | undefined): 'identity' | 'gzip' {
 }
 
 /** A small body has arrived with its headers: one read takes all of it, without timers and events. */
-function takeWhole(stream: IncomingMessage, maxBytes: number): Uint8Array {
+function takeWhole(
+  stream: IncomingMessage,
+  { maxBytes, share }: { maxBytes: number; share: BodyShare },
+): Uint8Array {
   const bytes: unknown = stream.read();
   if (!(bytes instanceof Uint8Array)) return EMPTY;
   if (bytes.length > maxBytes) throw new AppError('body-too-large');
+  if (!share.take(bytes.length)) throw noRoom();
   return bytes;
 }
 
 function collect(
   stream: IncomingMessage,
-  { maxBytes, clock }: { maxBytes: number; clock: Clock },
+  { maxBytes, clock, share }: { maxBytes: number; clock: Clock; share: BodyShare },
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -67,6 +79,7 @@ function collect(
     function onData(chunk: Buffer): void {
       received += chunk.length;
       if (received > maxBytes) fail(new AppError('body-too-large'));
+      else if (!share.take(chunk.length)) fail(noRoom());
       else chunks.push(chunk);
     }
     function onEnd(): void {

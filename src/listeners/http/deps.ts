@@ -48,6 +48,8 @@ export interface HttpOptions {
   trustedProxies: readonly string[];
   /** Octets of a request body, also after inflation; more is 413. */
   maxBodyBytes: number;
+  /** Octets of bodies held at once, over all requests; what does not fit is answered with 503. */
+  maxHeldBodyBytes: number;
   email: EmailLimits;
   /** Lower-case file name extensions that are refused, without the dot. */
   blockedExtensions: readonly string[];
@@ -72,6 +74,7 @@ export const DEFAULT_HTTP_OPTIONS: HttpOptions = {
   port: 0,
   trustedProxies: [],
   maxBodyBytes: 32 * 1024 * 1024,
+  maxHeldBodyBytes: 256 * 1024 * 1024,
   email: DEFAULT_EMAIL_LIMITS,
   blockedExtensions: [],
   workerThresholdBytes: 256 * 1024,

@@ -271,3 +271,30 @@ function raw(port: number, text: string): Promise<string> {
     socket.on('close', () => resolve(answer));
   });
 }
+
+describe('bodies of many requests at once', () => {
+  it('are held up to a bound: one too many is told to come back, and may when another is through', async () => {
+    const body = JSON.stringify(MAIL);
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const { promise: inside, resolve: arrived } = Promise.withResolvers<void>();
+    const acceptance = recordingAcceptance(async () => {
+      arrived();
+      await gate;
+      return { kind: 'replay', status: 200, body: '{}' };
+    });
+    const at = await startListener(
+      { store: memoryStore(), acceptance },
+      { maxHeldBodyBytes: 2 * body.length - 1 },
+    );
+    const headers = { authorization: `Bearer ${await at.token()}`, 'content-type': 'application/json' };
+    const post = () => send(`${at.url}/api/v1/email`, 'POST', { headers, body });
+    const first = post();
+    await inside;
+    const second = await post();
+    expect([second.status, second.headers['retry-after']]).toEqual([503, '1']);
+    open();
+    expect((await first).status).toBe(200);
+    expect((await post()).status).toBe(200);
+    await at.close();
+  });
+});

@@ -14,6 +14,7 @@ import type { Service } from '../../lib/loop.ts';
 import type { Caller } from '../../model/submission.ts';
 import { requireScope } from '../../policy/access/access.ts';
 import { createSendRate } from '../../policy/limits/send-rate.ts';
+import { type BodyShare, createBodyBudget } from './body-budget.ts';
 import { readBody } from './body-reader.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
 import { createEmailWorkerPool } from './email-worker-pool.ts';
@@ -27,6 +28,7 @@ import { writeProblemToSocket } from './socket-problem.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null;
+    bodyShare: BodyShare | null;
   }
   interface FastifyContextConfig {
     whileStopping?: boolean;
@@ -69,6 +71,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     },
     ...(deps.routes ?? []),
   ];
+  const bodies = createBodyBudget(options.maxHeldBodyBytes);
   const app = createApp();
   const methodsOf = createMethodTable([
     ...routes.map(({ method, path }) => ({ method, path: BASE + path })),
@@ -142,14 +145,17 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       clientErrorHandler: (error, socket) => onClientError(error, socket),
     });
     instance.decorateRequest('caller', null);
+    instance.decorateRequest('bodyShare', null);
     instance.removeAllContentTypeParsers();
-    instance.addContentTypeParser('*', (_request: FastifyRequest, payload: IncomingMessage) =>
-      readBody(payload, { maxBytes: options.maxBodyBytes, clock: deps.clock }),
-    );
+    instance.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => {
+      const share = bodies.open();
+      request.bodyShare = share;
+      return readBody(payload, { maxBytes: options.maxBodyBytes, clock: deps.clock, share });
+    });
     instance.addHook('onRequest', (request, reply, done) => {
       setCommonHeaders(request, reply);
       running++;
-      reply.raw.once('close', onAnswerEnd);
+      reply.raw.once('close', () => onAnswerEnd(request));
       if (stopping && request.routeOptions.config?.whileStopping !== true) {
         reply.header('connection', 'close');
         done(new AppError('unavailable', { message: 'The server is stopping', retryAfterSeconds: 5 }));
@@ -252,7 +258,8 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     return `http://${listening.family === 'IPv6' ? `[${listening.address}]` : listening.address}:${listening.port}`;
   }
 
-  function onAnswerEnd(): void {
+  function onAnswerEnd(request: FastifyRequest): void {
+    request.bodyShare?.end();
     running--;
     if (running === 0) onIdle?.();
   }
