@@ -5,7 +5,7 @@
  */
 import type { z } from 'zod';
 import { AppError, ERRORS, type ErrorName, type Problem } from '../../lib/errors.ts';
-import { bodyText, parseJsonObject } from './contract/json-body.ts';
+import { bodyText, jsonProblem, parseJsonObject } from './contract/json-body.ts';
 import { type JsonObject, propertyTable, readProperties } from './contract/json-properties.ts';
 import { createProblemList, MAX_PROBLEMS, pointerSegment } from './contract/problem-list.ts';
 import { requireJson } from './json-media-type.ts';
@@ -17,8 +17,9 @@ export function readJsonObject(request: ApiRequest, mayBeEmpty = false): JsonObj
   if (mayBeEmpty && request.body.length === 0) return {};
   requireJson(request.header('content-type'));
   const text = bodyText(request.body);
-  const object = text === null ? null : parseJsonObject(text);
-  if (object === null) throw new AppError('json-malformed');
+  if (text === null) throw new AppError('json-malformed', { message: 'The body is not valid UTF-8' });
+  const object = parseJsonObject(text);
+  if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text) });
   return object;
 }
 

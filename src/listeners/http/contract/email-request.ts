@@ -12,7 +12,7 @@ import { hasUnsafeContentId, quoteLongContentIds, readAttachments } from './atta
 import { readContents, readSubject } from './contents.ts';
 import type { EmailLimits } from './email-limits.ts';
 import { readPriority, readSandbox, refuseUnavailable, UNAVAILABLE_FIELDS } from './extension-fields.ts';
-import { bodyText, parseJsonObject } from './json-body.ts';
+import { bodyText, jsonProblem, parseJsonObject } from './json-body.ts';
 import { type JsonObject, propertyTable, readProperties } from './json-properties.ts';
 import { createProblemList, inFieldOrder } from './problem-list.ts';
 import { readHeaders, readTags } from './tags-headers.ts';
@@ -60,7 +60,8 @@ export function readEmailRequest(
     return { ok: false, problems: [{ name: 'json-malformed', message: 'The body is not valid UTF-8' }] };
   }
   const object = parseJsonObject(text);
-  if (object === null) return { ok: false, problems: [{ name: 'json-malformed' }] };
+  if (object === null)
+    return { ok: false, problems: [{ name: 'json-malformed', message: jsonProblem(text) }] };
   return readEmailObject(object, limits, options, () => parseJsonObject(quoteLongContentIds(text)));
 }
 

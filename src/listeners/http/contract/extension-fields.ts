@@ -19,10 +19,22 @@ export const UNAVAILABLE_FIELDS = [
 ] as const;
 
 const SANDBOX = propertyTable(['Result']);
+const RESULT_WORDS = [
+  'Deliver',
+  'Bounce',
+  'SoftBounce',
+  'Defer',
+  'Fail',
+  'Suppress',
+  'Complain',
+  'Open',
+  'Click',
+] as const;
 const RESULTS: ReadonlyMap<string, SandboxResult> = new Map(
-  (
-    ['deliver', 'bounce', 'softbounce', 'defer', 'fail', 'suppress', 'complain', 'open', 'click'] as const
-  ).map((word) => [word, word]),
+  RESULT_WORDS.map((word) => {
+    const result = word.toLowerCase() as Lowercase<typeof word>;
+    return [result, result];
+  }),
 );
 
 /** The lane; `normal` where none was given or the word is refused. */
@@ -46,7 +58,7 @@ export function readSandbox(value: unknown, strict: boolean, problems: ProblemLi
     const known =
       typeof result === 'string' && result.length <= 32 ? RESULTS.get(result.toLowerCase()) : undefined;
     if (known !== undefined) return known;
-    problems.add('sandbox-result-unknown', '/Sandbox/Result');
+    problems.add('sandbox-result-unknown', '/Sandbox/Result', `Result is one of ${RESULT_WORDS.join(', ')}`);
     return null;
   }
   problems.add('sandbox-result-unknown', '/Sandbox');

@@ -22,3 +22,21 @@ export function parseJsonObject(text: string): JsonObject | null {
     return null;
   }
 }
+
+/**
+ * Why `text` gave null above, for whoever wrote it: where the parser stopped, if it tells, and nothing of the text
+ * itself. Parses again; asked only for what is refused.
+ */
+export function jsonProblem(text: string): string {
+  if (text.trim() === '') return 'The body is empty; it must be a JSON object';
+  try {
+    JSON.parse(text);
+    return 'The body is JSON, but not an object';
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : '';
+    const [, line, column] = /\(line (\d+) column (\d+)\)$/.exec(reason) ?? [];
+    if (line !== undefined) return `The body is not JSON: see line ${line}, column ${column}`;
+    if (reason.startsWith('Unexpected end')) return 'The body is not JSON: it ends too early';
+    return 'The body is not JSON';
+  }
+}

@@ -111,8 +111,8 @@ function seconds(query: ReadonlyMap<string, string>, name: string): number | und
   return queryInteger(query, name, { min: 0, max: LATEST_SECONDS, fallback: 0 });
 }
 
-/** The word of the list, or a webhook's word for it; `failed` covers bounces too, as clients expect. */
-function wantedKinds(word: string | undefined): readonly EventKind[] {
+/** The word of the list, or a webhook's word for it, undefined = all about mail; `failed` covers bounces too, as clients expect. */
+export function wantedKinds(word: string | undefined): readonly EventKind[] {
   if (word === undefined) return MAIL_KINDS;
   const lower = word.trim().toLowerCase();
   if (lower === 'failed') return ['failed', 'bounced'];
@@ -121,11 +121,13 @@ function wantedKinds(word: string | undefined): readonly EventKind[] {
   const token = webhookToken(lower);
   if (token === 'all') return MAIL_KINDS;
   const kinds = MAIL_KINDS.filter((kind) => EVENT_KINDS[kind].token === token);
-  if (kinds.length === 0) throw invalidParameter('Event is not known', 'Event');
+  if (kinds.length === 0)
+    throw invalidParameter(`Event is not known; use one of ${MAIL_KINDS.join(', ')}`, 'Event');
   return kinds;
 }
 
-function mayReadMail(caller: Caller): boolean {
+/** Whether the SMTP conversation is for this caller's eyes. */
+export function mayReadMail(caller: Caller): boolean {
   return caller.scopes.has('admin') || caller.scopes.has('email:read');
 }
 
@@ -156,7 +158,8 @@ export function toRecord(event: EventView): EventRecord {
   };
 }
 
-function toTimelineEntry(event: EventView, showConversation: boolean): TimelineEntry {
+/** One line of a timeline. */
+export function toTimelineEntry(event: EventView, showConversation: boolean): TimelineEntry {
   const detail = event.detail;
   const entry: TimelineEntry = {
     EventID: event.id,

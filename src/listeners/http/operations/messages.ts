@@ -134,7 +134,12 @@ export function toNamedAddress(mailbox: Mailbox): NamedAddress {
 function wantedStatus(word: string | undefined): keyof typeof STATES_OF | undefined {
   if (word === undefined) return undefined;
   const status = STATUS_WORDS.get(word.toLowerCase());
-  if (status === undefined) throw invalidParameter('Status is not known', 'Status');
+  if (status === undefined) {
+    throw invalidParameter(
+      `Status is not known; use one of ${[...STATUS_WORDS.values()].join(', ')}`,
+      'Status',
+    );
+  }
   return status;
 }
 

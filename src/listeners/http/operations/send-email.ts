@@ -14,7 +14,7 @@ import type { EmailAnswer } from '../contract/answers.ts';
 import { quoteLongContentIds } from '../contract/attachments.ts';
 import type { EmailLimits } from '../contract/email-limits.ts';
 import { readEmailObject } from '../contract/email-request.ts';
-import { bodyText, parseJsonObject } from '../contract/json-body.ts';
+import { bodyText, jsonProblem, parseJsonObject } from '../contract/json-body.ts';
 import type { EmailWorkerPool } from '../email-worker-pool.ts';
 import { type Idempotency, parseIdempotencyKey } from '../idempotency.ts';
 import { requireJson } from '../json-media-type.ts';
@@ -116,7 +116,7 @@ function parse(body: Uint8Array) {
   const text = bodyText(body);
   if (text === null) throw new AppError('json-malformed', { message: 'The body is not valid UTF-8' });
   const object = parseJsonObject(text);
-  if (object === null) throw new AppError('json-malformed');
+  if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text) });
   return { object, text };
 }
 

@@ -1,0 +1,27 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { jsonProblem, parseJsonObject } from './json-body.ts';
+
+describe('jsonProblem', () => {
+  it.each([
+    ['', 'The body is empty; it must be a JSON object'],
+    ['[1]', 'The body is JSON, but not an object'],
+    ['{"From":', 'The body is not JSON: it ends too early'],
+    ['{\n  "a": 1,\n}', 'The body is not JSON: see line 3, column 1'],
+    ["{'From':1}", 'The body is not JSON: see line 1, column 2'],
+    ['From=a@example.com', 'The body is not JSON'],
+  ])('says of %j: %s', (text, problem) => {
+    expect(jsonProblem(text)).toBe(problem);
+  });
+
+  it('has one of its few sentences for any text that is refused, and repeats nothing of it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        fc.pre(parseJsonObject(text) === null);
+        expect(jsonProblem(text)).toMatch(
+          /^The body is (not JSON(: (see line \d+, column \d+|it ends too early))?|JSON, but not an object|empty; it must be a JSON object)$/,
+        );
+      }),
+    );
+  });
+});
