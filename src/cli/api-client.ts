@@ -23,6 +23,10 @@ export interface ApiAnswer {
 export interface Api {
   /** Path below `/api/v1`. Throws CommandError with the API's own sentence for a status of 400 and above. */
   call(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
+  /**
+   * Blocks of a stream of server-sent events until it ends. Throws CommandError where it does not begin, or breaks off.
+   */
+  events(path: string): AsyncIterable<{ id: string; event: string; data: string }>;
   /** Base URL for links. */
   readonly url: string;
   readonly token: string;
@@ -32,6 +36,23 @@ export interface Api {
 }
 
 const SHORT_DRAIN_MS = 2_000;
+
+/** For commands that look at what a server has kept: a mistyped folder is refused, not made. */
+export const EXISTING = { existing: true } as const;
+
+/** Every item of a list that the API gives page by page. `path`: without a query. */
+export async function everyItem<Item>(api: Pick<Api, 'call'>, path: string): Promise<readonly Item[]> {
+  const items: Item[] = [];
+  let after: string | null = '';
+  while (after !== null) {
+    const query: string = after === '' ? '' : `&After=${encodeURIComponent(after)}`;
+    const { body } = await api.call('GET', `${path}?Limit=100${query}`);
+    const page = body as { Items: readonly Item[]; NextCursor: string | null };
+    items.push(...page.Items);
+    after = page.NextCursor;
+  }
+  return items;
+}
 
 /**
  * Opens the API of the server that owns the data folder, or a temporary one where none runs. With `existing`, a folder
@@ -130,11 +151,12 @@ const THINGS: Readonly<Record<string, readonly [string, string]>> = {
   domains: ['domain', 'domain list'],
   tokens: ['token', 'token list'],
   webhooks: ['webhook', 'webhook list'],
+  'smtp-credentials': ['SMTP user', 'smtp list'],
 };
 
 /** A 404 for one thing, in words that name it and how to find the right one; null for other answers. */
 function missing(status: number, path: string): string | null {
-  const [, kind = '', id] = /^\/([a-z]+)\/([^/?]+)/.exec(path) ?? [];
+  const [, kind = '', id] = /^\/([a-z-]+)\/([^/?]+)/.exec(path) ?? [];
   const thing = THINGS[kind];
   if (status !== 404 || thing === undefined || id === undefined) return null;
   return `there is no ${thing[0]} "${printable(decodeURIComponent(id))}"; see: postrider ${thing[1]}`;

@@ -1,5 +1,6 @@
 /** `domain …`: sender domains and the DNS records that prove them. */
 import type { DomainAnswer } from '../listeners/http/contract/answers.ts';
+import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printable, styled, table } from './terminal.ts';
 
@@ -26,6 +27,7 @@ export const domainCommands: CommandGroup = (program, context) => {
             `${added.Domain} counts as verified by your word. Receivers still look for its DKIM record: publish it.\n`,
           );
         }
+        warnOfShortName(ctx, added);
         ctx.print(added, `${recordsText(ctx, added)}\n\nThen run: postrider domain verify ${added.Domain}`);
       });
     });
@@ -37,13 +39,13 @@ export const domainCommands: CommandGroup = (program, context) => {
     .action(async () => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const items = ((await api.call('GET', '/domains')).body as { Items: DomainAnswer[] }).Items;
+        const items = await everyItem<DomainAnswer>(api, '/domains');
         const rows = items.map((item) => [item.Domain, item.Status, item.VerifiedBy ?? '-']);
         ctx.print(
           items,
           rows.length === 0 ? 'No domains yet.' : table([['DOMAIN', 'STATUS', 'VERIFIED BY'], ...rows]),
         );
-      });
+      }, EXISTING);
     });
 
   domain
@@ -54,8 +56,9 @@ export const domainCommands: CommandGroup = (program, context) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
         const found = (await api.call('GET', `/domains/${encodeURIComponent(name)}`)).body as DomainAnswer;
+        warnOfShortName(ctx, found);
         ctx.print(found, `${found.Domain}: ${found.Status}\n\n${recordsText(ctx, found)}`);
-      });
+      }, EXISTING);
     });
 
   domain
@@ -74,9 +77,11 @@ export const domainCommands: CommandGroup = (program, context) => {
           const first = `${mark}  ${check.Name}: ${printable(check.Message)}`;
           return check.Fix === '' ? [first] : [first, `      ${printable(check.Fix)}`];
         });
+        const failed = found.Checks.some((check) => check.Status === 'Failed');
+        if (failed) lines.push('', `The records to publish: postrider domain show ${found.Domain}`);
         ctx.print(found, [`${found.Domain}: ${found.Status}`, ...lines].join('\n'));
         if (found.Status !== 'Verified') ctx.fail();
-      });
+      }, EXISTING);
     });
 
   domain
@@ -92,7 +97,7 @@ export const domainCommands: CommandGroup = (program, context) => {
           found,
           `${found.Domain} signs with its other key now. Leave both DKIM records published: the old one for 7 days;\nthen "postrider domain show ${found.Domain}" has a new one to publish in its place.`,
         );
-      });
+      }, EXISTING);
     });
 
   domain
@@ -104,9 +109,20 @@ export const domainCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         await api.call('DELETE', `/domains/${encodeURIComponent(name)}`);
         ctx.print({ Removed: name }, `Removed ${name}.`);
-      });
+      }, EXISTING);
     });
 };
+
+/** An SPF record names the server; where that has no full name, the record is of no use to anyone. */
+function warnOfShortName(ctx: CommandContext, domain: DomainAnswer): void {
+  const spf = domain.DnsRecords.find((record) => record.Value.startsWith('v=spf1 '));
+  const name = / a:([^.\s]+)(?:\s|$)/.exec(spf?.Value ?? '')?.[1];
+  if (name === undefined) return;
+  ctx.terminal.stderr.write(
+    `Warning: the server is called "${printable(name)}", which is not a full name, so its SPF record helps nobody. ` +
+      `Set hostname (e.g. mail.example.com) before you publish it; then: postrider domain show ${domain.Domain}\n`,
+  );
+}
 
 /** Records in a form that can be typed into a DNS panel: long values on lines of their own. */
 function recordsText(ctx: CommandContext, domain: DomainAnswer): string {

@@ -9,12 +9,10 @@ import type {
   RetryAnswer,
   TimelineEntry,
 } from '../listeners/http/contract/answers.ts';
+import { EXISTING } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { messageText } from './message-text.ts';
 import { CommandError, printable, table, UsageError } from './terminal.ts';
-
-/** Messages are looked for where a server has kept some; a mistyped folder is not made. */
-const EXISTING = { existing: true } as const;
 
 export const messageCommands: CommandGroup = (program, context) => {
   program

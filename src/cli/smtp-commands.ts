@@ -1,5 +1,6 @@
 /** `smtp …`: user names and passwords for SMTP submission. `create` prints the password once. */
 import type { NewSmtpCredentialAnswer, SmtpCredentialAnswer } from '../listeners/http/contract/answers.ts';
+import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { table } from './terminal.ts';
 
@@ -40,8 +41,7 @@ export const smtpCommands: CommandGroup = (program, context) => {
     .action(async () => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('GET', '/smtp-credentials?Limit=100');
-        const items = (body as { Items: SmtpCredentialAnswer[] }).Items;
+        const items = await everyItem<SmtpCredentialAnswer>(api, '/smtp-credentials');
         const rows = items.map((item) => [
           item.CredentialID,
           item.Username,
@@ -49,8 +49,13 @@ export const smtpCommands: CommandGroup = (program, context) => {
           item.Name,
           item.CreatedAt,
         ]);
-        ctx.print(items, table([['ID', 'USERNAME', 'DOMAIN', 'NAME', 'CREATED'], ...rows]));
-      });
+        ctx.print(
+          items,
+          rows.length === 0
+            ? 'No SMTP users yet.'
+            : table([['ID', 'USERNAME', 'DOMAIN', 'NAME', 'CREATED'], ...rows]),
+        );
+      }, EXISTING);
     });
 
   smtp
@@ -62,6 +67,6 @@ export const smtpCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         await api.call('DELETE', `/smtp-credentials/${encodeURIComponent(id)}`);
         ctx.print({ Removed: id }, `Removed ${id}.`);
-      });
+      }, EXISTING);
     });
 };

@@ -1,7 +1,7 @@
 /** `token …`: API tokens. `create` prints the JWT alone on standard output, so that it can be captured. */
 import type { NewTokenAnswer, RotatedTokenAnswer, TokenAnswer } from '../listeners/http/contract/answers.ts';
 import { PRESETS } from '../model/token.ts';
-import type { Api } from './api-client.ts';
+import { type Api, EXISTING, everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { CommandError, printable, table, UsageError } from './terminal.ts';
 
@@ -69,7 +69,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
     .action(async () => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const items = ((await api.call('GET', '/tokens?Limit=100')).body as { Items: TokenAnswer[] }).Items;
+        const items = await everyItem<TokenAnswer>(api, '/tokens');
         const rows = items.map((item) => [
           item.TokenID,
           item.Name === '' ? '-' : item.Name,
@@ -78,7 +78,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
           item.LastUsedAt ?? 'never used',
         ]);
         ctx.print(items, table([['ID', 'NAME', 'DOMAINS', 'EXPIRES', 'LAST USED'], ...rows]));
-      });
+      }, EXISTING);
     });
 
   token
@@ -97,7 +97,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
           `Token ${made.TokenID}; it is not shown again. ${id} is good until ${made.PreviousValidUntil}.\n`,
         );
         ctx.print(made, made.Token);
-      });
+      }, EXISTING);
     });
 
   token
@@ -109,7 +109,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         await api.call('DELETE', `/tokens/${encodeURIComponent(id)}`);
         ctx.print({ Revoked: id }, `Revoked ${id}.`);
-      });
+      }, EXISTING);
     });
 };
 

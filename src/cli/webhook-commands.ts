@@ -6,6 +6,7 @@ import type {
   WebhookSecretAnswer,
   WebhookTest,
 } from '../listeners/http/contract/answers.ts';
+import { EXISTING } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printable, table, UsageError } from './terminal.ts';
 
@@ -58,7 +59,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
           items,
           rows.length === 0 ? 'No webhooks yet.' : table([['ID', 'EVENT', 'STATUS', 'LAST', 'URL'], ...rows]),
         );
-      });
+      }, EXISTING);
     });
 
   for (const [verb, status, description] of [
@@ -76,7 +77,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
           const { Pending } = body as WebhookDetail;
           const wait = Pending === 0 ? '' : ` ${Pending} ${Pending === 1 ? 'call waits' : 'calls wait'}.`;
           ctx.print(body, `Webhook ${id} is ${status.toLowerCase()}.${wait}`);
-        });
+        }, EXISTING);
       });
   }
 
@@ -93,7 +94,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
           made,
           `Secret  ${made.Secret}\n(it is not shown again; the old one signs too until ${made.PreviousValidUntil})`,
         );
-      });
+      }, EXISTING);
     });
 
   webhook
@@ -105,7 +106,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         await api.call('DELETE', `/webhooks/${webhookId(id)}`);
         ctx.print({ Removed: Number(id) }, `Removed webhook ${id}.`);
-      });
+      }, EXISTING);
     });
 
   webhook
@@ -123,7 +124,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
             : `${result.StatusCode} in ${result.LatencyMs} ms\n${printable(result.Body)}`;
         ctx.print(result, text.trimEnd());
         if (result.StatusCode < 200 || result.StatusCode > 299) ctx.fail();
-      });
+      }, EXISTING);
     });
 
   webhook
@@ -143,7 +144,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
         });
         const { Queued } = body as { Queued: number };
         ctx.print(body, `${Queued} ${Queued === 1 ? 'call' : 'calls'} queued.`);
-      });
+      }, EXISTING);
     });
 };
 
