@@ -87,5 +87,6 @@ function sentence(text: string): string {
 
 const INTRODUCTION = `In the repository the program is \`./bin/postrider\`. Exit codes: 0 done, 1 could not, 2 wrong usage. A command talks to the
 server that owns the data folder, through its API on loopback with the token from the file \`admin-token\`; where none
-runs, it starts the same API over the same store for as long as it takes, without delivery. \`--json\` prints what the
-API answered. Results go to standard output, everything else to standard error.`;
+runs, it starts the same API over the same store for as long as it takes, without delivery and by the rules of
+\`serve\`. \`--json\` prints what the API answered, and of a list its items. Results go to standard output, everything else to
+standard error.`;
