@@ -197,6 +197,10 @@ export function describeEvents(suite: Suite): void {
       await suite.store().appendEvents({ events });
       const { events: found } = await suite.store().findEvents(everyEvent({ newestFirst: true, limit: 10 }));
       expect(found.map((one) => one.at - T0)).toEqual([29, 28, 27, 26, 25, 24, 23, 22, 21, 20]);
+      const { events: later } = await suite
+        .store()
+        .findEvents(everyEvent({ newestFirst: true, offset: 26, limit: 10 }));
+      expect(later.map((one) => one.at - T0)).toEqual([3, 2, 1, 0]);
     });
   });
 }

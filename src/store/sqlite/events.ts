@@ -231,18 +231,25 @@ function manyRanges(
       return total;
     },
     page(offset, limit) {
+      // In one statement the rows in front of the page never leave the engine.
+      const isOne = pairs.length <= RANGES_PER_STATEMENT;
       const merged: { at: number; seq: number }[] = [];
       for (let start = 0; start < pairs.length; start += RANGES_PER_STATEMENT) {
         const chunk = pairs.slice(start, start + RANGES_PER_STATEMENT);
         const sql = `${chunk.map(() => `SELECT e.at AS at, e.seq AS seq ${range}`).join(' UNION ALL ')}
-          ORDER BY at ${direction}, seq ${direction} LIMIT ?`;
+          ORDER BY at ${direction}, seq ${direction} LIMIT ? OFFSET ?`;
         const values = chunk.flatMap((pair) => [...pair, ...filter.values()]);
-        merged.push(...db.all<{ at: number; seq: number }>(sql, ...values, offset + limit));
+        const rows = db.all<{ at: number; seq: number }>(
+          sql,
+          ...values,
+          isOne ? limit : offset + limit,
+          isOne ? offset : 0,
+        );
+        for (const row of rows) merged.push(row);
       }
-      if (pairs.length > RANGES_PER_STATEMENT) {
-        const sign = given.newestFirst ? -1 : 1;
-        merged.sort((a, b) => sign * (a.at - b.at || a.seq - b.seq));
-      }
+      if (isOne) return merged.map((row) => row.seq);
+      const sign = given.newestFirst ? -1 : 1;
+      merged.sort((a, b) => sign * (a.at - b.at || a.seq - b.seq));
       return merged.slice(offset, offset + limit).map((row) => row.seq);
     },
   };
