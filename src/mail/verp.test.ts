@@ -28,6 +28,18 @@ describe('return-path tokens', () => {
     expect(tokens.make('b', 123_456_789)).toHaveLength(33);
   });
 
+  it('carry the HMAC of RFC 2104 for secrets of any length', () => {
+    for (const length of [16, 63, 64, 65, 200]) {
+      const secret = Buffer.alloc(length, length);
+      const token = createReturnPathTokens([{ id: 0, secret }]).ref(1);
+      const mac = createHmac('sha256', secret)
+        .update(`r${token.slice(0, 14)}`)
+        .digest()
+        .subarray(0, 10);
+      expect(token.slice(15)).toBe(base32(BigInt(`0x${mac.toString('hex')}`), 16));
+    }
+  });
+
   it('come back with purpose, id and key, however the case was folded', () => {
     fc.assert(
       fc.property(

@@ -10,7 +10,7 @@
  * carries no time: whether it is too old is told by the delivery it names. Case does not matter on the way back, as
  * some programs fold addresses. Wrong: what was not made here is a value with a reason, never an exception.
  */
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 
 /** `b` bounces of one delivery, `g` bounces of a message's grouped copies, `u` unsubscribing by mail. */
 export type ReturnPathPurpose = 'b' | 'g' | 'u';
@@ -75,11 +75,11 @@ const PURPOSES: ReadonlySet<string> = new Set<ReturnPathPurpose>(['b', 'g', 'u']
 
 /** Makes and reads tokens. Throws `RangeError` where there is no key, an id is out of range, or a secret is short. */
 export function createReturnPathTokens(keys: readonly ReturnPathKey[]): ReturnPathTokens {
-  const byId = new Map<number, KeyObject[]>();
+  const byId = new Map<number, MacKey[]>();
   for (const { id, secret } of keys) {
     if (!Number.isInteger(id) || id < 0 || id > MAX_KEY_ID) throw new RangeError('a key id is not 0 to 15');
     if (secret.length < MIN_SECRET_BYTES) throw new RangeError('a key has fewer than 16 octets');
-    byId.set(id, [...(byId.get(id) ?? []), createSecretKey(secret)]);
+    byId.set(id, [...(byId.get(id) ?? []), macKey(secret)]);
   }
   const [first] = keys;
   const making = first === undefined ? undefined : byId.get(first.id)?.[0];
@@ -136,10 +136,34 @@ function withoutQuotes(text: string): string {
   return text.length > 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text;
 }
 
-function macOf(key: KeyObject, letter: string, id: string): string {
-  const mac = createHmac('sha256', key)
-    .update(letter + id, 'latin1')
-    .digest();
+/**
+ * A key with its two padded blocks made ready (RFC 2104 §2): two one-shot hashes cost a quarter of what an Hmac object
+ * does, and every recipient needs two MACs. `inner` has room for the text behind its block.
+ */
+interface MacKey {
+  inner: Buffer;
+  outer: Buffer;
+}
+
+const BLOCK_BYTES = 64;
+const HASH_BYTES = 32;
+
+function macKey(secret: Uint8Array): MacKey {
+  const key = secret.length > BLOCK_BYTES ? hash('sha256', secret, 'buffer') : secret;
+  const inner = Buffer.alloc(BLOCK_BYTES + 1 + ID_DIGITS, 0);
+  const outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES, 0);
+  for (let i = 0; i < BLOCK_BYTES; i++) {
+    inner[i] = (key[i] ?? 0) ^ 0x36;
+    outer[i] = (key[i] ?? 0) ^ 0x5c;
+  }
+  return { inner, outer };
+}
+
+/** `letter` is one octet, `id` its 14 digits. */
+function macOf({ inner, outer }: MacKey, letter: string, id: string): string {
+  inner.write(letter + id, BLOCK_BYTES, 'latin1');
+  hash('sha256', inner, 'buffer').copy(outer, BLOCK_BYTES);
+  const mac = hash('sha256', outer, 'buffer');
   let text = '';
   // Five octets are exactly eight digits.
   for (let at = 0; at < MAC_BYTES; at += 5) {
