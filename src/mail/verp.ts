@@ -137,8 +137,9 @@ function withoutQuotes(text: string): string {
 }
 
 /**
- * A key with its two padded blocks made ready (RFC 2104 §2): two one-shot hashes cost a quarter of what an Hmac object
- * does, and every recipient needs two MACs. `inner` has room for the text behind its block.
+ * A key with its two padded blocks made ready (RFC 2104 §2). In a loop two one-shot hashes cost what an Hmac object
+ * does; in the server they cost two thirds (21 to 14 µs a recipient, profiled), as nothing native is left to the
+ * collector. `inner` has room for the text behind its block.
  */
 interface MacKey {
   inner: Buffer;
