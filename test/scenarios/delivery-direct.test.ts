@@ -81,6 +81,8 @@ describe('direct delivery', () => {
       ({ Event }: { Event: string }) => Event,
     );
     expect(kinds).toEqual(['accepted', 'deferred', 'bounced']);
+    const logged = server.logs.filter(({ messageId }) => messageId === id).map(({ msg }) => msg);
+    expect(logged).toEqual(kinds);
   });
 
   it('never connects to private networks that DNS points to', async () => {

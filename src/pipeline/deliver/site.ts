@@ -12,6 +12,7 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Failpoints } from '../../lib/failpoints.ts';
 import { type Logger, maskAddresses } from '../../lib/log.ts';
 import type { OpenFailure, OpenResult, Session } from '../../smtp/client-types.ts';
+import type { Settlement } from '../../store/store.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-window.ts';
 import { clampHintMs, type RetrySchedule } from '../queue/retry-schedule.ts';
@@ -278,14 +279,14 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     blockedUntil?: number,
   ): void {
     const settlement = rules.settle(item.delivery, outcome, blockedUntil);
-    logOutcome(item, outcome, settlement.dueAt);
+    logOutcome(item, outcome, settlement);
     void queue.settle(item, settlement);
   }
 
   function logOutcome(
     item: ReadyItem,
     outcome: Exclude<Outcome, { kind: 'again' }>,
-    dueAt: number | undefined,
+    { state, dueAt }: Settlement,
   ): void {
     const { messageId, id, address } = item.delivery;
     const common = { messageId, deliveryId: id, to: address, attempt: item.delivery.attempts + 1 };
@@ -300,7 +301,8 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     }
     const category =
       'category' in outcome ? outcome.category : 'verdict' in outcome ? outcome.verdict.category : '';
-    const name = outcome.kind === 'unknown' || outcome.kind === 'path' ? 'deferred' : outcome.kind;
+    // What was decided, not what was heard: a refusal may be looked at twice, and a deferral may be the last one.
+    const name = state !== 'queued' ? state : outcome.kind === 'held' ? 'held' : 'deferred';
     mailLog.info(
       { ...common, category, detail: outcome.detail, ...(dueAt === undefined ? {} : { nextAt: dueAt }) },
       name,
