@@ -2,6 +2,7 @@
 import type { NewSmtpCredentialAnswer, SmtpCredentialAnswer } from '../listeners/http/contract/answers.ts';
 import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
+import { warnOfUnknownDomains } from './known-domain.ts';
 import { table } from './terminal.ts';
 
 export const smtpCommands: CommandGroup = (program, context) => {
@@ -31,6 +32,7 @@ export const smtpCommands: CommandGroup = (program, context) => {
             ['Password', made.Password],
           ]),
         );
+        await warnOfUnknownDomains(ctx, api, [options.domain]);
       });
     });
 

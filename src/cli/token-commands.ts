@@ -1,9 +1,10 @@
 /** `token …`: API tokens. `create` prints the JWT alone on standard output, so that it can be captured. */
 import type { NewTokenAnswer, RotatedTokenAnswer, TokenAnswer } from '../listeners/http/contract/answers.ts';
 import { PRESETS } from '../model/token.ts';
-import { type Api, EXISTING, everyItem } from './api-client.ts';
+import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
-import { CommandError, printable, table, UsageError } from './terminal.ts';
+import { warnOfUnknownDomains } from './known-domain.ts';
+import { table, UsageError } from './terminal.ts';
 
 interface CreateOptions {
   domain?: string[];
@@ -52,13 +53,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
           `Token ${made.TokenID} for ${domains.join(', ')}; it is not shown again.\n`,
         );
         ctx.print(made, made.Token);
-        for (const domain of domains) {
-          if (domain !== '*' && !(await isKnown(api, domain))) {
-            ctx.terminal.stderr.write(
-              `Warning: ${printable(domain)} is not a domain of this server yet; add it with: postrider domain add ${printable(domain)}\n`,
-            );
-          }
-        }
+        await warnOfUnknownDomains(ctx, api, domains);
       });
     });
 
@@ -112,17 +107,6 @@ export const tokenCommands: CommandGroup = (program, context) => {
       }, EXISTING);
     });
 };
-
-/** A token may be made before its domain; one that never comes is more likely a mistyped name. */
-async function isKnown(api: Api, domain: string): Promise<boolean> {
-  try {
-    await api.call('GET', `/domains/${encodeURIComponent(domain)}`);
-    return true;
-  } catch (cause) {
-    if (cause instanceof CommandError) return false;
-    throw cause;
-  }
-}
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = {
   s: 1,

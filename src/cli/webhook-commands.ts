@@ -8,6 +8,7 @@ import type {
 } from '../listeners/http/contract/answers.ts';
 import { EXISTING } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
+import { warnOfUnknownDomains } from './known-domain.ts';
 import { printable, table, UsageError } from './terminal.ts';
 
 export const webhookCommands: CommandGroup = (program, context) => {
@@ -35,6 +36,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
           made,
           `Webhook ${made.NewWebhookID}\nSecret  ${made.Secret}\n(the secret is not shown again)`,
         );
+        await warnOfUnknownDomains(ctx, api, [options.domain]);
       });
     });
 

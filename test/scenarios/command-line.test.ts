@@ -184,11 +184,13 @@ describe('commands without a running server', () => {
     expect((await again.settled(id)).Status).toBe('Delivered');
   });
 
-  it('name what does not exist, and warn of a token for a domain that was never added', async () => {
+  it('name what does not exist, and warn of a token or user for a domain that was never added', async () => {
     const data = ['--data', await temporaryFolder(scope)];
     const token = await command(scope, ['token', 'create', '--domain', 'exmaple.com', ...data]);
     expect([token.code, token.stdout.split('.').length]).toEqual([0, 3]);
     expect(token.stderr).toContain('exmaple.com is not a domain of this server yet');
+    const smtp = await command(scope, ['smtp', 'create', '--domain', 'exmaple.com', ...data]);
+    expect([smtp.code, smtp.stderr]).toEqual([0, expect.stringContaining('exmaple.com is not a domain')]);
     const message = await command(scope, ['message', 'nothing', ...data]);
     expect([message.code, message.stderr]).toEqual([
       1,
