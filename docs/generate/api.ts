@@ -83,6 +83,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
     'The newest calls with their tries and the last answer. `Limit`; no further pages',
   'GET /events':
     'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`, and `After` with the header `X-Next-After`, oldest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000',
+  'GET /events/stream':
+    'Events as they happen, as server-sent events: `id` is the place to resume from (`Last-Event-ID`, or `After`), `event` the kind, `data` a line of the timeline with `Domain, MessageID, From, Subject, Tags, Sandbox`. `Event`, `MessageID`, `Recipient`, `Tag`, `Domain` filter. A heartbeat every 15 seconds; 10 streams a token, 100 in all',
   'GET /email/{id}/events':
     'The timeline of one message, oldest first, a page. The SMTP conversation only for tokens with `email:read`',
   'GET /stats':

@@ -119,30 +119,68 @@ function client(url: string, token: string, alone: string | null): Omit<Api, 'cl
     token,
     alone,
     async call(method, path, body) {
-      let response: Response;
-      try {
-        response = await fetch(`${url}/api/v1${path}`, {
-          method,
-          headers: {
-            authorization: `Bearer ${token}`,
-            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        });
-      } catch (cause) {
-        throw new CommandError(`the server at ${url} does not answer: ${(cause as Error).message}`);
-      }
-      const bytes = new Uint8Array(await response.arrayBuffer());
-      const json = response.headers.get('content-type')?.includes('json') ?? false;
-      const parsed: unknown =
-        json && bytes.length > 0 ? JSON.parse(new TextDecoder().decode(bytes)) : undefined;
-      if (response.status >= 400) {
-        const why = missing(response.status, path) ?? problemText(parsed, response.status);
-        throw new CommandError(alone === null ? why : `${why}\n${workedAlone(alone)}`);
-      }
+      const response = await open(method, path, body);
+      const { bytes, parsed } = await readBody(response);
       return { status: response.status, body: parsed, bytes };
     },
+    async *events(path) {
+      const response = await open('GET', path);
+      if (response.body === null) return;
+      yield* eventBlocks(response.body);
+    },
   };
+
+  /** The answer's head. Throws CommandError with the API's own sentence for a status of 400 and above. */
+  async function open(method: string, path: string, body?: unknown): Promise<Response> {
+    let response: Response;
+    try {
+      response = await fetch(`${url}/api/v1${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    } catch (cause) {
+      throw new CommandError(`the server at ${url} does not answer: ${(cause as Error).message}`);
+    }
+    if (response.status < 400) return response;
+    const { parsed } = await readBody(response);
+    const why = missing(response.status, path) ?? problemText(parsed, response.status);
+    throw new CommandError(alone === null ? why : `${why}\n${workedAlone(alone)}`);
+  }
+}
+
+async function readBody(response: Response): Promise<{ bytes: Uint8Array; parsed: unknown }> {
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const json = response.headers.get('content-type')?.includes('json') ?? false;
+  return {
+    bytes,
+    parsed: json && bytes.length > 0 ? JSON.parse(new TextDecoder().decode(bytes)) : undefined,
+  };
+}
+
+/** Server-sent events as this API writes them: one line a field, an empty line behind each block. */
+async function* eventBlocks(
+  body: AsyncIterable<Uint8Array>,
+): AsyncIterable<{ id: string; event: string; data: string }> {
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for await (const chunk of body) {
+      text += decoder.decode(chunk, { stream: true });
+      for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+        const lines = text.slice(0, end).split('\n');
+        text = text.slice(end + 2);
+        const of = (name: string) =>
+          lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? '';
+        if (of('data') !== '') yield { id: of('id'), event: of('event'), data: of('data') };
+      }
+    }
+  } catch (cause) {
+    throw new CommandError(`the connection broke off: ${(cause as Error).message}`);
+  }
 }
 
 /** What a path below the API is about, and the command that lists such things. */

@@ -13,6 +13,7 @@ import { explainCommands } from './explain-command.ts';
 import { messageCommands } from './message-commands.ts';
 import { runServer } from './server-commands.ts';
 import { smtpCommands } from './smtp-commands.ts';
+import { tailCommand } from './tail-command.ts';
 import type { Terminal } from './terminal.ts';
 import { tokenCommands } from './token-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
@@ -87,6 +88,7 @@ export function createProgram(terminal: Terminal): Program {
     smtpCommands,
     webhookCommands,
     messageCommands,
+    tailCommand,
     explainCommands,
   ])
     group(program, context);

@@ -535,6 +535,8 @@ export interface Store {
    */
   findEvents(filter: EventFilter): Promise<{ total: number; events: readonly EventView[] }>;
 
+  /** Seq of the newest event, 0 = there is none; everything up to it can be read. */
+  lastEventSeq(): Promise<number>;
   /**
    * Counts of events about recipients per interval, kind and group; intervals without any are left out. At most
    * `maxGroups` groups, the largest first, the others together in `rest`. `too-many` where the range holds more than

@@ -74,7 +74,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   const bodies = createBodyBudget(options.maxHeldBodyBytes);
   const app = createApp();
   const methodsOf = createMethodTable([
-    ...routes.map(({ method, path }) => ({ method, path: BASE + path })),
+    ...routes.map(({ method, path, endless }) => ({ method, path: BASE + path, endless })),
     ...plainRoutes,
   ]);
   let running = 0;
@@ -219,10 +219,21 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     });
   }
 
-  /** Aborted when the client of this answer has gone, or the listener stops. */
+  /**
+   * Aborted when the client of this answer has gone, or the listener stops. A client that has ended its side may still
+   * read, but who waits for news that may never come cannot tell it from one that is gone.
+   */
   function endOf(reply: FastifyReply): AbortSignal {
     const gone = new AbortController();
-    reply.raw.once('close', () => gone.abort('gone' satisfies RequestEnd));
+    const { raw } = reply;
+    const { socket } = raw;
+    const onGone = (): void => gone.abort('gone' satisfies RequestEnd);
+    if (raw.closed || socket?.readableEnded === true) onGone();
+    socket?.once('end', onGone);
+    raw.once('close', () => {
+      socket?.off('end', onGone);
+      onGone();
+    });
     return AbortSignal.any([gone.signal, stop.signal]);
   }
 
@@ -333,9 +344,13 @@ function pathOfAbsoluteForm(url: string): string {
 
 /** For a path that exists, the methods it has, as `Allow` writes them; else null. */
 function createMethodTable(
-  routes: readonly { method: string; path: string }[],
+  routes: readonly { method: string; path: string; endless?: boolean | undefined }[],
 ): (url: string) => string | null {
-  const known = routes.map(({ method, path }) => ({ method, segments: path.split('/').filter(Boolean) }));
+  const known = routes.map(({ method, path, endless }) => ({
+    method,
+    hasHead: method === 'GET' && endless !== true,
+    segments: path.split('/').filter(Boolean),
+  }));
   return (url) => {
     const segments = (url.split('?', 1)[0] ?? '').split('/').filter(Boolean);
     const methods = new Set<string>();
@@ -343,7 +358,7 @@ function createMethodTable(
       if (route.segments.length !== segments.length) continue;
       if (!route.segments.every((segment, i) => segment.startsWith(':') || segment === segments[i])) continue;
       methods.add(route.method);
-      if (route.method === 'GET') methods.add('HEAD');
+      if (route.hasHead) methods.add('HEAD');
     }
     return methods.size === 0 ? null : [...methods].sort().join(', ');
   };

@@ -18,6 +18,14 @@ import {
 /** Tests of `appendEvents` and `findEvents`. */
 export function describeEvents(suite: Suite): void {
   describe('appending events', () => {
+    it('know the newest of all, whomever it is about', async () => {
+      expect(await suite.store().lastEventSeq()).toBe(0);
+      await commitOne(suite.store());
+      await commitOne(suite.store(), { domain: 'example.org' });
+      const { events } = await suite.store().findEvents(everyEvent({ afterSeq: 0 }));
+      expect(await suite.store().lastEventSeq()).toBe(events.at(-1)?.seq);
+    });
+
     it('attaches a fact to its delivery and message', async () => {
       const { id } = await commitOne(suite.store());
       const opened = event('opened', T0 + 5, { detail: { ipAddress: '192.0.2.1', bot: true } });

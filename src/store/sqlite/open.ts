@@ -269,6 +269,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     purgeSuppressions: (params) => write('purgeSuppressions', params),
     appendEvents: (params) => write('appendEvents', params),
     findEvents: (params) => read('findEvents', params),
+    lastEventSeq: () => read('lastEventSeq', undefined),
     stats: (params) => read('stats', params),
     createWebhook: (params) => write('createWebhook', params),
     listWebhooks: (params) => read('listWebhooks', params),

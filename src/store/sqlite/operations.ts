@@ -69,6 +69,7 @@ export const READS: ReadTable = {
   suppressedDomains: suppressions.suppressedDomains,
   listSuppressions: suppressions.listSuppressions,
   findEvents: events.findEvents,
+  lastEventSeq: events.lastEventSeq,
   stats: stats.stats,
   listWebhooks: webhooks.listWebhooks,
   nextCallDueAt: webhooks.nextCallDueAt,

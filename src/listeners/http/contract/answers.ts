@@ -199,6 +199,16 @@ export interface TimelineEntry {
   Conversation?: string;
 }
 
+/** The data of one event of GET /events/stream; MessageID is null for events about no message. */
+export interface StreamedEvent extends TimelineEntry {
+  Domain: string;
+  MessageID: string | null;
+  From: string;
+  Subject: string;
+  Tags: readonly string[];
+  Sandbox: boolean;
+}
+
 export interface NamedAddress {
   Name: string;
   Email: string;

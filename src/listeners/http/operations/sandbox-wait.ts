@@ -7,7 +7,7 @@ import { type Clock, sleep } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { CaptureView, Store } from '../../../store/store.ts';
 import { createChangeWaiter } from '../change-waiter.ts';
-import { type ApiRoute, json, queryInteger } from '../route.ts';
+import { type ApiRoute, json, queryInteger, type RequestEnd } from '../route.ts';
 import { createSlots } from '../slots.ts';
 import { listedDomains } from '../tenancy.ts';
 import type { CaptureSearch } from './sandbox-search.ts';
@@ -56,7 +56,7 @@ export function sandboxWaitRoutes(deps: {
           waiter.close();
           leave();
         }
-        if (ended.aborted) {
+        if (ended.reason === ('stopping' satisfies RequestEnd)) {
           throw new AppError('unavailable', { message: 'The server is stopping', retryAfterSeconds: 5 });
         }
         throw new AppError('request-timeout', {

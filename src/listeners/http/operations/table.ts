@@ -9,6 +9,7 @@ import type { Idempotency } from '../idempotency.ts';
 import type { ApiRoute } from '../route.ts';
 import { cancelRetryRoutes } from './cancel-retry.ts';
 import { domainRoutes } from './domains.ts';
+import { eventStreamRoutes } from './event-stream.ts';
 import { eventRoutes } from './events.ts';
 import { messageRoutes } from './messages.ts';
 import { sandboxRoutes } from './sandbox.ts';
@@ -45,6 +46,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ),
     ...webhookRoutes({ ...deps, createOnce }),
     ...eventRoutes(deps),
+    ...eventStreamRoutes(deps),
     ...statsRoutes(deps),
     ...messageRoutes(deps),
     ...cancelRetryRoutes(deps, { maxAgeMs: options.maxAgeMs }),

@@ -1,0 +1,51 @@
+/** `tail`: events as they happen, until the server stops or the person does. */
+import type { StreamedEvent } from '../listeners/http/contract/answers.ts';
+import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { CommandError, printable, styled } from './terminal.ts';
+
+export const tailCommand: CommandGroup = (program, context) => {
+  program
+    .command('tail')
+    .description('shows events as they happen; with --json one JSON object a line')
+    .option('--event <event>', 'only events of this kind, e.g. bounced')
+    .option('--to <address>', 'only about this recipient')
+    .option('--tag <tag>', 'only of messages with this tag')
+    .option('--domain <domain>', 'only of this sender domain')
+    .addHelpText('after', example('postrider tail --event failed'))
+    .action(async (options: Record<string, string | undefined>) => {
+      const ctx = context();
+      const query = new URLSearchParams();
+      for (const [flag, parameter] of [
+        ['event', 'Event'],
+        ['to', 'Recipient'],
+        ['tag', 'Tag'],
+        ['domain', 'Domain'],
+      ] as const) {
+        const value = options[flag];
+        if (value !== undefined) query.set(parameter, value);
+      }
+      await ctx.withApi(
+        async (api) => {
+          if (api.alone !== null) {
+            throw new CommandError(`no server runs in ${api.alone}, so nothing happens there; start one`);
+          }
+          ctx.terminal.stderr.write('Waiting for events; Ctrl-C ends.\n');
+          for await (const { data } of api.events(`/events/stream?${query}`)) {
+            const event = JSON.parse(data) as StreamedEvent;
+            ctx.terminal.stdout.write(`${ctx.json ? JSON.stringify(event) : line(ctx, event)}\n`);
+          }
+          throw new CommandError('the server ended the stream');
+        },
+        { existing: true },
+      );
+    });
+};
+
+const COLUMN = 12;
+
+function line(ctx: CommandContext, event: StreamedEvent): string {
+  const colour = { Info: 'green', Warn: 'yellow', Error: 'red' } as const;
+  const kind = styled(ctx.terminal.stdout, colour[event.LogLevel], event.Event.padEnd(COLUMN));
+  const about = [event.Recipient ?? event.Domain, event.Subject, event.Reason].filter((text) => text !== '');
+  return `${event.At}  ${kind} ${about.map(printable).join('  ')}`;
+}

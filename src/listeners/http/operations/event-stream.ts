@@ -1,0 +1,154 @@
+/**
+ * GET /events/stream: events as they happen, as server-sent events (WHATWG HTML §9.2). Each carries its seq as `id`, so a
+ * client that comes back with `Last-Event-ID` misses nothing; without one it begins with what happens from now on. A
+ * heartbeat every 15 seconds keeps the connection, moves the place to resume from, and ends the stream of a token that
+ * has ended. The stream itself ends when the client goes or the listener stops; a slow client slows only itself.
+ */
+import { Readable } from 'node:stream';
+import { type Clock, sleep } from '../../../lib/clock.ts';
+import type { Caller } from '../../../model/submission.ts';
+import type { EventFilter, EventView, Store } from '../../../store/store.ts';
+import { createChangeWaiter } from '../change-waiter.ts';
+import type { StreamedEvent } from '../contract/answers.ts';
+import { type ApiRequest, type ApiRoute, queryAddress, queryInteger, queryText } from '../route.ts';
+import { createSlots } from '../slots.ts';
+import { listedDomains } from '../tenancy.ts';
+import { mayReadMail, toTimelineEntry, wantedKinds } from './events.ts';
+
+const HEARTBEAT_MS = 15_000;
+/** Looks are so far apart at least: what happens in between comes together. */
+const PAUSE_MS = 50;
+/** Without news it looks by itself, for what another process stored. */
+const POLL_MS = 1_000;
+const EVENTS_AT_ONCE = 100;
+const MAX_PER_TOKEN = 10;
+const MAX_TOTAL = 100;
+/** What a client waits before it comes back, ms. */
+const RECONNECT_MS = 2_000;
+
+/** The one route. */
+export function eventStreamRoutes(deps: {
+  store: Store;
+  clock: Clock;
+  onStored(listener: () => void): () => void;
+}): readonly ApiRoute[] {
+  const { store, clock } = deps;
+  const slots = createSlots({ perToken: MAX_PER_TOKEN, total: MAX_TOTAL, what: 'streams are open' });
+
+  return [
+    {
+      method: 'GET',
+      path: '/events/stream',
+      scope: 'events:read',
+      endless: true,
+      handle: async (request) => {
+        const filter = filterOf(request);
+        const given = lastSeen(request);
+        const leave = slots(request.caller);
+        try {
+          const from = given ?? (await store.lastEventSeq());
+          return {
+            status: 200,
+            // A proxy that collects answers would keep events back.
+            headers: { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' },
+            body: Readable.from(follow(request, filter, from, leave), { objectMode: false }).on(
+              'close',
+              leave,
+            ),
+          };
+        } catch (cause) {
+          leave();
+          throw cause;
+        }
+      },
+    },
+  ];
+
+  async function* follow(
+    request: ApiRequest,
+    filter: Omit<EventFilter, 'afterSeq'>,
+    from: number,
+    leave: () => void,
+  ): AsyncGenerator<string> {
+    const ended = request.ended();
+    const waiter = createChangeWaiter({ subscribe: deps.onStored, clock, ended });
+    const showConversation = mayReadMail(request.caller);
+    try {
+      let seen = from;
+      let beatAtMs = clock.monotonicMs() + HEARTBEAT_MS;
+      yield `retry: ${RECONNECT_MS}\nid: ${seen}\n\n`;
+      while (!ended.aborted) {
+        // Read before the events: whatever is not among them up to here does not match.
+        const newest = await store.lastEventSeq();
+        const { events } =
+          newest > seen ? await store.findEvents({ ...filter, afterSeq: seen }) : { events: [] };
+        for (const event of events) {
+          seen = event.seq;
+          yield block(event, showConversation);
+        }
+        if (events.length === EVENTS_AT_ONCE) continue;
+        seen = Math.max(seen, newest);
+        const leftMs = beatAtMs - clock.monotonicMs();
+        if (leftMs <= 0) {
+          if (!(await isStillGood(request.caller))) return;
+          yield `: still here\nid: ${seen}\n\n`;
+          beatAtMs = clock.monotonicMs() + HEARTBEAT_MS;
+        } else if ((await waiter.next(Math.min(leftMs, POLL_MS))) === 'changed') {
+          await sleep(clock, PAUSE_MS);
+        }
+      }
+    } finally {
+      waiter.close();
+      leave();
+    }
+  }
+
+  /** The token was looked at when the stream began, which may be long ago. */
+  async function isStillGood({ tokenId }: Caller): Promise<boolean> {
+    const token = await store.getToken({ id: tokenId });
+    if (token === null || token.revokedAt !== null) return false;
+    return token.expiresAt === null || token.expiresAt > clock.now();
+  }
+}
+
+function filterOf(request: ApiRequest): Omit<EventFilter, 'afterSeq'> {
+  const { query } = request;
+  const word = queryText(query, 'Event', 64);
+  const messageId = queryText(query, 'MessageID', 64);
+  const recipient = queryAddress(query, 'Recipient');
+  const tag = queryText(query, 'Tag', 256);
+  return {
+    ...listedDomains(request),
+    ...(word === undefined ? {} : { kinds: wantedKinds(word) }),
+    ...(messageId === undefined ? {} : { messageId: messageId.toLowerCase() }),
+    ...(recipient === undefined ? {} : { recipient }),
+    ...(tag === undefined ? {} : { tag }),
+    offset: 0,
+    limit: EVENTS_AT_ONCE,
+    countUpTo: 0,
+    newestFirst: false,
+  };
+}
+
+/** The header that browsers send when they come back, or `After`; undefined = from now on. */
+function lastSeen(request: ApiRequest): number | undefined {
+  const header = request.header('last-event-id');
+  const text = header === undefined || header === '' ? request.query.get('after') : header;
+  if (text === undefined || text === '') return undefined;
+  const limits = { min: 0, max: Number.MAX_SAFE_INTEGER, fallback: 0 };
+  return queryInteger(new Map([['after', text]]), 'After', limits);
+}
+
+function block(event: EventView, showConversation: boolean): string {
+  const data: StreamedEvent = {
+    ...toTimelineEntry(event, showConversation),
+    Domain: event.domain,
+    MessageID: event.message?.id ?? null,
+    From: event.message?.lists.from.address ?? '',
+    Subject: event.message?.subject ?? '',
+    Tags: event.message?.tags ?? [],
+    Sandbox: event.message?.sandbox ?? false,
+  };
+  // JSON holds no line break, so the data is one line.
+  return `id: ${event.seq}\nevent: ${event.kind}\ndata: ${JSON.stringify(data)}\n\n`;
+}
