@@ -1,6 +1,6 @@
 /**
- * Housekeeping in small steps that do not disturb sending: forgets idempotency keys whose window is over, looks sender
- * domains up again when their time has come (one at a time, so that a slow name server delays only this), and gives a
+ * Housekeeping in small steps that do not disturb sending: forgets idempotency keys whose window is over and suppressions
+ * past their end, looks sender domains up again when their time has come (one at a time, so that a slow name server delays only this), and gives a
  * domain a new standby key a week after a rotation. What fails is logged and tried again at the next round.
  */
 import type { Clock, Timer } from './lib/clock.ts';
@@ -8,6 +8,7 @@ import type { Logger } from './lib/log.ts';
 import type { Service } from './lib/loop.ts';
 import { nextCheckAt } from './policy/domains/check-schedule.ts';
 import type { DomainService } from './policy/domains/domains.ts';
+import { EVIDENCE_KEPT_MS } from './policy/suppressions/suppressions.ts';
 import type { Store } from './store/store.ts';
 
 const PURGE_EVERY_MS = 10 * 60_000;
@@ -25,7 +26,7 @@ export interface UpkeepOptions {
 /** Nothing happens before `start`. */
 export function createUpkeep(
   deps: {
-    store: Pick<Store, 'purgeIdempotency'>;
+    store: Pick<Store, 'purgeIdempotency' | 'purgeSuppressions'>;
     domains: Pick<DomainService, 'list' | 'verify' | 'renewStandby'>;
     clock: Clock;
     log: Logger;
@@ -36,12 +37,19 @@ export function createUpkeep(
   let running = false;
   const rounds = [
     createRound('idempotency keys', PURGE_EVERY_MS, purge),
+    createRound('suppressions', PURGE_EVERY_MS, purgeSuppressions),
     createRound('sender domains', DOMAINS_EVERY_MS, lookAfterDomains),
   ];
 
   async function purge(): Promise<void> {
     const before = clock.now() - options.idempotencyWindowMs;
     while (running && (await store.purgeIdempotency({ before, limit: STEP_ROWS })) === STEP_ROWS);
+  }
+
+  async function purgeSuppressions(): Promise<void> {
+    const now = clock.now();
+    const step = { now, evidenceBefore: now - EVIDENCE_KEPT_MS, limit: STEP_ROWS };
+    while (running && (await store.purgeSuppressions(step)) === STEP_ROWS);
   }
 
   async function lookAfterDomains(): Promise<void> {

@@ -69,7 +69,7 @@ export const AREAS: readonly Area[] = [
   },
   { name: 'config', at: 'src/config.ts', may: [] },
   { name: 'data-folder', at: 'src/data-folder.ts', may: ['lib'] },
-  { name: 'upkeep', at: 'src/upkeep.ts', may: ['policy/domains', 'store', 'lib'] },
+  { name: 'upkeep', at: 'src/upkeep.ts', may: ['policy/domains', 'policy/suppressions', 'store', 'lib'] },
   ...LISTENERS.map((name) => ({
     name,
     at: `src/${name}/`,

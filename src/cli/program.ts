@@ -13,6 +13,7 @@ import { explainCommands } from './explain-command.ts';
 import { messageCommands } from './message-commands.ts';
 import { runServer } from './server-commands.ts';
 import { smtpCommands } from './smtp-commands.ts';
+import { suppressCommands } from './suppress-commands.ts';
 import { tailCommand } from './tail-command.ts';
 import type { Terminal } from './terminal.ts';
 import { tokenCommands } from './token-commands.ts';
@@ -89,6 +90,7 @@ export function createProgram(terminal: Terminal): Program {
     webhookCommands,
     messageCommands,
     tailCommand,
+    suppressCommands,
     explainCommands,
   ])
     group(program, context);

@@ -446,3 +446,40 @@ describe('a wall clock that jumps', () => {
     expect(clock.now() - T0).toBeLessThan(MINUTE + 30_000);
   });
 });
+
+describe('recipients who were suppressed after acceptance', () => {
+  const suppress = (address: string, reason: 'Bounce' | 'Unsubscribe') =>
+    store.addSuppressions({
+      domain: 'example.com',
+      entries: [{ address, reason, note: '', expiresAt: null, source: null }],
+      now: clock.now(),
+    });
+
+  it('are settled without an attempt when their turn comes; the others go', async () => {
+    await queued(3);
+    await suppress('R1@example.net', 'Bounce');
+    await suppress('r2@example.net', 'Unsubscribe');
+    const { queue } = await start();
+    await eventually(() => queue.waiting('example.net') === 3);
+    const taken = [queue.take('example.net'), queue.take('example.net')].map(
+      (item) => item?.delivery.address,
+    );
+    expect(taken).toEqual(['r0@example.net', 'r2@example.net']);
+    await eventually(async () => (await states()).suppressed === 1);
+    expect(await eventKinds()).toEqual(['suppressed']);
+    expect(queue.held.rows).toBe(2);
+  });
+
+  it('wait with all others while the store cannot record it', async () => {
+    await queued(1);
+    await suppress('r0@example.net', 'Bounce');
+    faults.settle = () => Promise.reject(new StoreUnavailable('full'));
+    const { queue } = await start();
+    await eventually(() => queue.waiting('example.net') === 1);
+    expect(queue.take('example.net')).toBeNull();
+    await eventually(() => !queue.recordable());
+    expect((await states()).sending).toBe(1);
+    delete faults.settle;
+    await eventually(async () => (await states()).suppressed === 1, 300);
+  });
+});

@@ -19,10 +19,10 @@ const COLUMNS = `s.id, n.text AS domain, s.address, s.reason, s.note, s.created_
   s.rule`;
 const JOINS = 'CROSS JOIN name n ON n.id = s.domain_id';
 
-/** Entries in force of some addresses. Tests hold its plan to the index. */
+/** Entries in force of some addresses. The plus keeps the order from choosing the index. Tests hold its plan. */
 export const AMONG_SQL = `SELECT s.key, ${COLUMNS} FROM suppression s ${JOINS}
   WHERE s.domain_id = ? AND s.key IN (SELECT value FROM json_each(?)) AND (s.expires_at IS NULL OR s.expires_at > ?)
-  ORDER BY s.id`;
+  ORDER BY +s.id`;
 
 /** Reasons in force for one address. Tests hold its plan to the index. */
 export const REASONS_SQL = `SELECT reason FROM suppression
@@ -84,14 +84,16 @@ export function addSuppressions(
 
 /** See `Store.listSuppressions`. */
 export function listSuppressions(db: Connection, params: ParamsOf<'listSuppressions'>): Suppression[] {
-  const domainIds = findNameIds(db, params.domains);
+  const { address } = params;
+  // An address is found through its key, which needs the domains by number.
+  const everywhere = address === undefined ? undefined : domainIdsIn(db, 'suppression');
+  const domainIds = findNameIds(db, params.domains) ?? everywhere;
   if (domainIds?.length === 0) return [];
   const filter = createFilter();
   const [only, ...others] = domainIds ?? [];
-  // One domain is read along its own index, newest first, without sorting.
   if (only !== undefined && others.length === 0) filter.when('s.domain_id = ?', only);
   else filter.oneOf('s.domain_id', domainIds);
-  filter.when('s.key = ?', params.address === undefined ? undefined : suppressionKey(params.address));
+  filter.when('s.key = ?', address === undefined ? undefined : suppressionKey(address));
   filter.when(
     's.reason = ?',
     params.reason === undefined ? undefined : suppressionReasonCode.of(params.reason),
@@ -101,11 +103,16 @@ export function listSuppressions(db: Connection, params: ParamsOf<'listSuppressi
   filter.when('(s.expires_at IS NULL OR s.expires_at > ?)', params.now);
   return db
     .all<SuppressionRow>(
-      `SELECT ${COLUMNS} FROM suppression s ${JOINS} ${filter.where()} ORDER BY s.id DESC LIMIT ?`,
+      `${listSql(filter.where(), address !== undefined)} LIMIT ?`,
       ...filter.values(),
       params.limit,
     )
     .map(toSuppression);
+}
+
+/** One domain is read along its own index, newest first, without sorting; few entries of one address are sorted. */
+export function listSql(where: string, ofOneAddress: boolean): string {
+  return `SELECT ${COLUMNS} FROM suppression s ${JOINS} ${where} ORDER BY ${ofOneAddress ? '+s.id' : 's.id'} DESC`;
 }
 
 /** See `Store.removeSuppressions`. */

@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { csvLine, parseCsv } from './csv.ts';
+
+const cellsOf = (text: string) => parseCsv(text).map((row) => row.cells);
+
+describe('comma-separated values', () => {
+  it('come back as they were written, but for what a spreadsheet would run', () => {
+    const cell = fc
+      .string({ unit: fc.constantFrom('a', ' ', '"', ',', ';', '\n', 'é', '@') })
+      .filter((text) => !text.startsWith('@'));
+    fc.assert(
+      fc.property(fc.array(fc.array(cell, { minLength: 2, maxLength: 4 }), { maxLength: 5 }), (rows) => {
+        const header = ['Email', 'Note'];
+        const written = [header, ...rows].map(csvLine).join('');
+        expect(cellsOf(written)).toEqual([
+          header,
+          ...rows.filter((row) => row.some((one) => one.trim() !== '')),
+        ]);
+      }),
+    );
+    expect(csvLine(['=1+1', '-x', 'a'])).toBe("'=1+1,'-x,a\r\n");
+  });
+
+  it('are read as spreadsheets write them', () => {
+    expect(cellsOf('\ufeffEmail;Note\r\n"a@b.example";"say ""hi"""\r\n\r\nc@d.example;\r\n')).toEqual([
+      ['Email', 'Note'],
+      ['a@b.example', 'say "hi"'],
+      ['c@d.example', ''],
+    ]);
+    expect(cellsOf('a@b.example\nc@d.example')).toEqual([['a@b.example'], ['c@d.example']]);
+    expect(cellsOf('Email\tNote\nx\ty')).toEqual([
+      ['Email', 'Note'],
+      ['x', 'y'],
+    ]);
+    expect(cellsOf('')).toEqual([]);
+  });
+
+  it('know the line each row begins on', () => {
+    expect(parseCsv('a,b\n"x\ny",z\n\nlast,one').map((row) => row.line)).toEqual([1, 2, 5]);
+  });
+});

@@ -1,0 +1,242 @@
+/** `suppress …`: whom a sender domain does not send to; import and export as CSV. */
+import { createWriteStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { text as readAll } from 'node:stream/consumers';
+import { systemClock } from '../lib/clock.ts';
+import type { Page, SuppressionAnswer, SuppressionsAdded } from '../listeners/http/contract/answers.ts';
+import type { Api } from './api-client.ts';
+import { type CommandGroup, example } from './command.ts';
+import { csvLine, parseCsv } from './csv.ts';
+import { createProgress } from './progress.ts';
+import { CommandError, printable, table, UsageError } from './terminal.ts';
+
+const PER_REQUEST = 1000;
+const COLUMNS = ['Email', 'Reason', 'Note', 'ExpiresAt'] as const;
+const EXPORTED = [...COLUMNS, 'Domain', 'CreatedAt', 'MessageID', 'Reply', 'Rule'] as const;
+/** What other services call the same column. */
+const ALIASES: Readonly<Record<string, (typeof COLUMNS)[number]>> = {
+  email: 'Email',
+  address: 'Email',
+  recipient: 'Email',
+  reason: 'Reason',
+  note: 'Note',
+  expiresat: 'ExpiresAt',
+};
+
+type Item = Partial<Record<(typeof COLUMNS)[number], string>>;
+
+export const suppressCommands: CommandGroup = (program, context) => {
+  const suppress = program.command('suppress').description('addresses that are not sent to');
+  const domainOption = ['--domain <domain>', 'sender domain whose list it is'] as const;
+
+  suppress
+    .command('add <address...>')
+    .description('puts addresses on the list')
+    .requiredOption(...domainOption)
+    .option('--reason <reason>', 'Bounce, Inactive, SoftBounces, Complaint, Unsubscribe or Manual', 'Manual')
+    .option('--note <note>', 'why, for whoever looks later')
+    .option('--expires <time>', 'ISO time at which it ends by itself')
+    .addHelpText('after', example('postrider suppress add --domain example.com reader@example.net'))
+    .action(
+      async (
+        addresses: string[],
+        options: { domain: string; reason: string; note?: string; expires?: string },
+      ) => {
+        const ctx = context();
+        await ctx.withApi(async (api) => {
+          const items = addresses.map((Email) => ({
+            Email,
+            Reason: options.reason,
+            ...(options.note === undefined ? {} : { Note: options.note }),
+            ...(options.expires === undefined ? {} : { ExpiresAt: options.expires }),
+          }));
+          const done = await send(api, options.domain, items);
+          ctx.print(done, addedText(done));
+        });
+      },
+    );
+
+  suppress
+    .command('remove <address...>')
+    .description('takes addresses off the list, so that they are sent to again')
+    .requiredOption(...domainOption)
+    .option('--reason <reason>', 'only the entry for this reason')
+    .addHelpText('after', example('postrider suppress remove --domain example.com reader@example.net'))
+    .action(async (addresses: string[], options: { domain: string; reason?: string }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const query = new URLSearchParams({ Domain: options.domain });
+        if (options.reason !== undefined) query.set('Reason', options.reason);
+        for (const address of addresses) {
+          await api.call('DELETE', `/suppressions/${encodeURIComponent(address)}?${query}`);
+        }
+        const { length } = addresses;
+        ctx.print({ Removed: length }, `Removed ${length} ${length === 1 ? 'address' : 'addresses'}.`);
+      });
+    });
+
+  suppress
+    .command('list')
+    .description('the newest entries, and where they came from')
+    .option(...domainOption)
+    .option('--reason <reason>', 'only entries for this reason')
+    .option('--email <address>', 'only this address')
+    .option('--limit <number>', 'at most so many, up to 100', '25')
+    .addHelpText('after', example('postrider suppress list --domain example.com --reason Bounce'))
+    .action(async (options: { domain?: string; reason?: string; email?: string; limit: string }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const query = new URLSearchParams({ Limit: options.limit });
+        if (options.domain !== undefined) query.set('Domain', options.domain);
+        if (options.reason !== undefined) query.set('Reason', options.reason);
+        if (options.email !== undefined) query.set('Email', options.email);
+        const { Items } = (await api.call('GET', `/suppressions?${query}`)).body as Page<SuppressionAnswer>;
+        const rows = Items.map((item) => [
+          printable(item.Email),
+          item.Reason,
+          item.Domain,
+          item.CreatedAt.slice(0, 10),
+          item.ExpiresAt?.slice(0, 10) ?? '-',
+          printable(item.Note === '' ? item.Reply : item.Note),
+        ]);
+        const head = ['ADDRESS', 'REASON', 'DOMAIN', 'SINCE', 'UNTIL', 'WHY'];
+        ctx.print(Items, rows.length === 0 ? 'Nobody is on the list.' : table([head, ...rows]));
+      });
+    });
+
+  suppress
+    .command('import <file>')
+    .description('puts the addresses of a CSV file on the list; - reads standard input')
+    .requiredOption(...domainOption)
+    .option('--reason <reason>', 'for rows without a Reason', 'Manual')
+    .addHelpText('after', example('postrider suppress import --domain example.com list.csv'))
+    .action(async (file: string, options: { domain: string; reason: string }) => {
+      const ctx = context();
+      const items = itemsOf(await readInput(file, ctx.terminal.stdin), options.reason);
+      const progress = createProgress(ctx.terminal.stderr, systemClock, 'addresses');
+      await ctx.withApi(async (api) => {
+        const done: SuppressionsAdded = { Added: 0, Existing: 0 };
+        try {
+          for (let from = 0; from < items.length; from += PER_REQUEST) {
+            const chunk = items.slice(from, from + PER_REQUEST);
+            const { Added, Existing } = await send(
+              api,
+              options.domain,
+              chunk.map(({ item }) => item),
+            ).catch((cause: unknown) => {
+              throw withLines(cause, chunk, done);
+            });
+            done.Added += Added;
+            done.Existing += Existing;
+            progress.at(from + chunk.length, items.length);
+          }
+        } finally {
+          progress.end();
+        }
+        ctx.print(done, addedText(done));
+      });
+    });
+
+  suppress
+    .command('export [file]')
+    .description('writes the whole list as CSV, to standard output without a file')
+    .option(...domainOption)
+    .addHelpText('after', example('postrider suppress export --domain example.com list.csv'))
+    .action(async (file: string | undefined, options: { domain?: string }) => {
+      const ctx = context();
+      const progress = createProgress(ctx.terminal.stderr, systemClock, 'addresses');
+      await ctx.withApi(async (api) => {
+        const out = file === undefined ? ctx.terminal.stdout : createWriteStream(file, { mode: 0o600 });
+        const failed = new Promise<never>((_, reject) => out.once('error', reject));
+        failed.catch(() => {});
+        let count = 0;
+        try {
+          out.write(csvLine(EXPORTED));
+          for await (const items of pages(api, options.domain)) {
+            const text = items.map((item) => csvLine(EXPORTED.map((name) => item[name] ?? ''))).join('');
+            if (!out.write(text)) {
+              await Promise.race([
+                failed,
+                new Promise<void>((resolve) => out.once('drain', () => resolve())),
+              ]);
+            }
+            count += items.length;
+            progress.at(count, null);
+          }
+          if (file !== undefined) {
+            await Promise.race([failed, new Promise<void>((resolve) => out.end(() => resolve()))]);
+          }
+        } catch (cause) {
+          if (cause instanceof CommandError) throw cause;
+          throw new CommandError(
+            `${file ?? 'standard output'} cannot be written: ${(cause as Error).message}`,
+          );
+        } finally {
+          progress.end();
+        }
+        if (file !== undefined) ctx.print({ Exported: count }, `${count} entries written to ${file}.`);
+      });
+    });
+};
+
+async function send(api: Api, domain: string, items: readonly Item[]): Promise<SuppressionsAdded> {
+  const { body } = await api.call('POST', '/suppressions', { Domain: domain, Items: items });
+  return body as SuppressionsAdded;
+}
+
+async function* pages(api: Api, domain: string | undefined): AsyncGenerator<readonly SuppressionAnswer[]> {
+  const query = new URLSearchParams({ Limit: '100' });
+  if (domain !== undefined) query.set('Domain', domain);
+  for (;;) {
+    const page = (await api.call('GET', `/suppressions?${query}`)).body as Page<SuppressionAnswer>;
+    yield page.Items;
+    if (page.NextCursor === null) return;
+    query.set('After', page.NextCursor);
+  }
+}
+
+async function readInput(file: string, stdin: NodeJS.ReadStream): Promise<string> {
+  try {
+    return file === '-' ? await readAll(stdin) : await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new CommandError(`${file} cannot be read: ${(cause as Error).message}`);
+  }
+}
+
+/** Rows as items: by the names of the first line, or the address alone in the first column. */
+function itemsOf(csv: string, reason: string): { line: number; item: Item }[] {
+  const rows = parseCsv(csv);
+  const [head] = rows;
+  if (head === undefined) throw new UsageError('the file has no rows');
+  const named = head.cells.map((cell) => ALIASES[cell.trim().toLowerCase().replaceAll(/[ _-]/g, '')]);
+  const columns = named.includes('Email') ? named : (['Email'] as const);
+  return rows.slice(named.includes('Email') ? 1 : 0).map(({ line, cells }) => {
+    const item: Item = { Reason: reason };
+    columns.forEach((name, i) => {
+      // The apostrophe that export puts before what a spreadsheet would run.
+      const value = (cells[i]?.trim() ?? '').replace(/^'(?=[=+@-])/, '');
+      if (name !== undefined && value !== '') item[name] = value;
+    });
+    return { line, item };
+  });
+}
+
+/** A refusal names items of one request; people look for lines of their file. */
+function withLines(cause: unknown, chunk: readonly { line: number }[], done: SuppressionsAdded): unknown {
+  if (!(cause instanceof CommandError)) return cause;
+  const text = cause.message.replaceAll(/\/Items\/(\d{1,4})/g, (whole, index: string) => {
+    const row = chunk[Number(index)];
+    return row === undefined ? whole : `line ${row.line}, `;
+  });
+  const stored = done.Added + done.Existing;
+  return new CommandError(
+    stored === 0
+      ? text
+      : `${text}\n(the first ${stored} addresses are on the list; importing again is harmless)`,
+  );
+}
+
+function addedText({ Added, Existing }: SuppressionsAdded): string {
+  const there = Existing === 0 ? '' : ` ${Existing} ${Existing === 1 ? 'was' : 'were'} on the list already.`;
+  return `Added ${Added} ${Added === 1 ? 'address' : 'addresses'}.${there}`;
+}
