@@ -3,6 +3,7 @@
  * mode and its meaning. Values come from flags, then the environment (also `NAME_FILE`), then `postrider.json` in the
  * data folder, then the default. The reference page and `postrider config` are made from this table.
  * Unknown keys and bad values are `ConfigError`s that name the key, the value and the fix.
+ * It is one piece, though long, because the table is: what reads a key stands beside it.
  */
 import { readFileSync } from 'node:fs';
 import { hostname as systemHostname } from 'node:os';
@@ -386,6 +387,22 @@ export function loadConfig(
 export function shownValue(name: ConfigKey, text: string): string {
   const facts = CONFIG_KEYS[name];
   return facts.secret ? '(secret)' : (facts.shown?.(text) ?? text);
+}
+
+/** Every key as people are shown it: value in force without secrets, where it came from, default, meaning. */
+export function configRows(mode: Mode, origins: LoadedConfig['origins']) {
+  return (Object.keys(CONFIG_KEYS) as ConfigKey[]).map((name) => {
+    const facts = CONFIG_KEYS[name];
+    const { text, source } = origins[name];
+    return {
+      key: name,
+      value: text === null ? null : shownValue(name, text),
+      source,
+      environment: facts.environment,
+      default: facts.defaults[mode],
+      meaning: facts.notYet ? `${facts.meaning} (not in this version)` : facts.meaning,
+    };
+  });
 }
 
 /** The base URL clients use: `public-url`, or made from the listener's real address. Without trailing slash. */

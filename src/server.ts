@@ -10,7 +10,7 @@ import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { LoadedConfig, Mode, Role } from './config.ts';
-import { publicUrl } from './config.ts';
+import { configRows, publicUrl } from './config.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createFailpoints, type Failpoints, NO_FAILPOINTS } from './lib/failpoints.ts';
@@ -281,6 +281,14 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         queue,
         eventsStored,
         onStored: stored.subscribe,
+        config: () =>
+          configRows(params.mode, params.loaded.origins).map((row) => ({
+            Key: row.key,
+            Value: row.value,
+            Source: row.source,
+            Default: row.default,
+            Meaning: row.meaning,
+          })),
         clock,
         random,
         log: logs.service,

@@ -132,6 +132,10 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'GET /sandbox/wait':
     'The newest copy that matches the same filters, parsed, with its `Links` and `Codes`; where there is none, the first that arrives within `Timeout` seconds (0 to 60, 30); none: 408',
   'DELETE /sandbox/messages': 'Empties the inbox of the token’s domains: `{Deleted}`',
+  'GET /queue':
+    'What waits, queue by queue, earliest due first: `{Waiting, Sending, PendingCalls, OldestDueAt, Queues: [{Site, SenderDomain, Priority, Waiting, Complete, Due, OldestAt, NextDueAt, Ages, Reasons}], More}`. `Domain`, `Limit` (1–100, 100)',
+  'GET /config':
+    'The configuration in force, without secrets: `{Items: [{Key, Value, Source, Default, Meaning}]}`',
   'GET /sandbox/messages/{id}':
     'One copy, parsed: contents, headers, attachments, links, runs of digits that look like codes',
   'DELETE /sandbox/messages/{id}': 'Removes one copy: `{}`',

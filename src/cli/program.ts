@@ -11,6 +11,7 @@ import { showConfig } from './config-command.ts';
 import { domainCommands } from './domain-commands.ts';
 import { explainCommands } from './explain-command.ts';
 import { messageCommands } from './message-commands.ts';
+import { queueCommand } from './queue-command.ts';
 import { runServer } from './server-commands.ts';
 import { smtpCommands } from './smtp-commands.ts';
 import { suppressCommands } from './suppress-commands.ts';
@@ -90,6 +91,7 @@ export function createProgram(terminal: Terminal): Program {
     webhookCommands,
     messageCommands,
     tailCommand,
+    queueCommand,
     suppressCommands,
     explainCommands,
   ])

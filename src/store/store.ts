@@ -382,6 +382,24 @@ export interface CaptureFilter {
   limit: number;
 }
 
+/** What waits in one queue. */
+export interface WaitingQueue {
+  lane: Lane;
+  senderDomain: string;
+  recipientDomain: string;
+  /** Rows looked at; `complete`: all there are. The other figures are about these. */
+  waiting: number;
+  complete: boolean;
+  /** Of them due already. */
+  due: number;
+  oldestCreatedAt: number;
+  nextDueAt: number;
+  /** One more than there are age limits. */
+  byAge: readonly number[];
+  /** Most frequent first; '' = none. */
+  reasons: readonly { reason: string; count: number }[];
+}
+
 export interface QueueCounts {
   /** Recipients waiting or being sent. */
   queued: number;
@@ -462,6 +480,18 @@ export interface Store {
     waitReason: string | null;
   }): Promise<void>;
   queueCounts(params: { now: number }): Promise<QueueCounts>;
+  /**
+   * Queues with rows that wait, earliest due first, at most `limit` (`more`: there are others); of each at most
+   * `rowsPerQueue` rows are looked at, the earliest due.
+   */
+  waitingQueues(params: {
+    domains?: readonly string[];
+    now: number;
+    limit: number;
+    rowsPerQueue: number;
+    /** Ascending; a recipient counts under the first that its message's age is below, or last of all. */
+    ageLimitsMs: readonly number[];
+  }): Promise<{ queues: readonly WaitingQueue[]; more: boolean }>;
   /** Earliest due time over all queued rows, or null. */
   nextDueAt(): Promise<number | null>;
   /**

@@ -123,6 +123,7 @@ export async function openWorld(
         woken.events += 1;
       },
       onStored: stored.subscribe,
+      config: () => [],
       ...given.parts,
     },
     given.options,

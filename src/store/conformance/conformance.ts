@@ -18,6 +18,7 @@ import { describeSmtpCredentials } from './smtp-credentials.ts';
 import { describeStats } from './stats.ts';
 import { describeSuppressions } from './suppressions.ts';
 import { describeTokens } from './tokens.ts';
+import { describeWaiting } from './waiting.ts';
 import { describeWebhookChanges } from './webhook-changes.ts';
 import { describeWebhooks } from './webhooks.ts';
 
@@ -47,6 +48,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeInstance,
       describeAcceptance,
       describeClaims,
+      describeWaiting,
       describeSettling,
       describeCancelRetry,
       describeSuppressions,

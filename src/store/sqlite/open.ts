@@ -72,6 +72,7 @@ const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
   'listCaptures',
   'listCalls',
   'countPendingCalls',
+  'waitingQueues',
 ]);
 
 /** Whoever wants to know what the store goes through. */
@@ -258,6 +259,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
         : write('settle', params),
     release: (params) => write('release', params),
     queueCounts: (params) => read('queueCounts', params),
+    waitingQueues: (params) => read('waitingQueues', params),
     nextDueAt: () => read('nextDueAt', undefined),
     cancelQueued: (params) => write('cancelQueued', params),
     requeue: (params) => write('requeue', params),

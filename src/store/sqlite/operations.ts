@@ -15,6 +15,7 @@ import * as smtpCredentials from './smtp-credentials.ts';
 import * as stats from './stats.ts';
 import * as suppressions from './suppressions.ts';
 import * as tokens from './tokens.ts';
+import * as waiting from './waiting.ts';
 import * as webhookChanges from './webhook-changes.ts';
 import * as webhooks from './webhooks.ts';
 
@@ -64,6 +65,7 @@ export const READS: ReadTable = {
   dueQueues: queue.dueQueues,
   readContent: messages.readContent,
   queueCounts: queue.queueCounts,
+  waitingQueues: waiting.waitingQueues,
   nextDueAt: queue.nextDueAt,
   suppressedAmong: suppressions.suppressedAmong,
   suppressedDomains: suppressions.suppressedDomains,

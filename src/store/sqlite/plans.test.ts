@@ -2,12 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOUR, message, recipient, T0 } from '../conformance/fixtures.ts';
 import { commitAccepted } from './accept.ts';
 import type { Connection } from './connection.ts';
-import { findEvents } from './events.ts';
+import { findEvents, lastEventSeq } from './events.ts';
 import { openDatabase } from './open-database.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues } from './queue.ts';
 import { createSession, type Session } from './session.ts';
 import { countRangeSql } from './stats.ts';
 import { temporaryFolder } from './test-support.ts';
+import { WAITING_ROWS_SQL } from './waiting.ts';
 
 const ROWS = 20_000;
 const QUEUES = 200;
@@ -55,6 +56,12 @@ describe('query plans over a long queue', () => {
     expect(plan.slice(1).every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);
   });
 
+  it('looks at what waits through the due index, in its order', () => {
+    const plan = planOf(WAITING_ROWS_SQL, 1, 20);
+    expect(plan[0]).toBe('SEARCH d USING INDEX delivery_due (queue_id=?)');
+    expect(plan.slice(1).every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);
+  });
+
   it('steps from queue to queue without reading their rows', () => {
     const steps = planOf(DUE_QUEUES_SQL, T0, 20).filter((step) => step.includes('delivery'));
     expect(steps.length).toBeGreaterThan(0);
@@ -87,6 +94,20 @@ describe('query plans over a long queue', () => {
       expect(steps.every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);
     },
   );
+
+  it('follows a seq through the primary key, also for one domain', () => {
+    const before = lastEventSeq(db) - 5;
+    const filter = { afterSeq: before, offset: 0, limit: 3, countUpTo: 0, newestFirst: false };
+    const page = findEvents(db, { ...filter, domains: ['example.com'] });
+    expect(page.events.map((event) => event.seq)).toEqual([before + 1, before + 2, before + 3]);
+    const plan = planOf(
+      `SELECT e.seq FROM event e NOT INDEXED
+       WHERE e.domain_id IN (SELECT value FROM json_each('[1]')) AND e.seq > ? ORDER BY e.seq LIMIT 3`,
+      1,
+    );
+    expect(plan[0]).toBe('SEARCH e USING INTEGER PRIMARY KEY (rowid>?)');
+    expect(plan.some((step) => step.includes('TEMP B-TREE'))).toBe(false);
+  });
 
   it('merges event ranges in index order instead of sorting', () => {
     const range =

@@ -19,7 +19,7 @@ import type { Session } from './session.ts';
 import { applySignal, forgetEvidence, reasonsFor } from './suppressions.ts';
 
 /** Loose index scan: steps from queue to queue through the due index and never touches a second row of one. */
-const WAITING_QUEUES = `
+export const WAITING_QUEUES = `
   WITH RECURSIVE waiting (id) AS (
     SELECT min(queue_id) FROM delivery INDEXED BY delivery_due WHERE state = 0
     UNION ALL

@@ -427,6 +427,52 @@ export interface CaptureDetail extends CaptureSummary {
   ParseError: string | null;
 }
 
+/** One queue of GET /queue: recipients of one site, sender domain and lane. */
+export interface QueueItem {
+  /** The recipients' domain. */
+  Site: string;
+  SenderDomain: string;
+  Priority: 'critical' | 'normal' | 'bulk';
+  /** At most 1000 are looked at; `Complete` false: there are more. */
+  Waiting: number;
+  Complete: boolean;
+  /** Of them due already. */
+  Due: number;
+  /** When the oldest message was accepted. */
+  OldestAt: string;
+  NextDueAt: string;
+  /** By the age of their message. */
+  Ages: { Under1m: number; Under10m: number; Under1h: number; Under1d: number; Older: number };
+  /** At most five, the most frequent first; '' = none, it only waits for its turn. */
+  Reasons: readonly { Reason: string; Count: number }[];
+}
+
+/** GET /queue. The sums are null for a token of some domains. */
+export interface QueueAnswer {
+  Waiting: number | null;
+  Sending: number | null;
+  PendingCalls: number | null;
+  OldestDueAt: string | null;
+  /** Earliest due first. */
+  Queues: readonly QueueItem[];
+  More: boolean;
+}
+
+/** One key of GET /config. */
+export interface ConfigItem {
+  Key: string;
+  /** As it may be shown; null = not set. */
+  Value: string | null;
+  Source: 'flag' | 'environment' | 'file' | 'default';
+  Default: string | null;
+  Meaning: string;
+}
+
+/** GET /config. */
+export interface ConfigAnswer {
+  Items: readonly ConfigItem[];
+}
+
 /** GET /healthz and /readyz. */
 export interface HealthAnswer {
   Status: 'ok' | 'unavailable';

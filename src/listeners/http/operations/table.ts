@@ -12,6 +12,7 @@ import { domainRoutes } from './domains.ts';
 import { eventStreamRoutes } from './event-stream.ts';
 import { eventRoutes } from './events.ts';
 import { messageRoutes } from './messages.ts';
+import { operatorRoutes } from './operator.ts';
 import { sandboxRoutes } from './sandbox.ts';
 import { createCaptureSearch } from './sandbox-search.ts';
 import { sandboxWaitRoutes } from './sandbox-wait.ts';
@@ -56,5 +57,6 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...smtpCredentialRoutes({ ...deps, createOnce }),
     ...sandboxRoutes({ ...deps, search }),
     ...sandboxWaitRoutes({ ...deps, search }),
+    ...operatorRoutes(deps),
   ];
 }

@@ -1,0 +1,55 @@
+/** `queue`: what waits, by site and age, and why. */
+import type { QueueAnswer, QueueItem } from '../listeners/http/contract/answers.ts';
+import { type CommandGroup, example } from './command.ts';
+import { printable, table } from './terminal.ts';
+
+const HEAD = ['SITE', 'FROM', 'LANE', 'WAITING', '<1m', '<10m', '<1h', '<1d', 'OLDER', 'NEXT TRY', 'WHY'];
+const MAX_REASONS = 2;
+
+export const queueCommand: CommandGroup = (program, context) => {
+  program
+    .command('queue')
+    .description('what waits, by site and age, and why')
+    .option('--domain <domain>', 'only of this sender domain')
+    .addHelpText('after', example('postrider queue'))
+    .action(async (options: { domain?: string }) => {
+      const ctx = context();
+      const query = options.domain === undefined ? '' : `?Domain=${encodeURIComponent(options.domain)}`;
+      await ctx.withApi(
+        async (api) => {
+          const answer = (await api.call('GET', `/queue${query}`)).body as QueueAnswer;
+          ctx.print(answer, queueText(answer));
+        },
+        { existing: true },
+      );
+    });
+};
+
+function queueText(answer: QueueAnswer): string {
+  const blocks: string[] = [];
+  if (answer.Waiting !== null) {
+    blocks.push(
+      `${answer.Waiting} waiting, ${answer.Sending ?? 0} being sent, ${answer.PendingCalls ?? 0} webhook calls to make.`,
+    );
+  }
+  if (answer.Queues.length === 0) blocks.push('Nothing waits.');
+  else blocks.push(table([HEAD, ...answer.Queues.map(row)]));
+  if (answer.More) blocks.push('More sites wait; these are the earliest due.');
+  return blocks.join('\n\n');
+}
+
+function row(item: QueueItem): string[] {
+  const { Ages } = item;
+  const reasons = item.Reasons.filter(({ Reason }) => Reason !== '')
+    .slice(0, MAX_REASONS)
+    .map(({ Reason, Count }) => `${printable(Reason)} (${Count})`);
+  return [
+    item.Site,
+    item.SenderDomain,
+    item.Priority,
+    `${item.Waiting}${item.Complete ? '' : '+'}`,
+    ...[Ages.Under1m, Ages.Under10m, Ages.Under1h, Ages.Under1d, Ages.Older].map(String),
+    item.NextDueAt,
+    reasons.join(', '),
+  ];
+}

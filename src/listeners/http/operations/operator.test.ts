@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createManualClock } from '../../../store/sqlite/test-support.ts';
+import { codesOf, MAIL, openWorld, type World } from '../test-world.ts';
+
+const HOUR = 3_600_000;
+const clock = createManualClock();
+const item = {
+  Key: 'http',
+  Value: '127.0.0.1:0',
+  Source: 'flag' as const,
+  Default: null,
+  Meaning: 'listener',
+};
+let world: World;
+beforeAll(async () => {
+  world = await openWorld({ clock, parts: { config: () => [item] } });
+});
+afterAll(() => world.close());
+
+const queue = async (query = '', token = world.tokens.admin) =>
+  (await world.call('GET', `/queue${query}`, { token })).json() as {
+    Waiting: number | null;
+    Sending: number | null;
+    Queues: { Site: string; Ages: Record<string, number>; Reasons: { Reason: string; Count: number }[] }[];
+    More: boolean;
+  };
+
+describe('GET /queue', () => {
+  it('shows what waits by site and age, with the reasons', async () => {
+    expect(await queue()).toMatchObject({
+      Waiting: 0,
+      Sending: 0,
+      OldestDueAt: null,
+      Queues: [],
+      More: false,
+    });
+    await world.sendMail();
+    const claimed = await world.claimAll();
+    await world.settle(claimed.get('bob@example.net') ?? 0, 'queued', 'deferred', {
+      dueAt: clock.now() + 5 * HOUR,
+      waitReason: 'deferred',
+    });
+    clock.advance(2 * HOUR);
+    await world.sendMail({ ...MAIL, CC: [] });
+    const seen = await queue();
+    expect(seen).toMatchObject({ Waiting: 2, Sending: 1, PendingCalls: 0, OldestDueAt: expect.any(String) });
+    expect(seen.Queues).toMatchObject([
+      {
+        Site: 'example.net',
+        SenderDomain: 'example.com',
+        Priority: 'normal',
+        Waiting: 2,
+        Complete: true,
+        Due: 1,
+        Ages: { Under1m: 1, Under1h: 0, Under1d: 1, Older: 0 },
+        Reasons: [
+          { Reason: '', Count: 1 },
+          { Reason: 'deferred', Count: 1 },
+        ],
+      },
+    ]);
+  });
+
+  it('is for admins, within their domains', async () => {
+    const some = await world.at.token({
+      domains: ['other.example'],
+      scopes: ['admin'],
+      expiresInSeconds: 8e7,
+    });
+    expect(await queue('', some)).toMatchObject({ Waiting: null, Queues: [] });
+    expect((await queue('?Domain=example.com')).Queues).toHaveLength(1);
+    expect((await queue('?Domain=other.example')).Queues).toHaveLength(0);
+    expect((await world.call('GET', '/queue?Domain=example.com', { token: some })).status).toBe(404);
+    expect(codesOf(await world.call('GET', '/queue'))).toEqual([34]);
+    expect(codesOf(await world.call('GET', '/queue?Limit=0', { token: world.tokens.admin }))).toEqual([422]);
+  });
+});
+
+describe('GET /config', () => {
+  it('shows what is in force to admins of everything', async () => {
+    const reply = await world.call('GET', '/config', { token: world.tokens.admin });
+    expect(reply.json()).toEqual({ Items: [item] });
+    const some = await world.at.token({
+      domains: ['other.example'],
+      scopes: ['admin'],
+      expiresInSeconds: 8e7,
+    });
+    expect(codesOf(await world.call('GET', '/config', { token: some }))).toEqual([34]);
+    expect(codesOf(await world.call('GET', '/config'))).toEqual([34]);
+  });
+});

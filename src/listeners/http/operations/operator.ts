@@ -1,0 +1,93 @@
+/**
+ * What the operator looks at (api.md §3): GET /queue, what waits by site and age with its reasons, and GET /config, the
+ * configuration in force without its secrets. Both are for admin tokens; a token for some domains sees their queues
+ * only, and no configuration, which is everybody's.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import type { Store, WaitingQueue } from '../../../store/store.ts';
+import type { ConfigAnswer, ConfigItem, QueueAnswer, QueueItem } from '../contract/answers.ts';
+import { type ApiRoute, isoTime, isoTimeOrNull, json, queryInteger, refuse } from '../route.ts';
+import { listedDomains } from '../tenancy.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** Ages below which a recipient counts, and their names; the last column has no limit. */
+const AGES = [
+  ['Under1m', MINUTE_MS],
+  ['Under10m', 10 * MINUTE_MS],
+  ['Under1h', HOUR_MS],
+  ['Under1d', 24 * HOUR_MS],
+] as const;
+/** Rows looked at per queue: enough to see what is wrong, cheap over a long queue. */
+const ROWS_PER_QUEUE = 1_000;
+const MAX_REASONS = 5;
+
+/** The two routes. `config` gives what is in force, secrets already hidden. */
+export function operatorRoutes(deps: {
+  store: Store;
+  clock: Clock;
+  config(): readonly ConfigItem[];
+}): readonly ApiRoute[] {
+  const { store, clock } = deps;
+  return [
+    {
+      method: 'GET',
+      path: '/queue',
+      scope: 'admin',
+      handle: async (request) => {
+        const now = clock.now();
+        const scope = listedDomains(request);
+        const limit = queryInteger(request.query, 'Limit', { min: 1, max: 100, fallback: 100 });
+        const [counts, waiting] = await Promise.all([
+          scope.domains === undefined ? store.queueCounts({ now }) : null,
+          store.waitingQueues({
+            ...scope,
+            now,
+            limit,
+            rowsPerQueue: ROWS_PER_QUEUE,
+            ageLimitsMs: AGES.map(([, ms]) => ms),
+          }),
+        ]);
+        const answer: QueueAnswer = {
+          Waiting: counts === null ? null : counts.queued - counts.sending,
+          Sending: counts?.sending ?? null,
+          PendingCalls: counts?.pendingCalls ?? null,
+          OldestDueAt: isoTimeOrNull(counts?.oldestDueAt ?? null),
+          Queues: waiting.queues.map(toItem),
+          More: waiting.more,
+        };
+        return json(answer);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/config',
+      scope: 'admin',
+      handle: ({ caller }) => {
+        if (!caller.domains.includes('*')) {
+          throw refuse('scope-missing', 'The configuration is for admin tokens of all domains');
+        }
+        const answer: ConfigAnswer = { Items: deps.config() };
+        return json(answer);
+      },
+    },
+  ];
+}
+
+function toItem(queue: WaitingQueue): QueueItem {
+  const [under1m = 0, under10m = 0, under1h = 0, under1d = 0, older = 0] = queue.byAge;
+  return {
+    Site: queue.recipientDomain,
+    SenderDomain: queue.senderDomain,
+    Priority: queue.lane,
+    Waiting: queue.waiting,
+    Complete: queue.complete,
+    Due: queue.due,
+    OldestAt: isoTime(queue.oldestCreatedAt),
+    NextDueAt: isoTime(queue.nextDueAt),
+    Ages: { Under1m: under1m, Under10m: under10m, Under1h: under1h, Under1d: under1d, Older: older },
+    Reasons: queue.reasons
+      .slice(0, MAX_REASONS)
+      .map(({ reason, count }) => ({ Reason: reason, Count: count })),
+  };
+}

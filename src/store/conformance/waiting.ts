@@ -1,0 +1,89 @@
+/** Conformance: what waits, queue by queue. */
+import { describe, expect, it } from 'vitest';
+import { claim, commitOne, delivered, HOUR, only, recipient, type Suite, T0 } from './fixtures.ts';
+
+/** Tests of `waitingQueues`. */
+export function describeWaiting(suite: Suite): void {
+  const ask = (more: object = {}) =>
+    suite.store().waitingQueues({
+      now: T0 + HOUR,
+      limit: 10,
+      rowsPerQueue: 10,
+      ageLimitsMs: [HOUR, 2 * HOUR],
+      ...more,
+    });
+  const due = (dueAt: number, more: Parameters<typeof recipient>[0] = {}) => [recipient({ dueAt, ...more })];
+
+  describe('what waits', () => {
+    it('is told queue by queue, the earliest due first, by age and reason', async () => {
+      expect(await ask()).toEqual({ queues: [], more: false });
+      await commitOne(suite.store(), { recipients: due(T0 + 5) });
+      await commitOne(suite.store(), {
+        createdAt: T0 + 1,
+        recipients: due(T0 + 2 * HOUR, { waitReason: 'deferred' }),
+      });
+      await commitOne(suite.store(), { createdAt: T0 - HOUR, recipients: due(T0 + 6) });
+      await commitOne(suite.store(), {
+        lane: 'critical',
+        domain: 'example.org',
+        recipients: due(T0, { domain: 'other.example' }),
+      });
+      expect(await ask()).toEqual({
+        more: false,
+        queues: [
+          {
+            lane: 'critical',
+            senderDomain: 'example.org',
+            recipientDomain: 'other.example',
+            waiting: 1,
+            due: 1,
+            oldestCreatedAt: T0,
+            nextDueAt: T0,
+            byAge: [0, 1, 0],
+            reasons: [{ reason: '', count: 1 }],
+            complete: true,
+          },
+          {
+            lane: 'normal',
+            senderDomain: 'example.com',
+            recipientDomain: 'example.net',
+            waiting: 3,
+            due: 2,
+            oldestCreatedAt: T0 - HOUR,
+            nextDueAt: T0 + 5,
+            byAge: [1, 1, 1],
+            reasons: [
+              { reason: '', count: 2 },
+              { reason: 'deferred', count: 1 },
+            ],
+            complete: true,
+          },
+        ],
+      });
+    });
+
+    it('is told for the given sender domains, and up to the given numbers', async () => {
+      for (let i = 0; i < 3; i++) await commitOne(suite.store());
+      await commitOne(suite.store(), { domain: 'example.org', recipients: due(T0 + 9) });
+      const names = async (more: object) => (await ask(more)).queues.map((queue) => queue.senderDomain);
+      expect(await names({ domains: ['example.org'] })).toEqual(['example.org']);
+      expect(await names({ domains: [] })).toEqual([]);
+      expect(await ask({ limit: 1, rowsPerQueue: 2 })).toMatchObject({
+        more: true,
+        queues: [{ waiting: 2, complete: false }],
+      });
+      expect(await ask({ limit: 2, rowsPerQueue: 3 })).toMatchObject({
+        more: false,
+        queues: [{ complete: true }, {}],
+      });
+    });
+
+    it('leaves out what is being sent or is over', async () => {
+      const { queueId } = await commitOne(suite.store());
+      const row = only(await claim(suite.store(), queueId));
+      expect((await ask()).queues).toEqual([]);
+      await suite.store().settle({ now: T0, settlements: [delivered(row.id)] });
+      expect((await ask()).queues).toEqual([]);
+    });
+  });
+}
