@@ -167,7 +167,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
       const link =
         (mayWait ? busyLink(NEAR_MS) : null) ?? idleLink() ?? (mayWait ? busyLink(QUICK_MS) : null);
       if (link === null) {
-        if (mayOpen()) void openLink();
+        if (mayOpen()) openLink().catch(openingBroke);
         return;
       }
       send(link);
@@ -200,17 +200,37 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     link.idleTimer = null;
     link.taken += 1;
     inFlight += 1;
-    void transact(link, prepared).then(() => {
-      inFlight -= 1;
-      rest(link);
-      pump();
-    });
+    transact(link, prepared)
+      .catch((cause: unknown) => attemptBroke(prepared.item, cause))
+      .then(() => {
+        inFlight -= 1;
+        rest(link);
+        pump();
+      });
     if (
       link.taken >= limits.maxMessagesPerConnection ||
       clock.monotonicMs() - link.openedAt > limits.maxConnectionAgeMs
     ) {
       leave(link);
     }
+  }
+
+  /** A bug, not an outcome: the message may or may not be with the far end, and is tried again as such. */
+  function attemptBroke(item: ReadyItem, cause: unknown): void {
+    log.error(
+      { err: cause, deliveryId: item.delivery.id },
+      'an attempt broke; it counts as of unknown outcome',
+    );
+    const detail = 'an internal error ended the attempt';
+    void queue.settle(item, rules.settle(item.delivery, { kind: 'unknown', detail, facts: NO_FACTS }));
+  }
+
+  /** A bug while opening: the site rests like after any failed opening, so that it is not met in a loop. */
+  function openingBroke(cause: unknown): void {
+    opening = false;
+    log.error({ err: cause, site: name }, 'a connection could not be opened for an internal error');
+    pathFailed(pathOutcome('connect', 'unreachable', 'an internal error ended the opening'));
+    pump();
   }
 
   function leave(link: Link): void {
