@@ -20,6 +20,8 @@ beforeAll(async () => {
     token: theirs,
     body: { Event: 'all', WebhookURL: 'https://hooks.example.org/' },
   });
+  const list = { Items: [{ Email: 'gone@theirs.example' }] };
+  await server.call('POST', '/suppressions', { token: theirs, body: list });
   const token = await server.call('POST', '/tokens', { token: theirs, body: { Name: 'n' } });
   ids = {
     message,
@@ -44,13 +46,15 @@ const BY_ID = (): [string, string, object?][] => [
   ['GET', `/domains/${ids.domain}`],
   ['POST', `/domains/${ids.domain}/verify`],
   ['GET', `/tokens/${ids.token}`],
+  ['GET', '/suppressions/gone@theirs.example'],
+  ['DELETE', '/suppressions/gone@theirs.example'],
   ['DELETE', `/sandbox/messages/${ids.capture}`],
   ['DELETE', `/webhooks/${ids.webhook}`],
   ['DELETE', `/tokens/${ids.token}`],
   ['DELETE', `/domains/${ids.domain}`],
 ];
 /** Lists, and where their items stand. */
-const LISTS = ['/email', '/events', '/webhooks', '/sandbox/messages', '/domains', '/tokens'];
+const LISTS = ['/email', '/events', '/webhooks', '/sandbox/messages', '/domains', '/tokens', '/suppressions'];
 
 describe('another tenant', () => {
   it('sees nothing of what is not theirs in any list', async () => {
