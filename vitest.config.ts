@@ -1,7 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
-// Four projects: `unit` beside the code, `docs` (documentation and architecture held against the code),
+// Five projects: `unit` beside the code, `docs` (documentation and architecture held against the code),
 // `store` (what any store engine must do, and the engines) and `system` (real listeners, far ends, crashes).
+// `parts` are tests beside the code that run over a real store and real sockets: right, but not quick.
+const parts = [
+  'src/pipeline/queue/queue.test.ts',
+  'src/pipeline/webhooks/sender.test.ts',
+  'src/listeners/http/{hostile,operations}.test.ts',
+  'src/listeners/http/operations/**/*.test.ts',
+];
 const common = { environment: 'node', testTimeout: 20_000, hookTimeout: 30_000, pool: 'forks' } as const;
 export default defineConfig({
   test: {
@@ -11,9 +18,10 @@ export default defineConfig({
           ...common,
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/corpus/**/*.test.ts'],
-          exclude: ['src/store/**'],
+          exclude: ['src/store/**', ...parts],
         },
       },
+      { test: { ...common, name: 'parts', include: parts } },
       { test: { ...common, name: 'store', include: ['src/store/**/*.test.ts'], testTimeout: 60_000 } },
       { test: { ...common, name: 'docs', include: ['test/docs/**/*.test.ts', 'test/*.test.ts'] } },
       {
