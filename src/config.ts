@@ -304,7 +304,7 @@ export function loadConfig(
 ): LoadedConfig {
   const problems: string[] = [];
   const origins = {} as Record<ConfigKey, ConfigOrigin>;
-  const values: Record<string, unknown> = {};
+  const config = {} as Config;
   const notYet: ConfigKey[] = [];
 
   // The data folder decides where the file is, so it is read first and cannot stand in the file.
@@ -325,11 +325,11 @@ export function loadConfig(
     const origin = pick(name, file);
     origins[name] = origin;
     if (origin.text === null) {
-      values[name] = null;
+      Object.assign(config, { [name]: null });
       continue;
     }
     const parsed = facts.parse(origin.text.trim());
-    if (parsed.ok) values[name] = parsed.value;
+    if (parsed.ok) Object.assign(config, { [name]: parsed.value });
     else problems.push(`${whence(name, origin.source)} "${shownValue(name, origin.text)}": ${parsed.fix}`);
     if (facts.notYet && origin.source !== 'default' && origin.text !== 'off') notYet.push(name);
   }
@@ -338,18 +338,17 @@ export function loadConfig(
     ['submission', '127.0.0.1:1025'],
     ['submission-tls', '127.0.0.1:1465'],
   ] as const) {
-    const listen = values[name] as ListenAddress | null | undefined;
+    const listen: ListenAddress | null | undefined = config[name];
     if (mode === 'dev' && listen !== undefined && listen !== null && !isLoopback(listen.host)) {
       problems.push(
         `${whence(name, origins[name].source)} "${origins[name].text}": dev listens on loopback only; use ${usual}, or run serve --route sandbox`,
       );
     }
   }
-  if ((values['tls-cert'] === null) !== (values['tls-key'] === null)) {
+  if ((config['tls-cert'] === null) !== (config['tls-key'] === null)) {
     problems.push('tls-cert and tls-key belong together: set both, or neither for a self-signed certificate');
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  const config = values as unknown as Config;
   config.data = resolve(config.data);
   config.hostname ??= defaultHostname();
   return { config, origins, notYet };
