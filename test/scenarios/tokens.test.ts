@@ -146,12 +146,14 @@ describe('the token itself', () => {
     const claims = Buffer.from(JSON.stringify({ ...decodeJwt(token), dom: ['*'], scope: 'admin' })).toString(
       'base64url',
     );
+    // At the front: in some signatures the last characters are the ones that would be put there.
+    const altered = (text: string) => `${text.startsWith('A') ? 'B' : 'A'}${text.slice(1)}`;
     const other = await startInstance(scope);
     const foreign = await addDomain(other, 'example.com');
     for (const bad of [
       `${none}.${body}.`,
       `${head}.${claims}.${signature}`,
-      `${head}.${body}.${signature.slice(0, -2)}AA`,
+      `${head}.${body}.${altered(signature)}`,
       foreign,
     ]) {
       const answer = await server.call('GET', '/me', { token: bad });
