@@ -12,7 +12,7 @@ import { uuidv7 } from '../src/lib/ids.ts';
 import { createSystemRandom } from '../src/lib/random.ts';
 import type { MessageId } from '../src/model/message.ts';
 import { openSqliteStore } from '../src/store/sqlite/open.ts';
-import type { NewMessage } from '../src/store/store.ts';
+import type { NewMessage } from '../src/store/topics/acceptance.ts';
 
 const SIZE = 10_240;
 const random = createSystemRandom();

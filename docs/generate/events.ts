@@ -3,7 +3,7 @@ import { EVENT_KINDS, type EventKind, type EventKindFacts, WEBHOOK_TOKENS } from
 import type { MessageId } from '../../src/model/message.ts';
 import { MAX_BODY_BYTES, webhookBody } from '../../src/pipeline/webhooks/payload.ts';
 import { DEFAULT_RETRY_DELAYS_MS } from '../../src/pipeline/webhooks/retry-schedule.ts';
-import type { EventDetail, EventView } from '../../src/store/store.ts';
+import type { EventDetail, EventView } from '../../src/store/topics/events.ts';
 import { code, page, sources, table, withSentences } from './markdown.ts';
 
 const KINDS = Object.entries(EVENT_KINDS) as [EventKind, EventKindFacts][];

@@ -5,7 +5,8 @@
 import { isUuid } from '../../lib/ids.ts';
 import type { Caller } from '../../model/submission.ts';
 import { callerDomains, pickDomain } from '../../policy/access/access.ts';
-import type { MessageView, Store } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
+import type { MessageView } from '../../store/topics/messages.ts';
 import { type ApiRequest, refuse } from './route.ts';
 
 /** `{ domains }` for a store operation; empty where the caller may see every domain. */

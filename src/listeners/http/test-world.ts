@@ -25,7 +25,7 @@ import { createQueue, QUEUE_DEFAULTS } from '../../pipeline/queue/queue.ts';
 import { createWebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import { createDomainService } from '../../policy/domains/domains.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
-import type { Settlement } from '../../store/store.ts';
+import type { Settlement } from '../../store/topics/queue.ts';
 import type { HttpDeps, HttpOptions } from './deps.ts';
 import { quietLog, type Reply, send, startListener, testSealer } from './test-support.ts';
 

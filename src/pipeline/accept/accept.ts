@@ -19,7 +19,8 @@ import type { AddressLists, Mailbox, MessageId, RecipientKind, SandboxResult } f
 import type { Caller, RawSubmission, Submission } from '../../model/submission.ts';
 import type { Suppression } from '../../model/suppression.ts';
 import { suppressedRecipients, suppressionText } from '../../policy/suppressions/suppressions.ts';
-import { type NewMessage, type NewRecipient, type Store, StoreUnavailable } from '../../store/store.ts';
+import { type Store, StoreUnavailable } from '../../store/store.ts';
+import type { NewMessage, NewRecipient } from '../../store/topics/acceptance.ts';
 import { type Composed, compose } from '../compose/compose.ts';
 import type { Queue } from '../queue/queue.ts';
 import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';

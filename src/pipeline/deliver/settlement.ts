@@ -8,7 +8,8 @@ import type { Random } from '../../lib/random.ts';
 import type { Bounce } from '../../model/bounce.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import { blockingReason, type FinalOutcome, signalOf } from '../../policy/suppressions/suppressions.ts';
-import type { EventDetail, NewEvent, Settlement } from '../../store/store.ts';
+import type { EventDetail, NewEvent } from '../../store/topics/events.ts';
+import type { Settlement } from '../../store/topics/queue.ts';
 import type { RetrySchedule } from '../queue/retry-schedule.ts';
 import {
   type Category,

@@ -12,7 +12,7 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Failpoints } from '../../lib/failpoints.ts';
 import { type Logger, maskAddresses } from '../../lib/log.ts';
 import type { OpenFailure, OpenResult, Session } from '../../smtp/client-types.ts';
-import type { Settlement } from '../../store/store.ts';
+import type { Settlement } from '../../store/topics/queue.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-window.ts';
 import { clampHintMs, type RetrySchedule } from '../queue/retry-schedule.ts';

@@ -11,7 +11,8 @@ import type { Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane, SandboxResult } from '../../model/message.ts';
-import { type Settlement, type Store, StoreUnavailable } from '../../store/store.ts';
+import { type Store, StoreUnavailable } from '../../store/store.ts';
+import type { Settlement } from '../../store/topics/queue.ts';
 import { createReadyWindow, type ReadyItem, type WindowLimits } from './ready-window.ts';
 
 /** What decides a site, known before and after a row exists. */

@@ -11,7 +11,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { DisabledReason, Webhook } from '../../model/webhook.ts';
-import type { CallSettlement, ClaimedCall } from '../../store/store.ts';
+import type { CallSettlement, ClaimedCall } from '../../store/topics/webhooks.ts';
 import { retryDelayMs } from './retry-schedule.ts';
 
 /** How one try ended. */

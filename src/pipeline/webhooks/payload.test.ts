@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import type { MessageId } from '../../model/message.ts';
-import type { EventView } from '../../store/store.ts';
+import type { EventView } from '../../store/topics/events.ts';
 import { callId, MAX_BODY_BYTES, webhookBody } from './payload.ts';
 
 const BCC = 'hidden@bcc.test';

@@ -6,7 +6,7 @@
  */
 import type { Bounce } from '../../model/bounce.ts';
 import { EVENT_KINDS } from '../../model/event.ts';
-import type { EventDetail, EventView } from '../../store/store.ts';
+import type { EventDetail, EventView } from '../../store/topics/events.ts';
 
 /** Largest body in bytes. */
 export const MAX_BODY_BYTES = 20_000;

@@ -6,7 +6,8 @@
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import { type CallSettlement, type Store, StoreUnavailable } from '../../store/store.ts';
+import { type Store, StoreUnavailable } from '../../store/store.ts';
+import type { CallSettlement } from '../../store/topics/webhooks.ts';
 
 export interface Settler {
   /** Resolves when the settlement is committed; never rejects. */

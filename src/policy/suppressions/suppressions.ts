@@ -7,7 +7,8 @@
  */
 import type { Lane } from '../../model/message.ts';
 import type { Suppression, SuppressionReason } from '../../model/suppression.ts';
-import type { Store, SuppressionSignal } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
+import type { SuppressionSignal } from '../../store/topics/suppressions.ts';
 
 const DAY_MS = 24 * 3_600_000;
 

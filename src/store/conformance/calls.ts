@@ -1,6 +1,7 @@
 /** Conformance: webhook calls: claiming them fairly, settling tries, switching webhooks off, replaying. */
 import { describe, expect, it } from 'vitest';
-import type { CallSettlement, ClaimedCall, Store } from '../store.ts';
+import type { Store } from '../store.ts';
+import type { CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
 import {
   claimCalls,
   commitOne,

@@ -1,6 +1,6 @@
 /** Conformance: the sandbox's inbox: captures by filter, by id, deleted. */
 import { describe, expect, it } from 'vitest';
-import type { NewMessage } from '../store.ts';
+import type { NewMessage } from '../topics/acceptance.ts';
 import { commit, delivered, message, newId, only, recipient, type Suite, T0 } from './fixtures.ts';
 
 /** Tests of `listCaptures`, `getCapture`, `deleteCaptures`. */

@@ -5,17 +5,11 @@
 import type { EventKind } from '../../model/event.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { Token } from '../../model/token.ts';
-import type {
-  CommitResult,
-  EventFilter,
-  IdempotencyEntry,
-  NewEvent,
-  NewMessage,
-  NewRecipient,
-  NewWebhook,
-  Settlement,
-  Store,
-} from '../store.ts';
+import type { Store } from '../store.ts';
+import type { CommitResult, IdempotencyEntry, NewMessage, NewRecipient } from '../topics/acceptance.ts';
+import type { EventFilter, NewEvent } from '../topics/events.ts';
+import type { Settlement } from '../topics/queue.ts';
+import type { NewWebhook } from '../topics/webhooks.ts';
 
 /** An engine under test: a store on data of its own. */
 export interface OpenedStore {

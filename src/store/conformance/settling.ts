@@ -1,6 +1,7 @@
 /** Conformance: what became of a leased delivery, with its events, and only while the lease holds. */
 import { describe, expect, it } from 'vitest';
-import type { RecipientView, Store } from '../store.ts';
+import type { Store } from '../store.ts';
+import type { RecipientView } from '../topics/messages.ts';
 import {
   claim,
   claimCalls,

@@ -1,7 +1,8 @@
 /** Conformance: whom a sender domain does not send to; entries, their ends, and what leads to them. */
 import { describe, expect, it } from 'vitest';
 import type { SuppressionReason } from '../../model/suppression.ts';
-import type { NewSuppression, Settlement, SuppressionSignal } from '../store.ts';
+import type { Settlement } from '../topics/queue.ts';
+import type { NewSuppression, SuppressionSignal } from '../topics/suppressions.ts';
 import {
   claim,
   commitOne,

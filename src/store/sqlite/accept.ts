@@ -3,7 +3,7 @@
  * Given checked and composed messages, leaves rows that delivery can claim; recipients born `sending` are leased
  * from the start, so nothing else claims them. An idempotency key that is taken leaves nothing behind.
  */
-import type { CommitResult, IdempotencyEntry, NewMessage } from '../store.ts';
+import type { CommitResult, IdempotencyEntry, NewMessage } from '../topics/acceptance.ts';
 import { laneCode, recipientKindCode, sandboxCode, stateCode, uuidBytes } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { appendEvent } from './events.ts';

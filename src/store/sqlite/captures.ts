@@ -4,7 +4,7 @@
  */
 import { uuidText } from '../../lib/ids.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
-import type { CaptureFilter, CaptureView, NewCapture } from '../store.ts';
+import type { CaptureFilter, CaptureView, NewCapture } from '../topics/captures.ts';
 import type { Connection } from './connection.ts';
 import { createFilter, type Filter } from './filter.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';

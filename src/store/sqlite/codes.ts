@@ -7,7 +7,7 @@ import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
 import { EVENT_KINDS, type EventKind, eventKindOf } from '../../model/event.ts';
 import type { Lane, RecipientKind, SandboxResult } from '../../model/message.ts';
 import type { SuppressionReason } from '../../model/suppression.ts';
-import type { CallLogEntry } from '../store.ts';
+import type { CallLogEntry } from '../topics/webhooks.ts';
 
 interface Code<Word extends string> {
   /** Number of a word. */

@@ -6,7 +6,7 @@
 import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
-import type { EventDetail, EventFilter, EventView, NewEvent } from '../store.ts';
+import type { EventDetail, EventFilter, EventView, NewEvent } from '../topics/events.ts';
 import { eventKindCode, routeCode, uuidBytes } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { createFilter, type Filter } from './filter.ts';

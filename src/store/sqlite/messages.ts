@@ -4,7 +4,7 @@
  */
 import { uuidText } from '../../lib/ids.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
-import type { MessageFilter, MessageView, RecipientView } from '../store.ts';
+import type { MessageFilter, MessageView, RecipientView } from '../topics/messages.ts';
 import { laneCode, recipientKindCode, routeCode, stateCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { idBytes } from './events.ts';

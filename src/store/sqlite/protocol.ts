@@ -4,7 +4,7 @@
  * them once into memory that both threads see (measured against a structured clone of the bytes: 2 µs less of the
  * writer for a message of 10 KB), which it may fill again after the reply.
  */
-import type { NewMessage } from '../store.ts';
+import type { NewMessage } from '../topics/acceptance.ts';
 import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
 
 /** Where a content lies in the shared memory. */

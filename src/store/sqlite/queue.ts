@@ -9,7 +9,7 @@
 import { uuidText } from '../../lib/ids.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
-import type { QueueCounts, QueueHint, Settlement } from '../store.ts';
+import type { QueueCounts, QueueHint, Settlement } from '../topics/queue.ts';
 import { insertCapture } from './captures.ts';
 import { laneCode, recipientKindCode, routeCode, sandboxCode, stateCode } from './codes.ts';
 import type { Connection } from './connection.ts';

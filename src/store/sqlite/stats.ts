@@ -4,7 +4,7 @@
  * it may read, which it finds out by the index alone before it reads anything.
  */
 import type { EventKind } from '../../model/event.ts';
-import type { StatsCount, StatsGroupBy } from '../store.ts';
+import type { StatsCount, StatsGroupBy } from '../topics/events.ts';
 import { eventKindCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { everyDomain } from './events.ts';

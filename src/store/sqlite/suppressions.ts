@@ -5,7 +5,7 @@
  */
 import { uuidText } from '../../lib/ids.ts';
 import { type Suppression, type SuppressionReason, suppressionKey } from '../../model/suppression.ts';
-import type { NewSuppression, SuppressionSignal } from '../store.ts';
+import type { NewSuppression, SuppressionSignal } from '../topics/suppressions.ts';
 import { suppressionReasonCode, uuidBytes } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { appendEvent, type EventSubject } from './events.ts';

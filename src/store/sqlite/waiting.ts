@@ -3,7 +3,7 @@
  * through the queues by the due index and looks at a bounded number of rows of each, so that the answer costs the same
  * over a queue of millions.
  */
-import type { WaitingQueue } from '../store.ts';
+import type { WaitingQueue } from '../topics/queue.ts';
 import { laneCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { createFilter } from './filter.ts';

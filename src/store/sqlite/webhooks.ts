@@ -6,7 +6,7 @@
 import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import type { DisabledReason, Webhook } from '../../model/webhook.ts';
-import type { CallLogEntry, CallSettlement, ClaimedCall } from '../store.ts';
+import type { CallLogEntry, CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
 import { callStateCode, eventKindCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 import {

@@ -7,7 +7,8 @@
 import { Readable } from 'node:stream';
 import { type Clock, sleep } from '../../../lib/clock.ts';
 import type { Caller } from '../../../model/submission.ts';
-import type { EventFilter, EventView, Store } from '../../../store/store.ts';
+import type { Store } from '../../../store/store.ts';
+import type { EventFilter, EventView } from '../../../store/topics/events.ts';
 import { createChangeWaiter } from '../change-waiter.ts';
 import type { StreamedEvent } from '../contract/answers.ts';
 import { type ApiRequest, type ApiRoute, queryAddress, queryInteger, queryText } from '../route.ts';

@@ -8,7 +8,8 @@ import type { Mailbox } from '../../../model/message.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { categoryOfClass } from '../../../pipeline/deliver/classifier/categories.ts';
 import { outcomeSentence } from '../../../pipeline/deliver/classifier/verdict.ts';
-import type { EventView, Store } from '../../../store/store.ts';
+import type { Store } from '../../../store/store.ts';
+import type { EventView } from '../../../store/topics/events.ts';
 import type { AddressPair, EventList, EventRecord, Page, TimelineEntry } from '../contract/answers.ts';
 import {
   type ApiRoute,

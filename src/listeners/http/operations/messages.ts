@@ -12,7 +12,8 @@ import {
   recipientStatus,
 } from '../../../model/delivery.ts';
 import type { Mailbox } from '../../../model/message.ts';
-import type { MessageView, RecipientView, Store } from '../../../store/store.ts';
+import type { Store } from '../../../store/store.ts';
+import type { MessageView, RecipientView } from '../../../store/topics/messages.ts';
 import type { MessageDetail, MessageRecipient, MessageSummary, NamedAddress } from '../contract/answers.ts';
 import {
   type ApiRoute,

@@ -4,7 +4,8 @@
  * only, and no configuration, which is everybody's.
  */
 import type { Clock } from '../../../lib/clock.ts';
-import type { Store, WaitingQueue } from '../../../store/store.ts';
+import type { Store } from '../../../store/store.ts';
+import type { WaitingQueue } from '../../../store/topics/queue.ts';
 import type { ConfigAnswer, ConfigItem, QueueAnswer, QueueItem } from '../contract/answers.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, queryInteger, refuse } from '../route.ts';
 import { listedDomains } from '../tenancy.ts';

@@ -3,7 +3,9 @@
  * the message itself (text in its contents, attachments). The latter read and parse copy by copy, newest first, a
  * bounded number per question; where that is not enough, the page ends early and its cursor goes on.
  */
-import type { CaptureFilter, CaptureView, Store } from '../../../store/store.ts';
+
+import type { Store } from '../../../store/store.ts';
+import type { CaptureFilter, CaptureView } from '../../../store/topics/captures.ts';
 import { type CapturedContents, readCapturedMail } from '../captured-mail.ts';
 import type { CaptureDetail, CaptureSummary } from '../contract/answers.ts';
 import { isoTime, queryAddress, queryFlag, queryText, queryTime, refuse } from '../route.ts';

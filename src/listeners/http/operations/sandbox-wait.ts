@@ -5,7 +5,8 @@
  */
 import { type Clock, sleep } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
-import type { CaptureView, Store } from '../../../store/store.ts';
+import type { Store } from '../../../store/store.ts';
+import type { CaptureView } from '../../../store/topics/captures.ts';
 import { createChangeWaiter } from '../change-waiter.ts';
 import { type ApiRoute, json, queryInteger, type RequestEnd } from '../route.ts';
 import { createSlots } from '../slots.ts';

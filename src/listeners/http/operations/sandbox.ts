@@ -6,7 +6,8 @@
 
 import { isUuid } from '../../../lib/ids.ts';
 import type { Caller } from '../../../model/submission.ts';
-import type { CaptureView, Store } from '../../../store/store.ts';
+import type { Store } from '../../../store/store.ts';
+import type { CaptureView } from '../../../store/topics/captures.ts';
 import type { CaptureDetail, CaptureSummary, Page } from '../contract/answers.ts';
 import { type ApiRoute, json, pageLimit, queryText, refuse } from '../route.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';

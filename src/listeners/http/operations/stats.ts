@@ -6,7 +6,8 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
-import type { StatsCount, StatsGroupBy, Store } from '../../../store/store.ts';
+import type { Store } from '../../../store/store.ts';
+import type { StatsCount, StatsGroupBy } from '../../../store/topics/events.ts';
 import { createCallRate } from '../call-rate.ts';
 import type { StatsAnswer, StatsCounts, StatsInterval, StatsRates } from '../contract/answers.ts';
 import { type ApiRoute, invalidParameter, isoTime, json, queryFlag, queryText, queryTime } from '../route.ts';

@@ -10,7 +10,8 @@ import type { Caller } from '../../../model/submission.ts';
 import { NEVER_CALLED_AT, type Webhook, type WebhookStatus } from '../../../model/webhook.ts';
 import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
-import type { CallLogEntry, Store } from '../../../store/store.ts';
+import type { Store } from '../../../store/store.ts';
+import type { CallLogEntry } from '../../../store/topics/webhooks.ts';
 import type {
   NewWebhookAnswer,
   Page,

@@ -1,0 +1,81 @@
+/** Committing accepted messages, and the idempotency keys committed with them. Part of the Store (`../store.ts` says what all its operations promise). */
+import type { AddressLists, Lane, MessageId, RecipientKind, SandboxResult } from '../../model/message.ts';
+import type { NewEvent } from './events.ts';
+
+export interface NewRecipient {
+  address: string;
+  /** Lower-case A-label. */
+  domain: string;
+  kind: RecipientKind;
+  /** `queued` rows wait for `dueAt`; `sending` rows are born leased to `epoch` (the fresh path). */
+  state: 'queued' | 'sending' | 'suppressed';
+  dueAt: number;
+  waitReason: string | null;
+  sandbox: SandboxResult | null;
+  events: readonly NewEvent[];
+}
+
+export interface NewMessage {
+  id: MessageId;
+  /** The verified sender domain it was accepted for. */
+  domain: string;
+  tokenId: string;
+  lane: Lane;
+  lists: AddressLists;
+  subject: string;
+  tags: readonly string[];
+  metadata: Readonly<Record<string, string>>;
+  sandbox: boolean;
+  /** The composed message, unsigned. */
+  content: Uint8Array;
+  bodyOffset: number;
+  needsSmtpUtf8: boolean;
+  /** Some octet is above 127: hosts are asked for 8BITMIME. */
+  eightBit: boolean;
+  createdAt: number;
+  expiresAt: number;
+  recipients: readonly NewRecipient[];
+}
+
+export interface IdempotencyEntry {
+  owner: string;
+  /** Method and path, e.g. `POST /email`. */
+  operation: string;
+  key: string;
+  /** SHA-256 of the raw body. */
+  fingerprint: Uint8Array;
+  /** The answer that a replay repeats. */
+  status: number;
+  body: string;
+  createdAt: number;
+  /** Rows older than this count as free. */
+  expiresBefore: number;
+}
+
+export type CommitResult =
+  | {
+      kind: 'committed';
+      /** In the order given; ids of their recipients in the order given. */
+      messages: readonly { seq: number; deliveries: readonly { id: number; queueId: number }[] }[];
+    }
+  | { kind: 'replay'; status: number; body: string }
+  | { kind: 'key-reused' };
+
+export interface AcceptanceStore {
+  /** All messages or none, with the idempotency row; events' webhook calls are due at the event's time. Synced. */
+  commitAccepted(params: {
+    messages: readonly NewMessage[];
+    epoch: number;
+    idempotency: IdempotencyEntry | null;
+  }): Promise<CommitResult>;
+  /** The stored answer for a key, without committing anything; null = the key is free. */
+  findIdempotent(params: {
+    owner: string;
+    operation: string;
+    key: string;
+    expiresBefore: number;
+  }): Promise<{ fingerprint: Uint8Array; status: number; body: string } | null>;
+
+  /** Forgets idempotency rows older than `before`, at most `limit`. */
+  purgeIdempotency(params: { before: number; limit: number }): Promise<number>;
+}

@@ -1,0 +1,49 @@
+/** Sender domains and their DKIM keys. Part of the Store (`../store.ts` says what all its operations promise). */
+import type { DkimKey, Domain, DomainStatus } from '../../model/domain.ts';
+import type { NewEvent } from './events.ts';
+
+export interface DomainStore {
+  addDomain(params: {
+    name: string;
+    status: DomainStatus;
+    verifiedBy: 'dns' | 'operator' | null;
+    verifyToken: string;
+    subdomains: boolean;
+    keys: readonly DkimKey[];
+    now: number;
+  }): Promise<{ kind: 'added'; domain: Domain } | { kind: 'exists' }>;
+  getDomain(params: { name: string }): Promise<Domain | null>;
+  listDomains(params: { domains?: readonly string[] }): Promise<readonly Domain[]>;
+  /**
+   * null where the domain is gone (then no event is stored either). `checks` null keeps the last ones and the time of
+   * them; the first Verified sets verifiedAt; updatedAt moves with the status only.
+   */
+  setDomainStatus(params: {
+    name: string;
+    status: DomainStatus;
+    verifiedBy: 'dns' | 'operator' | null;
+    failingSince: number | null;
+    checks: string | null;
+    now: number;
+    events: readonly NewEvent[];
+  }): Promise<Domain | null>;
+  /** Changes settings of a domain and moves updatedAt; null where the domain is gone. */
+  updateDomain(params: { name: string; subdomains: boolean; now: number }): Promise<Domain | null>;
+  /**
+   * Lets the standby key `selector` sign from now on; the active one is retired. Moves updatedAt. null, and nothing
+   * changes, where the domain has no standby key of that name.
+   */
+  rotateDomainKey(params: { name: string; selector: string; now: number }): Promise<Domain | null>;
+  /**
+   * Replaces a key that retired at or before `retiredBefore` by a new standby. Moves updatedAt. null, and nothing
+   * changes, where there is no such key, or a standby already.
+   */
+  replaceRetiredKey(params: {
+    name: string;
+    retiredBefore: number;
+    key: DkimKey;
+    now: number;
+  }): Promise<Domain | null>;
+  /** Takes its keys and webhooks with it, so that whoever adds the name later inherits nothing; mail and events stay. */
+  removeDomain(params: { name: string }): Promise<boolean>;
+}

@@ -1,0 +1,133 @@
+/** The event log: appending facts, reading and counting them. Part of the Store (`../store.ts` says what all its operations promise). */
+import type { Bounce } from '../../model/bounce.ts';
+import type { RouteKind } from '../../model/delivery.ts';
+import type { EventKind } from '../../model/event.ts';
+import type { AddressLists, MessageId } from '../../model/message.ts';
+
+export interface NewEvent {
+  /** UUIDv7. */
+  id: string;
+  kind: EventKind;
+  at: number;
+  detail: EventDetail | null;
+  /** false: a timeline entry only, no webhook call is made for it (the hourly cap on `deferred`). Default true. */
+  notify?: boolean;
+}
+
+export interface EventDetail {
+  attempt?: number;
+  bounce?: Bounce;
+  nextAttemptAt?: number;
+  route?: RouteKind;
+  possibleDuplicate?: boolean;
+  /** A sentence in plain words. */
+  reason?: string;
+  remoteMta?: string;
+  /** The remote's final reply, ≤ 512 characters. */
+  reply?: string;
+  /** The SMTP conversation, capped. */
+  conversation?: string;
+  tls?: string;
+  durationMs?: number;
+  ipAddress?: string;
+  userAgent?: string;
+  url?: string;
+  bot?: boolean;
+  webhookId?: number;
+}
+
+export interface EventView {
+  seq: number;
+  id: string;
+  kind: EventKind;
+  at: number;
+  domain: string;
+  detail: EventDetail | null;
+  /** null for events that concern no message. */
+  message: {
+    id: MessageId;
+    lists: AddressLists;
+    subject: string;
+    size: number;
+    tags: readonly string[];
+    metadata: Readonly<Record<string, string>>;
+    sandbox: boolean;
+  } | null;
+  recipient: string | null;
+  deliveryId: number | null;
+  route: RouteKind | null;
+}
+
+export interface EventFilter {
+  /** Empty array: none match; undefined: every domain. */
+  domains?: readonly string[];
+  kinds?: readonly EventKind[];
+  messageId?: string;
+  recipient?: string;
+  tag?: string;
+  /** Inclusive. */
+  since?: number;
+  /** Exclusive. */
+  until?: number;
+  /** Only events with a greater seq. */
+  afterSeq?: number;
+  offset: number;
+  limit: number;
+  /** Count stops here. */
+  countUpTo: number;
+  newestFirst: boolean;
+}
+
+export type StatsGroupBy = 'tag' | 'domain' | 'recipient-domain';
+
+export interface StatsCount {
+  /** Start of the interval. */
+  at: number;
+  kind: EventKind;
+  n: number;
+}
+
+export interface EventStore {
+  /**
+   * Appends facts about a delivery (opened, complained, …) or a domain, with the webhook calls they cause. Synced
+   * (nobody repeats them), though they may wait some milliseconds for company. An unknown delivery id counts as null.
+   */
+  appendEvents(params: {
+    events: readonly (NewEvent & { domain: string; deliveryId: number | null })[];
+  }): Promise<void>;
+  /**
+   * One page and how many match in all, counted up to `countUpTo`. Ordered by time, then seq; with `afterSeq` and oldest
+   * first by seq alone, so that a reader that goes on from the last seq it saw misses nothing.
+   */
+  findEvents(filter: EventFilter): Promise<{ total: number; events: readonly EventView[] }>;
+
+  /** Seq of the newest event, 0 = there is none; everything up to it can be read. */
+  lastEventSeq(): Promise<number>;
+  /**
+   * Counts of events about recipients per interval, kind and group; intervals without any are left out. At most
+   * `maxGroups` groups, the largest first, the others together in `rest`. `too-many` where the range holds more than
+   * `maxEvents`.
+   */
+  stats(params: {
+    domains?: readonly string[];
+    kinds: readonly EventKind[];
+    /** Inclusive; `to` is exclusive. */
+    from: number;
+    to: number;
+    /** Intervals start at multiples of it. */
+    intervalMs: number;
+    /** null: one group with the empty name. */
+    groupBy: StatsGroupBy | null;
+    /** Count recipients that never leave the machine, too. */
+    includeSandbox: boolean;
+    maxEvents: number;
+    maxGroups: number;
+  }): Promise<
+    | {
+        kind: 'counted';
+        groups: readonly { name: string; counts: readonly StatsCount[] }[];
+        rest: readonly StatsCount[] | null;
+      }
+    | { kind: 'too-many' }
+  >;
+}

@@ -1,0 +1,58 @@
+/** Messages as their senders look at them. Part of the Store (`../store.ts` says what all its operations promise). */
+import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
+import type { AddressLists, Lane, MessageId, RecipientKind } from '../../model/message.ts';
+
+export interface RecipientView {
+  deliveryId: number;
+  address: string;
+  kind: RecipientKind;
+  state: DeliveryState;
+  attempts: number;
+  dueAt: number;
+  expiresAt: number;
+  waitReason: string | null;
+  lastCode: number;
+  lastReply: string | null;
+  lastCategory: string | null;
+  route: RouteKind | null;
+  updatedAt: number;
+}
+
+export interface MessageView {
+  seq: number;
+  id: MessageId;
+  domain: string;
+  lane: Lane;
+  lists: AddressLists;
+  subject: string;
+  tags: readonly string[];
+  metadata: Readonly<Record<string, string>>;
+  sandbox: boolean;
+  size: number;
+  createdAt: number;
+  expiresAt: number;
+  recipients: readonly RecipientView[];
+}
+
+export interface MessageFilter {
+  domains?: readonly string[];
+  from?: string;
+  /** Exact recipient address. */
+  to?: string;
+  /** Substring, case-insensitive. */
+  subject?: string;
+  tag?: string;
+  /** Messages with at least one recipient in one of these states. */
+  states?: readonly DeliveryState[];
+  since?: number;
+  until?: number;
+  /** Only messages with a smaller seq (newest first paging). */
+  beforeSeq?: number;
+  limit: number;
+}
+
+export interface MessageStore {
+  getMessage(params: { id: string; domains?: readonly string[] }): Promise<MessageView | null>;
+  /** Newest first. */
+  listMessages(filter: MessageFilter): Promise<readonly MessageView[]>;
+}

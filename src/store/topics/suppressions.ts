@@ -1,0 +1,63 @@
+/** To whom not, per sender domain. Part of the Store (`../store.ts` says what all its operations promise). */
+import type { Suppression, SuppressionReason, SuppressionSource } from '../../model/suppression.ts';
+import type { NewEvent } from './events.ts';
+
+export interface NewSuppression {
+  address: string;
+  reason: SuppressionReason;
+  note: string;
+  expiresAt: number | null;
+  source: SuppressionSource | null;
+}
+
+export interface SuppressionSignal {
+  reason: SuppressionReason;
+  expiresAt: number | null;
+  /** ≤ 512 characters. */
+  reply: string;
+  rule: string;
+  /**
+   * null: at once. Else signals of this reason count, each UTC day once, and the entry is made when there are so many
+   * days and so much time lies between the first and the last; a delivery to the address starts the count again.
+   */
+  needs: { days: number; spanMs: number } | null;
+  /** Stored only if the entry is new. */
+  event: NewEvent;
+}
+
+export interface SuppressionStore {
+  /** Entries in force for any of the addresses, each with the address as it was asked for, oldest first. */
+  suppressedAmong(params: {
+    domain: string;
+    addresses: readonly string[];
+    now: number;
+  }): Promise<readonly { address: string; suppression: Suppression }[]>;
+  /** Sender domains that have entries, in force or not. */
+  suppressedDomains(): Promise<readonly string[]>;
+  /** Adds those that are not in force yet for their address and reason; `existing` ones keep what they say. Synced. */
+  addSuppressions(params: {
+    domain: string;
+    entries: readonly NewSuppression[];
+    now: number;
+  }): Promise<{ added: number; existing: number }>;
+  /** Those in force, newest first. */
+  listSuppressions(params: {
+    domains?: readonly string[];
+    reason?: SuppressionReason;
+    address?: string;
+    /** Created then or later. */
+    since?: number;
+    beforeId?: number;
+    now: number;
+    limit: number;
+  }): Promise<readonly Suppression[]>;
+  /** Lifts every entry of an address, or the one for `reason`, with what counted towards it; how many were in force. Synced. */
+  removeSuppressions(params: {
+    domain: string;
+    address: string;
+    reason?: SuppressionReason;
+    now: number;
+  }): Promise<number>;
+  /** Removes entries past their end, and counts without news since `evidenceBefore`: at most `limit` of each; the larger number. */
+  purgeSuppressions(params: { now: number; evidenceBefore: number; limit: number }): Promise<number>;
+}

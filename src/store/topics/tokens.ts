@@ -1,0 +1,36 @@
+/** Tokens, the keys that sign them, and SMTP credentials. Part of the Store (`../store.ts` says what all its operations promise). */
+import type { SmtpCredential } from '../../model/smtp-credential.ts';
+import type { Token } from '../../model/token.ts';
+
+export interface CredentialStore {
+  /** Rejects where the id exists. */
+  addToken(params: { token: Token }): Promise<void>;
+  getToken(params: { id: string }): Promise<Token | null>;
+  /** Oldest first; only tokens whose every domain is among `domains` (undefined = all tokens). */
+  listTokens(params: { domains?: readonly string[] }): Promise<readonly Token[]>;
+  /** Sets revokedAt once; false where the token does not exist. */
+  revokeToken(params: { id: string; now: number }): Promise<boolean>;
+  /**
+   * Stores `token` and lets the old one end at `oldEndsAt` unless it ends before; where that is not after `now` it is
+   * revoked. Nothing happens and false comes back where the old one does not exist or has ended already.
+   */
+  rotateToken(params: { oldId: string; oldEndsAt: number; token: Token; now: number }): Promise<boolean>;
+  /** Notes a use; not synced, may wait for company. */
+  touchToken(params: { id: string; usedAt: number; ip: string }): Promise<void>;
+  signingKeys(): Promise<
+    readonly { kid: string; privateSealed: Uint8Array; publicJwk: string; createdAt: number }[]
+  >;
+  addSigningKey(params: {
+    kid: string;
+    privateSealed: Uint8Array;
+    publicJwk: string;
+    createdAt: number;
+  }): Promise<void>;
+  /** `taken` where the user name is in use. */
+  addSmtpCredential(params: { credential: SmtpCredential }): Promise<'added' | 'taken'>;
+  getSmtpCredential(params: { username: string }): Promise<SmtpCredential | null>;
+  /** Oldest first. `domains` undefined = all. */
+  listSmtpCredentials(params: { domains?: readonly string[] }): Promise<readonly SmtpCredential[]>;
+  /** false where there is none of that id in those domains. */
+  removeSmtpCredential(params: { id: string; domains?: readonly string[] }): Promise<boolean>;
+}

@@ -1,0 +1,119 @@
+/** Webhooks and their calls. Part of the Store (`../store.ts` says what all its operations promise). */
+import type { DisabledReason, Webhook, WebhookStatus } from '../../model/webhook.ts';
+import type { EventView, NewEvent } from './events.ts';
+
+export interface NewWebhook {
+  domain: string;
+  event: string;
+  url: string;
+  description: string;
+  secretSealed: Uint8Array;
+  createdAt: number;
+  /** Refused with `limit` where the domain has this many. */
+  maxPerDomain: number;
+}
+
+export interface ClaimedCall {
+  id: number;
+  webhook: Webhook;
+  /** Finished tries so far. */
+  tries: number;
+  event: EventView;
+}
+
+export interface CallSettlement {
+  callId: number;
+  epoch: number;
+  webhookId: number;
+  /** `pending` waits until `dueAt` for the next try. */
+  state: 'pending' | 'succeeded' | 'failed';
+  dueAt?: number;
+  /** Number of the try that just ended, 1 = first. 0 = no try was made (lease given back). */
+  tryNumber: number;
+  at: number;
+  /** HTTP status, 0 = no answer. */
+  responseCode: number;
+  /** First 1024 bytes as text. */
+  responseBody: string;
+  error: string;
+  latencyMs: number;
+  blocked: boolean;
+  /** Set where this try switches the webhook off, with the event that says so. */
+  disable?: { reason: DisabledReason; event: NewEvent };
+}
+
+export interface CallLogEntry {
+  id: number;
+  eventId: string;
+  state: 'pending' | 'sending' | 'succeeded' | 'failed';
+  tries: number;
+  responseCode: number;
+  error: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface WebhookStore {
+  createWebhook(params: NewWebhook): Promise<{ kind: 'created'; id: number } | { kind: 'limit' }>;
+  /** By id ascending. `domains` undefined = all. */
+  listWebhooks(params: { domains?: readonly string[] }): Promise<readonly Webhook[]>;
+  /** false where no such webhook exists in those domains. Its pending calls go with it. */
+  deleteWebhook(params: { id: number; domains?: readonly string[] }): Promise<boolean>;
+  /**
+   * Changes what is given of a webhook and moves updatedAt; false where there is none in those domains. Switched off,
+   * its reason is `User`, unless it was off already. Switched on, its failures are forgotten, its pending calls become
+   * due by `now` at the latest, and those made before `resumeSince` are given up as failed.
+   */
+  updateWebhook(params: {
+    id: number;
+    domains?: readonly string[];
+    now: number;
+    event?: string;
+    url?: string;
+    description?: string;
+    status?: WebhookStatus;
+    resumeSince: number;
+  }): Promise<boolean>;
+  /**
+   * Gives a webhook a new secret; the one before signs too until `previousUntil`, the one before that no more. Moves
+   * updatedAt. false where there is no such webhook in those domains.
+   */
+  rotateWebhookSecret(params: {
+    id: number;
+    domains?: readonly string[];
+    secretSealed: Uint8Array;
+    previousUntil: number;
+    now: number;
+  }): Promise<boolean>;
+  /** Calls of a webhook that wait or are on their way, also while it is off; counted up to `countUpTo`. */
+  countPendingCalls(params: { webhookId: number; countUpTo: number }): Promise<number>;
+  /** Leases due calls of enabled webhooks; where several wait, each first gets an even share of `limit`. */
+  claimCalls(params: {
+    epoch: number;
+    now: number;
+    limit: number;
+    /** Webhooks that take no more calls now. */
+    excludeWebhooks: readonly number[];
+  }): Promise<readonly ClaimedCall[]>;
+  /**
+   * Records tries: the call, the webhook's LastResponse* as one, its failure counters (api.md §6.3), and a disable with
+   * its event. A call that is no longer leased to the epoch, or gone, changes nothing. Not synced, may wait for company.
+   */
+  settleCalls(params: { settlements: readonly CallSettlement[] }): Promise<void>;
+  /** Earliest due time of the pending calls of enabled webhooks, or null. */
+  nextCallDueAt(): Promise<number | null>;
+  /** Those of the newest events first. */
+  listCalls(params: { webhookId: number; limit: number }): Promise<readonly CallLogEntry[]>;
+  /**
+   * Makes the calls for past events (`since` inclusive, `until` exclusive) of the webhook's domain and kinds again from
+   * their first try, due now, oldest event first; calls still on their way are left alone. How many were made.
+   */
+  replayCalls(params: {
+    webhookId: number;
+    since: number;
+    until: number;
+    onlyFailed: boolean;
+    now: number;
+    limit: number;
+  }): Promise<number>;
+}
