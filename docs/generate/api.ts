@@ -1,5 +1,6 @@
 /** api.md: the table of operations as the HTTP listener mounts it, a sentence for each, and the plain routes beside it. */
 import { createHealthRoutes, type HealthDeps } from '../../src/listeners/health/health.ts';
+import { settingMeanings } from '../../src/listeners/http/contract/domain-settings.ts';
 import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/contract/email-limits.ts';
 import { UNAVAILABLE_FIELDS } from '../../src/listeners/http/contract/extension-fields.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps } from '../../src/listeners/http/deps.ts';
@@ -38,6 +39,7 @@ export function apiPage(): string {
     `\`GET ${path}\``,
     sentence,
   ]);
+  const settings = settingMeanings().map(({ name, meaning }) => [code(name), meaning]);
   const presets = Object.entries(PRESETS).map(([name, scopes]) => [
     name,
     scopes.map((scope) => `\`${scope}\``).join(' '),
@@ -51,6 +53,8 @@ export function apiPage(): string {
     '## Without a token',
     table(['Operation', 'What it does'], plain),
     EMAIL,
+    '## Settings of a domain',
+    table(['Setting', 'Meaning'], settings),
     LIMITS,
     TOKENS,
     table(['Preset', 'Scopes'], presets),
@@ -100,11 +104,11 @@ const OPERATIONS: Readonly<Record<string, string>> = {
     'Queues failed, bounced and deferred recipients again, due now, with the give-up age of their lane from now on: `{Queued}`. Attempts go on counting. Nothing to try: 409',
   'GET /domains': 'Sender domains, a page',
   'POST /domains':
-    '`{Domain, Subdomains?}`: makes two DKIM keys and answers 201 with the `DnsRecords` to publish. `Verified: true`, from a token with the scope `admin` for all domains, skips the DNS proof',
+    '`{Domain}` and [settings](#settings-of-a-domain): makes two DKIM keys and answers 201 with the `DnsRecords` to publish. `Verified: true`, from a token with the scope `admin` for all domains, skips the DNS proof',
   'GET /domains/{name}': 'One domain with its records and what the last check found',
   'DELETE /domains/{name}': 'Removes the domain and its keys: `{}`. What waits from it is held',
   'PATCH /domains/{name}':
-    '`{Subdomains?}`: the domain after it. The other documented settings are refused with `field-unavailable`',
+    'Changes [settings](#settings-of-a-domain): the domain after it. What is not named stays. The documented settings that this version does not have are refused with `field-unavailable`',
   'POST /domains/{name}/dkim/rotate':
     'Signs with the standby key from now on: the domain after it. 409 with a sentence unless the DNS shows that key. The old key has to stay published for 7 days; then a new standby key takes its place in `DnsRecords`',
   'POST /domains/{name}/verify': 'Looks the records up now; at most once in 10 seconds a domain',

@@ -138,7 +138,8 @@ function client(url: string, token: string, alone: string | null): Omit<Api, 'cl
         method,
         headers: {
           authorization: `Bearer ${token}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          // Strict: a mistyped name must not pass for done.
+          ...(body === undefined ? {} : { 'content-type': 'application/json', prefer: 'handling=strict' }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });

@@ -2,6 +2,7 @@
 import type { DomainAnswer } from '../listeners/http/contract/answers.ts';
 import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { readSettings, settingRows } from './setting-words.ts';
 import { printable, styled, table } from './terminal.ts';
 
 export const domainCommands: CommandGroup = (program, context) => {
@@ -57,7 +58,24 @@ export const domainCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         const found = (await api.call('GET', `/domains/${encodeURIComponent(name)}`)).body as DomainAnswer;
         warnOfShortName(ctx, found);
-        ctx.print(found, `${found.Domain}: ${found.Status}\n\n${recordsText(ctx, found)}`);
+        ctx.print(
+          found,
+          `${found.Domain}: ${found.Status}\n\n${settingsText(found)}\n\n${recordsText(ctx, found)}`,
+        );
+      }, EXISTING);
+    });
+
+  domain
+    .command('set <domain> <setting...>')
+    .description('changes settings of a domain: name=value, or group.name=value')
+    .addHelpText('after', example('postrider domain set example.com RequireTls=true Retention.ContentDays=0'))
+    .action(async (name: string, settings: string[]) => {
+      const ctx = context();
+      const change = readSettings(settings);
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('PATCH', `/domains/${encodeURIComponent(name)}`, change);
+        const changed = body as DomainAnswer;
+        ctx.print(changed, `${changed.Domain}\n\n${settingsText(changed)}`);
       }, EXISTING);
     });
 
@@ -122,6 +140,24 @@ function warnOfShortName(ctx: CommandContext, domain: DomainAnswer): void {
     `Warning: the server is called "${printable(name)}", which is not a full name, so its SPF record helps nobody. ` +
       `Set hostname (e.g. mail.example.com) before you publish it; then: postrider domain show ${domain.Domain}\n`,
   );
+}
+
+/** Everything that `domain set` can change, in the words that it takes. */
+function settingsText(domain: DomainAnswer): string {
+  const {
+    Domain: name,
+    Status: _status,
+    VerifiedBy: _verifiedBy,
+    CreatedAt: _createdAt,
+    UpdatedAt: _updatedAt,
+    VerifiedAt: _verifiedAt,
+    FailingSince: _failingSince,
+    LastCheckedAt: _lastCheckedAt,
+    DnsRecords: _records,
+    Checks: _checks,
+    ...settings
+  } = domain;
+  return `Settings, changed by "postrider domain set ${name} NAME=VALUE":\n\n${table(settingRows(settings))}`;
 }
 
 /** Records in a form that can be typed into a DNS panel: long values on lines of their own. */

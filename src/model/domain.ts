@@ -18,6 +18,41 @@ export interface DkimKey {
   retiredAt: number | null;
 }
 
+/** What its owner may choose for a domain; the words of the API are in `listeners/http/contract/domain-settings.ts`. */
+export interface DomainSettings {
+  /** Whether sub-domains of it may send too. */
+  subdomains: boolean;
+  /** How long its mail is kept, in days; null = as the server is set. */
+  retention: { contentDays: number | null; eventDays: number | null };
+  /** Its mail waits where verified TLS cannot be had. */
+  requireTls: boolean;
+  /** A recipient whose outcome is unknown has failed, and is not tried again. */
+  atMostOnce: boolean;
+  /** Host of the return paths of its mail; null = the server's. */
+  returnPathHost: string | null;
+}
+
+/** Members that are not named keep their value, also inside a group such as `retention`. */
+export type DomainSettingsPatch = {
+  [Name in keyof DomainSettings]?: DomainSettings[Name] extends Record<string, unknown>
+    ? Partial<DomainSettings[Name]>
+    : DomainSettings[Name];
+};
+
+/** The settings of a domain for which nothing was chosen. */
+export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = {
+  subdomains: false,
+  retention: { contentDays: null, eventDays: null },
+  requireTls: false,
+  atMostOnce: false,
+  returnPathHost: null,
+};
+
+/** `base` with what `patch` names. */
+export function mergeSettings(base: DomainSettings, patch: DomainSettingsPatch): DomainSettings {
+  return { ...base, ...patch, retention: { ...base.retention, ...patch.retention } };
+}
+
 export interface Domain {
   id: number;
   /** Lower-case A-label. */
@@ -27,8 +62,7 @@ export interface Domain {
   verifiedBy: 'dns' | 'operator' | null;
   /** 32 hexadecimal digits, published in the ownership record. */
   verifyToken: string;
-  /** Whether sub-domains of it may send too. */
-  subdomains: boolean;
+  settings: DomainSettings;
   createdAt: number;
   updatedAt: number;
   verifiedAt: number | null;

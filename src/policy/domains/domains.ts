@@ -11,7 +11,7 @@ import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
 import { toALabelDomain } from '../../mail/address.ts';
 import { createDkimSigner, type DkimSigner } from '../../mail/dkim.ts';
-import type { DkimKey, Domain, DomainStatus } from '../../model/domain.ts';
+import type { DkimKey, Domain, DomainSettingsPatch, DomainStatus } from '../../model/domain.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Resolver } from '../../net/dns-types.ts';
 import type { Store } from '../../store/store.ts';
@@ -22,13 +22,13 @@ import { type DomainCheck, verifyDomain } from './verify.ts';
 
 export interface DomainService {
   /** New domain with two DKIM keys. AppError domain-invalid, domain-exists. */
-  add(params: { name: string; operatorVerified: boolean; subdomains?: boolean }): Promise<Domain>;
+  add(params: { name: string; operatorVerified: boolean; settings?: DomainSettingsPatch }): Promise<Domain>;
   get(name: string): Promise<Domain | null>;
   list(domains?: readonly string[]): Promise<readonly Domain[]>;
   /** Looks the records up now and stores what was found. AppError not-found. */
   verify(name: string): Promise<{ domain: Domain; checks: readonly DomainCheck[] }>;
   /** Changes settings. AppError not-found. */
-  update(name: string, change: { subdomains: boolean }): Promise<Domain>;
+  update(name: string, settings: DomainSettingsPatch): Promise<Domain>;
   /**
    * Lets the standby key sign from now on, if the DNS showed it within the last hour; else looks once more first.
    * AppError not-found, or key-not-published with a sentence that says what is missing.
@@ -108,7 +108,7 @@ export function createDomainService(
   async function add(params: {
     name: string;
     operatorVerified: boolean;
-    subdomains?: boolean;
+    settings?: DomainSettingsPatch;
   }): Promise<Domain> {
     const name = toALabelDomain(params.name);
     if (name === null) {
@@ -129,7 +129,7 @@ export function createDomainService(
       status: params.operatorVerified ? 'Verified' : 'Pending',
       verifiedBy: params.operatorVerified ? 'operator' : null,
       verifyToken: Buffer.from(random.bytes(16)).toString('hex'),
-      subdomains: params.subdomains ?? false,
+      settings: params.settings ?? {},
       keys,
       now,
     });
@@ -184,8 +184,8 @@ export function createDomainService(
     return { domain: stored, checks: result.checks };
   }
 
-  async function update(name: string, change: { subdomains: boolean }): Promise<Domain> {
-    const changed = await store.updateDomain({ name, ...change, now: clock.now() });
+  async function update(name: string, settings: DomainSettingsPatch): Promise<Domain> {
+    const changed = await store.updateDomain({ name, settings, now: clock.now() });
     cache.delete(name);
     if (changed === null) throw unknownDomain(name);
     return changed;
@@ -251,7 +251,7 @@ export function createDomainService(
         if (!all && name === fromDomain && !options.anyDomain) return { kind: 'not-verified', name } as const;
         continue;
       }
-      if (name !== fromDomain && !domain.subdomains) continue;
+      if (name !== fromDomain && !domain.settings.subdomains) continue;
       if (maySend(domain, clock.now()) || options.anyDomain) return { kind: 'domain', name } as const;
       return { kind: 'not-verified', name } as const;
     }

@@ -1,6 +1,6 @@
 /** Conformance: sender domains, their keys, status changes with events, removal. */
 import { describe, expect, it } from 'vitest';
-import type { DkimKey, Domain } from '../../model/domain.ts';
+import { DEFAULT_DOMAIN_SETTINGS, type DkimKey, type Domain } from '../../model/domain.ts';
 import type { Store } from '../store.ts';
 import {
   claimCalls,
@@ -45,7 +45,7 @@ export function describeDomains(suite: Suite): void {
         status: 'Pending',
         verifiedBy: null,
         verifyToken: 'v'.repeat(32),
-        subdomains: true,
+        settings: { ...DEFAULT_DOMAIN_SETTINGS, subdomains: true },
         createdAt: T0,
         updatedAt: T0,
         verifiedAt: null,
@@ -60,13 +60,19 @@ export function describeDomains(suite: Suite): void {
 
     it('change their settings', async () => {
       await add(suite.store(), 'example.com');
-      const changed = await suite
-        .store()
-        .updateDomain({ name: 'example.com', subdomains: false, now: T0 + 4 });
-      expect(changed).toMatchObject({ subdomains: false, updatedAt: T0 + 4, keys: KEYS });
+      const changed = await suite.store().updateDomain({
+        name: 'example.com',
+        settings: { atMostOnce: true, retention: { eventDays: 30 } },
+        now: T0 + 4,
+      });
+      expect(changed).toMatchObject({
+        settings: { subdomains: true, atMostOnce: true, retention: { contentDays: null, eventDays: 30 } },
+        updatedAt: T0 + 4,
+        keys: KEYS,
+      });
       expect(await suite.store().getDomain({ name: 'example.com' })).toEqual(changed);
       expect(
-        await suite.store().updateDomain({ name: 'nobody.example', subdomains: true, now: T0 }),
+        await suite.store().updateDomain({ name: 'nobody.example', settings: { subdomains: true }, now: T0 }),
       ).toBeNull();
     });
 
@@ -127,12 +133,12 @@ export function describeDomains(suite: Suite): void {
         status: 'Verified',
         verifiedBy: 'operator',
         verifyToken: 't',
-        subdomains: false,
+        settings: {},
         keys: [],
         now: T0,
       });
       expect(result).toMatchObject({
-        domain: { verifiedAt: T0, verifiedBy: 'operator', subdomains: false, keys: [] },
+        domain: { verifiedAt: T0, verifiedBy: 'operator', settings: DEFAULT_DOMAIN_SETTINGS, keys: [] },
       });
     });
 
@@ -219,7 +225,7 @@ export function describeDomains(suite: Suite): void {
         status: 'Pending',
         verifiedBy: null,
         verifyToken: 't',
-        subdomains: false,
+        settings: {},
         keys: [],
         now: T0 + HOUR,
       });
@@ -234,7 +240,7 @@ function addResult(store: Store, name: string) {
     status: 'Pending',
     verifiedBy: null,
     verifyToken: 'v'.repeat(32),
-    subdomains: true,
+    settings: { subdomains: true },
     keys: KEYS,
     now: T0,
   });

@@ -3,7 +3,14 @@
  * Removing a domain takes its keys and webhooks with it, so that whoever adds the name later inherits nothing;
  * mail that waits stays and is held by the rules for domains that are gone.
  */
-import type { DkimKey, Domain, DomainStatus } from '../../model/domain.ts';
+import {
+  DEFAULT_DOMAIN_SETTINGS,
+  type DkimKey,
+  type Domain,
+  type DomainSettingsPatch,
+  type DomainStatus,
+  mergeSettings,
+} from '../../model/domain.ts';
 import type { Connection } from './connection.ts';
 import { appendEvent } from './events.ts';
 import { createFilter } from './filter.ts';
@@ -15,13 +22,13 @@ import { deleteWebhooksOf } from './webhooks.ts';
 export function addDomain({ db }: Session, params: ParamsOf<'addDomain'>): ResultOf<'addDomain'> {
   if (getDomain(db, params) !== null) return { kind: 'exists' };
   const id = db.run(
-    `INSERT INTO domain (name, status, verified_by, verify_token, subdomains, created_at, updated_at, verified_at)
+    `INSERT INTO domain (name, status, verified_by, verify_token, settings, created_at, updated_at, verified_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     params.name,
     params.status,
     params.verifiedBy,
     params.verifyToken,
-    params.subdomains ? 1 : 0,
+    JSON.stringify(mergeSettings(DEFAULT_DOMAIN_SETTINGS, params.settings)),
     params.now,
     params.now,
     params.status === 'Verified' ? params.now : null,
@@ -80,9 +87,15 @@ export function setDomainStatus(
 
 /** Changes settings; null where the domain is gone. */
 export function updateDomain({ db }: Session, params: ParamsOf<'updateDomain'>): Domain | null {
-  const sql = 'UPDATE domain SET subdomains = ?, updated_at = ? WHERE name = ?';
-  const { changes } = db.run(sql, params.subdomains ? 1 : 0, params.now, params.name);
-  return changes === 0 ? null : getDomain(db, params);
+  const domain = getDomain(db, params);
+  if (domain === null) return null;
+  db.run(
+    'UPDATE domain SET settings = ?, updated_at = ? WHERE id = ?',
+    JSON.stringify(mergeSettings(domain.settings, params.settings)),
+    params.now,
+    domain.id,
+  );
+  return getDomain(db, params);
 }
 
 /** Switches signing to the standby key; see `Store.rotateDomainKey`. */
@@ -152,7 +165,7 @@ interface DomainRow {
   status: DomainStatus;
   verified_by: 'dns' | 'operator' | null;
   verify_token: string;
-  subdomains: number;
+  settings: string;
   created_at: number;
   updated_at: number;
   verified_at: number | null;
@@ -176,7 +189,8 @@ function toDomain(db: Connection, row: DomainRow): Domain {
     status: row.status,
     verifiedBy: row.verified_by,
     verifyToken: row.verify_token,
-    subdomains: row.subdomains === 1,
+    // What an earlier program wrote lacks the newer members.
+    settings: mergeSettings(DEFAULT_DOMAIN_SETTINGS, JSON.parse(row.settings) as DomainSettingsPatch),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     verifiedAt: row.verified_at,

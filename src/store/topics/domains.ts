@@ -1,5 +1,5 @@
 /** Sender domains and their DKIM keys. Part of the Store (`../store.ts` says what all its operations promise). */
-import type { DkimKey, Domain, DomainStatus } from '../../model/domain.ts';
+import type { DkimKey, Domain, DomainSettingsPatch, DomainStatus } from '../../model/domain.ts';
 import type { NewEvent } from './events.ts';
 
 export interface DomainStore {
@@ -8,7 +8,8 @@ export interface DomainStore {
     status: DomainStatus;
     verifiedBy: 'dns' | 'operator' | null;
     verifyToken: string;
-    subdomains: boolean;
+    /** Over the defaults. */
+    settings: DomainSettingsPatch;
     keys: readonly DkimKey[];
     now: number;
   }): Promise<{ kind: 'added'; domain: Domain } | { kind: 'exists' }>;
@@ -27,8 +28,8 @@ export interface DomainStore {
     now: number;
     events: readonly NewEvent[];
   }): Promise<Domain | null>;
-  /** Changes settings of a domain and moves updatedAt; null where the domain is gone. */
-  updateDomain(params: { name: string; subdomains: boolean; now: number }): Promise<Domain | null>;
+  /** Changes the settings that are named and moves updatedAt; null where the domain is gone. */
+  updateDomain(params: { name: string; settings: DomainSettingsPatch; now: number }): Promise<Domain | null>;
   /**
    * Lets the standby key `selector` sign from now on; the active one is retired. Moves updatedAt. null, and nothing
    * changes, where the domain has no standby key of that name.

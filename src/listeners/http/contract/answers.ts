@@ -289,12 +289,23 @@ export interface DomainCheckItem {
   Fix: string;
 }
 
+/** What its owner chose for a domain: shown with it, read by POST /domains and PATCH /domains/{name}. */
+export interface DomainSettingsAnswer {
+  /** Its sub-domains may send too. */
+  Subdomains: boolean;
+  /** Days; null = as the server is set. */
+  Retention: { ContentDays: number | null; EventDays: number | null };
+  RequireTls: boolean;
+  AtMostOnce: boolean;
+  /** '' = the server's. */
+  ReturnPathHost: string;
+}
+
 /** One item of GET /domains; answer of POST /domains. */
-export interface DomainAnswer {
+export interface DomainAnswer extends DomainSettingsAnswer {
   Domain: string;
   Status: DomainStatus;
   VerifiedBy: 'dns' | 'operator' | null;
-  Subdomains: boolean;
   CreatedAt: string;
   UpdatedAt: string;
   VerifiedAt: string | null;

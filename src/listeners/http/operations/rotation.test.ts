@@ -87,10 +87,34 @@ describe('PATCH /domains/{name}', () => {
     expect(codesOf(await send())).toEqual([33]);
   });
 
+  it('keeps the settings that a change does not name', async () => {
+    const before = (await patch({ Retention: { ContentDays: 0 }, AtMostOnce: true })).json();
+    expect(before).toMatchObject({
+      Subdomains: false,
+      Retention: { ContentDays: 0, EventDays: null },
+      RequireTls: false,
+      AtMostOnce: true,
+      ReturnPathHost: '',
+    });
+    await patch({ Retention: { EventDays: 30 }, RequireTls: true, ReturnPathHost: 'Bounces.example.com' });
+    expect((await patch({ Retention: { ContentDays: null } })).json()).toMatchObject({
+      Retention: { ContentDays: null, EventDays: 30 },
+      RequireTls: true,
+      AtMostOnce: true,
+      ReturnPathHost: 'bounces.example.com',
+    });
+    expect((await patch({ ReturnPathHost: '' })).json()).toMatchObject({ ReturnPathHost: '' });
+  });
+
   it('refuses what this version does not have, and other people’s domains', async () => {
     expect(codesOf(await patch({ Tracking: { Opens: true } }))).toEqual([1606]);
     expect(codesOf(await patch({ Subdomains: 'yes' }))).toEqual([422]);
     expect(codesOf(await patch({}))).toEqual([422]);
+    expect(codesOf(await patch({ Retention: { ContentDays: -1 } }))).toEqual([422]);
+    expect(codesOf(await patch({ Retention: { EventDays: 0 } }))).toEqual([422]);
+    expect(codesOf(await patch({ Retention: { Days: 3 } }))).toEqual([422]);
+    expect(codesOf(await patch({ ReturnPathHost: 'bounces.example.net' }))).toEqual([422]);
+    expect(codesOf(await patch({ ReturnPathHost: 'no host' }))).toEqual([422]);
     expect((await patch({ Subdomains: true }, world.tokens.other)).status).toBe(404);
     expect(codesOf(await patch({ Subdomains: true }, world.tokens.narrow))).toEqual([34]);
   });

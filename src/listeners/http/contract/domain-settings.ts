@@ -1,0 +1,101 @@
+/**
+ * The settings of a sender domain in the API's words: one table says for each how it is read from a request and shown
+ * in an answer. A new setting is a member of `DomainSettings` (model/domain.ts) with its default, one of
+ * `DomainSettingsAnswer`, and a row here; POST and PATCH, GET, the reference and the command line follow.
+ */
+import { z } from 'zod';
+import { toALabelDomain } from '../../../mail/address.ts';
+import type { DomainSettings, DomainSettingsPatch } from '../../../model/domain.ts';
+import type { DomainSettingsAnswer } from './answers.ts';
+
+interface Setting<Shown> {
+  /** What a request may say; the outcome is what changes. */
+  read: z.ZodType<DomainSettingsPatch>;
+  show(settings: DomainSettings): Shown;
+  /** For the reference: what may be given, and what it does. */
+  meaning: string;
+}
+
+/** Ten years, the longest anything is kept by age. */
+const MAX_DAYS = 3650;
+
+const days = (least: number) => z.number().int().min(least).max(MAX_DAYS).nullable().optional();
+
+const DOMAIN_SETTINGS: {
+  readonly [Name in keyof DomainSettingsAnswer]: Setting<DomainSettingsAnswer[Name]>;
+} = {
+  Subdomains: {
+    read: z.boolean().transform((subdomains) => ({ subdomains })),
+    show: (settings) => settings.subdomains,
+    meaning: 'true: its sub-domains may send too',
+  },
+  Retention: {
+    read: z
+      .strictObject({ ContentDays: days(0), EventDays: days(1) })
+      .transform(({ ContentDays, EventDays }) => ({
+        retention: {
+          ...(ContentDays === undefined ? {} : { contentDays: ContentDays }),
+          ...(EventDays === undefined ? {} : { eventDays: EventDays }),
+        },
+      })),
+    show: ({ retention }) => ({ ContentDays: retention.contentDays, EventDays: retention.eventDays }),
+    meaning:
+      '`{ContentDays, EventDays}`: how long contents (0 = until the last recipient is final) and events are kept; null = as the server is set',
+  },
+  RequireTls: {
+    read: z.boolean().transform((requireTls) => ({ requireTls })),
+    show: (settings) => settings.requireTls,
+    meaning: 'true: its mail waits where verified TLS cannot be had',
+  },
+  AtMostOnce: {
+    read: z.boolean().transform((atMostOnce) => ({ atMostOnce })),
+    show: (settings) => settings.atMostOnce,
+    meaning:
+      'true: a recipient whose outcome is unknown (the connection ended after the message was sent) has failed, instead of being sent a second time',
+  },
+  ReturnPathHost: {
+    read: z.string().max(255).transform(readReturnPathHost),
+    show: (settings) => settings.returnPathHost ?? '',
+    meaning: 'a host of its own for return paths, the domain itself or below it; `""` = the server’s',
+  },
+};
+
+const NAMES = Object.keys(DOMAIN_SETTINGS) as (keyof DomainSettingsAnswer)[];
+
+/** The settings as members of a request's schema, all optional; `settingsPatch` joins what they leave. */
+export const SETTINGS_SHAPE = Object.fromEntries(
+  NAMES.map((name) => [name, DOMAIN_SETTINGS[name].read.optional()]),
+) as { [Name in keyof DomainSettingsAnswer]: z.ZodOptional<z.ZodType<DomainSettingsPatch>> };
+
+/** The change that a request asks for; null where it names no setting. */
+export function settingsPatch(
+  body: {
+    [Name in keyof DomainSettingsAnswer]?: DomainSettingsPatch | undefined;
+  },
+): DomainSettingsPatch | null {
+  const given = NAMES.map((name) => body[name]).filter((patch) => patch !== undefined);
+  return given.length === 0 ? null : Object.assign({}, ...given);
+}
+
+/** The settings as an answer shows them. */
+export function settingsAnswer(settings: DomainSettings): DomainSettingsAnswer {
+  return Object.fromEntries(NAMES.map((name) => [name, DOMAIN_SETTINGS[name].show(settings)])) as {
+    [Name in keyof DomainSettingsAnswer]: DomainSettingsAnswer[Name];
+  };
+}
+
+/** Names and meanings, for the reference. */
+export function settingMeanings(): readonly { name: string; meaning: string }[] {
+  return NAMES.map((name) => ({ name, meaning: DOMAIN_SETTINGS[name].meaning }));
+}
+
+function readReturnPathHost(text: string, context: z.RefinementCtx): DomainSettingsPatch {
+  if (text.trim() === '') return { returnPathHost: null };
+  const host = toALabelDomain(text.trim());
+  if (host !== null) return { returnPathHost: host };
+  context.addIssue({
+    code: 'custom',
+    message: 'give a host name such as bounces.example.com, or "" for none',
+  });
+  return z.NEVER;
+}
