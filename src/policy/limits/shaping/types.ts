@@ -31,7 +31,7 @@ export type LimitOrigin =
   | { kind: 'user'; row: string }
   /** A key of the configuration. */
   | { kind: 'config'; key: string }
-  | { kind: 'override'; id: number; rule: string; until: number };
+  | { kind: 'override'; id: string; rule: string; until: number };
 
 /** Which path is asked about. */
 export interface PathQuery {
@@ -43,6 +43,8 @@ export interface PathQuery {
   route: 'mx' | 'relay';
   /** With it, overrides of this sender domain count too. */
   senderDomain?: string;
+  /** Messages the site took within a day, where known: sites with few get the row `small`. */
+  messagesLastDay?: number;
 }
 
 export interface EffectiveLimits {
@@ -84,7 +86,7 @@ export interface OverrideNote {
 }
 
 export interface Override extends OverrideNote {
-  id: number;
+  id: string;
   createdAt: number;
 }
 

@@ -1,0 +1,225 @@
+/**
+ * The limits in force: shipped rows, the operator's rows over them, then overrides. A path begins with `default`; a
+ * site of no provider with little traffic, or a relay, changes what its general row names; then the row its hosts
+ * belong to; each row's figures for the source come last. Overrides only ever ask for less.
+ *
+ * Given the rows and the overrides, answers from memory; the same question is worked out once until rows change.
+ */
+import { readFileSync } from 'node:fs';
+import { isLimitName, isStricter, LIMIT_NAMES, LIMITS } from './limit-values.ts';
+import { GENERAL_ROWS, readShapingFile, type ShapingRow } from './shaping-file.ts';
+import {
+  domainKey,
+  type EffectiveLimits,
+  type Grouping,
+  type LimitName,
+  type LimitOrigin,
+  type Override,
+  type Overrides,
+  type PathLimits,
+  type PathQuery,
+  pathKey,
+  type Shaping,
+  tenantKey,
+} from './types.ts';
+
+/** Shaping whose rows can be exchanged while it is in use. */
+export interface ReloadableShaping extends Shaping {
+  /** Puts the operator's rows over the shipped ones. `refused`: nothing changed. */
+  useOperatorFile(
+    text: string,
+    file: string,
+  ): { kind: 'used'; rows: number } | { kind: 'refused'; problems: readonly string[] };
+  /** Without a file of the operator's. */
+  useShippedOnly(): void;
+  /** Rows in force, for people. */
+  rows(): readonly ShapingRow[];
+}
+
+interface Layered {
+  row: ShapingRow;
+  /** What the operator's file says of the row; its figures come from there. */
+  operator: ShapingRow | null;
+}
+
+interface Base {
+  limits: PathLimits;
+  origins: Record<LimitName, LimitOrigin>;
+}
+
+const MAX_REMEMBERED = 20_000;
+
+/** The shipped rows; throws where one is wrong, which a test would have found. */
+export function shippedShaping(): readonly ShapingRow[] {
+  const text = readFileSync(new URL('./shaping.json', import.meta.url), 'utf8');
+  const file = readShapingFile(text, 'shaping.json');
+  if (file.kind === 'refused') throw new TypeError(file.problems.join('; '));
+  return file.rows;
+}
+
+/**
+ * `maxConnections`: the key `max-connections`, which replaces the figure of the general rows; null = not set.
+ * `sourceIds`: the egress sources that rows may name.
+ */
+export function createShaping(
+  overrides: Pick<Overrides, 'of'>,
+  options: { maxConnections: number | null; sourceIds: ReadonlySet<string> },
+): ReloadableShaping {
+  const shipped = shippedShaping();
+  let layers = layered(shipped, []);
+  const remembered = new Map<string, EffectiveLimits>();
+
+  return {
+    limitsFor,
+    groupingOf,
+    useOperatorFile(text, file) {
+      const read = readShapingFile(text, file, options.sourceIds);
+      if (read.kind === 'refused') return read;
+      layers = layered(shipped, read.rows);
+      remembered.clear();
+      return { kind: 'used', rows: read.rows.length };
+    },
+    useShippedOnly() {
+      layers = layered(shipped, []);
+      remembered.clear();
+    },
+    rows: () => [...layers.values()].map(({ row }) => row),
+  };
+
+  function limitsFor(query: PathQuery): EffectiveLimits {
+    const base = baseOf(query);
+    const tightening = overridesOf(query);
+    if (tightening.length === 0) return base;
+    const limits = { ...base.limits };
+    const origins: Record<LimitName, LimitOrigin> = { ...base.origins };
+    for (const override of tightening) {
+      const { param, value } = override;
+      if (!isLimitName(param) || !LIMITS[param].valid(value)) continue;
+      if (!isStricter(param, value as PathLimits[typeof param], limits[param])) continue;
+      Object.assign(limits, { [param]: value });
+      origins[param] = { kind: 'override', id: override.id, rule: override.rule, until: override.until };
+    }
+    return { limits, origins };
+  }
+
+  function overridesOf({ source, site, provider, senderDomain }: PathQuery): readonly Override[] {
+    const path = overrides.of('path', pathKey(source, site));
+    if (senderDomain === undefined) return path;
+    const tenant = overrides.of('tenant@site', tenantKey(senderDomain, site));
+    const domain =
+      provider === null ? [] : overrides.of('domain@provider', domainKey(senderDomain, provider));
+    return tenant.length + domain.length === 0 ? path : [...path, ...tenant, ...domain];
+  }
+
+  function baseOf(query: PathQuery): EffectiveLimits {
+    const small = smallRow(query) !== null;
+    const relay = query.route === 'relay' ? query.site : '';
+    const key = `${query.source}\n${query.provider ?? ''}\n${query.route}\n${small}\n${relay}`;
+    const known = remembered.get(key);
+    if (known !== undefined) return known;
+    const found = workOut(query);
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    remembered.set(key, found);
+    return found;
+  }
+
+  function workOut(query: PathQuery): EffectiveLimits {
+    const base: Partial<Base['limits']> = {};
+    const origins: Partial<Base['origins']> = {};
+    for (const { row, operator } of rowsFor(query)) {
+      const general = GENERAL_ROWS.includes(row.id);
+      apply(row.limits ?? {}, row, operator?.limits);
+      if (general && options.maxConnections !== null && operator?.limits?.connections === undefined) {
+        base.connections = options.maxConnections;
+        origins.connections = { kind: 'config', key: 'max-connections' };
+      }
+      const ofSource = row.sources?.[query.source];
+      if (ofSource !== undefined) apply(ofSource, row, operator?.sources?.[query.source]);
+    }
+    // Every limit stands in the row `default`, which a test holds.
+    return { limits: base as PathLimits, origins: origins as Base['origins'] };
+
+    function apply(limits: Partial<PathLimits>, row: ShapingRow, own: Partial<PathLimits> | undefined): void {
+      for (const name of LIMIT_NAMES) {
+        if (limits[name] === undefined) continue;
+        Object.assign(base, { [name]: limits[name] });
+        origins[name] =
+          own?.[name] === undefined
+            ? { kind: 'data', row: row.id, since: row.since ?? '' }
+            : { kind: 'user', row: row.id };
+      }
+    }
+  }
+
+  function rowsFor(query: PathQuery): readonly Layered[] {
+    const named = query.route === 'relay' ? relayRow(query.site) : layers.get(query.provider ?? '');
+    const general = query.route === 'relay' ? layers.get('relay') : smallRow(query);
+    return [layers.get('default'), general, named].filter((one) => one !== undefined && one !== null);
+  }
+
+  function smallRow({ route, provider, messagesLastDay }: PathQuery): Layered | null {
+    const small = layers.get('small');
+    if (small === undefined || route === 'relay' || messagesLastDay === undefined) return null;
+    if (provider !== null && layers.has(provider)) return null;
+    return messagesLastDay < (small.row.belowMessagesPerDay ?? 0) ? small : null;
+  }
+
+  /** `relay:host:port|host:port`, as sites of relays are called. */
+  function relayRow(site: string): Layered | undefined {
+    const hosts = site.replace(/^relay:/, '').split('|');
+    return [...layers.values()].find(({ row }) =>
+      row.relays?.some((relay) =>
+        hosts.some((host) => host === relay || host.replace(/:\d+$/, '') === relay),
+      ),
+    );
+  }
+
+  function groupingOf(recipientDomain: string, mxHosts: readonly string[]): Grouping {
+    const domain = recipientDomain.toLowerCase();
+    let found = [...layers.values()].find(({ row }) => row.domains?.includes(domain));
+    if (found === undefined) {
+      const [first, ...rest] = mxHosts.map(rowOfHost);
+      if (first !== undefined && rest.every((one) => one === first)) found = first;
+    }
+    return found === undefined
+      ? { provider: null, oneSite: false }
+      : { provider: found.row.id, oneSite: found.row.oneSite ?? true };
+  }
+
+  /** The row with the longest end of this host name. */
+  function rowOfHost(host: string): Layered | undefined {
+    const name = `.${host.toLowerCase().replace(/\.$/, '')}`;
+    let best: Layered | undefined;
+    let length = 0;
+    for (const layer of layers.values()) {
+      for (const suffix of layer.row.mx ?? []) {
+        if (suffix.length > length && name.endsWith(suffix)) {
+          best = layer;
+          length = suffix.length;
+        }
+      }
+    }
+    return best;
+  }
+}
+
+/** The operator's rows first, then shipped ones; a row of the same id is merged field by field, limit by limit. */
+function layered(
+  shipped: readonly ShapingRow[],
+  operators: readonly ShapingRow[],
+): ReadonlyMap<string, Layered> {
+  const layers = new Map<string, Layered>();
+  const byId = new Map(shipped.map((row) => [row.id, row]));
+  for (const operator of operators) {
+    const row = byId.get(operator.id);
+    layers.set(operator.id, { row: row === undefined ? operator : merged(row, operator), operator });
+  }
+  for (const row of shipped) if (!layers.has(row.id)) layers.set(row.id, { row, operator: null });
+  return layers;
+}
+
+function merged(row: ShapingRow, over: ShapingRow): ShapingRow {
+  const sources: Record<string, Partial<PathLimits>> = { ...row.sources };
+  for (const [id, limits] of Object.entries(over.sources ?? {})) sources[id] = { ...sources[id], ...limits };
+  return { ...row, ...over, limits: { ...row.limits, ...over.limits }, sources };
+}
