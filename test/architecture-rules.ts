@@ -106,10 +106,16 @@ export const AREAS: readonly Area[] = [
   { name: 'mail', at: 'src/mail/', may: ['lib'] },
   { name: 'model', at: 'src/model/', may: ['mail', 'lib'] },
   { name: 'lib', at: 'src/lib/', may: [] },
+  // Runs in the customer's process: nothing of the server's comes along, and it is imported by nobody here.
+  { name: 'client', at: 'src/client/', may: [CONTRACT] },
 ];
 
 /** Between these only types may pass: they bring no code along. */
-const TYPES_ONLY: ReadonlySet<string> = new Set(['model → mail', `cli → ${CONTRACT}`]);
+const TYPES_ONLY: ReadonlySet<string> = new Set([
+  'model → mail',
+  `cli → ${CONTRACT}`,
+  `client → ${CONTRACT}`,
+]);
 
 /** Where a package, or the SQLite of Node, may be imported: paths that begin with one of these. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -129,14 +135,14 @@ const WORDS: readonly { rule: string; pattern: RegExp; in: readonly string[]; wh
     rule: 'time only through Clock',
     pattern:
       /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|(?<![.\w])(?:setTimeout|setInterval|setImmediate)\b|\bAbortSignal\.timeout\b/,
-    in: ['src/lib/', 'src/cli/'],
-    why: 'lib holds the clock; a command waits for a person or a server',
+    in: ['src/lib/', 'src/cli/', 'src/client/'],
+    why: 'lib holds the clock; a command waits for a person or a server; the client runs elsewhere',
   },
   {
     rule: 'randomness only through Random',
     pattern: /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\brandomFill(?:Sync)?\b|\bgetRandomValues\b/,
-    in: ['src/lib/'],
-    why: 'lib holds the generator',
+    in: ['src/lib/', 'src/client/'],
+    why: 'lib holds the generator; the client runs elsewhere',
   },
   {
     rule: 'no console',

@@ -1,0 +1,229 @@
+/**
+ * One HTTP call to the API: builds the request, waits, retries what may be retried, and leaves the parsed answer.
+ *
+ * Retried are lost connections, 408, 429, 5xx that say "later" and the "still running" of an idempotency key, and only
+ * where a repetition is harmless: reading, deleting, replacing, and every creation that carries an Idempotency-Key,
+ * which the client adds by itself and keeps over all tries of one call. Waits double from half a second with jitter;
+ * what the server asks for with Retry-After wins, up to a minute.
+ */
+import { type ApiProblem, PostriderConnectionError, PostriderError } from './errors.ts';
+
+export interface ClientOptions {
+  /** Where the API is, with or without `/api/v1`: `https://mail.example.com`. */
+  baseUrl: string;
+  /** The JWT that `postrider token create` printed. */
+  token: string;
+  /** For one try, in milliseconds. Default 30,000. */
+  timeoutMs?: number;
+  /** Tries after the first. Default 3; 0 = none. */
+  maxRetries?: number;
+  /** Another fetch, for proxies or tests. */
+  fetch?: typeof fetch;
+}
+
+/** What every method takes as its last parameter. */
+export interface CallOptions {
+  /** Same key, same body: the server answers what it answered first, for 24 hours. Default: a new one a call. */
+  idempotencyKey?: string;
+  signal?: AbortSignal;
+  timeoutMs?: number;
+}
+
+export type QueryValue = string | number | boolean | Date | undefined;
+
+export interface CallRequest {
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+  /** Below /api/v1, begins with a slash; parts from outside go through `pathPart`. */
+  path: string;
+  query?: Readonly<Record<string, QueryValue>>;
+  body?: unknown;
+  /** `text` for message/rfc822. Default `json`. */
+  answer?: 'json' | 'bytes' | 'response';
+}
+
+export interface Caller {
+  json<Answer>(request: CallRequest, options?: CallOptions): Promise<Answer>;
+  bytes(request: CallRequest, options?: CallOptions): Promise<Uint8Array>;
+  /** The answer while its body still arrives; no time-out but `options.signal`. */
+  stream(
+    request: CallRequest,
+    options?: CallOptions & { headers?: Readonly<Record<string, string>> },
+  ): Promise<Response>;
+}
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 60_000;
+/** Longer than the longest wait for a captured mail. */
+const DEFAULT_TIMEOUT_MS = 30_000;
+const LATER: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+/** The first request with this key has not ended. */
+const IN_FLIGHT = 1703;
+
+/** Throws TypeError for a base URL or token that cannot be one. */
+export function createCaller(options: ClientOptions): Caller {
+  const base = apiBase(options.baseUrl);
+  if (typeof options.token !== 'string' || !/^[\x21-\x7e]+$/.test(options.token)) {
+    throw new TypeError('token: give the text that `postrider token create` printed');
+  }
+  const send = options.fetch ?? fetch;
+  const maxRetries = options.maxRetries ?? 3;
+  const defaultTimeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+
+  return {
+    async json<Answer>(request: CallRequest, given: CallOptions = {}) {
+      const text = await attempts(request, given, (response) => response.text());
+      return JSON.parse(text) as Answer;
+    },
+    bytes: (request, given = {}) =>
+      attempts(request, given, async (response) => new Uint8Array(await response.arrayBuffer())),
+    async stream(request, given = {}) {
+      const response = await once(request, given, undefined, given.signal, given.headers);
+      if (!response.ok) throw await refusal(response);
+      return response;
+    },
+  };
+
+  async function attempts<T>(
+    request: CallRequest,
+    given: CallOptions,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> {
+    // One key for all tries: the second must be known as the first again.
+    const key = given.idempotencyKey ?? (request.method === 'POST' ? crypto.randomUUID() : undefined);
+    for (let tries = 0; ; tries += 1) {
+      const timeout = AbortSignal.timeout(given.timeoutMs ?? defaultTimeoutMs);
+      const signal = given.signal === undefined ? timeout : AbortSignal.any([given.signal, timeout]);
+      const result = await attempt(request, given, key, signal, read);
+      if (result.kind === 'answer') return result.value;
+      given.signal?.throwIfAborted();
+      if (tries >= maxRetries || !mayRepeat(result.error)) throw result.error;
+      await wait(waitMs(tries, result.error), given.signal);
+    }
+  }
+
+  async function attempt<T>(
+    request: CallRequest,
+    given: CallOptions,
+    key: string | undefined,
+    signal: AbortSignal,
+    read: (response: Response) => Promise<T>,
+  ): Promise<
+    { kind: 'answer'; value: T } | { kind: 'failed'; error: PostriderError | PostriderConnectionError }
+  > {
+    try {
+      const response = await once(request, given, key, signal);
+      if (response.ok) return { kind: 'answer', value: await read(response) };
+      return { kind: 'failed', error: await refusal(response) };
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      return {
+        kind: 'failed',
+        error: new PostriderConnectionError(`${request.method} ${request.path}: ${why}`, cause),
+      };
+    }
+  }
+
+  function once(
+    { method, path, query, body }: CallRequest,
+    _given: CallOptions,
+    key: string | undefined,
+    signal: AbortSignal | undefined,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
+    const url = new URL(base + path);
+    for (const [name, value] of Object.entries(query ?? {})) {
+      if (value !== undefined) url.searchParams.set(name, queryText(value));
+    }
+    const headers: Record<string, string> = { authorization: `Bearer ${options.token}`, ...more };
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    if (key !== undefined) headers['idempotency-key'] = key;
+    return send(url, {
+      method,
+      headers,
+      redirect: 'error',
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  }
+}
+
+/** A part of a path that came from outside. */
+export function pathPart(value: string | number): string {
+  const text = String(value);
+  // '.' and '..' would be taken as steps in the path, even encoded.
+  if (text === '' || text === '.' || text === '..') throw new TypeError(`"${text}" is no id`);
+  return encodeURIComponent(text);
+}
+
+function apiBase(text: string): string {
+  if (!URL.canParse(text)) throw new TypeError(`baseUrl "${text}" is no URL; e.g. https://mail.example.com`);
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new TypeError(`baseUrl "${text}" must begin with https:// or http://`);
+  }
+  const path = url.pathname.replace(/\/+$/, '');
+  return `${url.origin}${path.endsWith('/api/v1') ? path : `${path}/api/v1`}`;
+}
+
+function queryText(value: Exclude<QueryValue, undefined>): string {
+  return value instanceof Date ? value.toISOString() : String(value);
+}
+
+async function refusal(response: Response): Promise<PostriderError> {
+  const text = await response.text().catch(() => '');
+  const body = parsed(text);
+  const first = body.Errors?.[0]?.Message ?? body.Error ?? '';
+  const after = Number(response.headers.get('retry-after') ?? Number.NaN);
+  return new PostriderError({
+    status: response.status,
+    message: first === '' ? `The server answered ${response.status} ${response.statusText}`.trim() : first,
+    problems: body.Errors ?? [],
+    requestId: response.headers.get('x-request-id'),
+    retryAfter: Number.isFinite(after) ? after : null,
+  });
+}
+
+/** Proxies answer in their own words: whatever is not the API's shape counts as nothing said. */
+function parsed(text: string): { Error?: string; Errors?: readonly ApiProblem[] } {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null) return {};
+    const { Error: error, Errors: errors } = value as { Error?: unknown; Errors?: unknown };
+    return {
+      ...(typeof error === 'string' ? { Error: error } : {}),
+      ...(Array.isArray(errors) ? { Errors: errors as readonly ApiProblem[] } : {}),
+    };
+  } catch {
+    return {};
+  }
+}
+
+/** Every method here is either harmless to repeat by itself or carries a key that makes it so. */
+function mayRepeat(error: PostriderError | PostriderConnectionError): boolean {
+  if (error instanceof PostriderConnectionError) return true;
+  // A wait for a mail that never came ends with 408 and nothing was lost: that is its answer.
+  if (error.status === 408 && error.problem !== '') return false;
+  return LATER.has(error.status) || error.code === IN_FLIGHT;
+}
+
+function waitMs(tries: number, error: PostriderError | PostriderConnectionError): number {
+  if (error instanceof PostriderError && error.retryAfter !== null) {
+    return Math.min(LONGEST_WAIT_MS, error.retryAfter * 1000);
+  }
+  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** tries);
+  return longest / 2 + (Math.random() * longest) / 2;
+}
+
+function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const ended = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', ended);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', ended, { once: true });
+  });
+}

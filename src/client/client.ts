@@ -1,0 +1,189 @@
+/**
+ * The client: one object over the API, a method an operation, in the API's own names. Given a base URL and a token;
+ * answers come back as the reference describes them, refusals as `PostriderError`. No dependency; runs where `fetch`
+ * and Web Crypto are.
+ *
+ *     const postrider = createPostrider({ baseUrl: 'https://mail.example.com', token });
+ *     const { MessageID } = await postrider.send({
+ *       From: { email: 'shop@example.com', name: 'Shop' }, To: [{ email: 'ada@example.net' }],
+ *       Subject: 'Your receipt', HTMLContent: '<p>Thank you.</p>',
+ *     });
+ */
+import type {
+  CancelAnswer,
+  CaptureDetail,
+  CaptureSummary,
+  DomainAnswer,
+  EmailAnswer,
+  MeAnswer,
+  MessageDetail,
+  MessageSummary,
+  NewWebhookAnswer,
+  Page,
+  RetryAnswer,
+  StatsAnswer,
+  StreamedEvent,
+  SuppressionAnswer,
+  SuppressionDetail,
+  SuppressionsAdded,
+  TimelineEntry,
+  WebhookDetail,
+  WebhookRecord,
+  WebhookTest,
+} from '../listeners/http/contract/answers.ts';
+import { type Caller, type CallOptions, type ClientOptions, createCaller, pathPart } from './caller.ts';
+import { streamedEvents } from './event-stream.ts';
+import type {
+  CaptureQuery,
+  MessageQuery,
+  NewSuppression,
+  NewWebhook,
+  PageRequest,
+  SendRequest,
+  StatsQuery,
+} from './requests.ts';
+import { wireMessage } from './wire-message.ts';
+
+export type Postrider = ReturnType<typeof createPostrider>;
+
+/** Longest single wait the server keeps open; more is asked for by asking again. */
+const ANSWER_MARGIN_MS = 10_000;
+
+/** Throws TypeError for options that cannot work. */
+export function createPostrider(options: ClientOptions) {
+  const caller = createCaller(options);
+  const get = <Answer>(path: string, query: object = {}, call?: CallOptions) =>
+    caller.json<Answer>({ method: 'GET', path, query: { ...query } }, call);
+  const post = <Answer>(path: string, body: unknown, call?: CallOptions) =>
+    caller.json<Answer>({ method: 'POST', path, body }, call);
+
+  return {
+    /** Takes one message: it is safe on the server's disk when this resolves. Not yet delivered. */
+    send: (message: SendRequest, call?: CallOptions) =>
+      post<EmailAnswer>('/email', wireMessage(message), call),
+
+    messages: {
+      list: (query: MessageQuery = {}, call?: CallOptions) =>
+        get<Page<MessageSummary>>('/email', query, call),
+      /** Every message that matches, page by page as the loop asks for them. */
+      all: (query: MessageQuery = {}) => everyItem<MessageSummary>(caller, '/email', query),
+      get: (id: string, call?: CallOptions) => get<MessageDetail>(`/email/${pathPart(id)}`, {}, call),
+      /** The timeline, oldest first. */
+      events: (id: string, query: PageRequest = {}, call?: CallOptions) =>
+        get<Page<TimelineEntry>>(`/email/${pathPart(id)}/events`, query, call),
+      /** message/rfc822 as it was composed. */
+      raw: (id: string, call?: CallOptions) =>
+        caller.bytes({ method: 'GET', path: `/email/${pathPart(id)}/raw` }, call),
+      cancel: (id: string, call?: CallOptions) =>
+        post<CancelAnswer>(`/email/${pathPart(id)}/cancel`, undefined, call),
+      retry: (id: string, call?: CallOptions) =>
+        post<RetryAnswer>(`/email/${pathPart(id)}/retry`, undefined, call),
+    },
+
+    /** Events as they happen; give the last `id` back to go on after a break. Ends only with `signal` or the server. */
+    async *events(
+      query: { lastEventId?: string; signal?: AbortSignal } = {},
+    ): AsyncGenerator<{ id: string; event: StreamedEvent }> {
+      const { lastEventId, signal } = query;
+      const response = await caller.stream(
+        { method: 'GET', path: '/events/stream' },
+        {
+          ...(signal === undefined ? {} : { signal }),
+          headers: {
+            accept: 'text/event-stream',
+            ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+          },
+        },
+      );
+      for await (const { id, data } of streamedEvents(response)) yield { id, event: JSON.parse(data) };
+    },
+
+    stats: (query: StatsQuery = {}, call?: CallOptions) => get<StatsAnswer>('/stats', query, call),
+    me: (call?: CallOptions) => get<MeAnswer>('/me', {}, call),
+
+    webhooks: {
+      list: async (query: { Domain?: string } = {}, call?: CallOptions): Promise<readonly WebhookRecord[]> =>
+        (await get<{ Webhooks: readonly WebhookRecord[] }>('/webhooks', query, call)).Webhooks,
+      /** `Secret` comes this once: keep it for `verifyWebhook`. */
+      create: (webhook: NewWebhook, call?: CallOptions) => post<NewWebhookAnswer>('/webhooks', webhook, call),
+      get: (id: number, call?: CallOptions) => get<WebhookDetail>(`/webhooks/${pathPart(id)}`, {}, call),
+      update: (
+        id: number,
+        change: {
+          Event?: string;
+          WebhookURL?: string;
+          Status?: 'Enabled' | 'Disabled';
+          Description?: string;
+        },
+        call?: CallOptions,
+      ) =>
+        caller.json<WebhookDetail>(
+          { method: 'PATCH', path: `/webhooks/${pathPart(id)}`, body: change },
+          call,
+        ),
+      delete: (id: number, call?: CallOptions) =>
+        caller.json<object>({ method: 'DELETE', path: `/webhooks/${pathPart(id)}` }, call),
+      /** Calls it now with a sample. */
+      test: (id: number, call?: CallOptions) =>
+        post<WebhookTest>(`/webhooks/${pathPart(id)}/test`, undefined, call),
+    },
+
+    domains: {
+      list: (query: PageRequest = {}, call?: CallOptions) => get<Page<DomainAnswer>>('/domains', query, call),
+      get: (name: string, call?: CallOptions) => get<DomainAnswer>(`/domains/${pathPart(name)}`, {}, call),
+      add: (name: string, call?: CallOptions) => post<DomainAnswer>('/domains', { Domain: name }, call),
+      /** Looks the DNS records up now. */
+      verify: (name: string, call?: CallOptions) =>
+        post<DomainAnswer>(`/domains/${pathPart(name)}/verify`, undefined, call),
+    },
+
+    suppressions: {
+      list: (query: PageRequest & { Reason?: string; Email?: string; Since?: Date } = {}) =>
+        get<Page<SuppressionAnswer>>('/suppressions', query),
+      all: (query: PageRequest & { Reason?: string; Since?: Date } = {}) =>
+        everyItem<SuppressionAnswer>(caller, '/suppressions', query),
+      get: (email: string, query: { Domain?: string } = {}, call?: CallOptions) =>
+        get<SuppressionDetail>(`/suppressions/${pathPart(email)}`, query, call),
+      /** At most 1000 at once. */
+      add: (items: readonly NewSuppression[], query: { Domain?: string } = {}, call?: CallOptions) =>
+        post<SuppressionsAdded>('/suppressions', { Items: items, ...query }, call),
+      remove: (email: string, query: { Domain?: string; Reason?: string } = {}, call?: CallOptions) =>
+        caller.json<object>(
+          { method: 'DELETE', path: `/suppressions/${pathPart(email)}`, query: { ...query } },
+          call,
+        ),
+    },
+
+    /** Mail that was captured instead of sent: what end-to-end tests look at. */
+    sandbox: {
+      list: (query: CaptureQuery = {}, call?: CallOptions) =>
+        get<Page<CaptureSummary>>('/sandbox/messages', query, call),
+      get: (id: string, call?: CallOptions) =>
+        get<CaptureDetail>(`/sandbox/messages/${pathPart(id)}`, {}, call),
+      raw: (id: string, call?: CallOptions) =>
+        caller.bytes({ method: 'GET', path: `/sandbox/messages/${pathPart(id)}/raw` }, call),
+      /** The first capture that matches, at once or as it arrives; after `Timeout` seconds PostriderError 408. */
+      wait: (query: CaptureQuery & { Timeout?: number }, call: CallOptions = {}) =>
+        get<CaptureDetail>('/sandbox/wait', query, {
+          timeoutMs: (query.Timeout ?? 30) * 1000 + ANSWER_MARGIN_MS,
+          ...call,
+        }),
+      clear: (query: { Domain?: string } = {}, call?: CallOptions) =>
+        caller.json<object>({ method: 'DELETE', path: '/sandbox/messages', query }, call),
+    },
+  };
+}
+
+/** Pages until there are no more. */
+async function* everyItem<Item>(caller: Caller, path: string, query: PageRequest): AsyncGenerator<Item> {
+  for (let cursor = query.After; ; ) {
+    const page: Page<Item> = await caller.json<Page<Item>>({
+      method: 'GET',
+      path,
+      query: { Limit: 100, ...query, ...(cursor === undefined ? {} : { After: cursor }) },
+    });
+    yield* page.Items;
+    if (!page.HasMore || page.NextCursor === null) return;
+    cursor = page.NextCursor;
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Server-sent events (WHATWG HTML §9.2) of one answer, one after the other: from a response whose body still arrives to
+ * the id, name and data of each event. Comment lines keep the connection alive and are dropped.
+ */
+
+export interface StreamedEvent {
+  /** Give the last one back as `lastEventId` to go on after it. */
+  id: string;
+  event: string;
+  data: string;
+}
+
+/** Ends when the server closes; throws what reading throws. Breaking off the loop closes the connection. */
+export async function* streamedEvents(response: Response): AsyncGenerator<StreamedEvent> {
+  if (response.body === null) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  let event = blank('');
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const lines = (rest + value).split('\n');
+      rest = lines.pop() ?? '';
+      for (const raw of lines) {
+        const line = raw.endsWith('\r') ? raw.slice(0, -1) : raw;
+        if (line !== '') {
+          take(event, line);
+          continue;
+        }
+        if (event.data !== '') yield { ...event, data: event.data.slice(0, -1) };
+        event = blank(event.id);
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {
+      // It is gone already: that is what was wanted.
+    });
+  }
+}
+
+function blank(id: string): StreamedEvent {
+  return { id, event: 'message', data: '' };
+}
+
+function take(event: StreamedEvent, line: string): void {
+  const colon = line.indexOf(':');
+  const name = colon < 0 ? line : line.slice(0, colon);
+  const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
+  if (name === 'data') event.data += `${value}\n`;
+  else if (name === 'id') event.id = value;
+  else if (name === 'event') event.event = value;
+}

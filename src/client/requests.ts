@@ -1,0 +1,100 @@
+/** What the client's methods take: the API's own names, as docs/reference/api.md describes them. */
+
+export interface Address {
+  email: string;
+  name?: string;
+}
+
+export interface Attachment {
+  Filename: string;
+  /** The file's bytes, or the same as base64 text. */
+  Content: Uint8Array | string;
+  /** Default: by the file's name. */
+  Type?: string;
+  Disposition?: 'attachment' | 'inline';
+  /** `cid:` in the HTML; required for inline files. */
+  ContentId?: string;
+}
+
+/** POST /email. `ContentType` may be left out: HTML where there is HTMLContent, else Text. */
+export interface SendRequest {
+  From: Address;
+  To: readonly Address[];
+  CC?: readonly Address[];
+  /** Nobody but the sender ever sees these. */
+  BCC?: readonly Address[];
+  ReplyTo?: readonly Address[];
+  /** Needed unless a template supplies it. */
+  Subject?: string;
+  ContentType?: 'HTML' | 'Text';
+  HTMLContent?: string;
+  /** Left out beside HTML: made from it. `''`: no text part. */
+  PlainContent?: string;
+  Tags?: readonly string[];
+  Headers?: Readonly<Record<string, string>>;
+  Attachments?: readonly Attachment[];
+  /** `critical` for one-time codes, `bulk` for newsletters. */
+  Priority?: 'critical' | 'normal' | 'bulk';
+  SendAt?: Date | string;
+  ExpiresAt?: Date | string;
+  /** In events and webhooks, never in the mail. */
+  Metadata?: Readonly<Record<string, string>>;
+  Tracking?: { Opens?: boolean; Clicks?: boolean };
+  ListUnsubscribe?: boolean;
+  TemplateID?: string;
+  Variables?: Readonly<Record<string, unknown>>;
+  Sandbox?: boolean | { Result: string };
+}
+
+export interface PageRequest {
+  /** 1 to 100, default 25. */
+  Limit?: number;
+  /** `NextCursor` of the page before. */
+  After?: string;
+  /** For a token of several domains. */
+  Domain?: string;
+}
+
+export interface MessageQuery extends PageRequest {
+  From?: string;
+  To?: string;
+  Subject?: string;
+  Tag?: string;
+  Status?: string;
+  Since?: Date;
+  Until?: Date;
+}
+
+export interface CaptureQuery extends PageRequest {
+  Inbox?: string;
+  From?: string;
+  To?: string;
+  Subject?: string;
+  Text?: string;
+  Tag?: string;
+  HasAttachment?: boolean;
+  Since?: Date;
+  Until?: Date;
+}
+
+export interface StatsQuery {
+  From?: Date;
+  To?: Date;
+  Interval?: 'hour' | 'day';
+  GroupBy?: 'Tag' | 'Domain' | 'RecipientDomain';
+  Domain?: string;
+}
+
+export interface NewWebhook {
+  Event: string;
+  WebhookURL: string;
+  Description?: string;
+  Domain?: string;
+}
+
+export interface NewSuppression {
+  Email: string;
+  Reason?: string;
+  Note?: string;
+  ExpiresAt?: Date | string;
+}
