@@ -17,6 +17,7 @@ import type { CaptureStore } from './topics/captures.ts';
 import type { DomainStore } from './topics/domains.ts';
 import type { EventStore } from './topics/events.ts';
 import type { InstanceStore } from './topics/instance.ts';
+import type { LimitStore } from './topics/limits.ts';
 import type { MessageStore } from './topics/messages.ts';
 import type { QueueStore } from './topics/queue.ts';
 import type { SuppressionStore } from './topics/suppressions.ts';
@@ -41,7 +42,8 @@ export interface Store
     DomainStore,
     CredentialStore,
     MessageStore,
-    CaptureStore {
+    CaptureStore,
+    LimitStore {
   readonly capabilities: { wakeups: boolean; manyProcesses: boolean };
   /** Whether the last write or probe succeeded; `reason` says what is wrong. */
   writable(): { ok: true } | { ok: false; reason: string };

@@ -12,6 +12,7 @@ import { describeDomains } from './domains.ts';
 import { describeEvents } from './events.ts';
 import type { OpenedStore, Suite } from './fixtures.ts';
 import { describeInstance } from './instance.ts';
+import { describeLimits } from './limits.ts';
 import { describeMessages } from './messages.ts';
 import { describeSettling } from './settling.ts';
 import { describeSmtpCredentials } from './smtp-credentials.ts';
@@ -62,6 +63,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeSmtpCredentials,
       describeMessages,
       describeCaptures,
+      describeLimits,
     ]) {
       part(suite);
     }

@@ -61,6 +61,10 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'addSigningKey',
   'addSmtpCredential',
   'removeSmtpCredential',
+  'removeOverride',
+  // Who keeps mail back relies on it.
+  'addHold',
+  'removeHolds',
 ]);
 
 /** Searches that may run long; they get a reader of their own, started when first needed. */
@@ -311,6 +315,16 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     getCapture: (params) => read('getCapture', params),
     deleteCaptures: (params) => write('deleteCaptures', params),
     purgeIdempotency: (params) => write('purgeIdempotency', params),
+    putOverrides: (params) => write('putOverrides', params),
+    listOverrides: (params) => read('listOverrides', params),
+    removeOverride: (params) => write('removeOverride', params),
+    purgeOverrides: (params) => write('purgeOverrides', params),
+    putPathStates: (params) => write('putPathStates', params),
+    listPathStates: (params) => read('listPathStates', params),
+    purgePathStates: (params) => write('purgePathStates', params),
+    addHold: (params) => write('addHold', params),
+    listHolds: (params) => read('listHolds', params),
+    removeHolds: (params) => write('removeHolds', params),
   };
 }
 

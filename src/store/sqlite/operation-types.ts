@@ -44,7 +44,14 @@ export type WriteName =
   | 'addSmtpCredential'
   | 'removeSmtpCredential'
   | 'deleteCaptures'
-  | 'purgeIdempotency';
+  | 'purgeIdempotency'
+  | 'putOverrides'
+  | 'removeOverride'
+  | 'purgeOverrides'
+  | 'putPathStates'
+  | 'purgePathStates'
+  | 'addHold'
+  | 'removeHolds';
 
 /** Operations that only read; each sees every write that resolved before it was called. */
 export type ReadName = Exclude<keyof Store, WriteName | 'capabilities' | 'writable' | 'close'>;

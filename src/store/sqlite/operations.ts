@@ -8,6 +8,7 @@ import * as captures from './captures.ts';
 import * as domains from './domains.ts';
 import * as events from './events.ts';
 import * as instance from './instance.ts';
+import * as limits from './limits.ts';
 import * as messages from './messages.ts';
 import type { ReadTable, WriteTable } from './operation-types.ts';
 import * as queue from './queue.ts';
@@ -57,6 +58,13 @@ export const WRITES: WriteTable = {
   removeSmtpCredential: smtpCredentials.removeSmtpCredential,
   deleteCaptures: captures.deleteCaptures,
   purgeIdempotency: accept.purgeIdempotency,
+  putOverrides: limits.putOverrides,
+  removeOverride: limits.removeOverride,
+  purgeOverrides: limits.purgeOverrides,
+  putPathStates: limits.putPathStates,
+  purgePathStates: limits.purgePathStates,
+  addHold: limits.addHold,
+  removeHolds: limits.removeHolds,
 };
 
 /** Everything a reader thread can do. */
@@ -89,4 +97,7 @@ export const READS: ReadTable = {
   listCaptures: captures.listCaptures,
   capturesSince: captures.capturesSince,
   getCapture: captures.getCapture,
+  listOverrides: limits.listOverrides,
+  listPathStates: limits.listPathStates,
+  listHolds: limits.listHolds,
 };

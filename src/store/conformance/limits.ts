@@ -1,0 +1,156 @@
+/** Conformance: overrides, the state of paths, and holds. */
+import { describe, expect, it } from 'vitest';
+import type { StoredHold, StoredOverride, StoredPathState } from '../topics/limits.ts';
+import { HOUR, newId, type Suite, T0 } from './fixtures.ts';
+
+function override(more: Partial<StoredOverride> = {}): StoredOverride {
+  return {
+    id: newId(),
+    scope: 'path',
+    key: '>google',
+    param: 'messagesPerSecond',
+    rule: 'G01',
+    value: 0.5,
+    until: T0 + HOUR,
+    why: '421 4.7.28 unusual rate',
+    createdAt: T0,
+    ...more,
+  };
+}
+
+function state(more: Partial<StoredPathState> = {}): StoredPathState {
+  return {
+    key: '>google',
+    source: '',
+    site: 'google',
+    blockedUntil: T0 + HOUR,
+    reason: 'path: 421 later',
+    failures: 3,
+    concurrency: 2,
+    updatedAt: T0,
+    ...more,
+  };
+}
+
+function hold(more: Partial<StoredHold> = {}): StoredHold {
+  return {
+    id: newId(),
+    senderDomain: 'shop.example',
+    recipientDomain: null,
+    site: null,
+    lane: 'bulk',
+    reason: 'a wrong price in the newsletter',
+    until: null,
+    createdAt: T0,
+    createdBy: 'token-1',
+    ...more,
+  };
+}
+
+/** Tests of `putOverrides` to `removeHolds`. */
+export function describeLimits(suite: Suite): void {
+  describe('overrides', () => {
+    it('come back as they were stored, newest first, also after a restart', async () => {
+      const early = override();
+      const late = override({ key: '>yahoo', param: 'tls', value: 'required', createdAt: T0 + 1 });
+      await suite.store().putOverrides({ overrides: [early, late] });
+      expect(await suite.store().listOverrides({ now: T0 })).toEqual([late, early]);
+      await suite.reopen();
+      expect(await suite.store().listOverrides({ now: T0 })).toEqual([late, early]);
+    });
+
+    it('take the place of the one with the same scope, key, param and rule, and of no other', async () => {
+      const first = override();
+      const others = [
+        override({ scope: 'tenant@site' }),
+        override({ key: '>other' }),
+        override({ param: 'connections' }),
+        override({ rule: 'G02' }),
+      ];
+      await suite.store().putOverrides({ overrides: [first, ...others] });
+      const second = override({ value: 0.25, until: T0 + 2 * HOUR, createdAt: T0 + 5 });
+      await suite.store().putOverrides({ overrides: [second] });
+      const listed = await suite.store().listOverrides({ now: T0 });
+      expect(listed).toHaveLength(5);
+      expect(listed[0]).toEqual(second);
+      expect(listed.some(({ id }) => id === first.id)).toBe(false);
+    });
+
+    it('are not listed any more once they ended, and are then purged in steps', async () => {
+      const ends = [1, 2, 3].map((n) => override({ key: `>${n}`, until: T0 + n }));
+      await suite.store().putOverrides({ overrides: ends });
+      expect((await suite.store().listOverrides({ now: T0 + 2 })).map(({ key }) => key)).toEqual(['>3']);
+      expect(await suite.store().purgeOverrides({ now: T0 + 2, limit: 1 })).toBe(1);
+      expect(await suite.store().purgeOverrides({ now: T0 + 2, limit: 5 })).toBe(1);
+      expect(await suite.store().purgeOverrides({ now: T0 + 2, limit: 5 })).toBe(0);
+      expect(await suite.store().listOverrides({ now: 0 })).toEqual([ends[2]]);
+    });
+
+    it('are removed by their id', async () => {
+      const [one, two] = [override(), override({ rule: 'operator' })];
+      await suite.store().putOverrides({ overrides: [one, two] });
+      expect(await suite.store().removeOverride({ id: one.id })).toBe(true);
+      expect(await suite.store().removeOverride({ id: one.id })).toBe(false);
+      expect(await suite.store().listOverrides({ now: T0 })).toEqual([two]);
+    });
+  });
+
+  describe('states of paths', () => {
+    it('are kept by key, the last one counting', async () => {
+      const other = state({ key: 'a>yahoo', source: 'a', site: 'yahoo', blockedUntil: null, reason: '' });
+      await suite.store().putPathStates({ states: [state(), other] });
+      const now = state({ blockedUntil: null, reason: '', failures: 0, concurrency: 7, updatedAt: T0 + 9 });
+      await suite.store().putPathStates({ states: [now] });
+      await suite.reopen();
+      expect(await suite.store().listPathStates({ limit: 10 })).toEqual([now, other]);
+      expect(await suite.store().listPathStates({ limit: 1 })).toEqual([now]);
+    });
+
+    it('are purged by age, but not while they block', async () => {
+      const states = [
+        state({ key: 'old', blockedUntil: T0 + 1 }),
+        state({ key: 'blocking', blockedUntil: T0 + HOUR }),
+        state({ key: 'free', blockedUntil: null }),
+        state({ key: 'fresh', blockedUntil: null, updatedAt: T0 + 5 }),
+      ];
+      await suite.store().putPathStates({ states });
+      const purge = (limit: number) => suite.store().purgePathStates({ before: T0 + 5, now: T0 + 1, limit });
+      expect(await purge(1)).toBe(1);
+      expect(await purge(9)).toBe(1);
+      expect(await purge(9)).toBe(0);
+      const left = (await suite.store().listPathStates({ limit: 10 })).map(({ key }) => key);
+      expect(left).toEqual(['fresh', 'blocking']);
+    });
+  });
+
+  describe('holds', () => {
+    it('come back as they were stored, oldest first, also after a restart', async () => {
+      const late = hold({
+        createdAt: T0 + 2,
+        site: 'google',
+        senderDomain: null,
+        lane: null,
+        until: T0 + HOUR,
+      });
+      const early = hold({ createdAt: T0 + 1, recipientDomain: 'example.net' });
+      for (const one of [late, early]) await suite.store().addHold({ hold: one });
+      await suite.reopen();
+      expect(await suite.store().listHolds({ now: T0 })).toEqual([early, late]);
+      expect(await suite.store().listHolds({ now: T0 + HOUR })).toEqual([early]);
+    });
+
+    it('have an id each', async () => {
+      const one = hold();
+      await suite.store().addHold({ hold: one });
+      await expect(suite.store().addHold({ hold: one })).rejects.toThrow();
+    });
+
+    it('are removed together; ids that do not exist count for nothing', async () => {
+      const [one, two, three] = [hold(), hold(), hold()];
+      for (const each of [one, two, three]) await suite.store().addHold({ hold: each });
+      expect(await suite.store().removeHolds({ ids: [one.id, three.id, newId()] })).toBe(2);
+      expect(await suite.store().removeHolds({ ids: [] })).toBe(0);
+      expect(await suite.store().listHolds({ now: T0 })).toEqual([two]);
+    });
+  });
+}

@@ -1,0 +1,137 @@
+/** Overrides, the state of paths, holds: small tables that are read whole at the start and written as things change. */
+import type { Lane } from '../../model/message.ts';
+import type { StoredHold, StoredOverride, StoredPathState } from '../topics/limits.ts';
+import { laneCode } from './codes.ts';
+import type { Connection } from './connection.ts';
+import type { ParamsOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+
+/** See `Store.putOverrides`. */
+export function putOverrides({ db }: Session, { overrides }: ParamsOf<'putOverrides'>): void {
+  for (const one of overrides) {
+    db.run(
+      `INSERT INTO override (id, scope, key, param, rule, value, until, why, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, key, param, rule) DO UPDATE SET
+         id = excluded.id, value = excluded.value, until = excluded.until, why = excluded.why,
+         created_at = excluded.created_at`,
+      one.id,
+      one.scope,
+      one.key,
+      one.param,
+      one.rule,
+      one.value,
+      one.until,
+      one.why,
+      one.createdAt,
+    );
+  }
+}
+
+/** See `Store.listOverrides`. */
+export function listOverrides(db: Connection, { now }: ParamsOf<'listOverrides'>): StoredOverride[] {
+  return db.all<StoredOverride>(
+    `SELECT id, scope, key, param, rule, value, until, why, created_at AS createdAt
+     FROM override WHERE until > ? ORDER BY created_at DESC, id DESC`,
+    now,
+  );
+}
+
+/** See `Store.removeOverride`. */
+export function removeOverride({ db }: Session, { id }: ParamsOf<'removeOverride'>): boolean {
+  return db.run('DELETE FROM override WHERE id = ?', id).changes > 0;
+}
+
+/** See `Store.purgeOverrides`. */
+export function purgeOverrides({ db }: Session, { now, limit }: ParamsOf<'purgeOverrides'>): number {
+  const { changes } = db.run(
+    'DELETE FROM override WHERE id IN (SELECT id FROM override WHERE until <= ? LIMIT ?)',
+    now,
+    limit,
+  );
+  return changes;
+}
+
+/** See `Store.putPathStates`. */
+export function putPathStates({ db }: Session, { states }: ParamsOf<'putPathStates'>): void {
+  for (const one of states) {
+    db.run(
+      `INSERT INTO path_state (key, source, site, blocked_until, reason, failures, concurrency, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+         source = excluded.source, site = excluded.site, blocked_until = excluded.blocked_until,
+         reason = excluded.reason, failures = excluded.failures, concurrency = excluded.concurrency,
+         updated_at = excluded.updated_at`,
+      one.key,
+      one.source,
+      one.site,
+      one.blockedUntil,
+      one.reason,
+      one.failures,
+      one.concurrency,
+      one.updatedAt,
+    );
+  }
+}
+
+/** See `Store.listPathStates`. */
+export function listPathStates(db: Connection, { limit }: ParamsOf<'listPathStates'>): StoredPathState[] {
+  return db.all<StoredPathState>(
+    `SELECT key, source, site, blocked_until AS blockedUntil, reason, failures, concurrency,
+            updated_at AS updatedAt
+     FROM path_state ORDER BY updated_at DESC, key LIMIT ?`,
+    limit,
+  );
+}
+
+/** See `Store.purgePathStates`. */
+export function purgePathStates(
+  { db }: Session,
+  { before, now, limit }: ParamsOf<'purgePathStates'>,
+): number {
+  const { changes } = db.run(
+    `DELETE FROM path_state WHERE key IN (
+       SELECT key FROM path_state WHERE updated_at < ? AND (blocked_until IS NULL OR blocked_until <= ?) LIMIT ?)`,
+    before,
+    now,
+    limit,
+  );
+  return changes;
+}
+
+/** See `Store.addHold`. */
+export function addHold({ db }: Session, { hold }: ParamsOf<'addHold'>): void {
+  db.run(
+    `INSERT INTO hold (id, sender_domain, recipient_domain, site, lane, reason, until, created_at, created_by)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    hold.id,
+    hold.senderDomain,
+    hold.recipientDomain,
+    hold.site,
+    hold.lane === null ? null : laneCode.of(hold.lane),
+    hold.reason,
+    hold.until,
+    hold.createdAt,
+    hold.createdBy,
+  );
+}
+
+/** See `Store.listHolds`. */
+export function listHolds(db: Connection, { now }: ParamsOf<'listHolds'>): StoredHold[] {
+  return db
+    .all<Omit<StoredHold, 'lane'> & { lane: number | null }>(
+      `SELECT id, sender_domain AS senderDomain, recipient_domain AS recipientDomain, site, lane, reason, until,
+              created_at AS createdAt, created_by AS createdBy
+       FROM hold WHERE until IS NULL OR until > ? ORDER BY created_at, id`,
+      now,
+    )
+    .map((row) => ({ ...row, lane: laneOf(row.lane) }));
+}
+
+/** See `Store.removeHolds`. */
+export function removeHolds({ db }: Session, { ids }: ParamsOf<'removeHolds'>): number {
+  const json = JSON.stringify(ids);
+  return db.run('DELETE FROM hold WHERE id IN (SELECT value FROM json_each(?))', json).changes;
+}
+
+function laneOf(code: number | null): Lane | null {
+  return code === null ? null : laneCode.word(code);
+}

@@ -1,0 +1,68 @@
+/** What slows, stops or keeps back delivery: overrides, the state of paths, holds. Part of the Store (`../store.ts` says what all its operations promise). */
+import type { Lane } from '../../model/message.ts';
+
+export interface StoredOverride {
+  id: string;
+  scope: string;
+  key: string;
+  param: string;
+  rule: string;
+  value: number | string;
+  until: number;
+  why: string;
+  createdAt: number;
+}
+
+export interface StoredPathState {
+  /** Names the path; unique. */
+  key: string;
+  source: string;
+  site: string;
+  /** Nothing goes out before; null = it may go. */
+  blockedUntil: number | null;
+  /** Why it is blocked, or ''. */
+  reason: string;
+  /** Failed openings in a row. */
+  failures: number;
+  /** Connections that experience allows. */
+  concurrency: number;
+  updatedAt: number;
+}
+
+/** Keeps back what fits every member that is not null. */
+export interface StoredHold {
+  id: string;
+  senderDomain: string | null;
+  recipientDomain: string | null;
+  site: string | null;
+  lane: Lane | null;
+  reason: string;
+  /** Ends by itself then; null = when it is released. */
+  until: number | null;
+  createdAt: number;
+  /** Token that asked for it. */
+  createdBy: string;
+}
+
+export interface LimitStore {
+  /** Stores overrides; one of the same scope, key, param and rule is replaced, its id included. Not synced. */
+  putOverrides(params: { overrides: readonly StoredOverride[] }): Promise<void>;
+  /** Newest first. */
+  listOverrides(params: { now: number }): Promise<readonly StoredOverride[]>;
+  /** Synced; false where there is none of that id. */
+  removeOverride(params: { id: string }): Promise<boolean>;
+  /** Forgets at most `limit` overrides that ended at or before `now`; says how many. */
+  purgeOverrides(params: { now: number; limit: number }): Promise<number>;
+  /** Stores the state of paths by their keys. Not synced. */
+  putPathStates(params: { states: readonly StoredPathState[] }): Promise<void>;
+  /** Last changed first, at most `limit`. */
+  listPathStates(params: { limit: number }): Promise<readonly StoredPathState[]>;
+  /** Forgets at most `limit` states last changed before `before` that block nothing at `now`; says how many. */
+  purgePathStates(params: { before: number; now: number; limit: number }): Promise<number>;
+  /** Synced. Rejects where the id exists. */
+  addHold(params: { hold: StoredHold }): Promise<void>;
+  /** Those that have not ended, oldest first. */
+  listHolds(params: { now: number }): Promise<readonly StoredHold[]>;
+  /** Synced; how many of the ids there were. */
+  removeHolds(params: { ids: readonly string[] }): Promise<number>;
+}
