@@ -183,7 +183,14 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     };
     const retry = createRetrySchedule(random, config.retry);
     const relayed = config.route.some((route) => route.kind === 'relay');
-    const rules = createSettlementRules({ clock, random, epoch, retry, relayed });
+    const rules = createSettlementRules({
+      clock,
+      random,
+      epoch,
+      retry,
+      relayed,
+      atMostOnce: domains.sendsAtMostOnce,
+    });
     const queue = createQueue(
       {
         store,
@@ -208,6 +215,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         rules,
         retry,
         signers: domains,
+        senders: domains,
         tokens: createReturnPathTokens(returnPathKeys),
         resolver,
         filter,

@@ -20,7 +20,7 @@ import type { RetrySchedule } from '../queue/retry-schedule.ts';
 import type { Classifier } from './classifier/classify.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import { createEndpoints, type Endpoint, type EndpointAnswer } from './endpoints.ts';
-import { createPreparer } from './prepared.ts';
+import { createPreparer, type SenderSettings } from './prepared.ts';
 import { type Routes, SANDBOX_SITE } from './routes.ts';
 import { createSandboxRoute } from './sandbox.ts';
 import type { SettlementRules } from './settlement.ts';
@@ -35,6 +35,7 @@ export interface DeliverDeps {
   classifier: Pick<Classifier, 'classify'>;
   retry: RetrySchedule;
   signers: SignerSource;
+  senders: SenderSettings;
   tokens: ReturnPathTokens;
   resolver: Resolver;
   filter: AddressCheck;
@@ -63,7 +64,7 @@ const FORGET_IDLE_SITES_ABOVE = 256;
 export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Service {
   const { store, queue, routes, rules, retry, clock, random, log, mailLog, metrics, failpoints } = deps;
   const signing = createSigning({ clock, signers: deps.signers });
-  const preparer = createPreparer({ store, signing, tokens: deps.tokens }, options);
+  const preparer = createPreparer({ store, signing, tokens: deps.tokens, senders: deps.senders }, options);
   const sandbox = createSandboxRoute({ clock, random, rules, classifier: deps.classifier });
   const endpoints = createEndpoints(deps, { mxPort: options.mxPort });
   const sites = new Map<string, Site>();

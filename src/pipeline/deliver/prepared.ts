@@ -1,5 +1,7 @@
 /** A delivery made ready to travel: content read, signed, its own trace header and return path in place. */
+
 import type { ReturnPathTokens } from '../../mail/verp.ts';
+import type { DomainSettings } from '../../model/domain.ts';
 import type { Store } from '../../store/store.ts';
 import type { ReadyItem } from '../queue/ready-window.ts';
 import type { Outcome } from './outcome.ts';
@@ -14,6 +16,8 @@ export interface Prepared {
   content: Uint8Array;
   /** Why it is unsigned, or null. */
   note: string | null;
+  /** It may go over verified TLS only. */
+  requireTls: boolean;
 }
 
 export type PrepareResult =
@@ -25,19 +29,35 @@ export interface Preparer {
   prepare(item: ReadyItem): Promise<PrepareResult>;
 }
 
+/** What a sender domain's owner chose, as far as delivery asks. */
+export interface SenderSettings {
+  settingsOf(domain: string): Promise<Pick<DomainSettings, 'atMostOnce' | 'requireTls' | 'returnPathHost'>>;
+}
+
 interface Deps {
-  store: Store;
+  store: Pick<Store, 'readContent'>;
   signing: Signing;
   tokens: ReturnPathTokens;
+  senders: SenderSettings;
 }
 
 export function createPreparer(
-  { store, signing, tokens }: Deps,
+  { store, signing, tokens, senders }: Deps,
   options: { bounceDomain: string },
 ): Preparer {
   return {
     async prepare(item) {
       const { delivery } = item;
+      const sender = await senders.settingsOf(delivery.senderDomain);
+      // Taken back after a crash: nobody knows whether it went. Who asked for it again after that knew.
+      if (sender.atMostOnce && delivery.mayBeDuplicate && delivery.lastCategory !== 'outcome_unknown') {
+        const detail =
+          'the server stopped while it was being sent; it may have arrived and this domain sends at most once';
+        return {
+          kind: 'outcome',
+          outcome: { kind: 'failed', category: 'outcome_unknown', detail, facts: NO_FACTS },
+        };
+      }
       const content = item.content ?? (await store.readContent({ messageSeq: delivery.messageSeq }));
       if (content === null) {
         const detail = 'the content of this message is no longer kept';
@@ -53,10 +73,11 @@ export function createPreparer(
         kind: 'ready',
         prepared: {
           item,
-          mailFrom: `${tokens.make('b', delivery.id)}@${options.bounceDomain}`,
+          mailFrom: `${tokens.make('b', delivery.id)}@${sender.returnPathHost ?? options.bounceDomain}`,
           prefix: signed.kind === 'signed' ? Buffer.concat([signed.header, reference]) : reference,
           content,
           note: signed.kind === 'unsigned' ? signed.reason : null,
+          requireTls: sender.requireTls,
         },
       };
     },

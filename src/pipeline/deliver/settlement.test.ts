@@ -126,6 +126,21 @@ describe('settling', () => {
     ]);
   });
 
+  it('fails an unknown outcome of a domain that sends at most once', () => {
+    const once = createSettlementRules({
+      clock,
+      random,
+      epoch: EPOCH,
+      retry: createRetrySchedule(random, null),
+      relayed: false,
+      atMostOnce: (domain) => domain === 'example.com',
+    });
+    const settled = once.settle(claimed(), unknown);
+    expect(settled).toMatchObject({ state: 'failed', category: 'outcome_unknown', mayBeDuplicate: true });
+    expect(settled.events).toMatchObject([{ kind: 'failed' }]);
+    expect(once.settle(claimed({ senderDomain: 'other.example' }), unknown).state).toBe('queued');
+  });
+
   it.each<[Lane, number]>([
     ['critical', MINUTE],
     ['normal', 10 * MINUTE],

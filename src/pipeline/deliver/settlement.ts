@@ -52,9 +52,18 @@ interface Deps {
   retry: RetrySchedule;
   /** Some mail goes through a relay: of what expires nobody knows the way any more. */
   relayed: boolean;
+  /** Whether mail of a sender domain is never sent a second time where the first may have arrived; left out: no. */
+  atMostOnce?: (senderDomain: string) => boolean;
 }
 
-export function createSettlementRules({ clock, random, epoch, retry, relayed }: Deps): SettlementRules {
+export function createSettlementRules({
+  clock,
+  random,
+  epoch,
+  retry,
+  relayed,
+  atMostOnce = () => false,
+}: Deps): SettlementRules {
   return { settle, expire, suppressed };
 
   function settle(
@@ -102,17 +111,20 @@ export function createSettlementRules({ clock, random, epoch, retry, relayed }: 
         // A far end that never confirms may have taken every copy: the next ones come at growing distance, and a
         // one-time code is sent twice, not until its expiry (delivery.md §3.6).
         const again = delivery.lastCategory === 'outcome_unknown';
-        if (again && delivery.lane === 'critical') {
-          const detail = `given up, it was sent twice and never confirmed: ${outcome.detail}`.slice(
-            0,
-            MAX_TEXT,
-          );
-          return settle(delivery, {
+        const end = atMostOnce(delivery.senderDomain)
+          ? 'given up, it may have arrived and this domain sends at most once'
+          : again && delivery.lane === 'critical'
+            ? 'given up, it was sent twice and never confirmed'
+            : null;
+        if (end !== null) {
+          const detail = `${end}: ${outcome.detail}`.slice(0, MAX_TEXT);
+          const failed = {
             kind: 'failed',
             category: 'outcome_unknown',
             detail,
             facts: outcome.facts,
-          });
+          } as const;
+          return { ...settle(delivery, failed), mayBeDuplicate: true };
         }
         const first = now + retry.fixedWaitMs(UNKNOWN_WAIT_MS[delivery.lane], attempt);
         const { lane, expiresAt } = delivery;

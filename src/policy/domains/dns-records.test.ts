@@ -10,6 +10,7 @@ const PARAMS = {
     { selector: 'pr2', publicKey: 'BBBB' },
   ],
   bounceDomain: 'bounces.example.net',
+  returnPathHost: null,
 };
 
 describe('domainRecords', () => {
@@ -51,6 +52,27 @@ describe('domainRecords', () => {
         Required: false,
       },
     ]);
+  });
+
+  it('leads a return path of the domain’s own to the server', () => {
+    const records = domainRecords({ ...PARAMS, returnPathHost: 'b.example.com' });
+    expect(records.filter((record) => record.Host === 'b.example.com')).toEqual([
+      {
+        Type: 'MX',
+        Host: 'b.example.com',
+        Value: '10 bounces.example.net',
+        Purpose: 'ReturnPath',
+        Required: false,
+      },
+      {
+        Type: 'TXT',
+        Host: 'b.example.com',
+        Value: 'v=spf1 a:bounces.example.net mx:bounces.example.net ~all',
+        Purpose: 'SPF',
+        Required: false,
+      },
+    ]);
+    expect(zoneSnippet(records)).toContain('b.example.com. 3600 IN MX 10 bounces.example.net.\n');
   });
 
   it('puts the SPF suggestion where return paths are, if that is under the domain', () => {

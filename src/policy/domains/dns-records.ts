@@ -7,14 +7,14 @@
 import type { DkimKey } from '../../model/domain.ts';
 
 /** What a record is for, by which the owner and the dashboard tell them apart. */
-export type DnsRecordPurpose = 'Ownership' | 'DKIM' | 'SPF' | 'DMARC';
+export type DnsRecordPurpose = 'Ownership' | 'DKIM' | 'SPF' | 'DMARC' | 'ReturnPath';
 
 /** One record as API and dashboard show it (api.md §3). */
 export interface DnsRecord {
-  Type: 'TXT';
+  Type: 'TXT' | 'MX';
   /** Full name without trailing dot; `relativeHost` gives what most panels want. */
   Host: string;
-  /** The whole text in one piece, without quotes, however long; a panel or `zoneSnippet` splits it. */
+  /** MX: preference and host. TXT: the whole text in one piece, without quotes, however long; a panel or `zoneSnippet` splits it. */
   Value: string;
   Purpose: DnsRecordPurpose;
   /** false: a suggestion. Where the domain has such a record already it stays, merged with ours, not doubled. */
@@ -46,7 +46,8 @@ export function dkimValue(publicKey: string): string {
 }
 
 /**
- * The records of a domain: ownership, one per DKIM key in the given order, then suggestions for SPF and DMARC.
+ * The records of a domain: ownership, one per DKIM key in the given order, where bounces of its own return path go,
+ * then suggestions for SPF and DMARC.
  *
  * `bounceDomain`: the host in return paths. SPF is checked there (RFC 7208 §2.4); where that host is not under the
  * domain, the suggestion is for the domain itself, which some receivers look at all the same. `a` and `mx` of the
@@ -57,9 +58,11 @@ export function domainRecords(params: {
   verifyToken: string;
   keys: readonly Pick<DkimKey, 'selector' | 'publicKey'>[];
   bounceDomain: string;
+  /** The domain's own host for return paths, or null. */
+  returnPathHost: string | null;
 }): readonly DnsRecord[] {
-  const { domain, verifyToken, keys, bounceDomain } = params;
-  const spfHost = isUnder(bounceDomain, domain) ? bounceDomain : domain;
+  const { domain, verifyToken, keys, bounceDomain, returnPathHost } = params;
+  const spfHost = returnPathHost ?? (isUnder(bounceDomain, domain) ? bounceDomain : domain);
   return [
     {
       Type: 'TXT',
@@ -77,6 +80,17 @@ export function domainRecords(params: {
         Required: true,
       }),
     ),
+    ...(returnPathHost === null || returnPathHost === bounceDomain
+      ? []
+      : [
+          {
+            Type: 'MX',
+            Host: returnPathHost,
+            Value: `10 ${bounceDomain}`,
+            Purpose: 'ReturnPath',
+            Required: false,
+          } as const,
+        ]),
     {
       Type: 'TXT',
       Host: spfHost,
@@ -100,7 +114,10 @@ export function relativeHost(host: string, zone: string): string {
 /** The records as lines of a zone file (RFC 1035 §5.1) with complete names, texts in quoted strings of ≤ 255 octets. */
 export function zoneSnippet(records: readonly Pick<DnsRecord, 'Type' | 'Host' | 'Value'>[]): string {
   return records
-    .map(({ Type, Host, Value }) => `${Host}. ${ZONE_TTL_SECONDS} IN ${Type} ${quotedStrings(Value)}\n`)
+    .map(({ Type, Host, Value }) => {
+      const data = Type === 'MX' ? `${Value}.` : quotedStrings(Value);
+      return `${Host}. ${ZONE_TTL_SECONDS} IN ${Type} ${data}\n`;
+    })
     .join('');
 }
 

@@ -11,7 +11,14 @@ import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
 import { toALabelDomain } from '../../mail/address.ts';
 import { createDkimSigner, type DkimSigner } from '../../mail/dkim.ts';
-import type { DkimKey, Domain, DomainSettingsPatch, DomainStatus } from '../../model/domain.ts';
+import {
+  DEFAULT_DOMAIN_SETTINGS,
+  type DkimKey,
+  type Domain,
+  type DomainSettings,
+  type DomainSettingsPatch,
+  type DomainStatus,
+} from '../../model/domain.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Resolver } from '../../net/dns-types.ts';
 import type { Store } from '../../store/store.ts';
@@ -45,6 +52,10 @@ export interface DomainService {
   ): Promise<
     { kind: 'domain'; name: string } | { kind: 'not-allowed' } | { kind: 'not-verified'; name: string }
   >;
+  /** The settings in force; the defaults where the domain is gone. */
+  settingsOf(domain: string): Promise<DomainSettings>;
+  /** Whether a domain that was looked up in this process sends at most once, without a look-up. */
+  sendsAtMostOnce(domain: string): boolean;
   signersFor(
     domain: string,
   ): Promise<
@@ -90,6 +101,8 @@ export function createDomainService(
   options: DomainOptions,
 ): DomainService {
   const cache = new Map<string, Cached>();
+  /** Those of all domains looked up so far; unlike the cache never emptied, since nothing of it may be forgotten. */
+  const atMostOnce = new Set<string>();
 
   return {
     add,
@@ -102,6 +115,8 @@ export function createDomainService(
     remove,
     records,
     senderFor,
+    settingsOf: async (name) => (await lookUp(name)).domain?.settings ?? DEFAULT_DOMAIN_SETTINGS,
+    sendsAtMostOnce: (name) => atMostOnce.has(name),
     signersFor,
   };
 
@@ -162,6 +177,8 @@ export function createDomainService(
       domain: domain.name,
       verifyToken: domain.verifyToken,
       keys: domain.keys,
+      bounceDomain: options.bounceDomain,
+      returnPathHost: domain.settings.returnPathHost,
     });
     const now = clock.now();
     const next = nextStatus(domain, result, now);
@@ -236,6 +253,7 @@ export function createDomainService(
       verifyToken: domain.verifyToken,
       keys: domain.keys,
       bounceDomain: options.bounceDomain,
+      returnPathHost: domain.settings.returnPathHost,
     });
   }
 
@@ -303,6 +321,8 @@ export function createDomainService(
       known.domain?.updatedAt === domain.updatedAt &&
       known.domain.id === domain.id;
     const fresh: Cached = { domain, signers: unchanged ? known.signers : null, until: nowMs + CACHE_MS };
+    if (domain?.settings.atMostOnce === true) atMostOnce.add(name);
+    else atMostOnce.delete(name);
     if (cache.size >= MAX_CACHED) cache.clear();
     cache.set(name, fresh);
     return fresh;

@@ -24,7 +24,11 @@ const TIMEOUT = { kind: 'failure', reason: 'timeout', detail: 'x' } as const;
 type Zone = Record<string, readonly string[] | DnsAnswer<string>>;
 
 /** The texts of `zone`; other names do not exist. */
-async function check(zone: Zone, key1 = KEY1): Promise<DomainVerification & { asked: string[] }> {
+async function check(
+  zone: Zone,
+  key1 = KEY1,
+  ownBounces: readonly string[] | null = null,
+): Promise<DomainVerification & { asked: string[] }> {
   const asked: string[] = [];
   const result = await verifyDomain({
     resolver: {
@@ -34,6 +38,12 @@ async function check(zone: Zone, key1 = KEY1): Promise<DomainVerification & { as
         if (entry === undefined) return { kind: 'no-name', ttlSeconds: 60, secure: false };
         return 'kind' in entry ? entry : { kind: 'found', records: entry, ttlSeconds: 60, secure: false };
       },
+      async mx(name) {
+        asked.push(name);
+        const records = (ownBounces ?? []).map((exchange) => ({ preference: 10, exchange }));
+        if (records.length === 0) return { kind: 'no-name', ttlSeconds: 60, secure: false };
+        return { kind: 'found', records, ttlSeconds: 60, secure: false };
+      },
     },
     domain: 'mail.example.com',
     verifyToken: TOKEN,
@@ -41,6 +51,8 @@ async function check(zone: Zone, key1 = KEY1): Promise<DomainVerification & { as
       { selector: 'pr1', role: 'active', publicKey: key1 },
       { selector: 'pr2', role: 'standby', publicKey: KEY2 },
     ],
+    bounceDomain: 'bounce.example.org',
+    returnPathHost: ownBounces === null ? null : 'b.mail.example.com',
   });
   return { ...result, asked };
 }
@@ -57,6 +69,25 @@ function verdict(result: DomainVerification): string {
 }
 
 describe('verifyDomain', () => {
+  it('says where bounces of a return path of its own go, and verifies it all the same', async () => {
+    const right = await check(GOOD, KEY1, ['mx.other.example', 'bounce.example.org']);
+    expect(of(right, 'return-path')).toMatchObject({
+      severity: 'ok',
+      record: {
+        type: 'MX',
+        name: 'b.mail.example.com',
+        expected: '10 bounce.example.org',
+        found: ['10 mx.other.example', '10 bounce.example.org'],
+      },
+    });
+    const none = await check(GOOD, KEY1, []);
+    expect(none.verified).toBe(true);
+    expect(of(none, 'return-path')).toMatchObject({ severity: 'warn', record: { found: [] } });
+    expect(of(await check(GOOD, KEY1, ['mx.other.example']), 'return-path').message).toContain(
+      'do not name bounce.example.org',
+    );
+  });
+
   it('verifies a domain with all records and asks for nothing else', async () => {
     const result = await check(GOOD);
     expect(verdict(result)).toBe('verified: ok ok ok');

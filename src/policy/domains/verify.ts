@@ -15,11 +15,11 @@ import { compareKey, type KeyComparison } from './dkim-record.ts';
 import { dkimHost, dkimValue, ownershipHost, ownershipValue, relativeHost } from './dns-records.ts';
 
 export interface DomainCheck {
-  /** `own`, `dkim1`, `dkim2`, … in the order of the keys. */
+  /** `own`, `dkim1`, `dkim2`, … in the order of the keys; `return-path` where the domain has a host of its own. */
   id: string;
   severity: 'ok' | 'warn' | 'fail';
   record: {
-    type: 'TXT';
+    type: 'TXT' | 'MX';
     name: string;
     expected: string /** At most 10 texts of at most 512 characters. */;
     found: string[];
@@ -60,15 +60,25 @@ const UNSHOWABLE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\u
  * Never rejects because of what DNS answers.
  */
 export async function verifyDomain(params: {
-  resolver: Pick<Resolver, 'txt'>;
+  resolver: Pick<Resolver, 'txt' | 'mx'>;
   domain: string;
   verifyToken: string;
   keys: readonly Pick<DkimKey, 'selector' | 'role' | 'publicKey'>[];
+  /** The server's host in return paths, and the domain's own or null. */
+  bounceDomain: string;
+  returnPathHost: string | null;
 }): Promise<DomainVerification> {
-  const { resolver, domain, verifyToken, keys } = params;
-  const [own, ...dkim] = await Promise.all([
-    checkOwnership(resolver, domain, verifyToken),
-    ...keys.map((key, i) => checkKey(resolver, domain, key, `dkim${i + 1}`)),
+  const { resolver, domain, verifyToken, keys, bounceDomain, returnPathHost } = params;
+  const returnPath =
+    returnPathHost === null || returnPathHost === bounceDomain
+      ? []
+      : [checkReturnPath(resolver, returnPathHost, bounceDomain)];
+  const [[own, ...dkim], bounces] = await Promise.all([
+    Promise.all([
+      checkOwnership(resolver, domain, verifyToken),
+      ...keys.map((key, i) => checkKey(resolver, domain, key, `dkim${i + 1}`)),
+    ]),
+    Promise.all(returnPath),
   ]);
   const active = dkim[keys.findIndex((key) => key.role === 'active')];
   const signing = active?.state ?? 'absent';
@@ -76,7 +86,7 @@ export async function verifyDomain(params: {
   const verified = signing === 'proven';
   return {
     verified,
-    checks: [own.check, ...dkim.map((finding) => finding.check)],
+    checks: [own.check, ...dkim.map((finding) => finding.check), ...bounces],
     temporary: signing === 'unknown',
   };
 }
@@ -109,6 +119,30 @@ async function checkOwnership(
     `Ownership record not found at ${name}.`,
     'Publish it exactly as shown. A record published just now can take some minutes to be seen.',
   );
+}
+
+/** Where bounces of the domain's mail arrive. Mail goes out all the same, so nothing here fails the domain. */
+async function checkReturnPath(
+  resolver: Pick<Resolver, 'mx'>,
+  host: string,
+  bounceDomain: string,
+): Promise<DomainCheck> {
+  const answer = await resolver.mx(host);
+  const records = answer.kind === 'found' ? answer.records.slice(0, MAX_FOUND) : [];
+  const found = records.map((record) => showable(`${record.preference} ${record.exchange}`));
+  const record = { type: 'MX' as const, name: host, expected: `10 ${bounceDomain}`, found };
+  const check = (severity: DomainCheck['severity'], [message, fix]: Sentences): DomainCheck => {
+    return { id: 'return-path', severity, record, message, fix };
+  };
+  if (answer.kind === 'failure') return check('warn', failureSentences(host, answer.reason));
+  if (records.some((each) => each.exchange === bounceDomain)) {
+    return check('ok', [`Bounces to ${host} come to this server.`, '']);
+  }
+  const message =
+    records.length === 0
+      ? `${host} has no MX record, so bounces of this domain's mail are lost.`
+      : `The MX records of ${host} do not name ${bounceDomain}, so bounces go elsewhere.`;
+  return check('warn', [message, `Publish an MX record at ${host} with the value 10 ${bounceDomain}.`]);
 }
 
 async function checkKey(

@@ -280,6 +280,8 @@ export interface DnsRecordItem {
 export interface DomainCheckItem {
   Name: string;
   Status: 'Ok' | 'Warning' | 'Failed';
+  /** Kind of record that was looked up. */
+  Type: string;
   Host: string;
   Expected: string;
   Found: readonly string[];

@@ -184,7 +184,7 @@ export function domainRoutes(deps: {
 
   function toAnswer(domain: Domain): DomainAnswer {
     const checks = lastChecks(domain).map(toCheckItem);
-    const statusOf = new Map(checks.map((check) => [check.Host, check.Status]));
+    const statusOf = new Map(checks.map((check) => [`${check.Type} ${check.Host}`, check.Status]));
     return {
       Domain: domain.name,
       Status: domain.status,
@@ -202,7 +202,7 @@ export function domainRoutes(deps: {
           Value: record.Value,
           Purpose: record.Purpose,
           Required: record.Required,
-          Status: statusOf.get(record.Host) ?? 'Unknown',
+          Status: statusOf.get(`${record.Type} ${record.Host}`) ?? 'Unknown',
         }),
       ),
       Checks: checks,
@@ -231,6 +231,7 @@ function toCheckItem(check: DomainCheck): DomainCheckItem {
   return {
     Name: check.id,
     Status: CHECK_STATUS[check.severity],
+    Type: check.record.type,
     Host: check.record.name,
     Expected: check.record.expected,
     Found: check.record.found,

@@ -1,0 +1,81 @@
+/** What of a sender domain's settings shows in a delivery that is made ready. */
+import { describe, expect, it } from 'vitest';
+import { createReturnPathTokens } from '../../mail/verp.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { MessageId } from '../../model/message.ts';
+import { createPreparer, type SenderSettings } from './prepared.ts';
+
+const DELIVERY: ClaimedDelivery = {
+  id: 7,
+  queueId: 1,
+  messageSeq: 1,
+  messageId: '01990000-0000-7000-8000-000000000001' as MessageId,
+  senderDomain: 'example.com',
+  from: 'sender@example.com',
+  lane: 'normal',
+  address: 'reader@example.net',
+  recipientDomain: 'example.net',
+  kind: 'To',
+  attempts: 0,
+  createdAt: 0,
+  expiresAt: 1,
+  size: 2,
+  bodyOffset: 0,
+  needsSmtpUtf8: false,
+  eightBit: false,
+  sandbox: null,
+  mayBeDuplicate: false,
+  firstDeferredAt: null,
+  lastDeferredEventAt: null,
+  lastReply: null,
+  lastCategory: null,
+};
+
+function prepare(
+  chosen: Partial<Awaited<ReturnType<SenderSettings['settingsOf']>>>,
+  more: Partial<ClaimedDelivery> = {},
+) {
+  const preparer = createPreparer(
+    {
+      store: { readContent: async () => Buffer.from('hi') },
+      signing: { sign: async () => ({ kind: 'unsigned', reason: 'off' }) },
+      tokens: createReturnPathTokens([{ id: 1, secret: new Uint8Array(16) }]),
+      senders: {
+        settingsOf: async () => ({
+          atMostOnce: false,
+          requireTls: false,
+          returnPathHost: null,
+          ...chosen,
+        }),
+      },
+    },
+    { bounceDomain: 'bounce.example.org' },
+  );
+  const item = { site: 'example.net', content: null, heldBytes: 2, redispatched: 0 };
+  return preparer.prepare({ ...item, delivery: { ...DELIVERY, ...more } });
+}
+
+describe('a prepared delivery', () => {
+  it('has the return path of its sender domain, else the server’s', async () => {
+    const mailFrom = async (returnPathHost: string | null) => {
+      const result = await prepare({ returnPathHost });
+      return result.kind === 'ready' ? result.prepared.mailFrom.replace(/^b-[0-9a-z-]+@/, '') : result;
+    };
+    expect(await mailFrom(null)).toBe('bounce.example.org');
+    expect(await mailFrom('b.example.com')).toBe('b.example.com');
+  });
+
+  it('says whether it needs verified TLS', async () => {
+    expect(await prepare({ requireTls: true })).toMatchObject({ prepared: { requireTls: true } });
+    expect(await prepare({})).toMatchObject({ prepared: { requireTls: false } });
+  });
+
+  it('fails where it may have gone before and is to go at most once, unless somebody asked for it again', async () => {
+    const failed = { outcome: { kind: 'failed', category: 'outcome_unknown' } };
+    expect(await prepare({ atMostOnce: true }, { mayBeDuplicate: true })).toMatchObject(failed);
+    expect(await prepare({ atMostOnce: true })).toMatchObject({ kind: 'ready' });
+    expect(await prepare({}, { mayBeDuplicate: true })).toMatchObject({ kind: 'ready' });
+    const asked = { mayBeDuplicate: true, lastCategory: 'outcome_unknown' };
+    expect(await prepare({ atMostOnce: true }, asked)).toMatchObject({ kind: 'ready' });
+  });
+});
