@@ -1,0 +1,181 @@
+/**
+ * From tokens to a program: sections nested, literal text joined, and for every value the place it stands in, decided
+ * once here so that filling in only looks it up. Given one part of a template; leaves the program, or throws the first
+ * mistake with its line and column.
+ */
+import type { Place } from './escape.ts';
+import { createHtmlPosition, type HtmlPosition } from './html-position.ts';
+import type { TemplateLimits } from './limits.ts';
+import { type Expression, scan, type Token } from './scan.ts';
+import { TemplateError, type TemplatePart } from './template-error.ts';
+
+export type Piece =
+  | { kind: 'text'; text: string }
+  | { kind: 'value'; expression: Expression; place: Place; fallback: string | null; at: number }
+  | { kind: 'section'; expression: Expression; inverted: boolean; body: readonly Piece[]; at: number };
+
+/** One part, ready to be filled in. */
+export interface Program {
+  part: TemplatePart;
+  /** For the places of errors. */
+  source: string;
+  pieces: readonly Piece[];
+  /** Names that its tags ask for, as they are written, once each. */
+  names: readonly string[];
+}
+
+interface Open {
+  expression: Expression;
+  inverted: boolean;
+  body: Piece[];
+  at: number;
+  /** The HTML position in front of the section. */
+  before: ReturnType<HtmlPosition['mark']> | null;
+  /** Of the section directly before it, where this is its counterpart. */
+  otherwise: ReturnType<HtmlPosition['mark']> | null;
+}
+
+const MAX_NAMES = 200;
+
+/** Compiles one part. Throws TemplateError. */
+export function compilePart(source: string, part: TemplatePart, limits: TemplateLimits): Program {
+  const fail = (kind: 'syntax' | 'limit', message: string, at: number) =>
+    new TemplateError(kind, message, { part, source, at });
+  checkSize(source, part, limits, fail);
+  const html = part === 'html' ? createHtmlPosition() : null;
+  const names = new Set<string>();
+  const top: Piece[] = [];
+  const open: Open[] = [];
+  let pieces = top;
+  /** The section that ended just now: what may be its counterpart follows directly. */
+  let ended: (Open & { after: ReturnType<HtmlPosition['mark']> | null }) | null = null;
+
+  for (const token of scan(source, part, limits)) {
+    const before = ended;
+    ended = null;
+    switch (token.kind) {
+      case 'text':
+        pieces.push({ kind: 'text', text: literal(token) });
+        break;
+      case 'variable':
+        note(token.expression);
+        addValue(token);
+        break;
+      case 'section':
+        note(token.expression);
+        beginSection(token, before);
+        break;
+      case 'close':
+        ended = endSection(token);
+        break;
+    }
+  }
+  const [unclosed] = open;
+  if (unclosed !== undefined) {
+    const { text } = unclosed.expression;
+    throw fail('syntax', `This section is not closed with {{/${text}}}`, unclosed.at);
+  }
+  const unfinished = html?.endRefusal() ?? null;
+  if (unfinished !== null) throw fail('syntax', unfinished, source.length);
+  return { part, source, pieces: top, names: [...names] };
+
+  function note(expression: Expression): void {
+    if (expression.kind !== 'path' || expression.names.length === 0 || names.size >= MAX_NAMES) return;
+    names.add(expression.text);
+  }
+
+  function literal({ text, at }: Extract<Token, { kind: 'text' }>): string {
+    if (html === null) return text;
+    const fed = html.feed(text);
+    if (typeof fed === 'string') return fed;
+    throw fail('syntax', fed.refused, at + fed.offset);
+  }
+
+  function addValue({ expression, raw, fallback, at }: Extract<Token, { kind: 'variable' }>): void {
+    if (html === null) {
+      const place = part === 'subject' ? 'subject' : 'plain';
+      pieces.push({ kind: 'value', expression, place, fallback, at });
+      return;
+    }
+    const found = html.value();
+    if ('refused' in found) throw fail('syntax', found.refused, at);
+    if (raw && found.place !== 'text') {
+      throw fail('syntax', 'An unescaped value may stand between tags only, not inside one', at);
+    }
+    if (found.before !== '') pieces.push({ kind: 'text', text: found.before });
+    pieces.push({ kind: 'value', expression, place: raw ? 'raw' : found.place, fallback, at });
+  }
+
+  function beginSection(
+    { expression, inverted, at }: Extract<Token, { kind: 'section' }>,
+    previous: typeof ended,
+  ): void {
+    if (open.length >= limits.maxDepth) {
+      throw fail('limit', `Sections may be at most ${limits.maxDepth} deep`, at);
+    }
+    if (expression.kind === 'literal') throw fail('syntax', 'A section needs a name, not a text', at);
+    const counterpart =
+      previous !== null &&
+      previous.inverted !== inverted &&
+      previous.expression.text === expression.text &&
+      expression.kind === 'path';
+    // Of two counterparts exactly one is taken: both begin where the first one did.
+    if (counterpart && previous.before !== null) html?.restore(previous.before);
+    checkBoundary(at);
+    const body: Piece[] = [];
+    const section: Open = {
+      expression,
+      inverted,
+      body,
+      at,
+      before: html?.mark() ?? null,
+      otherwise: counterpart ? previous.after : null,
+    };
+    open.push(section);
+    pieces.push({ kind: 'section', expression, inverted, body, at });
+    pieces = body;
+  }
+
+  function endSection({ text, at }: Extract<Token, { kind: 'close' }>): typeof ended {
+    const section = open.pop();
+    if (section === undefined) throw fail('syntax', `No section is open that {{/${text}}} could close`, at);
+    if (section.expression.text !== text) {
+      const sign = section.inverted ? '^' : '#';
+      throw fail(
+        'syntax',
+        `{{/${text}}} cannot close {{${sign}${section.expression.text}}}: sections close in the order they opened`,
+        at,
+      );
+    }
+    checkBoundary(at);
+    pieces = open.at(-1)?.body ?? top;
+    if (html === null || section.before === null) return { ...section, after: null };
+    const after = html.mark();
+    const refused = html.join(section.otherwise ?? section.before);
+    if (refused !== null) throw fail('syntax', refused, section.at);
+    return { ...section, after };
+  }
+
+  function checkBoundary(at: number): void {
+    const refused = html?.sectionRefusal() ?? null;
+    if (refused !== null) throw fail('syntax', refused, at);
+  }
+}
+
+function checkSize(
+  source: string,
+  part: TemplatePart,
+  limits: TemplateLimits,
+  fail: (kind: 'syntax' | 'limit', message: string, at: number) => TemplateError,
+): void {
+  if (part === 'subject') {
+    if (source.length > limits.maxSubjectChars) {
+      throw fail('limit', `A subject may have at most ${limits.maxSubjectChars} characters`, 0);
+    }
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
+    const control = source.search(/[\u0000-\u001f\u007f]/);
+    if (control >= 0) throw fail('syntax', 'A subject is one line without control characters', control);
+  } else if (source.length > limits.maxSourceBytes || Buffer.byteLength(source) > limits.maxSourceBytes) {
+    throw fail('limit', `A part may have at most ${limits.maxSourceBytes} octets`, 0);
+  }
+}

@@ -1,0 +1,400 @@
+/**
+ * Where in HTML a template tag stands. A small tokenizer (HTML §13.2.5) that is given the literal text of a template
+ * piece by piece and says, between two pieces, how a value has to be escaped there, or why none may stand there.
+ * States: text · title/textarea · script, style and their like · comment · inside a tag · attribute name · attribute
+ * value (double, single, no quotes). One step a character. An attribute that begins with a value and has no quotes is
+ * given them, so that an empty value cannot swallow what follows.
+ */
+import type { Place } from './escape.ts';
+import { afterValue, joinUrlStates, nextUrlState, type UrlState } from './url-position.ts';
+
+type Mode =
+  | 'data'
+  | 'tag-open'
+  | 'end-tag-open'
+  | 'tag-name'
+  | 'in-tag'
+  | 'attribute-name'
+  | 'after-name'
+  | 'before-value'
+  | 'double'
+  | 'single'
+  | 'unquoted'
+  | 'given-quotes'
+  | 'markup'
+  | 'markup-dash'
+  | 'comment'
+  | 'bogus'
+  | 'raw';
+
+interface State {
+  mode: Mode;
+  /** Name of the tag being read, or of the raw element being in. */
+  element: string;
+  isEnd: boolean;
+  attribute: string;
+  /** What was seen of an end tag in raw text, or the last characters of a comment. */
+  tail: string;
+  seen: number;
+  url: UrlState;
+  /** A comment inside a script: where the script ends is no longer certain. */
+  uncertain: boolean;
+}
+
+const START_URL: UrlState = { place: 'start', word: '' };
+const RCDATA = new Set(['title', 'textarea']);
+const RAW = new Set(['script', 'style', 'xmp', 'iframe', 'noembed', 'noframes', 'plaintext']);
+const NO_VALUES_IN = new Set(
+  'script style iframe object embed applet frame link meta base animate set animatemotion animatetransform'.split(
+    ' ',
+  ),
+);
+const URL_ATTRIBUTES = new Set(
+  'href src action formaction background cite poster data longdesc usemap codebase classid profile icon manifest lowsrc dynsrc'.split(
+    ' ',
+  ),
+);
+const REFUSED_ATTRIBUTES = new Set(['srcset', 'imagesrcset', 'ping', 'archive', 'srcdoc']);
+const MAX_NAME = 64;
+
+/** A sentence that says why, to be made into an error with its place. */
+export type Refusal = { refused: string };
+
+export interface HtmlPosition {
+  /** Takes literal text; the text to write instead of it. */
+  feed(text: string): string | (Refusal & { offset: number });
+  /** How a value is escaped here; `before` is written in front of it. */
+  value(): { place: Place; before: string } | Refusal;
+  /** Why no section may begin or end here, or null. */
+  sectionRefusal(): string | null;
+  /** The state now, to come back to. */
+  mark(): Readonly<State>;
+  restore(mark: Readonly<State>): void;
+  /** Joins another way that leads here; why that is impossible, or null. */
+  join(other: Readonly<State>): string | null;
+  /** Why the part cannot end here, or null. */
+  endRefusal(): string | null;
+}
+
+/** At the start of a document. */
+export function createHtmlPosition(): HtmlPosition {
+  let state: State = {
+    mode: 'data',
+    element: '',
+    isEnd: false,
+    attribute: '',
+    tail: '',
+    seen: 0,
+    url: START_URL,
+    uncertain: false,
+  };
+
+  return {
+    feed,
+    value,
+    sectionRefusal,
+    mark: () => ({ ...state }),
+    restore(mark) {
+      state = { ...mark };
+    },
+    join,
+    endRefusal() {
+      if (state.mode === 'given-quotes') return 'The HTML ends inside an attribute; close the tag with >';
+      return null;
+    },
+  };
+
+  function feed(text: string): string | (Refusal & { offset: number }) {
+    let out = '';
+    let copied = 0;
+    for (let i = 0; i < text.length; i++) {
+      const char = text[i] ?? '';
+      if (state.mode === 'data') {
+        // Most of a template is text: straight to the next tag.
+        const next = text.indexOf('<', i);
+        if (next < 0) break;
+        i = next;
+        state.mode = 'tag-open';
+        continue;
+      }
+      if (state.mode === 'given-quotes') {
+        const ends = isSpace(char) || char === '>';
+        if (ends || char === '"') {
+          out += text.slice(copied, i) + (ends ? '"' : '&quot;');
+          copied = ends ? i : i + 1;
+        }
+      }
+      const refused = step(char);
+      if (refused !== null) return { refused, offset: i };
+    }
+    return out + text.slice(copied);
+  }
+
+  function step(char: string): string | null {
+    switch (state.mode) {
+      case 'data':
+        if (char === '<') state.mode = 'tag-open';
+        return null;
+      case 'tag-open':
+        return tagOpen(char);
+      case 'end-tag-open':
+        if (isLetter(char)) return beginTag(char, true);
+        state.mode = char === '>' ? 'data' : 'bogus';
+        return null;
+      case 'tag-name':
+        if (isSpace(char) || char === '/') state.mode = 'in-tag';
+        else if (char === '>') endTag();
+        else state.element = grown(state.element, char);
+        return null;
+      case 'in-tag':
+        if (char === '>') endTag();
+        else if (!isSpace(char) && char !== '/') {
+          state.mode = 'attribute-name';
+          state.attribute = char.toLowerCase();
+        }
+        return null;
+      case 'attribute-name':
+        if (isSpace(char)) state.mode = 'after-name';
+        else if (char === '/') state.mode = 'in-tag';
+        else if (char === '>') endTag();
+        else if (char === '=') state.mode = 'before-value';
+        else state.attribute = grown(state.attribute, char);
+        return null;
+      case 'after-name':
+        if (isSpace(char)) return null;
+        if (char === '=') state.mode = 'before-value';
+        else if (char === '/') state.mode = 'in-tag';
+        else if (char === '>') endTag();
+        else {
+          state.mode = 'attribute-name';
+          state.attribute = char.toLowerCase();
+        }
+        return null;
+      case 'before-value':
+        if (isSpace(char)) return null;
+        state.url = START_URL;
+        if (char === '"') state.mode = 'double';
+        else if (char === "'") state.mode = 'single';
+        else if (char === '>') endTag();
+        else {
+          state.mode = 'unquoted';
+          return valueChar(char);
+        }
+        return null;
+      case 'double':
+        if (char === '"') state.mode = 'in-tag';
+        else return valueChar(char);
+        return null;
+      case 'single':
+        if (char === "'") state.mode = 'in-tag';
+        else return valueChar(char);
+        return null;
+      case 'unquoted':
+      case 'given-quotes':
+        if (isSpace(char)) state.mode = 'in-tag';
+        else if (char === '>') endTag();
+        else return valueChar(char);
+        return null;
+      case 'markup':
+        if (char === '-') state.mode = 'markup-dash';
+        else if (char === '>') state.mode = 'data';
+        else state.mode = 'bogus';
+        return null;
+      case 'markup-dash':
+        state.tail = '';
+        state.seen = 0;
+        if (char === '-') state.mode = 'comment';
+        else state.mode = char === '>' ? 'data' : 'bogus';
+        return null;
+      case 'comment':
+        comment(char);
+        return null;
+      case 'bogus':
+        if (char === '>') state.mode = 'data';
+        return null;
+      case 'raw':
+        raw(char);
+        return null;
+    }
+  }
+
+  function tagOpen(char: string): string | null {
+    if (isLetter(char)) return beginTag(char, false);
+    if (char === '/') state.mode = 'end-tag-open';
+    else if (char === '!') state.mode = 'markup';
+    else if (char === '?') state.mode = 'bogus';
+    else if (char !== '<') state.mode = 'data';
+    return null;
+  }
+
+  function beginTag(char: string, isEnd: boolean): null {
+    state = { ...state, mode: 'tag-name', element: char.toLowerCase(), isEnd, attribute: '' };
+    return null;
+  }
+
+  function endTag(): void {
+    const { element, isEnd } = state;
+    state.mode = !isEnd && (RCDATA.has(element) || RAW.has(element)) ? 'raw' : 'data';
+    state.tail = '';
+    state.attribute = '';
+  }
+
+  /** HTML §13.2.5.43–52: a comment ends with -->, --!>, or at once with > and ->. */
+  function comment(char: string): void {
+    const { tail, seen } = state;
+    const atOnce = seen === tail.length && (tail === '' || tail === '-');
+    if (char === '>' && (atOnce || tail.endsWith('--') || tail === '--!')) {
+      state.mode = 'data';
+      state.tail = '';
+      return;
+    }
+    state.tail = (tail + char).slice(-3);
+    state.seen += 1;
+  }
+
+  function raw(char: string): void {
+    const { element, tail } = state;
+    const wanted = `</${element}`;
+    if (element === 'script' && tail === '<' && char === '!') state.uncertain = true;
+    if (tail === wanted && (isSpace(char) || char === '/' || char === '>')) {
+      state.isEnd = true;
+      state.tail = '';
+      state.mode = char === '>' ? 'data' : 'in-tag';
+      return;
+    }
+    const longer = tail + char.toLowerCase();
+    if (tail !== wanted && wanted.startsWith(longer) && element !== 'plaintext') state.tail = longer;
+    else state.tail = char === '<' ? '<' : '';
+  }
+
+  function valueChar(char: string): string | null {
+    if (!isUrl(state.attribute)) return null;
+    const next = nextUrlState(state.url, char);
+    if (next === 'colon') {
+      return 'What stands before the colon of a link cannot come from a variable: put the whole address into one variable, or write https:// here';
+    }
+    state.url = next;
+    return null;
+  }
+
+  function value(): { place: Place; before: string } | Refusal {
+    if (state.uncertain)
+      return { refused: 'Where a script with a comment ends is not certain; take the script out' };
+    const { mode, element } = state;
+    if (mode === 'data') return { place: 'text', before: '' };
+    if (mode === 'raw' && RCDATA.has(element) && state.tail === '') return { place: 'rcdata', before: '' };
+    const inValue = mode === 'double' || mode === 'single' || mode === 'unquoted' || mode === 'given-quotes';
+    if (!inValue && mode !== 'before-value') return { refused: refusalFor(state) };
+    const { attribute, isEnd } = state;
+    const why = attributeRefusal(element, attribute, isEnd);
+    if (why !== null) return { refused: why };
+    const before = mode === 'before-value' ? '"' : '';
+    if (mode === 'before-value') {
+      state.mode = 'given-quotes';
+      state.url = START_URL;
+    }
+    const form = mode === 'unquoted' ? 'bare' : 'quoted';
+    if (attribute === 'style') return { place: `css-${form}`, before };
+    if (!isUrl(attribute)) return { place: `attribute-${form}`, before };
+    const { place } = state.url;
+    if (place === 'refused') {
+      return {
+        refused:
+          'A link with a variable begins with http:, https:, mailto:, tel:, sms: or cid:, written without character references',
+      };
+    }
+    state.url = afterValue(state.url);
+    return { place: `${URL_PLACES[place]}-${form}`, before };
+  }
+
+  function sectionRefusal(): string | null {
+    const { mode } = state;
+    if (mode === 'data' || mode === 'in-tag' || mode === 'double' || mode === 'single') return null;
+    if (mode === 'raw' && RCDATA.has(state.element) && state.tail === '') return null;
+    if (mode === 'before-value' || mode === 'unquoted' || mode === 'given-quotes') {
+      return 'A section inside an attribute value needs quotes around the value';
+    }
+    if (mode === 'attribute-name' || mode === 'after-name') {
+      return 'Leave a space between an attribute name and a section';
+    }
+    return refusalFor(state);
+  }
+
+  function join(other: Readonly<State>): string | null {
+    const same =
+      state.mode === other.mode &&
+      state.element === other.element &&
+      (state.mode === 'data' || state.isEnd === other.isEnd) &&
+      (!isValue(state.mode) || state.attribute === other.attribute);
+    const inData = state.mode === 'data' && other.mode === 'data';
+    if (!same && !inData) {
+      return 'This section begins and ends at different places of the HTML; a tag or a quote that opens inside has to close inside';
+    }
+    const uncertain = state.uncertain || other.uncertain;
+    state = { ...state, uncertain, url: joinUrlStates(state.url, other.url) };
+    return null;
+  }
+}
+
+const URL_PLACES = {
+  start: 'link',
+  word: 'url-relative',
+  dynamic: 'url-relative',
+  slash: 'url-first',
+  scheme: 'url-path',
+  'scheme-slash': 'url-first',
+  host: 'url-host',
+  path: 'url-path',
+  query: 'url-whole',
+  mixed: 'url-whole',
+} as const;
+
+function attributeRefusal(element: string, attribute: string, isEnd: boolean): string | null {
+  if (isEnd) return 'No variable may stand in an end tag';
+  if (NO_VALUES_IN.has(element)) return `No variable may stand in a <${element}> tag`;
+  const local = attribute.slice(attribute.lastIndexOf(':') + 1);
+  if (/^on/.test(local)) return `No variable may stand in ${attribute}: it is a script`;
+  if (REFUSED_ATTRIBUTES.has(local)) return `No variable may stand in the attribute ${attribute}`;
+  return null;
+}
+
+function refusalFor(state: State): string {
+  switch (state.mode) {
+    case 'raw':
+      return RCDATA.has(state.element)
+        ? 'Leave a space after < in front of a variable'
+        : `No tag of a template may stand inside <${state.element}>`;
+    case 'comment':
+    case 'bogus':
+    case 'markup':
+    case 'markup-dash':
+      return 'No tag of a template may stand inside an HTML comment or declaration; for a note in a template: {{! note }}';
+    case 'tag-open':
+    case 'end-tag-open':
+      return 'A < directly in front of a tag of a template; for the character itself write &lt;';
+    case 'tag-name':
+      return 'The name of an HTML tag cannot come from a template tag';
+    default:
+      return 'Names of attributes cannot come from variables; only their values can';
+  }
+}
+
+function isUrl(attribute: string): boolean {
+  return URL_ATTRIBUTES.has(attribute.slice(attribute.lastIndexOf(':') + 1));
+}
+
+function isValue(mode: Mode): boolean {
+  return mode === 'double' || mode === 'single';
+}
+
+function grown(name: string, char: string): string {
+  return name.length < MAX_NAME ? name + char.toLowerCase() : name;
+}
+
+function isSpace(char: string): boolean {
+  return char === ' ' || char === '\n' || char === '\t' || char === '\r' || char === '\f';
+}
+
+function isLetter(char: string): boolean {
+  return (char >= 'a' && char <= 'z') || (char >= 'A' && char <= 'Z');
+}

@@ -1,0 +1,30 @@
+/** How much a template may ask for. Every figure is a bound on time or memory that a hostile template cannot pass. */
+
+export interface TemplateLimits {
+  /** Octets of the HTML and of the text part, each. */
+  maxSourceBytes: number;
+  maxSubjectChars: number;
+  /** Tags of one part. */
+  maxTags: number;
+  /** Characters between the braces of one tag. */
+  maxTagChars: number;
+  /** Sections inside sections. */
+  maxDepth: number;
+  /** Names in one dotted path. */
+  maxPathNames: number;
+  /** Pieces written and turns of loops, over all parts. */
+  maxSteps: number;
+  /** Octets that one filled-in part may have. */
+  maxOutputBytes: number;
+}
+
+export const TEMPLATE_LIMITS: TemplateLimits = {
+  maxSourceBytes: 512 * 1024,
+  maxSubjectChars: 998,
+  maxTags: 5_000,
+  maxTagChars: 1_000,
+  maxDepth: 16,
+  maxPathNames: 16,
+  maxSteps: 50_000,
+  maxOutputBytes: 2 * 1024 * 1024,
+};

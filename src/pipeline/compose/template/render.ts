@@ -1,0 +1,181 @@
+/**
+ * Fills a program in. Given variables as JSON gave them, it leaves text, and the names that were asked for and not
+ * there. Only own properties of objects and lists are looked at, nothing is ever called, and every step, octet and
+ * level is counted, so that neither a template nor its variables can take more than the limits.
+ *
+ * A name is looked for in the current item first, then in what surrounds it. Nothing, null and '' are empty for a
+ * default; nothing, null, false, 0, '' and an empty list are empty for a section.
+ */
+import type { Piece, Program } from './compile.ts';
+import { escapeFor } from './escape.ts';
+import type { TemplateLimits } from './limits.ts';
+import type { Expression } from './scan.ts';
+import { TemplateError } from './template-error.ts';
+
+/** What a program is filled in with: the members of a JSON object. */
+export type Variables = Readonly<Record<string, unknown>>;
+
+interface Frame {
+  value: unknown;
+  /** Set in a loop. */
+  turn: { index: number; count: number } | null;
+}
+
+/** Counts over all parts of one template. */
+export interface Spending {
+  steps: number;
+}
+
+const MAX_MISSING = 100;
+
+/** The filled-in part; what it lacked is added to `missing`. Throws TemplateError of the kinds limit and value. */
+export function renderProgram(
+  program: Program,
+  variables: Variables,
+  limits: TemplateLimits,
+  spending: Spending,
+  missing: Set<string>,
+): string {
+  const frames: Frame[] = [{ value: variables, turn: null }];
+  const out: string[] = [];
+  let length = 0;
+
+  renderAll(program.pieces);
+  const text = out.join('');
+  if (Buffer.byteLength(text) > limits.maxOutputBytes) throw tooLong(program.source.length);
+  return text;
+
+  function renderAll(pieces: readonly Piece[]): void {
+    for (const piece of pieces) {
+      if (piece.kind === 'text') write(piece.text, 0);
+      else if (piece.kind === 'value') renderValue(piece);
+      else renderSection(piece);
+    }
+  }
+
+  function renderValue(piece: Extract<Piece, { kind: 'value' }>): void {
+    step(piece.at);
+    let value = evaluate(piece.expression);
+    if (isAbsent(value)) {
+      if (piece.fallback === null) {
+        if (missing.size < MAX_MISSING) missing.add(piece.expression.text);
+        return;
+      }
+      value = piece.fallback;
+    } else if (value === '' && piece.fallback !== null) value = piece.fallback;
+    const text = textOf(value, piece.expression.text, piece.at);
+    if (length + text.length > limits.maxOutputBytes) throw tooLong(piece.at);
+    const escaped = escapeFor(piece.place, text);
+    if (!escaped.ok) throw fail('value', `${piece.expression.text}: ${escaped.why}`, piece.at);
+    write(escaped.text, piece.at);
+  }
+
+  function renderSection(piece: Extract<Piece, { kind: 'section' }>): void {
+    step(piece.at);
+    const value = evaluate(piece.expression);
+    const empty = isEmpty(value);
+    if (piece.inverted) {
+      if (empty) renderAll(piece.body);
+      return;
+    }
+    if (empty) return;
+    if (!Array.isArray(value)) {
+      // A fact about the loop asks, and is not an item of its own.
+      const own = piece.expression.kind === 'path';
+      if (own) frames.push({ value, turn: null });
+      renderAll(piece.body);
+      if (own) frames.pop();
+      return;
+    }
+    for (let index = 0; index < value.length; index++) {
+      step(piece.at);
+      frames.push({ value: value[index], turn: { index, count: value.length } });
+      renderAll(piece.body);
+      frames.pop();
+    }
+  }
+
+  function evaluate(expression: Expression): unknown {
+    if (expression.kind === 'literal') return expression.value;
+    if (expression.kind === 'loop') return loopFact(expression.fact);
+    const [first, ...rest] = expression.names;
+    if (first === undefined) return frames.at(-1)?.value;
+    for (let i = frames.length - 1; i >= 0; i--) {
+      const holder = frames[i]?.value;
+      if (!hasOwn(holder, first)) continue;
+      let value = holder[first];
+      for (const name of rest) value = hasOwn(value, name) ? value[name] : undefined;
+      return value;
+    }
+    return undefined;
+  }
+
+  function loopFact(fact: Extract<Expression, { kind: 'loop' }>['fact']): unknown {
+    for (let i = frames.length - 1; i >= 0; i--) {
+      const turn = frames[i]?.turn;
+      if (turn === null || turn === undefined) continue;
+      if (fact === 'index') return turn.index;
+      if (fact === 'number') return turn.index + 1;
+      return fact === 'first' ? turn.index === 0 : turn.index === turn.count - 1;
+    }
+    return undefined;
+  }
+
+  function textOf(value: unknown, name: string, at: number): string {
+    switch (typeof value) {
+      case 'string':
+        return value;
+      case 'number':
+      case 'boolean':
+        return String(value);
+      default:
+        throw fail(
+          'value',
+          Array.isArray(value)
+            ? `${name} is a list: write {{#${name}}} … {{/${name}}} around what each item gets`
+            : `${name} is an object: name one of its members`,
+          at,
+        );
+    }
+  }
+
+  function write(text: string, at: number): void {
+    step(at);
+    length += text.length;
+    if (length > limits.maxOutputBytes) throw tooLong(at);
+    out.push(text);
+  }
+
+  function step(at: number): void {
+    spending.steps += 1;
+    if (spending.steps <= limits.maxSteps) return;
+    throw fail('limit', `Filling in takes more than ${limits.maxSteps} steps; make the lists shorter`, at);
+  }
+
+  function tooLong(at: number): TemplateError {
+    return fail('limit', `A filled-in part may have at most ${limits.maxOutputBytes} octets`, at);
+  }
+
+  function fail(kind: 'limit' | 'value', message: string, at: number): TemplateError {
+    return new TemplateError(kind, message, { part: program.part, source: program.source, at });
+  }
+}
+
+/** Objects and lists alone have members, and only those that are their own. */
+function hasOwn(value: unknown, name: string): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name);
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+function isEmpty(value: unknown): boolean {
+  return (
+    isAbsent(value) ||
+    value === false ||
+    value === 0 ||
+    value === '' ||
+    (Array.isArray(value) && value.length === 0)
+  );
+}
