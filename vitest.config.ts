@@ -6,6 +6,7 @@ import { defineConfig } from 'vitest/config';
 const parts = [
   'src/pipeline/queue/queue.test.ts',
   'src/pipeline/webhooks/sender.test.ts',
+  'src/policy/limits/shaping/overrides.test.ts',
   'src/listeners/http/{hostile,operations}.test.ts',
   'src/listeners/http/operations/**/*.test.ts',
 ];

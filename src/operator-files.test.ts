@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Logger } from './lib/log.ts';
+import { createOperatorFiles, type OperatorFiles, replyRulesFile } from './operator-files.ts';
+import { createClassifier } from './pipeline/deliver/classifier/classify.ts';
+
+const RULE = {
+  id: 'own-1',
+  when: '5xx',
+  re: 'blue moon',
+  lit: ['blue moon'],
+  category: 'mailbox_full',
+  confidence: 'high',
+  since: '2026-11',
+  source: 'our postmaster',
+  example: '550 5.7.1 only at a blue moon',
+  nearMiss: '550 5.7.1 only at a full moon',
+};
+
+let folder: string;
+let errors: { problems: readonly string[] }[];
+let files: OperatorFiles;
+const classifier = createClassifier();
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-files-'));
+  errors = [];
+  const log: Logger = {
+    debug() {},
+    info() {},
+    warn() {},
+    error: (fields) => void errors.push(fields as { problems: readonly string[] }),
+  };
+  files = createOperatorFiles(folder, [replyRulesFile(classifier)], log);
+});
+
+afterEach(() => {
+  classifier.useOperatorRules([]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const write = (rules: unknown) =>
+  writeFileSync(
+    join(folder, 'reply-rules.json'),
+    typeof rules === 'string' ? rules : JSON.stringify(rules, null, 1),
+  );
+const verdict = () =>
+  classifier.classify({
+    stage: 'rcpt',
+    code: 550,
+    enhanced: '5.7.1',
+    text: 'only at a blue moon',
+    origin: 'remote',
+  }).ruleId;
+
+describe('reply rules of the operator', () => {
+  it('decide from the start, change with a reload, and go with their file', async () => {
+    await files.load();
+    expect(verdict()).not.toBe('own-1');
+    write([RULE]);
+    await files.reload();
+    expect(verdict()).toBe('own-1');
+    write([{ ...RULE, id: 'own-2' }]);
+    await files.load();
+    expect(verdict()).toBe('own-2');
+    rmSync(join(folder, 'reply-rules.json'));
+    await files.reload();
+    expect(verdict()).not.toMatch(/^own/);
+    expect(errors).toEqual([]);
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    [
+      'an unknown field',
+      [RULE, { ...RULE, id: 'own-3', wait: 5 }],
+      /: line 16: rule 2 \("own-3"\): unknown field wait/,
+    ],
+    [
+      'an expression that may run long',
+      [{ ...RULE, re: '(a+)+' }],
+      /: line 2: rule 1 \("own-1"\): unbounded repetition/,
+    ],
+    ['no list', { rules: [] }, /: line 1: the rules are not a list; write/],
+    ['no JSON', '[\n{]', /: line 2: is not JSON/],
+    ['a key twice', '[{"id": "a",\n"id": "b"}]', /: line 2: a key stands twice/],
+  ])('with %s keep the server from starting; a reload keeps the old ones', async (_what, rules, problem) => {
+    write([RULE]);
+    await files.load();
+    write(rules);
+    await expect(files.load()).rejects.toThrow(problem);
+    await files.reload();
+    expect(errors[0]?.problems.join('\n')).toMatch(problem);
+    expect(verdict()).toBe('own-1');
+  });
+});

@@ -1,0 +1,101 @@
+/**
+ * Files an operator may put into the data folder to change what the program knows: `shaping.json`, `reply-rules.json`.
+ * Given how each is taken, reads them at the start, where a mistake keeps the server from starting, and again when asked
+ * to (SIGHUP), where a mistake leaves the old content in force and is logged. A file that is not there changes nothing;
+ * one that went away is taken back.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type JsonLines, readJson } from './lib/json-lines.ts';
+import type { Logger } from './lib/log.ts';
+
+export interface OperatorFile {
+  /** Name in the data folder. */
+  name: string;
+  /** Takes the text, or says every problem and changes nothing. `path`: what problems call the file. */
+  use(text: string, path: string): readonly string[];
+  /** The file is not there. */
+  clear(): void;
+}
+
+export interface OperatorFiles {
+  /** Throws where a file has a mistake, with every problem of every file. */
+  load(): Promise<void>;
+  reload(): Promise<void>;
+}
+
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** Reads nothing before `load`. */
+export function createOperatorFiles(
+  folder: string,
+  files: readonly OperatorFile[],
+  log: Logger,
+): OperatorFiles {
+  return {
+    async load() {
+      const problems: string[] = [];
+      for (const file of files) problems.push(...(await read(file)).problems);
+      if (problems.length > 0) throw new Error(problems.join('\n'));
+    },
+    async reload() {
+      for (const file of files) {
+        const { problems, found } = await read(file);
+        const where = join(folder, file.name);
+        if (problems.length > 0)
+          log.error({ file: where, problems }, `${file.name} was not taken over; what was in force stays`);
+        else if (found) log.info({ file: where }, `${file.name} was read`);
+      }
+    },
+  };
+
+  async function read(file: OperatorFile): Promise<{ problems: readonly string[]; found: boolean }> {
+    const path = join(folder, file.name);
+    let bytes: Buffer;
+    try {
+      bytes = await readFile(path);
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') {
+        file.clear();
+        return { problems: [], found: false };
+      }
+      return { problems: [`${path}: cannot be read (${(cause as Error).message})`], found: true };
+    }
+    if (bytes.length > MAX_BYTES) return { problems: [`${path}: is larger than 4 MiB`], found: true };
+    return { problems: file.use(bytes.toString('utf8'), path), found: true };
+  }
+}
+
+/** The operator's reply rules, whose mistakes come with their position in the list, as lines of the file. */
+export function replyRulesFile(rules: {
+  useOperatorRules(
+    json: unknown,
+  ): { kind: 'used' } | { kind: 'kept'; errors: readonly { index: number; id: string; message: string }[] };
+}): OperatorFile {
+  return {
+    name: 'reply-rules.json',
+    use(text, path) {
+      const json = readJson(text);
+      if (!json.ok) return [`${path}: ${json.message}`];
+      const twice = json.lines.duplicates.map(
+        (pointer) => `${path}: line ${json.lines.lineOf(pointer)}: a key stands twice in one rule; keep one`,
+      );
+      if (twice.length > 0) return twice;
+      const used = rules.useOperatorRules(json.value);
+      return used.kind === 'used' ? [] : used.errors.map((error) => ruleProblem(path, json.lines, error));
+    },
+    clear() {
+      rules.useOperatorRules([]);
+    },
+  };
+}
+
+function ruleProblem(
+  path: string,
+  lines: JsonLines,
+  { index, id, message }: { index: number; id: string; message: string },
+): string {
+  if (index < 0) return `${path}: line 1: ${message}; write [ … ] around the rules`;
+  const rule = id === '' ? `rule ${index + 1}` : `rule ${index + 1} ("${id}")`;
+  return `${path}: line ${lines.lineOf(`/${index}`)}: ${rule}: ${message}`;
+}

@@ -1,0 +1,114 @@
+/**
+ * Mail that a person keeps back: by sender domain, recipient domain, site or lane, each hold with its reason. Held mail
+ * waits and is not lost; it still expires in its time, and no lane is exempt. Every word a hold goes by is known of a
+ * whole queue, so that nothing is rewritten: the queue asks before it claims, and whoever looks is shown the reason.
+ */
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Lane } from '../../model/message.ts';
+import type { LimitStore, StoredHold } from '../../store/topics/limits.ts';
+
+export type Hold = StoredHold;
+
+/** What a hold goes by; null does not restrict. */
+export type HoldMatch = Pick<Hold, 'senderDomain' | 'recipientDomain' | 'site' | 'lane'>;
+
+/** Mail that may be held. `sites`: every name its site goes by; none = not known yet. */
+export interface HoldQuestion {
+  senderDomain: string;
+  recipientDomain: string;
+  lane: Lane;
+  sites?: readonly string[];
+}
+
+export interface Holds {
+  /** Reads what is stored; once, before use. */
+  load(): Promise<void>;
+  /** The oldest hold that keeps this mail back, or null. From memory. */
+  heldBy(question: HoldQuestion): Hold | null;
+  /** All in force, oldest first. */
+  list(): readonly Hold[];
+  /** Stored before it resolves. */
+  add(hold: HoldMatch & Pick<Hold, 'reason' | 'until' | 'createdBy'>): Promise<Hold>;
+  /** Ends holds; how many there were. */
+  release(ids: readonly string[]): Promise<number>;
+  /** Told when a hold came, was released or ended: what waits is to be looked at again. */
+  onChange(listener: () => void): void;
+}
+
+/** `held: …`, as everything that waits shows it. */
+export function holdReason(hold: Hold): string {
+  return `held: ${hold.reason}`.slice(0, 512);
+}
+
+/** Holds nothing until `load`. */
+export function createHolds(deps: {
+  store: Pick<LimitStore, 'addHold' | 'listHolds' | 'removeHolds'>;
+  clock: Clock;
+  random: Random;
+}): Holds {
+  const { store, clock, random } = deps;
+  let holds: readonly Hold[] = [];
+  let changed: () => void = () => {};
+  let timer: Timer | null = null;
+
+  return {
+    async load() {
+      holds = await store.listHolds({ now: clock.now() });
+      watchEnds();
+    },
+    heldBy(question) {
+      if (holds.length === 0) return null;
+      const now = clock.now();
+      return holds.find((hold) => (hold.until === null || hold.until > now) && fits(hold, question)) ?? null;
+    },
+    list: () => holds.filter(({ until }) => until === null || until > clock.now()),
+    async add(wanted) {
+      const hold: Hold = { ...wanted, id: uuidv7(clock, random), createdAt: clock.now() };
+      await store.addHold({ hold });
+      holds = [...holds, hold];
+      watchEnds();
+      changed();
+      return hold;
+    },
+    async release(ids) {
+      const count = await store.removeHolds({ ids });
+      holds = holds.filter(({ id }) => !ids.includes(id));
+      watchEnds();
+      if (count > 0) changed();
+      return count;
+    },
+    onChange(listener) {
+      changed = listener;
+    },
+  };
+
+  /** Wakes what waits when the next hold ends by itself. */
+  function watchEnds(): void {
+    timer?.cancel();
+    timer = null;
+    const ends = holds.flatMap(({ until }) => (until === null ? [] : [until]));
+    if (ends.length === 0) return;
+    timer = clock.setTimer(Math.min(...ends) - clock.now(), () => {
+      const now = clock.now();
+      const ended = holds.filter(({ until }) => until !== null && until <= now);
+      holds = holds.filter((hold) => !ended.includes(hold));
+      watchEnds();
+      // Kept longer in the store it does no harm: it is not read any more.
+      if (ended.length > 0) {
+        store.removeHolds({ ids: ended.map(({ id }) => id) }).catch(() => undefined);
+        changed();
+      }
+    });
+  }
+}
+
+function fits(hold: Hold, { senderDomain, recipientDomain, lane, sites }: HoldQuestion): boolean {
+  return (
+    (hold.senderDomain === null || hold.senderDomain === senderDomain) &&
+    (hold.recipientDomain === null || hold.recipientDomain === recipientDomain) &&
+    (hold.lane === null || hold.lane === lane) &&
+    (hold.site === null || (sites?.includes(hold.site) ?? false))
+  );
+}

@@ -1,0 +1,237 @@
+/** Overrides, the memory of paths and holds over the real store. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createVirtualClock, type VirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { createSystemRandom } from '../../../lib/random.ts';
+import { openSqliteStore } from '../../../store/sqlite/open.ts';
+import type { Store } from '../../../store/store.ts';
+import { createHolds, type HoldMatch, type Holds, holdReason } from '../holds.ts';
+import { createOverrides, type OverrideBook } from './overrides.ts';
+import { createPathMemory } from './path-memory.ts';
+import { createShaping } from './shaping.ts';
+import { type OverrideNote, pathKey } from './types.ts';
+
+const T0 = 1_800_000_000_000;
+const HOUR = 3_600_000;
+const log: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+const random = createSystemRandom();
+
+let folder: string;
+let store: Store;
+let clock: VirtualClock;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-limits-'));
+  clock = createVirtualClock(T0);
+  store = await openSqliteStore({ path: join(folder, 'limits.db'), clock, patienceMs: 0 });
+});
+
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const google = pathKey('', 'google');
+
+function note(more: Partial<OverrideNote> = {}): OverrideNote {
+  return {
+    scope: 'path',
+    key: google,
+    param: 'connections',
+    value: 3,
+    until: T0 + HOUR,
+    rule: 'G01',
+    why: '421 4.7.28 too much mail',
+    ...more,
+  };
+}
+
+async function openBook(): Promise<OverrideBook> {
+  const book = createOverrides({ store, clock, random, log });
+  await book.load();
+  return book;
+}
+
+describe('overrides', () => {
+  it('count at once, and after a restart until they end', async () => {
+    const book = await openBook();
+    book.note(note());
+    const shaping = createShaping(book, { maxConnections: null, sourceIds: new Set() });
+    const connections = (of: typeof shaping) =>
+      of.limitsFor({ source: '', site: 'google', provider: 'google', route: 'mx' }).limits.connections;
+    expect(connections(shaping)).toBe(3);
+    expect(await book.flush()).toBe(true);
+    const later = createShaping(await openBook(), { maxConnections: null, sourceIds: new Set() });
+    expect(connections(later)).toBe(3);
+    await clock.advance(HOUR);
+    expect([shaping, later].map(connections)).toEqual([5, 5]);
+  });
+
+  it('replace the older one of their rule and stand beside those of others, newest first', async () => {
+    const book = await openBook();
+    book.note(note());
+    book.note(note({ rule: 'G02', value: 1 }));
+    book.note(note({ value: 4, until: T0 + 2 * HOUR }));
+    expect(book.of('path', google).map(({ rule, value }) => [rule, value])).toEqual([
+      ['G01', 4],
+      ['G02', 1],
+    ]);
+    await book.flush();
+    expect((await openBook()).of('path', google)).toEqual(book.of('path', google));
+  });
+
+  it('of what is over already are not taken', async () => {
+    const book = await openBook();
+    book.note(note({ until: T0 }));
+    expect(book.list()).toEqual([]);
+  });
+
+  it('mask addresses of the reply that caused them', async () => {
+    const book = await openBook();
+    book.note(note({ why: '451 too many for anna.secret@example.net' }));
+    expect(book.list()[0]?.why).not.toContain('anna.secret');
+  });
+
+  it('say until when a path is suspended', async () => {
+    const book = await openBook();
+    expect(book.suspended('path', google)).toBeNull();
+    book.note(note({ param: 'suspended', value: 'yes', until: T0 + 2 * HOUR, rule: 'Y02' }));
+    book.note(note({ param: 'suspended', value: 'yes', until: T0 + HOUR, rule: 'Y01' }));
+    expect(book.suspended('path', google)?.rule).toBe('Y02');
+    await clock.advance(2 * HOUR);
+    expect(book.suspended('path', google)).toBeNull();
+  });
+
+  it('are removed by hand for good, whether or not they were stored yet', async () => {
+    const book = await openBook();
+    let told = 0;
+    book.onRemoved(() => {
+      told += 1;
+    });
+    book.note(note());
+    const [first] = book.list();
+    expect(await book.remove(first?.id ?? '')).toEqual(first);
+    await book.flush();
+    expect((await openBook()).list()).toEqual([]);
+
+    const second = await openBook();
+    second.note(note());
+    await clock.advance(0);
+    const id = second.list()[0]?.id ?? '';
+    expect(await second.remove(id)).not.toBeNull();
+    expect(await second.remove(id)).toBeNull();
+    expect([book.list(), (await openBook()).list()]).toEqual([[], []]);
+    expect(told).toBe(1);
+  });
+
+  it('stay within bounds: those that end first are left out of memory', async () => {
+    const book = await openBook();
+    for (let i = 0; i <= 20_000; i++) book.note(note({ key: `>site-${i}`, until: T0 + HOUR + i }));
+    expect(book.list().length).toBe(18_001);
+    expect(book.of('path', '>site-0')).toEqual([]);
+    expect(book.of('path', '>site-20000')).toHaveLength(1);
+  });
+});
+
+describe('the memory of paths', () => {
+  const open = async () => {
+    const memory = createPathMemory({ store, clock, log });
+    await memory.load();
+    return memory;
+  };
+  const state = {
+    source: '',
+    site: 'google',
+    blockedUntil: T0 + HOUR,
+    reason: '421',
+    failures: 2,
+    concurrency: 4,
+  };
+
+  it('knows after a restart what is blocked, until that is over', async () => {
+    const before = await open();
+    before.remember(state);
+    before.remember({ ...state, site: 'yahoo', blockedUntil: null, reason: '', failures: 0 });
+    expect(await before.flush()).toBe(true);
+    const after = await open();
+    expect(after.blocked()).toEqual([state]);
+    expect(after.recall('', 'google')).toEqual(state);
+    expect(after.recall('other', 'google')).toBeNull();
+    await clock.advance(HOUR);
+    expect(after.blocked()).toEqual([]);
+    expect(after.recall('', 'google')).toEqual({ ...state, blockedUntil: null, reason: '' });
+  });
+});
+
+describe('holds', () => {
+  const open = async (): Promise<Holds> => {
+    const holds = createHolds({ store, clock, random });
+    await holds.load();
+    return holds;
+  };
+  const mail = { senderDomain: 'shop.example', recipientDomain: 'gmail.com', lane: 'bulk' } as const;
+  const hold = (match: Partial<HoldMatch>, until: number | null = null) => ({
+    senderDomain: null,
+    recipientDomain: null,
+    site: null,
+    lane: null,
+    ...match,
+    reason: 'a wrong price',
+    until,
+    createdBy: 'token',
+  });
+
+  it('keep back what fits all they name, and nothing else', async () => {
+    const cases: readonly (readonly [Partial<HoldMatch>, boolean])[] = [
+      [{ senderDomain: 'shop.example' }, true],
+      [{ senderDomain: 'other.example' }, false],
+      [{ recipientDomain: 'gmail.com' }, true],
+      [{ recipientDomain: 'mail.gmail.com' }, false],
+      [{ lane: 'bulk' }, true],
+      [{ lane: 'critical' }, false],
+      [{ site: 'google' }, true],
+      [{ site: 'yahoo' }, false],
+      [{ senderDomain: 'shop.example', lane: 'normal' }, false],
+      [{ senderDomain: 'shop.example', site: 'google', lane: 'bulk' }, true],
+    ];
+    const holds = await open();
+    for (const [match, held] of cases) {
+      const { id } = await holds.add(hold(match));
+      const found = holds.heldBy({ ...mail, sites: ['google', 'gmail.com'] });
+      expect(found === null ? null : holdReason(found), JSON.stringify(match)).toBe(
+        held ? 'held: a wrong price' : null,
+      );
+      await holds.release([id]);
+    }
+  });
+
+  it('outlive a restart, end by release, and tell of both', async () => {
+    const holds = await open();
+    let told = 0;
+    holds.onChange(() => {
+      told += 1;
+    });
+    const { id } = await holds.add(hold({ lane: 'bulk' }));
+    expect((await open()).heldBy(mail)?.id).toBe(id);
+    expect(await holds.release([id, 'nothing'])).toBe(1);
+    expect(await holds.release([id])).toBe(0);
+    expect([holds.heldBy(mail), (await open()).heldBy(mail)]).toEqual([null, null]);
+    expect(told).toBe(2);
+  });
+
+  it('end by themselves at their time, and wake what waited', async () => {
+    await (await open()).add(hold({ lane: 'bulk' }, T0 + 40 * 24 * HOUR));
+    const holds = await open();
+    let told = 0;
+    holds.onChange(() => {
+      told += 1;
+    });
+    await clock.advance(40 * 24 * HOUR - 1);
+    expect([holds.list().length, told]).toEqual([1, 0]);
+    await clock.advance(1);
+    expect([holds.heldBy(mail), holds.list(), told]).toEqual([null, [], 1]);
+  });
+});

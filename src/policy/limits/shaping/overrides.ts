@@ -1,0 +1,164 @@
+/**
+ * Overrides in memory, stored behind the caller: what replies taught about a path and what a person ordered, each with
+ * an end. Given the store's rows at the start, answers from memory; an override counts from the moment it is noted,
+ * whether or not the store can take it yet.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import { uuidv7 } from '../../../lib/ids.ts';
+import { type Logger, maskAddresses } from '../../../lib/log.ts';
+import type { Random } from '../../../lib/random.ts';
+import { createWriteBehind } from '../../../lib/write-behind.ts';
+import type { LimitStore, StoredOverride } from '../../../store/topics/limits.ts';
+import type { Override, OverrideNote, OverrideScope, Overrides } from './types.ts';
+
+export interface OverrideBook extends Overrides {
+  /** Reads what is stored; once, before use. */
+  load(): Promise<void>;
+  /** All in force, newest first. */
+  list(): readonly Override[];
+  /** Ends one at once and for good. Null where there is none in force of that id. */
+  remove(id: string): Promise<Override | null>;
+  /** Told after an override was removed: what it held back may go. */
+  onRemoved(listener: () => void): void;
+  /** Stores what is not stored yet. */
+  flush(): Promise<boolean>;
+}
+
+const MAX_WHY = 512;
+const MAX_IN_MEMORY = 20_000;
+const SCOPES: readonly string[] = ['path', 'tenant@site', 'domain@provider'] satisfies OverrideScope[];
+const NONE: readonly Override[] = [];
+
+interface Deps {
+  store: Pick<LimitStore, 'putOverrides' | 'listOverrides' | 'removeOverride'>;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** An empty book; `load` fills it. */
+export function createOverrides({ store, clock, random, log }: Deps): OverrideBook {
+  /** By scope and key; each list newest first. */
+  const book = new Map<string, readonly Override[]>();
+  let count = 0;
+  let removed: () => void = () => {};
+  const behind = createWriteBehind<Override>(
+    clock,
+    (overrides) => store.putOverrides({ overrides }),
+    (err) => log.warn({ err }, 'overrides cannot be stored yet; they count all the same'),
+  );
+
+  return {
+    async load() {
+      for (const row of [...(await store.listOverrides({ now: clock.now() }))].reverse()) {
+        const override = readOverride(row);
+        if (override !== null) enter(override);
+      }
+    },
+    note(noted: OverrideNote) {
+      const now = clock.now();
+      if (noted.until <= now) return;
+      const why = maskAddresses(noted.why).slice(0, MAX_WHY);
+      const override: Override = { ...noted, why, id: uuidv7(clock, random), createdAt: now };
+      enter(override);
+      behind.put(writeKey(override), override);
+    },
+    of,
+    suspended(scope, key) {
+      let last: Override | null = null;
+      for (const one of of(scope, key))
+        if (one.param === 'suspended' && (last === null || one.until > last.until)) last = one;
+      return last;
+    },
+    list() {
+      const now = clock.now();
+      return [...book.values()]
+        .flat()
+        .filter(({ until }) => until > now)
+        .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
+    },
+    async remove(id) {
+      const now = clock.now();
+      const found = [...book.values()].flat().find((one) => one.id === id && one.until > now);
+      if (found === undefined) return null;
+      behind.drop(writeKey(found));
+      // What is being written at this moment is removed after it.
+      await store.removeOverride({ id });
+      const place = placeOf(found.scope, found.key);
+      const left = (book.get(place) ?? NONE).filter((one) => one.id !== id);
+      put(place, left);
+      removed();
+      return found;
+    },
+    onRemoved(listener) {
+      removed = listener;
+    },
+    flush: () => behind.flush(),
+  };
+
+  function of(scope: OverrideScope, key: string): readonly Override[] {
+    const place = placeOf(scope, key);
+    const known = book.get(place);
+    if (known === undefined) return NONE;
+    const now = clock.now();
+    if (known.every(({ until }) => until > now)) return known;
+    const inForce = known.filter(({ until }) => until > now);
+    put(place, inForce);
+    return inForce;
+  }
+
+  /** The newest of a rule takes the place of its older one. */
+  function enter(override: Override): void {
+    const place = placeOf(override.scope, override.key);
+    const others = (book.get(place) ?? NONE).filter(
+      ({ param, rule }) => param !== override.param || rule !== override.rule,
+    );
+    put(place, [override, ...others]);
+    if (count > MAX_IN_MEMORY) forget();
+  }
+
+  function put(place: string, list: readonly Override[]): void {
+    count += list.length - (book.get(place)?.length ?? 0);
+    if (list.length === 0) book.delete(place);
+    else book.set(place, list);
+  }
+
+  /** What ended goes first; then, should that not do, what would end soonest. */
+  function forget(): void {
+    const now = clock.now();
+    for (const [place, list] of book)
+      put(
+        place,
+        list.filter(({ until }) => until > now),
+      );
+    if (count <= MAX_IN_MEMORY) return;
+    const soonest = [...book.values()]
+      .flat()
+      .sort((a, b) => a.until - b.until)
+      .slice(0, Math.ceil(MAX_IN_MEMORY / 10));
+    const ids = new Set(soonest.map(({ id }) => id));
+    for (const [place, list] of book)
+      put(
+        place,
+        list.filter(({ id }) => !ids.has(id)),
+      );
+    log.warn(
+      { forgotten: ids.size },
+      'more overrides than are kept in memory; those that end first are left out',
+    );
+  }
+}
+
+function placeOf(scope: OverrideScope, key: string): string {
+  return `${scope} ${key}`;
+}
+
+function writeKey({ scope, key, param, rule }: Override): string {
+  return `${scope} ${key} ${param} ${rule}`;
+}
+
+/** Null for a row that a newer program wrote: it does not count here. */
+function readOverride(row: StoredOverride): Override | null {
+  if (!SCOPES.includes(row.scope)) return null;
+  return { ...row, scope: row.scope as OverrideScope, param: row.param as Override['param'] };
+}

@@ -1,0 +1,84 @@
+/**
+ * What each path has come to, kept over a restart: until when it is blocked and why, how often it failed, how many
+ * connections it bears. Given a state when it changes, stores it behind the caller; gives what was stored at the start,
+ * so that a site that refused a moment ago is not met again at full strength.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { createWriteBehind } from '../../../lib/write-behind.ts';
+import type { LimitStore, StoredPathState } from '../../../store/topics/limits.ts';
+import { pathKey } from './types.ts';
+
+export type PathState = Omit<StoredPathState, 'key' | 'updatedAt'>;
+
+export interface PathMemory {
+  /** Reads what is stored; once, before use. */
+  load(): Promise<void>;
+  /** What a path had come to, or null. A block that is over is given as none. */
+  recall(source: string, site: string): PathState | null;
+  /** Every path that is blocked now. */
+  blocked(): readonly PathState[];
+  /** The path has changed. Call it for changes, not for each message. */
+  remember(state: PathState): void;
+  /** Stores what is not stored yet. */
+  flush(): Promise<boolean>;
+}
+
+const MAX_PATHS = 20_000;
+
+/** Empty until `load`. */
+export function createPathMemory(deps: {
+  store: Pick<LimitStore, 'putPathStates' | 'listPathStates'>;
+  clock: Clock;
+  log: Logger;
+}): PathMemory {
+  const { store, clock, log } = deps;
+  const known = new Map<string, PathState>();
+  const behind = createWriteBehind<StoredPathState>(
+    clock,
+    (states) => store.putPathStates({ states }),
+    (err) => log.warn({ err }, 'the state of paths cannot be stored yet'),
+  );
+
+  return {
+    async load() {
+      for (const { key, updatedAt: _, ...state } of await store.listPathStates({ limit: MAX_PATHS }))
+        known.set(key, state);
+    },
+    recall(source, site) {
+      const state = known.get(pathKey(source, site));
+      return state === undefined ? null : current(state);
+    },
+    blocked: () => [...known.values()].map(current).filter(({ blockedUntil }) => blockedUntil !== null),
+    remember(state) {
+      const key = pathKey(state.source, state.site);
+      const before = known.get(key);
+      if (before !== undefined && same(before, state)) return;
+      known.delete(key);
+      known.set(key, state);
+      forgetOldest();
+      behind.put(key, { ...state, key, reason: state.reason.slice(0, 512), updatedAt: clock.now() });
+    },
+    flush: () => behind.flush(),
+  };
+
+  function current(state: PathState): PathState {
+    if (state.blockedUntil === null || state.blockedUntil > clock.now()) return state;
+    return { ...state, blockedUntil: null, reason: '' };
+  }
+
+  function forgetOldest(): void {
+    if (known.size <= MAX_PATHS) return;
+    const oldest = known.keys().next();
+    if (!oldest.done) known.delete(oldest.value);
+  }
+}
+
+function same(a: PathState, b: PathState): boolean {
+  return (
+    a.blockedUntil === b.blockedUntil &&
+    a.reason === b.reason &&
+    a.failures === b.failures &&
+    a.concurrency === b.concurrency
+  );
+}
