@@ -66,6 +66,24 @@ export function createOperatorFiles(
   }
 }
 
+/** The operator's shaping data. */
+export function shapingFile(shaping: {
+  useOperatorFile(
+    text: string,
+    path: string,
+  ): { kind: 'used' } | { kind: 'refused'; problems: readonly string[] };
+  useShippedOnly(): void;
+}): OperatorFile {
+  return {
+    name: 'shaping.json',
+    use(text, path) {
+      const used = shaping.useOperatorFile(text, path);
+      return used.kind === 'used' ? [] : used.problems;
+    },
+    clear: () => shaping.useShippedOnly(),
+  };
+}
+
 /** The operator's reply rules, whose mistakes come with their position in the list, as lines of the file. */
 export function replyRulesFile(rules: {
   useOperatorRules(

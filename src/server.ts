@@ -35,6 +35,7 @@ import { createGuardedHttp } from './net/guarded-http.ts';
 import { createResolver } from './net/resolver.ts';
 import { makeSelfSigned } from './net/self-signed.ts';
 import { parseServers } from './net/system-resolvers.ts';
+import { createOperatorFiles, replyRulesFile, shapingFile } from './operator-files.ts';
 import { createAcceptance } from './pipeline/accept/accept.ts';
 import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
 import { createClassifier } from './pipeline/deliver/classifier/classify.ts';
@@ -52,7 +53,11 @@ import { createAccess } from './policy/access/access.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
 import { createDomainService } from './policy/domains/domains.ts';
+import { createHolds } from './policy/limits/holds.ts';
 import { createSendRate } from './policy/limits/send-rate.ts';
+import { createOverrides } from './policy/limits/shaping/overrides.ts';
+import { createPathMemory } from './policy/limits/shaping/path-memory.ts';
+import { createShaping } from './policy/limits/shaping/shaping.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import { openCertificates } from './smtp/server-certificates.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
@@ -69,7 +74,7 @@ export interface RunningServer {
   /** The administrator's token, also in the file `admin-token`. */
   readonly adminToken: string;
   readonly version: string;
-  /** Reads the certificates again (SIGHUP). */
+  /** Reads certificates, shaping data and reply rules again (SIGHUP). */
   reload(): Promise<void>;
   stop(deadlineMs: number): Promise<void>;
 }
@@ -181,6 +186,24 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       wakeWebhooks();
       stored.notify();
     };
+    const overrides = createOverrides({ store, clock, random, log: logs.service });
+    const pathMemory = createPathMemory({ store, clock, log: logs.service });
+    const holds = createHolds({ store, clock, random });
+    for (const memory of [overrides, pathMemory, holds]) await memory.load();
+    const shaping = createShaping(overrides, {
+      maxConnections:
+        params.loaded.origins['max-connections'].source === 'default' ? null : config['max-connections'],
+      sourceIds: new Set(),
+    });
+    const classifier = createClassifier();
+    const operatorFiles = createOperatorFiles(
+      folder.path,
+      [shapingFile(shaping), replyRulesFile(classifier)],
+      logs.service,
+    );
+    // A command that looks something up is not to fail over a file that only delivery reads.
+    await (roles.has('deliver') ? operatorFiles.load() : operatorFiles.reload());
+
     const retry = createRetrySchedule(random, config.retry);
     const relayed = config.route.some((route) => route.kind === 'relay');
     const rules = createSettlementRules({
@@ -224,7 +247,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         random,
         log: logs.service,
         mailLog: logs.mail,
-        classifier: createClassifier(),
+        classifier,
         metrics: createDeliverMetrics(registry),
         failpoints,
       },
@@ -375,7 +398,9 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       submission: { plain: submission.addresses().submission, tls: submission.addresses().submissionTls },
       adminToken,
       version: params.version,
-      reload: () => certificates.reload(),
+      async reload() {
+        await Promise.all([certificates.reload(), operatorFiles.reload()]);
+      },
       async stop(deadlineMs) {
         logs.service.info({}, 'stopping');
         const endMs = clock.monotonicMs() + deadlineMs;
@@ -392,6 +417,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         await finished;
         // The queue gives back what was never started, and waits for the last outcomes to be stored.
         if (started.includes(queue)) await queue.stop(Math.max(leftMs(), GIVE_BACK_MS));
+        await Promise.all([overrides.flush(), pathMemory.flush()]);
         guardedHttp.close();
         resolver.close();
         await store.close();

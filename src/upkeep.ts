@@ -1,6 +1,6 @@
 /**
- * Housekeeping in small steps that do not disturb sending: forgets idempotency keys whose window is over and suppressions
- * past their end, looks sender domains up again when their time has come (one at a time, so that a slow name server delays only this), and gives a
+ * Housekeeping in small steps that do not disturb sending: forgets idempotency keys whose window is over, suppressions and
+ * overrides past their end and what is known of paths long unused, looks sender domains up again when their time has come (one at a time, so that a slow name server delays only this), and gives a
  * domain a new standby key a week after a rotation. What fails is logged and tried again at the next round.
  */
 import type { Clock, Timer } from './lib/clock.ts';
@@ -13,6 +13,8 @@ import type { Store } from './store/store.ts';
 
 const PURGE_EVERY_MS = 10 * 60_000;
 const DOMAINS_EVERY_MS = 60_000;
+/** What a path came to says nothing about it after this. */
+const PATH_KEPT_MS = 7 * 24 * 3_600_000;
 const STEP_ROWS = 1000;
 /** Domains looked up in one round; the longest due go first, the others wait for the next. */
 const CHECKS_PER_ROUND = 50;
@@ -26,7 +28,7 @@ export interface UpkeepOptions {
 /** Nothing happens before `start`. */
 export function createUpkeep(
   deps: {
-    store: Pick<Store, 'purgeIdempotency' | 'purgeSuppressions'>;
+    store: Pick<Store, 'purgeIdempotency' | 'purgeSuppressions' | 'purgeOverrides' | 'purgePathStates'>;
     domains: Pick<DomainService, 'list' | 'verify' | 'renewStandby'>;
     clock: Clock;
     log: Logger;
@@ -38,6 +40,7 @@ export function createUpkeep(
   const rounds = [
     createRound('idempotency keys', PURGE_EVERY_MS, purge),
     createRound('suppressions', PURGE_EVERY_MS, purgeSuppressions),
+    createRound('overrides and paths', PURGE_EVERY_MS, purgeLimits),
     createRound('sender domains', DOMAINS_EVERY_MS, lookAfterDomains),
   ];
 
@@ -50,6 +53,13 @@ export function createUpkeep(
     const now = clock.now();
     const step = { now, evidenceBefore: now - EVIDENCE_KEPT_MS, limit: STEP_ROWS };
     while (running && (await store.purgeSuppressions(step)) === STEP_ROWS);
+  }
+
+  async function purgeLimits(): Promise<void> {
+    const now = clock.now();
+    while (running && (await store.purgeOverrides({ now, limit: STEP_ROWS })) === STEP_ROWS);
+    const unused = { before: now - PATH_KEPT_MS, now, limit: STEP_ROWS };
+    while (running && (await store.purgePathStates(unused)) === STEP_ROWS);
   }
 
   async function lookAfterDomains(): Promise<void> {

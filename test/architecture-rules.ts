@@ -53,6 +53,7 @@ export const AREAS: readonly Area[] = [
     may: [
       'config',
       'data-folder',
+      'operator-files',
       'upkeep',
       ...LISTENERS,
       CONTRACT,
@@ -69,6 +70,7 @@ export const AREAS: readonly Area[] = [
   },
   { name: 'config', at: 'src/config.ts', may: [] },
   { name: 'data-folder', at: 'src/data-folder.ts', may: ['lib'] },
+  { name: 'operator-files', at: 'src/operator-files.ts', may: ['lib'] },
   { name: 'upkeep', at: 'src/upkeep.ts', may: ['policy/domains', 'policy/suppressions', 'store', 'lib'] },
   ...LISTENERS.map((name) => ({
     name,
