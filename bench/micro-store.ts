@@ -42,6 +42,9 @@ function message(content: Uint8Array): NewMessage {
     needsSmtpUtf8: false,
     eightBit: false,
     createdAt: now,
+    sendAt: null,
+    expiryGiven: false,
+    dateOffset: null,
     expiresAt: now + 259_200_000,
     recipients: [
       {

@@ -218,6 +218,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       {
         store,
         clock,
+        random,
         log: logs.service,
         epoch,
         siteOf: routes.siteOf,

@@ -88,18 +88,20 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'GET /events':
     'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`, and `After` with the header `X-Next-After`, oldest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000',
   'GET /events/stream':
-    'Events as they happen, as server-sent events: `id` is the place to resume from (`Last-Event-ID`, or `After`), `event` the kind, `data` a line of the timeline with `Domain, MessageID, From, Subject, Tags, Sandbox`. `Event`, `MessageID`, `Recipient`, `Tag`, `Domain` filter. A heartbeat every 15 seconds; 10 streams a token, 100 in all',
+    'Events as they happen, as server-sent events: `id` is the place to resume from (`Last-Event-ID`, or `After`), `event` the kind, `data` a line of the timeline with `Domain, MessageID, From, Subject, Tags, Metadata, Sandbox`. `Event`, `MessageID`, `Recipient`, `Tag`, `Domain` filter. A heartbeat every 15 seconds; 10 streams a token, 100 in all',
   'GET /email/{id}/events':
     'The timeline of one message, oldest first, a page. The SMTP conversation only for tokens with `email:read`',
   'GET /stats':
     'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. At most 92 days by day, 8 by hour, and a million events; 5 times a second a token. Mail of the sandbox only with `IncludeSandbox=true`',
   'GET /email':
-    'Messages newest first, a page. `From`, `To`, `Subject` (holds), `Tag`, `Status`, `Since`, `Until`, `Domain`',
+    'Messages newest first, a page. `From`, `To`, `Subject` (holds), `Tag`, `Status`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, several of which must all hold',
   'GET /email/{id}':
     'One message with every recipient: status, attempts, last reply, why it waits, when it is tried next',
   'GET /email/{id}/raw': 'The composed bytes, `message/rfc822`, before signing, without Bcc',
   'POST /email/{id}/cancel':
     'Stops every recipient that still waits: `{Canceled, TooLate}`. What is being sent or was delivered is too late; where nothing was stopped, 409',
+  'PATCH /email/{id}':
+    '`{SendAt}`: another time for a message that is still scheduled; the message after it. Its `Date` moves along, and its expiry unless `ExpiresAt` was given. On its way or done: 409',
   'POST /email/{id}/retry':
     'Queues failed, bounced and deferred recipients again, due now, with the give-up age of their lane from now on: `{Queued}`. Attempts go on counting. Nothing to try: 409',
   'GET /domains': 'Sender domains, a page',
@@ -169,7 +171,10 @@ const EMAIL = `## POST /email
 \`From\` \`{name?, email}\`, \`To\`, and \`CC\`, \`BCC\`, \`ReplyTo\` as lists of such objects; \`Subject\`; \`ContentType\` (\`HTML\` or \`Text\`);
 \`HTMLContent\`, \`PlainContent\`; \`Tags\`, \`Headers\`, \`Attachments\` (\`Content\` in base64, \`Type\`, \`Filename\`, \`Disposition\`,
 \`ContentId\`). Names and words are taken in any case. Also \`Priority\` (\`critical\`, \`normal\`, \`bulk\`) and \`Sandbox\` (true,
-or \`{Result}\` with one of Deliver, Bounce, SoftBounce, Defer, Fail, Suppress, Complain, Open, Click). Unknown
+or \`{Result}\` with one of Deliver, Bounce, SoftBounce, Defer, Fail, Suppress, Complain, Open, Click);
+\`SendAt\` and \`ExpiresAt\` (ISO 8601 with an offset, or Unix seconds; up to 30 days ahead; up to 5 minutes in the past means
+now; without \`ExpiresAt\` the lane's give-up age counts from \`SendAt\`); \`Metadata\` (texts by key: 20 of 64 and 512
+characters, 10 000 octets together; in events and webhooks, never in the mail). Unknown
 members are ignored, unless the request has \`Prefer: handling=strict\`.
 
 With \`ContentType\` HTML, a missing \`PlainContent\` is made from the HTML, \`""\` means no text part, and a text is used as it

@@ -148,6 +148,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
     'why not: `Type` (Permanent, Transient, Undetermined), `Class`, `Scope` (recipient, message, domain, sender_domain, path), `Phase`, `SmtpCode`, `EnhancedCode`, `Diagnostic`, `RemoteMta`',
   Route: 'how it went out: `mx`, `relay` or `sandbox`',
   PossibleDuplicate: 'true where an earlier attempt may have been taken too; absent otherwise',
+  SendAt: 'of `scheduled`: when it is to go',
   NextAttemptAt: 'when it is tried again',
   IPAddress: 'who fetched or followed',
   UserAgent: 'with what program',

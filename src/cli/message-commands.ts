@@ -18,43 +18,51 @@ export const messageCommands: CommandGroup = (program, context) => {
   program
     .command('messages')
     .description('searches messages, newest first')
-    .option('--status <status>', 'Queued, Sending, Delivered, PartiallyDelivered, Failed, Canceled')
+    .option(
+      '--status <status>',
+      'Scheduled, Queued, Sending, Delivered, PartiallyDelivered, Failed, Canceled',
+    )
     .option('--to <address>', 'sent to this address')
     .option('--from <address>', 'sent from this address')
     .option('--subject <text>', 'subject holds this text')
     .option('--tag <tag>', 'carries this tag')
+    .option('--metadata <key=value...>', 'carries this metadata, each of them')
     .option('--limit <n>', 'how many at the most', '25')
     .addHelpText('after', example('postrider messages --to you@example.net --status Failed'))
-    .action(async (options: Record<string, string | undefined>) => {
-      const ctx = context();
-      const query = new URLSearchParams({ Limit: options.limit ?? '25' });
-      for (const [flag, parameter] of [
-        ['status', 'Status'],
-        ['to', 'To'],
-        ['from', 'From'],
-        ['subject', 'Subject'],
-        ['tag', 'Tag'],
-      ] as const) {
-        const value = options[flag];
-        if (value !== undefined) query.set(parameter, value);
-      }
-      await ctx.withApi(async (api) => {
-        const items = ((await api.call('GET', `/email?${query}`)).body as { Items: MessageSummary[] }).Items;
-        const rows = items.map((item) => [
-          item.MessageID,
-          item.CreatedAt,
-          item.Status,
-          printable(item.To.map((to) => to.Email).join(', ')),
-          printable(item.Subject),
-        ]);
-        ctx.print(
-          items,
-          rows.length === 0
-            ? 'No messages.'
-            : table([['ID', 'ACCEPTED', 'STATUS', 'TO', 'SUBJECT'], ...rows]),
-        );
-      }, EXISTING);
-    });
+    .action(
+      async ({ metadata, ...options }: Record<string, string | undefined> & { metadata?: string[] }) => {
+        const ctx = context();
+        const query = new URLSearchParams({ Limit: options.limit ?? '25' });
+        for (const [key, value] of pairs(metadata)) query.set(`Metadata.${key}`, value);
+        for (const [flag, parameter] of [
+          ['status', 'Status'],
+          ['to', 'To'],
+          ['from', 'From'],
+          ['subject', 'Subject'],
+          ['tag', 'Tag'],
+        ] as const) {
+          const value = options[flag];
+          if (value !== undefined) query.set(parameter, value);
+        }
+        await ctx.withApi(async (api) => {
+          const items = ((await api.call('GET', `/email?${query}`)).body as { Items: MessageSummary[] })
+            .Items;
+          const rows = items.map((item) => [
+            item.MessageID,
+            item.CreatedAt,
+            item.Status,
+            printable(item.To.map((to) => to.Email).join(', ')),
+            printable(item.Subject),
+          ]);
+          ctx.print(
+            items,
+            rows.length === 0
+              ? 'No messages.'
+              : table([['ID', 'ACCEPTED', 'STATUS', 'TO', 'SUBJECT'], ...rows]),
+          );
+        }, EXISTING);
+      },
+    );
 
   program
     .command('message <id>')
@@ -114,6 +122,10 @@ export const messageCommands: CommandGroup = (program, context) => {
     .option('--text <file>', 'text body; - reads standard input')
     .option('--attach <file...>', 'files to attach')
     .option('--priority <lane>', 'critical, normal or bulk')
+    .option('--send-at <time>', 'when to send it: ISO 8601 with an offset, or Unix seconds')
+    .option('--expires-at <time>', 'when to give up, likewise')
+    .option('--tag <tag...>', 'labels, for searching and statistics')
+    .option('--metadata <key=value...>', 'texts of your own, in events and webhooks')
     .addHelpText(
       'after',
       example(
@@ -147,6 +159,10 @@ interface SendOptions {
   text?: string;
   attach?: string[];
   priority?: string;
+  sendAt?: string;
+  expiresAt?: string;
+  tag?: string[];
+  metadata?: string[];
 }
 
 async function emailRequest(options: SendOptions): Promise<object> {
@@ -174,7 +190,24 @@ async function emailRequest(options: SendOptions): Promise<object> {
     ...(text === undefined ? {} : { PlainContent: text }),
     ...(attachments.length === 0 ? {} : { Attachments: attachments }),
     ...(options.priority === undefined ? {} : { Priority: options.priority }),
+    ...(options.sendAt === undefined ? {} : { SendAt: timeOf(options.sendAt) }),
+    ...(options.expiresAt === undefined ? {} : { ExpiresAt: timeOf(options.expiresAt) }),
+    ...(options.tag === undefined ? {} : { Tags: options.tag }),
+    ...(options.metadata === undefined ? {} : { Metadata: Object.fromEntries(pairs(options.metadata)) }),
   };
+}
+
+/** Digits are Unix seconds, which JSON writes as a number. */
+function timeOf(text: string): string | number {
+  return /^\d{1,12}$/.test(text) ? Number(text) : text;
+}
+
+function pairs(given: readonly string[] = []): [string, string][] {
+  return given.map((text) => {
+    const at = text.indexOf('=');
+    if (at < 1) throw new UsageError(`--metadata takes key=value, not "${text}"`);
+    return [text.slice(0, at), text.slice(at + 1)];
+  });
 }
 
 async function read(file: string): Promise<Buffer> {

@@ -66,6 +66,7 @@ function text(
     Sandbox: false,
     Size: 100,
     CreatedAt: '2026-11-21T13:00:00.000Z',
+    SendAt: null,
     ExpiresAt: '2026-11-24T13:00:00.000Z',
     Recipients: [{ ...recipient, ...changes }],
   };

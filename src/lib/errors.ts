@@ -97,6 +97,7 @@ export const ERRORS = {
   'idempotency-key-in-flight': e(1703, 409, 'A request with this Idempotency-Key is still running'),
   'not-cancelable': e(1801, 409, 'Nothing is left to cancel'),
   'not-retryable': e(1802, 409, 'Nothing can be tried again'),
+  'not-scheduled': e(1803, 409, 'The message is not scheduled any more'),
   'webhook-url-invalid': e(1901, 422, 'WebhookURL is not a valid or allowed address'),
   'webhook-event-unknown': e(1902, 422, 'Event is not known'),
   'webhook-limit': e(1903, 409, 'The domain has as many webhooks as it may have'),

@@ -91,6 +91,8 @@ export interface ClaimedDelivery {
   lastDeferredEventAt: number | null;
   lastReply: string | null;
   lastCategory: string | null;
+  /** It was scheduled, and its time came with this claim; absent = no. */
+  wasScheduled?: true;
   /** Reasons for which its sender domain had suppressed it when it was claimed; absent = none. */
   suppressedFor?: readonly SuppressionReason[];
 }

@@ -41,6 +41,10 @@ export interface Submission {
   headers: readonly (readonly [name: string, value: string])[];
   attachments: readonly SubmittedAttachment[];
   metadata: Readonly<Record<string, string>>;
+  /** When it is to go; null = at once. */
+  sendAt: number | null;
+  /** When to give up; null = by the lane's age, counted from when it goes. */
+  expiresAt: number | null;
   lane: Lane;
   /** Not null: the whole message stays in the sandbox with this result. */
   sandbox: SandboxResult | null;

@@ -295,6 +295,28 @@ describe('the X-Postrider- fields', () => {
     expect(raw.endsWith(MESSAGE)).toBe(true);
   });
 
+  it('send it later, with a Date of ours where it brought none', async () => {
+    const client = await loggedIn();
+    const at = Math.floor(Date.now() / 1000) + 3600;
+    const later = `X-Postrider-Send-At: ${at}\r\nX-Postrider-Expires-At: ${at + 60}\r\n`;
+    const id = queuedId(await send(client, later + MESSAGE.replace(/^Date:.*\r\n/m, '')));
+    const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
+    expect((await server.call('GET', `/email/${id}`)).json).toMatchObject({
+      Status: 'Scheduled',
+      SendAt: iso(at),
+      ExpiresAt: iso(at + 60),
+    });
+    const dates = async () =>
+      [...(await server.call('GET', `/email/${id}/raw`)).text.matchAll(/^Date: (.*)$/gm)].map(
+        ([, text = '']) => Date.parse(text),
+      );
+    expect(await dates()).toEqual([at * 1000]);
+    const SendAt = at - 60;
+    expect((await server.call('PATCH', `/email/${id}`, { body: { SendAt } })).status).toBe(200);
+    expect(await dates()).toEqual([SendAt * 1000]);
+    await server.call('POST', `/email/${id}/cancel`);
+  });
+
   it('make a repeated message one', async () => {
     const client = await loggedIn();
     const data = `X-Postrider-Idempotency-Key: order-77\r\n${MESSAGE}`;
@@ -304,8 +326,9 @@ describe('the X-Postrider- fields', () => {
   });
 
   it.each([
-    ['Send-At: 2030-01-01T00:00:00Z', /not available/],
-    ['Expires-At: 2030-01-01T00:00:00Z', /not available/],
+    ['Send-At: 2001-01-01T00:00:00Z', /in the past/],
+    ['Send-At: tomorrow', /ISO 8601/],
+    ['Expires-At: 2001-01-01T00:00:00Z', /later than now/],
     ['Track: opens', /not available/],
     ['Priority: urgent', /critical, normal or bulk/],
     ['Sandbox: maybe', /Sandbox/],

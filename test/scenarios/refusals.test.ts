@@ -24,9 +24,6 @@ const NOT_YET: Partial<Record<ErrorName, string>> = {
   'account-disabled': 'owners cannot be disabled yet',
   'template-not-found': 'templates are refused as a field',
   'quota-exceeded': 'there are no quotas yet',
-  'send-at-invalid': 'SendAt is refused as a field',
-  'expires-at-invalid': 'ExpiresAt is refused as a field',
-  'metadata-invalid': 'Metadata is refused as a field',
   'content-expired': 'contents are kept for now',
   internal: 'a bug would be needed',
   'request-timeout': 'takes ten seconds; held beside the listener',
@@ -178,7 +175,10 @@ const CASES: Partial<Record<ErrorName, () => Promise<Answer>>> = {
   'media-type-invalid': file({ Type: 'text' }),
   'sandbox-result-unknown': field({ Sandbox: { Result: 'Vanish' } }),
   'priority-unknown': field({ Priority: 'urgent' }),
-  'field-unavailable': field({ SendAt: '2030-01-01T00:00:00Z' }),
+  'send-at-invalid': field({ SendAt: '2001-01-01T00:00:00Z' }),
+  'expires-at-invalid': field({ ExpiresAt: 'tomorrow' }),
+  'metadata-invalid': field({ Metadata: { order: 7 } }),
+  'field-unavailable': field({ ListUnsubscribe: true }),
   'idempotency-key-invalid': () => send(email(), { headers: { 'idempotency-key': 'a b' } }),
   'idempotency-key-reused': async () => {
     const headers = { 'idempotency-key': 'reused' };
@@ -196,6 +196,10 @@ const CASES: Partial<Record<ErrorName, () => Promise<Answer>>> = {
     const id = await server.send({}, { token });
     await server.settled(id);
     return server.call('POST', `/email/${id}/cancel`);
+  },
+  'not-scheduled': async () => {
+    const id = await server.send({}, { token });
+    return server.call('PATCH', `/email/${id}`, { body: { SendAt: Math.floor(Date.now() / 1000) + 60 } });
   },
   'not-retryable': async () => {
     const id = await server.send({}, { token });

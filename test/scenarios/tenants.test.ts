@@ -84,6 +84,9 @@ describe('another tenant', () => {
   });
 
   it('cannot cancel or repeat what the other sends', async () => {
+    const later = { SendAt: Math.floor(Date.now() / 1000) + 600 };
+    const move = (by: string) => server.call('PATCH', `/email/${ids.message}`, { token: by, body: later });
+    expect([(await move(mine)).status, (await move(theirs)).status]).toEqual([404, 409]);
     for (const verb of ['cancel', 'retry']) {
       const path = `/email/${ids.message}/${verb}`;
       expect((await server.call('POST', path, { token: mine })).status).toBe(404);

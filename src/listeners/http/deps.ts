@@ -26,7 +26,7 @@ export interface HttpDeps {
   domains: DomainService;
   webhooks: WebhookService;
   /** Told where recipients are due now. */
-  queue: { wake(): void };
+  queue: { wake(at?: number): void };
   /** Told where events with webhook calls were stored. */
   eventsStored(): void;
   /** Calls the listener after anything of this process was stored, until the function it gives back is called. */

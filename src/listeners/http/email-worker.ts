@@ -33,10 +33,12 @@ function prepare(job: EmailJob): PreparedEmail {
   const read = readEmailRequest(job.body, job.limits, {
     strict: job.strict,
     blockedExtensions: new Set(job.blockedExtensions),
+    nowMs: job.dateMs,
   });
   if (!read.ok) return read;
   const { submission } = read;
-  const composed = compose(toComposeInput(submission, { messageId: job.messageId, dateMs: job.dateMs }));
+  const { messageId, dateMs } = job;
+  const composed = compose(toComposeInput(submission, { messageId, dateMs: submission.sendAt ?? dateMs }));
   return {
     ok: true,
     submission: {

@@ -97,6 +97,7 @@ function realAcceptance(): Acceptance {
     {
       store,
       clock: systemClock,
+      random: createSystemRandom(),
       log: quietLog,
       epoch,
       siteOf: ({ recipientDomain }) => recipientDomain,
@@ -160,6 +161,7 @@ async function capture(messageId: string): Promise<void> {
       now: now + 1000,
       limit: 100,
       maxBytes: 1e9,
+      eventId: uuidv7(systemClock, createSystemRandom()),
     });
     await store.settle({
       now,

@@ -9,11 +9,14 @@ import { parseAddress } from '../../mail/address.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Scope } from '../../model/token.ts';
 
+/** Query parameters that carry a key of the caller's own behind this prefix keep the case of that key. */
+export const METADATA_PREFIX = 'metadata.';
+
 export interface ApiRequest {
   caller: Caller;
   /** Decoded path parameters. */
   params: Readonly<Record<string, string>>;
-  /** Query parameters by lower-case name; the first of a repeated one. */
+  /** Query parameters by lower-case name (but for what follows `METADATA_PREFIX`); the first of a repeated one. */
   query: ReadonlyMap<string, string>;
   /** By lower-case name. */
   header(name: string): string | undefined;

@@ -22,7 +22,7 @@ import { createIdempotency } from './idempotency.ts';
 import { problemPage } from './operations/problem-pages.ts';
 import { apiRoutes } from './operations/table.ts';
 import { problemAnswer, toAppError } from './problem.ts';
-import type { ApiAnswer, ApiRoute, PlainRoute, RequestEnd } from './route.ts';
+import { type ApiAnswer, type ApiRoute, METADATA_PREFIX, type PlainRoute, type RequestEnd } from './route.ts';
 import { writeProblemToSocket } from './socket-problem.ts';
 
 declare module 'fastify' {
@@ -320,7 +320,9 @@ function queryOf(request: FastifyRequest): ReadonlyMap<string, string> {
   if (!request.url.includes('?')) return NO_QUERY;
   const found = new Map<string, string>();
   for (const [name, value] of Object.entries(request.query as Record<string, string | string[]>)) {
-    const lower = name.toLowerCase();
+    const lower = name.toLowerCase().startsWith(METADATA_PREFIX)
+      ? METADATA_PREFIX + name.slice(METADATA_PREFIX.length)
+      : name.toLowerCase();
     const first = Array.isArray(value) ? value[0] : value;
     if (first !== undefined && !found.has(lower)) found.set(lower, first);
   }

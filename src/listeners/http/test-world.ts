@@ -74,6 +74,7 @@ export async function openWorld(
     {
       store,
       clock,
+      random,
       log: quietLog,
       epoch,
       siteOf: ({ recipientDomain }) => recipientDomain,
@@ -161,7 +162,14 @@ export async function openWorld(
     const now = clock.now();
     const claimed = new Map<string, number>();
     for (const { queueId } of await store.dueQueues({ dueBefore: now, limit: 1000 })) {
-      const rows = await store.claimDue({ queueId, epoch, now, limit: 1000, maxBytes: 1e9 });
+      const rows = await store.claimDue({
+        eventId: uuidv7(clock, random),
+        queueId,
+        epoch,
+        now,
+        limit: 1000,
+        maxBytes: 1e9,
+      });
       for (const row of rows) claimed.set(row.address, row.id);
     }
     return claimed;

@@ -1,30 +1,26 @@
 /**
- * The `X-Postrider-` fields of a submitted message (api.md §6.1): Tag, Metadata, Priority, Sandbox and
- * Idempotency-Key mean what their JSON twins mean and are checked alike; those that have no effect in this version are
+ * The `X-Postrider-` fields of a submitted message (api.md §6.1): Tag, Metadata, Send-At, Expires-At, Priority, Sandbox
+ * and Idempotency-Key mean what their JSON twins mean and are checked alike; those that have no effect in this version are
  * refused by name, as the API does. Fields of other names are no wish of the sender and say nothing here; acceptance
  * never sees them, and the message travels without any of them.
  */
 import { AppError, type Problem } from '../../lib/errors.ts';
 import { decodeWords } from '../../mail/decode-words.ts';
 import { LANES, type Lane, type SandboxResult } from '../../model/message.ts';
+import { type Metadata, readMetadata } from '../../model/metadata.ts';
+import { readExpiryTime, readSendTime } from '../../model/schedule.ts';
 
 export interface ExtensionFields {
   tags: readonly string[];
-  metadata: Readonly<Record<string, string>>;
+  metadata: Metadata;
+  sendAt: number | null;
+  expiresAt: number | null;
   lane: Lane;
   sandbox: SandboxResult | null;
   idempotencyKey: string | null;
 }
 
-const UNAVAILABLE = new Set([
-  'send-at',
-  'expires-at',
-  'track',
-  'tracking',
-  'list-unsubscribe',
-  'template-id',
-  'variables',
-]);
+const UNAVAILABLE = new Set(['track', 'tracking', 'list-unsubscribe', 'template-id', 'variables']);
 const RESULTS: readonly SandboxResult[] = [
   'deliver',
   'bounce',
@@ -38,18 +34,18 @@ const RESULTS: readonly SandboxResult[] = [
 ];
 const MAX_TAGS = 10;
 const MAX_TAG_CHARS = 128;
-const MAX_METADATA_KEYS = 20;
-const MAX_METADATA_KEY_CHARS = 64;
-const MAX_METADATA_VALUE_CHARS = 512;
-const MAX_METADATA_BYTES = 10_000;
 
 /** `fields`: lower-case names without the prefix and unfolded values, in order. Throws one AppError with every problem. */
 export function readExtensionFields(
   fields: readonly (readonly [name: string, value: string])[],
+  nowMs: number,
 ): ExtensionFields {
   const problems: Problem[] = [];
   const tags: string[] = [];
-  let metadata: Readonly<Record<string, string>> = {};
+  let metadata: Metadata = {};
+  let sendAt: number | null = null;
+  let expiry: string | null = null;
+  let expiresAt: number | null = null;
   let lane: Lane = 'normal';
   let sandbox: SandboxResult | null = null;
   let idempotencyKey: string | null = null;
@@ -69,9 +65,15 @@ export function readExtensionFields(
       else if (!tags.includes(tag)) tags.push(tag);
       if (tags.length === MAX_TAGS + 1) add('tags-count', 'Tag', `At most ${MAX_TAGS} tags`);
     } else if (name === 'metadata') {
-      const found = readMetadata(decodeWords(value));
+      const found = metadataOf(decodeWords(value));
       if (typeof found === 'string') add('metadata-invalid', 'Metadata', found);
       else metadata = found;
+    } else if (name === 'send-at') {
+      const found = readSendTime(value, nowMs, true);
+      if (found.ok) sendAt = found.at;
+      else add('send-at-invalid', 'Send-At', found.message);
+    } else if (name === 'expires-at') {
+      expiry = value;
     } else if (name === 'priority') {
       const known = LANES.find((each) => each === value.toLowerCase());
       if (known === undefined) {
@@ -102,8 +104,14 @@ export function readExtensionFields(
       );
     }
   }
+  // Last, whatever the order of the fields: it is measured against the send time.
+  if (expiry !== null && problems.length === 0) {
+    const found = readExpiryTime(expiry, nowMs, sendAt, true);
+    if (found.ok) expiresAt = found.at;
+    else add('expires-at-invalid', 'Expires-At', found.message);
+  }
   if (problems.length > 0) throw new AppError(problems);
-  return { tags, metadata, lane, sandbox, idempotencyKey };
+  return { tags, metadata, sendAt, expiresAt, lane, sandbox, idempotencyKey };
 }
 
 function readSandbox(value: string): SandboxResult | null | undefined {
@@ -112,27 +120,14 @@ function readSandbox(value: string): SandboxResult | null | undefined {
   return RESULTS.find((each) => each === value);
 }
 
-/** The texts by key, or what is wrong. */
-function readMetadata(text: string): Readonly<Record<string, string>> | string {
+/** The pairs, or what is wrong. */
+function metadataOf(text: string): Metadata | string {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return 'X-Postrider-Metadata is not JSON';
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return 'X-Postrider-Metadata must be a JSON object of texts';
-  }
-  const entries = Object.entries(value as Record<string, unknown>);
-  if (entries.length > MAX_METADATA_KEYS) return `Metadata may hold at most ${MAX_METADATA_KEYS} keys`;
-  if (Buffer.byteLength(text) > MAX_METADATA_BYTES)
-    return `Metadata may have at most ${MAX_METADATA_BYTES} octets`;
-  for (const [key, item] of entries) {
-    if (key === '' || key.length > MAX_METADATA_KEY_CHARS) return 'A key of Metadata has 1 to 64 characters';
-    if (typeof item !== 'string' || item.length > MAX_METADATA_VALUE_CHARS) {
-      return 'A value of Metadata is a text of at most 512 characters';
-    }
-  }
-  // Own properties only, `__proto__` among them.
-  return Object.fromEntries(entries) as Record<string, string>;
+  const found = readMetadata(value);
+  return found.ok ? found.metadata : found.message;
 }

@@ -9,7 +9,7 @@ import { type ListedMailbox, parseMailboxList } from '../../mail/mailbox-list.ts
 import { type RawField, type RawHeader, rawFieldValue, readRawHeader } from '../../mail/raw-header.ts';
 import type { MessageId, RecipientKind } from '../../model/message.ts';
 import type { RawSubmission, SubmittedRecipient } from '../../model/submission.ts';
-import { dateText } from '../../pipeline/compose/compose.ts';
+import { DATE_OFFSET, dateText } from '../../pipeline/compose/compose.ts';
 import { reply } from '../../smtp/server-reply.ts';
 import type { ReceivedMessage, ServerEnvelope, ServerReply, SessionFacts } from '../../smtp/server-types.ts';
 import { readExtensionFields } from './extension-fields.ts';
@@ -33,7 +33,14 @@ export interface RawRefusal {
 export interface RawResult {
   kind: 'message';
   submission: RawSubmission;
-  composed: { bytes: Uint8Array; bodyOffset: number; needsSmtpUtf8: boolean; eightBit: boolean };
+  /** `dateOffset`: where a Date of ours stands; null = the message brought its own. */
+  composed: {
+    bytes: Uint8Array;
+    bodyOffset: number;
+    needsSmtpUtf8: boolean;
+    eightBit: boolean;
+    dateOffset: number | null;
+  };
   idempotencyKey: string | null;
 }
 
@@ -64,6 +71,7 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
     header.fields
       .filter(({ name }) => name.startsWith(OWN_PREFIX))
       .map((field) => [field.name.slice(OWN_PREFIX.length), rawFieldValue(bytes, field)] as const),
+    context.nowMs,
   );
   const subject = firstValue(bytes, header, 'subject');
   const submission: RawSubmission = {
@@ -77,13 +85,15 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
       .toWellFormed(),
     tags: extensions.tags,
     metadata: extensions.metadata,
+    sendAt: extensions.sendAt,
+    expiresAt: extensions.expiresAt,
     lane: extensions.lane,
     sandbox: extensions.sandbox,
   };
   return {
     kind: 'message',
     submission,
-    composed: rewrite(context, header, author),
+    composed: rewrite(context, header, author, extensions.sendAt ?? context.nowMs),
     idempotencyKey: extensions.idempotencyKey,
   };
 }
@@ -142,12 +152,13 @@ function firstValue(bytes: Uint8Array, header: Header, name: string): string | n
   return field === undefined ? null : rawFieldValue(bytes, field);
 }
 
-function rewrite(context: RawContext, header: Header, author: ListedMailbox) {
-  const { message, messageId, nowMs } = context;
+function rewrite(context: RawContext, header: Header, author: ListedMailbox, dateMs: number) {
+  const { message, messageId } = context;
   const { bytes } = message;
   const has = (name: string) => header.fields.some((field) => field.name === name);
   let added = receivedField(context);
-  if (!has('date')) added += `Date: ${dateText(nowMs)}\r\n`;
+  const dateOffset = has('date') ? null : Buffer.byteLength(added, 'latin1') + DATE_OFFSET;
+  if (dateOffset !== null) added += `Date: ${dateText(dateMs)}\r\n`;
   if (!has('message-id')) added += `Message-ID: <${messageId}@${author.domain}>\r\n`;
   const parts: Uint8Array[] = [Buffer.from(added, 'latin1'), ...keptParts(bytes, header)];
   const headerBytes = parts.reduce((sum, part) => sum + part.length, 0);
@@ -157,6 +168,7 @@ function rewrite(context: RawContext, header: Header, author: ListedMailbox) {
   const whole = Buffer.concat([...parts, ...separator, bytes.subarray(header.bodyOffset)]);
   return {
     bytes: whole,
+    dateOffset,
     bodyOffset: headerBytes + 2,
     // Asked for and needed: a header in raw UTF-8 (RFC 6532). Addresses say for themselves what they need.
     needsSmtpUtf8: context.envelope.from.smtpUtf8 && header.eightBit,

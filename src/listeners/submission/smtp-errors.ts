@@ -99,6 +99,7 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'idempotency-key-in-flight': BUSY,
   'not-cancelable': SYNTAX,
   'not-retryable': SYNTAX,
+  'not-scheduled': SYNTAX,
   'webhook-url-invalid': SYNTAX,
   'webhook-event-unknown': SYNTAX,
   'webhook-limit': SYNTAX,

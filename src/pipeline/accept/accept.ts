@@ -21,7 +21,7 @@ import type { Suppression } from '../../model/suppression.ts';
 import { suppressedRecipients, suppressionText } from '../../policy/suppressions/suppressions.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { NewMessage, NewRecipient } from '../../store/topics/acceptance.ts';
-import { type Composed, compose } from '../compose/compose.ts';
+import { type Composed, compose, DATE_OFFSET } from '../compose/compose.ts';
 import type { Queue } from '../queue/queue.ts';
 import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
 import type { AcceptMetrics } from './accept-metrics.ts';
@@ -42,7 +42,11 @@ export interface RawRequest {
   caller: Caller;
   submission: RawSubmission;
   /** As it will travel, unsigned, its trace header included. */
-  prepared: { messageId: MessageId; dateMs: number; composed: Composed & { eightBit: boolean } };
+  prepared: {
+    messageId: MessageId;
+    dateMs: number;
+    composed: Composed & { eightBit: boolean; dateOffset: number | null };
+  };
   /** `fingerprint`: SHA-256 of envelope and message. */
   idempotency: AcceptRequest['idempotency'];
 }
@@ -121,7 +125,8 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     const messageId = request.prepared?.messageId ?? (uuidv7(clock, random) as MessageId);
     const now = request.prepared?.dateMs ?? clock.now();
     const composed =
-      request.prepared?.composed ?? compose(toComposeInput(submission, { messageId, dateMs: now }));
+      request.prepared?.composed ??
+      compose(toComposeInput(submission, { messageId, dateMs: submission.sendAt ?? now }));
     checkSize(composed);
     return takeUnlessSuppressed(request, newMessage(request, domain, messageId, now, composed));
   }
@@ -195,15 +200,19 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
       throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause: why });
 
     const waiting = message.recipients.filter((recipient) => recipient.state !== 'suppressed');
-    const leased = queue.reserve(
-      waiting.map((r) => ({
-        recipientDomain: r.domain,
-        senderDomain: domain,
-        lane: message.lane,
-        sandbox: r.sandbox,
-      })),
-      content.length,
-    );
+    // What is to go later has no place in memory.
+    const leased =
+      message.sendAt !== null
+        ? []
+        : queue.reserve(
+            waiting.map((r) => ({
+              recipientDomain: r.domain,
+              senderDomain: domain,
+              lane: message.lane,
+              sandbox: r.sandbox,
+            })),
+            content.length,
+          );
     const rows = leased.filter(Boolean).length;
     const share = Math.ceil(content.length / Math.max(1, waiting.length));
     leased.forEach((fits, i) => {
@@ -223,7 +232,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     for (const recipient of message.recipients) {
       log.info(
         { messageId, domain, to: recipient.address, lane: message.lane, size: content.length },
-        recipient.state === 'suppressed' ? 'suppressed' : 'accepted',
+        recipient.state === 'suppressed' ? 'suppressed' : message.sendAt === null ? 'accepted' : 'scheduled',
       );
     }
     return { kind: 'accepted', messageId };
@@ -264,9 +273,10 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     domain: string,
     id: MessageId,
     now: number,
-    composed: Composed & { eightBit?: boolean },
+    composed: Composed & { eightBit?: boolean; dateOffset?: number | null },
   ): NewMessage & { recipients: NewRecipient[] } {
     const wholeResult: SandboxResult | null = submission.sandbox ?? (caller.sandbox ? 'deliver' : null);
+    const { sendAt } = submission;
     const recipients: NewRecipient[] = [];
     for (const { address, domain: recipientDomain, kind } of submission.recipients) {
       const magic = recipientDomain === options.simulatorDomain ? magicResult(address) : null;
@@ -277,8 +287,8 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
         domain: recipientDomain,
         kind,
         state: suppressed ? 'suppressed' : 'queued',
-        dueAt: now,
-        waitReason: null,
+        dueAt: sendAt ?? now,
+        waitReason: sendAt === null ? null : 'scheduled',
         sandbox,
         events: [
           suppressed
@@ -288,7 +298,9 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
                 at: now,
                 detail: { reason: 'played by the sandbox' },
               }
-            : { id: uuidv7(clock, random), kind: 'accepted', at: now, detail: null },
+            : sendAt === null
+              ? { id: uuidv7(clock, random), kind: 'accepted', at: now, detail: null }
+              : { id: uuidv7(clock, random), kind: 'scheduled', at: now, detail: { nextAttemptAt: sendAt } },
         ],
       });
     }
@@ -307,7 +319,11 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
       needsSmtpUtf8: composed.needsSmtpUtf8,
       eightBit: composed.eightBit === true,
       createdAt: now,
-      expiresAt: now + (options.maxAgeMs ?? LANE_MAX_AGE[submission.lane]),
+      sendAt,
+      expiresAt:
+        submission.expiresAt ?? (sendAt ?? now) + (options.maxAgeMs ?? LANE_MAX_AGE[submission.lane]),
+      expiryGiven: submission.expiresAt !== null,
+      dateOffset: composed.dateOffset === undefined ? DATE_OFFSET : composed.dateOffset,
       recipients,
     };
   }
@@ -382,7 +398,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     });
     if (fresh.length > 0) queue.admit(fresh, message.content, bytes);
     else queue.unreserve(rows, bytes);
-    if (waits) queue.wake();
+    if (waits) queue.wake(message.sendAt ?? undefined);
   }
 }
 

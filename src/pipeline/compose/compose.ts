@@ -82,6 +82,9 @@ export function compose(input: ComposeInput): Composed {
   return { bytes, bodyOffset, needsSmtpUtf8 };
 }
 
+/** Where the value of the Date field stands in every message that `compose` writes. */
+export const DATE_OFFSET = 'Date: '.length;
+
 /** An instant as `Sat, 21 Nov 2026 11:44:00 +0000` (RFC 5322 §3.3): UTC, 31 characters, so it can be replaced in place. */
 export function dateText(ms: number): string {
   return `${new Date(ms).toUTCString().slice(0, 26)}+0000`;

@@ -72,6 +72,7 @@ async function start(options: Partial<QueueOptions> = {}): Promise<Started> {
     {
       store: seen,
       clock,
+      random: createSystemRandom(),
       log: quietLog,
       epoch,
       siteOf: ({ recipientDomain }) => recipientDomain,

@@ -7,8 +7,10 @@
  * become a duplicate (reliability.md §1.4). Correctness rests on polling: wake-ups only make things sooner.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
+import type { Random } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane, SandboxResult } from '../../model/message.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
@@ -53,8 +55,8 @@ export interface Queue extends Service {
   unreserve(rows: number, bytes: number): void;
   /** The committed, leased rows of one message with their content. */
   admit(deliveries: readonly ClaimedDelivery[], content: Uint8Array, bytes: number): void;
-  /** Rows were stored as queued and may be due now. */
-  wake(): void;
+  /** Rows were stored as queued and may be due at that instant; without one, now. */
+  wake(at?: number): void;
   /** Called with a site that has work to take. */
   onWork(listener: (site: string) => void): void;
   /** Next item of a site; null where none waits, the site is blocked, or the store cannot record an outcome. */
@@ -79,6 +81,7 @@ export interface Queue extends Service {
 interface Deps {
   store: Store;
   clock: Clock;
+  random: Random;
   log: Logger;
   epoch: number;
   siteOf(question: SiteQuestion): string;
@@ -103,7 +106,7 @@ const COUNT_MS = 5_000;
 const ROW_OVERHEAD_BYTES = 1024;
 
 export function createQueue(
-  { store, clock, log, epoch, siteOf, expire, suppressed, eventsStored }: Deps,
+  { store, clock, random, log, epoch, siteOf, expire, suppressed, eventsStored }: Deps,
   options: QueueOptions,
 ): Queue {
   const window = createReadyWindow(options);
@@ -220,8 +223,11 @@ export function createQueue(
           left.add(site);
           continue;
         }
-        const rows = await store.claimDue({ queueId: hint.queueId, epoch, now, limit, maxBytes: room.bytes });
+        const eventId = uuidv7(clock, random);
+        const { queueId } = hint;
+        const rows = await store.claimDue({ queueId, epoch, now, limit, maxBytes: room.bytes, eventId });
         for (const delivery of rows) addClaimed(delivery);
+        if (rows.some((delivery) => delivery.wasScheduled)) eventsStored();
         // Rows, bytes or the end of the queue ended this claim: the next look says which.
         if (rows.length > 0) more = true;
       }
@@ -258,7 +264,12 @@ export function createQueue(
   async function settleExpired(now: number): Promise<void> {
     for (;;) {
       if (expiring.length === 0) {
-        const rows = await store.claimExpired({ epoch, now, limit: CLAIM_ROWS });
+        const rows = await store.claimExpired({
+          epoch,
+          now,
+          limit: CLAIM_ROWS,
+          eventId: uuidv7(clock, random),
+        });
         expiring = rows.map((row) => expire(row, now));
       }
       if (expiring.length === 0) return;
@@ -443,7 +454,7 @@ export function createQueue(
     reserve,
     unreserve,
     admit,
-    wake: () => schedule(clock.now()),
+    wake: (at) => schedule(Math.max(at ?? 0, clock.now())),
     onWork(fn) {
       listener = fn;
     },

@@ -111,6 +111,10 @@ function ofKind(event: EventView, detail: EventDetail, budget: Budget): object {
         ...(detail.possibleDuplicate === true ? { PossibleDuplicate: true } : {}),
       };
     }
+    case 'scheduled':
+      return detail.nextAttemptAt === undefined
+        ? {}
+        : { SendAt: new Date(detail.nextAttemptAt).toISOString() };
     case 'deferred':
       return {
         ...bounce,

@@ -221,6 +221,9 @@ describe('a webhook call', () => {
           needsSmtpUtf8: false,
           eightBit: false,
           createdAt: now,
+          sendAt: null,
+          expiryGiven: false,
+          dateOffset: null,
           expiresAt: now + HOUR,
           recipients: [
             {

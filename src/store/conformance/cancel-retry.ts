@@ -13,6 +13,7 @@ import {
   HOUR,
   kindsOf,
   message,
+  newId,
   only,
   recipient,
   type Suite,
@@ -65,7 +66,9 @@ export function describeCancelRetry(suite: Suite): void {
       expect(await kindsOf(suite.store())).toEqual(['accepted', 'accepted', 'canceled', 'canceled']);
       expect(await claimCalls(suite.store())).toHaveLength(2);
       expect(await suite.store().nextDueAt()).toBeNull();
-      expect(await suite.store().claimExpired({ epoch: 1, now: T0 + 9 * HOUR, limit: 10 })).toEqual([]);
+      expect(
+        await suite.store().claimExpired({ eventId: newId(), epoch: 1, now: T0 + 9 * HOUR, limit: 10 }),
+      ).toEqual([]);
     });
 
     it('comes too late for what is being sent or was delivered, and keeps the lease', async () => {

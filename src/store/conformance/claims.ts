@@ -7,6 +7,7 @@ import {
   delivered,
   HOUR,
   message,
+  newId,
   only,
   recipient,
   type Suite,
@@ -130,7 +131,7 @@ export function describeClaims(suite: Suite): void {
       let queueId = 0;
       for (let i = 0; i < 5; i++) queueId = (await commitOne(suite.store(), { content })).queueId;
       const within = (maxBytes: number) =>
-        suite.store().claimDue({ queueId, epoch: 1, now: T0, limit: 100, maxBytes });
+        suite.store().claimDue({ eventId: newId(), queueId, epoch: 1, now: T0, limit: 100, maxBytes });
       expect(await within(2500)).toHaveLength(2);
       expect(await within(10)).toHaveLength(1);
       expect(await within(10_000)).toHaveLength(2);
@@ -161,7 +162,8 @@ export function describeClaims(suite: Suite): void {
       });
       const early = await commitOne(suite.store(), { recipients: due(T0), expiresAt: T0 + HOUR / 2 });
       await commitOne(suite.store(), { recipients: due(T0), expiresAt: T0 + 2 * HOUR });
-      const expired = (now: number, limit = 10) => suite.store().claimExpired({ epoch: 1, now, limit });
+      const expired = (now: number, limit = 10) =>
+        suite.store().claimExpired({ eventId: newId(), epoch: 1, now, limit });
       expect(await expired(T0 + HOUR / 2 - 1)).toEqual([]);
       expect(await claim(suite.store(), queueId, { now: T0 + HOUR })).toHaveLength(1);
       expect((await expired(T0 + HOUR, 1)).map((row) => row.id)).toEqual([early.id]);

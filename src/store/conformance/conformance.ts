@@ -14,6 +14,7 @@ import type { OpenedStore, Suite } from './fixtures.ts';
 import { describeInstance } from './instance.ts';
 import { describeLimits } from './limits.ts';
 import { describeMessages } from './messages.ts';
+import { describeScheduling } from './scheduling.ts';
 import { describeSettling } from './settling.ts';
 import { describeSmtpCredentials } from './smtp-credentials.ts';
 import { describeStats } from './stats.ts';
@@ -52,6 +53,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeWaiting,
       describeSettling,
       describeCancelRetry,
+      describeScheduling,
       describeSuppressions,
       describeEvents,
       describeStats,

@@ -82,7 +82,10 @@ export function message(more: Partial<NewMessage> = {}): NewMessage {
     needsSmtpUtf8: false,
     eightBit: false,
     createdAt: T0,
+    sendAt: null,
     expiresAt: T0 + HOUR,
+    expiryGiven: false,
+    dateOffset: null,
     recipients: [recipient()],
     ...more,
   };
@@ -149,7 +152,7 @@ export function claim(
   queueId: number,
   more: { epoch?: number; now?: number; limit?: number } = {},
 ) {
-  return store.claimDue({ queueId, epoch: 1, now: T0, limit: 100, maxBytes: 1e9, ...more });
+  return store.claimDue({ eventId: newId(), queueId, epoch: 1, now: T0, limit: 100, maxBytes: 1e9, ...more });
 }
 
 /** A filter that lets everything through, oldest first. */

@@ -29,7 +29,9 @@ export function describeMessages(suite: Suite): void {
         sandbox: true,
         size: sent.content.length,
         createdAt: sent.createdAt,
+        sendAt: null,
         expiresAt: sent.expiresAt,
+        expiryGiven: false,
         recipients: [
           {
             deliveryId: deliveries[0]?.id,

@@ -73,10 +73,11 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
   const { db } = session;
   const domainId = session.nameId(message.domain);
   const lane = laneCode.of(message.lane);
+  const hasMetadata = !isEmpty(message.metadata);
   const seq = db.run(
     `INSERT INTO message (id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, eight_bit, body_offset, size,
-       created_at, expires_at, from_address, subject, lists, tags, metadata)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       created_at, expires_at, from_address, subject, lists, tags, metadata, send_at, expiry_given, date_offset)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     uuidBytes(message.id),
     domainId,
     session.nameId(message.tokenId),
@@ -92,8 +93,16 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
     message.subject,
     JSON.stringify(message.lists),
     message.tags.length === 0 ? null : JSON.stringify(message.tags),
-    isEmpty(message.metadata) ? null : JSON.stringify(message.metadata),
+    hasMetadata ? JSON.stringify(message.metadata) : null,
+    message.sendAt,
+    message.expiryGiven ? 1 : 0,
+    message.dateOffset,
   ).lastId;
+  if (hasMetadata) {
+    for (const [name, value] of Object.entries(message.metadata)) {
+      db.run('INSERT INTO message_metadata VALUES (?, ?, ?, ?)', domainId, name, value, seq);
+    }
+  }
   db.run('INSERT INTO content (message_seq, bytes) VALUES (?, ?)', seq, message.content);
 
   const deliveries = message.recipients.map((recipient) => {

@@ -1,6 +1,6 @@
 /**
- * What a person or program asks for after acceptance: to stop what still waits of a message, or to try again what
- * ended badly. Each recipient is compared and set by its own row, so that a row which delivery claimed in between is
+ * What a person or program asks for after acceptance: to stop what still waits of a message, to send it at another
+ * time, or to try again what ended badly. Each recipient is compared and set by its own row, so that a row which delivery claimed in between is
  * left alone; the change and its event are one transaction.
  */
 import { stateCode } from './codes.ts';
@@ -67,6 +67,58 @@ export function requeue(session: Session, params: ParamsOf<'requeue'>): ResultOf
     db.run(sql, params.expiresAt, params.messageSeq);
   }
   return { kind: 'requeued', count };
+}
+
+/** Gives a scheduled message another time; see `Store.reschedule`. */
+export function reschedule(session: Session, params: ParamsOf<'reschedule'>): ResultOf<'reschedule'> {
+  const { db } = session;
+  const { messageSeq, now, sendAt, expiresAt } = params;
+  const domainId = domainOf(db, messageSeq);
+  const begun = db.get(
+    `SELECT 1 FROM delivery WHERE message_seq = ? AND state NOT IN (?, ?)
+       AND NOT (state = 0 AND wait_reason = 'scheduled' AND due_at > ?)`,
+    messageSeq,
+    stateCode.of('canceled'),
+    stateCode.of('suppressed'),
+    now,
+  );
+  const waiting = db.get(
+    "SELECT 1 FROM delivery WHERE message_seq = ? AND state = 0 AND wait_reason = 'scheduled'",
+    messageSeq,
+  );
+  if (begun !== undefined || waiting === undefined) return { kind: 'not-scheduled' };
+  if (!rewriteDate(db, messageSeq, params.date)) return { kind: 'content-gone' };
+  let count = 0;
+  for (const { deliveryId, event } of params.recipients) {
+    const { changes } = db.run(
+      `UPDATE delivery SET due_at = ?, expires_at = ?, updated_at = ?
+       WHERE id = ? AND message_seq = ? AND state = 0 AND wait_reason = 'scheduled'`,
+      sendAt,
+      expiresAt,
+      now,
+      deliveryId,
+      messageSeq,
+    );
+    if (changes === 0) continue;
+    count += 1;
+    appendEvent(session, event, { domainId, messageSeq, deliveryId });
+  }
+  db.run('UPDATE message SET send_at = ?, expires_at = ? WHERE seq = ?', sendAt, expiresAt, messageSeq);
+  return { kind: 'rescheduled', count };
+}
+
+/** Puts another Date of the same length where ours stands; false where the content is gone. */
+function rewriteDate(db: Connection, messageSeq: number, date: string): boolean {
+  const row = db.get<{ bytes: Uint8Array; date_offset: number | null }>(
+    'SELECT c.bytes, m.date_offset FROM content c CROSS JOIN message m ON m.seq = c.message_seq WHERE c.message_seq = ?',
+    messageSeq,
+  );
+  if (row === undefined) return false;
+  if (row.date_offset === null) return true;
+  const bytes = Buffer.from(row.bytes);
+  bytes.write(date, row.date_offset, 'latin1');
+  db.run('UPDATE content SET bytes = ? WHERE message_seq = ?', bytes, messageSeq);
+  return true;
 }
 
 /** Throws where there is no such message: whoever asks has just read it, and messages do not vanish alone. */

@@ -7,6 +7,7 @@ CREATE INDEX event_kind ON event (domain_id, kind, at);
 CREATE INDEX event_message ON event (message_seq) WHERE message_seq IS NOT NULL;
 CREATE INDEX idempotency_age ON idempotency (created_at);
 CREATE INDEX message_domain ON message (domain_id);
+CREATE INDEX message_metadata_message ON message_metadata (message_seq);
 CREATE INDEX override_end ON override (until);
 CREATE INDEX path_state_age ON path_state (updated_at);
 CREATE INDEX smtp_credential_domain ON smtp_credential (domain);
@@ -25,7 +26,8 @@ CREATE TABLE domain_key ( id INTEGER PRIMARY KEY, domain_id INTEGER NOT NULL, se
 CREATE TABLE event ( seq INTEGER PRIMARY KEY AUTOINCREMENT, event_id BLOB NOT NULL, domain_id INTEGER NOT NULL, kind INTEGER NOT NULL, at INTEGER NOT NULL, message_seq INTEGER, delivery_id INTEGER, detail TEXT ) STRICT;
 CREATE TABLE hold ( id TEXT NOT NULL UNIQUE, sender_domain TEXT, recipient_domain TEXT, site TEXT, lane INTEGER, reason TEXT NOT NULL, until INTEGER, created_at INTEGER NOT NULL, created_by TEXT NOT NULL ) STRICT;
 CREATE TABLE idempotency ( id INTEGER PRIMARY KEY, owner TEXT NOT NULL, operation TEXT NOT NULL, key TEXT NOT NULL, fingerprint BLOB NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL, created_at INTEGER NOT NULL, UNIQUE (owner, operation, key) ) STRICT;
-CREATE TABLE message ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL UNIQUE, domain_id INTEGER NOT NULL, token_name_id INTEGER NOT NULL, lane INTEGER NOT NULL, sandbox INTEGER NOT NULL, needs_smtputf8 INTEGER NOT NULL, body_offset INTEGER NOT NULL, size INTEGER NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, from_address TEXT NOT NULL, subject TEXT NOT NULL, lists TEXT NOT NULL, tags TEXT, metadata TEXT , eight_bit INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE message ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL UNIQUE, domain_id INTEGER NOT NULL, token_name_id INTEGER NOT NULL, lane INTEGER NOT NULL, sandbox INTEGER NOT NULL, needs_smtputf8 INTEGER NOT NULL, body_offset INTEGER NOT NULL, size INTEGER NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, from_address TEXT NOT NULL, subject TEXT NOT NULL, lists TEXT NOT NULL, tags TEXT, metadata TEXT , eight_bit INTEGER NOT NULL DEFAULT 0, send_at INTEGER, expiry_given INTEGER NOT NULL DEFAULT 0, date_offset INTEGER) STRICT;
+CREATE TABLE message_metadata ( domain_id INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, message_seq INTEGER NOT NULL, PRIMARY KEY (domain_id, name, value, message_seq) ) STRICT, WITHOUT ROWID;
 CREATE TABLE meta ( name TEXT NOT NULL PRIMARY KEY, value ANY NOT NULL ) STRICT, WITHOUT ROWID;
 CREATE TABLE name ( id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE ) STRICT;
 CREATE TABLE node ( epoch INTEGER PRIMARY KEY AUTOINCREMENT, node_id TEXT NOT NULL, started_at INTEGER NOT NULL ) STRICT;
@@ -39,3 +41,5 @@ CREATE TABLE suppression_evidence ( domain_id INTEGER NOT NULL, key TEXT NOT NUL
 CREATE TABLE token ( id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, owner TEXT NOT NULL, domains TEXT NOT NULL, scopes TEXT NOT NULL, sandbox INTEGER NOT NULL, ip_allow_list TEXT NOT NULL, rate_limit REAL, created_at INTEGER NOT NULL, expires_at INTEGER, last_used_at INTEGER, last_used_ip TEXT, revoked_at INTEGER ) STRICT;
 CREATE TABLE webhook ( id INTEGER PRIMARY KEY AUTOINCREMENT, domain_id INTEGER NOT NULL, event TEXT NOT NULL, url TEXT NOT NULL, description TEXT NOT NULL, enabled INTEGER NOT NULL, disabled_reason TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, last_response_code INTEGER NOT NULL, last_response_body TEXT NOT NULL, last_response_at INTEGER, last_response_try INTEGER NOT NULL, last_error TEXT NOT NULL, last_latency_ms INTEGER, failing_since INTEGER, failed_tries INTEGER NOT NULL, blocked_tries INTEGER NOT NULL, secret_sealed BLOB NOT NULL , previous_secret_sealed BLOB, previous_secret_until INTEGER) STRICT;
 CREATE TABLE webhook_call ( id INTEGER PRIMARY KEY AUTOINCREMENT, webhook_id INTEGER NOT NULL, event_seq INTEGER NOT NULL, state INTEGER NOT NULL, epoch INTEGER NOT NULL, due_at INTEGER NOT NULL, tries INTEGER NOT NULL, response_code INTEGER NOT NULL, error TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, UNIQUE (webhook_id, event_seq) ) STRICT;
+CREATE TRIGGER message_metadata_changed AFTER UPDATE OF metadata ON message WHEN OLD.metadata IS NOT NULL BEGIN DELETE FROM message_metadata WHERE message_seq = OLD.seq; END;
+CREATE TRIGGER message_metadata_deleted AFTER DELETE ON message WHEN OLD.metadata IS NOT NULL BEGIN DELETE FROM message_metadata WHERE message_seq = OLD.seq; END;

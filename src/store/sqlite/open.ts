@@ -41,6 +41,7 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'claimDue',
   'cancelQueued',
   'requeue',
+  'reschedule',
   'addSuppressions',
   'removeSuppressions',
   // Facts from outside (a complaint, an opt-out) are told once; nobody repeats them.
@@ -267,6 +268,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     nextDueAt: () => read('nextDueAt', undefined),
     cancelQueued: (params) => write('cancelQueued', params),
     requeue: (params) => write('requeue', params),
+    reschedule: (params) => write('reschedule', params),
     suppressedAmong,
     suppressedDomains: () => read('suppressedDomains', undefined),
     addSuppressions: (params) => suppress(() => write('addSuppressions', params)),

@@ -19,6 +19,7 @@ export type WriteName =
   | 'release'
   | 'cancelQueued'
   | 'requeue'
+  | 'reschedule'
   | 'addSuppressions'
   | 'removeSuppressions'
   | 'purgeSuppressions'

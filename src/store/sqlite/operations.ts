@@ -32,6 +32,7 @@ export const WRITES: WriteTable = {
   release: queue.release,
   cancelQueued: cancelRetry.cancelQueued,
   requeue: cancelRetry.requeue,
+  reschedule: cancelRetry.reschedule,
   addSuppressions: suppressions.addSuppressions,
   removeSuppressions: suppressions.removeSuppressions,
   purgeSuppressions: suppressions.purgeSuppressions,

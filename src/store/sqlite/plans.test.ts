@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HOUR, message, recipient, T0 } from '../conformance/fixtures.ts';
+import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts';
 import { commitAccepted } from './accept.ts';
 import type { Connection } from './connection.ts';
 import { findEvents, lastEventSeq } from './events.ts';
@@ -80,6 +80,7 @@ describe('query plans over a long queue', () => {
       now: T0 + HOUR / 2,
       limit: 50,
       maxBytes: 1e9,
+      eventId: newId(),
     });
     expect(claimed).toHaveLength(50);
     expect(new Set(claimed.map((row) => row.recipientDomain))).toEqual(new Set([free?.recipientDomain]));

@@ -39,7 +39,7 @@ export const DUE_QUEUES_SQL = `${WAITING_QUEUES}
 const NEXT_DUE_SQL = `${WAITING_QUEUES} SELECT min(due_at) AS due_at FROM hint`;
 
 const CLAIM_COLUMNS = `d.id, d.queue_id, d.message_seq, d.attempts, d.expires_at, d.kind, d.may_be_duplicate, d.sandbox,
-  d.first_deferred_at, d.last_deferred_event_at, d.address, d.last_category, d.last_reply, m.id AS message_id, m.lane,
+  d.first_deferred_at, d.last_deferred_event_at, d.wait_reason, d.address, d.last_category, d.last_reply, m.id AS message_id, m.lane,
   m.from_address, m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8, m.eight_bit, n.text AS sender_domain,
   q.recipient_domain`;
 
@@ -97,11 +97,12 @@ export function queueCounts(db: Connection, params: ParamsOf<'queueCounts'>): Qu
 export function claimDue(session: Session, params: ParamsOf<'claimDue'>): ClaimedDelivery[] {
   const rows = session.db.all<ClaimRow>(CLAIM_DUE_SQL, params.queueId, params.now, params.now, params.limit);
   const claimed: ClaimedDelivery[] = [];
+  const accepting = eventIdsFrom(params.eventId);
   let bytes = 0;
   for (const row of rows) {
     bytes += row.size;
     if (claimed.length > 0 && bytes > params.maxBytes) break;
-    claimed.push(lease(session, row, params.epoch, params.now));
+    claimed.push(lease(session, row, params, accepting));
   }
   return claimed;
 }
@@ -109,7 +110,8 @@ export function claimDue(session: Session, params: ParamsOf<'claimDue'>): Claime
 /** Leases queued rows whose expiry is at or before `now`, longest expired first. */
 export function claimExpired(session: Session, params: ParamsOf<'claimExpired'>): ClaimedDelivery[] {
   const rows = session.db.all<ClaimRow>(CLAIM_EXPIRED_SQL, params.now, params.limit);
-  return rows.map((row) => lease(session, row, params.epoch, params.now));
+  const accepting = eventIdsFrom(params.eventId);
+  return rows.map((row) => lease(session, row, params, accepting));
 }
 
 /** Records outcomes under their leases; see `Store.settle`. */
@@ -141,6 +143,7 @@ interface ClaimRow {
   sandbox: number | null;
   first_deferred_at: number | null;
   last_deferred_event_at: number | null;
+  wait_reason: string | null;
   address: string;
   last_category: string | null;
   last_reply: string | null;
@@ -157,9 +160,29 @@ interface ClaimRow {
   recipient_domain: string;
 }
 
-function lease(session: Session, row: ClaimRow, epoch: number, now: number): ClaimedDelivery {
+/** Ids that count on from `first` in its last 48 bits (RFC 9562 §6.2): one random id is enough for a whole claim. */
+function eventIdsFrom(first: string): () => string {
+  let last: number | null = null;
+  return () => {
+    last = last === null ? Number.parseInt(first.slice(24), 16) : (last + 1) % 2 ** 48;
+    return first.slice(0, 24) + last.toString(16).padStart(12, '0');
+  };
+}
+
+function lease(
+  session: Session,
+  row: ClaimRow,
+  { epoch, now }: { epoch: number; now: number },
+  nextEventId: () => string,
+): ClaimedDelivery {
   const reasons = reasonsFor(session, row.domain_id, row.address, now);
   session.db.run('UPDATE delivery SET state = 1, epoch = ?, updated_at = ? WHERE id = ?', epoch, now, row.id);
+  const wasScheduled = row.wait_reason === 'scheduled';
+  if (wasScheduled) {
+    const event = { id: nextEventId(), kind: 'accepted', at: now, detail: null } as const;
+    const { domain_id: domainId, message_seq: messageSeq, id: deliveryId } = row;
+    appendEvent(session, event, { domainId, messageSeq, deliveryId });
+  }
   return {
     id: row.id,
     queueId: row.queue_id,
@@ -184,6 +207,7 @@ function lease(session: Session, row: ClaimRow, epoch: number, now: number): Cla
     lastDeferredEventAt: row.last_deferred_event_at,
     lastReply: row.last_reply,
     lastCategory: row.last_category,
+    ...(wasScheduled ? { wasScheduled } : {}),
     ...(reasons.length === 0 ? {} : { suppressedFor: reasons }),
   };
 }

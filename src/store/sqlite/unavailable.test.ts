@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { commitOne, committed, idempotency, message, T0 } from '../conformance/fixtures.ts';
+import { commitOne, committed, idempotency, message, newId, T0 } from '../conformance/fixtures.ts';
 import { type Store, StoreUnavailable } from '../store.ts';
 import { openSqliteStore, type SqliteStoreOptions } from './open.ts';
 import { createManualClock, temporaryFolder } from './test-support.ts';
@@ -101,7 +101,9 @@ describe('a store that cannot write', () => {
     expect(await store.listMessages({ limit: 100 })).toEqual([]);
     const { seq, queueId } = await commitOne(store);
     expect(await store.readContent({ messageSeq: seq })).not.toBeNull();
-    expect(await store.claimDue({ queueId, epoch: 1, now: T0, limit: 10, maxBytes: 1e9 })).toHaveLength(1);
+    expect(
+      await store.claimDue({ eventId: newId(), queueId, epoch: 1, now: T0, limit: 10, maxBytes: 1e9 }),
+    ).toHaveLength(1);
   });
 
   it('forgets what a rolled back transaction had taught it', async () => {

@@ -33,7 +33,13 @@ export interface NewMessage {
   /** Some octet is above 127: hosts are asked for 8BITMIME. */
   eightBit: boolean;
   createdAt: number;
+  /** When it was asked to go; null = at once. */
+  sendAt: number | null;
   expiresAt: number;
+  /** The sender named the expiry; else it follows from when the message goes. */
+  expiryGiven: boolean;
+  /** Where the 31 octets of a Date of ours stand in the content; null = the date is the sender's. */
+  dateOffset: number | null;
   recipients: readonly NewRecipient[];
 }
 

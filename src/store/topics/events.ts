@@ -17,6 +17,7 @@ export interface NewEvent {
 export interface EventDetail {
   attempt?: number;
   bounce?: Bounce;
+  /** Of a scheduled one: when it is to go. */
   nextAttemptAt?: number;
   route?: RouteKind;
   possibleDuplicate?: boolean;

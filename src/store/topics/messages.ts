@@ -30,7 +30,11 @@ export interface MessageView {
   sandbox: boolean;
   size: number;
   createdAt: number;
+  /** When it was asked to go; null = at once. */
+  sendAt: number | null;
   expiresAt: number;
+  /** The sender named the expiry; else it follows from when the message goes. */
+  expiryGiven: boolean;
   recipients: readonly RecipientView[];
 }
 
@@ -42,6 +46,8 @@ export interface MessageFilter {
   /** Substring, case-insensitive. */
   subject?: string;
   tag?: string;
+  /** Pairs that its metadata holds, all of them. */
+  metadata?: readonly (readonly [name: string, value: string])[];
   /** Messages with at least one recipient in one of these states. */
   states?: readonly DeliveryState[];
   since?: number;

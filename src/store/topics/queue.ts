@@ -68,7 +68,9 @@ export interface QueueStore {
   dueQueues(params: { dueBefore: number; limit: number }): Promise<readonly QueueHint[]>;
   /**
    * Leases the earliest due rows of one queue whose expiry is still ahead; bounded in rows and content bytes, but never
-   * empty because the first is large. Synced: a claim that vanished with the power would hide a possible duplicate.
+   * empty because the first is large. A row whose scheduled time came gets its `accepted` event now, under `eventId` or,
+   * for the second and later ones, an id that counts on from it. Synced: a claim that vanished with the power would
+   * hide a possible duplicate.
    */
   claimDue(params: {
     queueId: number;
@@ -76,9 +78,15 @@ export interface QueueStore {
     now: number;
     limit: number;
     maxBytes: number;
+    eventId: string;
   }): Promise<readonly ClaimedDelivery[]>;
-  /** Leases queued rows whose expiry is at or before `now`, due or not. */
-  claimExpired(params: { epoch: number; now: number; limit: number }): Promise<readonly ClaimedDelivery[]>;
+  /** Leases queued rows whose expiry is at or before `now`, due or not; `eventId` as above. */
+  claimExpired(params: {
+    epoch: number;
+    now: number;
+    limit: number;
+    eventId: string;
+  }): Promise<readonly ClaimedDelivery[]>;
   /** Composed bytes of a message; null where they are no longer kept. */
   readContent(params: { messageSeq: number }): Promise<Uint8Array | null>;
   /**
@@ -123,6 +131,19 @@ export interface QueueStore {
     now: number;
     recipients: readonly { deliveryId: number; event: NewEvent }[];
   }): Promise<{ canceled: number; tooLate: number }>;
+  /**
+   * Gives a message that is scheduled another time: its recipients that wait for it, its expiry, and the Date in its
+   * content where that is ours (`date`: as many octets as the old one), with an event each. Nothing happens where some
+   * recipient is past waiting, none waits, or the content is no longer kept. Synced. Throws for an unknown message.
+   */
+  reschedule(params: {
+    messageSeq: number;
+    now: number;
+    sendAt: number;
+    expiresAt: number;
+    date: string;
+    recipients: readonly { deliveryId: number; event: NewEvent }[];
+  }): Promise<{ kind: 'rescheduled'; count: number } | { kind: 'not-scheduled' | 'content-gone' }>;
   /**
    * Makes those of the given recipients of one message that are failed, bounced or deferred (not held) due now, each
    * with its event; attempts stay counted, the expiry moves to `expiresAt` where that is later. Nothing happens where

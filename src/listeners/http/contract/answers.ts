@@ -206,6 +206,7 @@ export interface StreamedEvent extends TimelineEntry {
   From: string;
   Subject: string;
   Tags: readonly string[];
+  Metadata: Readonly<Record<string, string>>;
   Sandbox: boolean;
 }
 
@@ -231,10 +232,12 @@ export interface MessageSummary {
   Sandbox: boolean;
   Size: number;
   CreatedAt: string;
+  /** When it was asked to go, null = at once. */
+  SendAt: string | null;
   ExpiresAt: string;
 }
 
-/** GET /email/{MessageID}. */
+/** GET /email/{MessageID}; answer of PATCH. */
 export interface MessageDetail extends MessageSummary {
   Recipients: readonly MessageRecipient[];
 }

@@ -11,7 +11,14 @@ import { readFrom, readRecipients, readReplyTo } from './addresses.ts';
 import { hasUnsafeContentId, quoteLongContentIds, readAttachments } from './attachments.ts';
 import { readContents, readSubject } from './contents.ts';
 import type { EmailLimits } from './email-limits.ts';
-import { readPriority, readSandbox, refuseUnavailable, UNAVAILABLE_FIELDS } from './extension-fields.ts';
+import {
+  readMetadataField,
+  readPriority,
+  readSandbox,
+  readTimes,
+  refuseUnavailable,
+  UNAVAILABLE_FIELDS,
+} from './extension-fields.ts';
 import { bodyText, jsonProblem, parseJsonObject } from './json-body.ts';
 import { type JsonObject, propertyTable, readProperties } from './json-properties.ts';
 import { createProblemList, inFieldOrder } from './problem-list.ts';
@@ -22,6 +29,8 @@ export interface EmailReadOptions {
   strict: boolean;
   /** File name extensions that are refused: lower-case, without the dot. */
   blockedExtensions: ReadonlySet<string>;
+  /** What SendAt and ExpiresAt are measured against. */
+  nowMs: number;
 }
 
 export type EmailRead =
@@ -44,6 +53,9 @@ const FIELDS = propertyTable([
   'Attachments',
   'Priority',
   'Sandbox',
+  'SendAt',
+  'ExpiresAt',
+  'Metadata',
   ...UNAVAILABLE_FIELDS,
 ]);
 const FIRST_UNAVAILABLE = FIELDS.names.length - UNAVAILABLE_FIELDS.length;
@@ -96,6 +108,8 @@ export function readEmailObject(
   const files = readAttachments(attachments, limits, options, problems);
   const lane = readPriority(values[ATTACHMENTS + 1], problems);
   const sandbox = readSandbox(values[ATTACHMENTS + 2], strict, problems);
+  const times = readTimes(values[ATTACHMENTS + 3], values[ATTACHMENTS + 4], options.nowMs, problems);
+  const metadata = readMetadataField(values[ATTACHMENTS + 5], problems);
   refuseUnavailable(values.slice(FIRST_UNAVAILABLE), problems);
 
   const found = [...problems.items, ...late.items];
@@ -118,7 +132,9 @@ export function readEmailObject(
       tags: tagList,
       headers: headerList,
       attachments: files,
-      metadata: {},
+      metadata,
+      sendAt: times.sendAt,
+      expiresAt: times.expiresAt,
       lane,
       sandbox,
     },

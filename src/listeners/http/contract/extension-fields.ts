@@ -1,22 +1,15 @@
 /**
- * The fields beyond the specification (api.md §4, "Extension fields"): Priority and Sandbox take effect; the others
- * are not available in this version and are refused by name, because ignoring a send time or an unsubscribe wish
- * would break a promise the caller thinks was made.
+ * The fields beyond the specification (api.md §4, "Extension fields"). Some are not available in this version and are
+ * refused by name, because ignoring an unsubscribe wish would break a promise the caller thinks was made.
  */
 import { LANES, type Lane, type SandboxResult } from '../../../model/message.ts';
+import { type Metadata, readMetadata } from '../../../model/metadata.ts';
+import { readExpiryTime, readSendTime } from '../../../model/schedule.ts';
 import { isJsonObject, propertyTable, readProperties } from './json-properties.ts';
-import type { ProblemList } from './problem-list.ts';
+import { type ProblemList, pointerSegment } from './problem-list.ts';
 
 /** Documented names that are refused when present, in documented order. */
-export const UNAVAILABLE_FIELDS = [
-  'SendAt',
-  'ExpiresAt',
-  'Metadata',
-  'Tracking',
-  'ListUnsubscribe',
-  'TemplateID',
-  'Variables',
-] as const;
+export const UNAVAILABLE_FIELDS = ['Tracking', 'ListUnsubscribe', 'TemplateID', 'Variables'] as const;
 
 const SANDBOX = propertyTable(['Result']);
 const RESULT_WORDS = [
@@ -63,6 +56,44 @@ export function readSandbox(value: unknown, strict: boolean, problems: ProblemLi
   }
   problems.add('sandbox-result-unknown', '/Sandbox');
   return null;
+}
+
+const NO_TIMES = { sendAt: null, expiresAt: null } as const;
+const NO_METADATA: Metadata = {};
+
+/** SendAt and ExpiresAt; null where absent or refused, SendAt also where it means now. */
+export function readTimes(
+  send: unknown,
+  expiry: unknown,
+  nowMs: number,
+  problems: ProblemList,
+): { sendAt: number | null; expiresAt: number | null } {
+  if (send === undefined && expiry === undefined) return NO_TIMES;
+  let sendAt: number | null = null;
+  if (send !== undefined) {
+    const found = readSendTime(send, nowMs);
+    if (!found.ok) {
+      problems.add('send-at-invalid', '/SendAt', found.message);
+      // Measured against a time that is refused, a good expiry would look wrong.
+      return NO_TIMES;
+    }
+    sendAt = found.at;
+  }
+  if (expiry === undefined) return { sendAt, expiresAt: null };
+  const found = readExpiryTime(expiry, nowMs, sendAt);
+  if (found.ok) return { sendAt, expiresAt: found.at };
+  problems.add('expires-at-invalid', '/ExpiresAt', found.message);
+  return NO_TIMES;
+}
+
+/** The pairs; none where absent or refused. */
+export function readMetadataField(value: unknown, problems: ProblemList): Metadata {
+  if (value === undefined) return NO_METADATA;
+  const found = readMetadata(value);
+  if (found.ok) return found.metadata;
+  const field = found.key === null ? '/Metadata' : `/Metadata/${pointerSegment(found.key)}`;
+  problems.add('metadata-invalid', field, found.message);
+  return NO_METADATA;
 }
 
 /** Refuses each of `UNAVAILABLE_FIELDS` that has a value (the same order). */

@@ -148,6 +148,7 @@ function block(event: EventView, showConversation: boolean): string {
     From: event.message?.lists.from.address ?? '',
     Subject: event.message?.subject ?? '',
     Tags: event.message?.tags ?? [],
+    Metadata: event.message?.metadata ?? {},
     Sandbox: event.message?.sandbox ?? false,
   };
   // JSON holds no line break, so the data is one line.

@@ -12,6 +12,11 @@ import {
   recipientStatus,
 } from '../../../model/delivery.ts';
 import type { Mailbox } from '../../../model/message.ts';
+import {
+  MAX_METADATA_KEY_CHARS,
+  MAX_METADATA_KEYS,
+  MAX_METADATA_VALUE_CHARS,
+} from '../../../model/metadata.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageView, RecipientView } from '../../../store/topics/messages.ts';
 import type { MessageDetail, MessageRecipient, MessageSummary, NamedAddress } from '../contract/answers.ts';
@@ -19,7 +24,9 @@ import {
   type ApiRoute,
   invalidParameter,
   isoTime,
+  isoTimeOrNull,
   json,
+  METADATA_PREFIX,
   page,
   pageLimit,
   queryAddress,
@@ -66,6 +73,7 @@ export function messageRoutes({ store, clock }: { store: Store; clock: Clock }):
         const since = queryTime(query, 'Since');
         const until = queryTime(query, 'Until');
         const status = wantedStatus(queryText(query, 'Status', 32));
+        const metadata = wantedMetadata(query);
         const before = queryInteger(query, 'After', { min: 1, max: Number.MAX_SAFE_INTEGER, fallback: 0 });
         const rows = await store.listMessages({
           ...listedDomains(request),
@@ -73,6 +81,7 @@ export function messageRoutes({ store, clock }: { store: Store; clock: Clock }):
           ...(to === undefined ? {} : { to }),
           ...(subject === undefined ? {} : { subject }),
           ...(tag === undefined ? {} : { tag }),
+          ...(metadata.length === 0 ? {} : { metadata }),
           ...(since === undefined ? {} : { since }),
           ...(until === undefined ? {} : { until }),
           ...(status === undefined ? {} : { states: STATES_OF[status] }),
@@ -97,11 +106,7 @@ export function messageRoutes({ store, clock }: { store: Store; clock: Clock }):
       handle: async ({ caller, params }) => {
         const message = await ownMessage(store, caller, params.id);
         const now = clock.now();
-        const answer: MessageDetail = {
-          ...toSummary(message, now),
-          Recipients: message.recipients.map((row) => toRecipient(row, now)),
-        };
-        return json(answer);
+        return json(toDetail(message, now));
       },
     },
     {
@@ -118,6 +123,14 @@ export function messageRoutes({ store, clock }: { store: Store; clock: Clock }):
   ];
 }
 
+/** A message with its recipients, as they are at `now`. */
+export function toDetail(message: MessageView, now: number): MessageDetail {
+  return {
+    ...toSummary(message, now),
+    Recipients: message.recipients.map((row) => toRecipient(row, now)),
+  };
+}
+
 /** Mail is somebody's HTML: a browser must store it, never show it. */
 export function rawHeaders(name: string): Record<string, string> {
   return {
@@ -130,6 +143,26 @@ export function rawHeaders(name: string): Record<string, string> {
 /** A mailbox in the API's spelling. */
 export function toNamedAddress(mailbox: Mailbox): NamedAddress {
   return { Name: mailbox.name, Email: mailbox.address };
+}
+
+/** `Metadata.<key>=<value>`, each of them must hold. The server leaves the case of such keys alone. */
+function wantedMetadata(query: ReadonlyMap<string, string>): (readonly [string, string])[] {
+  const wanted: (readonly [string, string])[] = [];
+  for (const [name, value] of query) {
+    if (!name.startsWith(METADATA_PREFIX)) continue;
+    const key = name.slice(METADATA_PREFIX.length);
+    if (key === '' || key.length > MAX_METADATA_KEY_CHARS || value.length > MAX_METADATA_VALUE_CHARS) {
+      throw invalidParameter(
+        'Metadata.<key> names a key of 1 to 64 and a value of at most 512 characters',
+        'Metadata',
+      );
+    }
+    wanted.push([key, value]);
+  }
+  if (wanted.length > MAX_METADATA_KEYS) {
+    throw invalidParameter(`At most ${MAX_METADATA_KEYS} keys of Metadata`, 'Metadata');
+  }
+  return wanted;
 }
 
 function wantedStatus(word: string | undefined): keyof typeof STATES_OF | undefined {
@@ -166,6 +199,7 @@ function toSummary(message: MessageView, now: number): MessageSummary {
     Sandbox: message.sandbox,
     Size: message.size,
     CreatedAt: isoTime(message.createdAt),
+    SendAt: isoTimeOrNull(message.sendAt),
     ExpiresAt: isoTime(message.expiresAt),
   };
 }

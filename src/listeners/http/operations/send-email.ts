@@ -85,8 +85,11 @@ export function sendEmailRoute(deps: SendEmailDeps, options: SendEmailOptions): 
   }
 
   function read({ object, text }: ReturnType<typeof parse>, strict: boolean) {
-    const found = readEmailObject(object, options.limits, { strict, blockedExtensions }, () =>
-      parseJsonObject(quoteLongContentIds(text)),
+    const found = readEmailObject(
+      object,
+      options.limits,
+      { strict, blockedExtensions, nowMs: deps.clock.now() },
+      () => parseJsonObject(quoteLongContentIds(text)),
     );
     if (!found.ok) throw new AppError(found.problems);
     return found.submission;

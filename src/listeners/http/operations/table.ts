@@ -13,6 +13,7 @@ import { eventStreamRoutes } from './event-stream.ts';
 import { eventRoutes } from './events.ts';
 import { messageRoutes } from './messages.ts';
 import { operatorRoutes } from './operator.ts';
+import { rescheduleRoute } from './reschedule.ts';
 import { sandboxRoutes } from './sandbox.ts';
 import { createCaptureSearch } from './sandbox-search.ts';
 import { sandboxWaitRoutes } from './sandbox-wait.ts';
@@ -51,6 +52,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...statsRoutes(deps),
     ...messageRoutes(deps),
     ...cancelRetryRoutes(deps, { maxAgeMs: options.maxAgeMs }),
+    rescheduleRoute(deps, { maxAgeMs: options.maxAgeMs }),
     ...domainRoutes({ ...deps, createOnce }),
     ...suppressionRoutes({ ...deps, createOnce }),
     ...tokenRoutes({ ...deps, createOnce }, { limits: options.email, maxBodyBytes: options.maxBodyBytes }),

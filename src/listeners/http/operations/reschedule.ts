@@ -1,0 +1,81 @@
+/**
+ * PATCH /email/{MessageID} (api.md §3): another time for a message that is still scheduled. Given the caller's domains;
+ * leaves every recipient that waits for the time with the new one, the Date of the message rewritten where we wrote it,
+ * and a `scheduled` event each, in one transaction. Once a recipient is on its way the answer is 409.
+ */
+import { z } from 'zod';
+import type { Clock } from '../../../lib/clock.ts';
+import { AppError } from '../../../lib/errors.ts';
+import { uuidv7 } from '../../../lib/ids.ts';
+import type { Random } from '../../../lib/random.ts';
+import { readSendTime } from '../../../model/schedule.ts';
+import { dateText } from '../../../pipeline/compose/compose.ts';
+import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
+import type { Store } from '../../../store/store.ts';
+import { readJsonBody } from '../json-request.ts';
+import { type ApiRoute, json, refuse } from '../route.ts';
+import { ownMessage } from '../tenancy.ts';
+import { toDetail } from './messages.ts';
+
+const CHANGES = z.object({ SendAt: z.unknown().optional() });
+
+interface Deps {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  /** Told when recipients are due. */
+  queue: { wake(at?: number): void };
+  /** Told where events with webhook calls were stored. */
+  eventsStored(): void;
+}
+
+/** The route. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
+export function rescheduleRoute(
+  { store, clock, random, queue, eventsStored }: Deps,
+  options: { maxAgeMs: number | null },
+): ApiRoute {
+  return {
+    method: 'PATCH',
+    path: '/email/:id',
+    scope: 'email:send',
+    handle: async (request) => {
+      const { caller, params } = request;
+      const message = await ownMessage(store, caller, params.id);
+      const now = clock.now();
+      const wanted = readSendTime(readJsonBody(request, CHANGES).SendAt, now);
+      if (!wanted.ok) throw invalid(wanted.message);
+      const sendAt = wanted.at ?? now;
+      const expiresAt = message.expiryGiven
+        ? message.expiresAt
+        : sendAt + (options.maxAgeMs ?? LANE_MAX_AGE[message.lane]);
+      if (expiresAt <= sendAt) throw invalid('SendAt must be earlier than ExpiresAt of the message');
+      const result = await store.reschedule({
+        messageSeq: message.seq,
+        now,
+        sendAt,
+        expiresAt,
+        date: dateText(sendAt),
+        recipients: message.recipients
+          .filter((row) => row.state === 'queued')
+          .map(({ deliveryId }) => ({
+            deliveryId,
+            event: {
+              id: uuidv7(clock, random),
+              kind: 'scheduled' as const,
+              at: now,
+              detail: { nextAttemptAt: sendAt },
+            },
+          })),
+      });
+      if (result.kind === 'content-gone') throw new AppError('content-expired');
+      if (result.kind === 'not-scheduled') throw refuse('not-scheduled');
+      queue.wake(sendAt);
+      eventsStored();
+      return json(toDetail(await ownMessage(store, caller, params.id), now));
+    },
+  };
+}
+
+function invalid(message: string): AppError {
+  return new AppError('send-at-invalid', { field: '/SendAt', message });
+}

@@ -1,0 +1,171 @@
+/** Conformance: mail for later — the accepted event with the first claim, another time, and searching by metadata. */
+import { describe, expect, it } from 'vitest';
+import {
+  claim,
+  claimCalls,
+  commit,
+  commitOne,
+  createWebhook,
+  event,
+  everyEvent,
+  HOUR,
+  kindsOf,
+  message,
+  newId,
+  only,
+  recipient,
+  type Suite,
+  T0,
+} from './fixtures.ts';
+
+const CONTENT = new TextEncoder().encode('Date: Sat, 21 Nov 2026 11:44:00 +0000\r\nSubject: x\r\n\r\nx\r\n');
+const NEW_DATE = 'Sun, 22 Nov 2026 01:02:03 +0000';
+
+/** Tests of `reschedule`, of claims of scheduled rows, and of the metadata filter of `listMessages`. */
+export function describeScheduling(suite: Suite): void {
+  const later = (more: Parameters<typeof recipient>[0] = {}) =>
+    recipient({
+      dueAt: T0 + HOUR,
+      waitReason: 'scheduled',
+      events: [event('scheduled', T0, { detail: { nextAttemptAt: T0 + HOUR } })],
+      ...more,
+    });
+  const scheduled = (more: Parameters<typeof message>[0] = {}) =>
+    message({
+      sendAt: T0 + HOUR,
+      expiresAt: T0 + 3 * HOUR,
+      content: CONTENT,
+      dateOffset: 6,
+      recipients: [later()],
+      ...more,
+    });
+  const move = (messageSeq: number, ids: readonly number[], now = T0 + 5, sendAt = T0 + 2 * HOUR) =>
+    suite.store().reschedule({
+      messageSeq,
+      now,
+      sendAt,
+      expiresAt: sendAt + HOUR,
+      date: NEW_DATE,
+      recipients: ids.map((deliveryId) => ({ deliveryId, event: event('scheduled', now) })),
+    });
+  const textOf = async (messageSeq: number) =>
+    new TextDecoder().decode((await suite.store().readContent({ messageSeq })) ?? new Uint8Array());
+
+  describe('scheduled recipients', () => {
+    it('are accepted with their first claim, under ids that count on, and never again', async () => {
+      await createWebhook(suite.store(), { event: 'accept' });
+      const two = [later(), later({ address: 'b@example.net' })];
+      const { deliveries } = only(await commit(suite.store(), [scheduled({ recipients: two })]));
+      const queueId = deliveries[0]?.queueId ?? 0;
+      expect(await claim(suite.store(), queueId)).toEqual([]);
+      const eventId = '0199aaaa-0000-7000-8000-ffffffffffff';
+      const now = T0 + HOUR;
+      const claimed = await suite
+        .store()
+        .claimDue({ queueId, epoch: 1, now, limit: 10, maxBytes: 1e9, eventId });
+      expect(claimed.map((row) => row.wasScheduled)).toEqual([true, true]);
+      const { events } = await suite.store().findEvents(everyEvent({ kinds: ['accepted'] }));
+      expect(events.map(({ id, at }) => [id, at])).toEqual([
+        [eventId, now],
+        ['0199aaaa-0000-7000-8000-000000000000', now],
+      ]);
+      expect(await claimCalls(suite.store())).toHaveLength(2);
+      const ids = claimed.map((row) => row.id);
+      await suite.store().release({ deliveryIds: ids, epoch: 1, dueAt: now, waitReason: null });
+      const again = await claim(suite.store(), queueId, { now });
+      expect(again.map((row) => row.wasScheduled)).toEqual([undefined, undefined]);
+      expect((await kindsOf(suite.store())).filter((kind) => kind === 'accepted')).toHaveLength(2);
+    });
+
+    it('are accepted also where their time to go and their time to end came together', async () => {
+      await commitOne(suite.store(), scheduled({ expiresAt: T0 + HOUR + 1 }));
+      const now = T0 + 2 * HOUR;
+      const rows = await suite.store().claimExpired({ epoch: 1, now, limit: 10, eventId: newId() });
+      expect(rows).toHaveLength(1);
+      expect(await kindsOf(suite.store())).toEqual(['scheduled', 'accepted']);
+    });
+  });
+
+  describe('rescheduling', () => {
+    it('moves what waits, its expiry, and the date in the content by the same number of octets', async () => {
+      const sent = scheduled({
+        recipients: [later(), later({ address: 'b@example.net' }), recipient({ state: 'suppressed' })],
+      });
+      const { seq, deliveries } = only(await commit(suite.store(), [sent]));
+      const ids = deliveries.map((row) => row.id);
+      expect(await move(seq, ids)).toEqual({ kind: 'rescheduled', count: 2 });
+      await suite.reopen();
+      const view = await suite.store().getMessage({ id: sent.id });
+      expect([view?.sendAt, view?.expiresAt]).toEqual([T0 + 2 * HOUR, T0 + 3 * HOUR]);
+      expect(view?.recipients.map((row) => [row.state, row.dueAt, row.waitReason])).toEqual([
+        ['queued', T0 + 2 * HOUR, 'scheduled'],
+        ['queued', T0 + 2 * HOUR, 'scheduled'],
+        ['suppressed', T0, null],
+      ]);
+      expect(await textOf(seq)).toBe(`Date: ${NEW_DATE}\r\nSubject: x\r\n\r\nx\r\n`);
+      const queueId = deliveries[0]?.queueId ?? 0;
+      expect(await claim(suite.store(), queueId, { now: T0 + HOUR })).toEqual([]);
+      expect(await claim(suite.store(), queueId, { now: T0 + 2 * HOUR })).toHaveLength(2);
+    });
+
+    it('leaves a date that is not ours alone', async () => {
+      const { seq, id } = await commitOne(suite.store(), scheduled({ dateOffset: null }));
+      expect((await move(seq, [id])).kind).toBe('rescheduled');
+      expect(await textOf(seq)).toBe(new TextDecoder().decode(CONTENT));
+    });
+
+    it.each<[string, number, boolean]>([
+      ['its time has come', T0 + HOUR, false],
+      ['it was claimed', T0 + HOUR + 1, true],
+    ])('changes nothing where %s', async (_name, now, claimed) => {
+      const { seq, id, queueId } = await commitOne(suite.store(), scheduled());
+      if (claimed) await claim(suite.store(), queueId, { now });
+      expect(await move(seq, [id], now)).toEqual({ kind: 'not-scheduled' });
+      expect(await textOf(seq)).toBe(new TextDecoder().decode(CONTENT));
+      expect((await kindsOf(suite.store())).filter((kind) => kind === 'scheduled')).toHaveLength(1);
+    });
+
+    it('changes nothing for mail that never was scheduled, or was canceled', async () => {
+      const at = await commitOne(suite.store());
+      expect(await move(at.seq, [at.id])).toEqual({ kind: 'not-scheduled' });
+      const { seq, id } = await commitOne(suite.store(), scheduled());
+      await suite.store().cancelQueued({
+        messageSeq: seq,
+        now: T0 + 1,
+        recipients: [{ deliveryId: id, event: event('canceled') }],
+      });
+      expect(await move(seq, [id])).toEqual({ kind: 'not-scheduled' });
+      expect(await textOf(seq)).toBe(new TextDecoder().decode(CONTENT));
+      await expect(move(999_999, [id])).rejects.toThrow();
+    });
+  });
+
+  describe('searching by metadata', () => {
+    it('finds what holds every pair, exactly, newest first and page by page', async () => {
+      const put = async (domain: string, metadata: Record<string, string>) =>
+        (await commitOne(suite.store(), { domain, metadata })).seq;
+      const own = JSON.parse('{"__proto__":"x","k":"v"}') as Record<string, string>;
+      const a = await put('example.com', { order: '7', kind: 'receipt' });
+      const b = await put('example.com', { order: '7' });
+      const c = await put('other.example', { order: '7', kind: 'receipt' });
+      const d = await put('example.com', own);
+      await put('example.com', { order: '77', Kind: 'receipt' });
+      await put('example.com', {});
+      const find = async (pairs: [string, string][], more: object = {}) =>
+        (await suite.store().listMessages({ metadata: pairs, limit: 10, ...more })).map((row) => row.seq);
+      expect(await find([['order', '7']])).toEqual([c, b, a]);
+      expect(await find([['order', '7']], { domains: ['example.com'] })).toEqual([b, a]);
+      expect(await find([['order', '7']], { domains: ['example.com'], beforeSeq: b })).toEqual([a]);
+      expect(await find([['order', '7']], { limit: 1 })).toEqual([c]);
+      const both: [string, string][] = [
+        ['order', '7'],
+        ['kind', 'receipt'],
+      ];
+      expect(await find(both)).toEqual([c, a]);
+      expect(await find(both, { domains: ['example.com'], tag: 'none' })).toEqual([]);
+      expect(await find([['__proto__', 'x']])).toEqual([d]);
+      expect(await find([['order', '']])).toEqual([]);
+      expect(await find([['order', '7']], { domains: ['nobody.example'] })).toEqual([]);
+    });
+  });
+}
