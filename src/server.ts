@@ -53,7 +53,7 @@ import { createAccess } from './policy/access/access.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
 import { createDomainService } from './policy/domains/domains.ts';
-import { createHolds } from './policy/limits/holds.ts';
+import { createHolds, holdReason, siteNames } from './policy/limits/holds.ts';
 import { createSendRate } from './policy/limits/send-rate.ts';
 import { createOverrides } from './policy/limits/shaping/overrides.ts';
 import { createPathMemory } from './policy/limits/shaping/path-memory.ts';
@@ -224,10 +224,15 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         siteOf: routes.siteOf,
         expire: rules.expire,
         suppressed: rules.suppressed,
+        heldBy: (question, site) => {
+          const hold = holds.heldBy({ ...question, sites: siteNames(site) });
+          return hold === null ? null : { reason: holdReason(hold), until: hold.until };
+        },
         eventsStored,
       },
       { ...QUEUE_DEFAULTS, highWaterMark: config['queue-limit'] },
     );
+    holds.onChange(() => queue.holdsChanged());
     const returnPathKeys = sealer
       .deriveKeys('return-path', 32)
       .map(({ id, key }) => ({ id: Number.parseInt(id.charAt(0), 16), secret: key }));

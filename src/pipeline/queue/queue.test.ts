@@ -29,6 +29,8 @@ let clock: VirtualClock;
 let epoch: number;
 let rules: SettlementRules;
 let queues: Queue[];
+/** Recipient domain whose mail is kept back, or null. */
+let heldDomain: string | null;
 /** What the queue sees in place of single operations. */
 let faults: Partial<Store>;
 
@@ -41,6 +43,7 @@ beforeEach(async () => {
   const retry = createRetrySchedule(createSystemRandom(), null);
   rules = createSettlementRules({ clock, random: createSystemRandom(), epoch, retry, relayed: false });
   queues = [];
+  heldDomain = null;
   faults = {};
 });
 
@@ -78,6 +81,8 @@ async function start(options: Partial<QueueOptions> = {}): Promise<Started> {
       siteOf: ({ recipientDomain }) => recipientDomain,
       expire: (delivery, now) => rules.expire(delivery, now),
       suppressed: (delivery, now) => rules.suppressed(delivery, now),
+      heldBy: ({ recipientDomain }) =>
+        recipientDomain === heldDomain ? { reason: 'held: wrong price', until: null } : null,
       eventsStored() {},
     },
     { ...QUEUE_DEFAULTS, ...options },
@@ -265,6 +270,62 @@ describe('blocked sites', () => {
     // Within a sweep and a check of the time it was due.
     expect(clock.now() - T0).toBeLessThan(10 * MINUTE + 30_000);
     expect(await eventKinds()).toEqual(['failed', 'failed']);
+  });
+});
+
+describe('held mail', () => {
+  it('stays in the store unclaimed, lets other mail go, and goes when it is released', async () => {
+    heldDomain = 'example.net';
+    await queued(3);
+    await queued(1, 'other.example');
+    const { queue } = await start();
+    await eventually(() => queue.waiting('other.example') === 1, 100);
+    let looks = 0;
+    faults.dueQueues = (params) => {
+      looks += 1;
+      return store.dueQueues(params);
+    };
+    await clock.advance(MINUTE);
+    await eventually(() => looks > 2, 1_000);
+    const [from, before] = [clock.now(), looks];
+    for (let i = 0; i < 60; i++) await eventually(() => true, 1_000);
+    // What is due and held does not bring the next sweep about: two looks every ten seconds.
+    expect((looks - before) / ((clock.now() - from) / 10_000)).toBeLessThan(4);
+    expect(queue.held.rows).toBe(1);
+    expect(queue.reserve([{ ...asked, lane: 'critical' }], 10)).toEqual([false]);
+    heldDomain = null;
+    queue.holdsChanged();
+    await eventually(() => queue.waiting('example.net') === 3, 100);
+    expect(takeAll(queue)[0]?.delivery.attempts).toBe(0);
+  });
+
+  it('that is in memory already goes back with the reason, and is not lost', async () => {
+    await queued(2);
+    const { queue, called } = await start();
+    await eventually(() => queue.held.rows === 2);
+    heldDomain = 'example.net';
+    called.length = 0;
+    queue.holdsChanged();
+    expect(called).toEqual(['example.net']);
+    expect(queue.take('example.net')).toBeNull();
+    await eventually(() => queue.held.rows === 0, 100);
+    const rows = (await store.listMessages({ limit: 10 })).flatMap(({ recipients }) => recipients);
+    expect(rows.map(({ state, waitReason }) => [state, waitReason])).toEqual([
+      ['queued', 'held: wrong price'],
+      ['queued', 'held: wrong price'],
+    ]);
+    heldDomain = null;
+    queue.holdsChanged();
+    await eventually(() => queue.waiting('example.net') === 2, 100);
+  });
+
+  it('expires in its time', async () => {
+    heldDomain = 'example.net';
+    await queued(2, 'example.net', { expiresAt: T0 + 10 * MINUTE });
+    await start();
+    await clock.advance(10 * MINUTE - 1);
+    expect(await eventKinds()).toEqual([]);
+    await eventually(async () => (await states()).failed === 2, 1_000);
   });
 });
 

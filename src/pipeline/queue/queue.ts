@@ -57,6 +57,8 @@ export interface Queue extends Service {
   admit(deliveries: readonly ClaimedDelivery[], content: Uint8Array, bytes: number): void;
   /** Rows were stored as queued and may be due at that instant; without one, now. */
   wake(at?: number): void;
+  /** What is held has changed: what waits, in memory too, is looked at again. */
+  holdsChanged(): void;
   /** Called with a site that has work to take. */
   onWork(listener: (site: string) => void): void;
   /** Next item of a site; null where none waits, the site is blocked, or the store cannot record an outcome. */
@@ -87,6 +89,8 @@ interface Deps {
   siteOf(question: SiteQuestion): string;
   expire: ExpirySettler;
   suppressed: SuppressionSettler;
+  /** Mail that a person keeps back stays in the store; what is in memory already goes back with the reason. */
+  heldBy?(question: SiteQuestion, site: string): { reason: string; until: number | null } | null;
   /** Events were stored: webhook calls may be due. */
   eventsStored(): void;
 }
@@ -106,7 +110,7 @@ const COUNT_MS = 5_000;
 const ROW_OVERHEAD_BYTES = 1024;
 
 export function createQueue(
-  { store, clock, random, log, epoch, siteOf, expire, suppressed, eventsStored }: Deps,
+  { store, clock, random, log, epoch, siteOf, expire, suppressed, heldBy = () => null, eventsStored }: Deps,
   options: QueueOptions,
 ): Queue {
   const window = createReadyWindow(options);
@@ -139,7 +143,7 @@ export function createQueue(
     const share = Math.ceil(bytes / Math.max(1, recipients.length));
     return recipients.map((recipient) => {
       const site = siteOf(recipient);
-      if (!running || paused || blocks.has(site)) return false;
+      if (!running || paused || blocks.has(site) || heldBy(recipient, site) !== null) return false;
       // Rows waiting in the store for a full site would be overtaken for ever; fresh mail joins their end.
       if (spilled.has(site) && recipient.lane !== 'critical') return false;
       if (!window.hasRoom(site, reservedRows + 1, reservedBytes + share)) {
@@ -209,6 +213,7 @@ export function createQueue(
       countQueued(now);
     }
     const left = new Set<string>();
+    let held = false;
     for (let more = true; more && running && !paused; ) {
       more = false;
       left.clear();
@@ -217,6 +222,10 @@ export function createQueue(
         if (!running || paused) break;
         const site = siteOf({ ...hint, sandbox: null });
         if (blocks.has(site)) continue;
+        if (heldBy({ ...hint, sandbox: null }, site) !== null) {
+          held = true;
+          continue;
+        }
         const room = window.room(site);
         const limit = Math.min(room.rows, CLAIM_ROWS);
         if (limit === 0 || room.bytes === 0) {
@@ -234,8 +243,19 @@ export function createQueue(
     }
     for (const site of left) spilled.add(site);
     for (const site of spilled) if (!left.has(site)) spilled.delete(site);
-    const nextDueAt = await store.nextDueAt();
+    const nextDueAt = held ? await nextDueNotHeld() : await store.nextDueAt();
     if (nextDueAt !== null) schedule(Math.max(nextDueAt, clock.now() + 200));
+  }
+
+  /** Queues that are held are due and stay so: they must not bring the next sweep about. */
+  async function nextDueNotHeld(): Promise<number | null> {
+    const dueBefore = clock.now() + options.sweepMs;
+    const hints = await store.dueQueues({ dueBefore, limit: QUEUES_PER_SWEEP });
+    const next = hints.find((hint) => {
+      const question = { ...hint, sandbox: null };
+      return heldBy(question, siteOf(question)) === null;
+    });
+    return next?.nextDueAt ?? null;
   }
 
   /** Not awaited: the store counts among searches that may take long, and no claim is to wait for those. */
@@ -383,8 +403,11 @@ export function createQueue(
       // Its time may have gone by while it waited in memory, where the search for expired rows does not look.
       const ended =
         item.delivery.expiresAt <= now ? expire(item.delivery, now) : suppressed(item.delivery, now);
-      if (ended === null) return item;
-      void settle(item, ended);
+      const hold = ended === null ? heldBy(item.delivery, site) : null;
+      if (ended !== null) void settle(item, ended);
+      else if (hold === null) return item;
+      // Due as before: as soon as it is released, it goes.
+      else returnLeases([item], now, hold.reason);
     }
   }
 
@@ -455,6 +478,10 @@ export function createQueue(
     unreserve,
     admit,
     wake: (at) => schedule(Math.max(at ?? 0, clock.now())),
+    holdsChanged() {
+      for (const site of window.sites()) listener(site);
+      schedule(clock.now());
+    },
     onWork(fn) {
       listener = fn;
     },

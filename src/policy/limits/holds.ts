@@ -42,6 +42,12 @@ export function holdReason(hold: Hold): string {
   return `held: ${hold.reason}`.slice(0, 512);
 }
 
+/** Every name a queue's site goes by: as it is, without its kind, and each relay of a list. */
+export function siteNames(site: string): readonly string[] {
+  const parts = site.split(/\||(?=mx:)/).filter((part) => part !== '');
+  return [...new Set([site, ...parts, ...parts.map((part) => part.replace(/^(?:relay|mx):/, ''))])];
+}
+
 /** Holds nothing until `load`. */
 export function createHolds(deps: {
   store: Pick<LimitStore, 'addHold' | 'listHolds' | 'removeHolds'>;

@@ -8,7 +8,7 @@ import type { Logger } from '../../../lib/log.ts';
 import { createSystemRandom } from '../../../lib/random.ts';
 import { openSqliteStore } from '../../../store/sqlite/open.ts';
 import type { Store } from '../../../store/store.ts';
-import { createHolds, type HoldMatch, type Holds, holdReason } from '../holds.ts';
+import { createHolds, type HoldMatch, type Holds, holdReason, siteNames } from '../holds.ts';
 import { createOverrides, type OverrideBook } from './overrides.ts';
 import { createPathMemory } from './path-memory.ts';
 import { createShaping } from './shaping.ts';
@@ -206,6 +206,17 @@ describe('holds', () => {
       );
       await holds.release([id]);
     }
+  });
+
+  it('know a site by each of its names', () => {
+    expect(siteNames('mx:example.net')).toEqual(['mx:example.net', 'example.net']);
+    expect(siteNames('relay:a.example:25|b.example:587')).toEqual([
+      'relay:a.example:25|b.example:587',
+      'relay:a.example:25',
+      'b.example:587',
+      'a.example:25',
+    ]);
+    expect(siteNames('relay:a.example:25mx:example.net')).toContain('example.net');
   });
 
   it('outlive a restart, end by release, and tell of both', async () => {
