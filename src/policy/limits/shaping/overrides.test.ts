@@ -74,6 +74,7 @@ describe('overrides', () => {
     const book = await openBook();
     book.note(note());
     book.note(note({ rule: 'G02', value: 1 }));
+    await clock.advance(1);
     book.note(note({ value: 4, until: T0 + 2 * HOUR }));
     expect(book.of('path', google).map(({ rule, value }) => [rule, value])).toEqual([
       ['G01', 4],
