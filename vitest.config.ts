@@ -29,7 +29,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'system',
-          include: ['test/{scenarios,dialogues,chaos,fuzz,interop}/**/*.test.ts'],
+          include: ['test/{scenarios,dialogues,chaos,fuzz,interop,simulation}/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },

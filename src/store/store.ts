@@ -22,6 +22,7 @@ import type { MessageStore } from './topics/messages.ts';
 import type { QueueStore } from './topics/queue.ts';
 import type { SuppressionStore } from './topics/suppressions.ts';
 import type { CredentialStore } from './topics/tokens.ts';
+import type { WarmupStore } from './topics/warmups.ts';
 import type { WebhookStore } from './topics/webhooks.ts';
 
 /** The engine cannot take or give data now; the caller may try again later. */
@@ -43,7 +44,8 @@ export interface Store
     CredentialStore,
     MessageStore,
     CaptureStore,
-    LimitStore {
+    LimitStore,
+    WarmupStore {
   readonly capabilities: { wakeups: boolean; manyProcesses: boolean };
   /** Whether the last write or probe succeeded; `reason` says what is wrong. */
   writable(): { ok: true } | { ok: false; reason: string };

@@ -21,6 +21,7 @@ import { describeStats } from './stats.ts';
 import { describeSuppressions } from './suppressions.ts';
 import { describeTokens } from './tokens.ts';
 import { describeWaiting } from './waiting.ts';
+import { describeWarmups } from './warmups.ts';
 import { describeWebhookChanges } from './webhook-changes.ts';
 import { describeWebhooks } from './webhooks.ts';
 
@@ -56,6 +57,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeScheduling,
       describeSuppressions,
       describeEvents,
+      describeWarmups,
       describeStats,
       describeWebhooks,
       describeWebhookChanges,

@@ -42,6 +42,8 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'cancelQueued',
   'requeue',
   'reschedule',
+  // What it reserves must not be reserved again.
+  'saveWarmup',
   'addSuppressions',
   'removeSuppressions',
   // Facts from outside (a complaint, an opt-out) are told once; nobody repeats them.
@@ -313,9 +315,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     getMessage: (params) => read('getMessage', params),
     listMessages: (params) => read('listMessages', params),
     listCaptures: (params) => read('listCaptures', params),
+    listWarmups: () => read('listWarmups', undefined),
     capturesSince: (params) => read('capturesSince', params),
     getCapture: (params) => read('getCapture', params),
     deleteCaptures: (params) => write('deleteCaptures', params),
+    saveWarmup: (params) => write('saveWarmup', params),
     purgeIdempotency: (params) => write('purgeIdempotency', params),
     putOverrides: (params) => write('putOverrides', params),
     listOverrides: (params) => read('listOverrides', params),

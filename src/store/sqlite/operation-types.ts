@@ -44,6 +44,7 @@ export type WriteName =
   | 'addSigningKey'
   | 'addSmtpCredential'
   | 'removeSmtpCredential'
+  | 'saveWarmup'
   | 'deleteCaptures'
   | 'purgeIdempotency'
   | 'putOverrides'

@@ -17,6 +17,7 @@ import * as stats from './stats.ts';
 import * as suppressions from './suppressions.ts';
 import * as tokens from './tokens.ts';
 import * as waiting from './waiting.ts';
+import * as warmups from './warmups.ts';
 import * as webhookChanges from './webhook-changes.ts';
 import * as webhooks from './webhooks.ts';
 
@@ -57,6 +58,7 @@ export const WRITES: WriteTable = {
   addSigningKey: tokens.addSigningKey,
   addSmtpCredential: smtpCredentials.addSmtpCredential,
   removeSmtpCredential: smtpCredentials.removeSmtpCredential,
+  saveWarmup: warmups.saveWarmup,
   deleteCaptures: captures.deleteCaptures,
   purgeIdempotency: accept.purgeIdempotency,
   putOverrides: limits.putOverrides,
@@ -101,4 +103,5 @@ export const READS: ReadTable = {
   listOverrides: limits.listOverrides,
   listPathStates: limits.listPathStates,
   listHolds: limits.listHolds,
+  listWarmups: warmups.listWarmups,
 };

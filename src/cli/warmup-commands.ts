@@ -1,0 +1,81 @@
+/** `warmup`: how far new sources have come at each provider; `warmup plan`: the calendar of one beforehand. */
+import type { WarmupAnswer } from '../listeners/http/contract/answers.ts';
+import { warmupPlan } from '../policy/limits/warmup/plan.ts';
+import { type CommandGroup, example } from './command.ts';
+import { table, UsageError } from './terminal.ts';
+
+const MAX_PER_DAY = 10_000_000;
+
+export const warmupCommands: CommandGroup = (program, context) => {
+  const group = program
+    .command('warmup')
+    .description('how far new sources have come at each provider')
+    .addHelpText('after', example('postrider warmup'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(
+        async (api) => {
+          const answer = (await api.call('GET', '/warmup')).body as WarmupAnswer;
+          ctx.print(answer, stateText(answer));
+        },
+        { existing: true },
+      );
+    });
+
+  group
+    .command('plan')
+    .description('the calendar of a warm-up before it begins: what goes each day, and what has to wait or go elsewhere')
+    .requiredOption('--per-day <number>', 'messages a day to the provider when it is warm')
+    .option('--start <date>', 'first day, YYYY-MM-DD (UTC); default today')
+    .addHelpText('after', example('postrider warmup plan --per-day 20000'))
+    .action((options: { perDay: string; start?: string }) => {
+      const ctx = context();
+      const perDay = /^[0-9]{1,8}$/.test(options.perDay) ? Number(options.perDay) : 0;
+      if (perDay < 1 || perDay > MAX_PER_DAY) {
+        throw new UsageError(`--per-day is a whole number from 1 to ${MAX_PER_DAY}`);
+      }
+      const startAt = options.start === undefined ? Date.now() : Date.parse(`${options.start}T00:00:00Z`);
+      if (Number.isNaN(startAt)) throw new UsageError('--start is a date such as 2026-12-01');
+      const { days, stuck } = warmupPlan({ perDay, startAt });
+      const rows = days.map(({ day, at, budget, sends, over }) => ({
+        Day: day,
+        Date: new Date(at).toISOString().slice(0, 10),
+        Budget: budget,
+        Sends: sends,
+        Over: over,
+      }));
+      const text = [
+        table([
+          ['DAY', 'DATE', 'BUDGET', 'SENDS', 'WAITS OR GOES ELSEWHERE'],
+          ...rows.map((row) => [
+            String(row.Day),
+            row.Date,
+            row.Budget === null ? 'none' : String(row.Budget),
+            String(row.Sends),
+            String(row.Over),
+          ]),
+        ]),
+        'A step up needs a day that used 60 % of its budget with less than 5 % deferred and no block; each provider counts for itself.',
+        ...(stuck ? ['The last budget is not used to 60 %, so it stays where it is: your mail fits all the same.'] : []),
+      ].join('\n\n');
+      ctx.print({ PerDay: perDay, Days: rows }, text);
+    });
+};
+
+function stateText({ Items }: WarmupAnswer): string {
+  if (Items.length === 0) {
+    return 'No source has been warmed up. Declare one new in postrider.json: docs/howto/warm-up.md.';
+  }
+  return table([
+    ['SOURCE', 'PROVIDER', 'BUDGET', 'LAST 24 H', 'DEFERRED TODAY', 'BLOCKED TODAY', 'LAST MESSAGE'],
+    ...Items.map((item) => [
+      item.Source,
+      item.Provider,
+      item.Budget === null ? 'warm' : String(item.Budget),
+      String(item.Used),
+      String(item.DeferredToday),
+      String(item.BlockedToday),
+      item.LastUsedAt ?? 'never',
+    ]),
+  ]);
+}

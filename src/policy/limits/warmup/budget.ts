@@ -1,0 +1,134 @@
+/**
+ * One source's budget at one provider: how many went within the last 24 hours, and when the next may. Pure functions
+ * over a small state that is stored as it is; time comes in.
+ *
+ * Two rules hold together. The *window*: at no send do more than the budget lie within the 24 hours before it, counted
+ * in quarter hours and the oldest one in full, so rather too many than too few. The *pace*: a generic cell rate
+ * (GCRA) spreads the budget over the day with an hour's worth at once, so that a newsletter does not use it up by
+ * breakfast. Critical mail skips the pace, and may go a fifth over the window.
+ */
+import type { Lane } from '../../../model/message.ts';
+import { budgetOf, levelAfter, levelAfterBlock, levelAfterSilence, type WarmupDay } from './steps.ts';
+
+/** As it is stored. Instants are epoch milliseconds. */
+export interface WarmupState extends WarmupDay {
+  level: number;
+  /** Day number (UTC) that `used`, `deferred` and `blocked` count. */
+  day: number;
+  /** Of the last message, 0 = none yet. */
+  lastUsedAt: number;
+  /** When the pace is caught up with (the theoretical arrival time of GCRA). */
+  paceAt: number;
+  /** Messages by quarter hour: [number of the quarter since 1970, count], oldest first. */
+  quarters: (readonly [quarter: number, count: number])[];
+}
+
+export type WarmupAnswer = { kind: 'go' } | { kind: 'wait'; until: number; why: 'budget' | 'pace' };
+
+const DAY_MS = 86_400_000;
+const QUARTER_MS = 900_000;
+const BURSTS_A_DAY = 24;
+const CRITICAL_OVER = 1.2;
+
+/** The first message to this provider is still to come. */
+export function newWarmup(now: number): WarmupState {
+  return {
+    level: 0,
+    day: Math.floor(now / DAY_MS),
+    used: 0,
+    deferred: 0,
+    blocked: 0,
+    lastUsedAt: 0,
+    paceAt: 0,
+    quarters: [],
+  };
+}
+
+/** Brings the days up to `now`: climbs where yesterday allows it, falls after a long silence. A clock set back changes nothing. */
+export function rollTo(state: WarmupState, now: number): void {
+  const today = Math.floor(now / DAY_MS);
+  if (today <= state.day) return;
+  const idleDays = state.lastUsedAt === 0 ? 0 : today - Math.floor(state.lastUsedAt / DAY_MS);
+  const climbed = levelAfter(state.level, state);
+  const level = levelAfterSilence(climbed, idleDays);
+  if (level !== state.level) state.paceAt = Math.min(state.paceAt, now);
+  state.level = level;
+  state.day = today;
+  state.used = 0;
+  state.deferred = 0;
+  state.blocked = 0;
+}
+
+/** Whether a message may go now; nothing is counted yet. */
+export function mayGo(state: WarmupState, lane: Lane, now: number): WarmupAnswer {
+  const budget = budgetOf(state.level);
+  if (budget === null) return { kind: 'go' };
+  const critical = lane === 'critical';
+  const bound = critical ? Math.floor(budget * CRITICAL_OVER) : budget;
+  const quarters = recent(state, now);
+  let excess = total(quarters) + 1 - bound;
+  if (excess > 0) {
+    // The quarters leave the window one after the other; the one that makes room says when.
+    for (const [quarter, count] of quarters) {
+      excess -= count;
+      if (excess <= 0) return { kind: 'wait', until: (quarter + 1) * QUARTER_MS + DAY_MS, why: 'budget' };
+    }
+    return { kind: 'wait', until: now + DAY_MS, why: 'budget' };
+  }
+  if (critical) return { kind: 'go' };
+  const { intervalMs, burst } = pace(budget);
+  const earliest = state.paceAt - (burst - 1) * intervalMs;
+  return now >= earliest ? { kind: 'go' } : { kind: 'wait', until: Math.ceil(earliest), why: 'pace' };
+}
+
+/** Counts `n` messages as gone now. */
+export function count(state: WarmupState, n: number, now: number): void {
+  const quarter = Math.floor(now / QUARTER_MS);
+  const quarters = recent(state, now);
+  const last = quarters.at(-1);
+  state.quarters =
+    last !== undefined && last[0] >= quarter
+      ? [...quarters.slice(0, -1), [last[0], last[1] + n]]
+      : [...quarters, [quarter, n]];
+  state.used += n;
+  state.lastUsedAt = Math.max(state.lastUsedAt, now);
+  const budget = budgetOf(state.level);
+  if (budget !== null) state.paceAt = Math.max(state.paceAt, now) + n * pace(budget).intervalMs;
+}
+
+/** Takes one back that never reached the provider. */
+export function uncount(state: WarmupState): void {
+  const last = state.quarters.at(-1);
+  if (last === undefined || last[1] === 0) return;
+  state.quarters = [...state.quarters.slice(0, -1), [last[0], last[1] - 1]];
+  state.used = Math.max(0, state.used - 1);
+  const budget = budgetOf(state.level);
+  if (budget !== null) state.paceAt -= pace(budget).intervalMs;
+}
+
+/** The provider named the source's reputation: two steps down, at once and at most once a day. */
+export function fallBack(state: WarmupState): boolean {
+  state.blocked += 1;
+  if (state.blocked > 1) return false;
+  state.level = levelAfterBlock(state.level);
+  return true;
+}
+
+/** Messages within the last 24 hours, counted as the window counts them. */
+export function usedInWindow(state: WarmupState, now: number): number {
+  return total(recent(state, now));
+}
+
+function recent(state: WarmupState, now: number): WarmupState['quarters'] {
+  return state.quarters.filter(([quarter]) => (quarter + 1) * QUARTER_MS > now - DAY_MS);
+}
+
+function total(quarters: WarmupState['quarters']): number {
+  return quarters.reduce((sum, [, n]) => sum + n, 0);
+}
+
+/** Burst and interval whose sum over any 24 hours is the budget: burst + 24 h / interval. */
+function pace(budget: number): { intervalMs: number; burst: number } {
+  const burst = Math.max(1, Math.ceil(budget / BURSTS_A_DAY));
+  return { burst, intervalMs: DAY_MS / (budget - burst) };
+}

@@ -1,0 +1,238 @@
+/**
+ * Warm-up of new sources (delivery.md §13): asked before each message of a source that was declared new, it says go, or
+ * until when to wait. Kept per source and provider of the shaping data; small sites have no budget of their own here, they
+ * judge by behaviour rather than volume and their shaping row keeps it low. A source not declared new always may.
+ *
+ * A restart must not give a day's budget out twice, and a synced write a message would be dear: budget is *reserved* in
+ * small portions, written down before they are used. What a crash leaves unused of a portion counts as used.
+ *
+ *   ask ──► portion left? ──► go
+ *             └ no ──► budget and pace allow it? ──► portion is being written; wait for `onReady`
+ *                          └ no ──► wait until …, with the reason
+ */
+import type { Clock, Timer } from '../../../lib/clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { Lane } from '../../../model/message.ts';
+import type { Store } from '../../../store/store.ts';
+import {
+  count,
+  fallBack,
+  mayGo,
+  newWarmup,
+  rollTo,
+  uncount,
+  usedInWindow,
+  type WarmupState,
+} from './budget.ts';
+import { budgetOf } from './steps.ts';
+
+export interface Warmup {
+  /** Reads what is stored. Call before anything else. */
+  start(): Promise<void>;
+  /** Writes what is not written yet; reservations not used are given back. */
+  stop(): Promise<void>;
+  /** One message wants to go now. `wait` with `until` null: `onReady` says when to ask again. */
+  take(source: string, provider: string, lane: Lane): WarmupTake;
+  /** A message that was taken did not reach the provider. */
+  giveBack(source: string, provider: string): void;
+  /** What the provider said to one that did. `blocked`: about the source's reputation. */
+  outcome(source: string, provider: string, kind: 'accepted' | 'deferred' | 'blocked'): void;
+  /** Called where waiting with `until` null may end. */
+  onReady(listener: (source: string, provider: string) => void): void;
+  /** Every source and provider that is or was warmed up, as it stands. */
+  list(): readonly WarmupView[];
+}
+
+export type WarmupTake = { kind: 'go' } | { kind: 'wait'; until: number | null; reason: string };
+
+export interface WarmupView {
+  source: string;
+  provider: string;
+  level: number;
+  /** null = warm. */
+  budget: number | null;
+  /** Within the last 24 hours. */
+  used: number;
+  /** Counted over the day (UTC). */
+  deferredToday: number;
+  blockedToday: number;
+  lastUsedAt: number | null;
+}
+
+interface Entry {
+  source: string;
+  provider: string;
+  /** What really went. */
+  state: WarmupState;
+  /** How many more may go by what is stored. */
+  reserved: number;
+  writing: Promise<void> | null;
+  dirty: boolean;
+}
+
+const PORTIONS_A_DAY = 100;
+const LARGEST_PORTION = 64;
+/** Deferrals and other counts may be this late on disk: they only ever slow down. */
+const SAVE_AFTER_MS = 1_000;
+const RETRY_MS = 250;
+
+/** `sources`: ids of those that are declared new. */
+export function createWarmup(
+  { store, clock, log }: { store: Pick<Store, 'listWarmups' | 'saveWarmup'>; clock: Clock; log: Logger },
+  options: { sources: readonly string[] },
+): Warmup {
+  const warming = new Set(options.sources);
+  const entries = new Map<string, Entry>();
+  let ready: (source: string, provider: string) => void = () => {};
+  let saveTimer: Timer | null = null;
+
+  return {
+    async start() {
+      for (const row of await store.listWarmups()) {
+        entries.set(key(row.source, row.provider), {
+          source: row.source,
+          provider: row.provider,
+          state: row.state,
+          reserved: 0,
+          writing: null,
+          dirty: false,
+        });
+      }
+    },
+
+    async stop() {
+      saveTimer?.cancel();
+      for (const entry of entries.values()) {
+        await entry.writing;
+        if (entry.dirty || entry.reserved > 0) await write(entry, 0);
+      }
+    },
+
+    take(source, provider, lane) {
+      if (!warming.has(source)) return { kind: 'go' };
+      const now = clock.now();
+      const entry = entryOf(source, provider, now);
+      rollTo(entry.state, now);
+      const answer = mayGo(entry.state, lane, now);
+      if (answer.kind === 'wait') {
+        return { kind: 'wait', until: answer.until, reason: reasonOf(entry, answer.why, now) };
+      }
+      if (budgetOf(entry.state.level) === null) {
+        count(entry.state, 1, now);
+        entry.dirty = true;
+        saveSoon();
+        return { kind: 'go' };
+      }
+      if (entry.reserved === 0) {
+        reserve(entry);
+        return {
+          kind: 'wait',
+          until: null,
+          reason: `warm-up of ${source} at ${provider}: being written down`,
+        };
+      }
+      entry.reserved -= 1;
+      count(entry.state, 1, now);
+      return { kind: 'go' };
+    },
+
+    giveBack(source, provider) {
+      const entry = entries.get(key(source, provider));
+      if (entry === undefined || !warming.has(source)) return;
+      uncount(entry.state);
+      entry.reserved += 1;
+    },
+
+    outcome(source, provider, kind) {
+      const entry = entries.get(key(source, provider));
+      if (entry === undefined || !warming.has(source) || kind === 'accepted') return;
+      if (kind === 'deferred') entry.state.deferred += 1;
+      else if (fallBack(entry.state)) {
+        log.warn(
+          { source, provider, budget: budgetOf(entry.state.level) },
+          'the provider named the reputation of a new source; its warm-up goes two steps back',
+        );
+      }
+      entry.dirty = true;
+      saveSoon();
+    },
+
+    onReady(listener) {
+      ready = listener;
+    },
+
+    list() {
+      const now = clock.now();
+      return [...entries.values()].map(({ source, provider, state }) => ({
+        source,
+        provider,
+        level: state.level,
+        budget: budgetOf(state.level),
+        used: usedInWindow(state, now),
+        deferredToday: state.deferred,
+        blockedToday: state.blocked,
+        lastUsedAt: state.lastUsedAt === 0 ? null : state.lastUsedAt,
+      }));
+    },
+  };
+
+  function entryOf(source: string, provider: string, now: number): Entry {
+    const known = entries.get(key(source, provider));
+    if (known !== undefined) return known;
+    const entry: Entry = {
+      source,
+      provider,
+      state: newWarmup(now),
+      reserved: 0,
+      writing: null,
+      dirty: false,
+    };
+    entries.set(key(source, provider), entry);
+    return entry;
+  }
+
+  /** A portion becomes usable when it is on disk. */
+  function reserve(entry: Entry): void {
+    if (entry.writing !== null) return;
+    const budget = budgetOf(entry.state.level) ?? LARGEST_PORTION;
+    const portion = Math.min(LARGEST_PORTION, Math.max(1, Math.floor(budget / PORTIONS_A_DAY)));
+    const done = (): void => {
+      entry.writing = null;
+      ready(entry.source, entry.provider);
+    };
+    entry.writing = write(entry, portion).then(done, (cause: unknown) => {
+      log.warn({ err: cause, source: entry.source }, 'a warm-up portion could not be written down');
+      entry.dirty = true;
+      clock.setTimer(RETRY_MS, done);
+    });
+  }
+
+  /** Stores the state as if `portion` more had gone already. */
+  async function write(entry: Entry, portion: number): Promise<void> {
+    const stored: WarmupState = { ...entry.state, quarters: [...entry.state.quarters] };
+    entry.dirty = false;
+    // What is left of the last portion is not in `stored`: nothing may go by it from now on.
+    entry.reserved = 0;
+    if (portion > 0) count(stored, portion, clock.now());
+    await store.saveWarmup({ source: entry.source, provider: entry.provider, state: stored });
+    entry.reserved += portion;
+  }
+
+  function saveSoon(): void {
+    saveTimer ??= clock.setTimer(SAVE_AFTER_MS, () => {
+      saveTimer = null;
+      for (const entry of entries.values()) if (entry.dirty && entry.writing === null) reserve(entry);
+    });
+  }
+
+  function reasonOf({ source, provider, state }: Entry, why: 'budget' | 'pace', now: number): string {
+    const budget = budgetOf(state.level);
+    return why === 'budget'
+      ? `warm-up of ${source}: ${usedInWindow(state, now)} of ${budget} a day to ${provider} are used`
+      : `warm-up of ${source}: ${budget} a day to ${provider}, spread over the day`;
+  }
+}
+
+function key(source: string, provider: string): string {
+  return `${source}\0${provider}`;
+}
