@@ -58,6 +58,7 @@ import { createSendRate } from './policy/limits/send-rate.ts';
 import { createOverrides } from './policy/limits/shaping/overrides.ts';
 import { createPathMemory } from './policy/limits/shaping/path-memory.ts';
 import { createShaping } from './policy/limits/shaping/shaping.ts';
+import { createWarmup } from './policy/limits/warmup/warmup.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import { openCertificates } from './smtp/server-certificates.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
@@ -282,6 +283,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       { allowHttp, ...(config['webhook-retry'] === null ? {} : { retryDelaysMs: config['webhook-retry'] }) },
     );
 
+    const warmup = createWarmup({ store, clock, log: logs.service }, { sources: [] });
+    await warmup.start();
     const disk = createDiskWatch(clock, dirname(sqlitePath(config.database, folder)));
     const acceptance = createAcceptance(
       {
@@ -318,6 +321,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         queue,
         eventsStored,
         onStored: stored.subscribe,
+        warmup,
         config: () =>
           configRows(params.mode, params.loaded.origins).map((row) => ({
             Key: row.key,

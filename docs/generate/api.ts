@@ -140,6 +140,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'DELETE /sandbox/messages': 'Empties the inbox of the token’s domains: `{Deleted}`',
   'GET /queue':
     'What waits, queue by queue, earliest due first: `{Waiting, Sending, PendingCalls, OldestDueAt, Queues: [{Site, SenderDomain, Priority, Waiting, Complete, Due, OldestAt, NextDueAt, Ages, Reasons}], More}`. `Domain`, `Limit` (1–100, 100)',
+  'GET /warmup':
+    'How far each new source has come at each provider: `{Items: [{Source, Provider, Budget, Used, DeferredToday, BlockedToday, LastUsedAt}]}`; a null budget is a warm source',
   'GET /config':
     'The configuration in force, without secrets: `{Items: [{Key, Value, Source, Default, Meaning}]}`',
   'GET /sandbox/messages/{id}':

@@ -18,6 +18,7 @@ import { suppressCommands } from './suppress-commands.ts';
 import { tailCommand } from './tail-command.ts';
 import type { Terminal } from './terminal.ts';
 import { tokenCommands } from './token-commands.ts';
+import { warmupCommands } from './warmup-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
 
 export interface Program {
@@ -92,6 +93,7 @@ export function createProgram(terminal: Terminal): Program {
     messageCommands,
     tailCommand,
     queueCommand,
+    warmupCommands,
     suppressCommands,
     explainCommands,
   ])

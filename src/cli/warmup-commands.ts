@@ -24,7 +24,9 @@ export const warmupCommands: CommandGroup = (program, context) => {
 
   group
     .command('plan')
-    .description('the calendar of a warm-up before it begins: what goes each day, and what has to wait or go elsewhere')
+    .description(
+      'the calendar of a warm-up before it begins: what goes each day, and what has to wait or go elsewhere',
+    )
     .requiredOption('--per-day <number>', 'messages a day to the provider when it is warm')
     .option('--start <date>', 'first day, YYYY-MM-DD (UTC); default today')
     .addHelpText('after', example('postrider warmup plan --per-day 20000'))
@@ -56,7 +58,9 @@ export const warmupCommands: CommandGroup = (program, context) => {
           ]),
         ]),
         'A step up needs a day that used 60 % of its budget with less than 5 % deferred and no block; each provider counts for itself.',
-        ...(stuck ? ['The last budget is not used to 60 %, so it stays where it is: your mail fits all the same.'] : []),
+        ...(stuck
+          ? ['The last budget is not used to 60 %, so it stays where it is: your mail fits all the same.']
+          : []),
       ].join('\n\n');
       ctx.print({ PerDay: perDay, Days: rows }, text);
     });

@@ -11,6 +11,7 @@ import type { Access } from '../../policy/access/access.ts';
 import type { SmtpCredentials } from '../../policy/access/smtp-credentials.ts';
 import type { DomainService } from '../../policy/domains/domains.ts';
 import type { SendRate } from '../../policy/limits/send-rate.ts';
+import type { WarmupView } from '../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConfigItem } from './contract/answers.ts';
 import { DEFAULT_EMAIL_LIMITS, type EmailLimits } from './contract/email-limits.ts';
@@ -31,6 +32,8 @@ export interface HttpDeps {
   eventsStored(): void;
   /** Calls the listener after anything of this process was stored, until the function it gives back is called. */
   onStored(listener: () => void): () => void;
+  /** New sources as they stand. */
+  warmup: { list(): readonly WarmupView[] };
   /** The configuration in force, without secrets. */
   config(): readonly ConfigItem[];
   clock: Clock;

@@ -125,6 +125,7 @@ export async function openWorld(
       },
       onStored: stored.subscribe,
       config: () => [],
+      warmup: { list: () => [] },
       ...given.parts,
     },
     given.options,

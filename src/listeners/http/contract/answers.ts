@@ -474,6 +474,24 @@ export interface QueueAnswer {
   More: boolean;
 }
 
+/** One new source at one provider. */
+export interface WarmupItem {
+  Source: string;
+  Provider: string;
+  /** Messages within any 24 hours; null = warm, no budget. */
+  Budget: number | null;
+  /** Within the last 24 hours. */
+  Used: number;
+  DeferredToday: number;
+  BlockedToday: number;
+  LastUsedAt: string | null;
+}
+
+/** GET /warmup. */
+export interface WarmupAnswer {
+  Items: readonly WarmupItem[];
+}
+
 /** One key of GET /config. */
 export interface ConfigItem {
   Key: string;

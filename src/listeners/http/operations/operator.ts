@@ -1,12 +1,21 @@
 /**
  * What the operator looks at (api.md §3): GET /queue, what waits by site and age with its reasons, and GET /config, the
- * configuration in force without its secrets. Both are for admin tokens; a token for some domains sees their queues
+ * configuration in force without its secrets, and GET /warmup, how far new sources have come. They are for admin tokens; a token for some domains sees their queues
  * only, and no configuration, which is everybody's.
  */
 import type { Clock } from '../../../lib/clock.ts';
+import type { Caller } from '../../../model/submission.ts';
+import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../../store/store.ts';
 import type { WaitingQueue } from '../../../store/topics/queue.ts';
-import type { ConfigAnswer, ConfigItem, QueueAnswer, QueueItem } from '../contract/answers.ts';
+import type {
+  ConfigAnswer,
+  ConfigItem,
+  QueueAnswer,
+  QueueItem,
+  WarmupAnswer,
+  WarmupItem,
+} from '../contract/answers.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, queryInteger, refuse } from '../route.ts';
 import { listedDomains } from '../tenancy.ts';
 
@@ -23,10 +32,11 @@ const AGES = [
 const ROWS_PER_QUEUE = 1_000;
 const MAX_REASONS = 5;
 
-/** The two routes. `config` gives what is in force, secrets already hidden. */
+/** The three routes. `config` gives what is in force, secrets already hidden. */
 export function operatorRoutes(deps: {
   store: Store;
   clock: Clock;
+  warmup: { list(): readonly WarmupView[] };
   config(): readonly ConfigItem[];
 }): readonly ApiRoute[] {
   const { store, clock } = deps;
@@ -62,17 +72,41 @@ export function operatorRoutes(deps: {
     },
     {
       method: 'GET',
+      path: '/warmup',
+      scope: 'admin',
+      handle: ({ caller }) => {
+        requireAllDomains(caller, 'The sources are for admin tokens of all domains');
+        const answer: WarmupAnswer = { Items: deps.warmup.list().map(toWarmupItem) };
+        return json(answer);
+      },
+    },
+    {
+      method: 'GET',
       path: '/config',
       scope: 'admin',
       handle: ({ caller }) => {
-        if (!caller.domains.includes('*')) {
-          throw refuse('scope-missing', 'The configuration is for admin tokens of all domains');
-        }
+        requireAllDomains(caller, 'The configuration is for admin tokens of all domains');
         const answer: ConfigAnswer = { Items: deps.config() };
         return json(answer);
       },
     },
   ];
+}
+
+function requireAllDomains({ domains }: Caller, message: string): void {
+  if (!domains.includes('*')) throw refuse('scope-missing', message);
+}
+
+function toWarmupItem(view: WarmupView): WarmupItem {
+  return {
+    Source: view.source,
+    Provider: view.provider,
+    Budget: view.budget,
+    Used: view.used,
+    DeferredToday: view.deferredToday,
+    BlockedToday: view.blockedToday,
+    LastUsedAt: isoTimeOrNull(view.lastUsedAt),
+  };
 }
 
 function toItem(queue: WaitingQueue): QueueItem {

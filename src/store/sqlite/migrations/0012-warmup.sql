@@ -4,4 +4,4 @@ CREATE TABLE warmup (
   provider TEXT NOT NULL,
   state TEXT NOT NULL,
   PRIMARY KEY (source, provider)
-) WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;
