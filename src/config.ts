@@ -60,6 +60,8 @@ export interface Config {
   hostname: string;
   route: readonly RouteTarget[];
   dns: readonly string[];
+  'dns-trusted': boolean;
+  ipv6: boolean;
   'mx-port': number;
   'allow-networks': readonly string[];
   retry: readonly number[] | null;
@@ -200,6 +202,18 @@ export const CONFIG_KEYS: { readonly [K in ConfigKey]: KeyFacts<Config[K]> } = {
     const wrong = list.find((item) => !/^(\[[0-9a-f:.]+\]|[0-9.]+|[0-9a-f:]+)(:\d{1,5})?$/i.test(item));
     return wrong === undefined ? good(list) : bad(`"${wrong}" is not address[:port], e.g. 127.0.0.1:53`);
   }),
+  'dns-trusted': key(
+    '`on` or `off`',
+    both('off'),
+    'believes the resolvers of `dns` that an answer is DNSSEC-validated (the AD bit), which DANE needs; those on loopback are believed anyway. Only for validating resolvers that nobody stands between',
+    parseSwitch,
+  ),
+  ipv6: key(
+    '`on` or `off`',
+    both('off'),
+    'direct delivery to IPv6 addresses too, after the IPv4 ones; only with an IPv6 address of this server that has a PTR record and stands in SPF',
+    parseSwitch,
+  ),
   'mx-port': key('port', both('25'), 'port for direct delivery', (t) => parseInteger(t, 1, 65_535)),
   'allow-networks': key(
     'CIDR list',

@@ -32,6 +32,7 @@ import { createReturnPathTokens } from './mail/verp.ts';
 import type { Caller } from './model/submission.ts';
 import { createAddressFilter } from './net/address-filter.ts';
 import { createGuardedHttp } from './net/guarded-http.ts';
+import { ownAddresses } from './net/own-addresses.ts';
 import { createResolver } from './net/resolver.ts';
 import { makeSelfSigned } from './net/self-signed.ts';
 import { parseServers } from './net/system-resolvers.ts';
@@ -43,6 +44,8 @@ import { createDeliver } from './pipeline/deliver/deliver.ts';
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
 import { createRoutes } from './pipeline/deliver/routes.ts';
 import { createSettlementRules } from './pipeline/deliver/settlement.ts';
+import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls-counters.ts';
+import { createMtaSts } from './pipeline/deliver/tls-mta-sts.ts';
 import { createQueue, QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
 import { createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
 import { createRetrySchedule } from './pipeline/queue/retry-schedule.ts';
@@ -90,6 +93,8 @@ export interface ServerParams {
   /** Ends the process at once. */
   kill?: () => void;
   clock?: Clock;
+  /** Authorities to trust in place of the built-in ones for mail servers and MTA-STS policies, and the port of these. */
+  trust?: { ca: readonly string[]; mtaStsPort: number };
 }
 
 const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
@@ -146,10 +151,20 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
 
     const servers = parseServers(config.dns.length === 0 ? 'system' : config.dns.join(','));
     if (servers.kind === 'invalid') throw new Error(`dns "${servers.text}": ${servers.detail}`);
-    const resolver = createResolver({ clock, random, servers: servers.servers });
+    const resolver = createResolver({
+      clock,
+      random,
+      servers: servers.servers,
+      trustedAd: config['dns-trusted'],
+    });
     const filter = createAddressFilter({ allowNetworks: config['allow-networks'] });
     if (filter.kind === 'invalid') throw new Error(`allow-networks "${filter.text}": ${filter.detail}`);
 
+    // Policies of recipients' domains: a web server of theirs, and authorities of ours under test.
+    const policyHttp = createGuardedHttp(
+      { clock, resolver, filter },
+      params.trust === undefined ? {} : { ca: params.trust.ca },
+    );
     const bounceDomain = config['bounce-domain'] ?? config.hostname;
     const routes = createRoutes(config.route);
     const anyDomain = params.mode === 'dev' && config.route.every((route) => route.kind === 'sandbox');
@@ -237,6 +252,28 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const returnPathKeys = sealer
       .deriveKeys('return-path', 32)
       .map(({ id, key }) => ({ id: Number.parseInt(id.charAt(0), 16), secret: key }));
+    const mxFilter = createAddressFilter({
+      allowNetworks: config['allow-networks'],
+      own: ownAddresses([config.http, config.submission, config['submission-tls']]),
+    });
+    if (mxFilter.kind === 'invalid') throw new Error(`allow-networks "${mxFilter.text}": ${mxFilter.detail}`);
+    const tlsCounters = createTlsCounters({
+      store,
+      clock,
+      log: logs.service,
+      metrics: createTlsMetrics(registry),
+    });
+    const mtaSts = createMtaSts(
+      {
+        store,
+        resolver,
+        http: policyHttp,
+        clock,
+        log: logs.service,
+        failed: (domain, result) => tlsCounters.count({ domain, policy: 'sts', mxHost: '', result }),
+      },
+      params.trust === undefined ? {} : { port: params.trust.mtaStsPort },
+    );
     const deliver = createDeliver(
       {
         store,
@@ -248,8 +285,10 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         senders: domains,
         tokens: createReturnPathTokens(returnPathKeys),
         resolver,
-        filter,
-        tlsContexts: createTlsContexts(),
+        filter: mxFilter,
+        tlsContexts: createTlsContexts({ ca: params.trust?.ca }),
+        mtaSts,
+        tlsCounters,
         clock,
         random,
         log: logs.service,
@@ -262,6 +301,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         heloName: config.hostname,
         bounceDomain,
         mxPort: config['mx-port'],
+        ipv6: config.ipv6,
         maxConnections: config['max-connections'],
       },
     );
@@ -390,6 +430,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS, checkDomains: !anyDomain },
     );
     // Delivery is ready before work is handed out; listeners come last.
+    if (roles.has('deliver')) await start(tlsCounters);
+    if (roles.has('deliver')) await start(mtaSts);
     if (roles.has('deliver')) await start(deliver);
     if (roles.has('deliver')) await start(queue);
     if (roles.has('webhooks')) await start(sender);
@@ -428,7 +470,10 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         // The queue gives back what was never started, and waits for the last outcomes to be stored.
         if (started.includes(queue)) await queue.stop(Math.max(leftMs(), GIVE_BACK_MS));
         await Promise.all([overrides.flush(), pathMemory.flush()]);
+        for (const service of [mtaSts, tlsCounters])
+          if (started.includes(service)) await service.stop(leftMs());
         guardedHttp.close();
+        policyHttp.close();
         resolver.close();
         await store.close();
         await folder.withdraw();

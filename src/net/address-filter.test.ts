@@ -202,7 +202,7 @@ describe('networks the operator lists', () => {
   it('win over our own addresses, which are refused otherwise, mapped too', () => {
     const filter = filterFor([], ['8.8.4.4', '2606:4700::/48']);
     for (const address of ['8.8.4.4', '2606:4700::1']) {
-      expect(filter.check(address)).toEqual({ allowed: false, reason: 'our own address' });
+      expect(filter.check(address)).toEqual({ allowed: false, reason: 'our own address', isOwn: true });
     }
     expect(filter.check('::ffff:8.8.4.4').allowed).toBe(false);
     expect(filter.check('8.8.4.5').allowed).toBe(true);

@@ -10,8 +10,8 @@ import { type IpAddress, type IpNetwork, inNetwork, parseIp, parseNetwork } from
 export type AddressVerdict =
   /** `listed`: only because, or also because, the operator named its network. */
   | { allowed: true; listed: boolean }
-  /** `reason`: a clause for logs and error texts, e.g. "loopback". */
-  | { allowed: false; reason: string };
+  /** `reason`: a clause for logs and error texts, e.g. "loopback". `isOwn`: it is this machine. */
+  | { allowed: false; reason: string; isOwn?: true };
 
 /** What connecting code needs of the filter. Anything that is not an address in strict form is refused. */
 export interface AddressCheck {
@@ -126,7 +126,7 @@ export function createAddressFilter(options: {
       return { allowed: false, reason: inner.form };
     }
     if (within(ip, allowedNetworks)) return { allowed: true, listed: true };
-    if (within(ip, ownNetworks)) return { allowed: false, reason: 'our own address' };
+    if (within(ip, ownNetworks)) return { allowed: false, reason: 'our own address', isOwn: true };
     const hit = refused.find((each) => inNetwork(ip, each.network));
     if (hit) return { allowed: false, reason: hit.reason };
     if (ip.family === 6) {

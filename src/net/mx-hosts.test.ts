@@ -220,7 +220,7 @@ describe('hosts without a usable address', () => {
     expect(dns.queries.filter((query) => query.name.endsWith('.many.test'))).toHaveLength(30);
   });
 
-  it('IPv6 is looked up only when wanted, and then comes first', async () => {
+  it('IPv6 is looked up only when wanted, and then comes after IPv4', async () => {
     dns.set('example.com', { MX: ['mx.example.com'] });
     dns.set('mx.example.com', { AAAA: ['2606:4700::1'] });
     expect(await hostsFor('example.com')).toMatchObject({
@@ -234,7 +234,7 @@ describe('hosts without a usable address', () => {
     dns.set('mx.example.com', { A: PUBLIC, AAAA: ['2606:4700::1'] });
     resolver.flush();
     expect(await hostsFor('example.com', { ipv6: true })).toMatchObject({
-      hosts: [{ addresses: ['2606:4700::1', ...PUBLIC] }],
+      hosts: [{ addresses: [...PUBLIC, '2606:4700::1'] }],
     });
     resolver.flush();
     dns.fault('AAAA mx.example.com', { kind: 'servfail' });

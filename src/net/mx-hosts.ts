@@ -13,7 +13,7 @@ export interface MxHost {
   /** Lower case, no trailing dot: also the TLS server name. */
   name: string;
   preference: number;
-  /** At least one; IPv6 first where asked for, shuffled within the family. All passed the filter. */
+  /** At least one; IPv4 before IPv6, shuffled within the family. All passed the filter. */
   addresses: string[];
   /** Every address answer was DNSSEC-validated, as DANE needs. */
   secure: boolean;
@@ -52,7 +52,7 @@ const MAX_ADDRESSES = 16;
 
 type HostLookup =
   | { kind: 'usable'; host: MxHost }
-  | { kind: 'filtered'; detail: string }
+  | { kind: 'filtered'; detail: string; ownAt: number | null }
   | { kind: 'absent'; detail: string }
   | { kind: 'temporary'; detail: string };
 
@@ -88,7 +88,13 @@ export async function resolveMxHosts(
     }
     const batch = candidates.slice(from, from + HOSTS_AT_ONCE);
     const lookups = await Promise.all(batch.map((record) => lookUpHost(resolver, record, options)));
-    const hosts = lookups.flatMap((lookup) => (lookup.kind === 'usable' ? lookup.host : []));
+    // RFC 5321 §5.1: a server that is an MX itself delivers only to those preferred to it; the others lead back here.
+    const ownAt = Math.min(
+      ...lookups.flatMap((each) => (each.kind === 'filtered' ? (each.ownAt ?? []) : [])),
+    );
+    const hosts = lookups.flatMap((lookup) =>
+      lookup.kind === 'usable' && lookup.host.preference < ownAt ? lookup.host : [],
+    );
     if (hosts.length > 0) {
       const allNames = candidates.map((record) => record.exchange);
       return {
@@ -101,6 +107,7 @@ export async function resolveMxHosts(
       };
     }
     dead.push(...lookups);
+    if (ownAt < Number.POSITIVE_INFINITY) break;
   }
   return withoutHosts(dead);
 }
@@ -128,19 +135,23 @@ async function lookUpHost(
 ): Promise<HostLookup> {
   const name = record.exchange;
   const answers: DnsAnswer<string>[] = await Promise.all(
-    options.ipv6 ? [resolver.aaaa(name), resolver.a(name)] : [resolver.a(name)],
+    options.ipv6 ? [resolver.a(name), resolver.aaaa(name)] : [resolver.a(name)],
   );
   const addresses: string[] = [];
   const refusals: string[] = [];
+  let isOwn = false;
   for (const answer of answers) {
     if (answer.kind !== 'found') continue;
     for (const address of shuffled(answer.records, options.random)) {
       const verdict = options.filter.check(address);
       if (verdict.allowed) addresses.push(address);
-      else refusals.push(`${name} is ${address}: ${verdict.reason}`);
+      else {
+        refusals.push(`${name} is ${address}: ${verdict.reason}`);
+        isOwn ||= verdict.isOwn === true;
+      }
     }
   }
-  if (addresses.length > 0) {
+  if (addresses.length > 0 && !isOwn) {
     const secure = answers.every((answer) => answer.kind !== 'failure' && answer.secure);
     const host = {
       name,
@@ -155,7 +166,10 @@ async function lookUpHost(
     return { kind: 'temporary', detail: `address of ${name}: ${failed.reason} (${failed.detail})` };
   }
   const [refusal] = refusals;
-  if (refusal !== undefined) return { kind: 'filtered', detail: refusal };
+  if (refusal !== undefined) {
+    const fix = isOwn ? ' (where another mail server answers there, name it in allow-networks)' : '';
+    return { kind: 'filtered', detail: refusal + fix, ownAt: isOwn ? record.preference : null };
+  }
   const families = options.ipv6 ? 'address' : 'IPv4 address';
   return { kind: 'absent', detail: `${name} has no ${families}` };
 }

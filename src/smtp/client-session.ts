@@ -135,6 +135,8 @@ async function secure(opening: Opening, socket: Socket): Promise<Step> {
     socket,
     host: target.host,
     mode: options.tls === 'off' ? 'required' : options.tls,
+    dane: options.dane ?? null,
+    verifiedAs: options.verifiedAs ?? 'pkix',
     contexts: options.tlsContexts ?? createTlsContexts(),
     timeoutMs: timeouts.startTlsMs,
     clock: options.clock,

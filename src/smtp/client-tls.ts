@@ -2,7 +2,7 @@
  * The client's side of TLS: the handshake on a connected socket, and what is to be remembered of it.
  * Given: a socket on which both sides are ready to begin, and a mode. Leaves behind: a TLS socket and its facts, or a
  * failure and no socket at all. Whether to fall back to clear text is the caller's decision, never made here.
- * A certificate is always checked; only `verified` insists on the outcome, and then before anything is sent.
+ * A certificate is always checked; only `verified` and `dane` insist on the outcome, and then before anything is sent.
  */
 import type { Socket } from 'node:net';
 import { isIP } from 'node:net';
@@ -14,31 +14,44 @@ import {
   connect as tlsConnect,
 } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
+import { checkDane, type DaneRequest } from './dane.ts';
 
 /**
  * `off`: never. `opportunistic`: if offered, any certificate, old protocol versions too. `required`: or nothing, any
- * certificate. `verified`: or nothing, and the certificate must be valid for the server's name.
+ * certificate. `verified`: or nothing, and the certificate must be valid for the server's name. `dane`: or nothing, and
+ * the certificate must be one that DNS pins (RFC 7672).
  */
-export type TlsMode = 'off' | 'opportunistic' | 'required' | 'verified';
+export type TlsMode = 'off' | 'opportunistic' | 'required' | 'verified' | 'dane';
+
+/** What an accepted certificate met: nothing, the trusted authorities, these because MTA-STS asks for it, or TLSA records. */
+export type VerifiedBy = 'none' | 'pkix' | 'mta-sts' | 'dane';
 
 export interface TlsFacts {
   /** "TLSv1.3". */
   protocol: string;
   cipher: string;
-  /** The certificate is valid for the server's name. */
+  /** The certificate is valid for the server's name, or was asked for and found by DANE. */
   authorized: boolean;
-  /** Why it is not, e.g. "DEPTH_ZERO_SELF_SIGNED_CERT", or null. */
+  /** Why it is not, e.g. "DEPTH_ZERO_SELF_SIGNED_CERT" or "DANE_MISMATCH", or null. */
   authorizationError: string | null;
+  /** By what it was found good; `none` where it was not. */
+  verifiedBy: VerifiedBy;
   /** SHA-256 of the certificate, "AB:CD:…", or null. */
   fingerprint256: string | null;
   /** Common name of the certificate's subject, or null. */
   subject: string | null;
+  /** Until when the certificate is valid, as an instant, or null. */
+  validUntil: number | null;
 }
 
 /** TLS contexts by mode, made on first use. */
 export interface TlsContexts {
-  forMode(mode: TlsMode): SecureContext;
+  /** `small`: with few key-exchange groups, for servers that choke on a ClientHello over one segment. */
+  forMode(mode: TlsMode, small?: boolean): SecureContext;
 }
+
+/** Node's own ClientHello is about 1.6 kB, with these groups 0.4 (measured); they count in the context only. */
+const FEW_GROUPS = { ecdhCurve: 'X25519:P-256:P-384' } as const;
 
 /** `ca`: PEM certificates to trust instead of the built-in ones. */
 export function createTlsContexts(
@@ -46,17 +59,22 @@ export function createTlsContexts(
 ): TlsContexts {
   const ca =
     options.ca === undefined ? {} : { ca: typeof options.ca === 'string' ? options.ca : [...options.ca] };
-  let strict: SecureContext | null = null;
-  let lenient: SecureContext | null = null;
+  const made = new Map<string, SecureContext>();
   return {
-    forMode(mode) {
-      if (mode === 'opportunistic') {
-        // Old TLS is better than none; OpenSSL 3 hides it behind its security level.
-        lenient ??= createSecureContext({ ...ca, minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' });
-        return lenient;
+    forMode(mode, small = false) {
+      const isLenient = mode === 'opportunistic';
+      const name = `${isLenient ? 'lenient' : 'strict'}${small ? ' small' : ''}`;
+      let context = made.get(name);
+      if (context === undefined) {
+        context = createSecureContext({
+          ...ca,
+          ...(small ? FEW_GROUPS : {}),
+          // Old TLS is better than none; OpenSSL 3 hides it behind its security level.
+          ...(isLenient ? { minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } : { minVersion: 'TLSv1.2' }),
+        });
+        made.set(name, context);
       }
-      strict ??= createSecureContext({ ...ca, minVersion: 'TLSv1.2' });
-      return strict;
+      return context;
     },
   };
 }
@@ -66,10 +84,13 @@ export interface HandshakeRequest {
   /** Name for SNI and for the certificate check; an IP literal is checked as such and not sent. */
   host: string;
   mode: TlsMode;
+  /** What `dane` holds the certificate against; without it nothing matches. */
+  dane: DaneRequest | null;
+  /** What the certificate's being valid is reported as. */
+  verifiedAs: 'pkix' | 'mta-sts';
   contexts: TlsContexts;
   timeoutMs: number;
   clock: Clock;
-  /** Few key-exchange groups: Node's own ClientHello is about 1.6 kB, this one 0.4. */
   smallClientHello: boolean;
 }
 
@@ -83,28 +104,66 @@ function factsOf(socket: TLSSocket): TlsFacts {
   const certificate = socket.getPeerCertificate();
   const subject = certificate.subject?.CN;
   const error: unknown = socket.authorizationError;
+  const validUntil = Date.parse(certificate.valid_to ?? '');
   return {
     protocol: socket.getProtocol() ?? 'unknown',
     cipher: socket.getCipher().name,
     authorized: socket.authorized,
     authorizationError: socket.authorized ? null : String(error ?? 'unknown').slice(0, MAX_SUBJECT_CHARS),
+    verifiedBy: socket.authorized ? 'pkix' : 'none',
     fingerprint256: certificate.fingerprint256 ?? null,
     subject: typeof subject === 'string' ? subject.slice(0, MAX_SUBJECT_CHARS) : null,
+    validUntil: Number.isNaN(validUntil) ? null : validUntil,
   };
+}
+
+/** The same facts in the light of DANE: only what the zone pins counts, in both directions. */
+function daneFacts(
+  socket: TLSSocket,
+  dane: DaneRequest | null,
+  nowMs: number,
+): { facts: TlsFacts; detail: string } {
+  const facts = factsOf(socket);
+  const verdict = checkDane(dane ?? { records: [], names: [] }, chainOf(socket), nowMs);
+  if (verdict.kind === 'matched') {
+    return {
+      facts: { ...facts, authorized: true, authorizationError: null, verifiedBy: 'dane' },
+      detail: '',
+    };
+  }
+  const refused = {
+    ...facts,
+    authorized: false,
+    authorizationError: 'DANE_MISMATCH',
+    verifiedBy: 'none',
+  } as const;
+  return { facts: refused, detail: verdict.detail };
+}
+
+/** DER of the certificates the server sent, its own first. */
+function chainOf(socket: TLSSocket): Uint8Array[] {
+  const chain: Uint8Array[] = [];
+  const seen = new Set<string>();
+  let each = socket.getPeerCertificate(true);
+  while (each?.raw !== undefined && !seen.has(each.fingerprint256)) {
+    seen.add(each.fingerprint256);
+    chain.push(each.raw);
+    each = each.issuerCertificate;
+  }
+  return chain;
 }
 
 /** Shakes hands within `timeoutMs`. Never throws; after `failed` the connection is destroyed. */
 export function startTls(request: HandshakeRequest): Promise<HandshakeResult> {
-  const { socket, host, mode, contexts, timeoutMs, clock } = request;
+  const { socket, host, mode, dane, contexts, timeoutMs, clock } = request;
   return new Promise((resolve) => {
     const options: ConnectionOptions = {
       socket,
       host,
       servername: isIP(host) === 0 ? host : '',
-      secureContext: contexts.forMode(mode),
+      secureContext: contexts.forMode(mode, request.smallClientHello),
       // Checked below: a refusal shall come with the certificate's facts.
       rejectUnauthorized: false,
-      ...(request.smallClientHello ? { ecdhCurve: 'X25519:P-256:P-384' } : {}),
     };
     const secure = tlsConnect(options);
     // Stays for good: an error after the end of this function belongs to the next owner, or to nobody.
@@ -119,7 +178,20 @@ export function startTls(request: HandshakeRequest): Promise<HandshakeResult> {
       resolve(result);
     };
     const onSecure = () => {
-      const facts = factsOf(secure);
+      if (mode === 'dane') {
+        const { facts, detail } = daneFacts(secure, dane, clock.now());
+        if (facts.authorized) settle({ kind: 'secure', socket: secure, facts });
+        else
+          settle({
+            kind: 'failed',
+            reason: 'tls',
+            detail: `certificate not acceptable (DANE): ${detail}`,
+            facts,
+          });
+        return;
+      }
+      const checked = factsOf(secure);
+      const facts = checked.authorized ? { ...checked, verifiedBy: request.verifiedAs } : checked;
       if (mode === 'verified' && !facts.authorized) {
         const detail = `certificate not acceptable: ${facts.authorizationError}`;
         settle({ kind: 'failed', reason: 'tls', detail, facts });

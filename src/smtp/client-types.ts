@@ -5,6 +5,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { TlsContexts, TlsFacts, TlsMode } from './client-tls.ts';
 import type { ConversationLog } from './conversation.ts';
+import type { DaneRequest } from './dane.ts';
 import type { Capabilities } from './ehlo.ts';
 import type { Reply } from './reply.ts';
 
@@ -58,6 +59,10 @@ export interface OpenOptions {
   /** Our name in EHLO; `[192.0.2.1]` where there is none. */
   heloName: string;
   tls: TlsMode;
+  /** For the mode `dane`. */
+  dane?: DaneRequest | undefined;
+  /** What a verified certificate is reported as having met; `pkix` unless said. */
+  verifiedAs?: 'mta-sts' | undefined;
   auth?: { user: string; pass: string } | undefined;
   /** AUTH without verified TLS: only for a peer on loopback. */
   allowPlaintextAuth?: boolean | undefined;

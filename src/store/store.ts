@@ -21,6 +21,7 @@ import type { LimitStore } from './topics/limits.ts';
 import type { MessageStore } from './topics/messages.ts';
 import type { QueueStore } from './topics/queue.ts';
 import type { SuppressionStore } from './topics/suppressions.ts';
+import type { TlsStore } from './topics/tls.ts';
 import type { CredentialStore } from './topics/tokens.ts';
 import type { WarmupStore } from './topics/warmups.ts';
 import type { WebhookStore } from './topics/webhooks.ts';
@@ -46,6 +47,7 @@ export interface Store
     CaptureStore,
     LimitStore,
     WarmupStore {
+    TlsStore {
   readonly capabilities: { wakeups: boolean; manyProcesses: boolean };
   /** Whether the last write or probe succeeded; `reason` says what is wrong. */
   writable(): { ok: true } | { ok: false; reason: string };

@@ -120,6 +120,8 @@ export interface InstanceOptions {
   folder?: string;
   /** POSTRIDER_… names without the prefix, lower case with dashes: the keys of the configuration. */
   settings?: Record<string, string>;
+  /** Authorities in place of the built-in ones, and where MTA-STS policies are served. */
+  trust?: { ca: readonly string[]; mtaStsPort: number };
 }
 
 /** Starts a server on a free port. Without settings: `serve`, route sandbox, a DNS that nobody answers. */
@@ -149,6 +151,7 @@ export async function startInstance(scope: Scope, options: InstanceOptions = {})
     loaded: loadConfig(mode, { data: folder }, environment),
     logs,
     version: '0.0.0-scenario',
+    ...(options.trust === undefined ? {} : { trust: options.trust }),
   });
   let stopped: Promise<void> | null = null;
   const stop = () => {

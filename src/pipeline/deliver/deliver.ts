@@ -10,22 +10,24 @@ import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
 import type { AddressCheck } from '../../net/address-filter.ts';
-import type { Resolver } from '../../net/dns-types.ts';
-import { openSession } from '../../smtp/client-session.ts';
+import type { CachingResolver } from '../../net/resolver.ts';
 import type { TlsContexts } from '../../smtp/client-tls.ts';
-import type { OpenResult } from '../../smtp/client-types.ts';
 import type { Store } from '../../store/store.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { RetrySchedule } from '../queue/retry-schedule.ts';
 import type { Classifier } from './classifier/classify.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
-import { createEndpoints, type Endpoint, type EndpointAnswer } from './endpoints.ts';
+import { createEndpoints, type Endpoint, type EndpointAnswer, type EndpointWish } from './endpoints.ts';
 import { createPreparer, type SenderSettings } from './prepared.ts';
+import { learnFromOpening, learnFromOutcome } from './reply-lessons.ts';
 import { type Routes, SANDBOX_SITE } from './routes.ts';
 import { createSandboxRoute } from './sandbox.ts';
 import type { SettlementRules } from './settlement.ts';
 import { createSigning, type SignerSource } from './signing.ts';
 import { createSite, type Site, type SiteLimits } from './site.ts';
+import type { TlsCounters } from './tls-counters.ts';
+import type { MtaSts } from './tls-mta-sts.ts';
+import { createOpener } from './tls-opening.ts';
 
 export interface DeliverDeps {
   store: Store;
@@ -37,9 +39,11 @@ export interface DeliverDeps {
   signers: SignerSource;
   senders: SenderSettings;
   tokens: ReturnPathTokens;
-  resolver: Resolver;
+  resolver: CachingResolver;
   filter: AddressCheck;
   tlsContexts: TlsContexts;
+  mtaSts: MtaSts;
+  tlsCounters: TlsCounters;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -52,23 +56,23 @@ export interface DeliverOptions {
   heloName: string;
   bounceDomain: string;
   mxPort: number;
+  /** Mail may go out by IPv6 too. */
+  ipv6: boolean;
   maxConnections: number;
 }
 
-/** A host whose TLS is broken is spoken to in the clear for this long (opportunistic only). */
-const BROKEN_TLS_MS = 24 * 3_600_000;
-const BROKEN_TLS_HOSTS = 10_000;
 const SANDBOX_CONCURRENCY = 32;
 const FORGET_IDLE_SITES_ABOVE = 256;
 
 export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Service {
-  const { store, queue, routes, rules, retry, clock, random, log, mailLog, metrics, failpoints } = deps;
+  const { queue, routes, rules, retry, clock, random, log, mailLog, metrics, failpoints } = deps;
   const signing = createSigning({ clock, signers: deps.signers });
-  const preparer = createPreparer({ store, signing, tokens: deps.tokens, senders: deps.senders }, options);
+  const preparer = createPreparer({ ...deps, signing }, options);
   const sandbox = createSandboxRoute({ clock, random, rules, classifier: deps.classifier });
-  const endpoints = createEndpoints(deps, { mxPort: options.mxPort });
+  const counters = deps.tlsCounters;
+  const endpoints = createEndpoints({ ...deps, counters }, options);
+  const opener = createOpener({ ...deps, counters }, options);
   const sites = new Map<string, Site>();
-  const brokenTls = new Map<string, number>();
   let playing = 0;
   let stopping = false;
   let sandboxIdle: (() => void) | null = null;
@@ -118,7 +122,10 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
           failpoints,
           classifier: deps.classifier,
           endpoints: allEndpoints,
-          open,
+          open: (endpoint, signal) => opener.open(endpoint, { signal }),
+          heard: (endpoint, outcome) => learnFromOutcome({ endpoints, opener }, endpoint, outcome),
+          notOpened: (endpoint, result, category) =>
+            learnFromOpening({ endpoints, opener }, endpoint, result, category),
         },
         siteLimits(name, options),
       );
@@ -135,57 +142,18 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
   // ── the way out ─────────────────────────────────────────────────────────────────────────────────────────
 
   /** Endpoints of every target in order: a list fails over from one to the next. */
-  async function allEndpoints(recipientDomain: string): Promise<EndpointAnswer> {
+  async function allEndpoints(recipientDomain: string, wish: EndpointWish): Promise<EndpointAnswer> {
     const found: Endpoint[] = [];
     let other: EndpointAnswer | null = null;
     for (const target of routes.targets) {
       if (target.kind === 'sandbox') continue;
-      const answer = await endpoints.find(target, recipientDomain);
+      const answer = await endpoints.find(target, recipientDomain, wish);
       if (answer.kind === 'endpoints') found.push(...answer.endpoints);
       // A permanent answer of the recipient's DNS decides; a relay that cannot be found may be passed over.
       else if (other === null || answer.kind === 'permanent') other = answer;
     }
     if (found.length > 0) return { kind: 'endpoints', endpoints: found };
     return other ?? { kind: 'temporary', detail: 'no route is configured' };
-  }
-
-  /** Opens a session; opportunistic TLS that fails is tried again in the clear, and remembered (delivery.md §9.2). */
-  async function open(endpoint: Endpoint, signal: AbortSignal): Promise<OpenResult> {
-    const key = `${endpoint.address}:${endpoint.port}`;
-    const brokenUntil = brokenTls.get(key);
-    const clear = endpoint.tls === 'opportunistic' && brokenUntil !== undefined && brokenUntil > clock.now();
-    const result = await connect(endpoint, clear ? 'off' : endpoint.tls, signal);
-    if (result.kind === 'open' || clear || endpoint.tls !== 'opportunistic') return result;
-    // Plaintext smuggled behind STARTTLS is an attack, not a broken server.
-    if ((result.stage !== 'tls' && result.stage !== 'starttls') || result.reason === 'injection')
-      return result;
-    log.info(
-      { host: endpoint.host, address: endpoint.address, detail: result.detail },
-      'TLS failed; in the clear',
-    );
-    if (brokenTls.size >= BROKEN_TLS_HOSTS) brokenTls.clear();
-    brokenTls.set(key, clock.now() + BROKEN_TLS_MS);
-    return connect(endpoint, 'off', signal);
-  }
-
-  function connect(endpoint: Endpoint, tls: Endpoint['tls'], signal: AbortSignal): Promise<OpenResult> {
-    return openSession(
-      {
-        host: endpoint.host,
-        address: endpoint.address,
-        port: endpoint.port,
-        implicitTls: endpoint.implicitTls,
-      },
-      {
-        clock,
-        heloName: options.heloName,
-        tls,
-        auth: endpoint.auth ?? undefined,
-        allowPlaintextAuth: endpoint.allowPlaintextAuth,
-        tlsContexts: deps.tlsContexts,
-        signal,
-      },
-    );
   }
 
   // ── the sandbox ─────────────────────────────────────────────────────────────────────────────────────────

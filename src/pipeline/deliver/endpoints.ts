@@ -4,23 +4,53 @@
  * ones, because only the former end a delivery.
  */
 import { isIP } from 'node:net';
+import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { AddressCheck } from '../../net/address-filter.ts';
-import type { Resolver } from '../../net/dns-types.ts';
-import { resolveMxHosts } from '../../net/mx-hosts.ts';
-import type { TlsMode } from '../../smtp/client-tls.ts';
+import type { MtaStsPolicy } from '../../net/mta-sts.ts';
+import { type MxHost, resolveMxHosts } from '../../net/mx-hosts.ts';
+import type { CachingResolver } from '../../net/resolver.ts';
+import type { TlsResult } from '../../store/topics/tls.ts';
+import type { Category } from './classifier/categories.ts';
 import type { Route } from './routes.ts';
+import type { TlsCounters } from './tls-counters.ts';
+import { planTls, relayTlsPlan, type TlsPlan } from './tls-plan.ts';
 
 export interface Endpoint {
   host: string;
   address: string;
   port: number;
   implicitTls: boolean;
-  tls: TlsMode;
+  /** What is asked of TLS there. */
+  tls: TlsPlan;
   auth: { user: string; pass: string } | null;
   /** A password may go without verified TLS: the peer is on loopback. */
   allowPlaintextAuth: boolean;
   route: 'mx' | 'relay';
+  recipientDomain: string;
+  /** No address of this answer comes after it. */
+  isLast: boolean;
+  /** Shared by the addresses of one answer. */
+  budget: AttemptBudget;
+}
+
+/** What the addresses of one attempt may use up together (delivery.md §9.3). */
+export interface AttemptBudget {
+  /** Of the minute for connecting; whoever connects takes off what it cost. */
+  connectLeftMs: number;
+  /** Somebody waits for a one-time code: the last host gets no more patience than the others. */
+  hurried: boolean;
+}
+
+/** What the mail that asks for endpoints needs of them. */
+export interface EndpointWish {
+  /** The sender's domain requires verified TLS. */
+  requireTls?: boolean | undefined;
+  /** The provider's data says that it wants TLS. */
+  providerRequiresTls?: boolean | undefined;
+  critical?: boolean | undefined;
+  /** The source that will connect has an IPv6 address that mail may go out from. */
+  ipv6?: boolean | undefined;
 }
 
 export type EndpointAnswer =
@@ -33,43 +63,81 @@ export type EndpointAnswer =
       detail: string;
       twice: boolean;
     }
-  | { kind: 'temporary'; detail: string };
+  /** `category`: why, where it is not DNS. */
+  | { kind: 'temporary'; detail: string; category?: Category };
 
 export interface Endpoints {
   /** Endpoints of one target for a recipient domain. Never rejects. */
-  find(target: Exclude<Route, { kind: 'sandbox' }>, recipientDomain: string): Promise<EndpointAnswer>;
+  find(
+    target: Exclude<Route, { kind: 'sandbox' }>,
+    recipientDomain: string,
+    wish?: EndpointWish,
+  ): Promise<EndpointAnswer>;
+  /** What DNS said of the domain is asked again next time: nobody answered there, or it was not theirs to take. */
+  forget(recipientDomain: string): void;
+  /** A refusal had to do with IPv6: this domain is spoken to by IPv4 for a day, where it can be. */
+  avoidIpv6(recipientDomain: string): void;
 }
 
 /** At most this many addresses are tried for one attempt (delivery.md §4.4). */
 const MAX_ADDRESSES = 5;
+/** For connecting to all addresses of one attempt (delivery.md §9.3). */
+const CONNECT_ALL_MS = 60_000;
+const AVOID_IPV6_MS = 24 * 3_600_000;
+const MAX_AVOIDED = 10_000;
 
 interface Deps {
-  resolver: Resolver;
+  resolver: CachingResolver;
   random: Random;
+  clock: Clock;
   /** For MX hosts; a configured relay may lie anywhere. */
   filter: AddressCheck;
+  mtaSts: { policyOf(domain: string): Promise<MtaStsPolicy | null> };
+  counters: Pick<TlsCounters, 'count'>;
 }
 
-export function createEndpoints({ resolver, random, filter }: Deps, options: { mxPort: number }): Endpoints {
+export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boolean }): Endpoints {
+  const { resolver, random, clock, filter, mtaSts, counters } = deps;
+  const ipv4Until = new Map<string, number>();
   return {
-    find: (target, recipientDomain) => (target.kind === 'relay' ? relay(target) : mx(recipientDomain)),
+    find: (target, recipientDomain, wish = {}) =>
+      target.kind === 'relay' ? relay(target, recipientDomain, wish) : mx(recipientDomain, wish),
+    forget: (recipientDomain) => resolver.flush(recipientDomain),
+    avoidIpv6(recipientDomain) {
+      if (ipv4Until.size >= MAX_AVOIDED) ipv4Until.clear();
+      ipv4Until.set(recipientDomain, clock.now() + AVOID_IPV6_MS);
+    },
   };
 
-  async function relay(target: Extract<Route, { kind: 'relay' }>): Promise<EndpointAnswer> {
+  async function relay(
+    target: Extract<Route, { kind: 'relay' }>,
+    recipientDomain: string,
+    wish: EndpointWish,
+  ): Promise<EndpointAnswer> {
     const found = isIP(target.host) === 0 ? await relayAddresses(target.host) : { addresses: [target.host] };
     if ('kind' in found) return found;
-    const endpoints = found.addresses.slice(0, MAX_ADDRESSES).map((address): Endpoint => {
+    const budget = newBudget(wish);
+    const addresses = found.addresses.slice(0, MAX_ADDRESSES);
+    const endpoints = addresses.map((address, i): Endpoint => {
       const loopback = address === '::1' || address.startsWith('127.');
       return {
         host: target.host,
         address,
         port: target.port,
         implicitTls: target.implicitTls,
-        tls:
-          target.auth !== null && !loopback ? 'verified' : target.implicitTls ? 'required' : 'opportunistic',
+        tls: relayTlsPlan(
+          wish.requireTls === true || (target.auth !== null && !loopback)
+            ? 'verified'
+            : target.implicitTls
+              ? 'required'
+              : 'opportunistic',
+        ),
         auth: target.auth === null ? null : { user: target.auth.user, pass: target.auth.password },
         allowPlaintextAuth: loopback,
         route: 'relay',
+        recipientDomain,
+        isLast: i === addresses.length - 1,
+        budget,
       };
     });
     return { kind: 'endpoints', endpoints };
@@ -86,25 +154,40 @@ export function createEndpoints({ resolver, random, filter }: Deps, options: { m
     return { kind: 'temporary', detail: `the relay ${host} cannot be resolved: ${why}` };
   }
 
-  async function mx(domain: string): Promise<EndpointAnswer> {
-    const answer = await resolveMxHosts(resolver, domain, { filter, random, ipv6: false });
+  async function mx(domain: string, wish: EndpointWish): Promise<EndpointAnswer> {
+    const ipv6 = options.ipv6 && wish.ipv6 !== false;
+    const [answer, policy] = await Promise.all([
+      resolveMxHosts(resolver, domain, { filter, random, ipv6 }),
+      mtaSts.policyOf(domain),
+    ]);
     switch (answer.kind) {
       case 'hosts': {
-        const endpoints = answer.hosts.flatMap((host) =>
-          host.addresses.map(
-            (address): Endpoint => ({
-              host: host.name,
-              address,
-              port: options.mxPort,
-              implicitTls: false,
-              tls: 'opportunistic',
-              auth: null,
-              allowPlaintextAuth: false,
-              route: 'mx',
-            }),
-          ),
-        );
-        return { kind: 'endpoints', endpoints: endpoints.slice(0, MAX_ADDRESSES) };
+        const found: Endpoint[] = [];
+        const unusable: string[] = [];
+        const budget = newBudget(wish);
+        for (const host of answer.hosts) {
+          if (found.length >= MAX_ADDRESSES) break;
+          const planned = await planTls(resolver, {
+            recipientDomain: domain,
+            mxSecure: answer.secure,
+            host,
+            port: options.mxPort,
+            requireTls: wish.requireTls === true,
+            providerRequires: wish.providerRequiresTls === true,
+            policy,
+          });
+          if (planned.kind === 'unusable') {
+            unusable.push(planned.detail);
+            note(domain, host.name, planned);
+          } else found.push(...endpointsOf(host, domain, planned.plan, budget));
+        }
+        const endpoints = found.slice(0, MAX_ADDRESSES);
+        const last = endpoints.at(-1);
+        if (last === undefined) {
+          return { kind: 'temporary', category: 'tls_failed', detail: unusable.slice(0, 3).join('; ') };
+        }
+        last.isLast = true;
+        return { kind: 'endpoints', endpoints };
       }
       case 'null-mx':
         return permanent('5.1.10', 'domain_invalid', `${domain} takes no mail (null MX)`, false);
@@ -128,6 +211,39 @@ export function createEndpoints({ resolver, random, filter }: Deps, options: { m
         return { kind: 'temporary', detail: `DNS for ${domain}: ${answer.detail}` };
     }
   }
+
+  /** A host's addresses as they may be used now. */
+  function endpointsOf(host: MxHost, domain: string, tls: TlsPlan, budget: AttemptBudget): Endpoint[] {
+    const avoided = (ipv4Until.get(domain) ?? 0) > clock.now();
+    const v4 = host.addresses.filter((address) => isIP(address) === 4);
+    // A host that has nothing but IPv6 is asked by IPv6 all the same.
+    const addresses = avoided && v4.length > 0 ? v4 : host.addresses;
+    return addresses.map((address) => ({
+      host: host.name,
+      address,
+      port: options.mxPort,
+      implicitTls: false,
+      tls,
+      auth: null,
+      allowPlaintextAuth: false,
+      route: 'mx',
+      recipientDomain: domain,
+      isLast: false,
+      budget,
+    }));
+  }
+
+  function note(
+    domain: string,
+    mxHost: string,
+    { policy, result }: { policy: 'tlsa' | 'sts' | 'no-policy-found'; result: TlsResult },
+  ): void {
+    counters.count({ domain, policy, mxHost, result });
+  }
+}
+
+function newBudget(wish: EndpointWish): AttemptBudget {
+  return { connectLeftMs: CONNECT_ALL_MS, hurried: wish.critical === true };
 }
 
 function permanent(

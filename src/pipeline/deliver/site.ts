@@ -20,11 +20,12 @@ import type { Category } from './classifier/categories.ts';
 import type { Classifier } from './classifier/classify.ts';
 import { localVerdict, type Verdict } from './classifier/verdict.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
-import type { Endpoint, EndpointAnswer } from './endpoints.ts';
+import type { Endpoint, EndpointAnswer, EndpointWish } from './endpoints.ts';
 import { NO_FACTS, type Outcome } from './outcome.ts';
 import type { Prepared, Preparer } from './prepared.ts';
 import type { SettlementRules } from './settlement.ts';
-import { transactionOutcome } from './transaction-outcome.ts';
+import { mayCarry } from './tls-plan.ts';
+import { tlsText, transactionOutcome } from './transaction-outcome.ts';
 
 export interface Site {
   /** There may be work. */
@@ -56,9 +57,13 @@ export interface SiteDeps {
   failpoints: Failpoints;
   classifier: Pick<Classifier, 'classify'>;
   /** Endpoints of every target in order; the first permanent answer counts where nothing else is to be tried. */
-  endpoints(recipientDomain: string): Promise<EndpointAnswer>;
+  endpoints(recipientDomain: string, wish: EndpointWish): Promise<EndpointAnswer>;
   /** `signal` ends the opening early. */
   open(endpoint: Endpoint, signal: AbortSignal): Promise<OpenResult>;
+  /** An attempt ended: what it teaches about the way there is remembered elsewhere. */
+  heard(endpoint: Endpoint, outcome: Outcome): void;
+  /** Likewise for an opening that failed. */
+  notOpened(endpoint: Endpoint, result: OpenFailure, category: Category | null): void;
 }
 
 interface Link {
@@ -175,16 +180,28 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
   }
 
   function idleLink(): Link | null {
-    for (const link of links) if (link.session.state === 'idle' && link.session.hasRoom) return link;
+    for (const link of links) {
+      if (link.session.state === 'idle' && link.session.hasRoom && carriesHead(link)) return link;
+    }
     return null;
   }
 
   /** A connection with a message under way, room for the next, and a far end that answered within `latencyMs`. */
   function busyLink(latencyMs: number): Link | null {
     for (const link of links) {
-      if (link.session.state === 'busy' && link.session.hasRoom && link.latencyMs < latencyMs) return link;
+      const { session } = link;
+      if (session.state === 'busy' && session.hasRoom && link.latencyMs < latencyMs && carriesHead(link))
+        return link;
     }
     return null;
+  }
+
+  /** Whether the message at the head may go over this connection, as far as TLS is concerned. */
+  function carriesHead(link: Link): boolean {
+    const [head] = ready;
+    if (head === undefined) return false;
+    const { recipientDomain } = head.item.delivery;
+    return mayCarry(link.endpoint.tls, { recipientDomain, requireTls: head.requireTls });
   }
 
   function mayOpen(): boolean {
@@ -261,6 +278,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     if (result.kind === 'done') link.latencyMs = result.latencyMs;
     const outcome = transactionOutcome(result, peer, item.redispatched, deps.classifier);
     if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
+    deps.heard(link.endpoint, outcome);
     if (outcome.kind === 'delivered' || (result.kind === 'done' && outcome.kind !== 'path')) {
       failures = 0;
       lossesInRow = 0;
@@ -335,7 +353,10 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     const [head] = ready;
     if (head === undefined) return;
     opening = true;
-    const answer = await deps.endpoints(head.item.delivery.recipientDomain);
+    const answer = await deps.endpoints(head.item.delivery.recipientDomain, {
+      critical: head.item.delivery.lane === 'critical',
+      requireTls: head.requireTls,
+    });
     if (answer.kind === 'permanent') {
       opening = false;
       refuseAll(answer);
@@ -343,7 +364,11 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     }
     if (answer.kind === 'temporary') {
       opening = false;
-      pathFailed(pathOutcome('dns', 'dns_failure', answer.detail));
+      if (answer.category === 'tls_failed' && head.requireTls) {
+        withoutTls(pathOutcome('dns', 'tls_failed', answer.detail));
+        return pump();
+      }
+      pathFailed(pathOutcome('dns', answer.category ?? 'dns_failure', answer.detail));
       return pump();
     }
     let failure: { endpoint: Endpoint; result: OpenFailure } | null = null;
@@ -358,6 +383,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
         return pump();
       }
       failure = { endpoint, result };
+      deps.notOpened(endpoint, result, verdictOf(endpoint, result)?.category ?? null);
     }
     opening = false;
     // Openings are broken off by a stop; that says nothing about the path.
@@ -400,31 +426,48 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
   function openingFailed(endpoint: Endpoint, failed: OpenFailure): void {
     const where = `${endpoint.host} [${endpoint.address}]:${endpoint.port}`;
     const said = failed.reply === null ? failed.detail : `${failed.reply.code} ${failed.reply.text}`;
-    const verdict =
-      failed.reply === null
-        ? null
-        : deps.classifier.classify({
-            stage: failed.stage,
-            code: failed.reply.code,
-            enhanced: failed.reply.enhanced,
-            text: failed.reply.text,
-            mx: endpoint.host,
-            origin: 'remote',
-          });
+    const verdict = verdictOf(endpoint, failed);
     const outcome = pathOutcome(
       failed.stage,
       verdict !== null && failed.reason === 'reply' ? verdict.category : categoryOf(failed),
       `${where} at ${failed.stage}: ${said}`.slice(0, 512),
     );
-    pathFailed({
+    const isTls = failed.stage === 'starttls' || failed.stage === 'tls';
+    const tell = isTls && endpoint.tls.basis === 'sender' ? withoutTls : pathFailed;
+    tell({
       ...outcome,
       verdict: failed.reason === 'reply' ? verdict : null,
       reply:
         failed.reply === null
           ? null
           : { code: failed.reply.code, enhanced: failed.reply.enhanced, text: failed.reply.text },
-      facts: { remoteMta: where, conversation: failed.conversation.text(), tls: '', durationMs: 0 },
+      facts: {
+        remoteMta: where,
+        conversation: failed.conversation.text(),
+        tls: tlsText(failed.tls),
+        durationMs: 0,
+      },
     });
+  }
+
+  function verdictOf(endpoint: Endpoint, { reply, stage }: OpenFailure): Verdict | null {
+    if (reply === null) return null;
+    const { code, enhanced, text } = reply;
+    return deps.classifier.classify({ stage, code, enhanced, text, mx: endpoint.host, origin: 'remote' });
+  }
+
+  /** Verified TLS is what a sender asks for, and it is not to be had: that concerns their mail, not the site. */
+  function withoutTls(outcome: Extract<Outcome, { kind: 'path' }>): void {
+    const waiting = ready.splice(0);
+    for (const prepared of waiting) {
+      if (!prepared.requireTls) ready.push(prepared);
+      else
+        finish(prepared.item, {
+          ...outcome,
+          kind: 'deferred',
+          verdict: localVerdict('tls_failed', 'retry', 'path'),
+        });
+    }
   }
 
   function pathOutcome(

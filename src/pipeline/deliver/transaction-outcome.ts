@@ -133,11 +133,19 @@ function replyFacts(reply: Reply): ReplyFacts {
   return { code: reply.code, enhanced: reply.enhanced, text: reply.text };
 }
 
-/** `TLSv1.3 TLS_AES_256_GCM_SHA384, certificate not verified (…)`; '' for a connection in the clear. */
+/**
+ * `TLSv1.3 TLS_AES_256_GCM_SHA384, certificate verified by DANE, CN=mx.example.net, until 2027-03-01`; what was not
+ * verified says why; '' for a connection in the clear.
+ */
 export function tlsText(tls: TlsFacts | null): string {
   if (tls === null) return '';
   const trust = tls.authorized
-    ? 'certificate verified'
+    ? `certificate verified${VERIFIED_BY[tls.verifiedBy]}`
     : `certificate not verified (${tls.authorizationError ?? 'unknown'})`;
-  return `${tls.protocol} ${tls.cipher}, ${trust}`;
+  const subject = tls.subject === null ? '' : `, CN=${tls.subject}`;
+  const until =
+    tls.validUntil === null ? '' : `, until ${new Date(tls.validUntil).toISOString().slice(0, 10)}`;
+  return `${tls.protocol} ${tls.cipher}, ${trust}${subject}${until}`;
 }
+
+const VERIFIED_BY = { none: '', pkix: '', 'mta-sts': ' as MTA-STS asks', dane: ' by DANE' } as const;

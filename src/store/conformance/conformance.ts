@@ -19,6 +19,7 @@ import { describeSettling } from './settling.ts';
 import { describeSmtpCredentials } from './smtp-credentials.ts';
 import { describeStats } from './stats.ts';
 import { describeSuppressions } from './suppressions.ts';
+import { describeTls } from './tls.ts';
 import { describeTokens } from './tokens.ts';
 import { describeWaiting } from './waiting.ts';
 import { describeWarmups } from './warmups.ts';
@@ -68,6 +69,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeMessages,
       describeCaptures,
       describeLimits,
+      describeTls,
     ]) {
       part(suite);
     }

@@ -8,6 +8,7 @@ CREATE INDEX event_message ON event (message_seq) WHERE message_seq IS NOT NULL;
 CREATE INDEX idempotency_age ON idempotency (created_at);
 CREATE INDEX message_domain ON message (domain_id);
 CREATE INDEX message_metadata_message ON message_metadata (message_seq);
+CREATE INDEX mta_sts_age ON mta_sts (fetched_at);
 CREATE INDEX override_end ON override (until);
 CREATE INDEX path_state_age ON path_state (updated_at);
 CREATE INDEX smtp_credential_domain ON smtp_credential (domain);
@@ -29,6 +30,7 @@ CREATE TABLE idempotency ( id INTEGER PRIMARY KEY, owner TEXT NOT NULL, operatio
 CREATE TABLE message ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL UNIQUE, domain_id INTEGER NOT NULL, token_name_id INTEGER NOT NULL, lane INTEGER NOT NULL, sandbox INTEGER NOT NULL, needs_smtputf8 INTEGER NOT NULL, body_offset INTEGER NOT NULL, size INTEGER NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, from_address TEXT NOT NULL, subject TEXT NOT NULL, lists TEXT NOT NULL, tags TEXT, metadata TEXT , eight_bit INTEGER NOT NULL DEFAULT 0, send_at INTEGER, expiry_given INTEGER NOT NULL DEFAULT 0, date_offset INTEGER) STRICT;
 CREATE TABLE message_metadata ( domain_id INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, message_seq INTEGER NOT NULL, PRIMARY KEY (domain_id, name, value, message_seq) ) STRICT, WITHOUT ROWID;
 CREATE TABLE meta ( name TEXT NOT NULL PRIMARY KEY, value ANY NOT NULL ) STRICT, WITHOUT ROWID;
+CREATE TABLE mta_sts ( domain TEXT NOT NULL PRIMARY KEY, policy_id TEXT NOT NULL, mode TEXT NOT NULL, mx TEXT NOT NULL, max_age INTEGER NOT NULL, fetched_at INTEGER NOT NULL, expires_at INTEGER NOT NULL ) STRICT, WITHOUT ROWID;
 CREATE TABLE name ( id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE ) STRICT;
 CREATE TABLE node ( epoch INTEGER PRIMARY KEY AUTOINCREMENT, node_id TEXT NOT NULL, started_at INTEGER NOT NULL ) STRICT;
 CREATE TABLE override ( id TEXT NOT NULL UNIQUE, scope TEXT NOT NULL, key TEXT NOT NULL, param TEXT NOT NULL, rule TEXT NOT NULL, value ANY NOT NULL, until INTEGER NOT NULL, why TEXT NOT NULL, created_at INTEGER NOT NULL, UNIQUE (scope, key, param, rule) ) STRICT;
@@ -38,6 +40,7 @@ CREATE TABLE signing_key ( kid TEXT NOT NULL UNIQUE, private_sealed BLOB NOT NUL
 CREATE TABLE smtp_credential ( id TEXT NOT NULL UNIQUE, username TEXT NOT NULL UNIQUE, name TEXT NOT NULL, owner TEXT NOT NULL, domain TEXT NOT NULL, sandbox INTEGER NOT NULL, salt BLOB NOT NULL, hash BLOB NOT NULL, cost_log2 INTEGER NOT NULL, created_at INTEGER NOT NULL ) STRICT;
 CREATE TABLE suppression ( id INTEGER PRIMARY KEY AUTOINCREMENT, domain_id INTEGER NOT NULL, key TEXT NOT NULL, reason INTEGER NOT NULL, address TEXT NOT NULL, note TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER, message_id BLOB, reply TEXT, rule TEXT, UNIQUE (domain_id, key, reason) ) STRICT;
 CREATE TABLE suppression_evidence ( domain_id INTEGER NOT NULL, key TEXT NOT NULL, reason INTEGER NOT NULL, days INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, PRIMARY KEY (domain_id, key, reason) ) STRICT, WITHOUT ROWID;
+CREATE TABLE tls_count ( day TEXT NOT NULL, domain TEXT NOT NULL, policy TEXT NOT NULL, mx_host TEXT NOT NULL, result TEXT NOT NULL, sessions INTEGER NOT NULL, PRIMARY KEY (day, domain, policy, mx_host, result) ) STRICT, WITHOUT ROWID;
 CREATE TABLE token ( id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, owner TEXT NOT NULL, domains TEXT NOT NULL, scopes TEXT NOT NULL, sandbox INTEGER NOT NULL, ip_allow_list TEXT NOT NULL, rate_limit REAL, created_at INTEGER NOT NULL, expires_at INTEGER, last_used_at INTEGER, last_used_ip TEXT, revoked_at INTEGER ) STRICT;
 CREATE TABLE warmup ( source TEXT NOT NULL, provider TEXT NOT NULL, state TEXT NOT NULL, PRIMARY KEY (source, provider) ) STRICT, WITHOUT ROWID;
 CREATE TABLE webhook ( id INTEGER PRIMARY KEY AUTOINCREMENT, domain_id INTEGER NOT NULL, event TEXT NOT NULL, url TEXT NOT NULL, description TEXT NOT NULL, enabled INTEGER NOT NULL, disabled_reason TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, last_response_code INTEGER NOT NULL, last_response_body TEXT NOT NULL, last_response_at INTEGER, last_response_try INTEGER NOT NULL, last_error TEXT NOT NULL, last_latency_ms INTEGER, failing_since INTEGER, failed_tries INTEGER NOT NULL, blocked_tries INTEGER NOT NULL, secret_sealed BLOB NOT NULL , previous_secret_sealed BLOB, previous_secret_until INTEGER) STRICT;

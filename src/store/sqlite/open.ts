@@ -77,6 +77,7 @@ const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
   'stats',
   'listMessages',
   'listCaptures',
+  'tlsCounts',
   'listCalls',
   'countPendingCalls',
   'waitingQueues',
@@ -331,6 +332,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     addHold: (params) => write('addHold', params),
     listHolds: (params) => read('listHolds', params),
     removeHolds: (params) => write('removeHolds', params),
+    putMtaSts: (params) => write('putMtaSts', params),
+    getMtaSts: (params) => read('getMtaSts', params),
+    staleMtaSts: (params) => read('staleMtaSts', params),
+    addTlsCounts: (params) => write('addTlsCounts', params),
+    tlsCounts: (params) => read('tlsCounts', params),
+    purgeTls: (params) => write('purgeTls', params),
   };
 }
 

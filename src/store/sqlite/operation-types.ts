@@ -53,7 +53,10 @@ export type WriteName =
   | 'putPathStates'
   | 'purgePathStates'
   | 'addHold'
-  | 'removeHolds';
+  | 'removeHolds'
+  | 'putMtaSts'
+  | 'addTlsCounts'
+  | 'purgeTls';
 
 /** Operations that only read; each sees every write that resolved before it was called. */
 export type ReadName = Exclude<keyof Store, WriteName | 'capabilities' | 'writable' | 'close'>;

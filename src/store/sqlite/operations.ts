@@ -15,6 +15,7 @@ import * as queue from './queue.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
 import * as stats from './stats.ts';
 import * as suppressions from './suppressions.ts';
+import * as tls from './tls.ts';
 import * as tokens from './tokens.ts';
 import * as waiting from './waiting.ts';
 import * as warmups from './warmups.ts';
@@ -68,6 +69,9 @@ export const WRITES: WriteTable = {
   purgePathStates: limits.purgePathStates,
   addHold: limits.addHold,
   removeHolds: limits.removeHolds,
+  putMtaSts: tls.putMtaSts,
+  addTlsCounts: tls.addTlsCounts,
+  purgeTls: tls.purgeTls,
 };
 
 /** Everything a reader thread can do. */
@@ -104,4 +108,7 @@ export const READS: ReadTable = {
   listPathStates: limits.listPathStates,
   listHolds: limits.listHolds,
   listWarmups: warmups.listWarmups,
+  getMtaSts: tls.getMtaSts,
+  staleMtaSts: tls.staleMtaSts,
+  tlsCounts: tls.tlsCounts,
 };

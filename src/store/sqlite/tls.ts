@@ -1,0 +1,123 @@
+/** MTA-STS policies and the days' TLS counters (`../topics/tls.ts`). Nothing here belongs to a sender domain. */
+import type { StoredMtaSts, TlsCount } from '../topics/tls.ts';
+import type { Connection } from './connection.ts';
+import type { ParamsOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+
+interface PolicyRow {
+  domain: string;
+  policy_id: string;
+  mode: string;
+  mx: string;
+  max_age: number;
+  fetched_at: number;
+  expires_at: number;
+}
+
+interface CountRow {
+  day: string;
+  domain: string;
+  policy: string;
+  mx_host: string;
+  result: string;
+  sessions: number;
+}
+
+/** See `Store.putMtaSts`. */
+export function putMtaSts({ db }: Session, params: ParamsOf<'putMtaSts'>): void {
+  db.run(
+    `INSERT OR REPLACE INTO mta_sts (domain, policy_id, mode, mx, max_age, fetched_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    params.domain,
+    params.policyId,
+    params.mode,
+    params.mx.join(' '),
+    params.maxAgeSeconds,
+    params.fetchedAt,
+    params.expiresAt,
+  );
+}
+
+/** See `Store.getMtaSts`. */
+export function getMtaSts(db: Connection, params: ParamsOf<'getMtaSts'>): StoredMtaSts | null {
+  const row = db.get<PolicyRow>('SELECT * FROM mta_sts WHERE domain = ?', params.domain);
+  return row === undefined ? null : toPolicy(row);
+}
+
+/** See `Store.staleMtaSts`. */
+export function staleMtaSts(db: Connection, params: ParamsOf<'staleMtaSts'>): StoredMtaSts[] {
+  return db
+    .all<PolicyRow>(
+      'SELECT * FROM mta_sts WHERE expires_at > ? AND fetched_at < ? ORDER BY fetched_at, domain LIMIT ?',
+      params.now,
+      params.before,
+      params.limit,
+    )
+    .map(toPolicy);
+}
+
+/** See `Store.addTlsCounts`. */
+export function addTlsCounts({ db }: Session, params: ParamsOf<'addTlsCounts'>): void {
+  for (const count of params.counts) {
+    db.run(
+      `INSERT INTO tls_count (day, domain, policy, mx_host, result, sessions) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET sessions = sessions + excluded.sessions`,
+      count.day,
+      count.domain,
+      count.policy,
+      count.mxHost,
+      count.result,
+      count.sessions,
+    );
+  }
+}
+
+/** See `Store.tlsCounts`. */
+export function tlsCounts(db: Connection, params: ParamsOf<'tlsCounts'>): TlsCount[] {
+  const { domain } = params;
+  const where = domain === undefined ? '' : 'AND domain = ?';
+  const given = domain === undefined ? [] : [domain];
+  return db
+    .all<CountRow>(
+      `SELECT * FROM tls_count WHERE day >= ? ${where} ORDER BY day, domain, policy, mx_host, result LIMIT ?`,
+      params.fromDay,
+      ...given,
+      params.limit,
+    )
+    .map((row) => ({
+      day: row.day,
+      domain: row.domain,
+      policy: row.policy as TlsCount['policy'],
+      mxHost: row.mx_host,
+      result: row.result as TlsCount['result'],
+      sessions: row.sessions,
+    }));
+}
+
+/** See `Store.purgeTls`. */
+export function purgeTls({ db }: Session, params: ParamsOf<'purgeTls'>): number {
+  const policies = db.run(
+    'DELETE FROM mta_sts WHERE domain IN (SELECT domain FROM mta_sts WHERE expires_at <= ? LIMIT ?)',
+    params.now,
+    params.limit,
+  ).changes;
+  const counts = db.run(
+    `DELETE FROM tls_count WHERE (day, domain, policy, mx_host, result) IN
+       (SELECT day, domain, policy, mx_host, result FROM tls_count WHERE day < ? LIMIT ?)`,
+    params.beforeDay,
+    params.limit,
+  ).changes;
+  return policies + counts;
+}
+
+function toPolicy(row: PolicyRow): StoredMtaSts {
+  return {
+    domain: row.domain,
+    policyId: row.policy_id,
+    mode: row.mode as StoredMtaSts['mode'],
+    mx: row.mx === '' ? [] : row.mx.split(' '),
+    maxAgeSeconds: row.max_age,
+    fetchedAt: row.fetched_at,
+    expiresAt: row.expires_at,
+  };
+}
