@@ -46,7 +46,7 @@ export interface Store
     MessageStore,
     CaptureStore,
     LimitStore,
-    WarmupStore {
+    WarmupStore,
     TlsStore {
   readonly capabilities: { wakeups: boolean; manyProcesses: boolean };
   /** Whether the last write or probe succeeded; `reason` says what is wrong. */
