@@ -128,15 +128,12 @@ export const CONFIG_KEYS: { readonly [K in ConfigKey]: KeyFacts<Config[K]> } = {
     'SMTP submission listener that begins with TLS',
     parseOptionalListen,
   ),
-  returns: {
-    ...key(
-      '`host:port` or `off`',
-      both('off'),
-      'inbound SMTP for bounces and complaints',
-      parseOptionalListen,
-    ),
-    notYet: true,
-  },
+  returns: key(
+    '`host:port` or `off`',
+    both('off'),
+    'inbound SMTP for bounces and complaints, with STARTTLS; the internet reaches it at port 25 of the bounce domain',
+    parseOptionalListen,
+  ),
   'public-url': key('URL', both(null), 'what clients and links use; made from `http` where not set', (t) =>
     /^https?:\/\/[^/\s]+/.test(t)
       ? good(t.replace(/\/+$/, ''))
@@ -351,6 +348,7 @@ export function loadConfig(
     ['http', '127.0.0.1:8025'],
     ['submission', '127.0.0.1:1025'],
     ['submission-tls', '127.0.0.1:1465'],
+    ['returns', '127.0.0.1:1026'],
   ] as const) {
     const listen: ListenAddress | null | undefined = config[name];
     if (mode === 'dev' && listen !== undefined && listen !== null && !isLoopback(listen.host)) {

@@ -23,11 +23,8 @@ import { createSignal } from './lib/signal.ts';
 import { createHealthRoutes } from './listeners/health/health.ts';
 import { DEFAULT_EMAIL_LIMITS } from './listeners/http/contract/email-limits.ts';
 import { createHttpListener } from './listeners/http/server.ts';
-import {
-  createSubmissionListener,
-  DEFAULT_SUBMISSION_OPTIONS,
-  type ListenAddress,
-} from './listeners/submission/listener.ts';
+import { createReturns, type Returns } from './listeners/returns/open-returns.ts';
+import { createSubmissionListener, DEFAULT_SUBMISSION_OPTIONS } from './listeners/submission/listener.ts';
 import { createReturnPathTokens } from './mail/verp.ts';
 import type { Caller } from './model/submission.ts';
 import { createAddressFilter } from './net/address-filter.ts';
@@ -46,6 +43,7 @@ import { createRoutes } from './pipeline/deliver/routes.ts';
 import { createSettlementRules } from './pipeline/deliver/settlement.ts';
 import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls-counters.ts';
 import { createMtaSts } from './pipeline/deliver/tls-mta-sts.ts';
+import { createReturnMetrics } from './pipeline/events/returns-metrics.ts';
 import { createQueue, QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
 import { createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
 import { createRetrySchedule } from './pipeline/queue/retry-schedule.ts';
@@ -64,6 +62,7 @@ import { createShaping } from './policy/limits/shaping/shaping.ts';
 import { createWarmup } from './policy/limits/warmup/warmup.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import { openCertificates } from './smtp/server-certificates.ts';
+import type { ListenAddress } from './smtp/server-listener.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import type { Store } from './store/store.ts';
 import { createUpkeep } from './upkeep.ts';
@@ -75,6 +74,8 @@ export interface RunningServer {
   readonly publicUrl: string;
   /** Where SMTP submission listens; null = off. */
   readonly submission: { plain: ListenAddress | null; tls: ListenAddress | null };
+  /** Where mail that comes back is taken; null = off. */
+  readonly returns: ListenAddress | null;
   /** The administrator's token, also in the file `admin-token`. */
   readonly adminToken: string;
   readonly version: string;
@@ -254,7 +255,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       .map(({ id, key }) => ({ id: Number.parseInt(id.charAt(0), 16), secret: key }));
     const mxFilter = createAddressFilter({
       allowNetworks: config['allow-networks'],
-      own: ownAddresses([config.http, config.submission, config['submission-tls']]),
+      own: ownAddresses([config.http, config.submission, config['submission-tls'], config.returns]),
     });
     if (mxFilter.kind === 'invalid') throw new Error(`allow-networks "${mxFilter.text}": ${mxFilter.detail}`);
     const tlsCounters = createTlsCounters({
@@ -274,6 +275,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       },
       params.trust === undefined ? {} : { port: params.trust.mtaStsPort },
     );
+    const returnPathTokens = createReturnPathTokens(returnPathKeys);
     const deliver = createDeliver(
       {
         store,
@@ -283,7 +285,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         retry,
         signers: domains,
         senders: domains,
-        tokens: createReturnPathTokens(returnPathKeys),
+        tokens: returnPathTokens,
         resolver,
         filter: mxFilter,
         tlsContexts: createTlsContexts({ ca: params.trust?.ca }),
@@ -325,6 +327,12 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
 
     const warmup = createWarmup({ store, clock, log: logs.service }, { sources: [] });
     await warmup.start();
+    let returns: Returns | null = null;
+    const returnsReadiness = () => {
+      if (returns === null) return [];
+      const refused = returns.refusing();
+      return [{ name: 'returns', ok: refused === null, detail: refused ?? '' }];
+    };
     const disk = createDiskWatch(clock, dirname(sqlitePath(config.database, folder)));
     const acceptance = createAcceptance(
       {
@@ -376,7 +384,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         routes: createHealthRoutes({
           metrics: registry,
           access,
-          ready: () => readiness(store, acceptance.refusing),
+          ready: async () => [...(await readiness(store, acceptance.refusing)), ...returnsReadiness()],
         }),
       },
       {
@@ -395,7 +403,9 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const certificates = await openCertificates(
       { clock, report: (message, err) => logs.service.error({ err }, message) },
       // Who does not listen, a command for example, needs no files.
-      roles.has('submission') && config['tls-cert'] !== null && config['tls-key'] !== null
+      (roles.has('submission') || config.returns !== null) &&
+        config['tls-cert'] !== null &&
+        config['tls-key'] !== null
         ? { kind: 'files', cert: config['tls-cert'], key: config['tls-key'] }
         : { kind: 'pair', pair: makeSelfSigned({ clock, random }, [config.hostname]) },
     );
@@ -425,6 +435,28 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       },
     );
 
+    if (config.returns !== null && roles.has('returns')) {
+      returns = createReturns(
+        {
+          store,
+          tokens: returnPathTokens,
+          classifier,
+          keys: async (name) => {
+            const answer = await resolver.txt(name);
+            if (answer.kind === 'found') return { kind: 'found', texts: answer.records };
+            return { kind: answer.kind === 'failure' ? 'failure' : 'none' };
+          },
+          certificates,
+          clock,
+          random,
+          log: logs.service,
+          metrics: createReturnMetrics(registry),
+          eventsStored,
+        },
+        { listen: config.returns, hostname: config.hostname, bounceDomain, data: folder.path },
+      );
+    }
+
     const upkeep = createUpkeep(
       { store, domains, clock, log: logs.service },
       { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS, checkDomains: !anyDomain },
@@ -440,6 +472,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     await start(disk);
     await start(http);
     if (roles.has('submission')) await start(submission);
+    if (returns !== null) await start(returns);
     const { host, port, url } = http.address();
     await folder.announce({ url, pid: process.pid });
     logs.service.info({ url, epoch, roles: config.roles, version: params.version }, 'started');
@@ -448,6 +481,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       localUrl: url,
       publicUrl: publicUrl(config, { host, port }),
       submission: { plain: submission.addresses().submission, tls: submission.addresses().submissionTls },
+      returns: returns?.address() ?? null,
       adminToken,
       version: params.version,
       async reload() {
@@ -463,6 +497,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         const finished = Promise.all(working.map((service) => service.stop(leftMs())));
         // Messages that are arriving by SMTP may still be taken; everybody else is told to come back.
         if (started.includes(submission)) await submission.stop(Math.min(leftMs(), SMTP_DRAIN_MS));
+        if (returns !== null) await returns.stop(Math.min(leftMs(), SMTP_DRAIN_MS));
         acceptance.close();
         await http.stop(Math.min(leftMs(), HTTP_DRAIN_MS));
         await disk.stop(0);

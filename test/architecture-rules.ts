@@ -97,7 +97,7 @@ export const AREAS: readonly Area[] = [
     may: [CLASSIFIER, 'pipeline/queue', 'pipeline/events', 'smtp', 'net', ...POLICY, ...PIPELINE_BASE],
   },
   { name: CLASSIFIER, at: `src/${CLASSIFIER}/`, may: ['mail', ...BASE] },
-  { name: 'pipeline/events', at: 'src/pipeline/events/', may: [...POLICY, ...PIPELINE_BASE] },
+  { name: 'pipeline/events', at: 'src/pipeline/events/', may: [CLASSIFIER, ...POLICY, ...PIPELINE_BASE] },
   { name: 'pipeline/webhooks', at: 'src/pipeline/webhooks/', may: ['net', ...POLICY, ...PIPELINE_BASE] },
   ...POLICY.map((name) => ({ name, at: `src/${name}/`, may: ['store', 'mail', 'net', ...BASE] })),
   { name: 'store', at: 'src/store/store.ts', may: BASE },

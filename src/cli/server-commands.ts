@@ -97,6 +97,9 @@ function startLines(server: RunningServer, config: Config): string {
     return `relay ${route.host}:${route.port}`;
   });
   lines.push(`Way out: ${ways.join('; then ')}`, `Data: ${config.data}`);
+  if (server.returns !== null) {
+    lines.push(`Bounces and complaints come back to ${server.returns.host}:${server.returns.port}`);
+  }
   const leaves = config.route.some((route) => route.kind !== 'sandbox');
   if (leaves && !config.hostname.includes('.')) {
     lines.push(
@@ -127,10 +130,12 @@ function banner(server: RunningServer, config: Config, terminal: Terminal, logFi
   const smtp = server.submission.plain;
   const smtpLine =
     smtp === null ? '' : `\n  ${head('SMTP')}     ${smtp.host}:${smtp.port} ${dim('(no password needed)')}`;
+  const back = server.returns;
+  const returnsLine = back === null ? '' : `\n  ${head('Returns')}  ${back.host}:${back.port}`;
   return `
 ${head(`postrider ${server.version}`)}  ${safe}
 
-  ${head('API')}      ${api}/${smtpLine}
+  ${head('API')}      ${api}/${smtpLine}${returnsLine}
   ${head('Token')}    ${server.adminToken}
   ${dim(`         (kept in ${join(config.data, 'admin-token')})`)}
 

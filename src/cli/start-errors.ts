@@ -5,7 +5,7 @@
  */
 import type { Config } from '../config.ts';
 
-const LISTENERS = ['http', 'submission', 'submission-tls'] as const;
+const LISTENERS = ['http', 'submission', 'submission-tls', 'returns'] as const;
 const WHY: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',

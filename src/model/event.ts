@@ -25,7 +25,9 @@ export type EventKind =
   | 'held'
   | 'released'
   | 'late_outcome'
-  | 'suppression_added';
+  | 'suppression_added'
+  | 'complaint_withdrawn'
+  | 'return_noted';
 
 export type LogLevel = 'Info' | 'Warn' | 'Error';
 
@@ -100,6 +102,8 @@ export const EVENT_KINDS: Readonly<Record<EventKind, EventKindFacts>> = {
   released: row(20, null, null, [], 'Info', 'the local reason is gone'),
   late_outcome: row(21, null, null, [], 'Warn', 'an outcome arrived after the lease was lost'),
   suppression_added: row(22, null, null, [], 'Info', 'put on the suppression list'),
+  complaint_withdrawn: row(40, null, null, [], 'Info', 'a complaint was taken back'),
+  return_noted: row(41, null, null, [], 'Info', 'something came back that changes nothing'),
 };
 
 function row(

@@ -170,7 +170,7 @@ export function parseRcpt(
     } else return unknownParameter(name);
   }
   if (found.path.toLowerCase() === 'postmaster') return { ok: true, value: { address: null, notify, orcpt } };
-  const parsed = parseAddress(withoutRoute(found.path));
+  const parsed = parseAddress(withoutNeedlessQuotes(withoutRoute(found.path)));
   if (!parsed.ok) return refuse(553, '5.1.3', `The recipient address ${parsed.problem}`);
   if (!options.smtpUtf8 && !isAscii(found.path)) {
     return refuse(553, '5.6.7', 'A recipient outside ASCII needs SMTPUTF8 at MAIL');
@@ -205,6 +205,12 @@ function withoutRoute(path: string): string {
   if (path.charCodeAt(0) !== 64) return path;
   const colon = path.indexOf(':');
   return colon === -1 ? path : path.slice(colon + 1);
+}
+
+/** `"a.b"@c` is `a.b@c` (RFC 5321 §4.1.2); what needs its quotes keeps them, and is refused. */
+function withoutNeedlessQuotes(path: string): string {
+  const end = path.lastIndexOf('"@');
+  return path.startsWith('"') && end > 0 ? path.slice(1, end) + path.slice(end + 1) : path;
 }
 
 function splitParameters(

@@ -20,6 +20,7 @@ import type { InstanceStore } from './topics/instance.ts';
 import type { LimitStore } from './topics/limits.ts';
 import type { MessageStore } from './topics/messages.ts';
 import type { QueueStore } from './topics/queue.ts';
+import type { ReturnStore } from './topics/returns.ts';
 import type { SuppressionStore } from './topics/suppressions.ts';
 import type { TlsStore } from './topics/tls.ts';
 import type { CredentialStore } from './topics/tokens.ts';
@@ -40,6 +41,7 @@ export interface Store
     QueueStore,
     SuppressionStore,
     EventStore,
+    ReturnStore,
     WebhookStore,
     DomainStore,
     CredentialStore,

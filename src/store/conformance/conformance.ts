@@ -14,6 +14,7 @@ import type { OpenedStore, Suite } from './fixtures.ts';
 import { describeInstance } from './instance.ts';
 import { describeLimits } from './limits.ts';
 import { describeMessages } from './messages.ts';
+import { describeReturns } from './returns.ts';
 import { describeScheduling } from './scheduling.ts';
 import { describeSettling } from './settling.ts';
 import { describeSmtpCredentials } from './smtp-credentials.ts';
@@ -59,6 +60,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeSuppressions,
       describeEvents,
       describeWarmups,
+      describeReturns,
       describeStats,
       describeWebhooks,
       describeWebhookChanges,

@@ -7,6 +7,7 @@ import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
 import { EVENT_KINDS, type EventKind, eventKindOf } from '../../model/event.ts';
 import type { Lane, RecipientKind, SandboxResult } from '../../model/message.ts';
 import type { SuppressionReason } from '../../model/suppression.ts';
+import type { ReturnFact } from '../topics/returns.ts';
 import type { CallLogEntry } from '../topics/webhooks.ts';
 
 interface Code<Word extends string> {
@@ -80,6 +81,15 @@ export const suppressionReasonCode = code<SuppressionReason>('suppression reason
   Complaint: 4,
   Unsubscribe: 5,
   Manual: 6,
+});
+
+/** `return_fact.kind`. */
+export const returnKindCode = code<ReturnFact['kind']>('kind of return', {
+  bounce: 1,
+  complaint: 2,
+  'not-spam': 3,
+  unsubscribe: 4,
+  note: 5,
 });
 
 /** `event.kind`: the numbers are those of EVENT_KINDS. */

@@ -48,6 +48,7 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'removeSuppressions',
   // Facts from outside (a complaint, an opt-out) are told once; nobody repeats them.
   'appendEvents',
+  'recordReturn',
   'createWebhook',
   'deleteWebhook',
   'updateWebhook',
@@ -73,6 +74,8 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
 /** Searches that may run long; they get a reader of their own, started when first needed. */
 const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
   'findEvents',
+  'outcomeRates',
+  'returnedDomains',
   'listSuppressions',
   'stats',
   'listMessages',
@@ -279,6 +282,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     removeSuppressions: (params) => write('removeSuppressions', params),
     purgeSuppressions: (params) => write('purgeSuppressions', params),
     appendEvents: (params) => write('appendEvents', params),
+    recordReturn: (params) => suppress(() => write('recordReturn', params)),
+    returnSubjects: (params) => read('returnSubjects', params),
+    outcomeRates: (params) => read('outcomeRates', params),
+    returnedDomains: (params) => read('returnedDomains', params),
     findEvents: (params) => read('findEvents', params),
     lastEventSeq: () => read('lastEventSeq', undefined),
     stats: (params) => read('stats', params),

@@ -24,6 +24,7 @@ export type WriteName =
   | 'removeSuppressions'
   | 'purgeSuppressions'
   | 'appendEvents'
+  | 'recordReturn'
   | 'createWebhook'
   | 'deleteWebhook'
   | 'updateWebhook'

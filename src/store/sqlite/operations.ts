@@ -12,6 +12,7 @@ import * as limits from './limits.ts';
 import * as messages from './messages.ts';
 import type { ReadTable, WriteTable } from './operation-types.ts';
 import * as queue from './queue.ts';
+import * as returns from './returns.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
 import * as stats from './stats.ts';
 import * as suppressions from './suppressions.ts';
@@ -39,6 +40,7 @@ export const WRITES: WriteTable = {
   removeSuppressions: suppressions.removeSuppressions,
   purgeSuppressions: suppressions.purgeSuppressions,
   appendEvents: events.appendEvents,
+  recordReturn: returns.recordReturn,
   createWebhook: webhooks.createWebhook,
   deleteWebhook: webhooks.deleteWebhook,
   updateWebhook: webhookChanges.updateWebhook,
@@ -85,6 +87,9 @@ export const READS: ReadTable = {
   suppressedAmong: suppressions.suppressedAmong,
   suppressedDomains: suppressions.suppressedDomains,
   listSuppressions: suppressions.listSuppressions,
+  returnSubjects: returns.returnSubjects,
+  outcomeRates: returns.outcomeRates,
+  returnedDomains: returns.returnedDomains,
   findEvents: events.findEvents,
   lastEventSeq: events.lastEventSeq,
   stats: stats.stats,

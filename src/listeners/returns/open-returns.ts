@@ -1,0 +1,82 @@
+/**
+ * Puts the returns listener together: spool, reader, port. Given the parts of the server and where to listen, leaves a
+ * service; the folder `spool/returns` in the data folder is made when it starts.
+ */
+import { join } from 'node:path';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Service } from '../../lib/loop.ts';
+import type { Random } from '../../lib/random.ts';
+import type { KeyLookup } from '../../mail/dkim-verify.ts';
+import type { ReturnPathTokens } from '../../mail/verp.ts';
+import type { Classifier } from '../../pipeline/deliver/classifier/classify.ts';
+import { createReturnedMailReader } from '../../pipeline/events/returned-mail.ts';
+import type { ReturnMetrics } from '../../pipeline/events/returns-metrics.ts';
+import type { Certificates } from '../../smtp/server-certificates.ts';
+import type { ListenAddress } from '../../smtp/server-listener.ts';
+import type { Store } from '../../store/store.ts';
+import { createReturnsListener, type ReturnsListener } from './listener.ts';
+import { openSpool } from './spool.ts';
+
+export interface ReturnsParts {
+  store: Store;
+  tokens: ReturnPathTokens;
+  classifier: Pick<Classifier, 'classify'>;
+  /** Looks DKIM keys of report senders up. */
+  keys: KeyLookup;
+  certificates: Certificates;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  metrics: ReturnMetrics;
+  /** Events were stored: webhook calls may be due. */
+  eventsStored(): void;
+}
+
+export interface ReturnsPlace {
+  listen: ListenAddress;
+  hostname: string;
+  bounceDomain: string;
+  /** The data folder. */
+  data: string;
+}
+
+export interface Returns extends Service {
+  /** Where it really listens; null before `start()`. */
+  address(): ListenAddress | null;
+  /** Why mail that comes back is not taken now, or null. */
+  refusing(): string | null;
+}
+
+/** Nothing listens before `start()`; a port that is taken, or a folder that cannot be used, rejects it. */
+export function createReturns(parts: ReturnsParts, place: ReturnsPlace): Returns {
+  const { store } = parts;
+  const own: ReadonlySet<string> = new Set([place.bounceDomain, place.hostname]);
+  let running: { listener: ReturnsListener; hasRoom(): boolean } | null = null;
+
+  return {
+    async start() {
+      const spool = await openSpool(join(place.data, 'spool', 'returns'));
+      const listener = createReturnsListener(
+        { ...parts, spool, reader: createReturnedMailReader(parts), isOwnDomain },
+        { listen: place.listen, hostname: place.hostname },
+      );
+      await listener.start();
+      running = { listener, hasRoom: () => spool.hasRoom(false) };
+    },
+    async stop(deadlineMs) {
+      await running?.listener.stop(deadlineMs);
+    },
+    address: () => running?.listener.address() ?? null,
+    refusing() {
+      if (running === null) return 'the returns listener is not up';
+      return running.hasRoom() ? null : 'the spool of returned mail is full';
+    },
+  };
+
+  /** The bounce domain, this host, or the return-path host of a sender domain. */
+  async function isOwnDomain(domain: string): Promise<boolean> {
+    if (own.has(domain)) return true;
+    return (await store.listDomains({})).some(({ settings }) => settings.returnPathHost === domain);
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * What the returns port answers to one connection: nobody logs in, nothing is relayed, and a recipient is either an
+ * address of ours that verifies or unknown (550 5.1.1), which makes backscatter cheap. Given the parts behind it and the
+ * peer's address, leaves replies; a positive one for a message is given only when it is on the disk. Nobody is ever
+ * answered by mail.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Random } from '../../lib/random.ts';
+import type { ReturnPathTokens } from '../../mail/verp.ts';
+import { RETURNS_TAKEN_MS, type ReturnTarget, returnTarget } from '../../pipeline/events/return-target.ts';
+import type { ReturnMetrics } from '../../pipeline/events/returns-metrics.ts';
+import { reply } from '../../smtp/server-reply.ts';
+import type { RcptTo, ServerHandler } from '../../smtp/server-types.ts';
+import type { Store } from '../../store/store.ts';
+import type { Spool } from './spool.ts';
+
+export interface ReturnsHandlerDeps {
+  store: Pick<Store, 'returnSubjects'>;
+  tokens: Pick<ReturnPathTokens, 'parse'>;
+  spool: Spool;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  metrics: ReturnMetrics;
+  /** Whether `postmaster` and the other names are ours at this domain, a lower-case A-label. */
+  isOwnDomain(domain: string): Promise<boolean>;
+  /** A message is in the spool. */
+  arrived(id: string): void;
+}
+
+const UNKNOWN = reply(550, '5.1.1', 'No such address here');
+const FULL = reply(452, '4.3.1', 'No room for more returned mail now; try again later');
+
+/** Answers for one connection. */
+export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: string }): ServerHandler {
+  const { store, tokens, spool, clock, random, log, metrics, arrived } = deps;
+  let targets: ReturnTarget[] = [];
+
+  return {
+    async onAuth() {
+      return reply(502, '5.5.1', 'Nobody logs in here');
+    },
+    async onMail() {
+      targets = [];
+      if (spool.hasRoom(false)) return null;
+      metrics.received('full');
+      return FULL;
+    },
+    async onRcpt(to, envelope) {
+      // The session forgets recipients at RSET; so do we.
+      if (envelope.recipients.length === 0) targets = [];
+      const target = await targetOf(to);
+      if (target === null || !(await isKnown(target))) {
+        metrics.received('refused');
+        return UNKNOWN;
+      }
+      if (!spool.hasRoom(!isToken(target))) {
+        metrics.received('full');
+        return FULL;
+      }
+      targets.push(target);
+      return null;
+    },
+    async onMessage(envelope, message) {
+      const id = uuidv7(clock, random);
+      try {
+        await spool.put(id, {
+          targets,
+          from: envelope.from.address?.text ?? null,
+          ip: options.ip,
+          receivedAt: clock.now(),
+          bytes: message.bytes,
+        });
+      } catch (err) {
+        log.error({ err }, 'returned mail could not be written to the spool');
+        return FULL;
+      }
+      metrics.received('taken');
+      arrived(id);
+      return reply(250, '2.6.0', `Kept as ${id}`);
+    },
+    onFailure(error) {
+      log.error({ err: error, ip: options.ip }, 'the returns port could not answer');
+    },
+  };
+
+  async function targetOf({ address }: RcptTo): Promise<ReturnTarget | null> {
+    // RFC 5321 §4.5.1: <postmaster> without a domain.
+    if (address === null) return { kind: 'operator', name: 'postmaster' };
+    const target = returnTarget(address.local, tokens);
+    // A token proves by itself that we made it, whatever our domain was called then.
+    if (target === null || isToken(target)) return target;
+    return (await deps.isOwnDomain(address.domain)) ? target : null;
+  }
+
+  /** Whether a token's delivery is there and not too long ago. The rejection of a store that is away becomes 451. */
+  async function isKnown(target: ReturnTarget): Promise<boolean> {
+    if (!isToken(target)) return true;
+    const [subject] = await store.returnSubjects(
+      target.kind === 'message' ? { messageSeq: target.messageSeq } : { deliveryId: target.deliveryId },
+    );
+    return subject !== undefined && clock.now() - subject.sentAt <= RETURNS_TAKEN_MS;
+  }
+}
+
+function isToken(
+  target: ReturnTarget,
+): target is Extract<ReturnTarget, { kind: 'delivery' | 'message' | 'unsubscribe' }> {
+  return target.kind === 'delivery' || target.kind === 'message' || target.kind === 'unsubscribe';
+}

@@ -1,0 +1,59 @@
+/**
+ * Feedback reports (ARF, RFC 5965): "this reader pressed the spam button". Given a message that was read as MIME, leaves
+ * what the report says and every place in it where one of our tokens may stand, in the order they are to be believed;
+ * null where it is no report. Providers leave recipient and sender out, so an address is never needed and never used.
+ */
+import { returnedFields } from './dsn.ts';
+import { decodedBody, fieldOf, type MimeField, type MimePart, ownParts, readFields } from './mime-reader.ts';
+
+export interface FeedbackReport {
+  /** Lower case: `abuse`, `not-spam`, `fraud`, `auth-failure`, `virus`, `other`, … */
+  type: string;
+  /** The program that wrote it, '' = not named. */
+  userAgent: string;
+  /** Values of X-Postrider-Ref in the reported message. */
+  references: readonly string[];
+  /** Envelope senders that the report and the message name, without brackets. */
+  returnPaths: readonly string[];
+  /** List-Unsubscribe of the reported message. */
+  unsubscribe: readonly string[];
+  /** Message-ID of the reported message without brackets, or null. */
+  messageId: string | null;
+}
+
+const REPORT_TYPE = 'message/feedback-report';
+const MAX_CHARS = 64 * 1024;
+/** Of each kind; more is somebody trying. */
+const MAX_CANDIDATES = 4;
+
+/** The report in `mail`, or null. */
+export function readFeedbackReport(mail: MimePart): FeedbackReport | null {
+  const report = [...ownParts(mail)].find(({ type: kind }) => kind === REPORT_TYPE);
+  if (report === undefined) return null;
+  const { fields } = readFields(decodedBody(report, MAX_CHARS).replace(/^\s{1,20}/, ''));
+  const type = (fieldOf({ fields }, 'feedback-type') ?? '').toLowerCase().slice(0, 40);
+  if (!/^[a-z0-9-]{1,40}$/.test(type)) return null;
+  const message = returnedFields(mail);
+  const messageId = fieldOf({ fields: message }, 'message-id');
+  return {
+    type,
+    userAgent: (fieldOf({ fields }, 'user-agent') ?? '').slice(0, 100),
+    references: values(message, 'x-postrider-ref'),
+    returnPaths: [...values(fields, 'original-mail-from'), ...values(message, 'return-path')].map(
+      withoutBrackets,
+    ),
+    unsubscribe: values(message, 'list-unsubscribe'),
+    messageId: messageId === null || messageId.length > 200 ? null : withoutBrackets(messageId),
+  };
+}
+
+function values(fields: readonly MimeField[], name: string): string[] {
+  return fields
+    .filter((field) => field.name === name)
+    .slice(0, MAX_CANDIDATES)
+    .map(({ value }) => value);
+}
+
+function withoutBrackets(text: string): string {
+  return text.replace(/^[<\s]{1,10}/, '').replace(/[>\s]{1,10}$/, '');
+}

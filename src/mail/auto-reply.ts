@@ -1,0 +1,73 @@
+/**
+ * Automatic replies (RFC 3834, and what was there before it): the vacation notice, the ticket number, the "read". Given
+ * a message, leaves what gives it away, or null. They come to the return path like bounces do and must never count as
+ * one.
+ */
+import { decodeWords } from './decode-words.ts';
+import { fieldOf, type MimePart, readableText } from './mime-reader.ts';
+
+/** Beginnings of subjects, lower case. */
+const SUBJECTS = [
+  'out of office',
+  'out of the office',
+  'out-of-office',
+  'automatic reply',
+  'automatic response',
+  'auto reply',
+  'auto-reply',
+  'autoreply',
+  'auto response',
+  'auto-response',
+  'autoresponse',
+  'auto:',
+  'away from my mail',
+  'vacation',
+  'on vacation',
+  'i am away',
+  'abwesenheit',
+  'abwesend',
+  'automatische antwort',
+  'réponse automatique',
+  'absence du bureau',
+  'respuesta automática',
+  'fuera de la oficina',
+  'risposta automatica',
+  'fuori sede',
+  'resposta automática',
+  'automatisch antwoord',
+  'afwezig',
+  'automatiskt svar',
+  'autosvar',
+  'automaattinen vastaus',
+  'automatická odpověď',
+  'odpowiedź automatyczna',
+  'автоответ',
+  'автоматический ответ',
+  '自動返信',
+  '自动回复',
+];
+const PRECEDENCE: ReadonlySet<string> = new Set(['auto_reply', 'auto-reply', 'bulk', 'junk', 'list']);
+/** Asks others not to answer; says nothing about the message itself. */
+const NO_SIGN = 'x-auto-response-suppress';
+
+/** What shows that `mail` was written by a program that answers, or null. */
+export function autoReplySign(mail: MimePart): string | null {
+  const submitted = (fieldOf(mail, 'auto-submitted') ?? '').toLowerCase();
+  if (submitted !== '' && !/^no\b/.test(submitted)) return `Auto-Submitted: ${submitted.slice(0, 60)}`;
+  const named = mail.fields.find(
+    ({ name }) => (name.startsWith('x-auto') && name !== NO_SIGN) || name === 'x-vacation',
+  );
+  if (named !== undefined) return named.name;
+  const precedence = (fieldOf(mail, 'precedence') ?? '').toLowerCase();
+  if (PRECEDENCE.has(precedence)) return `Precedence: ${precedence}`;
+  const subject = subjectOf(mail).toLowerCase();
+  return SUBJECTS.some((start) => subject.startsWith(start)) ? 'its subject' : null;
+}
+
+/** The subject as people read it, at most 200 characters. */
+export function subjectOf(mail: MimePart): string {
+  return decodeWords(readableText(fieldOf(mail, 'subject') ?? ''))
+    .trim()
+    .slice(0, 200)
+    .toWellFormed();
+}

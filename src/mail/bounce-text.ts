@@ -1,0 +1,199 @@
+/**
+ * Bounces written for people: what Exim, qmail, Postfix, Sendmail, Exchange and Lotus send where they send no
+ * RFC 3464 report. Given a message, leaves the same as `readDsn`, or null where none of the known forms is recognised:
+ * a form is known by phrases that only its program writes, never by a mention of failure somewhere. One pass over at
+ * most 64 KiB and 1000 lines; the part where the original message is repeated is not read.
+ */
+import type { DsnAction, DsnRecipient, DsnReport } from './dsn.ts';
+import { returnedFields } from './dsn.ts';
+import { decodedBody, fieldOf, type MimePart, ownParts, readableText } from './mime-reader.ts';
+
+interface Form {
+  name: string;
+  /** Any of these, in lower case, makes it this form. */
+  phrases: readonly string[];
+}
+
+const FORMS: readonly Form[] = [
+  { name: 'exim', phrases: ['this message was created automatically by mail delivery software'] },
+  {
+    name: 'qmail',
+    phrases: ['this is the qmail-send program', 'this is the machine generated message from mail service'],
+  },
+  { name: 'postfix', phrases: ['this is the mail system at host', 'this is the postfix program at host'] },
+  {
+    name: 'sendmail',
+    phrases: [
+      'the following addresses had permanent fatal errors',
+      'the following addresses had transient non-fatal errors',
+      'the following addresses had permanent delivery errors',
+    ],
+  },
+  {
+    name: 'exchange',
+    phrases: [
+      'delivery has failed to these recipients',
+      'did not reach some or all of the intended recipients',
+      'the following recipient(s) could not be reached',
+    ],
+  },
+  {
+    name: 'lotus',
+    phrases: [
+      'was not delivered to:',
+      'failed to deliver to domain directory',
+      'user not listed in domino directory',
+    ],
+  },
+];
+
+/** It is not given up yet. */
+const DELAYED = [
+  'this is a warning message only',
+  'this is a warning only',
+  'has not yet been delivered',
+  'could not be delivered for more than',
+  'transient non-fatal errors',
+  'delivery is delayed to these recipients',
+];
+
+/** From here on the original message is repeated. */
+const ORIGINAL = [
+  '--- below this line is a copy of the message',
+  'this is a copy of the message, including all the headers',
+  'this is a copy of your message',
+  'this is a copy of the original message',
+  '----- original message',
+  '---- original message follows',
+  'original message headers:',
+  '--- the header of the original message',
+  '----- message header follows',
+  '----- unsent message follows',
+];
+
+const MAX_TEXT = 64 * 1024;
+const MAX_LINES = 1000;
+const MAX_LINE = 1000;
+const MAX_RECIPIENTS = 50;
+const MAX_DIAGNOSTIC = 1024;
+const ADDRESS = /[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}/;
+/** A line that names a recipient and may go on with why: `<a@b>:`, `  a@b`, `'a@b' on …`. */
+const RECIPIENT_LINE =
+  /^[ \t]{0,16}(?:to: )?[<'"(]{0,2}([A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253})[>'")]{0,2}(?::|\s|$)/i;
+/** `550 5.1.1 …`, `550-5.1.1 …`, `#550 5.1.1 …`. */
+const REPLY = /(?:^|[^0-9.])([45]\d\d)[ \-#]{1,3}([45]\.\d{1,3}\.\d{1,3})?/;
+const STATUS = /(?:^|[^0-9.])([45]\.\d{1,3}\.\d{1,3})(?![0-9.])/;
+
+/** The bounce in `mail`, or null. */
+export function readTextBounce(mail: MimePart): DsnReport | null {
+  const whole = firstText(mail);
+  const lower = whole.toLowerCase();
+  const failedHeader = fieldOf(mail, 'x-failed-recipients');
+  const known = FORMS.find(({ phrases }) => phrases.some((phrase) => lower.includes(phrase)));
+  const form = known?.name ?? (failedHeader === null ? null : 'exim');
+  if (form === null) return null;
+  const text = whole.slice(0, cutAt(lower));
+  const action: DsnAction = DELAYED.some((phrase) => lower.includes(phrase)) ? 'delayed' : 'failed';
+  const found = recipientsIn(text, action);
+  for (const address of headerAddresses(failedHeader)) {
+    if (found.length < MAX_RECIPIENTS && !found.some((one) => one.finalRecipient === address))
+      found.push(recipient(address, '', action));
+  }
+  if (found.length === 0) return null;
+  const recipients = found.map((one) => (one.diagnostic === '' ? withWords(one, wordsOf(text)) : one));
+  return { form, reportingMta: '', recipients, returned: returnedFields(mail) };
+}
+
+function firstText(mail: MimePart): string {
+  let html = '';
+  for (const part of ownParts(mail)) {
+    if (part.type === 'text/plain') return readableText(decodedBody(part, MAX_TEXT));
+    if (part.type === 'text/html' && html === '') html = decodedBody(part, MAX_TEXT);
+  }
+  // Good enough for phrases and codes: a mark-up is a line end.
+  return readableText(
+    html
+      .replace(/<[^<>]{0,500}>/g, '\n')
+      .replaceAll('&nbsp;', ' ')
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>'),
+  );
+}
+
+function cutAt(lower: string): number {
+  let end = lower.length;
+  for (const phrase of ORIGINAL) {
+    const at = lower.indexOf(phrase);
+    if (at !== -1 && at < end) end = at;
+  }
+  return end;
+}
+
+/** Each recipient line with the lines below it, up to an empty one, as its words. */
+function recipientsIn(text: string, action: DsnAction): DsnRecipient[] {
+  const found: DsnRecipient[] = [];
+  let address: string | null = null;
+  let words = '';
+  const keep = (): void => {
+    if (
+      address !== null &&
+      found.length < MAX_RECIPIENTS &&
+      !found.some((one) => one.finalRecipient === address)
+    )
+      found.push(recipient(address, words, action));
+    address = null;
+    words = '';
+  };
+  for (const raw of text.split('\n', MAX_LINES)) {
+    const line = raw.slice(0, MAX_LINE);
+    const match = RECIPIENT_LINE.exec(line);
+    if (match !== null) {
+      keep();
+      address = match[1] as string;
+      words = line.slice(match[0].length).trim();
+    } else if (line.trim() === '') keep();
+    else if (address !== null && words.length < MAX_DIAGNOSTIC) words += ` ${line.trim()}`;
+  }
+  keep();
+  return found;
+}
+
+function headerAddresses(value: string | null): string[] {
+  if (value === null) return [];
+  return value
+    .split(',', MAX_RECIPIENTS)
+    .map((item) => ADDRESS.exec(item.trim().slice(0, 400))?.[0] ?? '')
+    .filter((address) => address !== '');
+}
+
+function recipient(address: string, words: string, action: DsnAction): DsnRecipient {
+  const empty: DsnRecipient = {
+    action,
+    status: null,
+    diagnostic: '',
+    isSmtp: false,
+    finalRecipient: address,
+    originalRecipient: null,
+    remoteMta: '',
+  };
+  return withWords(empty, words);
+}
+
+/** The words from the SMTP reply on, where they hold one. */
+function withWords(one: DsnRecipient, given: string): DsnRecipient {
+  const words = given.replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC);
+  const reply = REPLY.exec(words);
+  const status = reply?.[2] ?? STATUS.exec(words)?.[1] ?? null;
+  const at = reply === null ? 0 : words.indexOf(reply[1] as string, reply.index);
+  const diagnostic = words.slice(at).replace(/^([45]\d\d)[ \-#]{1,3}/, '$1 ');
+  return { ...one, status, diagnostic, isSmtp: reply !== null };
+}
+
+/** Where the recipient's own lines say nothing: the lines with a code or a reason, from anywhere in the text. */
+function wordsOf(text: string): string {
+  const lines = text.split('\n', MAX_LINES).map((line) => line.slice(0, MAX_LINE).trim());
+  const coded = lines.findIndex((line) => REPLY.test(line) || STATUS.test(line));
+  if (coded !== -1) return lines.slice(coded, coded + 3).join(' ');
+  const because = lines.findIndex((line) => /^because:?$/i.test(line));
+  return because === -1 ? '' : (lines.slice(because + 1).find((line) => line !== '') ?? '');
+}

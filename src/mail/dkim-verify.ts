@@ -1,0 +1,246 @@
+/**
+ * A small DKIM verifier (RFC 6376 §6, RFC 8301, RFC 8463), for deciding whether a report really comes from a provider.
+ * Given a message as it arrived and a way to look keys up, leaves one verdict for each of its first signatures. It is
+ * stricter than a receiver of mail would be: a signature that covers part of the body (`l=`), leaves From out, is made
+ * with SHA-1 or a short key, or has expired, does not count. It never throws and never rejects.
+ */
+import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { bodyHash, canonicalField } from './dkim-canonical.ts';
+import { type RawField, type RawHeader, readRawHeader } from './raw-header.ts';
+
+export interface DkimVerdict {
+  /** The `d=` domain, lower case; '' where it could not be read. */
+  domain: string;
+  /** `unknown`: the key could not be looked up now. */
+  result: 'pass' | 'fail' | 'unknown';
+  /** What is wrong, '' for `pass`. */
+  detail: string;
+}
+
+/** TXT records at a name (each joined to one text), none, or no answer. */
+export type KeyLookup = (
+  name: string,
+) => Promise<{ kind: 'found'; texts: readonly string[] } | { kind: 'none' } | { kind: 'failure' }>;
+
+type Header = Extract<RawHeader, { kind: 'header' }>;
+type Canonical = 'simple' | 'relaxed';
+type Check = { ok: true } | { ok: false; detail: string; unknown?: true };
+
+const MAX_SIGNATURES = 5;
+const MAX_TAGS = 40;
+const MIN_RSA_BITS = 1024;
+const MAX_RSA_BITS = 8192;
+const DOMAIN = /^(?=.{3,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_][a-z0-9_-]{0,62}){1,20}$/;
+const SELECTOR = /^(?=.{1,189}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_][a-z0-9_-]{0,62}){0,20}$/;
+const ED25519_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
+const CRLF = Buffer.from('\r\n');
+
+/** Verdicts of the first five DKIM-Signature fields, topmost first; empty where there are none. */
+export async function verifyDkim(
+  message: Uint8Array,
+  lookUp: KeyLookup,
+  nowMs: number,
+): Promise<readonly DkimVerdict[]> {
+  const header = readRawHeader(message);
+  if (header.kind === 'malformed') return [];
+  const signatures = header.fields.filter(({ name }) => name === 'dkim-signature').slice(0, MAX_SIGNATURES);
+  const verdicts: DkimVerdict[] = [];
+  for (const field of signatures) {
+    const tags = readTags(fieldText(message, field));
+    const domain = (tags.get('d') ?? '').toLowerCase();
+    const check = await checkSignature(message, header, field, tags, lookUp, nowMs);
+    verdicts.push(
+      check.ok
+        ? { domain, result: 'pass', detail: '' }
+        : { domain, result: check.unknown === true ? 'unknown' : 'fail', detail: check.detail },
+    );
+  }
+  return verdicts;
+}
+
+async function checkSignature(
+  message: Uint8Array,
+  header: Header,
+  field: RawField,
+  tags: ReadonlyMap<string, string>,
+  lookUp: KeyLookup,
+  nowMs: number,
+): Promise<Check> {
+  const read = readSignature(tags, nowMs);
+  if (typeof read === 'string') return no(read);
+  let hashed: string;
+  try {
+    hashed =
+      read.bodyForm === 'relaxed'
+        ? bodyHash(message, header.bodyOffset)
+        : simpleBodyHash(message.subarray(header.bodyOffset));
+  } catch {
+    return no('the body is not in wire form');
+  }
+  if (hashed !== read.bodyHash) return no('the body was changed');
+  const key = await findKey(`${read.selector}._domainkey.${read.domain}`, read.algorithm, lookUp);
+  if ('ok' in key) return key;
+  const signed = Buffer.from(signedText(message, header, field, read.names, read.headerForm), 'latin1');
+  const valid =
+    read.algorithm === 'rsa-sha256'
+      ? verify('sha256', signed, key.key, read.signature)
+      : verify(null, createHash('sha256').update(signed).digest(), key.key, read.signature);
+  return valid ? { ok: true } : no('the signature does not match');
+}
+
+interface Signature {
+  algorithm: 'rsa-sha256' | 'ed25519-sha256';
+  domain: string;
+  selector: string;
+  headerForm: Canonical;
+  bodyForm: Canonical;
+  bodyHash: string;
+  names: readonly string[];
+  signature: Buffer;
+}
+
+/** The signature's tags, or what is wrong with them. */
+function readSignature(tags: ReadonlyMap<string, string>, nowMs: number): Signature | string {
+  const tag = (name: string) => tags.get(name) ?? '';
+  if (tag('v') !== '1') return 'not version 1';
+  const algorithm = tag('a').toLowerCase();
+  if (algorithm !== 'rsa-sha256' && algorithm !== 'ed25519-sha256') return 'an algorithm that does not count';
+  const domain = tag('d').toLowerCase();
+  const selector = tag('s').toLowerCase();
+  if (!DOMAIN.test(domain) || !SELECTOR.test(selector)) return 'no domain or selector';
+  if (tags.has('l')) return 'it covers only part of the body';
+  const [headerForm = 'simple', bodyForm = 'simple'] = (tags.has('c') ? tag('c') : 'simple/simple')
+    .toLowerCase()
+    .split('/');
+  if (!isForm(headerForm) || !isForm(bodyForm)) return 'an unknown canonicalisation';
+  const names = tag('h')
+    .split(':', 200)
+    .map((name) => name.trim().toLowerCase());
+  if (!names.includes('from')) return 'From is not signed';
+  const expires = tags.has('x') ? Number(tag('x')) : Number.POSITIVE_INFINITY;
+  if (!(expires * 1000 >= nowMs)) return 'it has expired';
+  const identity = tag('i').toLowerCase();
+  if (identity !== '' && !isWithin(identity.slice(identity.lastIndexOf('@') + 1), domain))
+    return 'i= is outside d=';
+  const signature = Buffer.from(tag('b').replace(/\s+/g, ''), 'base64');
+  if (signature.length === 0) return 'no signature';
+  return {
+    algorithm,
+    domain,
+    selector,
+    headerForm,
+    bodyForm,
+    bodyHash: tag('bh').replace(/\s+/g, ''),
+    names,
+    signature,
+  };
+}
+
+function isForm(text: string): text is Canonical {
+  return text === 'simple' || text === 'relaxed';
+}
+
+function isWithin(name: string, domain: string): boolean {
+  return name === domain || name.endsWith(`.${domain}`);
+}
+
+async function findKey(
+  name: string,
+  algorithm: Signature['algorithm'],
+  lookUp: KeyLookup,
+): Promise<Check | { key: KeyObject }> {
+  const answer = await lookUp(name).catch(() => ({ kind: 'failure' as const }));
+  if (answer.kind === 'failure')
+    return { ok: false, detail: 'the key could not be looked up', unknown: true };
+  if (answer.kind === 'none') return no('there is no key');
+  const [text] = answer.texts;
+  if (text === undefined || answer.texts.length > 1) return no('there is not exactly one key');
+  const tags = readTags(text);
+  const kind = (tags.get('k') ?? 'rsa').toLowerCase();
+  if ((tags.get('v') ?? 'DKIM1') !== 'DKIM1' || !algorithm.startsWith(kind))
+    return no('the key is of another kind');
+  const hashes = tags.get('h');
+  if (hashes !== undefined && !hashes.toLowerCase().split(':').includes('sha256'))
+    return no('the key allows no SHA-256');
+  const bytes = Buffer.from((tags.get('p') ?? '').replace(/\s+/g, ''), 'base64');
+  if (bytes.length === 0) return no('the key was revoked');
+  try {
+    const der = kind === 'rsa' || bytes.length !== 32 ? bytes : Buffer.concat([ED25519_PREFIX, bytes]);
+    const key = createPublicKey({ key: der, format: 'der', type: 'spki' });
+    if (key.asymmetricKeyType !== kind) return no('the key is of another kind');
+    const bits = key.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS;
+    return bits < MIN_RSA_BITS || bits > MAX_RSA_BITS ? no(`a key of ${bits} bits`) : { key };
+  } catch {
+    return no('the key cannot be read');
+  }
+}
+
+/** What the signature covers (RFC 6376 §3.7): the named fields, from the bottom upwards, then itself without `b=`. */
+function signedText(
+  message: Uint8Array,
+  header: Header,
+  own: RawField,
+  names: readonly string[],
+  form: Canonical,
+): string {
+  const left = new Map<string, RawField[]>();
+  for (const field of header.fields) left.set(field.name, [...(left.get(field.name) ?? []), field]);
+  let out = '';
+  for (const name of names) {
+    const field = left.get(name)?.pop();
+    if (field !== undefined) out += `${formed(message, field, form)}\r\n`;
+  }
+  const itself = formed(message, own, form);
+  return out + withoutSignature(itself);
+}
+
+function formed(message: Uint8Array, field: RawField, form: Canonical): string {
+  if (form === 'simple') return octets(message, field.start, field.end).replace(/\r\n$/, '');
+  return canonicalField({ name: field.name, value: fieldText(message, field) });
+}
+
+/** The value of `b=` taken out, its name kept; `bh=` is another tag. */
+function withoutSignature(text: string): string {
+  const colon = text.indexOf(':');
+  const tags = text.slice(colon + 1).split(';');
+  return (
+    text.slice(0, colon + 1) +
+    tags
+      .map((tag) => {
+        const equals = tag.indexOf('=');
+        return equals !== -1 && tag.slice(0, equals).trim() === 'b' ? tag.slice(0, equals + 1) : tag;
+      })
+      .join(';')
+  );
+}
+
+/** RFC 6376 §3.4.3: empty lines at the end are one line end. */
+function simpleBodyHash(body: Uint8Array): string {
+  let end = body.length;
+  while (end >= 2 && body[end - 1] === 10 && body[end - 2] === 13) end -= 2;
+  return createHash('sha256').update(body.subarray(0, end)).update(CRLF).digest('base64');
+}
+
+function readTags(text: string): Map<string, string> {
+  const tags = new Map<string, string>();
+  for (const item of text.split(';', MAX_TAGS)) {
+    const equals = item.indexOf('=');
+    const name = item.slice(0, Math.max(0, equals)).trim();
+    if (/^[A-Za-z][A-Za-z0-9_]{0,20}$/.test(name) && !tags.has(name))
+      tags.set(name, item.slice(equals + 1).trim());
+  }
+  return tags;
+}
+
+/** The value as it stands, folds and all. */
+function fieldText(message: Uint8Array, field: RawField): string {
+  return octets(message, field.valueStart, field.end).replace(/\r\n$/, '');
+}
+
+function octets(message: Uint8Array, from: number, to: number): string {
+  return Buffer.from(message.buffer, message.byteOffset + from, to - from).toString('latin1');
+}
+
+function no(detail: string): Check & { ok: false } {
+  return { ok: false, detail };
+}

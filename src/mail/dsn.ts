@@ -1,0 +1,159 @@
+/**
+ * Delivery status notifications (RFC 3464): what a far server reports about mail it had taken. Given a message that was
+ * read as MIME, leaves what the report says of every recipient it names; null where it is no such report. Machine-made
+ * reports only; the older forms for people are in `bounce-text.ts`. Nothing here is believed: whom a report is about is
+ * told by the address it came to.
+ */
+import {
+  decodedBody,
+  fieldOf,
+  type MimeField,
+  type MimePart,
+  ownParts,
+  readableText,
+  readFields,
+  walkParts,
+} from './mime-reader.ts';
+
+export type DsnAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
+
+export interface DsnRecipient {
+  action: DsnAction;
+  /** RFC 3463, null where there is none. */
+  status: string | null;
+  /** The far side's own words without their type, '' = none; at most 1024 characters. */
+  diagnostic: string;
+  /** The words are an SMTP reply: they begin with its code. */
+  isSmtp: boolean;
+  /** As they stand there without type and brackets, lower case not assumed; null = not named. */
+  finalRecipient: string | null;
+  originalRecipient: string | null;
+  /** Who said it, '' = not named. */
+  remoteMta: string;
+}
+
+export interface DsnReport {
+  /** What wrote it: `rfc3464`, or a form of bounce-text.ts. */
+  form: string;
+  reportingMta: string;
+  recipients: readonly DsnRecipient[];
+  /** Header fields of the message that came back, as far as they did. */
+  returned: readonly MimeField[];
+}
+
+const STATUS_TYPES: ReadonlySet<string> = new Set([
+  'message/delivery-status',
+  'message/global-delivery-status',
+]);
+const HEADER_TYPES: ReadonlySet<string> = new Set([
+  'text/rfc822-headers',
+  'message/global-headers',
+  'text/rfc822-header',
+]);
+const MAX_REPORT_CHARS = 256 * 1024;
+const MAX_DIAGNOSTIC = 1024;
+const MAX_RECIPIENTS = 1000;
+const ENHANCED = /\b([245]\.\d{1,3}\.\d{1,3})\b/;
+const SMTP_CODE = /^\s{0,20}[2-5]\d\d(?![0-9.])/;
+
+/** The report in `mail`, or null. Every per-recipient block counts, also those without an action (RFC 3464 §2.3). */
+export function readDsn(mail: MimePart): DsnReport | null {
+  // A report about a report is inside the message that came back.
+  const status = [...ownParts(mail)].find(({ type }) => STATUS_TYPES.has(type));
+  if (status === undefined) return null;
+  const recipients: DsnRecipient[] = [];
+  let reportingMta = '';
+  for (const fields of groups(decodedBody(status, MAX_REPORT_CHARS))) {
+    reportingMta ||= typedValue(fieldOf({ fields }, 'reporting-mta')).value;
+    const recipient = recipientOf(fields);
+    if (recipient !== null && recipients.length < MAX_RECIPIENTS) recipients.push(recipient);
+  }
+  if (recipients.length === 0) return null;
+  return { form: 'rfc3464', reportingMta, recipients, returned: returnedFields(mail) };
+}
+
+/** Header fields of the message that a report brings back, whole or its header alone; empty where it brings none. */
+export function returnedFields(mail: MimePart): readonly MimeField[] {
+  for (const part of walkParts(mail)) {
+    if (part === mail) continue;
+    const [inner] = part.parts;
+    if (inner !== undefined && part.type.startsWith('message/')) return inner.fields;
+    if (HEADER_TYPES.has(part.type)) return readFields(decodedBody(part, MAX_REPORT_CHARS)).fields;
+  }
+  return [];
+}
+
+/** Groups of fields between empty lines (RFC 3464 §2.1). */
+function* groups(text: string): Generator<readonly MimeField[]> {
+  for (let at = 0; at < text.length; ) {
+    const { fields, bodyAt } = readFields(text.slice(at, at + MAX_REPORT_CHARS));
+    if (fields.length > 0) yield fields;
+    at += bodyAt;
+  }
+}
+
+function recipientOf(fields: readonly MimeField[]): DsnRecipient | null {
+  const value = (name: string) => fieldOf({ fields }, name);
+  const final = value('final-recipient');
+  const original = value('original-recipient');
+  const status = ENHANCED.exec(value('status') ?? '')?.[1] ?? null;
+  const action = actionOf(value('action'), status);
+  if ((final === null && original === null) || action === null) return null;
+  const { type, value: words } = typedValue(value('diagnostic-code'));
+  const diagnostic = readableText(words).replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC);
+  return {
+    action,
+    status,
+    diagnostic,
+    isSmtp: SMTP_CODE.test(diagnostic) && (type === 'smtp' || type === ''),
+    finalRecipient: addressOf(final),
+    originalRecipient: addressOf(original),
+    remoteMta: typedValue(value('remote-mta')).value.slice(0, 255),
+  };
+}
+
+/** The action as it says, or what the status alone means where it says none. */
+function actionOf(text: string | null, status: string | null): DsnAction | null {
+  const word = /^[a-z]{1,20}/.exec((text ?? '').trim().toLowerCase())?.[0] ?? '';
+  switch (word) {
+    case 'failed':
+    case 'failure':
+      return 'failed';
+    case 'delayed':
+      return 'delayed';
+    case 'delivered':
+    case 'relayed':
+    case 'expanded':
+      return word;
+    case '':
+      return status === null
+        ? null
+        : status.startsWith('5')
+          ? 'failed'
+          : status.startsWith('4')
+            ? 'delayed'
+            : 'delivered';
+    default:
+      return null;
+  }
+}
+
+/** `smtp; 550 …` → both halves; without a type the whole is the value. */
+function typedValue(text: string | null): { type: string; value: string } {
+  if (text === null) return { type: '', value: '' };
+  const semicolon = text.indexOf(';');
+  const type = text.slice(0, Math.max(0, semicolon)).trim().toLowerCase();
+  if (semicolon === -1 || !/^[a-z0-9-]{1,40}$/.test(type)) return { type: '', value: text.trim() };
+  return { type, value: text.slice(semicolon + 1).trim() };
+}
+
+/** `rfc822;<a@example.net>` → `a@example.net`, xtext undone (RFC 3461 §4); null for nothing or nonsense. */
+function addressOf(text: string | null): string | null {
+  if (text === null) return null;
+  const { value } = typedValue(text);
+  const bare = value.replace(/^[<\s]{1,20}/, '').replace(/[>\s]{1,20}$/, '');
+  if (bare.length === 0 || bare.length > 320 || !bare.includes('@')) return null;
+  return readableText(
+    bare.replace(/\+([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+  );
+}

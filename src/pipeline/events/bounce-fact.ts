@@ -1,0 +1,214 @@
+/**
+ * From a report about a delivery that was made to the fact that is stored: the words of the far side go through the same
+ * classifier as a reply during delivery. Whom it is about was decided by the address the report came to; a report that
+ * names somebody else speaks about a forwarding, and hardly ever about the address we sent to. Pure but for event ids.
+ */
+
+import type { DsnRecipient, DsnReport } from '../../mail/dsn.ts';
+import type { MimeField } from '../../mail/mime-reader.ts';
+import type { Bounce } from '../../model/bounce.ts';
+import { suppressionKey } from '../../model/suppression.ts';
+import { signalOf } from '../../policy/suppressions/suppressions.ts';
+import type { EventDetail, NewEvent } from '../../store/topics/events.ts';
+import type { ReturnFact, ReturnSubject } from '../../store/topics/returns.ts';
+import { pascalCase } from '../deliver/classifier/categories.ts';
+import type { Classifier } from '../deliver/classifier/classify.ts';
+import type { Verdict } from '../deliver/classifier/verdict.ts';
+
+export type MakeEvent = (kind: NewEvent['kind'], detail: EventDetail) => NewEvent;
+
+interface Deps {
+  classifier: Pick<Classifier, 'classify'>;
+  event: MakeEvent;
+  now: number;
+}
+
+interface Choice {
+  one: DsnRecipient;
+  /** Another address than ours was refused. */
+  forwarded: boolean;
+  /** The refused address is clearly not another spelling of ours. */
+  elsewhere: boolean;
+}
+
+const MAX_TEXT = 512;
+const REPLY = /^([2-5]\d\d)(?:[ -]([245]\.\d{1,3}\.\d{1,3})(?!\.?\d))?/;
+const FORWARDING_FIELDS: ReadonlySet<string> = new Set([
+  'resent-from',
+  'resent-to',
+  'resent-date',
+  'x-forwarded-for',
+  'x-forwarded-to',
+  'x-ms-exchange-inbox-rules-loop',
+]);
+
+/**
+ * What `report` says about `subject`; null where it says nothing about it. `mayWait`: the report is young, so that a
+ * delivery under way may be waited for. `mustMatch`: only blocks that name the subject count (grouped copies).
+ */
+export function bounceFact(
+  subject: ReturnSubject,
+  report: DsnReport,
+  options: { mayWait: boolean; mustMatch: boolean },
+  deps: Deps,
+): ReturnFact | null {
+  const choice = chooseBlock(subject, report, options.mustMatch);
+  if (choice === null) return null;
+  const { one } = choice;
+  const { deliveryId } = subject;
+  if (one.action !== 'failed') {
+    const reason = cut(`${REPORTED[one.action]}${saidBy(one, report)}${wordsOf(one)}`);
+    return { kind: 'note', deliveryId, class: one.action, event: deps.event('return_noted', { reason }) };
+  }
+  const { verdict, code, enhanced } = judge(one, report, deps.classifier);
+  const words = cut(wordsOf(one).replace(/^: /, '') || 'no reason was given');
+  const forwarding = choice.forwarded
+    ? `It had been forwarded to ${one.finalRecipient ?? 'another address'}. `
+    : '';
+  const reason = cut(`${forwarding}Bounced after delivery${saidBy(one, report)}: ${words}`);
+  const bounce: Bounce = {
+    Type: verdict.soft || verdict.action !== 'bounce' ? 'Transient' : 'Permanent',
+    Class: pascalCase(verdict.category),
+    Scope: verdict.scope,
+    Phase: 'Async',
+    SmtpCode: one.isSmtp ? code : 0,
+    EnhancedCode: enhanced ?? '',
+    Diagnostic: words,
+    RemoteMta: one.remoteMta || report.reportingMta,
+  };
+  const detail: EventDetail = { bounce, reason, remoteMta: bounce.RemoteMta, reply: words };
+  return {
+    kind: 'bounce',
+    deliveryId,
+    class: verdict.category,
+    event: deps.event('bounced', detail),
+    note: deps.event('return_noted', { ...detail, reason: cut(`It changes nothing now. ${reason}`) }),
+    lastReply: words,
+    lastCode: one.isSmtp ? code : 0,
+    suppress: suppression(subject, choice, verdict, enhanced, words, report.returned, deps),
+    mayWait: options.mayWait,
+  };
+}
+
+const REPORTED: Readonly<Record<Exclude<DsnRecipient['action'], 'failed'>, string>> = {
+  delayed: 'Delayed on its way',
+  delivered: 'Delivered',
+  relayed: 'Handed on to a server that sends no reports',
+  expanded: 'Handed on to several recipients',
+};
+
+/** The block that counts: of those that name our address the worst; where none does, those of its forwarding. */
+function chooseBlock(subject: ReturnSubject, report: DsnReport, mustMatch: boolean): Choice | null {
+  const ours = suppressionKey(subject.address);
+  const is = (address: string | null) => address !== null && suppressionKey(address) === ours;
+  const direct = report.recipients.filter(
+    (one) => is(one.finalRecipient) || (one.finalRecipient === null && is(one.originalRecipient)),
+  );
+  const worst = worstOf(direct);
+  if (worst !== null) return { one: worst, forwarded: false, elsewhere: false };
+  const traced = report.recipients.filter((one) => is(one.originalRecipient));
+  const others = traced.length > 0 ? traced : mustMatch ? [] : report.recipients;
+  const one = worstOf(others);
+  if (one === null) return null;
+  // One of several behind a list or forwarding failed: the address itself works.
+  const reached = others.find(
+    ({ action }) => action === 'delivered' || action === 'relayed' || action === 'expanded',
+  );
+  if (one.action === 'failed' && reached !== undefined)
+    return { one: reached, forwarded: true, elsewhere: true };
+  return {
+    one,
+    forwarded: true,
+    elsewhere: traced.length > 0 || !isSameHouse(one.finalRecipient, subject.address),
+  };
+}
+
+function worstOf(blocks: readonly DsnRecipient[]): DsnRecipient | null {
+  return (
+    blocks.find(({ action }) => action === 'failed') ??
+    blocks.find(({ action }) => action === 'delayed') ??
+    blocks[0] ??
+    null
+  );
+}
+
+/** One domain is the other, or lies within it: a mail host that writes its own name. */
+function isSameHouse(a: string | null, b: string): boolean {
+  const [x, y] = [domainOf(a ?? ''), domainOf(b)];
+  return x !== '' && (x === y || x.endsWith(`.${y}`) || y.endsWith(`.${x}`));
+}
+
+function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+}
+
+/** The SMTP reply where the report quotes one, else its status, as a reply (delivery.md §11). */
+function judge(
+  one: DsnRecipient,
+  report: DsnReport,
+  classifier: Pick<Classifier, 'classify'>,
+): { verdict: Verdict; code: number; enhanced: string | null } {
+  const said = one.isSmtp ? REPLY.exec(one.diagnostic.trim()) : null;
+  const quoted = Number(said?.[1] ?? 0);
+  const code = quoted >= 400 ? quoted : one.status?.startsWith('4') ? 450 : 550;
+  const enhanced = said?.[2] ?? one.status;
+  const mx = one.remoteMta || report.reportingMta;
+  const verdict = classifier.classify({
+    stage: 'rcpt',
+    code,
+    enhanced,
+    text: one.diagnostic.replace(/^[2-5]\d\d[ -]/, ''),
+    ...(mx === '' ? {} : { mx: mx.split(/[\s([]/, 1)[0] ?? mx }),
+    origin: 'remote',
+  });
+  return { verdict, code, enhanced };
+}
+
+function suppression(
+  subject: ReturnSubject,
+  choice: Choice,
+  verdict: Verdict,
+  enhanced: string | null,
+  reply: string,
+  returned: readonly MimeField[],
+  deps: Deps,
+): Extract<ReturnFact, { kind: 'bounce' }>['suppress'] {
+  if (choice.forwarded) {
+    const hinted = choice.elsewhere || returned.some(({ name }) => FORWARDING_FIELDS.has(name));
+    if (hinted || verdict.category !== 'recipient_invalid') return null;
+  }
+  const signal = signalOf(
+    {
+      suppress: verdict.suppress,
+      probablyInvalid:
+        verdict.category === 'recipient_invalid' &&
+        verdict.confidence === 'medium' &&
+        verdict.action === 'bounce' &&
+        verdict.scope === 'recipient' &&
+        !choice.forwarded,
+      enhanced,
+      relayed: subject.route === 'relay',
+      sandbox: subject.sandbox,
+      reply,
+      rule: verdict.ruleId,
+    },
+    deps.now,
+  );
+  if (signal === null) return null;
+  return { ...signal, event: deps.event('suppression_added', { reason: cut(`${signal.reason}: ${reply}`) }) };
+}
+
+function saidBy(one: DsnRecipient, report: DsnReport): string {
+  const host = one.remoteMta || report.reportingMta;
+  return host === '' ? '' : ` (${host})`;
+}
+
+function wordsOf(one: DsnRecipient): string {
+  const status = one.isSmtp || one.status === null ? '' : one.status;
+  const words = `${status} ${one.diagnostic}`.trim();
+  return words === '' ? '' : `: ${words}`;
+}
+
+function cut(text: string): string {
+  return text.slice(0, MAX_TEXT).toWellFormed();
+}

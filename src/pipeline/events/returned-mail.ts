@@ -1,0 +1,366 @@
+/**
+ * Reads mail that came back and records what it says: which report it is, whom it is about, what follows. Whom it is
+ * about is decided by our own tokens alone (in the address, or in the copy that a complaint brings back); the text of a
+ * report never names anybody. What nobody can be named for is kept for the operator.
+ *
+ *   bounce of a delivery ─ automatic reply ─ complaint ─ opt-out ─ for the operator
+ *
+ * Given a message and the targets it was sent to; leaves events, states and suppressions in the store. Rejects with
+ * StoreUnavailable where the store is away; whatever else it throws is a bug, and the message stays where it is.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Random } from '../../lib/random.ts';
+import { type FeedbackReport, readFeedbackReport } from '../../mail/arf.ts';
+import { autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
+import { readTextBounce } from '../../mail/bounce-text.ts';
+import { type KeyLookup, verifyDkim } from '../../mail/dkim-verify.ts';
+import { type DsnReport, readDsn } from '../../mail/dsn.ts';
+import { type MimeMail, readMime } from '../../mail/mime-reader.ts';
+import type { ReturnPathTokens } from '../../mail/verp.ts';
+import { expiryOf } from '../../policy/suppressions/suppressions.ts';
+import type { Store } from '../../store/store.ts';
+import type { EventDetail, NewEvent } from '../../store/topics/events.ts';
+import type { ReturnFact, ReturnResult, ReturnSubject } from '../../store/topics/returns.ts';
+import type { SuppressionSignal } from '../../store/topics/suppressions.ts';
+import type { Classifier } from '../deliver/classifier/classify.ts';
+import { bounceFact } from './bounce-fact.ts';
+import { RETURNS_TAKEN_MS, type ReturnTarget } from './return-target.ts';
+import type { ReturnMetrics } from './returns-metrics.ts';
+
+export interface ReturnedMail {
+  targets: readonly ReturnTarget[];
+  /** null: the null sender. */
+  envelopeFrom: string | null;
+  /** As it arrived, CRLF line ends. */
+  bytes: Uint8Array;
+  receivedAt: number;
+}
+
+/** What is to become of the message itself. */
+export type Disposition =
+  /** Everything in it was recorded, or there was nothing. */
+  | { kind: 'done' }
+  /** A delivery it is about is being made at this moment. */
+  | { kind: 'later' }
+  /** For a person: `why` in a few words. */
+  | { kind: 'keep'; folder: 'operator' | 'reports' | 'unattributed'; why: string };
+
+export interface ReturnedMailReader {
+  take(mail: ReturnedMail): Promise<Disposition>;
+}
+
+interface Deps {
+  store: Store;
+  tokens: ReturnPathTokens;
+  classifier: Pick<Classifier, 'classify'>;
+  /** Looks DKIM keys of report senders up. */
+  keys: KeyLookup;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  metrics: ReturnMetrics;
+  /** Events were stored: webhook calls may be due. */
+  eventsStored(): void;
+}
+
+/** What is read of a message; the rest is attachments and returned contents. */
+const MAX_READ_BYTES = 512 * 1024;
+/** A far server answers faster than our own record is written, and no transaction takes longer. */
+const UNDER_WAY_MS = 15 * 60_000;
+const MAX_TEXT = 512;
+/** Signatures of providers that send complaints (delivery.md §2). */
+const FEEDBACK_SIGNERS: ReadonlySet<string> = new Set(['arf.mail.yahoo.com']);
+const OPT_OUT_TOKEN = /\bu-[0-9a-z]{14}-[0-9a-z]{16}/gi;
+const OWN_MESSAGE_ID = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})@/i;
+const COMPLAINTS: ReadonlySet<string> = new Set(['abuse', 'complaint']);
+const OPT_OUTS: ReadonlySet<string> = new Set(['opt-out', 'opt-out-list']);
+
+export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
+  const { store, tokens, classifier, keys, clock, random, log, metrics, eventsStored } = deps;
+
+  return {
+    async take(mail) {
+      const read = readMime(mail.bytes.subarray(0, MAX_READ_BYTES));
+      let result: Disposition = { kind: 'done' };
+      for (const target of mail.targets) {
+        const one = await takeFor(target, mail, read);
+        // Whoever is to wait waits whole: what was recorded is known the next time.
+        if (one.kind === 'later') result = one;
+        else if (one.kind === 'keep' && result.kind === 'done') result = one;
+      }
+      return result;
+    },
+  };
+
+  async function takeFor(target: ReturnTarget, mail: ReturnedMail, read: MimeMail): Promise<Disposition> {
+    switch (target.kind) {
+      case 'delivery':
+      case 'message':
+        return fromReturnPath(target, mail, read);
+      case 'feedback': {
+        const report = readFeedbackReport(read);
+        if (report !== null) return complaint(report, null, mail);
+        return unattributed('a message to the complaint address that is no feedback report', read);
+      }
+      case 'unsubscribe':
+        return optOut(target.deliveryId, mail, read);
+      case 'reports':
+        metrics.took('report');
+        return { kind: 'keep', folder: 'reports', why: `an aggregate report for ${target.name}` };
+      case 'operator':
+        metrics.took('operator');
+        return { kind: 'keep', folder: 'operator', why: `mail for ${target.name}` };
+    }
+  }
+
+  /** Mail to the return path of one delivery or of one message's copies. */
+  async function fromReturnPath(
+    target: Extract<ReturnTarget, { kind: 'delivery' | 'message' }>,
+    mail: ReturnedMail,
+    read: MimeMail,
+  ): Promise<Disposition> {
+    const subjects = await store.returnSubjects(
+      target.kind === 'delivery' ? { deliveryId: target.deliveryId } : { messageSeq: target.messageSeq },
+    );
+    const [only] = subjects;
+    if (only === undefined) return ignored('gone');
+    const feedback = readFeedbackReport(read);
+    if (feedback !== null) return complaint(feedback, subjects.length === 1 ? only : null, mail);
+    const report = readDsn(read) ?? readTextBounce(read);
+    if (report !== null) return bounces(subjects, report, target.kind === 'message', mail);
+    // Of grouped copies nobody can tell who answered.
+    if (subjects.length > 1) return ignored('unknown');
+    const sign = autoReplySign(read);
+    const subject = subjectOf(read);
+    if (sign !== null) {
+      metrics.took('auto_reply');
+      await note(only, 'auto_reply', 'auto_reply', `An automatic reply came back (${sign}): ${subject}`);
+    } else {
+      metrics.took('unknown');
+      await note(only, 'unknown', 'return_noted', `Mail came back that is no report: ${subject}`);
+    }
+    return DONE;
+  }
+
+  async function bounces(
+    subjects: readonly ReturnSubject[],
+    report: DsnReport,
+    mustMatch: boolean,
+    mail: ReturnedMail,
+  ): Promise<Disposition> {
+    const mayWait = clock.now() - mail.receivedAt < UNDER_WAY_MS;
+    let later = false;
+    for (const subject of subjects) {
+      if (subject.sandbox) continue;
+      const fact = bounceFact(
+        subject,
+        report,
+        { mayWait, mustMatch },
+        { classifier, event, now: clock.now() },
+      );
+      if (fact === null) continue;
+      metrics.took(fact.kind === 'bounce' ? 'bounce' : 'note');
+      const result = await record(fact, subject);
+      later ||= result === 'under-way';
+    }
+    return later ? { kind: 'later' } : DONE;
+  }
+
+  // ── complaints ──────────────────────────────────────────────────────────────────────────────────────────
+
+  /** `sentTo`: whose return path it came to, where it did. */
+  async function complaint(
+    report: FeedbackReport,
+    sentTo: ReturnSubject | null,
+    mail: ReturnedMail,
+  ): Promise<Disposition> {
+    const signer = await feedbackSigner(mail.bytes);
+    const subject = await attribute(report, sentTo, signer !== null);
+    const who = `${report.userAgent || 'a feedback loop'}, ${signer === null ? 'not verified' : `signed by ${signer}`}`;
+    if (subject === null) {
+      return unattributed(`a ${report.type} report (${who}) without a token of ours`, null);
+    }
+    if (subject.sandbox) return ignored('sandbox');
+    const { deliveryId } = subject;
+    if (COMPLAINTS.has(report.type)) {
+      metrics.took('complaint');
+      const reason = cut(`Reported as spam (${who})`);
+      const suppress = suppression('Complaint', reason, 'feedback');
+      await record(
+        { kind: 'complaint', deliveryId, event: event('complained', { reason }), suppress },
+        subject,
+      );
+    } else if (report.type === 'not-spam') {
+      metrics.took('not_spam');
+      const reason = cut(`Reported as no spam (${who})`);
+      await record(
+        { kind: 'not-spam', deliveryId, event: event('complaint_withdrawn', { reason }) },
+        subject,
+      );
+    } else if (OPT_OUTS.has(report.type)) {
+      await unsubscribe(subject, cut(`Opted out through its provider (${who})`));
+    } else {
+      metrics.took('note');
+      log.warn(
+        { type: report.type, verified: signer !== null, messageId: subject.messageId },
+        'a feedback report that needs a person',
+      );
+      await note(
+        subject,
+        `feedback:${report.type}`,
+        'return_noted',
+        `A feedback report of type ${report.type} (${who})`,
+      );
+    }
+    return DONE;
+  }
+
+  /** The first of a provider's signatures that verifies. */
+  async function feedbackSigner(bytes: Uint8Array): Promise<string | null> {
+    const verdicts = await verifyDkim(bytes, (name) => (allowed(name) ? keys(name) : NO_KEY), clock.now());
+    return (
+      verdicts.find(({ result, domain }) => result === 'pass' && FEEDBACK_SIGNERS.has(domain))?.domain ?? null
+    );
+  }
+
+  /** The delivery a report is about, by the first token that holds (delivery.md §11); its text is no evidence. */
+  async function attribute(
+    report: FeedbackReport,
+    sentTo: ReturnSubject | null,
+    verified: boolean,
+  ): Promise<ReturnSubject | null> {
+    for (const id of tokenIds(report)) {
+      const [found] = await store.returnSubjects({ deliveryId: id });
+      if (found !== undefined && isRecent(found)) return found;
+    }
+    if (sentTo !== null) return sentTo;
+    // A Message-ID is no secret: whoever got an answer to the message knows it. So a provider has to vouch for it.
+    const messageId = verified ? OWN_MESSAGE_ID.exec(report.messageId ?? '')?.[1] : undefined;
+    if (messageId === undefined) return null;
+    const found = await store.returnSubjects({ messageId: messageId.toLowerCase() });
+    const [only] = found;
+    return only !== undefined && found.length === 1 && isRecent(only) ? only : null;
+  }
+
+  function tokenIds(report: FeedbackReport): number[] {
+    const read = [
+      ...report.references.map((value) => tokens.parseRef(value)),
+      ...report.returnPaths.map((path) => returnPathToken(path)),
+      ...report.unsubscribe.flatMap((value) =>
+        (value.match(OPT_OUT_TOKEN) ?? []).slice(0, 4).map((token) => tokens.parse(token)),
+      ),
+    ];
+    return read.flatMap((one) => (one?.ok && typeof one.id === 'number' ? [one.id] : []));
+  }
+
+  function returnPathToken(path: string) {
+    const at = path.lastIndexOf('@');
+    const token = tokens.parse(at === -1 ? path : path.slice(0, at));
+    return token.ok && token.purpose === 'b' ? token : null;
+  }
+
+  function unattributed(what: string, read: MimeMail | null): Disposition {
+    metrics.took('unattributed');
+    log.warn(
+      { what, ...(read === null ? {} : { parts: read.parts.length }) },
+      'a complaint could not be attributed',
+    );
+    return { kind: 'keep', folder: 'unattributed', why: what };
+  }
+
+  // ── opting out ──────────────────────────────────────────────────────────────────────────────────────────
+
+  async function optOut(deliveryId: number, mail: ReturnedMail, read: MimeMail): Promise<Disposition> {
+    const [subject] = await store.returnSubjects({ deliveryId });
+    if (subject === undefined || subject.sandbox) return ignored('gone');
+    // A program's notice about our own mail is nobody's wish.
+    if (mail.envelopeFrom === null || readDsn(read) !== null || autoReplySign(read) !== null)
+      return ignored('automatic');
+    await unsubscribe(subject, 'Opted out by mail');
+    return DONE;
+  }
+
+  async function unsubscribe(subject: ReturnSubject, reason: string): Promise<void> {
+    metrics.took('unsubscribe');
+    await record(
+      {
+        kind: 'unsubscribe',
+        deliveryId: subject.deliveryId,
+        event: event('unsubscribed', { reason }),
+        suppress: suppression('Unsubscribe', reason, 'opt-out'),
+      },
+      subject,
+    );
+  }
+
+  // ── recording ───────────────────────────────────────────────────────────────────────────────────────────
+
+  function note(
+    subject: ReturnSubject,
+    of: string,
+    kind: NewEvent['kind'],
+    reason: string,
+  ): Promise<ReturnResult> {
+    const fact: ReturnFact = {
+      kind: 'note',
+      deliveryId: subject.deliveryId,
+      class: of,
+      event: event(kind, { reason: cut(reason) }),
+    };
+    return record(fact, subject);
+  }
+
+  async function record(fact: ReturnFact, subject: ReturnSubject): Promise<ReturnResult> {
+    const result = await store.recordReturn({ fact, now: clock.now() });
+    metrics.recorded(result);
+    if (result === 'recorded' || result === 'noted') {
+      eventsStored();
+      const of = fact.kind === 'bounce' || fact.kind === 'note' ? fact.class : '';
+      log.debug(
+        { messageId: subject.messageId, deliveryId: subject.deliveryId, kind: fact.kind, class: of, result },
+        'returned',
+      );
+    }
+    return result;
+  }
+
+  function suppression(reason: 'Complaint' | 'Unsubscribe', reply: string, rule: string): SuppressionSignal {
+    return {
+      reason,
+      expiresAt: expiryOf(reason, clock.now()),
+      reply,
+      rule,
+      needs: null,
+      event: event('suppression_added', { reason: cut(`${reason}: ${reply}`) }),
+    };
+  }
+
+  function event(kind: NewEvent['kind'], detail: EventDetail): NewEvent {
+    return { id: uuidv7(clock, random), kind, at: clock.now(), detail };
+  }
+
+  function isRecent(subject: ReturnSubject): boolean {
+    return clock.now() - subject.sentAt <= RETURNS_TAKEN_MS;
+  }
+
+  function ignored(why: 'gone' | 'sandbox' | 'automatic' | 'unknown'): Disposition {
+    metrics.took('ignored');
+    log.debug({ why }, 'returned mail was ignored');
+    return DONE;
+  }
+}
+
+const DONE: Disposition = { kind: 'done' };
+const NO_KEY: ReturnType<KeyLookup> = Promise.resolve({ kind: 'none' });
+
+/** Only keys of providers on the list are asked for: a stranger's mail must not make us ask anybody anything. */
+function allowed(name: string): boolean {
+  const domain = name.slice(name.indexOf('._domainkey.') + '._domainkey.'.length);
+  return FEEDBACK_SIGNERS.has(domain);
+}
+
+function cut(text: string): string {
+  return text.slice(0, MAX_TEXT).toWellFormed();
+}

@@ -1,0 +1,219 @@
+/** Conformance: what comes back after delivery; that it acts once, on its own recipient, and changes what it says. */
+import { describe, expect, it } from 'vitest';
+import type { ReturnFact } from '../topics/returns.ts';
+import type { SuppressionSignal } from '../topics/suppressions.ts';
+import {
+  claim,
+  claimCalls,
+  commitOne,
+  createWebhook,
+  delivered,
+  event,
+  everyEvent,
+  HOUR,
+  kindsOf,
+  only,
+  recipient,
+  type Suite,
+  T0,
+} from './fixtures.ts';
+
+/** Tests of the return operations. */
+export function describeReturns(suite: Suite): void {
+  const ADDRESS = 'reader@example.net';
+  const signal = (more: Partial<SuppressionSignal> = {}): SuppressionSignal => ({
+    reason: 'Bounce',
+    expiresAt: null,
+    reply: '550 5.1.1 No such user',
+    rule: 'G09',
+    needs: null,
+    event: event('suppression_added'),
+    ...more,
+  });
+  const bounce = (
+    deliveryId: number,
+    more: Partial<Extract<ReturnFact, { kind: 'bounce' }>> = {},
+  ): ReturnFact => ({
+    kind: 'bounce',
+    deliveryId,
+    class: 'recipient_invalid',
+    event: event('bounced'),
+    note: event('return_noted'),
+    lastReply: '550 5.1.1 No such user',
+    lastCode: 550,
+    suppress: signal(),
+    mayWait: true,
+    ...more,
+  });
+  const complaint = (deliveryId: number): ReturnFact => ({
+    kind: 'complaint',
+    deliveryId,
+    event: event('complained'),
+    suppress: signal({ reason: 'Complaint' }),
+  });
+  const notSpam = (deliveryId: number): ReturnFact => ({
+    kind: 'not-spam',
+    deliveryId,
+    event: event('complaint_withdrawn'),
+  });
+  const record = (fact: ReturnFact, now = T0 + HOUR) => suite.store().recordReturn({ fact, now });
+  const reasons = async () =>
+    (
+      await suite.store().suppressedAmong({ domain: 'example.com', addresses: [ADDRESS], now: T0 + HOUR })
+    ).map(({ suppression }) => suppression.reason);
+  const deliver = async (more: Parameters<typeof delivered>[2] = {}) => {
+    const made = await commitOne(suite.store(), { recipients: [recipient({ state: 'sending' })] });
+    const settlements = [delivered(made.id, 1, more)];
+    expect(await suite.store().settle({ now: T0 + 1, settlements })).toEqual(['settled']);
+    return made;
+  };
+  const subject = async (deliveryId: number) => only(await suite.store().returnSubjects({ deliveryId }));
+
+  describe('what comes back', () => {
+    it('finds its recipient by delivery, by message number and by message id', async () => {
+      const { id, seq } = await deliver();
+      const found = await subject(id);
+      expect(found).toMatchObject({
+        deliveryId: id,
+        domain: 'example.com',
+        address: ADDRESS,
+        state: 'delivered',
+        route: 'mx',
+        sandbox: false,
+        sentAt: T0 + 1,
+      });
+      expect(await suite.store().returnSubjects({ messageSeq: seq })).toEqual([found]);
+      expect(await suite.store().returnSubjects({ messageId: found.messageId })).toEqual([found]);
+      expect(await suite.store().returnSubjects({ deliveryId: id + 1000 })).toEqual([]);
+      expect(await suite.store().returnSubjects({ messageId: 'nonsense' })).toEqual([]);
+    });
+
+    it('turns delivered into bounced with event, call and suppression, once, also after a restart', async () => {
+      await createWebhook(suite.store());
+      const { id } = await deliver();
+      await claimCalls(suite.store());
+      expect(await record(bounce(id))).toBe('recorded');
+      expect(await subject(id)).toMatchObject({ state: 'bounced' });
+      expect(await reasons()).toEqual(['Bounce']);
+      const calls = await claimCalls(suite.store(), { now: T0 + 2 * HOUR });
+      expect(calls.map(({ event: { kind } }) => kind)).toEqual(['bounced']);
+      await suite.reopen();
+      expect(await record(bounce(id))).toBe('repeated');
+      expect(
+        await kindsOf(suite.store(), { kinds: ['bounced', 'suppression_added', 'return_noted'] }),
+      ).toEqual(['bounced', 'suppression_added']);
+    });
+
+    it('of another class after that is a note and suppresses nobody', async () => {
+      const { id } = await deliver();
+      await record(bounce(id, { class: 'mailbox_full', suppress: null }));
+      expect(await record(bounce(id))).toBe('noted');
+      expect(await reasons()).toEqual([]);
+      expect(await kindsOf(suite.store(), { kinds: ['bounced', 'return_noted'] })).toEqual([
+        'bounced',
+        'return_noted',
+      ]);
+    });
+
+    it('waits for a delivery that is being made, unless it has waited long enough', async () => {
+      const { id } = await commitOne(suite.store(), { recipients: [recipient({ state: 'sending' })] });
+      expect(await record(bounce(id))).toBe('under-way');
+      expect(await record(bounce(id, { mayWait: false }))).toBe('noted');
+      expect(await subject(id)).toMatchObject({ state: 'sending' });
+    });
+
+    it('acts again after the recipient was sent to again', async () => {
+      const { id, seq, queueId } = await deliver();
+      await record(bounce(id, { suppress: null }));
+      const again = { deliveryId: id, event: event('requeued') };
+      await suite.store().requeue({ messageSeq: seq, now: T0, expiresAt: T0 + HOUR, recipients: [again] });
+      expect(await claim(suite.store(), queueId)).toHaveLength(1);
+      await suite.store().settle({ now: T0 + 2, settlements: [delivered(id)] });
+      expect(await record(bounce(id, { suppress: null }))).toBe('recorded');
+      expect(await subject(id)).toMatchObject({ state: 'bounced' });
+    });
+
+    it('complains once; not-spam takes back what that made, and nothing else', async () => {
+      const { id } = await deliver();
+      const other = await deliver();
+      expect(await record(notSpam(id))).toBe('nothing');
+      expect(await record(complaint(id))).toBe('recorded');
+      expect(await record(complaint(id))).toBe('repeated');
+      expect(await reasons()).toEqual(['Complaint']);
+      expect(await record(notSpam(other.id))).toBe('nothing');
+      expect(await reasons()).toEqual(['Complaint']);
+      expect(await record(notSpam(id))).toBe('recorded');
+      expect(await record(notSpam(id))).toBe('repeated');
+      expect(await reasons()).toEqual([]);
+      expect(await record(complaint(id))).toBe('repeated');
+      expect(await reasons()).toEqual([]);
+      expect(await subject(id)).toMatchObject({ state: 'delivered' });
+    });
+
+    it('opts out once, notes once for each class, and knows no delivery that is not there', async () => {
+      const { id } = await deliver();
+      const optOut: ReturnFact = {
+        kind: 'unsubscribe',
+        deliveryId: id,
+        event: event('unsubscribed'),
+        suppress: signal({ reason: 'Unsubscribe' }),
+      };
+      const note = (of: string): ReturnFact => ({
+        kind: 'note',
+        deliveryId: id,
+        class: of,
+        event: event('auto_reply'),
+      });
+      expect([await record(optOut), await record({ ...optOut, event: event('unsubscribed') })]).toEqual([
+        'recorded',
+        'repeated',
+      ]);
+      expect([await record(note('a')), await record(note('b')), await record(note('a'))]).toEqual([
+        'recorded',
+        'recorded',
+        'repeated',
+      ]);
+      expect(await reasons()).toEqual(['Unsubscribe']);
+      expect(await record(bounce(id + 1000))).toBe('nothing');
+      const { events } = await suite
+        .store()
+        .findEvents(everyEvent({ kinds: ['auto_reply', 'unsubscribed'] }));
+      expect(events.map(({ deliveryId }) => deliveryId)).toEqual([id, id, id]);
+    });
+  });
+
+  describe('the rates of a sender domain', () => {
+    it('count the newest outcomes, without the sandbox, and complaints that stand', async () => {
+      const ids: number[] = [];
+      for (let i = 0; i < 4; i += 1) ids.push((await deliver({ events: [event('delivered', T0 + i)] })).id);
+      await record(bounce(ids[1] as number, { suppress: null }));
+      await record({ ...complaint(ids[2] as number), suppress: null } as ReturnFact);
+      await record({ ...complaint(ids[3] as number), suppress: null } as ReturnFact);
+      await record(notSpam(ids[3] as number));
+      const { id } = await commitOne(suite.store(), {
+        recipients: [recipient({ state: 'sending', sandbox: 'bounce' })],
+      });
+      await suite.store().settle({
+        now: T0,
+        settlements: [
+          delivered(id, 1, {
+            state: 'bounced',
+            events: [event('bounced', T0 + 9), event('complained', T0 + 9)],
+          }),
+        ],
+      });
+      const rates = (window: number) => suite.store().outcomeRates({ domain: 'example.com', window });
+      expect(await rates(100)).toEqual({ outcomes: 4, bounced: 1, complained: 1 });
+      expect((await rates(2)).outcomes).toBe(2);
+      expect(await suite.store().outcomeRates({ domain: 'none.example', window: 9 })).toEqual({
+        outcomes: 0,
+        bounced: 0,
+        complained: 0,
+      });
+      expect(await suite.store().returnedDomains({ afterSeq: 0 })).toEqual(['example.com']);
+      expect(await suite.store().returnedDomains({ afterSeq: await suite.store().lastEventSeq() })).toEqual(
+        [],
+      );
+    });
+  });
+}

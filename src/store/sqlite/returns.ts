@@ -1,0 +1,214 @@
+/**
+ * What comes back after delivery. Given a fact about one delivery, its event, the webhook calls, the new state and the
+ * suppression are one transaction, and a row in `return_fact` keeps it from acting twice. The only change of state is
+ * delivered → bounced; the rest are facts in the timeline.
+ */
+import { uuidText } from '../../lib/ids.ts';
+import type { MessageId } from '../../model/message.ts';
+import { suppressionKey } from '../../model/suppression.ts';
+import type { OutcomeRates, ReturnFact, ReturnResult, ReturnSubject } from '../topics/returns.ts';
+import { eventKindCode, returnKindCode, routeCode, stateCode, suppressionReasonCode } from './codes.ts';
+import type { Connection } from './connection.ts';
+import { appendEvent, type EventSubject, idBytes } from './events.ts';
+import type { ParamsOf } from './operation-types.ts';
+import { findNameId, type Session } from './session.ts';
+import { applySignal } from './suppressions.ts';
+
+const MAX_SUBJECTS = 1000;
+
+/** See `Store.returnSubjects`. */
+export function returnSubjects(db: Connection, params: ParamsOf<'returnSubjects'>): ReturnSubject[] {
+  const [condition, value] =
+    'deliveryId' in params
+      ? (['d.id = ?', params.deliveryId] as const)
+      : 'messageSeq' in params
+        ? (['d.message_seq = ?', params.messageSeq] as const)
+        : (['d.message_seq = (SELECT seq FROM message WHERE id = ?)', idBytes(params.messageId)] as const);
+  if (value === null) return [];
+  return db
+    .all<SubjectRow>(
+      `SELECT d.id, d.address, d.state, d.route, d.sandbox IS NOT NULL AS sandbox, m.id AS message_id, n.text AS domain,
+         coalesce((SELECT max(e.at) FROM event e INDEXED BY event_message
+           WHERE e.message_seq = d.message_seq AND e.delivery_id = d.id AND e.kind = ?), d.updated_at) AS sent_at
+       FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq CROSS JOIN name n ON n.id = m.domain_id
+       WHERE ${condition} ORDER BY d.id LIMIT ?`,
+      eventKindCode.of('delivered'),
+      value,
+      MAX_SUBJECTS,
+    )
+    .map((row) => ({
+      deliveryId: row.id,
+      messageId: uuidText(row.message_id) as MessageId,
+      domain: row.domain,
+      address: row.address,
+      state: stateCode.word(row.state),
+      route: row.route === null ? null : routeCode.word(row.route),
+      sandbox: row.sandbox === 1,
+      sentAt: row.sent_at,
+    }));
+}
+
+/** See `Store.recordReturn`. */
+export function recordReturn(session: Session, params: ParamsOf<'recordReturn'>): ReturnResult {
+  const { fact, now } = params;
+  const row = session.db.get<DeliveryRow>(
+    `SELECT d.id, d.state, d.attempts, d.address, d.message_seq, m.id AS message_id, m.domain_id
+     FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq WHERE d.id = ?`,
+    fact.deliveryId,
+  );
+  if (row === undefined) return 'nothing';
+  const subject: EventSubject = { domainId: row.domain_id, messageSeq: row.message_seq, deliveryId: row.id };
+  switch (fact.kind) {
+    case 'bounce':
+      return bounce(session, fact, row, subject, now);
+    case 'note':
+      if (!isNew(session, fact, fact.class, row.attempts, now)) return 'repeated';
+      appendEvent(session, fact.event, subject);
+      return 'recorded';
+    case 'complaint':
+    case 'unsubscribe':
+      if (!isNew(session, fact, '', 0, now)) return 'repeated';
+      appendEvent(session, fact.event, subject);
+      if (fact.suppress !== null) applySignal(session, fact.suppress, subject, row.address, now);
+      return 'recorded';
+    case 'not-spam':
+      return takeBack(session, fact, row, subject, now);
+  }
+}
+
+/** See `Store.outcomeRates`. */
+export function outcomeRates(db: Connection, params: ParamsOf<'outcomeRates'>): OutcomeRates {
+  const domainId = findNameId(db, params.domain);
+  if (domainId === null) return { outcomes: 0, bounced: 0, complained: 0 };
+  const { window } = params;
+  // Sandbox mail is looked past, but not without end.
+  const newest = (kind: 'delivered' | 'bounced') => `SELECT delivery_id, at FROM
+      (SELECT delivery_id, at FROM event INDEXED BY event_kind
+       WHERE domain_id = ? AND kind = ${eventKindCode.of(kind)} ORDER BY at DESC LIMIT ${4 * window})`;
+  const row = db.get<{ outcomes: number; bounced: number; oldest: number | null }>(
+    `SELECT count(*) AS outcomes, coalesce(sum(state = ${stateCode.of('bounced')}), 0) AS bounced, min(at) AS oldest
+     FROM (SELECT d.state, max(o.at) AS at
+       FROM (${newest('delivered')} UNION ALL ${newest('bounced')}) o CROSS JOIN delivery d ON d.id = o.delivery_id
+       WHERE d.sandbox IS NULL GROUP BY d.id ORDER BY max(o.at) DESC LIMIT ?)`,
+    domainId,
+    domainId,
+    window,
+  );
+  if (row === undefined || row.oldest === null) return { outcomes: 0, bounced: 0, complained: 0 };
+  const since = (kind: 'complained' | 'complaint_withdrawn') =>
+    db.get<{ n: number }>(
+      `SELECT count(*) AS n FROM event e INDEXED BY event_kind CROSS JOIN delivery d ON d.id = e.delivery_id
+       WHERE e.domain_id = ? AND e.kind = ? AND e.at >= ? AND d.sandbox IS NULL`,
+      domainId,
+      eventKindCode.of(kind),
+      row.oldest,
+    )?.n ?? 0;
+  return {
+    outcomes: row.outcomes,
+    bounced: row.bounced,
+    complained: Math.max(0, since('complained') - since('complaint_withdrawn')),
+  };
+}
+
+/** See `Store.returnedDomains`. */
+export function returnedDomains(db: Connection, params: ParamsOf<'returnedDomains'>): string[] {
+  return db
+    .all<{ text: string }>(
+      `SELECT DISTINCT n.text FROM event e CROSS JOIN name n ON n.id = e.domain_id
+       WHERE e.seq > ? AND e.kind IN (?, ?, ?) ORDER BY n.text`,
+      params.afterSeq,
+      eventKindCode.of('bounced'),
+      eventKindCode.of('complained'),
+      eventKindCode.of('complaint_withdrawn'),
+    )
+    .map(({ text }) => text);
+}
+
+function bounce(
+  session: Session,
+  fact: Extract<ReturnFact, { kind: 'bounce' }>,
+  row: DeliveryRow,
+  subject: EventSubject,
+  now: number,
+): ReturnResult {
+  const state = stateCode.word(row.state);
+  // The far side is quicker than our own record of its "250": asked again, the delivery is there.
+  if (state === 'sending' && fact.mayWait) return 'under-way';
+  if (!isNew(session, fact, fact.class, row.attempts, now)) return 'repeated';
+  if (state !== 'delivered') {
+    appendEvent(session, fact.note, subject);
+    return 'noted';
+  }
+  session.db.run(
+    'UPDATE delivery SET state = ?, last_category = ?, last_reply = ?, last_code = ?, updated_at = ? WHERE id = ?',
+    stateCode.of('bounced'),
+    fact.class,
+    fact.lastReply,
+    fact.lastCode,
+    now,
+    row.id,
+  );
+  appendEvent(session, fact.event, subject);
+  if (fact.suppress !== null) applySignal(session, fact.suppress, subject, row.address, now);
+  return 'recorded';
+}
+
+function takeBack(
+  session: Session,
+  fact: Extract<ReturnFact, { kind: 'not-spam' }>,
+  row: DeliveryRow,
+  subject: EventSubject,
+  now: number,
+): ReturnResult {
+  const complaint = session.db.get(
+    'SELECT 1 FROM return_fact WHERE delivery_id = ? AND kind = ?',
+    row.id,
+    returnKindCode.of('complaint'),
+  );
+  if (complaint === undefined) return 'nothing';
+  if (!isNew(session, fact, '', 0, now)) return 'repeated';
+  // Only what this message's complaint made: one by hand, or about other mail, stays.
+  session.db.run(
+    'DELETE FROM suppression WHERE domain_id = ? AND key = ? AND reason = ? AND message_id = ?',
+    row.domain_id,
+    suppressionKey(row.address),
+    suppressionReasonCode.of('Complaint'),
+    row.message_id,
+  );
+  appendEvent(session, fact.event, subject);
+  return 'recorded';
+}
+
+function isNew({ db }: Session, fact: ReturnFact, of: string, attempts: number, now: number): boolean {
+  return (
+    db.run(
+      'INSERT INTO return_fact (delivery_id, kind, class, attempts, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      fact.deliveryId,
+      returnKindCode.of(fact.kind),
+      of,
+      attempts,
+      now,
+    ).changes > 0
+  );
+}
+
+interface DeliveryRow {
+  id: number;
+  state: number;
+  attempts: number;
+  address: string;
+  message_seq: number;
+  message_id: Uint8Array;
+  domain_id: number;
+}
+
+interface SubjectRow {
+  id: number;
+  address: string;
+  state: number;
+  route: number | null;
+  sandbox: number;
+  message_id: Uint8Array;
+  domain: string;
+  sent_at: number;
+}
