@@ -22,7 +22,7 @@ import { suppressedRecipients, suppressionText } from '../../policy/suppressions
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { NewMessage, NewRecipient } from '../../store/topics/acceptance.ts';
 import { type Composed, compose, DATE_OFFSET } from '../compose/compose.ts';
-import type { Queue } from '../queue/queue.ts';
+import type { Queue, StoredRow } from '../queue/queue.ts';
 import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
 import type { AcceptMetrics } from './accept-metrics.ts';
 import { toComposeInput } from './compose-input.ts';
@@ -363,11 +363,20 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
   ): void {
     if (stored === undefined) return;
     const fresh: ClaimedDelivery[] = [];
-    let waits = false;
+    const stays: StoredRow[] = [];
     message.recipients.forEach((recipient, i) => {
       const row = stored.deliveries[i];
-      if (row === undefined || recipient.state !== 'sending') {
-        waits ||= recipient.state === 'queued';
+      if (row === undefined) return;
+      if (recipient.state !== 'sending') {
+        if (recipient.state !== 'queued') return;
+        stays.push({
+          queueId: row.queueId,
+          lane: message.lane,
+          senderDomain: message.domain,
+          recipientDomain: recipient.domain,
+          sandbox: recipient.sandbox !== null,
+          dueAt: recipient.dueAt,
+        });
         return;
       }
       fresh.push({
@@ -398,7 +407,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     });
     if (fresh.length > 0) queue.admit(fresh, message.content, bytes);
     else queue.unreserve(rows, bytes);
-    if (waits) queue.wake(message.sendAt ?? undefined);
+    if (stays.length > 0) queue.stored(stays);
   }
 }
 

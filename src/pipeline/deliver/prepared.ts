@@ -3,7 +3,7 @@
 import type { ReturnPathTokens } from '../../mail/verp.ts';
 import type { DomainSettings } from '../../model/domain.ts';
 import type { Store } from '../../store/store.ts';
-import type { ReadyItem } from '../queue/ready-window.ts';
+import type { ReadyItem } from '../queue/ready-item.ts';
 import type { Outcome } from './outcome.ts';
 import { NO_FACTS } from './outcome.ts';
 import type { Signing } from './signing.ts';

@@ -39,8 +39,8 @@ export interface SettlementRules {
     outcome: Exclude<Outcome, { kind: 'again' }>,
     blockedUntil?: number,
   ): Settlement;
-  /** A delivery whose time is over, due or not. */
-  expire(delivery: ClaimedDelivery, now: number): Settlement;
+  /** A delivery whose time is over, due or not. `waitedFor`: what kept its site, told where it never got an answer. */
+  expire(delivery: ClaimedDelivery, now: number, waitedFor?: string | null): Settlement;
   /** A claimed delivery whose recipient was suppressed meanwhile, settled without an attempt; null = it may go. */
   suppressed(delivery: ClaimedDelivery, now: number): Settlement | null;
 }
@@ -259,8 +259,8 @@ export function createSettlementRules({
     return now - since >= giveUp.afterMs;
   }
 
-  function expire(delivery: ClaimedDelivery, now: number): Settlement {
-    const last = delivery.lastReply ?? 'it was never tried';
+  function expire(delivery: ClaimedDelivery, now: number, waitedFor: string | null = null): Settlement {
+    const last = delivery.lastReply ?? waitedFor ?? 'it was never tried';
     const tries = `${delivery.attempts} ${delivery.attempts === 1 ? 'attempt' : 'attempts'}`;
     return {
       ...base(delivery, 'failed', false),

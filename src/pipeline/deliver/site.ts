@@ -14,7 +14,7 @@ import { type Logger, maskAddresses } from '../../lib/log.ts';
 import type { OpenFailure, OpenResult, Session } from '../../smtp/client-types.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import type { Queue } from '../queue/queue.ts';
-import type { ReadyItem } from '../queue/ready-window.ts';
+import type { ReadyItem } from '../queue/ready-item.ts';
 import { clampHintMs, type RetrySchedule } from '../queue/retry-schedule.ts';
 import type { Category } from './classifier/categories.ts';
 import type { Classifier } from './classifier/classify.ts';

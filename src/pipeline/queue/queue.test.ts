@@ -15,7 +15,7 @@ import type { Settlement } from '../../store/topics/queue.ts';
 import { NO_FACTS } from '../deliver/outcome.ts';
 import { createSettlementRules, type SettlementRules } from '../deliver/settlement.ts';
 import { createQueue, QUEUE_DEFAULTS, type Queue, type QueueOptions } from './queue.ts';
-import type { ReadyItem } from './ready-window.ts';
+import type { ReadyItem } from './ready-item.ts';
 import { createRetrySchedule } from './retry-schedule.ts';
 
 const MINUTE = 60_000;
@@ -133,6 +133,11 @@ async function states(): Promise<Record<string, number>> {
   return counts;
 }
 
+function inMemory(queue: Queue, site: string): number {
+  const { critical, normal, bulk } = queue.waiting(site);
+  return critical + normal + bulk;
+}
+
 function takeAll(queue: Queue, site = 'example.net'): ReadyItem[] {
   const items: ReadyItem[] = [];
   for (let item = queue.take(site); item !== null; item = queue.take(site)) items.push(item);
@@ -155,7 +160,8 @@ describe('the window over the store', () => {
       }
       return done === 30 && queue.held.rows === 0;
     }, 50);
-    expect(most).toBe(5);
+    // One tenant leaves a quarter of the room to others.
+    expect(most).toBe(4);
     expect(queue.held).toEqual({ rows: 0, bytes: 0 });
     expect(await states()).toEqual({ delivered: 30 });
     expect(new Set(called)).toEqual(new Set(['example.net']));
@@ -186,7 +192,7 @@ describe('the window over the store', () => {
     const { queue } = await start({ maxRows: 4, maxRowsPerSite: 4 });
     await queued(6);
     queue.wake();
-    await eventually(() => queue.held.rows === 4);
+    await eventually(() => queue.held.rows === 3);
     await eventually(() => queue.reserve([{ ...asked, lane: 'normal' }], 10)[0] === false);
     // A one-time code does not wait behind it where there is room.
     const first = queue.take('example.net');
@@ -237,13 +243,14 @@ describe('blocked sites', () => {
     await eventually(() => queue.held.rows === 1);
     const rows = (await store.listMessages({ limit: 10, to: 'r0@example.net' }))[0]?.recipients;
     expect(rows).toMatchObject([
-      { state: 'queued', waitReason: 'path: refused', dueAt: T0 + 5 * MINUTE, attempts: 0 },
+      // Due as before: it goes on with its site, whether that opens sooner or later.
+      { state: 'queued', waitReason: 'path: refused', dueAt: T0, attempts: 0 },
     ]);
     await clock.advance(5 * MINUTE - 1);
     expect(queue.blocked('example.net')).not.toBeNull();
     await clock.advance(1);
     expect(queue.blocked('example.net')).toBeNull();
-    await eventually(() => queue.waiting('example.net') === 3, 100);
+    await eventually(() => inMemory(queue, 'example.net') === 3, 100);
   });
 
   it('can be opened early, and their rows then wait for nothing but their due time', async () => {
@@ -255,7 +262,7 @@ describe('blocked sites', () => {
     called.length = 0;
     queue.unblock('example.net');
     expect(called).toEqual(['example.net']);
-    await eventually(() => queue.waiting('example.net') === 1, MINUTE);
+    await eventually(() => inMemory(queue, 'example.net') === 1, MINUTE);
   });
 
   it('let their mail expire on time, with the last answer', async () => {
@@ -279,7 +286,7 @@ describe('held mail', () => {
     await queued(3);
     await queued(1, 'other.example');
     const { queue } = await start();
-    await eventually(() => queue.waiting('other.example') === 1, 100);
+    await eventually(() => inMemory(queue, 'other.example') === 1, 100);
     let looks = 0;
     faults.dueQueues = (params) => {
       looks += 1;
@@ -295,7 +302,7 @@ describe('held mail', () => {
     expect(queue.reserve([{ ...asked, lane: 'critical' }], 10)).toEqual([false]);
     heldDomain = null;
     queue.holdsChanged();
-    await eventually(() => queue.waiting('example.net') === 3, 100);
+    await eventually(() => inMemory(queue, 'example.net') === 3, 100);
     expect(takeAll(queue)[0]?.delivery.attempts).toBe(0);
   });
 
@@ -316,7 +323,7 @@ describe('held mail', () => {
     ]);
     heldDomain = null;
     queue.holdsChanged();
-    await eventually(() => queue.waiting('example.net') === 2, 100);
+    await eventually(() => inMemory(queue, 'example.net') === 2, 100);
   });
 
   it('expires in its time', async () => {
@@ -523,7 +530,7 @@ describe('recipients who were suppressed after acceptance', () => {
     await suppress('R1@example.net', 'Bounce');
     await suppress('r2@example.net', 'Unsubscribe');
     const { queue } = await start();
-    await eventually(() => queue.waiting('example.net') === 3);
+    await eventually(() => inMemory(queue, 'example.net') === 3);
     const taken = [queue.take('example.net'), queue.take('example.net')].map(
       (item) => item?.delivery.address,
     );
@@ -538,7 +545,7 @@ describe('recipients who were suppressed after acceptance', () => {
     await suppress('r0@example.net', 'Bounce');
     faults.settle = () => Promise.reject(new StoreUnavailable('full'));
     const { queue } = await start();
-    await eventually(() => queue.waiting('example.net') === 1);
+    await eventually(() => inMemory(queue, 'example.net') === 1);
     expect(queue.take('example.net')).toBeNull();
     await eventually(() => !queue.recordable());
     expect((await states()).sending).toBe(1);

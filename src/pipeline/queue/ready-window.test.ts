@@ -1,39 +1,24 @@
 /** Order and bounds of the window, by example and against a plain model. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ClaimedDelivery } from '../../model/delivery.ts';
-import type { Lane, MessageId } from '../../model/message.ts';
-import { createReadyWindow, type ReadyItem } from './ready-window.ts';
+import type { Lane } from '../../model/message.ts';
+import type { ReadyItem } from './ready-item.ts';
+import { createReadyWindow } from './ready-window.ts';
+import { testItem } from './test-items.ts';
 
 const LIMITS = { maxRows: 1000, maxBytes: 10_000, maxRowsPerSite: 500 };
 
-function item(id: number, lane: Lane = 'normal', site = 'a', heldBytes = 10): ReadyItem {
-  const delivery: ClaimedDelivery = {
-    id,
-    queueId: 1,
-    messageSeq: id,
-    messageId: `m${id}` as MessageId,
-    senderDomain: 'example.com',
-    from: 'sender@example.com',
-    lane,
-    address: `r${id}@example.net`,
-    recipientDomain: 'example.net',
-    kind: 'To',
-    attempts: 0,
-    createdAt: 0,
-    expiresAt: 1,
-    size: heldBytes,
-    bodyOffset: 0,
-    needsSmtpUtf8: false,
-    eightBit: false,
-    sandbox: null,
-    mayBeDuplicate: false,
-    firstDeferredAt: null,
-    lastDeferredEventAt: null,
-    lastReply: null,
-    lastCategory: null,
-  };
-  return { delivery, content: null, site, heldBytes, redispatched: 0 };
+const NONE = { rows: 0, bytes: 0 };
+const place = (site: string) => ({ site, lane: 'critical' as Lane, tenant: 'example.com' });
+
+function item(
+  id: number,
+  lane: Lane = 'normal',
+  site = 'a',
+  heldBytes = 10,
+  senderDomain = 'example.com',
+): ReadyItem {
+  return testItem({ id, lane, senderDomain, size: heldBytes }, { site, heldBytes });
 }
 
 describe('the window', () => {
@@ -49,15 +34,16 @@ describe('the window', () => {
 
   it('counts what was taken until it is done, and forgets empty sites', () => {
     const window = createReadyWindow({ maxRows: 3, maxBytes: 100, maxRowsPerSite: 2 });
-    const first = item(1);
+    const [first, second] = [item(1, 'critical'), item(2, 'critical')];
     window.add(first);
-    window.add(item(2));
+    window.add(second);
     expect(window.take('a')).toBe(first);
-    expect(window.hasRoom('a', 1, 1)).toBe(false);
-    expect(window.hasRoom('b', 1, 1)).toBe(true);
-    expect(window.room('a')).toEqual({ rows: 0, bytes: 80 });
+    expect([window.held('a'), window.holds(1), window.holds(3)]).toEqual([2, true, false]);
+    expect(window.hasRoom(place('a'), NONE, 1)).toBe(false);
+    expect(window.hasRoom(place('b'), NONE, 1)).toBe(true);
+    expect(window.room(place('a'))).toEqual({ rows: 0, bytes: 80 });
     window.done(first);
-    expect(window.hasRoom('a', 1, 1)).toBe(true);
+    expect(window.hasRoom(place('a'), NONE, 1)).toBe(true);
     for (const left of window.drain('a')) window.done(left);
     expect(window.sites()).toEqual([]);
     expect([window.rows, window.bytes]).toEqual([0, 0]);
@@ -65,17 +51,41 @@ describe('the window', () => {
 
   it('takes one item larger than all its room where it is empty', () => {
     const window = createReadyWindow({ maxRows: 3, maxBytes: 100, maxRowsPerSite: 2 });
-    expect(window.hasRoom('a', 1, 1_000)).toBe(true);
+    expect(window.hasRoom(place('a'), NONE, 1_000)).toBe(true);
+    // One after the other, while the first is still being stored, they are not the only one.
+    expect(window.hasRoom(place('a'), { rows: 1, bytes: 80 }, 80)).toBe(false);
     window.add(item(1, 'normal', 'a', 1_000));
-    expect(window.hasRoom('b', 1, 1)).toBe(false);
-    expect(window.room('b')).toEqual({ rows: 2, bytes: 0 });
+    expect(window.hasRoom(place('b'), NONE, 1)).toBe(false);
+    expect(window.room(place('b'))).toEqual({ rows: 2, bytes: 0 });
   });
 
-  it('does not take one after the other as the only one while the first are still being stored', () => {
-    const window = createReadyWindow({ maxRows: 10, maxBytes: 100, maxRowsPerSite: 10 });
-    expect(window.hasRoom('a', 1, 80)).toBe(true);
-    // The second with the first reserved: 160 in all.
-    expect(window.hasRoom('a', 2, 160)).toBe(false);
+  it('keeps room for the lanes above, and for other tenants beside the one that fills a lane', () => {
+    const window = createReadyWindow({ ...LIMITS, maxRowsPerSite: 64 });
+    const rows = (lane: Lane, tenant: string) => window.room({ ...place('a'), lane, tenant }).rows;
+    let id = 0;
+    while (rows('bulk', 'big.example') > 0) window.add(item(id++, 'bulk', 'a', 10, 'big.example'));
+    expect(id).toBe(24);
+    expect(rows('bulk', 'small.example')).toBe(8);
+    while (rows('normal', 'big.example') > 0) window.add(item(id++, 'normal', 'a', 10, 'big.example'));
+    expect(window.held('a')).toBeLessThan(64);
+    expect(rows('normal', 'small.example')).toBeGreaterThan(0);
+    expect(rows('critical', 'small.example')).toBeGreaterThan(0);
+  });
+
+  it('takes what belongs to another site there, and wakes nobody else', () => {
+    const window = createReadyWindow(LIMITS);
+    for (const [id, lane] of [
+      [1, 'normal'],
+      [2, 'bulk'],
+      [3, 'normal'],
+    ] as const)
+      window.add(item(id, lane));
+    const taken = window.take('a');
+    expect(taken?.delivery.id).toBe(1);
+    const reached = window.regroup('a', ({ delivery }) => (delivery.id === 2 ? 'a' : 'b'));
+    expect([...reached]).toEqual(['b']);
+    expect([window.held('a'), window.held('b')]).toEqual([2, 1]);
+    expect(window.take('b')?.site).toBe('b');
   });
 
   it('counts the content that several share once, until the last of them is done', () => {
@@ -125,15 +135,20 @@ describe('the window', () => {
             const over = taken.pop();
             if (over !== undefined) window.done(over);
           } else {
-            const drained = window.drain('a').map((left) => left.delivery.id);
-            expect(drained).toEqual([...waiting.critical, ...waiting.normal, ...waiting.bulk]);
-            for (const id of drained) window.done(item(id));
+            const drained = window.drain('a');
+            const ids = drained.map((left) => left.delivery.id);
+            expect(ids).toEqual([...waiting.critical, ...waiting.normal, ...waiting.bulk]);
+            for (const left of drained) window.done(left);
             waiting.critical = [];
             waiting.normal = [];
             waiting.bulk = [];
           }
           const held = waiting.critical.length + waiting.normal.length + waiting.bulk.length;
-          expect(window.waiting('a')).toBe(held);
+          expect(window.waiting('a')).toEqual({
+            critical: waiting.critical.length,
+            normal: waiting.normal.length,
+            bulk: waiting.bulk.length,
+          });
           expect(window.rows).toBe(held + taken.length);
           expect(window.bytes).toBe(10 * (held + taken.length));
         }

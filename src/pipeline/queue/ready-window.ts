@@ -1,23 +1,13 @@
 /**
  * The bounded window of claimed work over the unbounded queue in the store: at most so many rows and bytes are held,
- * grouped by site (where a delivery goes), then lane, first in first out. Critical mail goes first; while other lanes
- * wait as well, normal and bulk share 8:2. Nothing here touches the store or the network.
+ * grouped by site (where a delivery goes), lane and tenant. A part of every site's room is kept for the lanes above, and
+ * one tenant never fills a lane's, so that what is urgent and what is small find room beside what is much. Nothing here
+ * touches the store or the network.
  */
-import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
-
-/** A leased delivery in memory. */
-export interface ReadyItem {
-  delivery: ClaimedDelivery;
-  /** The message's bytes, one buffer for all its recipients; null where they have to be read back first. */
-  content: Uint8Array | null;
-  /** Where it goes; work of one site shares connections and limits. */
-  site: string;
-  /** Bytes it counts for in the window; those of `content` are counted beside it, once for all who share them. */
-  heldBytes: number;
-  /** Times it was handed to another connection without an attempt being charged. */
-  redispatched: number;
-}
+import { createLaneTurns, type LaneTurns } from './lane-turns.ts';
+import type { ReadyItem } from './ready-item.ts';
+import { createTenantRows, type TenantRows } from './tenant-rows.ts';
 
 export interface WindowLimits {
   maxRows: number;
@@ -26,37 +16,66 @@ export interface WindowLimits {
 }
 
 export interface ReadyWindow {
-  /** Whether `rows` more rows of `bytes` in all fit for `site`. */
-  hasRoom(site: string, rows: number, bytes: number): boolean;
-  /** Room left for one site: rows, and bytes over all. */
-  room(site: string): { rows: number; bytes: number };
+  /** Whether a row of `bytes` of this lane and tenant fits, beside `reserved` rows that are promised already. */
+  hasRoom(place: Place, reserved: { rows: number; bytes: number }, bytes: number): boolean;
+  /** Room for a claim of one lane and tenant: rows, and bytes over all. */
+  room(place: Place): { rows: number; bytes: number };
   add(item: ReadyItem): void;
-  /** Next item of a site or null. The item keeps its place in the bounds until `done`. */
-  take(site: string): ReadyItem | null;
-  /** Puts a taken item back at the head of its lane. */
+  /**
+   * Next item of a lane in turn whose tenant's head `admits`, or null. It keeps its place in the bounds until `done`.
+   * Lane null: critical first; while others wait as well, normal and bulk share 8:2.
+   */
+  take(site: string, lane?: Lane | null, admits?: (item: ReadyItem) => boolean): ReadyItem | null;
+  /** Puts a taken item back at the head of its tenant's rows. */
   putBack(item: ReadyItem): void;
   /** The item has left memory. */
   done(item: ReadyItem): void;
   /** Removes and returns what waits for a site (not what was taken). */
   drain(site: string): ReadyItem[];
-  waiting(site: string): number;
+  /** What waits for `site` and belongs elsewhere by `siteOf` goes there; the sites that got something. */
+  regroup(site: string, siteOf: (item: ReadyItem) => string): Set<string>;
+  waiting(site: string): Readonly<Record<Lane, number>>;
+  /** Rows of a site in memory, those that were taken included. */
+  held(site: string): number;
+  /** Whether a delivery is in memory. */
+  holds(deliveryId: number): boolean;
   sites(): string[];
   readonly rows: number;
   readonly bytes: number;
 }
 
-interface SiteRows {
-  lanes: Record<Lane, Fifo>;
-  held: number;
-  /** Position in the 8:2 cycle. */
-  turn: number;
+/** What room is asked for. `siteRows`: fewer rows than the general limit for this site; absent = no such limit. */
+export interface Place {
+  site: string;
+  lane: Lane;
+  tenant: string;
+  siteRows?: number;
 }
 
-const CYCLE = 10;
-const NORMAL_SHARE = 8;
+interface SiteRows {
+  turns: LaneTurns;
+  lanes: Record<Lane, TenantRows>;
+  held: number;
+  heldBy: Record<Lane, number>;
+  /** By lane and tenant. */
+  heldByTenant: Map<string, number>;
+}
+
+const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
+const BELOW: Readonly<Record<Lane, readonly Lane[]>> = {
+  critical: ['critical', 'normal', 'bulk'],
+  normal: ['normal', 'bulk'],
+  bulk: ['bulk'],
+};
+/** Of a site's rows, for a lane and those below it. */
+const LANE_SHARE: Readonly<Record<Lane, number>> = { critical: 1, normal: 7 / 8, bulk: 1 / 2 };
+/** Of that, for one tenant. */
+const TENANT_SHARE = 3 / 4;
+const NOBODY: Readonly<Record<Lane, number>> = { critical: 0, normal: 0, bulk: 0 };
 
 export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   const sites = new Map<string, SiteRows>();
+  const ids = new Set<number>();
   let rows = 0;
   let bytes = 0;
   /** Items by the content they share: it stays in memory as long as the last of them. */
@@ -66,9 +85,11 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     let site = sites.get(name);
     if (site === undefined) {
       site = {
-        lanes: { critical: createFifo(), normal: createFifo(), bulk: createFifo() },
+        lanes: { critical: createTenantRows(), normal: createTenantRows(), bulk: createTenantRows() },
+        turns: createLaneTurns(),
         held: 0,
-        turn: 0,
+        heldBy: { ...NOBODY },
+        heldByTenant: new Map(),
       };
       sites.set(name, site);
     }
@@ -81,24 +102,53 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     else if (sharing.delete(content)) bytes -= content.length;
   };
 
+  /** Rows that this lane and tenant may still have at the site. */
+  const siteRoom = ({ site: name, lane, tenant, siteRows }: Place): number => {
+    const most = Math.min(limits.maxRowsPerSite, siteRows ?? limits.maxRowsPerSite);
+    const site = sites.get(name);
+    const ofLane = Math.max(1, Math.ceil(most * LANE_SHARE[lane]));
+    const ofTenant = Math.max(1, Math.ceil(ofLane * TENANT_SHARE));
+    if (site === undefined) return ofTenant;
+    let inLane = 0;
+    let tenants = 0;
+    // A lane's share holds what the lanes below it have.
+    for (const below of BELOW[lane]) {
+      inLane += site.heldBy[below];
+      tenants += site.heldByTenant.get(`${below} ${tenant}`) ?? 0;
+    }
+    return Math.min(most - site.held, ofLane - inLane, ofTenant - tenants);
+  };
+
+  const count = (site: SiteRows, { delivery }: ReadyItem, by: 1 | -1): void => {
+    site.held += by;
+    site.heldBy[delivery.lane] += by;
+    const key = `${delivery.lane} ${delivery.senderDomain}`;
+    const left = (site.heldByTenant.get(key) ?? 0) + by;
+    if (left === 0) site.heldByTenant.delete(key);
+    else site.heldByTenant.set(key, left);
+  };
+
+  const forgetEmpty = (name: string, site: SiteRows): void => {
+    if (site.held === 0) sites.delete(name);
+  };
+
   return {
-    hasRoom(name, count, size) {
-      const held = sites.get(name)?.held ?? 0;
+    hasRoom(place, reserved, size) {
       // A single item larger than the whole window may pass an empty one, or it would wait for ever.
-      const fitsBytes = bytes + size <= limits.maxBytes || (rows === 0 && count === 1);
-      return rows + count <= limits.maxRows && held + count <= limits.maxRowsPerSite && fitsBytes;
+      const fitsBytes = bytes + reserved.bytes + size <= limits.maxBytes || rows + reserved.rows === 0;
+      return fitsBytes && rows + reserved.rows < limits.maxRows && siteRoom(place) > reserved.rows;
     },
-    room(name) {
-      const held = sites.get(name)?.held ?? 0;
+    room(place) {
       return {
-        rows: Math.max(0, Math.min(limits.maxRows - rows, limits.maxRowsPerSite - held)),
+        rows: Math.max(0, Math.min(limits.maxRows - rows, siteRoom(place))),
         bytes: Math.max(0, limits.maxBytes - bytes),
       };
     },
     add(item) {
       const site = siteOf(item.site);
       site.lanes[item.delivery.lane].push(item);
-      site.held += 1;
+      count(site, item, 1);
+      ids.add(item.delivery.id);
       rows += 1;
       bytes += item.heldBytes;
       if (item.content === null) return;
@@ -106,16 +156,17 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       if (sharers === 0) bytes += item.content.length;
       sharing.set(item.content, sharers + 1);
     },
-    take(name) {
+    take(name, lane = null, admits = () => true) {
       const site = sites.get(name);
       if (site === undefined) return null;
-      const { critical, normal, bulk } = site.lanes;
-      if (critical.size > 0) return critical.shift();
-      if (normal.size > 0 && bulk.size > 0) {
-        site.turn = (site.turn + 1) % CYCLE;
-        return site.turn < NORMAL_SHARE ? normal.shift() : bulk.shift();
+      if (lane !== null) return site.lanes[lane].shift(admits);
+      for (const next of site.turns.order()) {
+        const item = site.lanes[next].shift(admits);
+        if (item === null) continue;
+        site.turns.went(next);
+        return item;
       }
-      return normal.shift() ?? bulk.shift();
+      return null;
     },
     putBack(item) {
       siteOf(item.site).lanes[item.delivery.lane].unshift(item);
@@ -123,70 +174,47 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     done(item) {
       rows -= 1;
       bytes -= item.heldBytes;
+      ids.delete(item.delivery.id);
       if (item.content !== null) letGo(item.content);
       const site = sites.get(item.site);
       if (site === undefined) return;
-      site.held -= 1;
-      if (site.held === 0) sites.delete(item.site);
+      count(site, item, -1);
+      forgetEmpty(item.site, site);
     },
     drain(name) {
       const site = sites.get(name);
-      if (site === undefined) return [];
-      const items: ReadyItem[] = [];
-      for (const lane of ['critical', 'normal', 'bulk'] as const) {
-        for (let item = site.lanes[lane].shift(); item !== null; item = site.lanes[lane].shift())
-          items.push(item);
+      return site === undefined ? [] : LANES.flatMap((lane) => site.lanes[lane].remove(() => true));
+    },
+    regroup(name, where) {
+      const reached = new Set<string>();
+      const site = sites.get(name);
+      if (site === undefined) return reached;
+      for (const lane of LANES) {
+        for (const item of site.lanes[lane].remove((candidate) => where(candidate) !== name)) {
+          count(site, item, -1);
+          item.site = where(item);
+          const target = siteOf(item.site);
+          target.lanes[lane].push(item);
+          count(target, item, 1);
+          reached.add(item.site);
+        }
       }
-      return items;
+      forgetEmpty(name, site);
+      return reached;
     },
     waiting(name) {
       const lanes = sites.get(name)?.lanes;
-      return lanes === undefined ? 0 : lanes.critical.size + lanes.normal.size + lanes.bulk.size;
+      if (lanes === undefined) return NOBODY;
+      return { critical: lanes.critical.size, normal: lanes.normal.size, bulk: lanes.bulk.size };
     },
+    held: (name) => sites.get(name)?.held ?? 0,
+    holds: (deliveryId) => ids.has(deliveryId),
     sites: () => [...sites.keys()],
     get rows() {
       return rows;
     },
     get bytes() {
       return bytes;
-    },
-  };
-}
-
-interface Fifo {
-  readonly size: number;
-  push(item: ReadyItem): void;
-  unshift(item: ReadyItem): void;
-  shift(): ReadyItem | null;
-}
-
-/** Array with a moving head: `Array.shift` moves every element once the array is large. */
-function createFifo(): Fifo {
-  let items: ReadyItem[] = [];
-  let head = 0;
-  return {
-    get size() {
-      return items.length - head;
-    },
-    push(item) {
-      items.push(item);
-    },
-    unshift(item) {
-      if (head > 0) items[--head] = item;
-      else items.unshift(item);
-    },
-    shift() {
-      const item = items[head];
-      if (item === undefined) return null;
-      head += 1;
-      if (head === items.length) {
-        items = [];
-        head = 0;
-      } else if (head > 512 && head * 2 > items.length) {
-        items = items.slice(head);
-        head = 0;
-      }
-      return item;
     },
   };
 }

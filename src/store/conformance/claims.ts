@@ -33,6 +33,7 @@ export function describeClaims(suite: Suite): void {
           lane: 'bulk',
           senderDomain: 'example.com',
           recipientDomain: 'example.org',
+          sandbox: false,
           nextDueAt: T0 + 1,
         },
         {
@@ -40,11 +41,22 @@ export function describeClaims(suite: Suite): void {
           lane: 'normal',
           senderDomain: 'example.com',
           recipientDomain: 'example.net',
+          sandbox: false,
           nextDueAt: T0 + 2,
         },
       ]);
       const [first] = await suite.store().dueQueues({ dueBefore: T0 + 3, limit: 1 });
       expect(first?.queueId).toBe(b.queueId);
+    });
+
+    it('keeps what the sandbox plays apart, because it waits for no site', async () => {
+      const real = await commitOne(suite.store(), { recipients: due(T0) });
+      const played = await commitOne(suite.store(), { recipients: due(T0 + 1, { sandbox: 'deliver' }) });
+      const hints = await suite.store().dueQueues({ dueBefore: T0 + 3, limit: 10 });
+      expect(hints.map(({ queueId, lane, sandbox }) => ({ queueId, lane, sandbox }))).toEqual([
+        { queueId: real.queueId, lane: 'normal', sandbox: false },
+        { queueId: played.queueId, lane: 'normal', sandbox: true },
+      ]);
     });
 
     it('names none where nothing is queued or nothing is due', async () => {

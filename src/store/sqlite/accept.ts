@@ -106,7 +106,7 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
   db.run('INSERT INTO content (message_seq, bytes) VALUES (?, ?)', seq, message.content);
 
   const deliveries = message.recipients.map((recipient) => {
-    const queueId = session.queueId(message.lane, domainId, recipient.domain);
+    const queueId = session.queueId(message.lane, recipient.sandbox !== null, domainId, recipient.domain);
     const id = db.run(
       `INSERT INTO delivery (message_seq, queue_id, state, epoch, attempts, due_at, expires_at, updated_at, kind,
          may_be_duplicate, sandbox, address, wait_reason)

@@ -52,6 +52,17 @@ export const callStateCode = code<CallLogEntry['state']>('call state', {
 /** `message.lane`, `dest_queue.lane`. */
 export const laneCode = code<Lane>('lane', { critical: 1, normal: 2, bulk: 3 });
 
+const SANDBOX_BIT = 4;
+
+/** `dest_queue.lane`: the lane, and whether the sandbox plays the queue's rows, because those wait for no site. */
+export const queueLaneCode = {
+  of: (lane: Lane, sandbox: boolean): number => laneCode.of(lane) + (sandbox ? SANDBOX_BIT : 0),
+  word: (number: number): { lane: Lane; sandbox: boolean } => ({
+    lane: laneCode.word(number & ~SANDBOX_BIT),
+    sandbox: (number & SANDBOX_BIT) !== 0,
+  }),
+};
+
 /** `delivery.kind`. */
 export const recipientKindCode = code<RecipientKind>('recipient kind', { To: 1, CC: 2, BCC: 3 });
 

@@ -11,7 +11,7 @@ import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { QueueCounts, QueueHint, Settlement } from '../topics/queue.ts';
 import { insertCapture } from './captures.ts';
-import { laneCode, recipientKindCode, routeCode, sandboxCode, stateCode } from './codes.ts';
+import { laneCode, queueLaneCode, recipientKindCode, routeCode, sandboxCode, stateCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { appendEvent } from './events.ts';
 import type { ParamsOf } from './operation-types.ts';
@@ -65,7 +65,7 @@ export function dueQueues(db: Connection, params: ParamsOf<'dueQueues'>): QueueH
   }>(DUE_QUEUES_SQL, params.dueBefore, params.limit);
   return rows.map((row) => ({
     queueId: row.id,
-    lane: laneCode.word(row.lane),
+    ...queueLaneCode.word(row.lane),
     senderDomain: row.sender_domain,
     recipientDomain: row.recipient_domain,
     nextDueAt: row.due_at,

@@ -4,7 +4,7 @@
  * one writer, so the memory is exact; after a rollback `forget` drops it, because it may name rows that never came.
  */
 import type { Lane } from '../../model/message.ts';
-import { laneCode } from './codes.ts';
+import { queueLaneCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 
 /** Bounds memory where recipients are spread over very many domains; dropped whole and read again when full. */
@@ -22,7 +22,7 @@ export interface Session {
   /** Number of a sender domain or token id, interned if it is new. */
   nameId(text: string): number;
   /** Id of a destination queue, created if it is new. */
-  queueId(lane: Lane, senderDomainId: number, recipientDomain: string): number;
+  queueId(lane: Lane, sandbox: boolean, senderDomainId: number, recipientDomain: string): number;
   /** Enabled webhooks of a domain, by its name id. */
   hooks(domainId: number): readonly HookTarget[];
   /** To be called by whatever changes a webhook row. */
@@ -50,8 +50,8 @@ export function createSession(db: Connection): Session {
     return id;
   }
 
-  function queueId(lane: Lane, senderDomainId: number, recipientDomain: string): number {
-    const laneNumber = laneCode.of(lane);
+  function queueId(lane: Lane, sandbox: boolean, senderDomainId: number, recipientDomain: string): number {
+    const laneNumber = queueLaneCode.of(lane, sandbox);
     const key = `${laneNumber} ${senderDomainId} ${recipientDomain}`;
     const cached = queues.get(key);
     if (cached !== undefined) return cached;

@@ -4,7 +4,7 @@
  * over a queue of millions.
  */
 import type { WaitingQueue } from '../topics/queue.ts';
-import { laneCode } from './codes.ts';
+import { queueLaneCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { createFilter } from './filter.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
@@ -33,7 +33,7 @@ export function waitingQueues(db: Connection, params: ParamsOf<'waitingQueues'>)
     queues: queues.slice(0, params.limit).map((queue): WaitingQueue => {
       const rows = db.all<WaitingRow>(WAITING_ROWS_SQL, queue.id, params.rowsPerQueue + 1);
       return {
-        lane: laneCode.word(queue.lane),
+        lane: queueLaneCode.word(queue.lane).lane,
         senderDomain: queue.sender_domain,
         recipientDomain: queue.recipient_domain,
         ...summary(rows.slice(0, params.rowsPerQueue), params.now, params.ageLimitsMs),

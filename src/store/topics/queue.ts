@@ -10,6 +10,8 @@ export interface QueueHint {
   lane: Lane;
   senderDomain: string;
   recipientDomain: string;
+  /** The sandbox plays its rows: they wait for no site. */
+  sandbox: boolean;
   /** Earliest due time of its queued rows. */
   nextDueAt: number;
 }

@@ -1,0 +1,320 @@
+/**
+ * Keeps the window filled from the store. Given what is due per site (due-queues.ts) it claims for sites that hold less
+ * than half of what they may, some queues at a time in rotation; a site that is blocked or full costs nothing until that
+ * ends. A sweep every ten seconds asks the store what falls due until the next one, and repairs whatever hint was lost.
+ * Rows whose time is over are settled here, whether their site takes mail or not.
+ */
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Random } from '../../lib/random.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { Store } from '../../store/store.ts';
+import type { Settlement } from '../../store/topics/queue.ts';
+import type { DueQueue, DueQueues } from './due-queues.ts';
+import type { Place, ReadyWindow } from './ready-window.ts';
+
+export interface Claims {
+  /** Hints were noted: their time may have come. */
+  look(): void;
+  /** Something may be due that no hint was given for. */
+  sweepSoon(): void;
+  /** A site has room, or may be sent to again. */
+  refill(site: string): void;
+  start(): void;
+  stop(): Promise<void>;
+  /** Recipients that wait, as last counted. */
+  readonly queued: number;
+  /** Room that claims under way may fill. */
+  readonly promised: { rows: number; bytes: number };
+}
+
+interface Deps {
+  store: Pick<Store, 'dueQueues' | 'claimDue' | 'claimExpired' | 'settle' | 'queueCounts'>;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  epoch: number;
+  window: ReadyWindow;
+  /** Rows and bytes that are promised to mail being accepted. */
+  reserved(): { rows: number; bytes: number };
+  due: DueQueues;
+  /** Nothing may be claimed for this site, or for any (null). */
+  closed(site: string | null): boolean;
+  /** A person keeps this queue's mail back. */
+  held(queue: DueQueue): boolean;
+  /** Rows that this site should hold at most. */
+  allowance(site: string): number;
+  /** A claimed row enters memory. */
+  add(delivery: ClaimedDelivery): void;
+  /** There is work for a site, or a reason for it to look again. */
+  wake(site: string): void;
+  expire(delivery: ClaimedDelivery, now: number): Settlement;
+  eventsStored(): void;
+}
+
+const CLAIM_ROWS = 64;
+/** Queues of one site claimed from at a time: their claims share a commit. */
+const QUEUES_AT_ONCE = 8;
+/** Sites claimed for at a time. */
+const SITES_AT_ONCE = 8;
+/** The first row of a claim may be as large as any: further queues are claimed from where another such one fits. */
+const LARGE_BYTES = 8 * 1024 * 1024;
+/** Sites that were crowded out are asked again below this share of all rows. */
+const ROOM_AGAIN = 0.9;
+const QUEUES_PER_SWEEP = 20_000;
+const FAILED_SWEEP_MS = 1_000;
+const EXPIRY_CHECK_MS = 5_000;
+const COUNT_MS = 5_000;
+
+export function createClaims(deps: Deps, options: { sweepMs: number; maxRows: number }): Claims {
+  const { store, clock, random, log, epoch, window, due } = deps;
+  let running = false;
+  let timer: Timer | null = null;
+  let timerAt = Number.POSITIVE_INFINITY;
+  let sweepAt = 0;
+  /** On the monotonic clock: a wall clock set back must not put these off. */
+  let nextSweepMs = 0;
+  let nextExpiryCheckMs = 0;
+  let nextCountMs = 0;
+  let queued = 0;
+  let sweeping: Promise<void> | null = null;
+  /** Expired rows that are leased but not settled yet. */
+  let expiring: Settlement[] = [];
+  /** Sites to claim for, in turn. */
+  const wanting = new Set<string>();
+  const claiming = new Map<string, Promise<void>>();
+  const promised = { rows: 0, bytes: 0 };
+  /** Sites that found no room because of others. */
+  const crowdedOut = new Set<string>();
+
+  return {
+    look,
+    sweepSoon() {
+      nextSweepMs = Number.NEGATIVE_INFINITY;
+      // One that is under way may have looked too early: it is followed by another.
+      if (sweeping === null) tick();
+    },
+    refill,
+    start() {
+      running = true;
+      nextSweepMs = 0;
+      void tick();
+    },
+    async stop() {
+      running = false;
+      timer?.cancel();
+      wanting.clear();
+      crowdedOut.clear();
+      await sweeping;
+      await Promise.all(claiming.values());
+    },
+    get queued() {
+      return queued;
+    },
+    get promised() {
+      return promised;
+    },
+  };
+
+  // ── when ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  function look(): void {
+    if (!running) return;
+    const now = clock.now();
+    if ((due.nextAt ?? Number.POSITIVE_INFINITY) <= now) {
+      for (const site of due.advance(now)) arrived(site);
+    }
+    schedule();
+  }
+
+  /** A blocked site hears of it too: what waits may be worth a try sooner. */
+  function arrived(site: string): void {
+    if (deps.closed(site)) deps.wake(site);
+    else refill(site);
+  }
+
+  function schedule(): void {
+    if (!running) return;
+    const now = clock.now();
+    sweepAt = now + Math.max(0, nextSweepMs - clock.monotonicMs());
+    const at = sweeping === null ? Math.min(sweepAt, due.nextAt ?? sweepAt) : (due.nextAt ?? null);
+    if (at === null) return;
+    if (timer !== null && timerAt <= at && timerAt > now) return;
+    timer?.cancel();
+    timerAt = at;
+    timer = clock.setTimer(at - now, () => {
+      timer = null;
+      timerAt = Number.POSITIVE_INFINITY;
+      tick();
+    });
+  }
+
+  function tick(): void {
+    if (!running) return;
+    look();
+    if (sweeping !== null || clock.monotonicMs() < nextSweepMs) return;
+    nextSweepMs = clock.monotonicMs() + Math.min(options.sweepMs, EXPIRY_CHECK_MS);
+    sweeping = sweep()
+      .catch((cause: unknown) => {
+        log.warn({ err: cause }, 'queue sweep failed; it will be tried again');
+        nextSweepMs = Math.min(nextSweepMs, clock.monotonicMs() + FAILED_SWEEP_MS);
+      })
+      .then(() => {
+        sweeping = null;
+        tick();
+      });
+  }
+
+  // ── what ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async function sweep(): Promise<void> {
+    const nowMs = clock.monotonicMs();
+    if (nowMs >= nextExpiryCheckMs && !deps.closed(null)) {
+      await settleExpired(clock.now());
+      nextExpiryCheckMs = nowMs + EXPIRY_CHECK_MS;
+    }
+    if (nowMs >= nextCountMs) {
+      nextCountMs = nowMs + COUNT_MS;
+      countQueued(clock.now());
+    }
+    const hints = await store.dueQueues({
+      dueBefore: clock.now() + options.sweepMs,
+      limit: QUEUES_PER_SWEEP,
+    });
+    const now = clock.now();
+    for (const hint of hints) due.note(hint, hint.nextDueAt, now);
+    // What waits for room, and was woken in vain while there was none.
+    for (const site of due.sites()) if (!deps.closed(site)) refill(site);
+  }
+
+  /** Not awaited: the store counts among searches that may take long, and no claim is to wait for those. */
+  function countQueued(now: number): void {
+    store.queueCounts({ now }).then(
+      (counts) => {
+        queued = counts.queued;
+      },
+      (cause: unknown) => log.debug({ err: cause }, 'the queue could not be counted'),
+    );
+  }
+
+  /** What was claimed but could not be settled goes first: it is leased already and would not be claimed again. */
+  async function settleExpired(now: number): Promise<void> {
+    for (;;) {
+      if (expiring.length === 0) {
+        const eventId = uuidv7(clock, random);
+        const rows = await store.claimExpired({ epoch, now, limit: CLAIM_ROWS, eventId });
+        expiring = rows.map((row) => deps.expire(row, now));
+      }
+      if (expiring.length === 0) return;
+      await store.settle({ settlements: expiring, now });
+      expiring = [];
+      deps.eventsStored();
+    }
+  }
+
+  function refill(site: string): void {
+    if (crowdedOut.size > 0 && window.rows + promised.rows < ROOM_AGAIN * options.maxRows) {
+      for (const other of crowdedOut) wanting.add(other);
+      crowdedOut.clear();
+      startClaims();
+    }
+    if (!running || claiming.has(site) || due.count(site) === 0 || deps.closed(site)) return;
+    if (!isLow(site)) return;
+    wanting.add(site);
+    startClaims();
+  }
+
+  function startClaims(): void {
+    for (const site of wanting) {
+      if (claiming.size >= SITES_AT_ONCE) return;
+      wanting.delete(site);
+      claiming.set(
+        site,
+        claimFor(site)
+          .catch((cause: unknown) => {
+            // The sweep comes back to it.
+            log.warn({ err: cause, site }, 'due mail could not be claimed; it will be tried again');
+            nextSweepMs = Math.min(nextSweepMs, clock.monotonicMs() + FAILED_SWEEP_MS);
+            schedule();
+            return false;
+          })
+          .then((again) => {
+            claiming.delete(site);
+            if (again) refill(site);
+            startClaims();
+          }),
+      );
+    }
+  }
+
+  function isLow(site: string): boolean {
+    const held = window.held(site);
+    return held === 0 || 2 * held < deps.allowance(site);
+  }
+
+  /** One round over some of the site's queues; true where the next round may find more. */
+  async function claimFor(site: string): Promise<boolean> {
+    for (const elsewhere of due.regroup(site)) refill(elsewhere);
+    if (!running || deps.closed(site) || !isLow(site)) return false;
+    const allowed = deps.allowance(site);
+    const room = window.room({ site, lane: 'critical', tenant: '' });
+    const reserved = deps.reserved();
+    let rowsLeft = Math.min(allowed - window.held(site), options.maxRows - window.rows) - reserved.rows;
+    rowsLeft -= promised.rows;
+    let bytesLeft = room.bytes - reserved.bytes - promised.bytes;
+    // However large the next row is, an empty window takes it.
+    if (window.rows === 0) bytesLeft = Math.max(1, bytesLeft);
+    if (rowsLeft <= 0 || bytesLeft <= 0) crowdedOut.add(site);
+    const placeOf = (queue: DueQueue): Place => ({
+      site,
+      lane: queue.lane,
+      tenant: queue.senderDomain,
+      siteRows: allowed,
+    });
+    const chosen = new Set<DueQueue>();
+    const claims: Promise<boolean>[] = [];
+    while (
+      chosen.size < QUEUES_AT_ONCE &&
+      rowsLeft > 0 &&
+      bytesLeft > (chosen.size === 0 ? 0 : LARGE_BYTES)
+    ) {
+      const queue = due.next(
+        site,
+        (other) => !chosen.has(other) && window.room(placeOf(other)).rows > 0 && !deps.held(other),
+      );
+      if (queue === null) break;
+      chosen.add(queue);
+      const share = Math.ceil(rowsLeft / Math.min(QUEUES_AT_ONCE, due.count(site) - chosen.size + 1));
+      const limit = Math.min(CLAIM_ROWS, share, window.room(placeOf(queue)).rows);
+      const maxBytes = Math.ceil(bytesLeft / 2);
+      rowsLeft -= limit;
+      bytesLeft -= maxBytes;
+      claims.push(claimFrom(queue, limit, maxBytes));
+    }
+    const found = await Promise.all(claims);
+    return found.some(Boolean);
+  }
+
+  /** True where the queue had due rows. */
+  async function claimFrom(queue: DueQueue, limit: number, maxBytes: number): Promise<boolean> {
+    const { heard, queueId } = queue;
+    promised.rows += limit;
+    promised.bytes += maxBytes;
+    const claim = { queueId, epoch, now: clock.now(), limit, maxBytes, eventId: uuidv7(clock, random) };
+    const rows = await store.claimDue(claim).finally(() => {
+      promised.rows -= limit;
+      promised.bytes -= maxBytes;
+    });
+    if (rows.some((delivery) => delivery.wasScheduled)) deps.eventsStored();
+    let bytes = 0;
+    for (const delivery of rows) {
+      bytes += delivery.size;
+      deps.add(delivery);
+    }
+    // Neither rows nor bytes ended this claim, so the due rows did. A row larger than half the room is left for the
+    // sweep to find.
+    if (rows.length < limit && bytes <= maxBytes / 2) due.exhausted(queue, heard);
+    return rows.length > 0;
+  }
+}

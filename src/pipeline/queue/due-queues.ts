@@ -1,0 +1,168 @@
+/**
+ * What is due, without asking the store again and again (delivery.md §3.3): per queue of the store (lane, tenant,
+ * recipient domain) the instants at which rows become due, in a heap; and per site the queues whose time has come, in
+ * rotation. Fed by what this process inserts and defers, and by a sweep that repairs whatever was lost. Only ever a hint:
+ * the claim decides, so a wrong instant costs one empty claim. Bounded; pure but for what it remembers.
+ */
+import type { Lane } from '../../model/message.ts';
+import { createHeap } from './heap.ts';
+
+/** One queue of the store. */
+export interface QueueRef {
+  queueId: number;
+  lane: Lane;
+  senderDomain: string;
+  recipientDomain: string;
+  /** Its rows are played by the sandbox. */
+  sandbox: boolean;
+}
+
+/** A queue with rows that are due, at its site. */
+export interface DueQueue extends QueueRef {
+  site: string;
+  /** Grows with everything heard of it: what was heard during a claim is not settled by it. */
+  heard: number;
+}
+
+export interface DueQueues {
+  /** Something of this queue is due at `at`. */
+  note(queue: QueueRef, at: number, now: number): void;
+  /** Puts queues whose time has come to their sites; the sites that got one. */
+  advance(now: number): Set<string>;
+  /** The site's next queue in rotation, or null. `admits` passes over others. */
+  next(site: string, admits: (queue: DueQueue) => boolean): DueQueue | null;
+  /** The claim found no more due rows: the queue leaves its site, unless more was heard of it since `heard`. */
+  exhausted(queue: DueQueue, heard: number): void;
+  /** Whether rows of this queue wait in the store already: fresh mail joins their end. */
+  has(queue: Omit<QueueRef, 'queueId'>): boolean;
+  /** Queues with due rows at a site. */
+  count(site: string): number;
+  /** Whether one of them is of this lane. */
+  hasLane(site: string, lane: Lane): boolean;
+  /** The site's queues go where they belong now; the sites reached. */
+  regroup(site: string): Set<string>;
+  sites(): Iterable<string>;
+  /** When the next queue's time comes, or null. */
+  readonly nextAt: number | null;
+}
+
+/** More queues than these are found by the sweep, earliest due first. */
+const MAX_QUEUES = 100_000;
+/** Instants remembered per queue; of more, the sweep finds the rest. */
+const MAX_INSTANTS = 32;
+/** Instants this close to each other are one. */
+const INSTANT_MS = 50;
+
+interface Known extends DueQueue {
+  key: string;
+  /** Stands at its site. */
+  due: boolean;
+  instants: number[];
+  /** Is about to reach its site by the next `advance`. */
+  soon: boolean;
+}
+
+export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_QUEUES): DueQueues {
+  const byId = new Map<number, Known>();
+  const dueKeys = new Set<string>();
+  const ring = new Map<string, Known[]>();
+  const heap = createHeap<{ at: number; queue: Known }>((a, b) => a.at - b.at);
+
+  const park = (queue: Known, site: string): void => {
+    queue.site = site;
+    queue.due = true;
+    dueKeys.add(queue.key);
+    const there = ring.get(site);
+    if (there === undefined) ring.set(site, [queue]);
+    else there.push(queue);
+  };
+
+  const unpark = (queue: Known): void => {
+    const there = ring.get(queue.site);
+    const index = there?.indexOf(queue) ?? -1;
+    if (there === undefined || index < 0) return;
+    there.splice(index, 1);
+    if (there.length === 0) ring.delete(queue.site);
+    queue.due = false;
+    dueKeys.delete(queue.key);
+  };
+
+  return {
+    note(ref, at, now) {
+      let queue = byId.get(ref.queueId);
+      if (queue === undefined) {
+        if (byId.size >= max) return;
+        const { queueId, lane, senderDomain, recipientDomain, sandbox } = ref;
+        queue = {
+          ...{ queueId, lane, senderDomain, recipientDomain, sandbox },
+          ...{ key: keyOf(ref), site: '', heard: 0, due: false, soon: false, instants: [] },
+        };
+        byId.set(ref.queueId, queue);
+      }
+      queue.heard += 1;
+      if (at <= now) {
+        // It reaches its site by the next `advance`, which tells whom to wake.
+        if (!queue.due && !queue.soon) heap.push({ at: now, queue });
+        queue.soon = true;
+        return;
+      }
+      const instant = Math.ceil(at / INSTANT_MS) * INSTANT_MS;
+      if (queue.instants.length >= MAX_INSTANTS || queue.instants.includes(instant)) return;
+      queue.instants.push(instant);
+      heap.push({ at: instant, queue });
+    },
+    advance(now) {
+      const reached = new Set<string>();
+      for (let top = heap.peek(); top !== undefined && top.at <= now; top = heap.peek()) {
+        heap.pop();
+        const { at, queue } = top;
+        const index = queue.instants.indexOf(at);
+        if (index >= 0) queue.instants.splice(index, 1);
+        queue.heard += 1;
+        queue.soon = false;
+        if (!queue.due) park(queue, siteOf(queue));
+        reached.add(queue.site);
+      }
+      return reached;
+    },
+    next(site, admits) {
+      const there = ring.get(site);
+      if (there === undefined) return null;
+      const index = there.findIndex(admits);
+      const queue = there[index];
+      if (queue === undefined) return null;
+      // Those that were passed over keep their place; this one goes to the end.
+      there.splice(index, 1);
+      there.push(queue);
+      return queue;
+    },
+    exhausted(queue, heard) {
+      const known = byId.get(queue.queueId);
+      if (known === undefined || known.heard !== heard) return;
+      unpark(known);
+      if (known.instants.length === 0) byId.delete(known.queueId);
+    },
+    has: (queue) => dueKeys.has(keyOf(queue)),
+    count: (site) => ring.get(site)?.length ?? 0,
+    hasLane: (site, lane) => ring.get(site)?.some((queue) => queue.lane === lane) ?? false,
+    regroup(site) {
+      const reached = new Set<string>();
+      for (const queue of [...(ring.get(site) ?? [])]) {
+        const belongs = siteOf(queue);
+        if (belongs === site) continue;
+        unpark(queue);
+        park(queue, belongs);
+        reached.add(belongs);
+      }
+      return reached;
+    },
+    sites: () => ring.keys(),
+    get nextAt() {
+      return heap.peek()?.at ?? null;
+    },
+  };
+}
+
+function keyOf({ lane, senderDomain, recipientDomain, sandbox }: Omit<QueueRef, 'queueId'>): string {
+  return `${lane}${sandbox ? '*' : ' '}${senderDomain} ${recipientDomain}`;
+}

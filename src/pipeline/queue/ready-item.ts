@@ -1,0 +1,15 @@
+/** A row in memory: what the window holds and delivery works on. */
+import type { ClaimedDelivery } from '../../model/delivery.ts';
+
+/** A leased delivery in memory. */
+export interface ReadyItem {
+  delivery: ClaimedDelivery;
+  /** The message's bytes, one buffer for all its recipients; null where they have to be read back first. */
+  content: Uint8Array | null;
+  /** Where it goes; work of one site shares connections and limits. The window changes it when the site is known better. */
+  site: string;
+  /** Bytes it counts for in the window; those of `content` are counted beside it, once for all who share them. */
+  heldBytes: number;
+  /** Times it was handed to another connection without an attempt being charged. */
+  redispatched: number;
+}
