@@ -23,6 +23,7 @@ import type { QueueStore } from './topics/queue.ts';
 import type { ReturnStore } from './topics/returns.ts';
 import type { SuppressionStore } from './topics/suppressions.ts';
 import type { TlsStore } from './topics/tls.ts';
+import type { TemplateStore } from './topics/templates.ts';
 import type { CredentialStore } from './topics/tokens.ts';
 import type { WarmupStore } from './topics/warmups.ts';
 import type { WebhookStore } from './topics/webhooks.ts';
@@ -45,6 +46,7 @@ export interface Store
     WebhookStore,
     DomainStore,
     CredentialStore,
+    TemplateStore,
     MessageStore,
     CaptureStore,
     LimitStore,

@@ -21,6 +21,7 @@ import { describeSmtpCredentials } from './smtp-credentials.ts';
 import { describeStats } from './stats.ts';
 import { describeSuppressions } from './suppressions.ts';
 import { describeTls } from './tls.ts';
+import { describeTemplates } from './templates.ts';
 import { describeTokens } from './tokens.ts';
 import { describeWaiting } from './waiting.ts';
 import { describeWarmups } from './warmups.ts';
@@ -68,6 +69,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeDomains,
       describeTokens,
       describeSmtpCredentials,
+      describeTemplates,
       describeMessages,
       describeCaptures,
       describeLimits,

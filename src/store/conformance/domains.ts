@@ -213,8 +213,17 @@ export function describeDomains(suite: Suite): void {
       await add(suite.store(), 'example.com');
       await createWebhook(suite.store());
       await commitOne(suite.store());
+      const texts = { subject: 'Hi', html: null, text: null };
+      const template = { texts, maxPerDomain: 9, now: T0 };
+      for (const name of ['example.com', 'example.org']) {
+        await suite.store().addTemplate({ ...template, id: `t-${name}`, domain: name, name: 'Hi' });
+      }
       expect(await suite.store().removeDomain({ name: 'example.com' })).toBe(true);
       expect(await suite.store().removeDomain({ name: 'example.com' })).toBe(false);
+      expect((await suite.store().listTemplates({ limit: 9 })).map(({ id }) => id)).toEqual([
+        't-example.org',
+      ]);
+      expect(await suite.store().templateVersion({ id: 't-example.com', version: 1 })).toBeNull();
       expect(await suite.store().getDomain({ name: 'example.com' })).toBeNull();
       expect(await suite.store().listWebhooks({})).toEqual([]);
       expect(await claimCalls(suite.store())).toEqual([]);

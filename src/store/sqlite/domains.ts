@@ -16,6 +16,7 @@ import { appendEvent } from './events.ts';
 import { createFilter } from './filter.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import type { Session } from './session.ts';
+import { removeTemplatesOf } from './templates.ts';
 import { deleteWebhooksOf } from './webhooks.ts';
 
 /** Adds a domain with its keys; `exists` where the name is taken. */
@@ -130,12 +131,13 @@ export function replaceRetiredKey({ db }: Session, params: ParamsOf<'replaceReti
   return touched(db, params);
 }
 
-/** Removes a domain with its keys and webhooks; false where there is none. */
+/** Removes a domain with its keys, webhooks and templates; false where there is none. */
 export function removeDomain(session: Session, params: ParamsOf<'removeDomain'>): boolean {
   const row = session.db.get<{ id: number }>('DELETE FROM domain WHERE name = ? RETURNING id', params.name);
   if (row === undefined) return false;
   session.db.run('DELETE FROM domain_key WHERE domain_id = ?', row.id);
   deleteWebhooksOf(session, session.nameId(params.name));
+  removeTemplatesOf(session.db, params.name);
   return true;
 }
 

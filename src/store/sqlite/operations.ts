@@ -17,6 +17,7 @@ import * as smtpCredentials from './smtp-credentials.ts';
 import * as stats from './stats.ts';
 import * as suppressions from './suppressions.ts';
 import * as tls from './tls.ts';
+import * as templates from './templates.ts';
 import * as tokens from './tokens.ts';
 import * as waiting from './waiting.ts';
 import * as warmups from './warmups.ts';
@@ -62,6 +63,9 @@ export const WRITES: WriteTable = {
   addSmtpCredential: smtpCredentials.addSmtpCredential,
   removeSmtpCredential: smtpCredentials.removeSmtpCredential,
   saveWarmup: warmups.saveWarmup,
+  addTemplate: templates.addTemplate,
+  changeTemplate: templates.changeTemplate,
+  removeTemplate: templates.removeTemplate,
   deleteCaptures: captures.deleteCaptures,
   purgeIdempotency: accept.purgeIdempotency,
   putOverrides: limits.putOverrides,
@@ -104,6 +108,10 @@ export const READS: ReadTable = {
   signingKeys: tokens.signingKeys,
   getSmtpCredential: smtpCredentials.getSmtpCredential,
   listSmtpCredentials: smtpCredentials.listSmtpCredentials,
+  getTemplate: templates.getTemplate,
+  templateVersion: templates.templateVersion,
+  listTemplateVersions: templates.listTemplateVersions,
+  listTemplates: templates.listTemplates,
   getMessage: messages.getMessage,
   listMessages: messages.listMessages,
   listCaptures: captures.listCaptures,

@@ -1,0 +1,186 @@
+/** Templates: a row for each, and one for each version of its texts. A list never shows another domain's. */
+import type { TemplateHead, TemplateTexts, TemplateVersion } from '../../model/template.ts';
+import type { Connection } from './connection.ts';
+import { createFilter } from './filter.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+
+const COLUMNS = 'seq, id, domain, name, version, created_at, updated_at';
+
+/** See `Store.addTemplate`. */
+export function addTemplate({ db }: Session, params: ParamsOf<'addTemplate'>): ResultOf<'addTemplate'> {
+  const count = db.get<{ n: number }>('SELECT count(*) AS n FROM template WHERE domain = ?', params.domain);
+  if (isTaken(db, params.domain, params.name, '')) return 'taken';
+  if ((count?.n ?? 0) >= params.maxPerDomain) return 'full';
+  const { lastId } = db.run(
+    'INSERT INTO template (id, domain, name, version, created_at, updated_at) VALUES (?, ?, ?, 1, ?, ?)',
+    params.id,
+    params.domain,
+    params.name,
+    params.now,
+    params.now,
+  );
+  addVersion(db, lastId, 1, params.texts, params.now);
+  return 'added';
+}
+
+/** See `Store.changeTemplate`. */
+export function changeTemplate(
+  { db }: Session,
+  params: ParamsOf<'changeTemplate'>,
+): ResultOf<'changeTemplate'> {
+  const row = findRow(db, params);
+  if (row === undefined) return null;
+  const name = params.name ?? row.name;
+  if (isTaken(db, row.domain, name, row.id)) return 'taken';
+  const version = row.version + 1;
+  db.run(
+    'UPDATE template SET name = ?, version = ?, updated_at = ? WHERE seq = ?',
+    name,
+    version,
+    params.now,
+    row.seq,
+  );
+  addVersion(db, row.seq, version, params.texts, params.now);
+  db.run(
+    'DELETE FROM template_version WHERE template_seq = ? AND version <= ?',
+    row.seq,
+    version - params.keepVersions,
+  );
+  return toHead({ ...row, name, version, updated_at: params.now });
+}
+
+/** See `Store.removeTemplate`. */
+export function removeTemplate({ db }: Session, params: ParamsOf<'removeTemplate'>): boolean {
+  const row = findRow(db, params);
+  if (row === undefined) return false;
+  db.run('DELETE FROM template_version WHERE template_seq = ?', row.seq);
+  db.run('DELETE FROM template WHERE seq = ?', row.seq);
+  return true;
+}
+
+/** Those of a domain that goes. */
+export function removeTemplatesOf(db: Connection, domain: string): void {
+  db.run(
+    'DELETE FROM template_version WHERE template_seq IN (SELECT seq FROM template WHERE domain = ?)',
+    domain,
+  );
+  db.run('DELETE FROM template WHERE domain = ?', domain);
+}
+
+/** See `Store.getTemplate`. */
+export function getTemplate(db: Connection, params: ParamsOf<'getTemplate'>): TemplateHead | null {
+  const row = findRow(db, params);
+  return row === undefined ? null : toHead(row);
+}
+
+/** See `Store.templateVersion`. */
+export function templateVersion(
+  db: Connection,
+  params: ParamsOf<'templateVersion'>,
+): ResultOf<'templateVersion'> {
+  const row = db.get<VersionRow>(
+    `SELECT v.version, v.created_at, v.subject, v.html, v.plain FROM template t
+     JOIN template_version v ON v.template_seq = t.seq AND v.version = ? WHERE t.id = ?`,
+    params.version,
+    params.id,
+  );
+  return row === undefined ? null : toVersion(row);
+}
+
+/** See `Store.listTemplateVersions`. */
+export function listTemplateVersions(
+  db: Connection,
+  params: ParamsOf<'listTemplateVersions'>,
+): { version: number; createdAt: number }[] {
+  return db
+    .all<{ version: number; created_at: number }>(
+      `SELECT v.version, v.created_at FROM template t JOIN template_version v ON v.template_seq = t.seq
+       WHERE t.id = ? ORDER BY v.version DESC LIMIT ?`,
+      params.id,
+      params.limit,
+    )
+    .map((row) => ({ version: row.version, createdAt: row.created_at }));
+}
+
+/** See `Store.listTemplates`. */
+export function listTemplates(db: Connection, params: ParamsOf<'listTemplates'>): TemplateHead[] {
+  const filter = createFilter();
+  filter.oneOf('domain', params.domains);
+  filter.when('name = ?', params.name);
+  filter.when('seq < (SELECT seq FROM template WHERE id = ?)', params.beforeId);
+  return db
+    .all<TemplateRow>(
+      `SELECT ${COLUMNS} FROM template ${filter.where()} ORDER BY seq DESC LIMIT ?`,
+      ...filter.values(),
+      params.limit,
+    )
+    .map(toHead);
+}
+
+interface TemplateRow {
+  seq: number;
+  id: string;
+  domain: string;
+  name: string;
+  version: number;
+  created_at: number;
+  updated_at: number;
+}
+
+interface VersionRow {
+  version: number;
+  created_at: number;
+  subject: string | null;
+  html: string | null;
+  plain: string | null;
+}
+
+function findRow(
+  db: Connection,
+  params: { id: string; domains?: readonly string[] },
+): TemplateRow | undefined {
+  const filter = createFilter();
+  filter.when('id = ?', params.id);
+  filter.oneOf('domain', params.domains);
+  return db.get<TemplateRow>(`SELECT ${COLUMNS} FROM template ${filter.where()}`, ...filter.values());
+}
+
+/** Whether another template of the domain has the name. */
+function isTaken(db: Connection, domain: string, name: string, exceptId: string): boolean {
+  const sql = 'SELECT 1 FROM template WHERE domain = ? AND name = ? AND id <> ?';
+  return db.get(sql, domain, name, exceptId) !== undefined;
+}
+
+function addVersion(db: Connection, seq: number, version: number, texts: TemplateTexts, now: number): void {
+  db.run(
+    'INSERT INTO template_version (template_seq, version, created_at, subject, html, plain) VALUES (?, ?, ?, ?, ?, ?)',
+    seq,
+    version,
+    now,
+    texts.subject,
+    texts.html,
+    texts.text,
+  );
+}
+
+function toHead(row: TemplateRow): TemplateHead {
+  return {
+    id: row.id,
+    domain: row.domain,
+    name: row.name,
+    version: row.version,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function toVersion(row: VersionRow): TemplateVersion {
+  return {
+    version: row.version,
+    createdAt: row.created_at,
+    subject: row.subject,
+    html: row.html,
+    text: row.plain,
+  };
+}
