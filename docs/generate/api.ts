@@ -121,6 +121,16 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'GET /suppressions/{email}':
     'Why an address (percent-encoded) is not sent to: `{Email, Domain, Entries}`, an entry per reason',
   'DELETE /suppressions/{email}': 'Lifts it, or only the entry for `Reason`: `{}`',
+  'GET /templates': 'Templates without their texts, newest first, a page. `Name` finds one, `Domain` filters',
+  'POST /templates':
+    '`{Name, Subject?, HTMLContent?, PlainContent?}`, and `Domain` where the token holds several: 201 with the template in version 1. At least one text; each up to 512 KiB. A mistake in one is 422 with `Line` and `Column`. At most 1000 a domain. Takes `Idempotency-Key`. [How to write them](../howto/templates.md)',
+  'GET /templates/{id}':
+    'One template with the texts of its newest version, or of `Version`; `Variables` lists the names its tags ask for, `Versions` the newest 100 versions',
+  'PUT /templates/{id}':
+    '`{Name?, Subject?, HTMLContent?, PlainContent?}`: a new version that holds just these texts; the template after it. The newest 1000 versions are kept and can be read, rendered and sent',
+  'DELETE /templates/{id}': 'Removes it with every version: `{}`',
+  'POST /templates/{id}/render':
+    '`{Variables?, Version?, Strict?}`: `{Subject, HTMLContent, PlainContent, Missing, Version}`, nothing is sent. `Strict` refuses where a variable is missing, and names all of them',
   'GET /tokens': 'Tokens without their text, newest first, a page',
   'POST /tokens':
     '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown this once. Never more than the caller’s own scopes and domains',
@@ -181,6 +191,10 @@ members are ignored, unless the request has \`Prefer: handling=strict\`.
 
 With \`ContentType\` HTML, a missing \`PlainContent\` is made from the HTML, \`""\` means no text part, and a text is used as it
 is. With Text, \`PlainContent\` is the body, or is made from \`HTMLContent\` where only that is given.
+
+\`TemplateID\` fills in what the request leaves out of Subject, HTMLContent and PlainContent from a [template](../howto/templates.md)
+of the domain of \`From\`, with the object \`Variables\`; \`ContentType\` is not required then. \`TemplateVersion\` picks an older
+version; \`StrictVariables\` refuses where a variable is missing.
 
 ${UNAVAILABLE_FIELDS.map((name) => `\`${name}\``).join(', ')} are refused with \`field-unavailable\`: this version does not have them, and ignoring them would break a promise.
 

@@ -1,7 +1,5 @@
 /** `messages`, `message`, `send`: what was sent, what became of it, and sending one by hand. */
-import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import type {
   CancelAnswer,
   MessageDetail,
@@ -11,8 +9,9 @@ import type {
 } from '../listeners/http/contract/answers.ts';
 import { EXISTING } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
+import { readBytes, readObject, readText } from './files.ts';
 import { messageText } from './message-text.ts';
-import { CommandError, printable, table, UsageError } from './terminal.ts';
+import { printable, table, UsageError } from './terminal.ts';
 
 export const messageCommands: CommandGroup = (program, context) => {
   program
@@ -117,9 +116,12 @@ export const messageCommands: CommandGroup = (program, context) => {
     .description('sends one message through the API')
     .requiredOption('--from <address>', 'sender')
     .requiredOption('--to <address...>', 'recipients')
-    .requiredOption('--subject <text>', 'subject line')
+    .option('--subject <text>', 'subject line; with a template, in place of its own')
     .option('--html <file>', 'HTML body; - reads standard input')
     .option('--text <file>', 'text body; - reads standard input')
+    .option('--template <id>', 'stored template that gives what is not given here')
+    .option('--variables <file>', 'JSON object that the template is filled in with; - reads standard input')
+    .option('--strict', 'refuse where the template asks for a variable that is missing')
     .option('--attach <file...>', 'files to attach')
     .option('--priority <lane>', 'critical, normal or bulk')
     .option('--send-at <time>', 'when to send it: ISO 8601 with an offset, or Unix seconds')
@@ -154,7 +156,10 @@ function recipients(count: number): string {
 interface SendOptions {
   from: string;
   to: string[];
-  subject: string;
+  subject?: string;
+  template?: string;
+  variables?: string;
+  strict?: boolean;
   html?: string;
   text?: string;
   attach?: string[];
@@ -166,26 +171,36 @@ interface SendOptions {
 }
 
 async function emailRequest(options: SendOptions): Promise<object> {
-  if (options.html === undefined && options.text === undefined) {
-    throw new UsageError('give a body: --html FILE or --text FILE (- reads standard input)');
+  const fromTemplate = options.template !== undefined;
+  if (!fromTemplate && options.html === undefined && options.text === undefined) {
+    throw new UsageError('give a body: --html FILE, --text FILE (- reads standard input) or --template ID');
   }
-  if (options.html === '-' && options.text === '-') {
-    throw new UsageError('standard input can be read once: --html - or --text -, not both');
+  if (!fromTemplate && options.subject === undefined) throw new UsageError('give a subject: --subject TEXT');
+  if (!fromTemplate && (options.variables !== undefined || options.strict === true)) {
+    throw new UsageError('--variables and --strict need --template ID');
   }
-  const html = options.html === undefined ? undefined : (await read(options.html)).toString('utf8');
-  const text = options.text === undefined ? undefined : (await read(options.text)).toString('utf8');
+  if ([options.html, options.text, options.variables].filter((file) => file === '-').length > 1) {
+    throw new UsageError('standard input can be read once: give - to one option only');
+  }
+  const html = await readText(options.html);
+  const text = await readText(options.text);
+  const variables = await readObject(options.variables);
   const attachments = await Promise.all(
     (options.attach ?? []).map(async (file) => ({
       Filename: basename(file),
-      Content: (await read(file)).toString('base64'),
+      Content: (await readBytes(file)).toString('base64'),
       Disposition: 'attachment',
     })),
   );
   return {
     From: { email: options.from },
     To: options.to.map((email) => ({ email })),
-    Subject: options.subject,
-    ContentType: html === undefined ? 'Text' : 'HTML',
+    ...(options.subject === undefined ? {} : { Subject: options.subject }),
+    ...(fromTemplate
+      ? { TemplateID: options.template }
+      : { ContentType: html === undefined ? 'Text' : 'HTML' }),
+    ...(variables === undefined ? {} : { Variables: variables }),
+    ...(options.strict ? { StrictVariables: true } : {}),
     ...(html === undefined ? {} : { HTMLContent: html }),
     ...(text === undefined ? {} : { PlainContent: text }),
     ...(attachments.length === 0 ? {} : { Attachments: attachments }),
@@ -208,12 +223,4 @@ function pairs(given: readonly string[] = []): [string, string][] {
     if (at < 1) throw new UsageError(`--metadata takes key=value, not "${text}"`);
     return [text.slice(0, at), text.slice(at + 1)];
   });
-}
-
-async function read(file: string): Promise<Buffer> {
-  try {
-    return file === '-' ? await buffer(process.stdin) : await readFile(file);
-  } catch (cause) {
-    throw new CommandError(`${file} cannot be read: ${(cause as Error).message}`);
-  }
 }

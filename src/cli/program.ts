@@ -16,6 +16,7 @@ import { runServer } from './server-commands.ts';
 import { smtpCommands } from './smtp-commands.ts';
 import { suppressCommands } from './suppress-commands.ts';
 import { tailCommand } from './tail-command.ts';
+import { templateCommands } from './template-commands.ts';
 import type { Terminal } from './terminal.ts';
 import { tokenCommands } from './token-commands.ts';
 import { warmupCommands } from './warmup-commands.ts';
@@ -95,6 +96,7 @@ export function createProgram(terminal: Terminal): Program {
     queueCommand,
     warmupCommands,
     suppressCommands,
+    templateCommands,
     explainCommands,
   ])
     group(program, context);

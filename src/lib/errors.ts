@@ -104,6 +104,11 @@ export const ERRORS = {
   'domain-exists': e(2001, 409, 'The domain exists already'),
   'domain-invalid': e(2002, 422, 'The domain name is not valid'),
   'domain-ambiguous': e(2003, 422, 'The token holds several domains: name one in Domain'),
+  'template-exists': e(2101, 409, 'The domain has a template of that name already'),
+  'template-invalid': e(2102, 422, 'The template has a mistake'),
+  'template-not-fillable': e(2103, 422, 'The template cannot be filled in with these variables'),
+  'template-variable-missing': e(2104, 422, 'A variable that the template needs is missing'),
+  'template-limit': e(2105, 409, 'The domain has as many templates as it may have'),
   'key-not-published': e(2004, 409, 'The standby DKIM key is not published yet'),
 } as const satisfies Record<string, ErrorFacts>;
 
@@ -118,6 +123,9 @@ export interface Problem {
   name: ErrorName;
   message?: string;
   field?: string;
+  /** In a text that the problem is about; from 1. */
+  line?: number;
+  column?: number;
 }
 
 /** A refusal with one or more problems; the first decides the HTTP status. */

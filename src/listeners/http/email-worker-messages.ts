@@ -3,6 +3,7 @@ import type { Problem } from '../../lib/errors.ts';
 import type { Submission } from '../../model/submission.ts';
 import type { Composed } from '../../pipeline/compose/compose.ts';
 import type { EmailLimits } from './contract/email-limits.ts';
+import type { TemplateForWorker } from './stored-templates.ts';
 
 export interface EmailJob {
   id: number;
@@ -13,11 +14,15 @@ export interface EmailJob {
   blockedExtensions: readonly string[];
   messageId: string;
   dateMs: number;
+  /** What the request's TemplateID stands for; undefined = not looked up yet, null = there is none. */
+  template?: TemplateForWorker | null;
 }
 
 export type PreparedEmail =
   /** The submission comes without its contents: they are in `composed`, and copying them would cost twice. */
   | { ok: true; submission: Submission; composed: Composed }
-  | { ok: false; problems: readonly [Problem, ...Problem[]] };
+  | { ok: false; problems: readonly [Problem, ...Problem[]] }
+  /** The request names a template: to be asked again, with it. The bytes come back as they went. */
+  | { ok: 'needs-template'; named: { id: string; version: number | null }; body: Uint8Array };
 
 export type EmailJobResult = { id: number; result: PreparedEmail } | { id: number; failed: string };

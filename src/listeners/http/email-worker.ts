@@ -6,18 +6,19 @@
 import { parentPort } from 'node:worker_threads';
 import { toComposeInput } from '../../pipeline/accept/compose-input.ts';
 import { compose } from '../../pipeline/compose/compose.ts';
-import { readEmailRequest } from './contract/email-request.ts';
+import { createCompiledCache } from '../../pipeline/compose/template/compiled-cache.ts';
+import { compileTemplate } from '../../pipeline/compose/template/template.ts';
+import { parseEmailBody, readEmailObject } from './contract/email-request.ts';
+import { type FoundTemplate, namedTemplate } from './contract/template-fields.ts';
 import type { EmailJob, EmailJobResult, PreparedEmail } from './email-worker-messages.ts';
 
+const compiled = createCompiledCache({ maxTemplates: 20, maxBytes: 8 * 1024 * 1024 });
 const port = parentPort;
 if (port !== null) {
   port.on('message', (job: EmailJob) => {
     const answer = run(job);
-    const transfer =
-      'result' in answer && answer.result.ok && answer.result.composed.bytes.buffer instanceof ArrayBuffer
-        ? [answer.result.composed.bytes.buffer]
-        : [];
-    port.postMessage(answer, transfer);
+    const bytes = 'result' in answer ? bytesOf(answer.result) : null;
+    port.postMessage(answer, bytes?.buffer instanceof ArrayBuffer ? [bytes.buffer] : []);
   });
 }
 
@@ -30,11 +31,17 @@ function run(job: EmailJob): EmailJobResult {
 }
 
 function prepare(job: EmailJob): PreparedEmail {
-  const read = readEmailRequest(job.body, job.limits, {
+  const parsed = parseEmailBody(job.body);
+  if (!parsed.ok) return parsed;
+  const named = job.template === undefined ? namedTemplate(parsed.object) : null;
+  if (named !== null) return { ok: 'needs-template', named, body: job.body };
+  const options = {
     strict: job.strict,
     blockedExtensions: new Set(job.blockedExtensions),
     nowMs: job.dateMs,
-  });
+    template: compiledTemplate(job.template),
+  };
+  const read = readEmailObject(parsed.object, job.limits, options, parsed.withExactIds);
   if (!read.ok) return read;
   const { submission } = read;
   const { messageId, dateMs } = job;
@@ -53,6 +60,20 @@ function prepare(job: EmailJob): PreparedEmail {
       needsSmtpUtf8: composed.needsSmtpUtf8,
     },
   };
+}
+
+function compiledTemplate(given: EmailJob['template']): FoundTemplate | null | undefined {
+  if (given === undefined || given === null) return given;
+  const { key, domain, texts } = given;
+  const template = compiled.get(key) ?? compileTemplate(texts);
+  compiled.set(key, template);
+  return { domain, compiled: template };
+}
+
+/** What travels back without being copied. */
+function bytesOf(result: PreparedEmail): Uint8Array | null {
+  if (result.ok === true) return result.composed.bytes;
+  return result.ok === 'needs-template' ? result.body : null;
 }
 
 /** Bytes that fill their buffer, so that transferring the buffer hands over nothing else. */

@@ -52,7 +52,12 @@ export function toAppError(thrown: unknown): { error: AppError; expected: boolea
 function toItem(problem: Problem): ProblemBody['Errors'][number] {
   const facts = ERRORS[problem.name];
   const item = { Code: facts.code, Name: problem.name, Message: problem.message ?? facts.text };
-  return problem.field === undefined ? item : { ...item, Field: problem.field };
+  return {
+    ...item,
+    ...(problem.field === undefined ? {} : { Field: problem.field }),
+    ...(problem.line === undefined ? {} : { Line: problem.line }),
+    ...(problem.column === undefined ? {} : { Column: problem.column }),
+  };
 }
 
 function detailText(problems: readonly Problem[], title: string): string {

@@ -106,6 +106,11 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'domain-exists': SYNTAX,
   'domain-invalid': SYNTAX,
   'domain-ambiguous': SYNTAX,
+  'template-exists': SYNTAX,
+  'template-invalid': CONTENT,
+  'template-not-fillable': CONTENT,
+  'template-variable-missing': CONTENT,
+  'template-limit': [550, '5.3.0'],
   'key-not-published': [550, '5.3.0'],
 };
 

@@ -23,6 +23,7 @@ import { bodyText, jsonProblem, parseJsonObject } from './json-body.ts';
 import { type JsonObject, propertyTable, readProperties } from './json-properties.ts';
 import { createProblemList, inFieldOrder } from './problem-list.ts';
 import { readHeaders, readTags } from './tags-headers.ts';
+import { applyTemplate, type FoundTemplate, TEMPLATE_FIELDS } from './template-fields.ts';
 
 export interface EmailReadOptions {
   /** Unknown properties are refused (`Prefer: handling=strict`, RFC 7240). */
@@ -31,6 +32,8 @@ export interface EmailReadOptions {
   blockedExtensions: ReadonlySet<string>;
   /** What SendAt and ExpiresAt are measured against. */
   nowMs: number;
+  /** The stored template that the request names, or null where there is none for this caller. */
+  template?: FoundTemplate | null | undefined;
 }
 
 export type EmailRead =
@@ -56,10 +59,19 @@ const FIELDS = propertyTable([
   'SendAt',
   'ExpiresAt',
   'Metadata',
+  ...TEMPLATE_FIELDS,
   ...UNAVAILABLE_FIELDS,
 ]);
 const FIRST_UNAVAILABLE = FIELDS.names.length - UNAVAILABLE_FIELDS.length;
 const ATTACHMENTS = FIELDS.names.indexOf('Attachments');
+const SLOTS = {
+  from: FIELDS.names.indexOf('From'),
+  subject: FIELDS.names.indexOf('Subject'),
+  contentType: FIELDS.names.indexOf('ContentType'),
+  html: FIELDS.names.indexOf('HTMLContent'),
+  plain: FIELDS.names.indexOf('PlainContent'),
+  template: FIELDS.names.indexOf(TEMPLATE_FIELDS[0]),
+};
 
 /** Reads one request. `body`: the raw, inflated bytes; they are not kept, attachments are decoded copies. */
 export function readEmailRequest(
@@ -67,6 +79,16 @@ export function readEmailRequest(
   limits: EmailLimits,
   options: EmailReadOptions,
 ): EmailRead {
+  const parsed = parseEmailBody(body);
+  return parsed.ok ? readEmailObject(parsed.object, limits, options, parsed.withExactIds) : parsed;
+}
+
+/** The body as JSON, and the second reading that `readEmailObject` may ask for. */
+export function parseEmailBody(
+  body: Uint8Array,
+):
+  | { ok: true; object: JsonObject; withExactIds: () => JsonObject | null }
+  | { ok: false; problems: readonly [Problem, ...Problem[]] } {
   const text = bodyText(body);
   if (text === null) {
     return { ok: false, problems: [{ name: 'json-malformed', message: 'The body is not valid UTF-8' }] };
@@ -74,7 +96,7 @@ export function readEmailRequest(
   const object = parseJsonObject(text);
   if (object === null)
     return { ok: false, problems: [{ name: 'json-malformed', message: jsonProblem(text) }] };
-  return readEmailObject(object, limits, options, () => parseJsonObject(quoteLongContentIds(text)));
+  return { ok: true, object, withExactIds: () => parseJsonObject(quoteLongContentIds(text)) };
 }
 
 /**
@@ -97,6 +119,7 @@ export function readEmailObject(
     const exact = withExactIds();
     if (exact !== null) values[ATTACHMENTS] = readProperties(exact, FIELDS, false, () => {})[ATTACHMENTS];
   }
+  const warnings = applyTemplate(values, SLOTS, options.template, problems);
   const [from, to, cc, bcc, replyTo, subject, contentType, html, plain, tags, headers, attachments] = values;
   const sender = readFrom(from, limits, strict, problems);
   const recipients = readRecipients({ to, cc, bcc }, limits, strict, problems);
@@ -121,7 +144,7 @@ export function readEmailObject(
   }
   return {
     ok: true,
-    warnings: [],
+    warnings,
     submission: {
       from: sender.mailbox,
       fromDomain: sender.domain,

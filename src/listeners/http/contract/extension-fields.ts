@@ -9,7 +9,7 @@ import { isJsonObject, propertyTable, readProperties } from './json-properties.t
 import { type ProblemList, pointerSegment } from './problem-list.ts';
 
 /** Documented names that are refused when present, in documented order. */
-export const UNAVAILABLE_FIELDS = ['Tracking', 'ListUnsubscribe', 'TemplateID', 'Variables'] as const;
+export const UNAVAILABLE_FIELDS = ['Tracking', 'ListUnsubscribe'] as const;
 
 const SANDBOX = propertyTable(['Result']);
 const RESULT_WORDS = [

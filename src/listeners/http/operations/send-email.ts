@@ -9,6 +9,7 @@ import { AppError } from '../../../lib/errors.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import type { MessageId } from '../../../model/message.ts';
+import type { Caller } from '../../../model/submission.ts';
 import type { Acceptance, AcceptRequest } from '../../../pipeline/accept/accept.ts';
 import type { EmailAnswer } from '../contract/answers.ts';
 import { quoteLongContentIds } from '../contract/attachments.ts';
@@ -20,6 +21,7 @@ import { type Idempotency, parseIdempotencyKey } from '../idempotency.ts';
 import { requireJson } from '../json-media-type.ts';
 import { prefersStrict } from '../prefer.ts';
 import { type ApiAnswer, type ApiRequest, type ApiRoute, json } from '../route.ts';
+import type { StoredTemplates } from '../stored-templates.ts';
 
 const OPERATION = 'POST /email';
 
@@ -27,6 +29,7 @@ export interface SendEmailDeps {
   acceptance: Acceptance;
   idempotency: Idempotency;
   workers: EmailWorkerPool;
+  templates: StoredTemplates;
   clock: Clock;
   random: Random;
 }
@@ -78,17 +81,22 @@ export function sendEmailRoute(deps: SendEmailDeps, options: SendEmailOptions): 
     const result =
       parsed === null
         ? await deps.acceptance.accept({ caller, idempotency, ...(await prepareInWorker(request, strict)) })
-        : await deps.acceptance.accept({ caller, idempotency, submission: read(parsed, strict) });
+        : await deps.acceptance.accept({
+            caller,
+            idempotency,
+            submission: await read(caller, parsed, strict),
+          });
     if (result.kind === 'replay') return replay(result.status, result.body);
     const answer: EmailAnswer = { MessageID: result.messageId };
     return json(answer, 200, { location: `/api/v1/email/${result.messageId}` });
   }
 
-  function read({ object, text }: ReturnType<typeof parse>, strict: boolean) {
+  async function read(caller: Caller, { object, text }: ReturnType<typeof parse>, strict: boolean) {
+    const template = await deps.templates.forRequest(caller, object);
     const found = readEmailObject(
       object,
       options.limits,
-      { strict, blockedExtensions, nowMs: deps.clock.now() },
+      { strict, blockedExtensions, nowMs: deps.clock.now(), template },
       () => parseJsonObject(quoteLongContentIds(text)),
     );
     if (!found.ok) throw new AppError(found.problems);
@@ -101,14 +109,20 @@ export function sendEmailRoute(deps: SendEmailDeps, options: SendEmailOptions): 
   ): Promise<Pick<AcceptRequest, 'submission'> & { prepared: NonNullable<AcceptRequest['prepared']> }> {
     const messageId = uuidv7(deps.clock, deps.random) as MessageId;
     const dateMs = deps.clock.now();
-    const found = await deps.workers.prepare({
-      body: request.body,
+    const job = {
       limits: options.limits,
       strict,
       blockedExtensions: options.blockedExtensions,
       messageId,
       dateMs,
-    });
+    };
+    let found = await deps.workers.prepare({ ...job, body: request.body });
+    if (found.ok === 'needs-template') {
+      const { named, body } = found;
+      const template = await deps.templates.texts(request.caller, named.id, named.version);
+      found = await deps.workers.prepare({ ...job, body, template });
+    }
+    if (found.ok === 'needs-template') throw new AppError('internal');
     if (!found.ok) throw new AppError(found.problems);
     return { submission: found.submission, prepared: { messageId, dateMs, composed: found.composed } };
   }

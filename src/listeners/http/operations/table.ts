@@ -7,6 +7,7 @@ import type { HttpDeps, HttpOptions } from '../deps.ts';
 import type { EmailWorkerPool } from '../email-worker-pool.ts';
 import type { Idempotency } from '../idempotency.ts';
 import type { ApiRoute } from '../route.ts';
+import { createStoredTemplates } from '../stored-templates.ts';
 import { cancelRetryRoutes } from './cancel-retry.ts';
 import { domainRoutes } from './domains.ts';
 import { eventStreamRoutes } from './event-stream.ts';
@@ -21,6 +22,7 @@ import { sendEmailRoute } from './send-email.ts';
 import { smtpCredentialRoutes } from './smtp-credentials.ts';
 import { statsRoutes } from './stats.ts';
 import { suppressionRoutes } from './suppressions.ts';
+import { templateRoutes } from './templates.ts';
 import { tokenRoutes } from './tokens.ts';
 import { webhookRoutes } from './webhooks.ts';
 
@@ -36,10 +38,11 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     { ...deps, idempotency: shared.idempotency },
     { windowMs: options.idempotencyWindowMs },
   );
+  const templates = createStoredTemplates(deps.store);
   const search = createCaptureSearch(deps.store);
   return [
     sendEmailRoute(
-      { ...shared, acceptance: deps.acceptance, clock: deps.clock, random: deps.random },
+      { ...shared, templates, acceptance: deps.acceptance, clock: deps.clock, random: deps.random },
       {
         limits: options.email,
         blockedExtensions: options.blockedExtensions,
@@ -55,6 +58,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     rescheduleRoute(deps, { maxAgeMs: options.maxAgeMs }),
     ...domainRoutes({ ...deps, createOnce }),
     ...suppressionRoutes({ ...deps, createOnce }),
+    ...templateRoutes({ ...deps, templates, createOnce }),
     ...tokenRoutes({ ...deps, createOnce }, { limits: options.email, maxBodyBytes: options.maxBodyBytes }),
     ...smtpCredentialRoutes({ ...deps, createOnce }),
     ...sandboxRoutes({ ...deps, search }),

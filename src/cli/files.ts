@@ -1,0 +1,32 @@
+/** Files that a command is told to read; `-` is standard input. */
+import { readFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import { CommandError } from './terminal.ts';
+
+/** The bytes of a file. Throws CommandError with the reason where it cannot be read. */
+export async function readBytes(file: string): Promise<Buffer> {
+  try {
+    return file === '-' ? await buffer(process.stdin) : await readFile(file);
+  } catch (cause) {
+    throw new CommandError(`${file} cannot be read: ${(cause as Error).message}`);
+  }
+}
+
+/** The text of a file; undefined where none was named. */
+export async function readText(file: string | undefined): Promise<string | undefined> {
+  return file === undefined ? undefined : (await readBytes(file)).toString('utf8');
+}
+
+/** The JSON object in a file; undefined where none was named. Throws CommandError where it holds anything else. */
+export async function readObject(file: string | undefined): Promise<object | undefined> {
+  const text = await readText(file);
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new CommandError(`${file} is not JSON: ${(cause as Error).message}`);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new CommandError(`${file} must hold a JSON object, like {"name": "Ann"}`);
+}

@@ -1,0 +1,186 @@
+/** `template …`: stored texts with gaps, made from files, filled in to look at. */
+import type {
+  TemplateDetail,
+  TemplateRendering,
+  TemplateSummary,
+} from '../listeners/http/contract/answers.ts';
+import { EXISTING, everyItem } from './api-client.ts';
+import { type CommandGroup, example } from './command.ts';
+import { readObject, readText } from './files.ts';
+import { warnOfUnknownDomains } from './known-domain.ts';
+import { printable, table, UsageError } from './terminal.ts';
+
+interface TextOptions {
+  subject?: string;
+  html?: string;
+  text?: string;
+}
+
+export const templateCommands: CommandGroup = (program, context) => {
+  const template = program.command('template').description('stored templates: texts with gaps');
+  const path = (id: string) => `/templates/${encodeURIComponent(id)}`;
+
+  template
+    .command('create <name>')
+    .description('stores a template; a mistake in it is shown with line and column')
+    .option('--domain <domain>', 'sender domain it is for')
+    .option('--subject <text>', 'subject line')
+    .option('--html <file>', 'HTML text; - reads standard input')
+    .option('--text <file>', 'plain text; - reads standard input')
+    .addHelpText(
+      'after',
+      example(
+        "echo '<p>Hi {{name}}</p>' | postrider template create welcome --domain example.com --subject Hi --html -",
+      ),
+    )
+    .action(async (name: string, options: TextOptions & { domain?: string }) => {
+      const ctx = context();
+      const texts = await textsOf(options);
+      await ctx.withApi(async (api) => {
+        const domain = options.domain === undefined ? {} : { Domain: options.domain };
+        const { body } = await api.call('POST', '/templates', { Name: name, ...domain, ...texts });
+        ctx.print(body, (body as TemplateDetail).TemplateID);
+        if (options.domain !== undefined) await warnOfUnknownDomains(ctx, api, [options.domain]);
+      });
+    });
+
+  template
+    .command('update <id>')
+    .description('makes a new version that holds just the texts given; older ones stay')
+    .option('--name <name>', 'a new name')
+    .option('--subject <text>', 'subject line')
+    .option('--html <file>', 'HTML text; - reads standard input')
+    .option('--text <file>', 'plain text; - reads standard input')
+    .addHelpText(
+      'after',
+      example(
+        "echo 'Hi {{name}}' | postrider template update 019ab0c1-7d3e-7000-8000-000000000000 --subject Hi --text -",
+      ),
+    )
+    .action(async (id: string, options: TextOptions & { name?: string }) => {
+      const ctx = context();
+      const texts = await textsOf(options);
+      await ctx.withApi(async (api) => {
+        const name = options.name === undefined ? {} : { Name: options.name };
+        const { body } = await api.call('PUT', path(id), { ...name, ...texts });
+        ctx.print(body, `Version ${(body as TemplateDetail).Version}.`);
+      }, EXISTING);
+    });
+
+  template
+    .command('list')
+    .description('all templates, newest first')
+    .addHelpText('after', example('postrider template list'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const items = await everyItem<TemplateSummary>(api, '/templates');
+        const rows = items.map((item) => [
+          item.TemplateID,
+          String(item.Version),
+          item.Domain,
+          item.UpdatedAt,
+          printable(item.Name),
+        ]);
+        const head = ['ID', 'VERSION', 'DOMAIN', 'UPDATED', 'NAME'];
+        ctx.print(items, rows.length === 0 ? 'No templates yet.' : table([head, ...rows]));
+      }, EXISTING);
+    });
+
+  template
+    .command('show <id>')
+    .description('the texts of a template and the names its tags ask for')
+    .option('--at <version>', 'an older version (default the newest)')
+    .addHelpText('after', example('postrider template show 019ab0c1-7d3e-7000-8000-000000000000'))
+    .action(async (id: string, options: { at?: string }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const query = options.at === undefined ? '' : `?Version=${encodeURIComponent(options.at)}`;
+        const { body } = await api.call('GET', `${path(id)}${query}`);
+        const shown = body as TemplateDetail;
+        ctx.print(
+          shown,
+          [
+            table([
+              ['Name', printable(shown.Name)],
+              ['Domain', shown.Domain],
+              ['Version', `${shown.Version} of ${shown.Versions[0]?.Version ?? shown.Version}`],
+              ['Variables', shown.Variables.join(' ') || '(none)'],
+            ]),
+            ...parts(shown),
+          ].join('\n\n'),
+        );
+      }, EXISTING);
+    });
+
+  template
+    .command('render <id>')
+    .description('fills a template in and shows it; nothing is sent')
+    .option('--variables <file>', 'JSON object with the values; - reads standard input')
+    .option('--at <version>', 'an older version (default the newest)')
+    .option('--strict', 'refuse where a variable is missing')
+    .addHelpText(
+      'after',
+      example(
+        `echo '{"name": "Ann"}' | postrider template render 019ab0c1-7d3e-7000-8000-000000000000 --variables -`,
+      ),
+    )
+    .action(async (id: string, options: { variables?: string; at?: string; strict?: boolean }) => {
+      const ctx = context();
+      const variables = await readObject(options.variables);
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', `${path(id)}/render`, {
+          Variables: variables ?? {},
+          ...(options.at === undefined ? {} : { Version: wholeNumber(options.at) }),
+          ...(options.strict ? { Strict: true } : {}),
+        });
+        const shown = body as TemplateRendering;
+        ctx.print(shown, parts(shown).join('\n\n'));
+        if (shown.Missing.length > 0) {
+          ctx.terminal.stderr.write(`Missing: ${shown.Missing.map(printable).join(', ')}\n`);
+        }
+      }, EXISTING);
+    });
+
+  template
+    .command('remove <id>')
+    .description('removes a template with every version')
+    .addHelpText('after', example('postrider template remove 019ab0c1-7d3e-7000-8000-000000000000'))
+    .action(async (id: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        await api.call('DELETE', path(id));
+        ctx.print({ Removed: id }, `Removed ${id}.`);
+      }, EXISTING);
+    });
+};
+
+async function textsOf(options: TextOptions): Promise<object> {
+  if (options.html === '-' && options.text === '-') {
+    throw new UsageError('standard input can be read once: --html - or --text -, not both');
+  }
+  const html = await readText(options.html);
+  const text = await readText(options.text);
+  if (options.subject === undefined && html === undefined && text === undefined) {
+    throw new UsageError('give a text: --subject TEXT, --html FILE or --text FILE');
+  }
+  return {
+    ...(options.subject === undefined ? {} : { Subject: options.subject }),
+    ...(html === undefined ? {} : { HTMLContent: html }),
+    ...(text === undefined ? {} : { PlainContent: text }),
+  };
+}
+
+/** Each text there is, under its name. */
+function parts(texts: Pick<TemplateRendering, 'Subject' | 'HTMLContent' | 'PlainContent'>): string[] {
+  return (['Subject', 'HTMLContent', 'PlainContent'] as const).flatMap((name) => {
+    const text = texts[name];
+    return text === null ? [] : [`${name}:\n${printable(text).trimEnd()}`];
+  });
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new UsageError(`"${text}" is not a version; it is a whole number from 1`);
+  return Number(text);
+}

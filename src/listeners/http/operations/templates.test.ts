@@ -1,0 +1,299 @@
+/** Templates through the API: storing, versions, rendering, tenancy, mistakes with their places, and mail made of them. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { codesOf, MAIL, openWorld, type World } from '../test-world.ts';
+import { MAX_TEMPLATES_PER_DOMAIN } from './templates.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+const WELCOME = {
+  Subject: 'Welcome, {{name | default: "friend"}}',
+  HTMLContent: '<p>Hello {{name}}, <a href="https://example.com/c?t={{token}}">go</a></p>',
+  PlainContent: 'Hello {{name}}: {{token}}',
+};
+let count = 0;
+const create = (more: object = {}, token = world.tokens.own) =>
+  world.call('POST', '/templates', { token, body: { Name: `t${++count}`, ...WELCOME, ...more } });
+const made = async (more: object = {}): Promise<string> => {
+  const reply = await create(more);
+  expect(reply.status, reply.text).toBe(201);
+  return reply.json().TemplateID as string;
+};
+const render = (id: string, body: object) => world.call('POST', `/templates/${id}/render`, { body });
+const errors = (reply: { json(): Record<string, unknown> }) =>
+  reply.json().Errors as Record<string, unknown>[];
+const mail = (fields: object) => {
+  const { Subject, ContentType, HTMLContent, ...rest } = MAIL;
+  return world.call('POST', '/email', { body: { ...rest, ...fields } });
+};
+/** The composed message of an accepted request. */
+async function rawOf(reply: {
+  status: number;
+  text: string;
+  json(): Record<string, unknown>;
+}): Promise<string> {
+  expect(reply.status, reply.text).toBe(200);
+  return (await world.call('GET', `/email/${reply.json().MessageID}/raw`)).text;
+}
+
+describe('a template', () => {
+  it('is stored, read, changed and removed; every change is a version', async () => {
+    const first = await create({ Name: 'Welcome' });
+    expect(first.status).toBe(201);
+    const { TemplateID: id, CreatedAt } = first.json();
+    expect(first.headers.location).toBe(`/api/v1/templates/${id}`);
+    expect(first.json()).toEqual({
+      TemplateID: id,
+      Domain: 'example.com',
+      Name: 'Welcome',
+      Version: 1,
+      CreatedAt,
+      UpdatedAt: CreatedAt,
+      ...WELCOME,
+      Variables: ['name', 'token'],
+      Versions: [{ Version: 1, CreatedAt }],
+    });
+    expect((await world.call('GET', `/templates/${id}`)).json()).toEqual(first.json());
+
+    const body = { Name: 'Hello', PlainContent: 'Hi {{name}}' };
+    const second = await world.call('PUT', `/templates/${id}`, { body });
+    expect(second.json()).toMatchObject({ Name: 'Hello', Version: 2, Subject: null, HTMLContent: null });
+    const old = await world.call('GET', `/templates/${id}?Version=1`);
+    expect(old.json()).toMatchObject({ Name: 'Hello', Version: 1, ...WELCOME });
+    expect((old.json().Versions as object[]).length).toBe(2);
+    expect((await world.call('GET', `/templates/${id}?Version=3`)).status).toBe(404);
+
+    expect((await world.call('DELETE', `/templates/${id}`)).text).toBe('{}');
+    for (const [method, path] of [
+      ['GET', `/templates/${id}`],
+      ['DELETE', `/templates/${id}`],
+      ['POST', `/templates/${id}/render`],
+    ] as const) {
+      const body = method === 'POST' ? { body: {} } : {};
+      expect((await world.call(method, path, body)).status).toBe(404);
+    }
+    expect(codesOf(await mail({ TemplateID: id }))).toEqual([15]);
+  });
+
+  it('belongs to its domain: others do not see, change, render or send it', async () => {
+    const id = await made();
+    const token = world.tokens.other;
+    for (const [method, path] of [
+      ['GET', ''],
+      ['PUT', ''],
+      ['DELETE', ''],
+      ['POST', '/render'],
+    ] as const) {
+      const reply = await world.call(method, `/templates/${id}${path}`, {
+        token,
+        ...(method === 'POST' || method === 'PUT' ? { body: WELCOME } : {}),
+      });
+      expect(reply.status, method).toBe(404);
+    }
+    expect((await world.call('GET', '/templates', { token })).json().Items).toEqual([]);
+    const body = { ...MAIL, From: { email: 'a@other.example' }, TemplateID: id };
+    expect(codesOf(await world.call('POST', '/email', { token, body }))).toEqual([15]);
+    // Nor does a caller of both domains send it from the wrong one.
+    const admin = world.tokens.admin;
+    expect(codesOf(await world.call('POST', '/email', { token: admin, body }))).toEqual([15]);
+    expect((await world.call('GET', '/templates', { token: world.tokens.narrow })).status).toBe(403);
+    expect(codesOf(await create({}, admin))).toEqual([2003]);
+    expect((await create({ Domain: 'other.example' }, admin)).json()).toMatchObject({
+      Domain: 'other.example',
+    });
+  });
+
+  it('is listed newest first, page by page, and found by its name', async () => {
+    const ids = [
+      await made({ Name: 'list-1' }),
+      await made({ Name: 'list-2' }),
+      await made({ Name: 'list-3' }),
+    ];
+    const page = (await world.call('GET', '/templates?Limit=2')).json();
+    expect((page.Items as { TemplateID: string }[]).map((item) => item.TemplateID)).toEqual([ids[2], ids[1]]);
+    expect(page.HasMore).toBe(true);
+    const next = (await world.call('GET', `/templates?Limit=2&After=${page.NextCursor}`)).json();
+    expect((next.Items as { TemplateID: string }[])[0]?.TemplateID).toBe(ids[0]);
+    const found = (await world.call('GET', '/templates?Name=list-2')).json();
+    expect(found.Items).toHaveLength(1);
+    expect((found.Items as object[])[0]).not.toHaveProperty('HTMLContent');
+  });
+
+  it('has a name of its own, at least one text, and no control characters', async () => {
+    await made({ Name: 'taken' });
+    expect(codesOf(await create({ Name: 'taken' }))).toEqual([2101]);
+    const other = await made();
+    expect(
+      codesOf(await world.call('PUT', `/templates/${other}`, { body: { ...WELCOME, Name: 'taken' } })),
+    ).toEqual([2101]);
+    const none = { Subject: undefined, HTMLContent: '', PlainContent: undefined };
+    for (const body of [none, { Name: '' }, { Name: 'a\nb' }, { HTMLContent: 5 }]) {
+      expect((await create(body)).status, JSON.stringify(body)).toBe(422);
+    }
+  });
+
+  it('is made once for one Idempotency-Key', async () => {
+    const request = { headers: { 'idempotency-key': 'template' }, body: { Name: 'once', ...WELCOME } };
+    const [a, b] = [
+      await world.call('POST', '/templates', request),
+      await world.call('POST', '/templates', request),
+    ];
+    expect(b.headers['idempotency-replayed']).toBe('true');
+    expect(b.json().TemplateID).toBe(a.json().TemplateID);
+  });
+
+  it('reports every mistake with its line and column', async () => {
+    const reply = await create({ Subject: '{{#a}}', HTMLContent: '<p>\n  {{name\n</p>', PlainContent: 'ok' });
+    expect(reply.status).toBe(422);
+    expect(errors(reply)).toEqual([
+      expect.objectContaining({
+        Code: 2102,
+        Name: 'template-invalid',
+        Field: '/Subject',
+        Line: 1,
+        Column: 1,
+      }),
+      expect.objectContaining({ Code: 2102, Field: '/HTMLContent', Line: 2, Column: 3 }),
+    ]);
+    expect(errors(reply)[1]?.Message).toContain('line 2, column 3');
+  });
+
+  it('is one of at most a thousand in its domain', async () => {
+    const add = (i: number, domain: string) =>
+      world.store.addTemplate({
+        id: `full-${i}`,
+        domain,
+        name: `full-${i}`,
+        texts: { subject: 'x', html: null, text: null },
+        maxPerDomain: MAX_TEMPLATES_PER_DOMAIN,
+        now: 1,
+      });
+    await Promise.all(Array.from({ length: MAX_TEMPLATES_PER_DOMAIN }, (_, i) => add(i, 'other.example')));
+    expect(codesOf(await create({}, world.tokens.other))).toEqual([2105]);
+  });
+});
+
+describe('rendering', () => {
+  it('fills every text in, and says what was missing', async () => {
+    const id = await made();
+    const reply = await render(id, { Variables: { name: '<Ann>', token: 'a&b' } });
+    expect(reply.json()).toEqual({
+      Subject: 'Welcome, <Ann>',
+      HTMLContent: '<p>Hello &lt;Ann&gt;, <a href="https://example.com/c?t=a%26b">go</a></p>',
+      PlainContent: 'Hello <Ann>: a&b',
+      Missing: [],
+      Version: 1,
+    });
+    expect((await render(id, {})).json()).toMatchObject({
+      Subject: 'Welcome, friend',
+      PlainContent: 'Hello : ',
+      Missing: ['name', 'token'],
+    });
+  });
+
+  it('takes an old version', async () => {
+    const id = await made();
+    await world.call('PUT', `/templates/${id}`, { body: { PlainContent: 'Two' } });
+    expect((await render(id, {})).json()).toMatchObject({ PlainContent: 'Two', Subject: null, Version: 2 });
+    expect((await render(id, { Version: 1 })).json()).toMatchObject({ PlainContent: 'Hello : ', Version: 1 });
+    expect(codesOf(await render(id, { Version: 9 }))).toEqual([422]);
+  });
+
+  it('refuses strictly with every missing variable', async () => {
+    const reply = await render(await made({ PlainContent: '{{a.b}}' }), { Strict: true });
+    expect(errors(reply).map(({ Code, Field }) => `${Code} ${Field}`)).toEqual([
+      '2104 /Variables/name',
+      '2104 /Variables/token',
+      '2104 /Variables/a/b',
+    ]);
+  });
+
+  it('refuses what has no form as text, and what is no object', async () => {
+    const id = await made();
+    const reply = await render(id, { Variables: { name: ['a'], token: 1 } });
+    expect(errors(reply)[0]).toMatchObject({ Code: 2103, Field: '/Variables', Line: 1, Column: 10 });
+    expect((await render(id, { Variables: [] })).status).toBe(422);
+    expect((await render(id, { Version: 0 })).status).toBe(422);
+  });
+});
+
+describe('POST /email with a TemplateID', () => {
+  it('takes from the template what the request leaves out', async () => {
+    const TemplateID = await made();
+    const raw = await rawOf(await mail({ TemplateID, Variables: { name: 'Ann', token: 'x y' } }));
+    expect(raw).toContain('Subject: Welcome, Ann\r\n');
+    expect(raw).toContain('multipart/alternative');
+    expect(raw).toContain('Hello Ann: x y');
+    expect(raw).toContain('t=3Dx%20y');
+  });
+
+  it('lets what is given win, and takes ids in any case', async () => {
+    const TemplateID = (await made()).toUpperCase();
+    const raw = await rawOf(
+      await mail({ templateid: TemplateID, variables: { name: 'Ann' }, Subject: 'Mine', PlainContent: '' }),
+    );
+    expect(raw).toContain('Subject: Mine\r\n');
+    expect(raw).not.toContain('text/plain');
+    expect(raw).toContain('Hello Ann');
+  });
+
+  it('sends text alone where the template has no HTML, and any version', async () => {
+    const TemplateID = await made();
+    await world.call('PUT', `/templates/${TemplateID}`, {
+      body: { Subject: 'Two', PlainContent: 'Only {{name}}' },
+    });
+    const raw = await rawOf(await mail({ TemplateID, Variables: { name: 'text' } }));
+    expect(raw).toContain('Subject: Two\r\n');
+    expect(raw).toContain('Only text');
+    expect(raw).not.toContain('text/html');
+    expect(await rawOf(await mail({ TemplateID, TemplateVersion: 1 }))).toContain(
+      'Subject: Welcome, friend\r\n',
+    );
+    expect(codesOf(await mail({ TemplateID, TemplateVersion: 7 }))).toEqual([15]);
+  });
+
+  it('keeps line breaks of variables out of the header', async () => {
+    const TemplateID = await made();
+    const name = 'x\r\nBcc: evil@example.net\r\n\r\nbody';
+    const raw = await rawOf(await mail({ TemplateID, Variables: { name, token: 't' } }));
+    expect(raw).toContain('Subject: Welcome, x Bcc: evil@example.net body\r\n');
+    expect(raw.split('\r\n\r\n')[0]).not.toMatch(/^bcc:/im);
+  });
+
+  it('refuses mistakes once, with names and places', async () => {
+    const TemplateID = await made();
+    const shown = async (fields: object) =>
+      errors(await mail(fields)).map(({ Code, Field }) => `${Code} ${Field}`);
+    expect(await shown({ TemplateID: '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b' })).toEqual(['15 /TemplateID']);
+    expect(await shown({ TemplateID: 'welcome' })).toEqual(['15 /TemplateID']);
+    expect(await shown({ TemplateID: 5 })).toEqual(['1108 /TemplateID']);
+    expect(await shown({ TemplateID, TemplateVersion: 1.5 })).toEqual(['1108 /TemplateVersion']);
+    expect(await shown({ TemplateID, Variables: 'x' })).toEqual(['1108 /Variables']);
+    expect(await shown({ TemplateID, StrictVariables: 1 })).toEqual(['1108 /StrictVariables']);
+    expect(await shown({ TemplateID, Variables: { name: {} } })).toEqual(['2103 /Variables']);
+    expect(await shown({ TemplateID, StrictVariables: true })).toEqual([
+      '2104 /Variables/name',
+      '2104 /Variables/token',
+    ]);
+    expect(await shown({ ...MAIL, Variables: {} })).toEqual(['422 /Variables']);
+    const textOnly = await made({ Subject: undefined, HTMLContent: undefined });
+    expect(await shown({ TemplateID: textOnly })).toEqual(['8 /Subject']);
+  });
+
+  it('does the same for a large request, in the worker', async () => {
+    const TemplateID = await made();
+    const file = { Content: Buffer.alloc(400_000, 'a').toString('base64'), Filename: 'a.txt' };
+    const large = (fields: object) => mail({ TemplateID, Attachments: [file], ...fields });
+    const raw = await rawOf(await large({ Variables: { name: 'Large', token: 't' } }));
+    expect(raw).toContain('Subject: Welcome, Large\r\n');
+    expect(raw).toContain('Hello Large: t');
+    expect(await rawOf(await large({ Variables: { name: 'Again' } }))).toContain(
+      'Subject: Welcome, Again\r\n',
+    );
+    expect(codesOf(await large({ TemplateID: '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b' }))).toEqual([15]);
+    expect(codesOf(await large({ StrictVariables: true }))).toEqual([2104, 2104]);
+  });
+});

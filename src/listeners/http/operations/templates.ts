@@ -1,0 +1,276 @@
+/**
+ * Templates (api.md §3): texts with gaps, stored per sender domain. Every PUT makes a version; older ones stay readable
+ * and can be filled in. A template that has a mistake is refused when it is stored, with line and column, so that
+ * sending never meets one.
+ */
+import { z } from 'zod';
+import type { Clock } from '../../../lib/clock.ts';
+import { AppError, type Problem } from '../../../lib/errors.ts';
+import { isUuid, uuidv7 } from '../../../lib/ids.ts';
+import type { Random } from '../../../lib/random.ts';
+import type { TemplateHead, TemplateTexts } from '../../../model/template.ts';
+import { compileTemplate, fillTemplate } from '../../../pipeline/compose/template/template.ts';
+import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
+import { pickDomain } from '../../../policy/access/access.ts';
+import type { Store } from '../../../store/store.ts';
+import type { TemplateDetail, TemplateRendering, TemplateSummary } from '../contract/answers.ts';
+import { fillMistake, missingVariables, templateMistake } from '../contract/template-problems.ts';
+import type { CreateOnce } from '../create-once.ts';
+import { readJsonBody } from '../json-request.ts';
+import {
+  type ApiRequest,
+  type ApiRoute,
+  invalidParameter,
+  isoTime,
+  json,
+  page,
+  pageLimit,
+  queryInteger,
+  queryText,
+  refuse,
+} from '../route.ts';
+import type { StoredTemplates } from '../stored-templates.ts';
+import { listedDomains, ownDomains } from '../tenancy.ts';
+
+export const MAX_TEMPLATES_PER_DOMAIN = 1000;
+export const KEPT_VERSIONS = 1000;
+const SHOWN_VERSIONS = 100;
+const MAX_VERSION = 2 ** 31 - 1;
+
+const name = z.string().trim().min(1).max(128).refine(isOneLine, 'must not hold control characters');
+const TEXTS = {
+  Subject: z.string().optional(),
+  HTMLContent: z.string().optional(),
+  PlainContent: z.string().optional(),
+};
+const NEW_TEMPLATE = z.object({ Name: name, Domain: z.string().max(255).optional(), ...TEXTS });
+const CHANGED_TEMPLATE = z.object({ Name: name.optional(), ...TEXTS });
+const RENDER = z.object({
+  Variables: z.custom<Readonly<Record<string, unknown>>>(isObject, 'must be an object').optional(),
+  Version: z.number().int().min(1).max(MAX_VERSION).optional(),
+  Strict: z.boolean().optional(),
+});
+
+/** The template routes. */
+export function templateRoutes(deps: {
+  store: Store;
+  templates: StoredTemplates;
+  clock: Clock;
+  random: Random;
+  createOnce: CreateOnce;
+}): readonly ApiRoute[] {
+  const { store, templates, clock, random, createOnce } = deps;
+
+  return [
+    {
+      method: 'GET',
+      path: '/templates',
+      scope: 'templates:read',
+      handle: async (request) => {
+        const limit = pageLimit(request.query);
+        const wanted = queryText(request.query, 'Name', 128);
+        const after = queryText(request.query, 'After', 64);
+        const rows = await store.listTemplates({
+          ...listedDomains(request),
+          ...(wanted === undefined ? {} : { name: wanted }),
+          ...(after === undefined ? {} : { beforeId: after }),
+          limit: limit + 1,
+        });
+        return json(page(rows, limit, ({ id }) => id, summary));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/templates',
+      scope: 'templates:write',
+      handle: (request) =>
+        createOnce(request, 'POST /templates', async () => {
+          const body = readJsonBody(request, NEW_TEMPLATE);
+          const texts = checkedTexts(body);
+          const domain = pickDomain(request.caller, body.Domain);
+          const id = uuidv7(clock, random);
+          const given = { id, domain, name: body.Name.toWellFormed(), texts };
+          const now = clock.now();
+          const result = await store.addTemplate({ ...given, maxPerDomain: MAX_TEMPLATES_PER_DOMAIN, now });
+          if (result === 'taken') throw taken(domain, given.name);
+          if (result === 'full') throw refuse('template-limit');
+          const answer = await detail({ ...given, version: 1, createdAt: now, updatedAt: now }, 1);
+          return {
+            answer: json(answer, 201, { location: `/api/v1/templates/${id}` }),
+            bodyWithoutSecrets: JSON.stringify(answer),
+          };
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/templates/:id',
+      scope: 'templates:read',
+      handle: async (request) => {
+        const head = await own(request);
+        const version = queryInteger(request.query, 'Version', {
+          min: 1,
+          max: MAX_VERSION,
+          fallback: head.version,
+        });
+        return json(await detail(head, version));
+      },
+    },
+    {
+      method: 'PUT',
+      path: '/templates/:id',
+      scope: 'templates:write',
+      handle: async (request) => {
+        const { id, domain } = await own(request);
+        const body = readJsonBody(request, CHANGED_TEMPLATE);
+        const texts = checkedTexts(body);
+        const changed = await store.changeTemplate({
+          id,
+          domains: [domain],
+          ...(body.Name === undefined ? {} : { name: body.Name.toWellFormed() }),
+          texts,
+          keepVersions: KEPT_VERSIONS,
+          now: clock.now(),
+        });
+        if (changed === 'taken') throw taken(domain, body.Name ?? '');
+        if (changed === null) throw refuse('not-found');
+        return json(await detail(changed, changed.version));
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/templates/:id',
+      scope: 'templates:write',
+      handle: async (request) => {
+        const { id, domain } = await own(request);
+        if (!(await store.removeTemplate({ id, domains: [domain] }))) throw refuse('not-found');
+        return json({});
+      },
+    },
+    {
+      method: 'POST',
+      path: '/templates/:id/render',
+      scope: 'templates:read',
+      handle: async (request) => {
+        const head = await own(request);
+        const body = readJsonBody(request, RENDER, { mayBeEmpty: true });
+        const version = body.Version ?? head.version;
+        const compiled = await templates.compiled(head, version);
+        if (compiled === null) throw noVersion(head, version, 'Version');
+        const filled = attempt(() => fillTemplate(compiled, body.Variables ?? {}), fillMistake);
+        const [first, ...rest] = body.Strict === true ? missingVariables(filled.missing) : [];
+        if (first !== undefined) throw new AppError([first, ...rest]);
+        const answer: TemplateRendering = {
+          Subject: filled.subject,
+          HTMLContent: filled.html,
+          PlainContent: filled.text,
+          Missing: filled.missing,
+          Version: version,
+        };
+        return json(answer);
+      },
+    },
+  ];
+
+  /** The caller's template of the path. Throws AppError not-found. */
+  async function own({ caller, params }: ApiRequest): Promise<TemplateHead> {
+    const id = (params.id ?? '').toLowerCase();
+    const head = isUuid(id) ? await store.getTemplate({ id, ...ownDomains(caller) }) : null;
+    if (head === null) throw refuse('not-found');
+    return head;
+  }
+
+  async function detail(head: TemplateHead, version: number): Promise<TemplateDetail> {
+    const texts = await store.templateVersion({ id: head.id, version });
+    const compiled = texts === null ? null : await templates.compiled(head, version);
+    if (texts === null || compiled === null) throw refuse('not-found', `There is no version ${version}`);
+    const versions = await store.listTemplateVersions({ id: head.id, limit: SHOWN_VERSIONS });
+    return {
+      ...summary(head),
+      Version: version,
+      Subject: texts.subject,
+      HTMLContent: texts.html,
+      PlainContent: texts.text,
+      Variables: compiled.names,
+      Versions: versions.map((item) => ({ Version: item.version, CreatedAt: isoTime(item.createdAt) })),
+    };
+  }
+}
+
+interface Texts {
+  Subject?: string | undefined;
+  HTMLContent?: string | undefined;
+  PlainContent?: string | undefined;
+}
+
+/** The texts of a request, each compiled once to find its mistakes. Throws AppError. */
+function checkedTexts(body: Texts): TemplateTexts {
+  const texts: TemplateTexts = {
+    subject: given(body.Subject),
+    html: given(body.HTMLContent),
+    text: given(body.PlainContent),
+  };
+  if (texts.subject === null && texts.html === null && texts.text === null) {
+    throw invalidParameter(
+      'A template holds at least one of Subject, HTMLContent and PlainContent',
+      'HTMLContent',
+    );
+  }
+  const problems: Problem[] = [];
+  const nothing: TemplateTexts = { subject: null, html: null, text: null };
+  for (const part of ['subject', 'html', 'text'] as const) {
+    try {
+      compileTemplate({ ...nothing, [part]: texts[part] });
+    } catch (error) {
+      if (!(error instanceof TemplateError)) throw error;
+      problems.push(templateMistake(error));
+    }
+  }
+  const [first, ...rest] = problems;
+  if (first !== undefined) throw new AppError([first, ...rest]);
+  return texts;
+}
+
+function given(text: string | undefined): string | null {
+  return text === undefined || text === '' ? null : text.toWellFormed();
+}
+
+/** What `work` gives; a mistake of the template is thrown as the problem it is. */
+function attempt<T>(work: () => T, toProblem: (error: TemplateError) => Problem): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof TemplateError) throw new AppError([toProblem(error)]);
+    throw error;
+  }
+}
+
+function taken(domain: string, wanted: string): AppError {
+  return new AppError('template-exists', {
+    message: `${domain} has a template named "${wanted}" already; PUT to its id makes a new version`,
+    field: '/Name',
+  });
+}
+
+function noVersion(head: TemplateHead, version: number, field: string): AppError {
+  return invalidParameter(`There is no version ${version}; the newest is ${head.version}`, field);
+}
+
+function summary(head: TemplateHead): TemplateSummary {
+  return {
+    TemplateID: head.id,
+    Domain: head.domain,
+    Name: head.name,
+    Version: head.version,
+    CreatedAt: isoTime(head.createdAt),
+    UpdatedAt: isoTime(head.updatedAt),
+  };
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isOneLine(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
+  return !/[\u0000-\u001f\u007f]/.test(text);
+}

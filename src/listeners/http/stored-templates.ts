@@ -1,0 +1,72 @@
+/**
+ * Stored templates on their way to being filled in: found within the caller's domains, compiled once per version, kept
+ * while they are used. Given an id and perhaps a version; leaves the compiled template, or null where there is none.
+ */
+import { isUuid } from '../../lib/ids.ts';
+import type { Caller } from '../../model/submission.ts';
+import type { TemplateHead, TemplateTexts } from '../../model/template.ts';
+import { type CompiledCache, createCompiledCache } from '../../pipeline/compose/template/compiled-cache.ts';
+import { type CompiledTemplate, compileTemplate } from '../../pipeline/compose/template/template.ts';
+import type { Store } from '../../store/store.ts';
+import type { JsonObject } from './contract/json-properties.ts';
+import { type FoundTemplate, namedTemplate } from './contract/template-fields.ts';
+import { ownDomains } from './tenancy.ts';
+
+export interface StoredTemplates {
+  /** What an email request names; undefined where it names none. */
+  forRequest(caller: Caller, object: JsonObject): Promise<FoundTemplate | null | undefined>;
+  /** A template's texts, for a thread of its own; `version` null = the newest. */
+  texts(caller: Caller, id: string, version: number | null): Promise<TemplateForWorker | null>;
+  /** A version, compiled, or null. */
+  compiled(head: TemplateHead, version: number): Promise<CompiledTemplate | null>;
+}
+
+/** What the worker needs to fill a template in by itself. */
+export interface TemplateForWorker {
+  /** Names the version; the texts behind it never change. */
+  key: string;
+  domain: string;
+  texts: TemplateTexts;
+}
+
+/** One per listener. */
+export function createStoredTemplates(
+  store: Pick<Store, 'getTemplate' | 'templateVersion'>,
+  cache: CompiledCache = createCompiledCache(),
+): StoredTemplates {
+  const keyOf = (head: TemplateHead, version: number) => `${head.id} ${version}`;
+
+  async function find(caller: Caller, given: string): Promise<TemplateHead | null> {
+    const id = given.toLowerCase();
+    return isUuid(id) ? store.getTemplate({ id, ...ownDomains(caller) }) : null;
+  }
+
+  async function compiled(head: TemplateHead, version: number): Promise<CompiledTemplate | null> {
+    const kept = cache.get(keyOf(head, version));
+    if (kept !== undefined) return kept;
+    const texts = await store.templateVersion({ id: head.id, version });
+    if (texts === null) return null;
+    const made = compileTemplate(texts);
+    cache.set(keyOf(head, version), made);
+    return made;
+  }
+
+  return {
+    compiled,
+    async forRequest(caller, object) {
+      const named = namedTemplate(object);
+      if (named === null) return undefined;
+      const head = await find(caller, named.id);
+      if (head === null) return null;
+      const template = await compiled(head, named.version ?? head.version);
+      return template === null ? null : { domain: head.domain, compiled: template };
+    },
+    async texts(caller, id, wanted) {
+      const head = await find(caller, id);
+      if (head === null) return null;
+      const version = wanted ?? head.version;
+      const texts = await store.templateVersion({ id: head.id, version });
+      return texts === null ? null : { key: keyOf(head, version), domain: head.domain, texts };
+    },
+  };
+}

@@ -1,0 +1,47 @@
+/**
+ * Compiled templates that were used lately, bounded by number and weight. A key names one version, and versions never
+ * change, so nothing in here can be out of date; what was not used for longest goes first.
+ */
+import type { CompiledTemplate } from './template.ts';
+
+export interface CompiledCache {
+  get(key: string): CompiledTemplate | undefined;
+  set(key: string, template: CompiledTemplate): void;
+  /** How much it holds now. */
+  size(): { templates: number; bytes: number };
+}
+
+export const COMPILED_CACHE_LIMITS = { maxTemplates: 200, maxBytes: 32 * 1024 * 1024 };
+
+/** An empty cache. */
+export function createCompiledCache(limits = COMPILED_CACHE_LIMITS): CompiledCache {
+  const kept = new Map<string, CompiledTemplate>();
+  let bytes = 0;
+
+  function drop(key: string): void {
+    bytes -= kept.get(key)?.weight ?? 0;
+    kept.delete(key);
+  }
+
+  return {
+    get(key) {
+      const found = kept.get(key);
+      if (found !== undefined) {
+        kept.delete(key);
+        kept.set(key, found);
+      }
+      return found;
+    },
+    set(key, template) {
+      drop(key);
+      if (template.weight > limits.maxBytes) return;
+      kept.set(key, template);
+      bytes += template.weight;
+      for (const oldest of kept.keys()) {
+        if (kept.size <= limits.maxTemplates && bytes <= limits.maxBytes) break;
+        drop(oldest);
+      }
+    },
+    size: () => ({ templates: kept.size, bytes }),
+  };
+}
