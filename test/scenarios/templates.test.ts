@@ -1,0 +1,93 @@
+/** docs/howto/templates.md, pasted into a shell beside a server of `dev`: what it promises arrives. */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { command, startCommand } from './commands.ts';
+import { fileScope, request, temporaryFolder, until } from './harness.ts';
+
+const run = promisify(execFile);
+const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const scope = fileScope();
+
+let folder = '';
+let api = '';
+let token = '';
+let output: { stdout: string; stderr: string };
+
+beforeAll(async () => {
+  folder = await temporaryFolder(scope);
+  const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', folder]);
+  const banner = await until('the banner is complete', () =>
+    dev.stdout().includes('Ctrl-C stops') ? dev.stdout() : null,
+  );
+  api = /API\s+(http\S+)/.exec(banner)?.[1] ?? '';
+  token = /Token\s+(\S+)/.exec(banner)?.[1] ?? '';
+  const page = await readFile(`${PROJECT}/docs/howto/templates.md`, 'utf8');
+  const block = /```sh\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
+  const script = block.replaceAll('./bin/postrider', `${PROJECT}bin/postrider --data "$DATA"`);
+  output = await run('bash', ['--norc', '-ec', script], {
+    cwd: await temporaryFolder(scope),
+    env: { PATH: process.env.PATH ?? '', DATA: folder, NO_COLOR: '1' },
+  });
+});
+
+describe('the pasted commands', () => {
+  it('show the filled-in template, and send it', () => {
+    expect(output.stdout).toContain('Subject:\nWelcome, Ann\n');
+    expect(output.stdout).toContain('<p>Hello Ann,</p>');
+    expect(output.stdout).toContain('confirm?token=a%20b%26c');
+    expect(output.stdout).toContain('<p>1. Tea: 4 €</p>');
+    expect(output.stdout).not.toContain('basket');
+    expect(output.stdout.trim().split('\n').at(-1)).toMatch(UUID);
+    // In development any domain sends; that this one was not added is said, and stops nothing.
+    expect(output.stderr).toMatch(/^Warning: example.com is not a domain of this server yet/);
+  });
+
+  it('lead to mail that the sandbox caught', async () => {
+    const [mail] = await until('the mail is captured', async () => {
+      const { Items } = (await request('GET', `${api}sandbox/messages`, { token })).json;
+      return Items.length === 1 ? Items : null;
+    });
+    expect(mail).toMatchObject({ Subject: 'Welcome, Ann', EnvelopeTo: 'ann@example.net' });
+    const detail = (await request('GET', `${api}sandbox/messages/${mail.ID}`, { token })).json;
+    expect(detail.HTMLContent).toContain('<p>1. Tea: 4 €</p>');
+    expect(detail.PlainContent).toContain('https://example.com/confirm?token=a%20b%26c');
+    expect(detail.Links.join(' ')).toContain('token=a%20b%26c');
+  });
+});
+
+describe('the template commands', () => {
+  const template = (...args: string[]) => command(scope, ['template', ...args, '--data', folder]);
+
+  it('list, show, change and remove', async () => {
+    const list = await template('list', '--json');
+    const [{ TemplateID: id }] = JSON.parse(list.stdout);
+    expect((await template('list')).stdout).toMatch(/welcome$/m);
+    expect((await template('show', id)).stdout).toContain('Variables  name token items price');
+    expect((await template('update', id, '--subject', 'Two')).stdout).toBe('Version 2.\n');
+    expect((await template('render', id)).stdout).toBe('Subject:\nTwo\n');
+    const first = await template('render', id, '--at', '1');
+    expect(first.stdout).toContain('Your basket is empty.');
+    expect(first.stderr).toBe('Missing: token\n');
+    const strict = await template('render', id, '--at', '1', '--strict');
+    expect([strict.code, strict.stderr]).toEqual([1, expect.stringContaining('token')]);
+    expect((await template('remove', id)).stdout).toBe(`Removed ${id}.\n`);
+    expect((await template('show', id)).code).toBe(1);
+  });
+
+  it('say where a mistake is, and what is missing on the command line', async () => {
+    const wrong = await template('create', 'x', '--domain', 'example.com', '--subject', 'Hi {{name');
+    expect(wrong.code).toBe(1);
+    expect(wrong.stderr).toContain('line 1, column 4');
+    expect((await template('create', 'x', '--domain', 'example.com')).code).toBe(2);
+    expect((await template('render', 'x', '--variables', '/nonexistent/file')).stderr).toContain(
+      'cannot be read',
+    );
+    const from = ['--from', 'a@example.com', '--to', 'b@example.net', '--data', folder];
+    expect((await command(scope, ['send', ...from, '--html', '-'])).stderr).toContain('give a subject');
+    expect((await command(scope, ['send', ...from, '--subject', 'x', '--variables', '-'])).code).toBe(2);
+  });
+});
