@@ -44,7 +44,7 @@ import { createSettlementRules } from './pipeline/deliver/settlement.ts';
 import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls-counters.ts';
 import { createMtaSts } from './pipeline/deliver/tls-mta-sts.ts';
 import { createReturnMetrics } from './pipeline/events/returns-metrics.ts';
-import { createQueue, QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
+import { createQueue, QUEUE_DEFAULTS, type SiteQuestion } from './pipeline/queue/queue.ts';
 import { createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
 import { createRetrySchedule } from './pipeline/queue/retry-schedule.ts';
 import { createWebhookMetrics } from './pipeline/webhooks/metrics.ts';
@@ -54,7 +54,7 @@ import { createAccess } from './policy/access/access.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
 import { createDomainService } from './policy/domains/domains.ts';
-import { createHolds, holdReason, siteNames } from './policy/limits/holds.ts';
+import { createHolds, type Hold, holdReason, siteNames } from './policy/limits/holds.ts';
 import { createSendRate } from './policy/limits/send-rate.ts';
 import { createOverrides } from './policy/limits/shaping/overrides.ts';
 import { createPathMemory } from './policy/limits/shaping/path-memory.ts';
@@ -231,6 +231,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       relayed,
       atMostOnce: domains.sendsAtMostOnce,
     });
+    const heldBy = (question: SiteQuestion): Hold | null =>
+      holds.heldBy({ ...question, sites: siteNames(routes.siteOf(question)) });
     const queue = createQueue(
       {
         store,
@@ -241,8 +243,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         siteOf: routes.siteOf,
         expire: rules.expire,
         suppressed: rules.suppressed,
-        heldBy: (question, site) => {
-          const hold = holds.heldBy({ ...question, sites: siteNames(site) });
+        heldBy(question) {
+          const hold = heldBy(question);
           return hold === null ? null : { reason: holdReason(hold), until: hold.until };
         },
         eventsStored,
@@ -370,6 +372,18 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         eventsStored,
         onStored: stored.subscribe,
         warmup,
+        traffic: {
+          overrides,
+          holds,
+          heldBy: (question) => heldBy({ ...question, sandbox: null }),
+          paths: () => [],
+          limitsFor: shaping.limitsFor,
+          async providerOf(domain) {
+            const found = await resolver.mx(domain);
+            const hosts = found.kind === 'found' ? found.records.map(({ exchange }) => exchange) : [];
+            return shaping.groupingOf(domain, hosts).provider;
+          },
+        },
         config: () =>
           configRows(params.mode, params.loaded.origins).map((row) => ({
             Key: row.key,

@@ -152,6 +152,18 @@ const OPERATIONS: Readonly<Record<string, string>> = {
     'What waits, queue by queue, earliest due first: `{Waiting, Sending, PendingCalls, OldestDueAt, Queues: [{Site, SenderDomain, Priority, Waiting, Complete, Due, OldestAt, NextDueAt, Ages, Reasons}], More}`. `Domain`, `Limit` (1–100, 100)',
   'GET /warmup':
     'How far each new source has come at each provider: `{Items: [{Source, Provider, Budget, Used, DeferredToday, BlockedToday, LastUsedAt}]}`; a null budget is a warm source',
+  'GET /queue/paths':
+    'Every path (source and site) that is in use or blocked, with its limits and where each comes from, its state, why it waits and until when, and its overrides: `{Items}`. For tokens of all domains, as all that follows about traffic',
+  'GET /queue/paths/{site}':
+    'The paths of one site, by its name, its provider or any recipient domain of it: `{Site, Paths, Limits, Holds, Waiting, Complete, Reasons}`; `Limits` where there is no path yet',
+  'GET /queue/holds': 'What is held back, oldest first: `{Items}`',
+  'POST /queue/hold':
+    '`{SenderDomain?, RecipientDomain?, Site?, Priority?, All?, Reason, Until?}`: keeps mail back that fits all that is named, 201 with its `HoldID`. It waits with that reason, is not lost, and still expires; no priority is exempt',
+  'POST /queue/release':
+    '`{HoldID?, SenderDomain?, RecipientDomain?, Site?, Priority?, All?}`: ends the holds that name all that is given: `{Released}`. 404 where there is none',
+  'GET /overrides':
+    'Limits learned from replies or set for a time, newest first: `{Items: [{OverrideID, Scope, Key, Param, Value, Until, Rule, Why, CreatedAt}]}`',
+  'DELETE /overrides/{id}': 'Ends one now: `{}`. The next reply of its kind may bring it back',
   'GET /config':
     'The configuration in force, without secrets: `{Items: [{Key, Value, Source, Default, Meaning}]}`',
   'GET /sandbox/messages/{id}':

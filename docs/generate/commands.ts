@@ -17,7 +17,10 @@ export function leafCommands(tree: Command): readonly { name: string; command: C
       .filter((child) => child.name() !== 'help')
       .flatMap((child) => {
         const name = `${prefix}${child.name()}`;
-        return child.commands.length > 0 ? collect(child, `${name} `) : [{ name, command: child }];
+        if (child.commands.length === 0) return [{ name, command: child }];
+        // A group that does something by itself shows an example of it.
+        const own = exampleOf(child) === '' ? [] : [{ name, command: child }];
+        return [...own, ...collect(child, `${name} `)];
       });
   return collect(tree, '');
 }

@@ -2,13 +2,14 @@
 import type { QueueAnswer, QueueItem } from '../listeners/http/contract/answers.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printable, table } from './terminal.ts';
+import { addTrafficCommands } from './traffic-commands.ts';
 
 const HEAD = ['SITE', 'FROM', 'LANE', 'WAITING', '<1m', '<10m', '<1h', '<1d', 'OLDER', 'NEXT TRY', 'WHY'];
 const MAX_REASONS = 2;
 
 export const queueCommand: CommandGroup = (program, context) => {
-  program
-    .command('queue')
+  const queue = program.command('queue');
+  queue
     .description('what waits, by site and age, and why')
     .option('--domain <domain>', 'only of this sender domain')
     .addHelpText('after', example('postrider queue'))
@@ -23,6 +24,7 @@ export const queueCommand: CommandGroup = (program, context) => {
         { existing: true },
       );
     });
+  addTrafficCommands(queue, context);
 };
 
 function queueText(answer: QueueAnswer): string {

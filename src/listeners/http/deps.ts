@@ -15,6 +15,7 @@ import type { WarmupView } from '../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConfigItem } from './contract/answers.ts';
 import { DEFAULT_EMAIL_LIMITS, type EmailLimits } from './contract/email-limits.ts';
+import type { Traffic } from './operations/traffic.ts';
 import type { PlainRoute } from './route.ts';
 
 export interface HttpDeps {
@@ -34,6 +35,8 @@ export interface HttpDeps {
   onStored(listener: () => void): () => void;
   /** New sources as they stand. */
   warmup: { list(): readonly WarmupView[] };
+  /** Paths, overrides, holds. */
+  traffic: Traffic;
   /** The configuration in force, without secrets. */
   config(): readonly ConfigItem[];
   clock: Clock;

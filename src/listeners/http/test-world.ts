@@ -21,9 +21,13 @@ import type { Resolver } from '../../net/dns-types.ts';
 import { createGuardedHttp } from '../../net/guarded-http.ts';
 import { createAcceptance } from '../../pipeline/accept/accept.ts';
 import { createAcceptMetrics } from '../../pipeline/accept/accept-metrics.ts';
+import type { PathSnapshot } from '../../pipeline/deliver/path-state.ts';
 import { createQueue, QUEUE_DEFAULTS } from '../../pipeline/queue/queue.ts';
 import { createWebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import { createDomainService } from '../../policy/domains/domains.ts';
+import { createHolds } from '../../policy/limits/holds.ts';
+import { createOverrides } from '../../policy/limits/shaping/overrides.ts';
+import { createShaping } from '../../policy/limits/shaping/shaping.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import type { HttpDeps, HttpOptions } from './deps.ts';
@@ -107,6 +111,10 @@ export async function openWorld(
       idempotencyWindowMs: 86_400_000,
     },
   );
+  const overrides = createOverrides({ store, clock, random, log: quietLog });
+  const holds = createHolds({ store, clock, random });
+  const shaping = createShaping(overrides, { maxConnections: null, sourceIds: new Set() });
+  const paths: PathSnapshot[] = [];
   const at = await startListener(
     {
       store,
@@ -124,6 +132,14 @@ export async function openWorld(
         woken.events += 1;
       },
       onStored: stored.subscribe,
+      traffic: {
+        overrides,
+        holds,
+        heldBy: holds.heldBy,
+        paths: () => paths,
+        limitsFor: shaping.limitsFor,
+        providerOf: async (domain) => shaping.groupingOf(domain, []).provider,
+      },
       config: () => [],
       warmup: { list: () => [] },
       ...given.parts,
@@ -214,6 +230,10 @@ export async function openWorld(
     txt,
     tokens,
     woken,
+    overrides,
+    shaping,
+    /** Filled by a test: what delivery would show. */
+    paths,
     /** Tells the listener that something was stored behind its back. */
     notify: stored.notify,
     call,

@@ -68,6 +68,11 @@ export function describeWaiting(suite: Suite): void {
       const names = async (more: object) => (await ask(more)).queues.map((queue) => queue.senderDomain);
       expect(await names({ domains: ['example.org'] })).toEqual(['example.org']);
       expect(await names({ domains: [] })).toEqual([]);
+      expect(await names({ recipientDomains: ['example.net', 'x.example'] })).toEqual([
+        'example.com',
+        'example.org',
+      ]);
+      expect(await names({ recipientDomains: ['x.example'] })).toEqual([]);
       expect(await ask({ limit: 1, rowsPerQueue: 2 })).toMatchObject({
         more: true,
         queues: [{ waiting: 2, complete: false }],

@@ -20,6 +20,7 @@ export const WAITING_ROWS_SQL = `SELECT m.created_at, d.due_at, d.wait_reason
 export function waitingQueues(db: Connection, params: ParamsOf<'waitingQueues'>): ResultOf<'waitingQueues'> {
   const filter = createFilter();
   filter.oneOf('q.sender_domain', findNameIds(db, params.domains));
+  filter.oneOf('q.recipient_domain', params.recipientDomains);
   const queues = db.all<{ id: number; lane: number; sender_domain: string; recipient_domain: string }>(
     `${WAITING_QUEUES}
      SELECT hint.id, q.lane, n.text AS sender_domain, q.recipient_domain

@@ -116,6 +116,7 @@ export interface QueueStore {
    */
   waitingQueues(params: {
     domains?: readonly string[];
+    recipientDomains?: readonly string[];
     now: number;
     limit: number;
     rowsPerQueue: number;

@@ -17,6 +17,7 @@ import {
   MAX_METADATA_KEYS,
   MAX_METADATA_VALUE_CHARS,
 } from '../../../model/metadata.ts';
+import { holdReason } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageView, RecipientView } from '../../../store/topics/messages.ts';
 import type { MessageDetail, MessageRecipient, MessageSummary, NamedAddress } from '../contract/answers.ts';
@@ -36,6 +37,7 @@ import {
   refuse,
 } from '../route.ts';
 import { listedDomains, ownMessage } from '../tenancy.ts';
+import type { Traffic } from './traffic.ts';
 
 /** Rows that may lead to a status; the exact word is compared afterwards. */
 const STATES_OF: Readonly<Record<RecipientStatus | MessageStatus, readonly DeliveryState[]>> = {
@@ -57,7 +59,12 @@ const STATUS_WORDS = new Map(
 );
 
 /** The three reading routes. */
-export function messageRoutes({ store, clock }: { store: Store; clock: Clock }): readonly ApiRoute[] {
+export function messageRoutes(deps: {
+  store: Store;
+  clock: Clock;
+  traffic: Pick<Traffic, 'heldBy'>;
+}): readonly ApiRoute[] {
+  const { store, clock, traffic } = deps;
   return [
     {
       method: 'GET',
@@ -95,7 +102,9 @@ export function messageRoutes({ store, clock }: { store: Store; clock: Clock }):
           (row) => String(row.seq),
           (row) => row,
         );
-        const items = list.Items.filter((row) => status === undefined || hasStatus(row, status, now));
+        const items = list.Items.map((row) => withHolds(row, traffic)).filter(
+          (row) => status === undefined || hasStatus(row, status, now),
+        );
         return json({ ...list, Items: items.map((row) => toSummary(row, now)) });
       },
     },
@@ -104,7 +113,7 @@ export function messageRoutes({ store, clock }: { store: Store; clock: Clock }):
       path: '/email/:id',
       scope: 'email:read',
       handle: async ({ caller, params }) => {
-        const message = await ownMessage(store, caller, params.id);
+        const message = withHolds(await ownMessage(store, caller, params.id), traffic);
         const now = clock.now();
         return json(toDetail(message, now));
       },
@@ -121,6 +130,21 @@ export function messageRoutes({ store, clock }: { store: Store; clock: Clock }):
       },
     },
   ];
+}
+
+/** The message with the reason of a hold at each recipient that waits: held rows themselves are left alone. */
+export function withHolds(message: MessageView, traffic: Pick<Traffic, 'heldBy'>): MessageView {
+  const { domain: senderDomain, lane } = message;
+  let changed = false;
+  const recipients = message.recipients.map((row) => {
+    if (row.state !== 'queued') return row;
+    const recipientDomain = row.address.slice(row.address.lastIndexOf('@') + 1);
+    const hold = traffic.heldBy({ senderDomain, recipientDomain, lane });
+    if (hold === null) return row;
+    changed = true;
+    return { ...row, waitReason: holdReason(hold) };
+  });
+  return changed ? { ...message, recipients } : message;
 }
 
 /** A message with its recipients, as they are at `now`. */

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Caller } from '../../../model/submission.ts';
+import { type Hold, holdReason } from '../../../policy/limits/holds.ts';
 import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../../store/store.ts';
 import type { WaitingQueue } from '../../../store/topics/queue.ts';
@@ -18,6 +19,7 @@ import type {
 } from '../contract/answers.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, queryInteger, refuse } from '../route.ts';
 import { listedDomains } from '../tenancy.ts';
+import type { Traffic } from './traffic.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -37,6 +39,7 @@ export function operatorRoutes(deps: {
   store: Store;
   clock: Clock;
   warmup: { list(): readonly WarmupView[] };
+  traffic: Pick<Traffic, 'heldBy'>;
   config(): readonly ConfigItem[];
 }): readonly ApiRoute[] {
   const { store, clock } = deps;
@@ -64,7 +67,7 @@ export function operatorRoutes(deps: {
           Sending: counts?.sending ?? null,
           PendingCalls: counts?.pendingCalls ?? null,
           OldestDueAt: isoTimeOrNull(counts?.oldestDueAt ?? null),
-          Queues: waiting.queues.map(toItem),
+          Queues: waiting.queues.map((queue) => toItem(queue, deps.traffic.heldBy(queue))),
           More: waiting.more,
         };
         return json(answer);
@@ -109,7 +112,7 @@ function toWarmupItem(view: WarmupView): WarmupItem {
   };
 }
 
-function toItem(queue: WaitingQueue): QueueItem {
+function toItem(queue: WaitingQueue, hold: Hold | null): QueueItem {
   const [under1m = 0, under10m = 0, under1h = 0, under1d = 0, older = 0] = queue.byAge;
   return {
     Site: queue.recipientDomain,
@@ -121,8 +124,10 @@ function toItem(queue: WaitingQueue): QueueItem {
     OldestAt: isoTime(queue.oldestCreatedAt),
     NextDueAt: isoTime(queue.nextDueAt),
     Ages: { Under1m: under1m, Under10m: under10m, Under1h: under1h, Under1d: under1d, Older: older },
-    Reasons: queue.reasons
-      .slice(0, MAX_REASONS)
-      .map(({ reason, count }) => ({ Reason: reason, Count: count })),
+    // What keeps all of it back counts more than what each row waited for before.
+    Reasons:
+      hold === null
+        ? queue.reasons.slice(0, MAX_REASONS).map(({ reason, count }) => ({ Reason: reason, Count: count }))
+        : [{ Reason: holdReason(hold), Count: queue.waiting }],
   };
 }

@@ -24,6 +24,7 @@ import { statsRoutes } from './stats.ts';
 import { suppressionRoutes } from './suppressions.ts';
 import { templateRoutes } from './templates.ts';
 import { tokenRoutes } from './tokens.ts';
+import { trafficRoutes } from './traffic.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 /** What the operations share inside this listener. */
@@ -64,5 +65,6 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...sandboxRoutes({ ...deps, search }),
     ...sandboxWaitRoutes({ ...deps, search }),
     ...operatorRoutes(deps),
+    ...trafficRoutes(deps),
   ];
 }

@@ -1,0 +1,175 @@
+/** `queue path`, `queue hold`, `queue release`, `queue holds`, and `override …`: why mail waits, and keeping it back. */
+import type { Command } from 'commander';
+import { parseDuration } from '../config.ts';
+import { systemClock } from '../lib/clock.ts';
+import type {
+  HoldItem,
+  HoldsAnswer,
+  OverridesAnswer,
+  PathsAnswer,
+  ReleaseAnswer,
+  SiteAnswer,
+} from '../listeners/http/contract/traffic-answers.ts';
+import { EXISTING } from './api-client.ts';
+import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { printable, table, UsageError } from './terminal.ts';
+import { holdsText, overridesText, siteText } from './traffic-text.ts';
+
+interface MatchOptions {
+  from?: string;
+  to?: string;
+  site?: string;
+  priority?: string;
+  all?: boolean;
+}
+
+/** Adds the subcommands below `queue`. */
+export function addTrafficCommands(queue: Command, context: () => CommandContext): void {
+  queue
+    .command('path [site]')
+    .description('why a path waits: limits and their origin, state, overrides; without a site all paths')
+    .addHelpText('after', example('postrider queue path gmail.com', 'postrider queue path google'))
+    .action(async (site: string | undefined) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        if (site === undefined) {
+          const { body } = await api.call('GET', '/queue/paths');
+          ctx.print(body, pathsText(body as PathsAnswer));
+          return;
+        }
+        const { body } = await api.call('GET', `/queue/paths/${encodeURIComponent(site)}`);
+        ctx.print(body, siteText(body as SiteAnswer));
+      }, EXISTING);
+    });
+
+  matching(queue.command('hold'))
+    .description('keeps mail back until it is released; it waits, is not lost, and expires in its time')
+    .requiredOption('--reason <text>', 'why, shown wherever the mail is looked at')
+    .option(
+      '--until <time>',
+      'ends by itself then: a time such as 2027-01-31T08:00:00Z, or a duration such as 2h',
+    )
+    .addHelpText(
+      'after',
+      example(
+        'postrider queue hold --from example.com --priority bulk --reason "wrong price in the newsletter"',
+        'postrider queue hold --to example.net --until 2h --reason "their server is moving"',
+      ),
+    )
+    .action(async (options: MatchOptions & { reason: string; until?: string }) => {
+      const ctx = context();
+      const until = options.until === undefined ? undefined : instantOf(options.until);
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', '/queue/hold', {
+          ...matchBody(options),
+          Reason: options.reason,
+          ...(until === undefined ? {} : { Until: until }),
+        });
+        const hold = body as HoldItem;
+        ctx.print(hold, `${holdsText([hold])}\n\nRelease it with: postrider queue release ${hold.HoldID}`);
+      }, EXISTING);
+    });
+
+  matching(queue.command('release [hold-id]'))
+    .description('lets held mail go: one hold by its id, or those that name what is given')
+    .addHelpText(
+      'after',
+      example('postrider queue release --from example.com', 'postrider queue release --all'),
+    )
+    .action(async (id: string | undefined, options: MatchOptions) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', '/queue/release', {
+          ...matchBody(options),
+          ...(id === undefined ? {} : { HoldID: id }),
+        });
+        const { Released } = body as ReleaseAnswer;
+        ctx.print(body, `Released ${Released} ${Released === 1 ? 'hold' : 'holds'}.`);
+      }, EXISTING);
+    });
+
+  queue
+    .command('holds')
+    .description('what is held back, since when and why')
+    .addHelpText('after', example('postrider queue holds'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('GET', '/queue/holds');
+        const { Items } = body as HoldsAnswer;
+        ctx.print(body, Items.length === 0 ? 'Nothing is held back.' : holdsText(Items));
+      }, EXISTING);
+    });
+}
+
+export const overrideCommands: CommandGroup = (program, context) => {
+  const override = program.command('override').description('limits learned from replies, for a time');
+
+  override
+    .command('list')
+    .description('every override in force, with why and until when')
+    .addHelpText('after', example('postrider override list'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('GET', '/overrides');
+        const { Items } = body as OverridesAnswer;
+        ctx.print(body, Items.length === 0 ? 'No override is in force.' : overridesText(Items));
+      }, EXISTING);
+    });
+
+  override
+    .command('remove <id>')
+    .description('ends an override; the next reply of the kind may bring it back')
+    .addHelpText('after', example('postrider override remove 019ab0c1-7d3e-7000-8000-000000000000'))
+    .action(async (id: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        await api.call('DELETE', `/overrides/${encodeURIComponent(id)}`);
+        ctx.print({ Removed: id }, `Removed ${id}.`);
+      }, EXISTING);
+    });
+};
+
+function matching(command: Command): Command {
+  return command
+    .option('--from <domain>', 'mail of this sender domain')
+    .option('--to <domain>', 'mail to this recipient domain')
+    .option('--site <site>', 'mail to this site: a provider, a relay, a domain, as `queue path` shows it')
+    .option('--priority <priority>', 'critical, normal or bulk')
+    .option('--all', 'everything');
+}
+
+function matchBody(options: MatchOptions): Record<string, unknown> {
+  return {
+    ...(options.from === undefined ? {} : { SenderDomain: options.from }),
+    ...(options.to === undefined ? {} : { RecipientDomain: options.to }),
+    ...(options.site === undefined ? {} : { Site: options.site }),
+    ...(options.priority === undefined ? {} : { Priority: options.priority }),
+    ...(options.all ? { All: true } : {}),
+  };
+}
+
+function instantOf(text: string): string {
+  const ms = parseDuration(text);
+  if (ms !== null) return new Date(systemClock.now() + ms).toISOString();
+  const at = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at))
+    throw new UsageError(`--until "${text}": use 2027-01-31T08:00:00Z, or a duration such as 2h`);
+  return new Date(at).toISOString();
+}
+
+function pathsText({ Items }: PathsAnswer): string {
+  if (Items.length === 0) return 'No path has been used since the start.';
+  const rows = Items.map((path) => [
+    printable(path.Site),
+    path.Source,
+    path.State,
+    `${path.Connections.Open}/${path.Window}`,
+    String(path.Waiting.critical + path.Waiting.normal + path.Waiting.bulk),
+    String(path.InFlight),
+    path.WaitsUntil ?? '',
+    printable(path.Reason ?? ''),
+  ]);
+  return table([['SITE', 'SOURCE', 'STATE', 'CONNS', 'WAITING', 'SENDING', 'UNTIL', 'WHY'], ...rows]);
+}

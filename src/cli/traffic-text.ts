@@ -1,0 +1,94 @@
+/** How a path, an override and a hold look on a terminal. Pure. */
+import type {
+  HoldItem,
+  OverrideItem,
+  PathItem,
+  PathLimitItem,
+  SiteAnswer,
+} from '../listeners/http/contract/traffic-answers.ts';
+import { printable, table } from './terminal.ts';
+
+/** `queue path`: limits with their origin, state, reason, what waits. */
+export function siteText(answer: SiteAnswer): string {
+  const blocks = answer.Paths.map(pathText);
+  if (answer.Paths.length === 0) {
+    blocks.push(`${printable(answer.Site)}: nothing has gone there since the start. It would begin with:`);
+    blocks.push(limitsText(answer.Limits));
+  }
+  const more = answer.Complete ? '' : ' or more';
+  const lines = [`${answer.Waiting}${more} waiting in the queue.`];
+  for (const { Reason, Count } of answer.Reasons) lines.push(`  ${Count} × ${printable(Reason)}`);
+  blocks.push(lines.join('\n'));
+  if (answer.Holds.length > 0) blocks.push(`Held back:\n${holdsText(answer.Holds)}`);
+  return blocks.join('\n\n');
+}
+
+function pathText(path: PathItem): string {
+  const name = [path.Site, ...(path.Source === '' ? [] : [`from ${path.Source}`])].join(' ');
+  const { Open, Busy, Opening } = path.Connections;
+  const facts: [string, string][] = [
+    ['State', stateText(path)],
+    ['Why', path.Reason === null ? 'nothing holds it back' : printable(path.Reason)],
+    ...(path.WaitsUntil === null ? [] : [['Until', path.WaitsUntil] satisfies [string, string]]),
+    ['Connections', `${Open} open, ${Busy} busy, ${Opening} opening; experience allows ${path.Window}`],
+    ['In memory', `${waitingText(path)}; ${path.InFlight} being sent`],
+  ];
+  if (path.Provider !== null) facts.push(['Provider', path.Provider]);
+  if (path.Domains.length > 0) facts.push(['Domains', printable(path.Domains.join(', '))]);
+  for (const [label, word] of [
+    ['Last success', path.LastSuccess],
+    ['Last failure', path.LastFailure],
+  ] as const) {
+    if (word !== null) facts.push([label, `${word.At} ${printable(word.Text)}`.trimEnd()]);
+  }
+  const blocks = [`${printable(name)} (${path.Route})\n${table(facts)}`, limitsText(path.Limits)];
+  if (path.Overrides.length > 0) blocks.push(`Learned or set for a time:\n${overridesText(path.Overrides)}`);
+  return blocks.join('\n\n');
+}
+
+function stateText({ State }: PathItem): string {
+  if (State === 'closed') return 'mail goes';
+  return State === 'open' ? 'blocked' : 'blocked; one message finds out whether it goes again';
+}
+
+function waitingText({ Waiting }: PathItem): string {
+  return `${Waiting.critical} critical, ${Waiting.normal} normal, ${Waiting.bulk} bulk waiting`;
+}
+
+function limitsText(limits: readonly PathLimitItem[]): string {
+  const rows = limits.map((limit) => [limit.Name, String(limit.Value ?? 'no limit'), originText(limit)]);
+  return table([['LIMIT', 'VALUE', 'FROM'], ...rows]);
+}
+
+function originText({ From, Detail, Until }: PathLimitItem): string {
+  if (From === 'data') return `shipped data, row ${Detail}`;
+  if (From === 'user') return `shaping.json, row ${Detail}`;
+  if (From === 'config') return `configuration, key ${Detail}`;
+  return `override by ${printable(Detail)} until ${Until ?? ''}`;
+}
+
+/** A table of overrides with why each is there. */
+export function overridesText(overrides: readonly OverrideItem[]): string {
+  const rows = overrides.map((item) => [
+    item.OverrideID,
+    `${item.Scope} ${printable(item.Key)}`,
+    `${item.Param} = ${item.Value}`,
+    item.Until,
+    printable(`${item.Rule}: ${item.Why}`),
+  ]);
+  return table([['ID', 'FOR', 'SETS', 'UNTIL', 'WHY'], ...rows]);
+}
+
+/** A table of holds. */
+export function holdsText(holds: readonly HoldItem[]): string {
+  const rows = holds.map((hold) => [
+    hold.HoldID,
+    hold.SenderDomain ?? '*',
+    hold.RecipientDomain ?? '*',
+    hold.Site ?? '*',
+    hold.Priority ?? '*',
+    hold.Until ?? 'released',
+    printable(hold.Reason),
+  ]);
+  return table([['ID', 'FROM', 'TO', 'SITE', 'PRIORITY', 'UNTIL', 'WHY'], ...rows]);
+}

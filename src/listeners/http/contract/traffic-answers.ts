@@ -1,0 +1,107 @@
+/** JSON of what slows, stops or keeps back delivery: GET /queue/paths, GET /overrides, POST /queue/hold and release. */
+
+/** One limit of a path with where its value comes from. */
+export interface PathLimitItem {
+  Name: string;
+  /** null = no limit. */
+  Value: number | string | null;
+  /** `data` a shipped row · `user` the operator's shaping.json · `config` a key · `override`. */
+  From: 'data' | 'user' | 'config' | 'override';
+  /** The row, the key, or the override's rule. */
+  Detail: string;
+  /** When an override ends. */
+  Until: string | null;
+}
+
+/** One override in force. */
+export interface OverrideItem {
+  OverrideID: string;
+  Scope: 'path' | 'tenant@site' | 'domain@provider';
+  Key: string;
+  Param: string;
+  Value: number | string;
+  Until: string;
+  Rule: string;
+  Why: string;
+  CreatedAt: string;
+}
+
+/** GET /overrides. */
+export interface OverridesAnswer {
+  Items: readonly OverrideItem[];
+}
+
+/** Mail kept back; null does not restrict. */
+export interface HoldItem {
+  HoldID: string;
+  SenderDomain: string | null;
+  RecipientDomain: string | null;
+  Site: string | null;
+  Priority: 'critical' | 'normal' | 'bulk' | null;
+  Reason: string;
+  /** null = until it is released. */
+  Until: string | null;
+  CreatedAt: string;
+}
+
+/** GET /queue/holds. */
+export interface HoldsAnswer {
+  Items: readonly HoldItem[];
+}
+
+/** POST /queue/release. */
+export interface ReleaseAnswer {
+  Released: number;
+}
+
+/** What a path heard last. */
+export interface PathWordItem {
+  At: string;
+  Text: string;
+}
+
+/** One path: an egress source towards a site. */
+export interface PathItem {
+  Site: string;
+  /** '' where no source is configured. */
+  Source: string;
+  Provider: string | null;
+  Route: 'mx' | 'relay';
+  /** Recipient domains met on it, the last ones. */
+  Domains: readonly string[];
+  State: 'closed' | 'open' | 'half-open';
+  /** Why what waits does not go; null where nothing holds it back. */
+  Reason: string | null;
+  WaitsFor: string;
+  /** When that ends by itself. */
+  WaitsUntil: string | null;
+  Connections: { Open: number; Busy: number; Opening: number };
+  /** Connections that experience allows at the moment. */
+  Window: number;
+  Limits: readonly PathLimitItem[];
+  Overrides: readonly OverrideItem[];
+  /** Held in memory and not being sent, by priority. */
+  Waiting: { critical: number; normal: number; bulk: number };
+  InFlight: number;
+  LastSuccess: PathWordItem | null;
+  LastFailure: PathWordItem | null;
+}
+
+/** GET /queue/paths. */
+export interface PathsAnswer {
+  Items: readonly PathItem[];
+}
+
+/** GET /queue/paths/{site}: every path that goes by the name, and what waits for it. */
+export interface SiteAnswer {
+  Site: string;
+  Paths: readonly PathItem[];
+  /** Limits where there is no path yet. */
+  Limits: readonly PathLimitItem[];
+  Holds: readonly HoldItem[];
+  /** Recipients in the store, of the site's domains. */
+  Waiting: number;
+  /** false: more wait than were counted. */
+  Complete: boolean;
+  Reasons: readonly { Reason: string; Count: number }[];
+}
