@@ -33,7 +33,6 @@ import { ownAddresses } from './net/own-addresses.ts';
 import { createResolver } from './net/resolver.ts';
 import { makeSelfSigned } from './net/self-signed.ts';
 import { parseServers } from './net/system-resolvers.ts';
-import { createOperatorFiles, replyRulesFile, shapingFile } from './operator-files.ts';
 import { createAcceptance } from './pipeline/accept/accept.ts';
 import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
 import { createClassifier } from './pipeline/deliver/classifier/classify.ts';
@@ -54,17 +53,15 @@ import { createAccess } from './policy/access/access.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
 import { createDomainService } from './policy/domains/domains.ts';
-import { createHolds, type Hold, holdReason, siteNames } from './policy/limits/holds.ts';
+import { type Hold, holdReason, siteNames } from './policy/limits/holds.ts';
 import { createSendRate } from './policy/limits/send-rate.ts';
-import { createOverrides } from './policy/limits/shaping/overrides.ts';
-import { createPathMemory } from './policy/limits/shaping/path-memory.ts';
-import { createShaping } from './policy/limits/shaping/shaping.ts';
 import { createWarmup } from './policy/limits/warmup/warmup.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import { openCertificates } from './smtp/server-certificates.ts';
 import type { ListenAddress } from './smtp/server-listener.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import type { Store } from './store/store.ts';
+import { openTraffic } from './traffic.ts';
 import { createUpkeep } from './upkeep.ts';
 
 export interface RunningServer {
@@ -203,24 +200,19 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       wakeWebhooks();
       stored.notify();
     };
-    const overrides = createOverrides({ store, clock, random, log: logs.service });
-    const pathMemory = createPathMemory({ store, clock, log: logs.service });
-    const holds = createHolds({ store, clock, random });
-    for (const memory of [overrides, pathMemory, holds]) await memory.load();
-    const shaping = createShaping(overrides, {
-      maxConnections:
-        params.loaded.origins['max-connections'].source === 'default' ? null : config['max-connections'],
-      sourceIds: new Set(),
-    });
     const classifier = createClassifier();
-    const operatorFiles = createOperatorFiles(
-      folder.path,
-      [shapingFile(shaping), replyRulesFile(classifier)],
-      logs.service,
+    const traffic = await openTraffic(
+      { store, clock, random, classifier, log: logs.service },
+      {
+        folder: folder.path,
+        maxConnections:
+          params.loaded.origins['max-connections'].source === 'default' ? null : config['max-connections'],
+        sourceIds: new Set(),
+        // A command that looks something up is not to fail over a file that only delivery reads.
+        strict: roles.has('deliver'),
+      },
     );
-    // A command that looks something up is not to fail over a file that only delivery reads.
-    await (roles.has('deliver') ? operatorFiles.load() : operatorFiles.reload());
-
+    const { holds, shaping } = traffic;
     const retry = createRetrySchedule(random, config.retry);
     const relayed = config.route.some((route) => route.kind === 'relay');
     const rules = createSettlementRules({
@@ -373,7 +365,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         onStored: stored.subscribe,
         warmup,
         traffic: {
-          overrides,
+          overrides: traffic.overrides,
           holds,
           heldBy: (question) => heldBy({ ...question, sandbox: null }),
           paths: () => [],
@@ -499,7 +491,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       adminToken,
       version: params.version,
       async reload() {
-        await Promise.all([certificates.reload(), operatorFiles.reload()]);
+        await Promise.all([certificates.reload(), traffic.reload()]);
       },
       async stop(deadlineMs) {
         logs.service.info({}, 'stopping');
@@ -518,7 +510,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         await finished;
         // The queue gives back what was never started, and waits for the last outcomes to be stored.
         if (started.includes(queue)) await queue.stop(Math.max(leftMs(), GIVE_BACK_MS));
-        await Promise.all([overrides.flush(), pathMemory.flush()]);
+        await traffic.flush();
         for (const service of [mtaSts, tlsCounters])
           if (started.includes(service)) await service.stop(leftMs());
         guardedHttp.close();

@@ -54,7 +54,7 @@ export const AREAS: readonly Area[] = [
     may: [
       'config',
       'data-folder',
-      'operator-files',
+      'traffic',
       'upkeep',
       ...LISTENERS,
       CONTRACT,
@@ -72,6 +72,7 @@ export const AREAS: readonly Area[] = [
   { name: 'config', at: 'src/config.ts', may: [] },
   { name: 'data-folder', at: 'src/data-folder.ts', may: ['lib'] },
   { name: 'operator-files', at: 'src/operator-files.ts', may: ['lib'] },
+  { name: 'traffic', at: 'src/traffic.ts', may: ['operator-files', 'policy/limits', 'store', 'lib'] },
   { name: 'upkeep', at: 'src/upkeep.ts', may: ['policy/domains', 'policy/suppressions', 'store', 'lib'] },
   ...LISTENERS.map((name) => ({
     name,
