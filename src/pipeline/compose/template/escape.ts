@@ -21,13 +21,6 @@ export type Place = 'plain' | 'subject' | 'raw' | 'text' | 'rcdata' | `${Attribu
 
 export type Escaped = { ok: true; text: string } | { ok: false; why: string };
 
-const HTML_CHARACTERS: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
 const SAFE_CSS = /^[\p{L}\p{N} #.,%_+-]*$/u;
 
 /** The value for its place. */
@@ -91,8 +84,15 @@ function schemeOf(text: string): string | null {
     .toLowerCase();
 }
 
+/** Whole-text replacements: with a function for each character a megabyte of quotes takes a quarter of a second. */
 function html(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => HTML_CHARACTERS[char] ?? '');
+  if (!/[&<>"']/.test(text)) return text;
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 }
 
 /** For an attribute without quotes: nothing that could end it stays. */

@@ -14,6 +14,8 @@ export interface TemplateLimits {
   maxPathNames: number;
   /** Pieces written and turns of loops, over all parts. */
   maxSteps: number;
+  /** Characters of one value; escaping costs time for each, and a megabyte of quotes a fifth of a second. */
+  maxValueChars: number;
   /** Octets that one filled-in part may have. */
   maxOutputBytes: number;
 }
@@ -26,5 +28,6 @@ export const TEMPLATE_LIMITS: TemplateLimits = {
   maxDepth: 16,
   maxPathNames: 16,
   maxSteps: 50_000,
-  maxOutputBytes: 2 * 1024 * 1024,
+  maxValueChars: 256 * 1024,
+  maxOutputBytes: 1024 * 1024,
 };

@@ -64,6 +64,10 @@ export function renderProgram(
       value = piece.fallback;
     } else if (value === '' && piece.fallback !== null) value = piece.fallback;
     const text = textOf(value, piece.expression.text, piece.at);
+    if (text.length > limits.maxValueChars) {
+      const message = `${piece.expression.text} has more than ${limits.maxValueChars} characters`;
+      throw fail('limit', message, piece.at);
+    }
     if (length + text.length > limits.maxOutputBytes) throw tooLong(piece.at);
     const escaped = escapeFor(piece.place, text);
     if (!escaped.ok) throw fail('value', `${piece.expression.text}: ${escaped.why}`, piece.at);

@@ -173,9 +173,9 @@ describe('limits', () => {
     ['characters of a tag', () => text(`{{${'a'.repeat(5000)}}}`)],
     ['steps', () => text('{{#list}}{{#list}}{{#list}}x{{/list}}{{/list}}{{/list}}', steps)],
     ['steps without output', () => text('{{#list}}{{#list}}{{/list}}{{/list}}', steps)],
-    ['octets of one value', () => text('{{a}}', { a: 'x'.repeat(TEMPLATE_LIMITS.maxOutputBytes + 1) })],
-    ['octets in UTF-8', () => text('{{a}}', { a: '€'.repeat(TEMPLATE_LIMITS.maxOutputBytes / 2) })],
-    ['octets after escaping', () => html('{{a}}', { a: '<'.repeat(TEMPLATE_LIMITS.maxOutputBytes / 2) })],
+    ['characters of one value', () => text('{{a}}', { a: 'x'.repeat(TEMPLATE_LIMITS.maxValueChars + 1) })],
+    ['octets in UTF-8', () => text('{{a}}{{a}}', { a: '€'.repeat(TEMPLATE_LIMITS.maxOutputBytes / 4) })],
+    ['octets after escaping', () => html('{{a}}', { a: '<'.repeat(TEMPLATE_LIMITS.maxOutputBytes / 4 + 1) })],
   ])('on %s', (_, work) => {
     expect(mistake(work).kind).toBe('limit');
   });
