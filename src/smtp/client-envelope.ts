@@ -30,17 +30,23 @@ function mailParameters(tx: Transaction, offered: Capabilities): string {
   if (offered.sizeOffered) out += ` SIZE=${tx.size}`;
   if (tx.eightBit) out += ' BODY=8BITMIME';
   if (tx.smtpUtf8) out += ' SMTPUTF8';
-  if (tx.dsn === true && offered.dsn) {
-    const envid = tx.envid === undefined ? null : xtext(tx.envid);
-    out += envid === null || envid === '' ? ' RET=HDRS' : ` RET=HDRS ENVID=${envid}`;
+  if (tx.dsn !== undefined && offered.dsn) {
+    const envid = xtext(tx.dsn.envid ?? '');
+    out += ` RET=${tx.dsn.ret ?? 'HDRS'}`;
+    // RFC 3461 §4.4: at most 100 characters.
+    if (envid !== null && envid !== '' && envid.length <= 100) out += ` ENVID=${envid}`;
   }
   return out;
 }
 
 function rcptParameters(tx: Transaction, recipient: string, offered: Capabilities): string {
-  if (tx.dsn !== true || !offered.dsn) return '';
-  const original = xtext(recipient);
-  return original === null ? ' NOTIFY=FAILURE,DELAY' : ` NOTIFY=FAILURE,DELAY ORCPT=rfc822;${original}`;
+  if (tx.dsn === undefined || !offered.dsn) return '';
+  const { notify = ['FAILURE', 'DELAY'], orcpt } = tx.dsn;
+  const own = xtext(recipient);
+  const original = orcpt ?? (own === null ? null : `rfc822;${own}`);
+  const asked = notify.length === 0 ? '' : ` NOTIFY=${notify.join(',')}`;
+  // RFC 3461 §4.2: at most 500 characters.
+  return original === null || original.length > 500 ? asked : `${asked} ORCPT=${original}`;
 }
 
 /** The envelope of `tx` for a server with these capabilities. */

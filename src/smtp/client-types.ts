@@ -110,6 +110,20 @@ export interface OpenFailure {
 
 export type OpenResult = { kind: 'open'; session: Session } | OpenFailure;
 
+/** What to ask of notices about a message (RFC 3461 §4). */
+export interface DsnParameters {
+  /** `['NEVER']`, or some of the others. Default FAILURE and DELAY. */
+  notify?: readonly DsnNotify[] | undefined;
+  /** How much of the message comes back. Default HDRS. */
+  ret?: 'FULL' | 'HDRS' | undefined;
+  /** Unencoded, printable ASCII. */
+  envid?: string | undefined;
+  /** As somebody else gave it, `rfc822;…` in xtext; made from each recipient where absent. */
+  orcpt?: string | undefined;
+}
+
+export type DsnNotify = 'NEVER' | 'SUCCESS' | 'FAILURE' | 'DELAY';
+
 export interface Transaction {
   /** Return path; '' for the null sender. */
   mailFrom: string;
@@ -123,10 +137,8 @@ export interface Transaction {
   smtpUtf8: boolean;
   /** The content holds octets over 127. */
   eightBit: boolean;
-  /** RFC 3461: asked for only where the server offers it. */
-  dsn?: boolean | undefined;
-  /** RFC 3461 envelope id, unencoded. */
-  envid?: string | undefined;
+  /** RFC 3461: said only where the server offers it. */
+  dsn?: DsnParameters | undefined;
   /** Called when the system has taken the message and its final dot, before any reply to it. */
   onDataSent?: (() => void) | undefined;
 }

@@ -34,8 +34,7 @@ describe('the command guard', () => {
           data: [],
           size: 1,
           eightBit: false,
-          dsn: true,
-          envid: mailFrom,
+          dsn: { envid: mailFrom, orcpt: recipient },
         };
         const envelope = buildEnvelope({ ...tx, smtpUtf8 }, capabilities);
         if (envelope.kind !== 'envelope') return;

@@ -573,19 +573,23 @@ describe('one transaction', () => {
       mailFrom: '',
       smtpUtf8: true,
       eightBit: true,
-      dsn: true,
-      envid: 'a+b=c',
+      dsn: { envid: 'a+b=c' },
       recipients: ['é@mx.test'],
     });
     const full = await start({ capabilities: ['8BITMIME', 'SMTPUTF8', 'DSN'] });
     expect(verdicts(await full.session.transact(tx))).toEqual(['dot 250 true']);
-    await full.session.transact(message({ dsn: true, recipients: ['a=b@mx.test'] }));
+    await full.session.transact(message({ dsn: {}, recipients: ['a=b@mx.test'] }));
+    await full.session.transact(
+      message({ dsn: { notify: ['NEVER'], ret: 'FULL', orcpt: 'rfc822;first@mx.test', envid: 'é' } }),
+    );
     await full.session.transact(message());
     expect(full.wire.commands.filter((line) => /MAIL|RCPT/.test(line))).toEqual([
       'MAIL FROM:<> BODY=8BITMIME SMTPUTF8 RET=HDRS ENVID=a+2Bb+3Dc',
       'RCPT TO:<é@mx.test> NOTIFY=FAILURE,DELAY',
       'MAIL FROM:<from@client.test> RET=HDRS',
       'RCPT TO:<a=b@mx.test> NOTIFY=FAILURE,DELAY ORCPT=rfc822;a+3Db@mx.test',
+      'MAIL FROM:<from@client.test> RET=FULL',
+      'RCPT TO:<to@mx.test> NOTIFY=NEVER ORCPT=rfc822;first@mx.test',
       'MAIL FROM:<from@client.test>',
       'RCPT TO:<to@mx.test>',
     ]);
@@ -593,7 +597,7 @@ describe('one transaction', () => {
     expect(await poor.session.transact(tx)).toMatchObject({ why: 'smtputf8-unsupported' });
     const plain = message({ eightBit: true });
     expect(await poor.session.transact(plain)).toMatchObject({ why: 'eight-bit-unsupported' });
-    await poor.session.transact(message({ dsn: true }));
+    await poor.session.transact(message({ dsn: {} }));
     expect(poor.wire.commands.slice(1, 3)).toEqual(['MAIL FROM:<from@client.test>', 'RCPT TO:<to@mx.test>']);
   });
 

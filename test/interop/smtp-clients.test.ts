@@ -8,10 +8,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createTransport } from 'nodemailer';
+import PostalMime from 'postal-mime';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openLineClient } from '../fakes/smtp-line-client.ts';
 import { type SmtpSink, startSmtpSink } from '../fakes/smtp-sink.ts';
 import { fileScope, type Instance, startInstance, temporaryFolder, until } from '../scenarios/harness.ts';
+import { dkimVerdict } from '../scenarios/signed-mail.ts';
 
 const run = promisify(execFile);
 const scope = fileScope();
@@ -286,28 +288,52 @@ describe('a message with its own bytes', () => {
     }
   });
 
-  it('with 8-bit content bounces with 5.6.3 where the next host has no 8BITMIME', async () => {
-    const plain = await startSmtpSink({ eightBitMime: false });
-    scope.defer(() => plain.close());
-    const own = await startInstance(scope, {
-      settings: { submission: '127.0.0.1:0', route: `smtp://127.0.0.1:${plain.port}`, retry: '50ms' },
+  describe('of 8-bit content, to a host without 8BITMIME', () => {
+    let plain: SmtpSink;
+    let own: Instance;
+
+    beforeAll(async () => {
+      plain = await startSmtpSink({ eightBitMime: false, dsn: true });
+      scope.defer(() => plain.close());
+      own = await startInstance(scope, {
+        settings: { submission: '127.0.0.1:0', route: `smtp://127.0.0.1:${plain.port}`, retry: '50ms' },
+      });
+      await own.call('POST', '/domains', { body: { Domain: 'example.com', Verified: true } });
     });
-    await own.call('POST', '/domains', { body: { Domain: 'example.com', Verified: true } });
-    const client = await openLineClient(own.server.submission.plain?.port ?? 0);
-    await client.reply();
-    await client.hello();
-    await client.login('token', own.token);
-    const reply = await client.transact({
-      from: 'shop@example.com',
-      to: ['b@example.net'],
-      data: `${HEAD}\r\nGr\u00fc\u00dfe\r\n`,
+
+    async function submit(data: string): Promise<string> {
+      const client = await openLineClient(own.server.submission.plain?.port ?? 0);
+      await client.reply();
+      await client.hello();
+      await client.login('token', own.token);
+      const reply = await client.transact({ from: 'shop@example.com', to: ['b@example.net'], data });
+      client.close();
+      return reply.slice(-36);
+    }
+
+    it('is encoded part by part before it is signed', async () => {
+      const id = await submit(
+        `${HEAD}MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\nA line with a Gr\u00fc\u00dfe in it\r\n--b\r\n\r\nplain\r\n--b--\r\n`,
+      );
+      expect((await own.settled(id)).Status).toBe('Delivered');
+      const message = plain.messages.find(({ data }) => data.includes(id));
+      expect(message?.data.every((octet) => octet < 128)).toBe(true);
+      expect(message?.mailParams.some((word) => word.startsWith('BODY='))).toBe(false);
+      expect(message?.mailParams).toEqual(expect.arrayContaining(['RET=HDRS']));
+      const mail = await PostalMime.parse(new Uint8Array(message?.data ?? []));
+      expect(mail.text).toContain('A line with a Grüße in it');
+      expect(await dkimVerdict(own, 'example.com', message?.data ?? Buffer.alloc(0))).toBe('pass');
     });
-    client.close();
-    const { Recipients } = await own.settled(reply.slice(-36));
-    expect(Recipients[0]).toMatchObject({ Status: 'Bounced' });
-    expect(Recipients[0]?.LastResponse).toContain('5.6.3');
-    expect(plain.messages).toHaveLength(0);
-    await own.stop();
+
+    it('bounces with 5.6.3 where encoding it would break a signature of its own', async () => {
+      const id = await submit(
+        `${HEAD}MIME-Version: 1.0\r\nContent-Type: multipart/signed; boundary=b\r\n\r\n--b\r\n\r\nGr\u00fc\u00dfe\r\n--b--\r\n`,
+      );
+      const { Recipients } = await own.settled(id);
+      expect(Recipients[0]).toMatchObject({ Status: 'Bounced' });
+      expect(Recipients[0]?.LastResponse).toContain('5.6.3');
+      expect(plain.messages.some(({ data }) => data.includes(id))).toBe(false);
+    });
   });
 
   it('to an address outside ASCII goes out with SMTPUTF8', async () => {

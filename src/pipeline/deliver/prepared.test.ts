@@ -38,7 +38,10 @@ function prepare(
   const preparer = createPreparer(
     {
       store: { readContent: async () => Buffer.from('hi') },
-      signing: { sign: async () => ({ kind: 'unsigned', reason: 'off' }) },
+      signing: {
+        sign: async () => ({ kind: 'unsigned', reason: 'off' }),
+        signOnce: async () => ({ kind: 'unsigned', reason: 'off' }),
+      },
       tokens: createReturnPathTokens([{ id: 1, secret: new Uint8Array(16) }]),
       senders: {
         settingsOf: async () => ({

@@ -1,12 +1,15 @@
 /** A delivery made ready to travel: content read, signed, its own trace header and return path in place. */
 
+import { toSevenBit } from '../../mail/seven-bit.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { DomainSettings } from '../../model/domain.ts';
+import type { DsnParameters } from '../../smtp/client-types.ts';
 import type { Store } from '../../store/store.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
 import type { Outcome } from './outcome.ts';
 import { NO_FACTS } from './outcome.ts';
-import type { Signing } from './signing.ts';
+import type { Signing, SigningResult } from './signing.ts';
 
 export interface Prepared {
   item: ReadyItem;
@@ -18,6 +21,9 @@ export interface Prepared {
   note: string | null;
   /** It may go over verified TLS only. */
   requireTls: boolean;
+  /** The content has octets above 127. */
+  eightBit: boolean;
+  dsn: DsnParameters;
 }
 
 export type PrepareResult =
@@ -27,6 +33,11 @@ export type PrepareResult =
 export interface Preparer {
   /** Rejects only where the store cannot be read. */
   prepare(item: ReadyItem): Promise<PrepareResult>;
+  /**
+   * The same for a server that takes no octets above 127 (RFC 6152): its parts encoded, signed anew. `impossible` where
+   * that would change what is signed or encrypted.
+   */
+  inSevenBit(prepared: Prepared): Promise<PrepareResult | { kind: 'impossible'; why: string }>;
 }
 
 /** What a sender domain's owner chose, as far as delivery asks. */
@@ -68,18 +79,36 @@ export function createPreparer(
       }
       const signed = await signing.sign(delivery, content);
       if (signed.kind === 'held') return { kind: 'outcome', outcome: signed };
-      const reference = Buffer.from(`X-Postrider-Ref: ${tokens.ref(delivery.id)}\r\n`, 'latin1');
       return {
         kind: 'ready',
         prepared: {
           item,
           mailFrom: `${tokens.make('b', delivery.id)}@${sender.returnPathHost ?? options.bounceDomain}`,
-          prefix: signed.kind === 'signed' ? Buffer.concat([signed.header, reference]) : reference,
+          prefix: prefixOf(delivery, signed),
           content,
           note: signed.kind === 'unsigned' ? signed.reason : null,
           requireTls: sender.requireTls,
+          eightBit: delivery.eightBit || delivery.needsSmtpUtf8,
+          // Notices come to our return path, whatever the sender asked for; the token says about which copy.
+          dsn: { envid: tokens.ref(delivery.id), ...delivery.dsn },
         },
       };
     },
+    async inSevenBit(prepared) {
+      const { delivery } = prepared.item;
+      const made = toSevenBit(prepared.content);
+      if (made.kind === 'impossible') return made;
+      const signed = await signing.signOnce(delivery, made.bytes, made.bodyOffset);
+      if (signed.kind === 'held') return { kind: 'outcome', outcome: signed };
+      return {
+        kind: 'ready',
+        prepared: { ...prepared, content: made.bytes, prefix: prefixOf(delivery, signed), eightBit: false },
+      };
+    },
   };
+
+  function prefixOf(delivery: ClaimedDelivery, signed: SigningResult): Uint8Array {
+    const reference = Buffer.from(`X-Postrider-Ref: ${tokens.ref(delivery.id)}\r\n`, 'latin1');
+    return signed.kind === 'signed' ? Buffer.concat([signed.header, reference]) : reference;
+  }
 }

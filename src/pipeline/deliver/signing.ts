@@ -26,6 +26,8 @@ export type SigningResult =
 export interface Signing {
   /** DKIM-Signature lines for a message whose composed bytes are `content`. Never rejects. */
   sign(delivery: ClaimedDelivery, content: Uint8Array): Promise<SigningResult>;
+  /** The same for other bytes of the same message, made for one server; not kept. */
+  signOnce(delivery: ClaimedDelivery, content: Uint8Array, bodyOffset: number): Promise<SigningResult>;
 }
 
 /** Recipients of one message are delivered close together; this many messages' signatures are kept for them. */
@@ -37,7 +39,7 @@ export function createSigning({ clock, signers }: { clock: Clock; signers: Signe
     sign(delivery, content) {
       const known = kept.get(delivery.messageSeq);
       if (known !== undefined) return known;
-      const result = signNow(delivery, content);
+      const result = signNow(delivery, content, delivery.bodyOffset);
       kept.set(delivery.messageSeq, result);
       if (kept.size > KEPT) {
         const oldest = kept.keys().next();
@@ -49,13 +51,18 @@ export function createSigning({ clock, signers }: { clock: Clock; signers: Signe
       });
       return result;
     },
+    signOnce: signNow,
   };
 
-  async function signNow(delivery: ClaimedDelivery, content: Uint8Array): Promise<SigningResult> {
+  async function signNow(
+    delivery: ClaimedDelivery,
+    content: Uint8Array,
+    bodyOffset: number,
+  ): Promise<SigningResult> {
     try {
       const answer = await signers.signersFor(delivery.senderDomain);
       if (answer.kind !== 'signers') return answer;
-      const header = await signMessage(content, delivery.bodyOffset, answer.signers, { nowMs: clock.now() });
+      const header = await signMessage(content, bodyOffset, answer.signers, { nowMs: clock.now() });
       return { kind: 'signed', header };
     } catch (cause) {
       return {

@@ -266,9 +266,18 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
       data: [prefix, content],
       size: prefix.length + content.length,
       smtpUtf8,
-      eightBit: delivery.eightBit || delivery.needsSmtpUtf8,
+      eightBit: prepared.eightBit,
+      dsn: prepared.dsn,
       onDataSent: () => failpoints.reach('after-data-sent'),
     });
+    if (result.kind === 'not-sendable' && result.why === 'eight-bit-unsupported') {
+      const again = await preparer.inSevenBit(prepared);
+      if (again.kind === 'ready') {
+        ready.unshift(again.prepared);
+        return;
+      }
+      if (again.kind === 'outcome') return finish(item, again.outcome);
+    }
     const peer = {
       host: link.endpoint.host,
       address: link.endpoint.address,
