@@ -4,7 +4,8 @@
  *   data folder and secrets → store → node epoch → parts → roles started in order → stopped in reverse
  *
  * Nothing else in the program knows which engine, clock or resolver is used. `stop` drains: nothing new is taken,
- * transactions under way finish, leases are given back, the store is closed last.
+ * transactions under way finish, leases are given back, the store is closed last. It is one piece, though long, because
+ * every part is made here and nowhere else: what each is given stands in one place.
  */
 import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -56,6 +57,7 @@ import { createDomainService } from './policy/domains/domains.ts';
 import { type Hold, holdReason, siteNames } from './policy/limits/holds.ts';
 import { createSendRate } from './policy/limits/send-rate.ts';
 import { createWarmup } from './policy/limits/warmup/warmup.ts';
+import { createRetention, keptFor } from './policy/retention/retention.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import { openCertificates } from './smtp/server-certificates.ts';
 import type { ListenAddress } from './smtp/server-listener.ts';
@@ -328,10 +330,18 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       return [{ name: 'returns', ok: refused === null, detail: refused ?? '' }];
     };
     const disk = createDiskWatch(clock, dirname(sqlitePath(config.database, folder)));
+    const kept = {
+      contentMs: config['retain-content'],
+      eventsMs: config['retain-events'],
+      callsMs: config['retain-calls'],
+      capturesMs: config['retain-captures'],
+      contentBytes: config['retain-content-bytes'],
+    };
     const acceptance = createAcceptance(
       {
         store,
         senders: domains,
+        keepsContent: async (name) => keptFor(await domains.settingsOf(name), kept).contentMs > 0,
         queue,
         clock,
         random,
@@ -464,7 +474,13 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     }
 
     const upkeep = createUpkeep(
-      { store, domains, clock, log: logs.service },
+      {
+        store,
+        domains,
+        retention: createRetention({ store, clock }, kept),
+        clock,
+        log: logs.service,
+      },
       { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS, checkDomains: !anyDomain },
     );
     // Delivery is ready before work is handed out; listeners come last.

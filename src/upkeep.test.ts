@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Clock } from './lib/clock.ts';
+import { type Clock, systemClock } from './lib/clock.ts';
 import { createSystemRandom } from './lib/random.ts';
 import { createSealer } from './lib/seal.ts';
 import type { DnsAnswer, Resolver } from './net/dns-types.ts';
 import { createDomainService, type DomainService } from './policy/domains/domains.ts';
+import { createRetention } from './policy/retention/retention.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import { createManualClock } from './store/sqlite/test-support.ts';
 import type { Store } from './store/store.ts';
@@ -78,7 +79,14 @@ async function startUpkeep(checkDomains = true): Promise<void> {
     },
   };
   const round = roundEnd();
-  upkeep = createUpkeep({ store, domains, clock: watched, log }, { idempotencyWindowMs: DAY, checkDomains });
+  const retention = createRetention(
+    { store, clock: { ...systemClock, now: clock.now } },
+    { contentMs: DAY, eventsMs: 60 * DAY, callsMs: DAY, capturesMs: DAY, contentBytes: null },
+  );
+  upkeep = createUpkeep(
+    { store, domains, retention, clock: watched, log },
+    { idempotencyWindowMs: DAY, checkDomains },
+  );
   await upkeep.start();
   await round;
 }

@@ -1,6 +1,6 @@
 /**
  * Housekeeping in small steps that do not disturb sending: forgets idempotency keys whose window is over, suppressions and
- * overrides past their end and what is known of paths long unused, looks sender domains up again when their time has come (one at a time, so that a slow name server delays only this), and gives a
+ * overrides past their end, what is known of paths long unused and whatever has been kept long enough (policy/retention), looks sender domains up again when their time has come (one at a time, so that a slow name server delays only this), and gives a
  * domain a new standby key a week after a rotation. What fails is logged and tried again at the next round.
  */
 import type { Clock, Timer } from './lib/clock.ts';
@@ -8,6 +8,7 @@ import type { Logger } from './lib/log.ts';
 import type { Service } from './lib/loop.ts';
 import { nextCheckAt } from './policy/domains/check-schedule.ts';
 import type { DomainService } from './policy/domains/domains.ts';
+import type { Retention } from './policy/retention/retention.ts';
 import { EVIDENCE_KEPT_MS } from './policy/suppressions/suppressions.ts';
 import type { Store } from './store/store.ts';
 
@@ -30,17 +31,19 @@ export function createUpkeep(
   deps: {
     store: Pick<Store, 'purgeIdempotency' | 'purgeSuppressions' | 'purgeOverrides' | 'purgePathStates'>;
     domains: Pick<DomainService, 'list' | 'verify' | 'renewStandby'>;
+    retention: Retention;
     clock: Clock;
     log: Logger;
   },
   options: UpkeepOptions,
 ): Service {
-  const { store, domains, clock, log } = deps;
+  const { store, domains, retention, clock, log } = deps;
   let running = false;
   const rounds = [
     createRound('idempotency keys', PURGE_EVERY_MS, purge),
     createRound('suppressions', PURGE_EVERY_MS, purgeSuppressions),
     createRound('overrides and paths', PURGE_EVERY_MS, purgeLimits),
+    createRound('retention', PURGE_EVERY_MS, forget),
     createRound('sender domains', DOMAINS_EVERY_MS, lookAfterDomains),
   ];
 
@@ -60,6 +63,13 @@ export function createUpkeep(
     while (running && (await store.purgeOverrides({ now, limit: STEP_ROWS })) === STEP_ROWS);
     const unused = { before: now - PATH_KEPT_MS, now, limit: STEP_ROWS };
     while (running && (await store.purgePathStates(unused)) === STEP_ROWS);
+  }
+
+  async function forget(): Promise<void> {
+    const forgotten = await retention.purge(() => running);
+    if (Object.values(forgotten).some((count) => count > 0)) {
+      log.info({ ...forgotten }, 'what has been kept long enough was removed');
+    }
   }
 
   async function lookAfterDomains(): Promise<void> {

@@ -20,7 +20,13 @@ interface Area {
 
 const BASE = ['model', 'lib'] as const;
 const PIPELINE_BASE = ['store', 'mail', ...BASE] as const;
-const POLICY = ['policy/access', 'policy/domains', 'policy/suppressions', 'policy/limits'] as const;
+const POLICY = [
+  'policy/access',
+  'policy/domains',
+  'policy/suppressions',
+  'policy/limits',
+  'policy/retention',
+] as const;
 const PIPELINE = [
   'pipeline/accept',
   'pipeline/compose',
@@ -73,7 +79,11 @@ export const AREAS: readonly Area[] = [
   { name: 'data-folder', at: 'src/data-folder.ts', may: ['lib'] },
   { name: 'operator-files', at: 'src/operator-files.ts', may: ['lib'] },
   { name: 'traffic', at: 'src/traffic.ts', may: ['operator-files', 'policy/limits', 'store', 'lib'] },
-  { name: 'upkeep', at: 'src/upkeep.ts', may: ['policy/domains', 'policy/suppressions', 'store', 'lib'] },
+  {
+    name: 'upkeep',
+    at: 'src/upkeep.ts',
+    may: ['policy/domains', 'policy/retention', 'policy/suppressions', 'store', 'lib'],
+  },
   ...LISTENERS.map((name) => ({
     name,
     at: `src/${name}/`,

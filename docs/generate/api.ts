@@ -198,7 +198,8 @@ const EMAIL = `## POST /email
 or \`{Result}\` with one of Deliver, Bounce, SoftBounce, Defer, Fail, Suppress, Complain, Open, Click);
 \`SendAt\` and \`ExpiresAt\` (ISO 8601 with an offset, or Unix seconds; up to 30 days ahead; up to 5 minutes in the past means
 now; without \`ExpiresAt\` the lane's give-up age counts from \`SendAt\`); \`Metadata\` (texts by key: 20 of 64 and 512
-characters, 10 000 octets together; in events and webhooks, never in the mail). Unknown
+characters, 10 000 octets together; in events and webhooks, never in the mail); \`KeepContent\`
+(false: the content is removed when the last recipient is final). Unknown
 members are ignored, unless the request has \`Prefer: handling=strict\`.
 
 With \`ContentType\` HTML, a missing \`PlainContent\` is made from the HTML, \`""\` means no text part, and a text is used as it

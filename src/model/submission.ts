@@ -48,6 +48,8 @@ export interface Submission {
   lane: Lane;
   /** Not null: the whole message stays in the sandbox with this result. */
   sandbox: SandboxResult | null;
+  /** false: the content goes when the last recipient is final. Left out: as the sender domain is set. */
+  keepContent?: boolean;
 }
 
 /** A message that came with its own bytes: what acceptance must know beside them, checked and normalised. */

@@ -20,6 +20,7 @@ import type { InstanceStore } from './topics/instance.ts';
 import type { LimitStore } from './topics/limits.ts';
 import type { MessageStore } from './topics/messages.ts';
 import type { QueueStore } from './topics/queue.ts';
+import type { RetentionStore } from './topics/retention.ts';
 import type { ReturnStore } from './topics/returns.ts';
 import type { SuppressionStore } from './topics/suppressions.ts';
 import type { TemplateStore } from './topics/templates.ts';
@@ -48,6 +49,7 @@ export interface Store
     CredentialStore,
     TemplateStore,
     MessageStore,
+    RetentionStore,
     CaptureStore,
     LimitStore,
     WarmupStore,

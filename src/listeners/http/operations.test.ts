@@ -113,6 +113,7 @@ function realAcceptance(): Acceptance {
     {
       store,
       senders: domains,
+      keepsContent: async () => true,
       queue,
       clock: systemClock,
       random,

@@ -94,6 +94,7 @@ export async function openWorld(
     {
       store,
       senders: domains,
+      keepsContent: async () => true,
       queue,
       clock,
       random,

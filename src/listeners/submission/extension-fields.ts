@@ -17,6 +17,8 @@ export interface ExtensionFields {
   expiresAt: number | null;
   lane: Lane;
   sandbox: SandboxResult | null;
+  /** false: the content goes when the last recipient is final. */
+  keepContent: boolean;
   idempotencyKey: string | null;
 }
 
@@ -32,6 +34,8 @@ const RESULTS: readonly SandboxResult[] = [
   'open',
   'click',
 ];
+const YES: ReadonlySet<string> = new Set(['yes', 'true', '1']);
+const NO: ReadonlySet<string> = new Set(['no', 'false', '0']);
 const MAX_TAGS = 10;
 const MAX_TAG_CHARS = 128;
 
@@ -48,6 +52,7 @@ export function readExtensionFields(
   let expiresAt: number | null = null;
   let lane: Lane = 'normal';
   let sandbox: SandboxResult | null = null;
+  let keepContent = true;
   let idempotencyKey: string | null = null;
   const single = new Set<string>();
   const add = (name: Problem['name'], field: string, message: string) =>
@@ -88,6 +93,10 @@ export function readExtensionFields(
           `X-Postrider-Sandbox is true, false or one of ${RESULTS.join(', ')}`,
         );
       } else sandbox = found;
+    } else if (name === 'keep-content') {
+      const word = value.toLowerCase();
+      if (YES.has(word) || NO.has(word)) keepContent = YES.has(word);
+      else add('invalid-parameter', 'Keep-Content', 'X-Postrider-Keep-Content is yes or no');
     } else if (name === 'idempotency-key') {
       if (/^[!-~]{1,255}$/.test(value)) idempotencyKey = value;
       else
@@ -111,12 +120,12 @@ export function readExtensionFields(
     else add('expires-at-invalid', 'Expires-At', found.message);
   }
   if (problems.length > 0) throw new AppError(problems);
-  return { tags, metadata, sendAt, expiresAt, lane, sandbox, idempotencyKey };
+  return { tags, metadata, sendAt, expiresAt, lane, sandbox, keepContent, idempotencyKey };
 }
 
 function readSandbox(value: string): SandboxResult | null | undefined {
-  if (value === 'true' || value === 'yes' || value === '1') return 'deliver';
-  if (value === 'false' || value === 'no' || value === '0') return null;
+  if (YES.has(value)) return 'deliver';
+  if (NO.has(value)) return null;
   return RESULTS.find((each) => each === value);
 }
 

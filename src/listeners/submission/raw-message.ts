@@ -89,6 +89,7 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
     expiresAt: extensions.expiresAt,
     lane: extensions.lane,
     sandbox: extensions.sandbox,
+    keepContent: extensions.keepContent,
   };
   return {
     kind: 'message',

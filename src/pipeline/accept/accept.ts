@@ -91,6 +91,8 @@ export interface AcceptOptions {
 interface Deps {
   store: Store;
   senders: SenderDomains;
+  /** Whether contents of a sender domain are kept once every recipient is final. */
+  keepsContent(domain: string): Promise<boolean>;
   queue: Queue;
   clock: Clock;
   random: Random;
@@ -148,6 +150,8 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     request: AcceptRequest | RawRequest,
     message: NewMessage & { recipients: NewRecipient[] },
   ): Promise<AcceptResult> {
+    message.keepContent =
+      request.submission.keepContent !== false && (await deps.keepsContent(message.domain));
     // What the sandbox plays reaches nobody, so nobody's wish is in its way.
     const addresses = message.recipients.filter(({ sandbox }) => sandbox === null).map((r) => r.address);
     const stopped = await onTheList(message, addresses);

@@ -14,6 +14,7 @@ import type { OpenedStore, Suite } from './fixtures.ts';
 import { describeInstance } from './instance.ts';
 import { describeLimits } from './limits.ts';
 import { describeMessages } from './messages.ts';
+import { describeRetention } from './retention.ts';
 import { describeReturns } from './returns.ts';
 import { describeScheduling } from './scheduling.ts';
 import { describeSettling } from './settling.ts';
@@ -72,6 +73,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeTemplates,
       describeMessages,
       describeCaptures,
+      describeRetention,
       describeLimits,
       describeTls,
     ]) {

@@ -76,8 +76,9 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
   const hasMetadata = !isEmpty(message.metadata);
   const seq = db.run(
     `INSERT INTO message (id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, eight_bit, body_offset, size,
-       created_at, expires_at, from_address, subject, lists, tags, metadata, send_at, expiry_given, date_offset)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       created_at, expires_at, from_address, subject, lists, tags, metadata, send_at, expiry_given, date_offset,
+       keep_content)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     uuidBytes(message.id),
     domainId,
     session.nameId(message.tokenId),
@@ -97,6 +98,7 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
     message.sendAt,
     message.expiryGiven ? 1 : 0,
     message.dateOffset,
+    message.keepContent === false ? 0 : 1,
   ).lastId;
   if (hasMetadata) {
     for (const [name, value] of Object.entries(message.metadata)) {
@@ -104,6 +106,12 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
     }
   }
   db.run('INSERT INTO content (message_seq, bytes) VALUES (?, ?)', seq, message.content);
+  db.run(
+    'INSERT INTO kept_content (domain_id, message_seq, size) VALUES (?, ?, ?)',
+    domainId,
+    seq,
+    message.content.length,
+  );
 
   const deliveries = message.recipients.map((recipient) => {
     const queueId = session.queueId(message.lane, recipient.sandbox !== null, domainId, recipient.domain);

@@ -7,6 +7,7 @@ import { stateCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { appendEvent } from './events.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
+import { dropUnkeptContent } from './retention.ts';
 import type { Session } from './session.ts';
 
 /** Cancels the queued ones of the given recipients; see `Store.cancelQueued`. */
@@ -27,6 +28,7 @@ export function cancelQueued(session: Session, params: ParamsOf<'cancelQueued'>)
     canceled += 1;
     appendEvent(session, event, { domainId, messageSeq: params.messageSeq, deliveryId });
   }
+  if (canceled > 0) dropUnkeptContent(db, params.messageSeq);
   const late = db.get<{ n: number }>(
     'SELECT count(*) AS n FROM delivery WHERE message_seq = ? AND state IN (?, ?)',
     params.messageSeq,

@@ -8,6 +8,7 @@ import type { CaptureFilter, CaptureView, NewCapture } from '../topics/captures.
 import type { Connection } from './connection.ts';
 import { createFilter, type Filter } from './filter.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
+import { dropUnkeptContent } from './retention.ts';
 import { findNameIds, type Session } from './session.ts';
 
 /** Stores a capture beside the outcome it belongs to. */
@@ -90,7 +91,12 @@ export function deleteCaptures({ db }: Session, params: ParamsOf<'deleteCaptures
   const filter = createFilter();
   filter.oneOf('id', params.ids);
   filter.oneOf('domain_id', findNameIds(db, params.domains));
-  return db.run(`DELETE FROM capture ${filter.where()}`, ...filter.values()).changes;
+  const gone = db.all<{ message_seq: number }>(
+    `DELETE FROM capture ${filter.where()} RETURNING message_seq`,
+    ...filter.values(),
+  );
+  for (const seq of new Set(gone.map((row) => row.message_seq))) dropUnkeptContent(db, seq);
+  return gone.length;
 }
 
 interface CaptureRow {

@@ -1,9 +1,11 @@
 CREATE INDEX capture_domain ON capture (domain_id);
+CREATE INDEX capture_message ON capture (message_seq);
 CREATE INDEX delivery_due ON delivery (queue_id, due_at) WHERE state = 0;
 CREATE INDEX delivery_expiry ON delivery (expires_at) WHERE state = 0;
 CREATE INDEX delivery_lease ON delivery (epoch) WHERE state = 1;
 CREATE INDEX delivery_message ON delivery (message_seq);
 CREATE INDEX event_kind ON event (domain_id, kind, at);
+CREATE INDEX event_loose ON event (at) WHERE message_seq IS NULL;
 CREATE INDEX event_message ON event (message_seq) WHERE message_seq IS NOT NULL;
 CREATE INDEX idempotency_age ON idempotency (created_at);
 CREATE INDEX message_domain ON message (domain_id);
@@ -27,7 +29,8 @@ CREATE TABLE domain_key ( id INTEGER PRIMARY KEY, domain_id INTEGER NOT NULL, se
 CREATE TABLE event ( seq INTEGER PRIMARY KEY AUTOINCREMENT, event_id BLOB NOT NULL, domain_id INTEGER NOT NULL, kind INTEGER NOT NULL, at INTEGER NOT NULL, message_seq INTEGER, delivery_id INTEGER, detail TEXT ) STRICT;
 CREATE TABLE hold ( id TEXT NOT NULL UNIQUE, sender_domain TEXT, recipient_domain TEXT, site TEXT, lane INTEGER, reason TEXT NOT NULL, until INTEGER, created_at INTEGER NOT NULL, created_by TEXT NOT NULL ) STRICT;
 CREATE TABLE idempotency ( id INTEGER PRIMARY KEY, owner TEXT NOT NULL, operation TEXT NOT NULL, key TEXT NOT NULL, fingerprint BLOB NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL, created_at INTEGER NOT NULL, UNIQUE (owner, operation, key) ) STRICT;
-CREATE TABLE message ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL UNIQUE, domain_id INTEGER NOT NULL, token_name_id INTEGER NOT NULL, lane INTEGER NOT NULL, sandbox INTEGER NOT NULL, needs_smtputf8 INTEGER NOT NULL, body_offset INTEGER NOT NULL, size INTEGER NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, from_address TEXT NOT NULL, subject TEXT NOT NULL, lists TEXT NOT NULL, tags TEXT, metadata TEXT , eight_bit INTEGER NOT NULL DEFAULT 0, send_at INTEGER, expiry_given INTEGER NOT NULL DEFAULT 0, date_offset INTEGER) STRICT;
+CREATE TABLE kept_content ( domain_id INTEGER NOT NULL, message_seq INTEGER NOT NULL, size INTEGER NOT NULL, PRIMARY KEY (domain_id, message_seq) ) STRICT, WITHOUT ROWID;
+CREATE TABLE message ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL UNIQUE, domain_id INTEGER NOT NULL, token_name_id INTEGER NOT NULL, lane INTEGER NOT NULL, sandbox INTEGER NOT NULL, needs_smtputf8 INTEGER NOT NULL, body_offset INTEGER NOT NULL, size INTEGER NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, from_address TEXT NOT NULL, subject TEXT NOT NULL, lists TEXT NOT NULL, tags TEXT, metadata TEXT , eight_bit INTEGER NOT NULL DEFAULT 0, send_at INTEGER, expiry_given INTEGER NOT NULL DEFAULT 0, date_offset INTEGER, keep_content INTEGER NOT NULL DEFAULT 1) STRICT;
 CREATE TABLE message_metadata ( domain_id INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, message_seq INTEGER NOT NULL, PRIMARY KEY (domain_id, name, value, message_seq) ) STRICT, WITHOUT ROWID;
 CREATE TABLE meta ( name TEXT NOT NULL PRIMARY KEY, value ANY NOT NULL ) STRICT, WITHOUT ROWID;
 CREATE TABLE mta_sts ( domain TEXT NOT NULL PRIMARY KEY, policy_id TEXT NOT NULL, mode TEXT NOT NULL, mx TEXT NOT NULL, max_age INTEGER NOT NULL, fetched_at INTEGER NOT NULL, expires_at INTEGER NOT NULL ) STRICT, WITHOUT ROWID;

@@ -15,6 +15,7 @@ const SETTINGS = `
   PRAGMA synchronous = FULL;
   PRAGMA cache_size = -16384;
   PRAGMA temp_store = MEMORY;
+  PRAGMA secure_delete = FAST;
   PRAGMA wal_autocheckpoint = 1000;
   PRAGMA journal_size_limit = 67108864;`;
 

@@ -87,6 +87,10 @@ const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
   'listCalls',
   'countPendingCalls',
   'waitingQueues',
+  'domainsWithMail',
+  'findExpired',
+  'contentBytes',
+  'findOldestContents',
 ]);
 
 /** Whoever wants to know what the store goes through. */
@@ -339,6 +343,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     deleteCaptures: (params) => write('deleteCaptures', params),
     saveWarmup: (params) => write('saveWarmup', params),
     purgeIdempotency: (params) => write('purgeIdempotency', params),
+    domainsWithMail: () => read('domainsWithMail', undefined),
+    findExpired: (params) => read('findExpired', params),
+    contentBytes: () => read('contentBytes', undefined),
+    findOldestContents: (params) => read('findOldestContents', params),
+    purgeContents: (params) => write('purgeContents', params),
+    purgeMessages: (params) => write('purgeMessages', params),
+    purgeCaptures: (params) => write('purgeCaptures', params),
+    purgeCalls: (params) => write('purgeCalls', params),
+    purgeLooseEvents: (params) => write('purgeLooseEvents', params),
     putOverrides: (params) => write('putOverrides', params),
     listOverrides: (params) => read('listOverrides', params),
     removeOverride: (params) => write('removeOverride', params),

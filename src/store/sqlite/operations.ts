@@ -12,6 +12,7 @@ import * as limits from './limits.ts';
 import * as messages from './messages.ts';
 import type { ReadTable, WriteTable } from './operation-types.ts';
 import * as queue from './queue.ts';
+import * as retention from './retention.ts';
 import * as returns from './returns.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
 import * as stats from './stats.ts';
@@ -68,6 +69,11 @@ export const WRITES: WriteTable = {
   removeTemplate: templates.removeTemplate,
   deleteCaptures: captures.deleteCaptures,
   purgeIdempotency: accept.purgeIdempotency,
+  purgeContents: retention.purgeContents,
+  purgeMessages: retention.purgeMessages,
+  purgeCaptures: retention.purgeCaptures,
+  purgeCalls: retention.purgeCalls,
+  purgeLooseEvents: retention.purgeLooseEvents,
   putOverrides: limits.putOverrides,
   removeOverride: limits.removeOverride,
   purgeOverrides: limits.purgeOverrides,
@@ -117,6 +123,10 @@ export const READS: ReadTable = {
   listCaptures: captures.listCaptures,
   capturesSince: captures.capturesSince,
   getCapture: captures.getCapture,
+  domainsWithMail: retention.domainsWithMail,
+  findExpired: retention.findExpired,
+  contentBytes: retention.contentBytes,
+  findOldestContents: retention.findOldestContents,
   listOverrides: limits.listOverrides,
   listPathStates: limits.listPathStates,
   listHolds: limits.listHolds,

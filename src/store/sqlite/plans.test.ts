@@ -5,6 +5,7 @@ import type { Connection } from './connection.ts';
 import { findEvents, lastEventSeq } from './events.ts';
 import { openDatabase } from './open-database.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues } from './queue.ts';
+import { KEPT_CONTENTS_SQL, OLD_CALLS_SQL, OLD_MESSAGES_SQL, OLDEST_CONTENTS_SQL } from './retention.ts';
 import { createSession, type Session } from './session.ts';
 import { countRangeSql } from './stats.ts';
 import { temporaryFolder } from './test-support.ts';
@@ -60,6 +61,22 @@ describe('query plans over a long queue', () => {
     const plan = planOf(WAITING_ROWS_SQL, 1, 20);
     expect(plan[0]).toBe('SEARCH d USING INDEX delivery_due (queue_id=?)');
     expect(plan.slice(1).every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);
+  });
+
+  it('finds what retention may remove along an index, oldest first, without sorting', () => {
+    const first = (sql: string, ...values: number[]) => planOf(sql, ...values)[0];
+    expect(first(KEPT_CONTENTS_SQL, 1, 0, 20)).toBe(
+      'SEARCH k USING PRIMARY KEY (domain_id=? AND message_seq>?)',
+    );
+    expect(first(OLD_MESSAGES_SQL, 1, 0, 20)).toBe(
+      'SEARCH m USING INDEX message_domain (domain_id=? AND rowid>?)',
+    );
+    expect(first(OLDEST_CONTENTS_SQL, 0, 20)).toBe('SEARCH c USING INTEGER PRIMARY KEY (rowid>?)');
+    expect(first(OLD_CALLS_SQL, 0, 20)).toBe('SEARCH c USING INTEGER PRIMARY KEY (rowid>?)');
+    for (const sql of [KEPT_CONTENTS_SQL, OLD_MESSAGES_SQL]) {
+      const steps = planOf(sql, 1, 0, 20);
+      expect(steps.some((step) => step.startsWith('SCAN') || step.includes('TEMP B-TREE'))).toBe(false);
+    }
   });
 
   it('steps from queue to queue without reading their rows', () => {

@@ -15,6 +15,7 @@ import { laneCode, queueLaneCode, recipientKindCode, routeCode, sandboxCode, sta
 import type { Connection } from './connection.ts';
 import { appendEvent } from './events.ts';
 import type { ParamsOf } from './operation-types.ts';
+import { dropUnkeptContent } from './retention.ts';
 import type { Session } from './session.ts';
 import { applySignal, forgetEvidence, reasonsFor } from './suppressions.ts';
 
@@ -216,14 +217,15 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
   const { db } = session;
   const waits = outcome.state === 'queued';
   const deferred = outcome.events.find((event) => event.kind === 'deferred');
-  const row = db.get<{ message_seq: number; address: string; domain_id: number }>(
+  const row = db.get<{ message_seq: number; address: string; domain_id: number; keep_content: number }>(
     `UPDATE delivery SET state = ?, epoch = 0, due_at = coalesce(?, due_at), wait_reason = ?, attempts = attempts + ?,
        updated_at = ?, last_category = coalesce(?, last_category), last_reply = coalesce(?, last_reply),
        last_code = coalesce(?, last_code), route = coalesce(?, route),
        may_be_duplicate = coalesce(?, may_be_duplicate), first_deferred_at = coalesce(first_deferred_at, ?),
        last_deferred_event_at = coalesce(?, last_deferred_event_at)
      WHERE id = ? AND state = 1 AND epoch = ?
-     RETURNING message_seq, address, (SELECT domain_id FROM message WHERE seq = message_seq) AS domain_id`,
+     RETURNING message_seq, address, (SELECT domain_id FROM message WHERE seq = message_seq) AS domain_id,
+       (SELECT keep_content FROM message WHERE seq = message_seq) AS keep_content`,
     stateCode.of(outcome.state),
     waits ? (outcome.dueAt ?? now) : null,
     waits ? (outcome.waitReason ?? null) : null,
@@ -252,6 +254,7 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
   if (outcome.state === 'delivered' && outcome.route !== 'sandbox') {
     forgetEvidence(session, row.domain_id, row.address);
   }
+  if (!waits && row.keep_content === 0) dropUnkeptContent(db, row.message_seq);
   return 'settled';
 }
 

@@ -26,6 +26,8 @@ export interface NewMessage {
   tags: readonly string[];
   metadata: Readonly<Record<string, string>>;
   sandbox: boolean;
+  /** false: the content goes when the last recipient is final. Left out: true. */
+  keepContent?: boolean;
   /** The composed message, unsigned. */
   content: Uint8Array;
   bodyOffset: number;

@@ -12,6 +12,7 @@ import { hasUnsafeContentId, quoteLongContentIds, readAttachments } from './atta
 import { readContents, readSubject } from './contents.ts';
 import type { EmailLimits } from './email-limits.ts';
 import {
+  readKeepContent,
   readMetadataField,
   readPriority,
   readSandbox,
@@ -59,6 +60,7 @@ const FIELDS = propertyTable([
   'SendAt',
   'ExpiresAt',
   'Metadata',
+  'KeepContent',
   ...TEMPLATE_FIELDS,
   ...UNAVAILABLE_FIELDS,
 ]);
@@ -133,6 +135,7 @@ export function readEmailObject(
   const sandbox = readSandbox(values[ATTACHMENTS + 2], strict, problems);
   const times = readTimes(values[ATTACHMENTS + 3], values[ATTACHMENTS + 4], options.nowMs, problems);
   const metadata = readMetadataField(values[ATTACHMENTS + 5], problems);
+  const keepContent = readKeepContent(values[ATTACHMENTS + 6], problems);
   refuseUnavailable(values.slice(FIRST_UNAVAILABLE), problems);
 
   const found = [...problems.items, ...late.items];
@@ -160,6 +163,7 @@ export function readEmailObject(
       expiresAt: times.expiresAt,
       lane,
       sandbox,
+      ...(keepContent ? {} : { keepContent }),
     },
   };
 }

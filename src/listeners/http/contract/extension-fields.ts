@@ -96,6 +96,13 @@ export function readMetadataField(value: unknown, problems: ProblemList): Metada
   return NO_METADATA;
 }
 
+/** Whether the content is kept as long as others; true where nothing was said. */
+export function readKeepContent(value: unknown, problems: ProblemList): boolean {
+  if (value === undefined || typeof value === 'boolean') return value ?? true;
+  problems.add('invalid-parameter', '/KeepContent', 'KeepContent is true or false');
+  return true;
+}
+
 /** Refuses each of `UNAVAILABLE_FIELDS` that has a value (the same order). */
 export function refuseUnavailable(values: readonly unknown[], problems: ProblemList): void {
   for (let i = 0; i < UNAVAILABLE_FIELDS.length; i++) {

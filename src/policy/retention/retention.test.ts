@@ -1,0 +1,162 @@
+/** Retention over a real store: by age and each domain's own wish, by size, and picked up again after a stop. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import { createSystemRandom } from '../../lib/random.ts';
+import type { DomainSettingsPatch } from '../../model/domain.ts';
+import type { MessageId } from '../../model/message.ts';
+import { openSqliteStore } from '../../store/sqlite/open.ts';
+import type { Store } from '../../store/store.ts';
+import { createRetention, type RetentionOptions } from './retention.ts';
+
+const DAY = 86_400_000;
+const T0 = 1_790_000_000_000;
+const random = createSystemRandom();
+const OPTIONS: RetentionOptions = {
+  contentMs: 7 * DAY,
+  eventsMs: 60 * DAY,
+  callsMs: 7 * DAY,
+  capturesMs: 7 * DAY,
+  contentBytes: null,
+};
+
+let folder: string;
+let store: Store;
+let now: number;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-retention-'));
+  store = await openSqliteStore({ path: join(folder, 'test.db'), clock: systemClock, patienceMs: 0 });
+  now = T0;
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+const purge = (more: Partial<RetentionOptions> = {}, mayGoOn = () => true) =>
+  createRetention({ store, clock: { ...systemClock, now: () => now } }, { ...OPTIONS, ...more }).purge(
+    mayGoOn,
+  );
+
+/** Messages of `bytes` octets each, with one recipient in that state; their seqs. */
+async function accept(count: number, more: { domain?: string; bytes?: number; waits?: boolean } = {}) {
+  const { domain = 'example.com', bytes = 100, waits = false } = more;
+  const id = () => uuidv7({ ...systemClock, now: () => now }, random);
+  const result = await store.commitAccepted({
+    epoch: 1,
+    idempotency: null,
+    messages: Array.from({ length: count }, () => ({
+      id: id() as MessageId,
+      domain,
+      tokenId: 'token',
+      lane: 'normal' as const,
+      lists: { from: { name: '', address: `a@${domain}` }, to: [], cc: [], bcc: [], replyTo: [] },
+      subject: 's',
+      tags: [],
+      metadata: {},
+      sandbox: false,
+      content: new Uint8Array(bytes),
+      bodyOffset: 0,
+      needsSmtpUtf8: false,
+      eightBit: false,
+      createdAt: now,
+      sendAt: null,
+      expiryGiven: false,
+      dateOffset: null,
+      expiresAt: now + DAY,
+      recipients: [
+        {
+          address: 'b@example.net',
+          domain: 'example.net',
+          kind: 'To' as const,
+          state: waits ? ('queued' as const) : ('suppressed' as const),
+          dueAt: now,
+          waitReason: null,
+          sandbox: null,
+          events: [{ id: id(), kind: 'accepted' as const, at: now, detail: null }],
+        },
+      ],
+    })),
+  });
+  if (result.kind !== 'committed') throw new Error('not committed');
+  return result.messages.map((message) => message.seq);
+}
+
+async function addDomain(name: string, settings: DomainSettingsPatch): Promise<void> {
+  await store.addDomain({
+    name,
+    status: 'Verified',
+    verifiedBy: 'operator',
+    verifyToken: 'v',
+    settings,
+    keys: [],
+    now,
+  });
+}
+
+const kept = async (seqs: readonly number[]) =>
+  (await Promise.all(seqs.map((messageSeq) => store.readContent({ messageSeq })))).filter((c) => c !== null)
+    .length;
+
+describe('retention', () => {
+  it('forgets contents after a week and messages after two months, and nothing that waits', async () => {
+    const old = await accept(40);
+    const waiting = await accept(3, { waits: true });
+    now += 7 * DAY;
+    const fresh = await accept(2);
+    expect(await purge()).toMatchObject({ contents: 0, messages: 0 });
+    now += 1;
+    expect(await purge()).toMatchObject({ contents: 40, messages: 0 });
+    expect([await kept(old), await kept(waiting), await kept(fresh)]).toEqual([0, 3, 2]);
+    now += 53 * DAY;
+    expect(await purge()).toMatchObject({ contents: 2, messages: 40 });
+    expect(await kept(waiting)).toBe(3);
+    expect(await store.listMessages({ limit: 100 })).toHaveLength(5);
+  });
+
+  it('follows what a domain chose, and the server for the others', async () => {
+    await addDomain('short.example', { retention: { contentDays: 0, eventDays: 1 } });
+    await addDomain('long.example', { retention: { contentDays: 365, eventDays: 365 } });
+    const seqs = {
+      short: await accept(2, { domain: 'short.example' }),
+      long: await accept(2, { domain: 'long.example' }),
+      plain: await accept(2),
+    };
+    now += 1;
+    expect(await purge()).toMatchObject({ contents: 2 });
+    expect(await kept(seqs.short)).toBe(0);
+    now += DAY;
+    expect(await purge()).toMatchObject({ contents: 0, messages: 2 });
+    now += 100 * DAY;
+    await purge();
+    expect(await kept(seqs.long)).toBe(2);
+    expect(await store.listMessages({ limit: 100 })).toHaveLength(2);
+  });
+
+  it('forgets the oldest contents above the size, whoever they belong to, and keeps what waits', async () => {
+    const first = await accept(10, { bytes: 1000 });
+    const waiting = await accept(5, { bytes: 1000, waits: true });
+    const second = await accept(10, { bytes: 1000, domain: 'other.example' });
+    expect(await purge({ contentBytes: 25_000 })).toMatchObject({ contents: 0 });
+    expect(await purge({ contentBytes: 12_500 })).toMatchObject({ contents: 13 });
+    expect([await kept(first), await kept(waiting), await kept(second)]).toEqual([0, 5, 7]);
+    expect(await purge({ contentBytes: 0 })).toMatchObject({ contents: 7 });
+    expect(await kept(waiting)).toBe(5);
+  });
+
+  it('stops when it is told to, and goes on the next time', async () => {
+    const seqs = await accept(100);
+    now += 8 * DAY;
+    let looks = 0;
+    const first = await purge({}, () => looks++ < 8);
+    expect(first.contents).toBeGreaterThan(0);
+    expect(first.contents).toBeLessThan(100);
+    expect(await kept(seqs)).toBe(100 - first.contents);
+    expect((await purge()).contents).toBe(100 - first.contents);
+    expect(await kept(seqs)).toBe(0);
+  });
+});

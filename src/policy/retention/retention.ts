@@ -1,0 +1,203 @@
+/**
+ * How long things are kept (api.md §8), and the rounds that forget them: contents, messages with their events, webhook
+ * calls, captures of the sandbox; by age, contents also by size. What may go is found by reading; what goes, goes in
+ * steps of a few milliseconds of the writer, with a pause of several times that behind each, so that accepting and
+ * sending hardly notice. Nothing is remembered between rounds: whoever is stopped in the middle starts again.
+ */
+import { type Clock, sleep } from '../../lib/clock.ts';
+import type { Domain } from '../../model/domain.ts';
+import type { Store } from '../../store/store.ts';
+
+export interface RetentionOptions {
+  /** Contents, from acceptance on; 0 = until the last recipient is final. */
+  contentMs: number;
+  /** Messages with recipients and events, from acceptance on. */
+  eventsMs: number;
+  /** Webhook calls that are over. */
+  callsMs: number;
+  /** Captures of the sandbox; the contents they show stay as long. */
+  capturesMs: number;
+  /** Above this many octets of contents the oldest go; null = no bound. */
+  contentBytes: number | null;
+}
+
+export interface Forgotten {
+  contents: number;
+  messages: number;
+  captures: number;
+  calls: number;
+  events: number;
+}
+
+export interface Retention {
+  /** Forgets all that has come to its end by now, or until `mayGoOn` says no. */
+  purge(mayGoOn: () => boolean): Promise<Forgotten>;
+}
+
+type RetentionNeeds = Pick<
+  Store,
+  | 'listDomains'
+  | 'domainsWithMail'
+  | 'findExpired'
+  | 'contentBytes'
+  | 'findOldestContents'
+  | 'purgeContents'
+  | 'purgeMessages'
+  | 'purgeCaptures'
+  | 'purgeCalls'
+  | 'purgeLooseEvents'
+>;
+
+const DAY_MS = 86_400_000;
+/** Looked at in one question to a reader. */
+const PAGE = 500;
+/** Contents, or small rows, that one step of the writer removes; measured, see docs/howto/retention.md. */
+const CONTENTS_PER_STEP = 16;
+const ROWS_PER_STEP = 64;
+/** The writer is left alone for so many times as long as a step took, and at least so long. */
+const REST = 4;
+const LEAST_REST_MS = 2;
+
+/** How long contents and events of a domain are kept, ms: its own wish, else the server's. */
+export function keptFor(
+  settings: Domain['settings'] | undefined,
+  options: Pick<RetentionOptions, 'contentMs' | 'eventsMs'>,
+): { contentMs: number; eventsMs: number } {
+  const { contentDays, eventDays } = settings?.retention ?? { contentDays: null, eventDays: null };
+  return {
+    contentMs: contentDays === null ? options.contentMs : contentDays * DAY_MS,
+    eventsMs: eventDays === null ? options.eventsMs : eventDays * DAY_MS,
+  };
+}
+
+export function createRetention(
+  { store, clock }: { store: RetentionNeeds; clock: Clock },
+  options: RetentionOptions,
+): Retention {
+  return {
+    async purge(mayGoOn) {
+      const now = clock.now();
+      const forgotten: Forgotten = { contents: 0, messages: 0, captures: 0, calls: 0, events: 0 };
+      forgotten.calls = await calls(now - options.callsMs, mayGoOn);
+      forgotten.captures = await whole(mayGoOn, (limit) =>
+        store.purgeCaptures({ before: now - options.capturesMs, limit }),
+      );
+      const settings = new Map((await store.listDomains({})).map((row) => [row.name, row.settings]));
+      for (const domain of await store.domainsWithMail()) {
+        if (!mayGoOn()) return forgotten;
+        const kept = keptFor(settings.get(domain), options);
+        forgotten.messages += await messages(domain, now - kept.eventsMs, mayGoOn);
+        forgotten.contents += await contents(domain, now - kept.contentMs, mayGoOn);
+      }
+      forgotten.events = await whole(mayGoOn, (limit) =>
+        store.purgeLooseEvents({ before: now - options.eventsMs, limit }),
+      );
+      forgotten.contents += await bySize(mayGoOn);
+      return forgotten;
+    },
+  };
+
+  async function contents(domain: string, before: number, mayGoOn: () => boolean): Promise<number> {
+    let removed = 0;
+    await eachPage(
+      (afterSeq) => store.findExpired({ what: 'contents', domain, before, afterSeq, limit: PAGE }),
+      async (seqs) => {
+        removed += await removeContents(seqs, mayGoOn);
+      },
+      mayGoOn,
+    );
+    return removed;
+  }
+
+  async function messages(domain: string, before: number, mayGoOn: () => boolean): Promise<number> {
+    let removed = 0;
+    await eachPage(
+      (afterSeq) => store.findExpired({ what: 'messages', domain, before, afterSeq, limit: PAGE }),
+      async (seqs) => {
+        for (let at = 0; at < seqs.length && mayGoOn(); ) {
+          const step = await paced(() =>
+            store.purgeMessages({ seqs: seqs.slice(at, at + CONTENTS_PER_STEP), maxRows: ROWS_PER_STEP }),
+          );
+          at += Math.max(1, step.done);
+          removed += step.messages;
+        }
+      },
+      mayGoOn,
+    );
+    return removed;
+  }
+
+  async function calls(before: number, mayGoOn: () => boolean): Promise<number> {
+    let removed = 0;
+    let afterId: number | null = 0;
+    while (afterId !== null && mayGoOn()) {
+      const from: number = afterId;
+      const step = await paced(() => store.purgeCalls({ before, afterId: from, limit: ROWS_PER_STEP }));
+      removed += step.removed;
+      afterId = step.nextId;
+    }
+    return removed;
+  }
+
+  /** The oldest go first, whoever's they are; what is not final stays, however large. */
+  async function bySize(mayGoOn: () => boolean): Promise<number> {
+    if (options.contentBytes === null) return 0;
+    let excess = (await store.contentBytes()) - options.contentBytes;
+    let removed = 0;
+    let afterSeq: number | null = 0;
+    while (excess > 0 && afterSeq !== null && mayGoOn()) {
+      const page: Awaited<ReturnType<typeof store.findOldestContents>> = await store.findOldestContents({
+        afterSeq,
+        atLeastBytes: excess,
+        limit: PAGE,
+      });
+      removed += await removeContents(page.seqs, mayGoOn);
+      excess -= page.bytes;
+      afterSeq = page.nextSeq;
+    }
+    return removed;
+  }
+
+  async function removeContents(seqs: readonly number[], mayGoOn: () => boolean): Promise<number> {
+    let removed = 0;
+    for (let at = 0; at < seqs.length && mayGoOn(); at += CONTENTS_PER_STEP) {
+      removed += await paced(() => store.purgeContents({ seqs: seqs.slice(at, at + CONTENTS_PER_STEP) }));
+    }
+    return removed;
+  }
+
+  /** Steps of a fixed size until one finds less than it was asked for. */
+  async function whole(mayGoOn: () => boolean, step: (limit: number) => Promise<number>): Promise<number> {
+    let removed = 0;
+    while (mayGoOn()) {
+      const count = await paced(() => step(ROWS_PER_STEP));
+      removed += count;
+      if (count < ROWS_PER_STEP) break;
+    }
+    return removed;
+  }
+
+  async function eachPage(
+    find: (afterSeq: number) => Promise<{ seqs: readonly number[]; nextSeq: number | null }>,
+    work: (seqs: readonly number[]) => Promise<void>,
+    mayGoOn: () => boolean,
+  ): Promise<void> {
+    let afterSeq: number | null = 0;
+    while (afterSeq !== null && mayGoOn()) {
+      const page: Awaited<ReturnType<typeof find>> = await find(afterSeq);
+      await work(page.seqs);
+      afterSeq = page.nextSeq;
+    }
+  }
+
+  /** One step, and the pause behind it; a step that found nothing needs none. */
+  async function paced<Result extends number | { done: number; removed?: never } | { removed: number }>(
+    step: () => Promise<Result>,
+  ): Promise<Result> {
+    const from = clock.monotonicMs();
+    const result = await step();
+    const found = typeof result === 'number' ? result : (result.removed ?? 1);
+    if (found > 0) await sleep(clock, Math.max(LEAST_REST_MS, REST * (clock.monotonicMs() - from)));
+    return result;
+  }
+}

@@ -1,0 +1,207 @@
+/** Conformance: what may be forgotten is found and removed, and nothing else. */
+import { describe, expect, it } from 'vitest';
+import type { NewMessage } from '../topics/acceptance.ts';
+import {
+  claimCalls,
+  commit,
+  createWebhook,
+  delivered,
+  event,
+  HOUR,
+  kindsOf,
+  message,
+  newId,
+  only,
+  recipient,
+  type Suite,
+  T0,
+} from './fixtures.ts';
+
+const DAY = 24 * HOUR;
+
+/** Tests of the `find…` and `purge…` operations. */
+export function describeRetention(suite: Suite): void {
+  describe('retention', () => {
+    const sending = () => recipient({ state: 'sending' });
+    /** A message whose recipients are being sent; its seq and their ids. */
+    async function send(more: Partial<NewMessage> = {}) {
+      const { seq, deliveries } = only(
+        await commit(suite.store(), [message({ recipients: [sending()], ...more })]),
+      );
+      return { seq, ids: deliveries.map((row) => row.id) };
+    }
+    async function sent(more: Partial<NewMessage> = {}): Promise<number> {
+      const { seq, ids } = await send(more);
+      await settle(ids);
+      return seq;
+    }
+    const settle = (ids: readonly number[], more: object = {}) =>
+      suite.store().settle({ now: T0, settlements: ids.map((id) => delivered(id, 1, more)) });
+    const find = (more: Partial<Parameters<ReturnType<Suite['store']>['findExpired']>[0]> = {}) =>
+      suite.store().findExpired({
+        what: 'contents',
+        domain: 'example.com',
+        before: T0 + DAY,
+        afterSeq: 0,
+        limit: 10,
+        ...more,
+      });
+    const content = (messageSeq: number) => suite.store().readContent({ messageSeq });
+    const capture = (at = T0) => {
+      return { id: newId(), at, envelopeFrom: 'b@example.com', inbox: 'main', prefix: new Uint8Array() };
+    };
+
+    it('finds what is old and final, page by page, for each domain that has mail', async () => {
+      const first = await sent();
+      const waits = await send();
+      const second = await sent();
+      const young = await sent({ createdAt: T0 + DAY });
+      await sent({ domain: 'example.org' });
+      expect(new Set(await suite.store().domainsWithMail())).toEqual(new Set(['example.com', 'example.org']));
+      for (const what of ['contents', 'messages'] as const) {
+        expect(await find({ what })).toEqual({ seqs: [first, second], nextSeq: null });
+        expect(await find({ what, limit: 2 })).toEqual({ seqs: [first], nextSeq: waits.seq });
+        expect(await find({ what, limit: 2, afterSeq: waits.seq })).toEqual({
+          seqs: [second],
+          nextSeq: null,
+        });
+        expect(await find({ what, before: T0 + 2 * DAY })).toMatchObject({ seqs: [first, second, young] });
+        expect(await find({ what, domain: 'nobody.example' })).toEqual({ seqs: [], nextSeq: null });
+      }
+    });
+
+    it('removes contents of what is final, and not of what waits, is being sent, or shows in the sandbox', async () => {
+      const done = await sent();
+      const half = await send({ recipients: [sending(), sending()] });
+      await settle(half.ids.slice(0, 1));
+      const shown = await send({ sandbox: true });
+      await settle(shown.ids, { capture: capture() });
+      const all = [done, half.seq, shown.seq];
+      expect(await suite.store().purgeContents({ seqs: all })).toBe(1);
+      expect(await content(done)).toBeNull();
+      expect(await content(half.seq)).not.toBeNull();
+      expect(await content(shown.seq)).not.toBeNull();
+      expect(await suite.store().purgeContents({ seqs: all })).toBe(0);
+      expect(await find()).toEqual({ seqs: [], nextSeq: null });
+      await settle(half.ids.slice(1));
+      expect(await find()).toEqual({ seqs: [half.seq], nextSeq: null });
+    });
+
+    it('drops a content that is not to be kept when the last recipient is final', async () => {
+      const { seq, ids } = await send({
+        keepContent: false,
+        recipients: [sending(), sending(), recipient()],
+      });
+      await settle(ids.slice(0, 2));
+      expect(await content(seq)).not.toBeNull();
+      const [, , last] = ids;
+      await suite.store().cancelQueued({
+        messageSeq: seq,
+        now: T0,
+        recipients: [{ deliveryId: last ?? 0, event: event('canceled') }],
+      });
+      expect(await content(seq)).toBeNull();
+      const shown = await send({ keepContent: false, sandbox: true });
+      const copy = capture();
+      await settle(shown.ids, { capture: copy });
+      expect(await content(shown.seq)).not.toBeNull();
+      await suite.store().deleteCaptures({ ids: [copy.id] });
+      expect(await content(shown.seq)).toBeNull();
+    });
+
+    it('counts what contents take, and names the oldest that may go', async () => {
+      const size = message().content.length;
+      const first = await sent();
+      const waits = await send();
+      const second = await sent({ domain: 'example.org' });
+      const third = await sent();
+      expect(await suite.store().contentBytes()).toBe(4 * size);
+      const oldest = (atLeastBytes: number, afterSeq = 0) =>
+        suite.store().findOldestContents({ atLeastBytes, afterSeq, limit: 10 });
+      expect(await oldest(1)).toMatchObject({ seqs: [first], bytes: size });
+      expect(await oldest(size + 1)).toMatchObject({ seqs: [first, second], bytes: 2 * size });
+      expect(await oldest(100 * size, waits.seq)).toEqual({
+        seqs: [second, third],
+        bytes: 2 * size,
+        nextSeq: null,
+      });
+      await suite.store().purgeContents({ seqs: [first] });
+      expect(await suite.store().contentBytes()).toBe(3 * size);
+    });
+
+    it('removes a message with all that hangs on it, within the rows that are asked for', async () => {
+      const webhookId = await createWebhook(suite.store());
+      const first = await sent();
+      const second = await sent();
+      const waits = await send();
+      expect(await suite.store().purgeMessages({ seqs: [first], maxRows: 100 })).toEqual({
+        done: 1,
+        messages: 0,
+      });
+      for (const { id } of await claimCalls(suite.store())) {
+        await suite.store().settleCalls({
+          settlements: [
+            {
+              callId: id,
+              epoch: 1,
+              webhookId,
+              state: 'succeeded',
+              tryNumber: 1,
+              at: T0,
+              responseCode: 200,
+              responseBody: '',
+              error: '',
+              latencyMs: 1,
+              blocked: false,
+            },
+          ],
+        });
+      }
+      const seqs = [first, waits.seq, second];
+      expect(await suite.store().purgeMessages({ seqs, maxRows: 1 })).toEqual({ done: 1, messages: 1 });
+      expect(await suite.store().listCalls({ webhookId, limit: 100 })).toHaveLength(3);
+      expect(await suite.store().purgeMessages({ seqs, maxRows: 100 })).toEqual({ done: 3, messages: 1 });
+      expect(await kindsOf(suite.store())).toEqual(['accepted']);
+      expect(await suite.store().listMessages({ limit: 10 })).toHaveLength(1);
+      expect(await content(second)).toBeNull();
+      expect(await content(waits.seq)).not.toBeNull();
+      expect(await suite.store().listCalls({ webhookId, limit: 100 })).toHaveLength(1);
+    });
+
+    it('removes old captures, oldest first', async () => {
+      for (const at of [T0, T0 + 1, T0 + DAY]) {
+        await settle((await send({ sandbox: true })).ids, { capture: capture(at) });
+      }
+      const purge = (limit: number) => suite.store().purgeCaptures({ before: T0 + HOUR, limit });
+      expect([await purge(1), await purge(10), await purge(10)]).toEqual([1, 1, 0]);
+      expect(await suite.store().listCaptures({ limit: 10 })).toMatchObject([{ at: T0 + DAY }]);
+    });
+
+    it('removes calls that are over, and those of a webhook that is off', async () => {
+      const webhookId = await createWebhook(suite.store());
+      await sent();
+      const purge = (afterId = 0) => suite.store().purgeCalls({ before: T0 + HOUR, afterId, limit: 10 });
+      expect(await purge()).toEqual({ removed: 0, nextId: null });
+      await suite.store().updateWebhook({ id: webhookId, now: T0, status: 'Disabled', resumeSince: 0 });
+      expect(await suite.store().purgeCalls({ before: T0 + HOUR, afterId: 0, limit: 1 })).toMatchObject({
+        removed: 1,
+      });
+      expect(await purge()).toEqual({ removed: 1, nextId: null });
+      expect(await suite.store().listCalls({ webhookId, limit: 10 })).toEqual([]);
+    });
+
+    it('removes old events that belong to no message', async () => {
+      await sent();
+      await suite.store().appendEvents({
+        events: [T0, T0 + DAY].map((at) => ({
+          ...event('domain.verified', at),
+          domain: 'example.com',
+          deliveryId: null,
+        })),
+      });
+      const purge = () => suite.store().purgeLooseEvents({ before: T0 + HOUR, limit: 10 });
+      expect([await purge(), await purge()]).toEqual([1, 0]);
+      expect(await kindsOf(suite.store())).toEqual(['accepted', 'delivered', 'domain.verified']);
+    });
+  });
+}

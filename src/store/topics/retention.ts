@@ -1,0 +1,60 @@
+/**
+ * Forgetting by age and size, in small steps. What may go is found by reading, beside the writer; each step then looks
+ * again at what it was given and removes only that, so a crash between two steps leaves nothing half done.
+ * Part of the Store (`../store.ts` says what all its operations promise).
+ */
+
+/** A page of candidates; `nextSeq` is where the search goes on, null = there is nothing more. */
+export interface ExpiredPage {
+  seqs: readonly number[];
+  nextSeq: number | null;
+}
+
+export interface RetentionStore {
+  /** Sender domains that have messages. */
+  domainsWithMail(): Promise<readonly string[]>;
+  /**
+   * Messages of a domain behind `afterSeq`, oldest first, accepted before `before`, whose recipients are all final:
+   * with `contents` those whose content is kept and that no capture shows, with `messages` all. At most `limit` are
+   * looked at.
+   */
+  findExpired(params: {
+    what: 'contents' | 'messages';
+    domain: string;
+    before: number;
+    afterSeq: number;
+    limit: number;
+  }): Promise<ExpiredPage>;
+  /** Octets of all contents that are kept. */
+  contentBytes(): Promise<number>;
+  /** The oldest contents of all domains behind `afterSeq` that may go, of `atLeastBytes` together; at most `limit` looked at. */
+  findOldestContents(params: {
+    afterSeq: number;
+    atLeastBytes: number;
+    limit: number;
+  }): Promise<ExpiredPage & { bytes: number }>;
+  /** Removes the contents of those given whose recipients are all final and that no capture shows; how many. */
+  purgeContents(params: { seqs: readonly number[] }): Promise<number>;
+  /**
+   * Removes messages with recipients, events, finished calls and captures, in the order given, until `maxRows` rows
+   * are gone. Left alone: those with a recipient that is not final, or a call that an enabled webhook still waits for.
+   * `done`: how many of the given were dealt with.
+   */
+  purgeMessages(params: {
+    seqs: readonly number[];
+    maxRows: number;
+  }): Promise<{ done: number; messages: number }>;
+  /** Removes captures made before `before`, oldest first; with them contents that were kept for them alone. */
+  purgeCaptures(params: { before: number; limit: number }): Promise<number>;
+  /**
+   * Removes calls that ended before `before`, and as old ones of webhooks that are off or gone, among the `limit`
+   * oldest behind `afterId`. `nextId`: where to go on, null = the rest is younger.
+   */
+  purgeCalls(params: {
+    before: number;
+    afterId: number;
+    limit: number;
+  }): Promise<{ removed: number; nextId: number | null }>;
+  /** Removes events that belong to no message and happened before `before`. */
+  purgeLooseEvents(params: { before: number; limit: number }): Promise<number>;
+}
