@@ -59,6 +59,30 @@ describe('the pasted commands', () => {
   });
 });
 
+describe('docs/howto/one-time-codes.md', () => {
+  it('sends a code at once, and finds it in the mail', async () => {
+    const page = await readFile(`${PROJECT}/docs/howto/one-time-codes.md`, 'utf8');
+    const script = (/```sh\n([\s\S]*?)```/.exec(page)?.[1] ?? '')
+      .replaceAll('./bin/postrider', `${PROJECT}bin/postrider --data "$DATA"`)
+      .replaceAll('postrider-data/', '"$DATA"/')
+      .replace(/^api=.*$/m, `api=${api.replace(/\/$/, '')}`);
+    const { stdout } = await run('bash', ['--norc', '-ec', script], {
+      env: { PATH: process.env.PATH ?? '', DATA: folder, NO_COLOR: '1' },
+    });
+    const end = stdout.indexOf('}') + 1;
+    const { MessageID } = JSON.parse(stdout.slice(0, end));
+    expect(JSON.parse(stdout.slice(end))).toMatchObject({
+      MessageID,
+      Subject: '482913 is your code',
+      Codes: ['482913'],
+    });
+    const sent = await request('GET', `${api}email/${MessageID}`, { token });
+    expect(sent.json).toMatchObject({ Priority: 'critical' });
+    const codes = await request('GET', `${api}templates?Name=login-code`, { token });
+    await request('DELETE', `${api}templates/${codes.json.Items[0].TemplateID}`, { token });
+  });
+});
+
 describe('the template commands', () => {
   const template = (...args: string[]) => command(scope, ['template', ...args, '--data', folder]);
 
