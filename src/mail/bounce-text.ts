@@ -147,7 +147,8 @@ function recipientsIn(text: string, action: DsnAction): DsnRecipient[] {
   for (const raw of text.split('\n', MAX_LINES)) {
     const line = raw.slice(0, MAX_LINE);
     const match = RECIPIENT_LINE.exec(line);
-    if (match !== null) {
+    // The same address right below is a wrapped line of its words.
+    if (match !== null && match[1] !== address) {
       keep();
       address = match[1] as string;
       words = line.slice(match[0].length).trim();

@@ -1,0 +1,183 @@
+import { generateKeyPairSync } from 'node:crypto';
+import fc from 'fast-check';
+import { dkimSign } from 'mailauth/lib/dkim/sign.js';
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
+import { describe, expect, it } from 'vitest';
+import { type KeyLookup, verifyDkim } from './dkim-verify.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const weak = generateKeyPairSync('rsa', { modulusLength: 1024 });
+const ed = generateKeyPairSync('ed25519');
+const p = (key: typeof rsa.publicKey) => key.export({ format: 'der', type: 'spki' }).toString('base64');
+const RECORDS: Record<string, string> = {
+  'r._domainkey.example.com': `v=DKIM1; k=rsa; p=${p(rsa.publicKey)}`,
+  'bare._domainkey.example.com': `p=${p(rsa.publicKey)}`,
+  'e._domainkey.example.com': `v=DKIM1; k=ed25519; p=${ed.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('base64')}`,
+  'gone._domainkey.example.com': 'v=DKIM1; k=rsa; p=',
+  'odd._domainkey.example.com': 'v=DKIM1; k=rsa; p=AAAA',
+  'sha1._domainkey.example.com': `v=DKIM1; h=sha1; k=rsa; p=${p(weak.publicKey)}`,
+};
+const lookUp: KeyLookup = async (name) => {
+  const text = RECORDS[name];
+  return text === undefined ? { kind: 'none' } : { kind: 'found', texts: [text] };
+};
+/** The judge's way of asking. */
+const resolver = async (name: string) => {
+  const text = RECORDS[name];
+  if (text === undefined) throw Object.assign(new Error('no name'), { code: 'ENOTFOUND' });
+  return [[text]];
+};
+
+const MESSAGE = [
+  'From: "Feedback" <feedback@example.com>',
+  'To: fbl@bounces.example.org',
+  'SUBJECT:  A \tcomplaint',
+  '\tgoes on  ',
+  'Subject: second',
+  'Date: Sat, 21 Nov 2026 12:00:00 +0000',
+  '',
+  'line  one ',
+  '\tline\ttwo',
+  '',
+  '',
+  '',
+].join('\r\n');
+
+async function signed(
+  options: {
+    selector?: string;
+    canonicalization?: string;
+    message?: string;
+    key?: 'rsa' | 'ed';
+    extra?: object;
+  } = {},
+): Promise<Buffer> {
+  const { selector = 'r', canonicalization = 'relaxed/relaxed', message = MESSAGE, key = 'rsa' } = options;
+  const by = {
+    signingDomain: 'example.com',
+    selector,
+    privateKey: (key === 'rsa' ? rsa : ed).privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+  };
+  const result = await dkimSign(message, {
+    ...by,
+    canonicalization,
+    algorithm: key === 'rsa' ? 'rsa-sha256' : 'ed25519-sha256',
+    signTime: new Date(NOW_MS),
+    signatureData: [by],
+    ...options.extra,
+  });
+  expect(result.errors).toEqual([]);
+  return Buffer.from(result.signatures + message, 'latin1');
+}
+
+const verdictOf = async (message: Uint8Array, nowMs = NOW_MS) => {
+  const [first] = await verifyDkim(message, lookUp, nowMs);
+  return first === undefined ? 'none' : first.result === 'pass' ? 'pass' : `${first.result}: ${first.detail}`;
+};
+const judged = async (message: Buffer): Promise<string> => {
+  const { results } = await dkimVerify(message, { resolver, curTime: new Date(NOW_MS) });
+  return results[0]?.status.result ?? 'none';
+};
+
+describe('a DKIM signature', () => {
+  for (const canonicalization of ['relaxed/relaxed', 'relaxed/simple', 'simple/relaxed', 'simple/simple']) {
+    for (const key of ['rsa', 'ed'] as const) {
+      it(`made elsewhere as ${canonicalization} with ${key} verifies, and no longer when altered`, async () => {
+        const message = await signed({ canonicalization, key, selector: key === 'rsa' ? 'r' : 'e' });
+        expect(await verdictOf(message)).toBe('pass');
+        const text = message.toString('latin1');
+        expect(await verdictOf(Buffer.from(text.replace('line  one', 'line  two'), 'latin1'))).toBe(
+          'fail: the body was changed',
+        );
+        expect(await verdictOf(Buffer.from(text.replace('feedback@', 'forged@'), 'latin1'))).toBe(
+          'fail: the signature does not match',
+        );
+        expect(await verdictOf(Buffer.from(text.replace('d=example.com', 'd=example.org'), 'latin1'))).toBe(
+          'fail: there is no key',
+        );
+      });
+    }
+  }
+
+  it('is judged as another verifier judges it, whatever the message and the change to it', async () => {
+    const piece = fc.constantFrom('a', ' ', '\t', '\r\n', '.', ' \r\n', '\r\n\r\n', 'word', ';', 'b=x');
+    const body = fc.array(piece, { maxLength: 12 }).map((parts) => parts.join(''));
+    await fc.assert(
+      fc.asyncProperty(
+        body,
+        fc.constantFrom('relaxed/relaxed', 'simple/simple', 'relaxed/simple', 'simple/relaxed'),
+        fc.option(fc.record({ at: fc.nat(), to: fc.constantFrom('x', ' ', 'X') })),
+        async (text, canonicalization, change) => {
+          const whole = await signed({
+            canonicalization,
+            message: `From: a@example.com\r\nSubject: x\r\n\r\n${text}\r\n`,
+          });
+          if (change !== null) {
+            // Only below the signature: how broken tags are read is each reader's own affair.
+            const from = whole.indexOf('\r\nFrom:') + 2;
+            whole.write(change.to, from + (change.at % (whole.length - from)), 'latin1');
+          }
+          const theirs = await judged(whole);
+          const ours = await verdictOf(whole);
+          // Stricter is allowed, never laxer; an unaltered one passes for both.
+          if (ours === 'pass') expect(theirs).toBe('pass');
+          if (change === null) expect([ours, theirs]).toEqual(['pass', 'pass']);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it('counts with a record that holds the key alone', async () => {
+    expect(await verdictOf(await signed({ selector: 'bare' }))).toBe('pass');
+  });
+
+  it('does not count with a key that is revoked, broken, missing or for other hashes', async () => {
+    expect(await verdictOf(await signed({ selector: 'gone' }))).toBe('fail: the key was revoked');
+    expect(await verdictOf(await signed({ selector: 'odd' }))).toBe('fail: the key cannot be read');
+    expect(await verdictOf(await signed({ selector: 'none' }))).toBe('fail: there is no key');
+    expect(await verdictOf(await signed({ selector: 'sha1' }))).toBe('fail: the key allows no SHA-256');
+    expect(await verdictOf(await signed({ selector: 'e' }))).toBe('fail: the key is of another kind');
+  });
+
+  it('does not count when it covers part of the body, has expired, or leaves From out', async () => {
+    const expired = await signed({ extra: { expires: new Date(NOW_MS + 60_000) } });
+    expect(await verdictOf(expired)).toBe('pass');
+    expect(await verdictOf(expired, NOW_MS + 120_000)).toBe('fail: it has expired');
+    const text = (await signed()).toString('latin1');
+    expect(await verdictOf(Buffer.from(text.replace('a=rsa-sha256;', 'a=rsa-sha256; l=1;'), 'latin1'))).toBe(
+      'fail: it covers only part of the body',
+    );
+    expect(await verdictOf(Buffer.from(text.replace('a=rsa-sha256;', 'a=rsa-sha1;'), 'latin1'))).toBe(
+      'fail: an algorithm that does not count',
+    );
+    expect(await verdictOf(Buffer.from(text.replace(/\bh=[^;]*/, 'h=Subject'), 'latin1'))).toBe(
+      'fail: From is not signed',
+    );
+  });
+
+  it('is unknown while keys cannot be looked up, and none where there is none', async () => {
+    const message = await signed();
+    const [failing] = await verifyDkim(message, async () => ({ kind: 'failure' }), NOW_MS);
+    const [throwing] = await verifyDkim(message, () => Promise.reject(new Error('no')), NOW_MS);
+    expect([failing?.result, throwing?.result]).toEqual(['unknown', 'unknown']);
+    expect(await verifyDkim(Buffer.from(MESSAGE), lookUp, NOW_MS)).toEqual([]);
+    expect(await verifyDkim(Buffer.from('no header at all'), lookUp, NOW_MS)).toEqual([]);
+  });
+
+  it('is looked at five times at most', async () => {
+    let asked = 0;
+    const text = (await signed()).toString('latin1');
+    const one = text.slice(0, text.indexOf('\r\nFrom:') + 2);
+    await verifyDkim(
+      Buffer.from(one.repeat(50) + text, 'latin1'),
+      async () => {
+        asked += 1;
+        return { kind: 'none' };
+      },
+      NOW_MS,
+    );
+    expect(asked).toBe(5);
+  });
+});

@@ -1,0 +1,238 @@
+/**
+ * What the readers of returned mail make of a corpus written by hand from what such mail looks like, and that nothing
+ * made from it, cut, nested, repeated or garbled, makes them fail or slow.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readFeedbackReport } from '../../src/mail/arf.ts';
+import { autoReplySign } from '../../src/mail/auto-reply.ts';
+import { readTextBounce } from '../../src/mail/bounce-text.ts';
+import { readDsn } from '../../src/mail/dsn.ts';
+import { readMime, walkParts } from '../../src/mail/mime-reader.ts';
+import { createReturnPathTokens } from '../../src/mail/verp.ts';
+import { returnTarget } from '../../src/pipeline/events/return-target.ts';
+
+const FOLDER = new URL('./returns/', import.meta.url);
+const names = readdirSync(FOLDER).filter((name) => name.endsWith('.eml'));
+const load = (name: string) => Buffer.from(readFileSync(new URL(name, FOLDER), 'latin1').replace(/\r?\n/g, '\r\n'), 'latin1');
+const tokens = createReturnPathTokens([{ id: 1, secret: new Uint8Array(32).fill(7) }]);
+
+/** Everything that reads returned mail, over the same octets. */
+function readAll(bytes: Uint8Array) {
+  const mail = readMime(bytes);
+  return {
+    mail,
+    report: readDsn(mail) ?? readTextBounce(mail),
+    feedback: readFeedbackReport(mail),
+    sign: autoReplySign(mail),
+  };
+}
+
+/** `action final status "words"` of each recipient. */
+function summary(name: string): string[] {
+  const { report } = readAll(load(name));
+  return (report?.recipients ?? []).map(
+    ({ action, finalRecipient, status, diagnostic }) => `${action} ${finalRecipient} ${status ?? '-'} ${diagnostic}`,
+  );
+}
+
+describe('reports of failure', () => {
+  const EXPECTED: Record<string, string[]> = {
+    'dsn-postfix': ['failed ann@reader.example 5.1.1 unknown user: "ann"'],
+    'dsn-three-recipients': [
+      'delayed one@reader.example 4.4.1 ',
+      'failed two@reader.example 5.2.2 552-5.2.2 The mailbox is full',
+      'relayed three@reader.example 2.0.0 ',
+    ],
+    'dsn-base64-status': ['failed ann@reader.example 5.7.1 550 5.7.1 Message rejected as spam'],
+    'dsn-without-action': ['failed ann@reader.example 5.1.1 '],
+    'text-exim': ['failed ann@reader.example 5.1.1 550 5.1.1 No such mailbox'],
+    'text-exim-warning': ['delayed ann@reader.example - Delay reason: connection timed out'],
+    'text-qmail': [
+      'failed ann@reader.example 5.1.1 Sorry, no mailbox here by that name. (#5.1.1)',
+      'failed bob@reader.example 5.2.2 552 5.2.2 Mailbox over quota Giving up on 192.0.2.30.',
+    ],
+    'text-postfix': [
+      'failed ann@reader.example 5.1.1 550 5.1.1 <ann@reader.example>: Recipient address rejected: User unknown (in reply to RCPT TO command)',
+    ],
+    'text-sendmail': ['failed ann@reader.example 5.1.1 550 5.1.1 <ann@reader.example>... User unknown)'],
+    'text-lotus': ['failed ann@reader.example - User ann (ann@reader.example) not listed in Domino Directory'],
+  };
+
+  for (const [name, expected] of Object.entries(EXPECTED)) {
+    it(`are read: ${name}`, () => expect(summary(`${name}.eml`)).toEqual(expected));
+  }
+
+  it('are read from a page of mark-up: text-exchange', () => {
+    const [only, ...others] = summary('text-exchange.eml');
+    expect(others).toEqual([]);
+    expect(only).toMatch(/^failed ann@reader\.example/);
+  });
+
+  it('bring back the header of the message', () => {
+    const { report } = readAll(load('dsn-postfix.eml'));
+    expect(report?.returned.map(({ name }) => name)).toEqual(['from', 'to', 'subject', 'x-postrider-ref']);
+    expect(readAll(load('dsn-without-action.eml')).report?.returned).toContainEqual({ name: 'subject', value: 'inner' });
+  });
+
+  it('are not seen in what people and answering programs write', () => {
+    for (const name of ['auto-vacation', 'auto-header', 'reply-person', 'arf-headers-only']) {
+      expect(readAll(load(`${name}.eml`)).report, name).toBeNull();
+    }
+    expect(readAll(load('auto-vacation.eml')).sign).toBe('its subject');
+    expect(readAll(load('auto-header.eml')).sign).toBe('x-autoreply');
+    expect(readAll(load('reply-person.eml')).sign).toBeNull();
+  });
+});
+
+describe('feedback reports', () => {
+  it('give up every place where a token may stand, of the outer report alone', () => {
+    expect(readAll(load('arf-headers-only.eml')).feedback).toEqual({
+      type: 'abuse',
+      userAgent: 'ProviderFBL/2.0',
+      references: ['00000000000000-0000000000000000'],
+      returnPaths: ['b-00000000000000-0000000000000000@bounces.example.com'],
+      unsubscribe: [
+        '<mailto:u-00000000000000-0000000000000000@bounces.example.com>, <https://mail.example.com/u/x>',
+      ],
+      messageId: '019ab000-0000-7000-8000-000000000001@example.com',
+    });
+    expect(readAll(load('arf-whole-message.eml')).feedback).toMatchObject({
+      type: 'not-spam',
+      references: ['11111111111111-1111111111111111'],
+      returnPaths: ['b-00000000000000-0000000000000000@bounces.example.com'],
+    });
+    for (const name of names.filter((each) => !each.startsWith('arf'))) {
+      expect(readAll(load(name)).feedback, name).toBeNull();
+    }
+  });
+});
+
+describe('the reader', () => {
+  const inMs = (bytes: Uint8Array): number => {
+    const start = performance.now();
+    readAll(bytes);
+    return performance.now() - start;
+  };
+  /** Far above what any of these takes (some tens of ms), far below what anything quadratic does. */
+  const SLOW_MS = 2_000;
+  const HALF_MIB = 512 * 1024;
+
+  it('stops at ten levels and 64 parts', () => {
+    const nested = 'Content-Type: message/rfc822\r\n\r\n'.repeat(1000);
+    const { mail } = readAll(Buffer.from(nested));
+    expect(mail.truncated).toBe(true);
+    expect([...walkParts(mail)]).toHaveLength(11);
+    const wide = `Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(5000)}`;
+    expect([...walkParts(readMime(Buffer.from(wide)))]).toHaveLength(64);
+    const deep = Array.from({ length: 1000 }, (_, i) => `Content-Type: multipart/mixed; boundary=b${i}\r\n\r\n--b${i}\r\n`).join('');
+    expect([...walkParts(readMime(Buffer.from(deep)))].length).toBeLessThanOrEqual(11);
+  });
+
+  it('is not slowed by what is made to slow it', () => {
+    const fill = (text: string, size = HALF_MIB) => text.repeat(Math.ceil(size / text.length)).slice(0, size);
+    const report = (body: string) =>
+      Buffer.from(`Content-Type: multipart/report; boundary=b\r\n\r\n--b\r\nContent-Type: message/delivery-status\r\n\r\n${body}\r\n--b--\r\n`);
+    const bomb = (body: string) => Buffer.from(`Subject: x\r\n\r\nThis is the qmail-send program\r\n${body}`);
+    const cases: [string, Uint8Array][] = [
+      ['one header line', Buffer.from(`X: ${fill('a')}`)],
+      ['folds', Buffer.from(`X: a\r\n${fill(' \r\n ')}`)],
+      ['boundaries', Buffer.from(`Content-Type: multipart/mixed; boundary=b\r\n\r\n${fill('--b')}`)],
+      ['boundary lines', Buffer.from(`Content-Type: multipart/mixed; boundary=b\r\n\r\n${fill('--b     \r')}`)],
+      ['parameters', Buffer.from(`Content-Type: a/b;${fill(';a="\\')}\r\n\r\n`)],
+      ['blocks', report(fill('Final-Recipient: rfc822; a@b.example\r\nStatus: 5.1.1\r\n\r\n'))],
+      ['empty lines', report(fill('\r\n'))],
+      ['digits', report(`Final-Recipient: rfc822;a@b\r\nStatus: ${fill('5.1.')}`)],
+      ['recipients', bomb(fill('<a@b.example>:\n'))],
+      ['ats', bomb(fill('a@'))],
+      ['dots', bomb(fill('a.'))],
+      ['blanks', bomb(fill(' '))],
+      ['brackets', Buffer.from(`Content-Type: text/html\r\n\r\n${fill('<')}`)],
+      ['equals', Buffer.from(`Content-Transfer-Encoding: quoted-printable\r\n\r\nThis is the qmail-send program${fill('=\t \t')}`)],
+      ['words', Buffer.from(`Subject: ${fill('=?utf-8?Q?', 60_000)}\r\n\r\n`)],
+    ];
+    for (const [name, bytes] of cases) expect(inMs(bytes), name).toBeLessThan(SLOW_MS);
+  });
+
+  it('never fails, whatever is done to the corpus', () => {
+    const files = names.map(load);
+    const edit = fc.record({
+      file: fc.nat(files.length - 1),
+      at: fc.nat(),
+      kind: fc.constantFrom('cut', 'flip', 'repeat', 'splice', 'drop'),
+      other: fc.nat(files.length - 1),
+      bytes: fc.uint8Array({ maxLength: 40 }),
+    });
+    fc.assert(
+      fc.property(edit, ({ file, at, kind, other, bytes }) => {
+        const one = files[file] as Buffer;
+        const two = files[other] as Buffer;
+        const i = at % one.length;
+        const made =
+          kind === 'cut'
+            ? one.subarray(0, i)
+            : kind === 'flip'
+              ? Buffer.concat([one.subarray(0, i), bytes, one.subarray(i + bytes.length)])
+              : kind === 'repeat'
+                ? Buffer.concat([one, one.subarray(i), one])
+                : kind === 'splice'
+                  ? Buffer.concat([one.subarray(0, i), two, one.subarray(i)])
+                  : Buffer.concat([one.subarray(0, i), one.subarray(Math.min(one.length, i + 50))]);
+        const { report } = readAll(made);
+        for (const { diagnostic, finalRecipient, remoteMta } of report?.recipients ?? []) {
+          expect(diagnostic.length).toBeLessThanOrEqual(1024);
+          expect((finalRecipient ?? '').length).toBeLessThanOrEqual(320);
+          expect(remoteMta.length).toBeLessThanOrEqual(255);
+        }
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('never fails on any octets', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 2000 }), (bytes) => {
+        readAll(bytes);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('addresses at the bounce domain', () => {
+  it('lead to what the token names, in any case and in quotes', () => {
+    for (const [purpose, target] of [
+      ['b', { kind: 'delivery', deliveryId: 4711 }],
+      ['g', { kind: 'message', messageSeq: 4711 }],
+      ['u', { kind: 'unsubscribe', deliveryId: 4711 }],
+    ] as const) {
+      const local = tokens.make(purpose, 4711);
+      for (const text of [local, local.toUpperCase(), `"${local}"`]) expect(returnTarget(text, tokens)).toEqual(target);
+    }
+    expect(returnTarget('FBL-Yahoo', tokens)).toEqual({ kind: 'feedback', provider: 'yahoo' });
+    expect(returnTarget('Abuse', tokens)).toEqual({ kind: 'operator', name: 'abuse' });
+  });
+
+  it('that were altered, or are anything else, lead nowhere', () => {
+    const local = tokens.make('b', 4711);
+    fc.assert(
+      fc.property(fc.nat(local.length - 1), fc.constantFrom(...'0123456789abcdefghjkmnpqrstvwxyz-@'), (at, c) => {
+        const altered = local.slice(0, at) + c + local.slice(at + 1);
+        if (altered !== local) expect(returnTarget(altered, tokens)).toBeNull();
+      }),
+    );
+    fc.assert(
+      fc.property(fc.string({ maxLength: 80, unit: 'binary' }), (text) => {
+        const target = returnTarget(text, tokens);
+        if (target !== null) expect(['operator', 'reports', 'feedback']).toContain(target.kind);
+      }),
+    );
+    for (const name of ['', 'root', 'fbl-', 'fbl--x', 'postmaster2', 'b-', tokens.ref(4711)]) {
+      expect(returnTarget(name, tokens), name).toBeNull();
+    }
+    // An id beyond what is exact names nothing here.
+    expect(returnTarget(tokens.make('b', 2n ** 59n), tokens)).toBeNull();
+  });
+});
