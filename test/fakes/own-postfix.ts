@@ -39,10 +39,14 @@ export function postfixMissing(): string | null {
   return process.getuid?.() === 0 ? null : 'postfix needs root';
 }
 
-/** Starts it; takes about a second. `domain`: every recipient there but `nobody` exists. `tls`: offered with STARTTLS. */
+/**
+ * Starts it; takes about a second. `domain`: every recipient there but `nobody` exists. `tls`: offered with STARTTLS.
+ * `bounces`: `gone` is taken too, refused afterwards, and the report goes to that port for that domain.
+ */
 export async function startOwnPostfix(options: {
   domain: string;
   tls?: { key: string; cert: string };
+  bounces?: { domain: string; port: number };
 }): Promise<OwnPostfix> {
   const dir = mkdtempSync(join(tmpdir(), 'postrider-postfix-'));
   chmodSync(dir, 0o755);
@@ -86,13 +90,22 @@ export async function startOwnPostfix(options: {
     virtual_mailbox_limit: '0',
     smtpd_tls_security_level: options.tls === undefined ? 'none' : 'may',
     ...(options.tls === undefined ? {} : { smtpd_tls_chain_files: join(config, 'tls.pem') }),
+    ...(options.bounces === undefined ? {} : { transport_maps: `texthash:${join(config, 'transport')}` }),
     maillog_file: join(dir, 'mail.log'),
     maillog_file_prefixes: dir,
   };
   const text = Object.entries(settings).map(([key, value]) => `${key} = ${value}\n`);
   writeFileSync(join(config, 'main.cf'), text.join(''));
   writeFileSync(join(config, 'recipients'), `nobody@${options.domain} 550 5.1.1 no such mailbox\n`);
-  writeFileSync(join(config, 'master.cf'), masterConfig(port));
+  if (options.bounces !== undefined) {
+    const { domain, port: at } = options.bounces;
+    const lines = [`gone@${options.domain} ${REFUSER}:`, `${domain} smtp:[127.0.0.1]:${at}`];
+    writeFileSync(join(config, 'transport'), `${lines.join('\n')}\n`);
+  }
+  const refuser = join(config, 'refuse');
+  // EX_NOUSER
+  writeFileSync(refuser, '#!/bin/sh\ncat > /dev/null\necho mailbox gone\nexit 67\n', { mode: 0o755 });
+  writeFileSync(join(config, 'master.cf'), masterConfig(port, refuser));
   const child = spawn('/usr/sbin/postfix', ['-c', config, 'start-fg'], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -139,12 +152,15 @@ export async function startOwnPostfix(options: {
   };
 }
 
+/** A delivery program that knows no user: mail is taken first and refused afterwards. */
+const REFUSER = 'refuser';
+
 /** The distribution's own, with the listener on our port and nothing in a chroot (our queue has no copy of /etc). */
-function masterConfig(port: number): string {
+function masterConfig(port: number, refuser: string): string {
   const lines = readFileSync(MASTER, 'utf8')
     .split('\n')
     .filter((line) => !/^\s*#/.test(line) && line.trim() !== '');
-  return lines
+  return [...lines, `${REFUSER} unix - n n - - pipe user=nobody argv=${refuser}`]
     .map((line) => {
       if (/^\s/.test(line)) return `${line}\n`;
       const fields = line.trim().split(/\s+/);
@@ -155,7 +171,8 @@ function masterConfig(port: number): string {
     .join('');
 }
 
-async function freePort(): Promise<number> {
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

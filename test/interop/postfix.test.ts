@@ -5,7 +5,7 @@
 import PostalMime from 'postal-mime';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeCertificates } from '../fakes/certificates.ts';
-import { type OwnPostfix, postfixMissing, startOwnPostfix } from '../fakes/own-postfix.ts';
+import { freePort, type OwnPostfix, postfixMissing, startOwnPostfix } from '../fakes/own-postfix.ts';
 import { addDomain, fileScope, type Instance, startInstance, until } from '../scenarios/harness.ts';
 import { dkimVerdict, readMail } from '../scenarios/signed-mail.ts';
 
@@ -20,13 +20,19 @@ describe.skipIf(missing !== null)('delivery through a real Postfix', () => {
   let token: string;
 
   beforeAll(async () => {
+    const returnsPort = await freePort();
     postfix = await startOwnPostfix({
       domain: 'reader.example',
+      bounces: { domain: 'bounces.example.com', port: returnsPort },
       ...(certificates === null ? {} : { tls: certificates.selfSigned }),
     });
     scope.defer(() => postfix.stop());
     server = await startInstance(scope, {
-      settings: { route: `smtp://127.0.0.1:${postfix.port}`, 'bounce-domain': 'bounces.example.com' },
+      settings: {
+        route: `smtp://127.0.0.1:${postfix.port}`,
+        'bounce-domain': 'bounces.example.com',
+        returns: `127.0.0.1:${returnsPort}`,
+      },
     });
     token = await addDomain(server, 'example.com');
   });
@@ -120,5 +126,34 @@ describe.skipIf(missing !== null)('delivery through a real Postfix', () => {
       Status: 'Bounced',
       LastResponse: expect.stringContaining('no such mailbox'),
     });
+  });
+
+  it('takes its report of a mailbox that is gone: delivered, then bounced, and suppressed', async () => {
+    const id = await server.send({ To: [{ email: 'gone@reader.example' }] }, { token });
+    const events = await until(
+      'the report came back',
+      async () => {
+        const { Items } = (await server.call('GET', `/email/${id}/events`, { token })).json;
+        return Items.some(({ Event }: { Event: string }) => Event === 'bounced') ? Items : null;
+      },
+      30_000,
+    ).catch((error: unknown) => {
+      throw new Error(`${String(error)}\n${postfix.log()}`);
+    });
+    expect(events.map(({ Event }: { Event: string }) => Event)).toEqual([
+      'accepted',
+      'delivered',
+      'bounced',
+      'suppression_added',
+    ]);
+    expect(events[2].Bounce).toMatchObject({
+      Phase: 'Async',
+      Class: 'RecipientInvalid',
+      EnhancedCode: '5.1.1',
+      Type: 'Permanent',
+    });
+    expect((await server.call('GET', `/email/${id}`, { token })).json.Recipients[0].Status).toBe('Bounced');
+    const { Items } = (await server.call('GET', '/suppressions?Email=gone@reader.example')).json;
+    expect(Items).toHaveLength(1);
   });
 });
