@@ -16,6 +16,8 @@ const PURGE_EVERY_MS = 10 * 60_000;
 const DOMAINS_EVERY_MS = 60_000;
 /** What a path came to says nothing about it after this. */
 const PATH_KEPT_MS = 7 * 24 * 3_600_000;
+/** A cause that nobody is left in may come back; then it keeps its number and first sight. */
+const CAUSE_KEPT_MS = 7 * 86_400_000;
 const STEP_ROWS = 1000;
 /** Domains looked up in one round; the longest due go first, the others wait for the next. */
 const CHECKS_PER_ROUND = 50;
@@ -29,7 +31,10 @@ export interface UpkeepOptions {
 /** Nothing happens before `start`. */
 export function createUpkeep(
   deps: {
-    store: Pick<Store, 'purgeIdempotency' | 'purgeSuppressions' | 'purgeOverrides' | 'purgePathStates'>;
+    store: Pick<
+      Store,
+      'purgeIdempotency' | 'purgeSuppressions' | 'purgeOverrides' | 'purgePathStates' | 'purgeCauses'
+    >;
     domains: Pick<DomainService, 'list' | 'verify' | 'renewStandby'>;
     retention: Retention;
     clock: Clock;
@@ -44,6 +49,7 @@ export function createUpkeep(
     createRound('suppressions', PURGE_EVERY_MS, purgeSuppressions),
     createRound('overrides and paths', PURGE_EVERY_MS, purgeLimits),
     createRound('retention', PURGE_EVERY_MS, forget),
+    createRound('causes', PURGE_EVERY_MS, purgeCauses),
     createRound('sender domains', DOMAINS_EVERY_MS, lookAfterDomains),
   ];
 
@@ -70,6 +76,11 @@ export function createUpkeep(
     if (Object.values(forgotten).some((count) => count > 0)) {
       log.info({ ...forgotten }, 'what has been kept long enough was removed');
     }
+  }
+
+  async function purgeCauses(): Promise<void> {
+    const before = clock.now() - CAUSE_KEPT_MS;
+    while (running && (await store.purgeCauses({ before, limit: STEP_ROWS })) === STEP_ROWS);
   }
 
   async function lookAfterDomains(): Promise<void> {

@@ -150,6 +150,11 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'DELETE /sandbox/messages': 'Empties the inbox of the token’s domains: `{Deleted}`',
   'GET /queue':
     'What waits, queue by queue, earliest due first: `{Waiting, Sending, PendingCalls, OldestDueAt, Queues: [{Site, SenderDomain, Priority, Waiting, Complete, Due, OldestAt, NextDueAt, Ages, Reasons}], More}`. `Domain`, `Limit` (1–100, 100)',
+  'GET /causes':
+    'What failed or waits for one reason that several recipients share, the latest first: `{Items: [{CauseID, Category, Scope, Site, SenderDomain, Reply, Explanation, Waiting, Failed, FirstSeen, LastSeen, Example}]}`. `Limit`',
+  'GET /causes/{id}': 'One of them',
+  'POST /causes/{id}/resend':
+    'Queues its recipients again, at most 2,000 a request: `{Queued, LeftOut: {Suppressed, ContentGone, Moved}, More}`',
   'GET /warmup':
     'How far each new source has come at each provider: `{Items: [{Source, Provider, Budget, Used, DeferredToday, BlockedToday, LastUsedAt}]}`; a null budget is a warm source',
   'GET /queue/paths':

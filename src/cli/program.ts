@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { CONFIG_KEYS, type ConfigKey, type Mode } from '../config.ts';
 import { openApi } from './api-client.ts';
+import { causeCommands } from './cause-commands.ts';
 import { type CommandContext, example } from './command.ts';
 import { showConfig } from './config-command.ts';
 import { domainCommands } from './domain-commands.ts';
@@ -97,6 +98,7 @@ export function createProgram(terminal: Terminal): Program {
     queueCommand,
     warmupCommands,
     overrideCommands,
+    causeCommands,
     suppressCommands,
     templateCommands,
     explainCommands,

@@ -14,6 +14,7 @@
  */
 import type { AcceptanceStore } from './topics/acceptance.ts';
 import type { CaptureStore } from './topics/captures.ts';
+import type { CauseStore } from './topics/causes.ts';
 import type { DomainStore } from './topics/domains.ts';
 import type { EventStore } from './topics/events.ts';
 import type { InstanceStore } from './topics/instance.ts';
@@ -51,6 +52,7 @@ export interface Store
     MessageStore,
     RetentionStore,
     CaptureStore,
+    CauseStore,
     LimitStore,
     WarmupStore,
     TlsStore {

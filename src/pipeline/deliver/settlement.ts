@@ -18,6 +18,7 @@ import {
   pascalCase,
   SUPPRESSING,
 } from './classifier/categories.ts';
+import { replyShape } from './classifier/shape.ts';
 import { isRecipientStage, type Stage, type Verdict } from './classifier/verdict.ts';
 import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
 
@@ -204,6 +205,7 @@ export function createSettlementRules({
       ...base(delivery, 'bounced', true),
       category: verdict.category,
       ...replyColumns(why.reply, why.detail),
+      ...causeOf(delivery, verdict, why.reply, why.detail),
       events: [
         event('bounced', now, {
           attempt,
@@ -337,8 +339,9 @@ export function createSettlementRules({
       lastCategory: why.verdict.category,
       lastReply: (why.reply === null ? why.detail : replyText(why.reply)).slice(0, MAX_TEXT),
     };
+    const cause = causeOf(delivery, why.verdict, why.reply, why.detail);
     if (at === null)
-      return { ...expire(seen, now), countAttempt: true, ...replyColumns(why.reply, why.detail) };
+      return { ...expire(seen, now), countAttempt: true, ...replyColumns(why.reply, why.detail), ...cause };
     const notify =
       delivery.lastDeferredEventAt === null || now - delivery.lastDeferredEventAt >= DEFERRED_EVENT_EVERY_MS;
     const bounce = bounceOf(
@@ -355,6 +358,7 @@ export function createSettlementRules({
       waitReason: why.verdict.scope === 'path' ? `path: ${why.detail}`.slice(0, MAX_TEXT) : 'deferred',
       category: why.verdict.category,
       ...replyColumns(why.reply, why.detail),
+      ...cause,
       events: [
         event(
           'deferred',
@@ -385,6 +389,30 @@ export function replyText({ code, enhanced, text }: ReplyFacts): string {
 function replyColumns(reply: ReplyFacts | null, detail?: string): { lastCode?: number; lastReply?: string } {
   if (reply !== null) return { lastCode: reply.code, lastReply: replyText(reply).slice(0, MAX_TEXT) };
   return detail === undefined ? {} : { lastCode: 0, lastReply: detail.slice(0, MAX_TEXT) };
+}
+
+/**
+ * The group of recipients that share this fault (delivery.md §7: path, sender domain, domain or message). A recipient's
+ * own mailbox is nobody else's, and what the sandbox plays has no cause.
+ */
+function causeOf(
+  delivery: ClaimedDelivery,
+  verdict: { category: Category; scope: Bounce['Scope'] },
+  reply: ReplyFacts | null,
+  detail: string,
+): Pick<Settlement, 'cause'> {
+  if (delivery.sandbox !== null || verdict.scope === 'recipient') return {};
+  const said = reply === null ? detail : replyText(reply);
+  return {
+    cause: {
+      category: verdict.category,
+      scope: verdict.scope,
+      site: delivery.recipientDomain,
+      senderDomain: verdict.scope === 'path' || verdict.scope === 'domain' ? '' : delivery.senderDomain,
+      shape: replyShape(said),
+      reply: said.slice(0, MAX_TEXT),
+    },
+  };
 }
 
 function factsDetail(facts: AttemptFacts, reply: ReplyFacts | null): EventDetail {

@@ -7,6 +7,7 @@ import { describeAcceptance } from './acceptance.ts';
 import { describeCalls } from './calls.ts';
 import { describeCancelRetry } from './cancel-retry.ts';
 import { describeCaptures } from './captures.ts';
+import { describeCauses } from './causes.ts';
 import { describeClaims } from './claims.ts';
 import { describeDomains } from './domains.ts';
 import { describeEvents } from './events.ts';
@@ -63,6 +64,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeEvents,
       describeWarmups,
       describeReturns,
+      describeCauses,
       describeStats,
       describeWebhooks,
       describeWebhookChanges,

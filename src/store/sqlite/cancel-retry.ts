@@ -49,9 +49,9 @@ export function requeue(session: Session, params: ParamsOf<'requeue'>): ResultOf
   for (const { deliveryId, event } of params.recipients) {
     const { changes } = db.run(
       `UPDATE delivery SET state = 0, epoch = 0, due_at = ?, expires_at = max(expires_at, ?), updated_at = ?,
-         wait_reason = NULL, first_deferred_at = NULL, last_deferred_event_at = NULL
+         wait_reason = NULL, first_deferred_at = NULL, last_deferred_event_at = NULL, cause_id = NULL
        WHERE id = ? AND message_seq = ? AND (state IN (?, ?)
-         OR state = 0 AND (attempts > 0 OR wait_reason = 'deferred') AND coalesce(wait_reason, '') NOT LIKE 'held%')`,
+         OR state = 0 AND (attempts > 0 OR wait_reason = 'deferred' OR wait_reason LIKE 'path:%') AND coalesce(wait_reason, '') NOT LIKE 'held%')`,
       params.now,
       params.expiresAt,
       params.now,

@@ -1,5 +1,7 @@
 CREATE INDEX capture_domain ON capture (domain_id);
 CREATE INDEX capture_message ON capture (message_seq);
+CREATE INDEX cause_seen ON cause (last_seen);
+CREATE INDEX delivery_cause ON delivery (cause_id, state) WHERE cause_id IS NOT NULL;
 CREATE INDEX delivery_due ON delivery (queue_id, due_at) WHERE state = 0;
 CREATE INDEX delivery_expiry ON delivery (expires_at) WHERE state = 0;
 CREATE INDEX delivery_lease ON delivery (epoch) WHERE state = 1;
@@ -21,8 +23,9 @@ CREATE INDEX webhook_call_due ON webhook_call (webhook_id, due_at) WHERE state =
 CREATE INDEX webhook_call_lease ON webhook_call (epoch) WHERE state = 1;
 CREATE INDEX webhook_domain ON webhook (domain_id);
 CREATE TABLE capture ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, domain_id INTEGER NOT NULL, message_seq INTEGER NOT NULL, delivery_id INTEGER NOT NULL, at INTEGER NOT NULL, inbox TEXT NOT NULL, envelope_from TEXT NOT NULL, envelope_to TEXT NOT NULL, prefix BLOB NOT NULL ) STRICT;
+CREATE TABLE cause ( id INTEGER PRIMARY KEY AUTOINCREMENT, category TEXT NOT NULL, scope TEXT NOT NULL, site TEXT NOT NULL, sender_domain INTEGER NOT NULL, shape TEXT NOT NULL, reply TEXT NOT NULL, first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL, UNIQUE (category, site, sender_domain, shape) ) STRICT;
 CREATE TABLE content ( message_seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL ) STRICT;
-CREATE TABLE delivery ( id INTEGER PRIMARY KEY AUTOINCREMENT, message_seq INTEGER NOT NULL, queue_id INTEGER NOT NULL, state INTEGER NOT NULL, epoch INTEGER NOT NULL, attempts INTEGER NOT NULL, due_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, kind INTEGER NOT NULL, may_be_duplicate INTEGER NOT NULL, sandbox INTEGER, route INTEGER, last_code INTEGER, first_deferred_at INTEGER, last_deferred_event_at INTEGER, address TEXT NOT NULL, wait_reason TEXT, last_category TEXT, last_reply TEXT ) STRICT;
+CREATE TABLE delivery ( id INTEGER PRIMARY KEY AUTOINCREMENT, message_seq INTEGER NOT NULL, queue_id INTEGER NOT NULL, state INTEGER NOT NULL, epoch INTEGER NOT NULL, attempts INTEGER NOT NULL, due_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, kind INTEGER NOT NULL, may_be_duplicate INTEGER NOT NULL, sandbox INTEGER, route INTEGER, last_code INTEGER, first_deferred_at INTEGER, last_deferred_event_at INTEGER, address TEXT NOT NULL, wait_reason TEXT, last_category TEXT, last_reply TEXT , cause_id INTEGER) STRICT;
 CREATE TABLE dest_queue ( id INTEGER PRIMARY KEY, lane INTEGER NOT NULL, sender_domain INTEGER NOT NULL, recipient_domain TEXT NOT NULL, UNIQUE (lane, sender_domain, recipient_domain) ) STRICT;
 CREATE TABLE domain ( id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, status TEXT NOT NULL, verified_by TEXT, verify_token TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, verified_at INTEGER, failing_since INTEGER, last_checked_at INTEGER, last_checks TEXT , settings TEXT NOT NULL DEFAULT '{}') STRICT;
 CREATE TABLE domain_key ( id INTEGER PRIMARY KEY, domain_id INTEGER NOT NULL, selector TEXT NOT NULL, role TEXT NOT NULL, private_sealed BLOB NOT NULL, public_key TEXT NOT NULL, created_at INTEGER NOT NULL, retired_at INTEGER, UNIQUE (domain_id, selector) ) STRICT;

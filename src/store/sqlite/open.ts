@@ -91,6 +91,7 @@ const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
   'findExpired',
   'contentBytes',
   'findOldestContents',
+  'listCauses',
 ]);
 
 /** Whoever wants to know what the store goes through. */
@@ -338,10 +339,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     listMessages: (params) => read('listMessages', params),
     listCaptures: (params) => read('listCaptures', params),
     listWarmups: () => read('listWarmups', undefined),
+    listCauses: (params) => read('listCauses', params),
+    getCause: (params) => read('getCause', params),
+    causeMembers: (params) => read('causeMembers', params),
     capturesSince: (params) => read('capturesSince', params),
     getCapture: (params) => read('getCapture', params),
     deleteCaptures: (params) => write('deleteCaptures', params),
     saveWarmup: (params) => write('saveWarmup', params),
+    purgeCauses: (params) => write('purgeCauses', params),
     purgeIdempotency: (params) => write('purgeIdempotency', params),
     domainsWithMail: () => read('domainsWithMail', undefined),
     findExpired: (params) => read('findExpired', params),

@@ -49,6 +49,7 @@ export type WriteName =
   | 'addTemplate'
   | 'changeTemplate'
   | 'removeTemplate'
+  | 'purgeCauses'
   | 'deleteCaptures'
   | 'purgeIdempotency'
   | 'purgeContents'

@@ -5,6 +5,7 @@
 import * as accept from './accept.ts';
 import * as cancelRetry from './cancel-retry.ts';
 import * as captures from './captures.ts';
+import * as causes from './causes.ts';
 import * as domains from './domains.ts';
 import * as events from './events.ts';
 import * as instance from './instance.ts';
@@ -67,6 +68,7 @@ export const WRITES: WriteTable = {
   addTemplate: templates.addTemplate,
   changeTemplate: templates.changeTemplate,
   removeTemplate: templates.removeTemplate,
+  purgeCauses: causes.purgeCauses,
   deleteCaptures: captures.deleteCaptures,
   purgeIdempotency: accept.purgeIdempotency,
   purgeContents: retention.purgeContents,
@@ -131,6 +133,9 @@ export const READS: ReadTable = {
   listPathStates: limits.listPathStates,
   listHolds: limits.listHolds,
   listWarmups: warmups.listWarmups,
+  listCauses: causes.listCauses,
+  getCause: causes.getCause,
+  causeMembers: causes.causeMembers,
   getMtaSts: tls.getMtaSts,
   staleMtaSts: tls.staleMtaSts,
   tlsCounts: tls.tlsCounts,

@@ -11,6 +11,7 @@ import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { QueueCounts, QueueHint, Settlement } from '../topics/queue.ts';
 import { insertCapture } from './captures.ts';
+import { causeId } from './causes.ts';
 import { laneCode, queueLaneCode, recipientKindCode, routeCode, sandboxCode, stateCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { appendEvent } from './events.ts';
@@ -222,7 +223,8 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
        updated_at = ?, last_category = coalesce(?, last_category), last_reply = coalesce(?, last_reply),
        last_code = coalesce(?, last_code), route = coalesce(?, route),
        may_be_duplicate = coalesce(?, may_be_duplicate), first_deferred_at = coalesce(first_deferred_at, ?),
-       last_deferred_event_at = coalesce(?, last_deferred_event_at)
+       last_deferred_event_at = coalesce(?, last_deferred_event_at),
+       cause_id = CASE WHEN ? THEN NULL ELSE coalesce(?, cause_id) END
      WHERE id = ? AND state = 1 AND epoch = ?
      RETURNING message_seq, address, (SELECT domain_id FROM message WHERE seq = message_seq) AS domain_id,
        (SELECT keep_content FROM message WHERE seq = message_seq) AS keep_content`,
@@ -238,6 +240,8 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
     outcome.mayBeDuplicate === undefined ? null : outcome.mayBeDuplicate ? 1 : 0,
     deferred?.at ?? null,
     deferred === undefined || deferred.notify === false ? null : deferred.at,
+    outcome.state === 'delivered' ? 1 : 0,
+    outcome.cause === undefined ? null : causeId(session, outcome.cause, now),
     outcome.deliveryId,
     outcome.epoch,
   );

@@ -2,6 +2,7 @@
 import type { ClaimedDelivery, DeliveryState, RouteKind } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import type { NewCapture } from './captures.ts';
+import type { NewCause } from './causes.ts';
 import type { NewEvent } from './events.ts';
 import type { SuppressionSignal } from './suppressions.ts';
 
@@ -37,6 +38,8 @@ export interface Settlement {
   capture?: NewCapture;
   /** What the outcome says about writing to this recipient again. */
   suppress?: SuppressionSignal;
+  /** What it failed or waits for; left out: its last one stays. A delivery ends it. */
+  cause?: NewCause;
 }
 
 export interface WaitingQueue {

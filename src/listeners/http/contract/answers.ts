@@ -2,7 +2,7 @@
  * The JSON shapes this API answers with: types only, so that the dashboard and other clients can import them without
  * taking code along. Names are the wire's names. Shapes marked "frozen" never gain or lose a member.
  */
-import type { Bounce } from '../../../model/bounce.ts';
+import type { Bounce, BounceScope } from '../../../model/bounce.ts';
 import type { MessageStatus, RecipientStatus } from '../../../model/delivery.ts';
 import type { DomainStatus } from '../../../model/domain.ts';
 import type { RecipientKind } from '../../../model/message.ts';
@@ -479,6 +479,41 @@ export interface QueueAnswer {
   OldestDueAt: string | null;
   /** Earliest due first. */
   Queues: readonly QueueItem[];
+  More: boolean;
+}
+
+/** What failed or waits for one reason: GET /causes, and GET /causes/{CauseID}. */
+export interface CauseItem {
+  CauseID: number;
+  /** As `Class` in bounce objects. */
+  Category: string;
+  Scope: BounceScope;
+  /** Where it happened. */
+  Site: string;
+  /** null: the fault is the path's, all senders meet it. */
+  SenderDomain: string | null;
+  /** What was said, the first time. */
+  Reply: string;
+  /** What it means, whose fault it is, who can mend it. */
+  Explanation: string;
+  /** Recipients that wait for another try, counted to 10 000. */
+  Waiting: number;
+  /** Recipients that bounced or were given up, counted to 10 000. */
+  Failed: number;
+  FirstSeen: string;
+  LastSeen: string;
+  Example: { MessageID: string; Recipient: string } | null;
+}
+
+/** GET /causes. */
+export interface CausesAnswer {
+  Items: readonly CauseItem[];
+}
+
+/** POST /causes/{CauseID}/resend. `More`: call again for the rest. */
+export interface ResendAnswer {
+  Queued: number;
+  LeftOut: { Suppressed: number; ContentGone: number; Moved: number };
   More: boolean;
 }
 

@@ -9,6 +9,7 @@ import type { Idempotency } from '../idempotency.ts';
 import type { ApiRoute } from '../route.ts';
 import { createStoredTemplates } from '../stored-templates.ts';
 import { cancelRetryRoutes } from './cancel-retry.ts';
+import { causeRoutes } from './causes.ts';
 import { domainRoutes } from './domains.ts';
 import { eventStreamRoutes } from './event-stream.ts';
 import { eventRoutes } from './events.ts';
@@ -66,5 +67,6 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...sandboxWaitRoutes({ ...deps, search }),
     ...operatorRoutes(deps),
     ...trafficRoutes(deps),
+    ...causeRoutes(deps, { maxAgeMs: options.maxAgeMs }),
   ];
 }

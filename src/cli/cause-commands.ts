@@ -1,0 +1,77 @@
+/** `causes`: what failed or waits for one reason; `causes resend`: once it is mended, all of them again. */
+import { systemClock } from '../lib/clock.ts';
+import type { CauseItem, CausesAnswer, ResendAnswer } from '../listeners/http/contract/answers.ts';
+import { type CommandGroup, example } from './command.ts';
+import { createProgress } from './progress.ts';
+import { printable, table, UsageError } from './terminal.ts';
+
+export const causeCommands: CommandGroup = (program, context) => {
+  const group = program
+    .command('causes')
+    .description('what failed or waits for one reason: how many, since when, what to do')
+    .addHelpText('after', example('postrider causes'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(
+        async (api) => {
+          const answer = (await api.call('GET', '/causes?Limit=100')).body as CausesAnswer;
+          ctx.print(answer, causesText(answer));
+        },
+        { existing: true },
+      );
+    });
+
+  group
+    .command('resend <id>')
+    .description('queue everything of one cause again, now that it is mended; who is suppressed stays out')
+    .addHelpText('after', example('postrider causes resend 12'))
+    .action(async (id: string) => {
+      if (!/^[1-9][0-9]{0,14}$/.test(id)) throw new UsageError('an id is a number; see: postrider causes');
+      const ctx = context();
+      await ctx.withApi(
+        async (api) => {
+          const cause = (await api.call('GET', `/causes/${id}`)).body as CauseItem;
+          const progress = createProgress(ctx.terminal.stderr, systemClock, 'queued again');
+          const total = cause.Waiting + cause.Failed;
+          const sum = { Queued: 0, LeftOut: { Suppressed: 0, ContentGone: 0, Moved: 0 } };
+          for (let more = true; more; ) {
+            const answer = (await api.call('POST', `/causes/${id}/resend`)).body as ResendAnswer;
+            sum.Queued += answer.Queued;
+            sum.LeftOut.Suppressed += answer.LeftOut.Suppressed;
+            sum.LeftOut.ContentGone += answer.LeftOut.ContentGone;
+            sum.LeftOut.Moved += answer.LeftOut.Moved;
+            progress.at(sum.Queued, total);
+            // What was left out is met again: without progress there is nothing more to do.
+            more = answer.More && answer.Queued > 0;
+          }
+          progress.end();
+          const { Suppressed, ContentGone, Moved } = sum.LeftOut;
+          ctx.print(
+            sum,
+            `${sum.Queued} queued again; left out: ${Suppressed} suppressed, ${ContentGone} without content, ${Moved} moved on meanwhile.`,
+          );
+        },
+        { existing: true },
+      );
+    });
+};
+
+function causesText({ Items }: CausesAnswer): string {
+  if (Items.length === 0) return 'Nothing failed or waits for a reason that several share.';
+  const rows = Items.map((item) => [
+    String(item.CauseID),
+    item.Category,
+    item.Site,
+    item.SenderDomain ?? 'any',
+    String(item.Waiting),
+    String(item.Failed),
+    item.FirstSeen,
+    printable(item.Reply).slice(0, 60),
+  ]);
+  const [worst] = [...Items].sort((a, b) => b.Waiting + b.Failed - (a.Waiting + a.Failed));
+  return [
+    table([['ID', 'CATEGORY', 'SITE', 'FROM', 'WAITING', 'FAILED', 'SINCE', 'REPLY'], ...rows]),
+    ...(worst === undefined ? [] : [`${worst.CauseID}: ${worst.Explanation}`]),
+    'When a cause is mended: postrider causes resend <ID>',
+  ].join('\n\n');
+}

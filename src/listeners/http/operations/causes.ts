@@ -1,0 +1,172 @@
+/**
+ * Cause groups (delivery.md §7, reply explained): GET /causes, what failed or waits for one reason, with a count and an
+ * example; POST /causes/{CauseID}/resend, once the cause is mended. Resending queues the members again a message at a
+ * time, in bounded portions; delivery then paces them as it paces everything. Who is on the suppression list by now,
+ * whose content is gone and who has moved on meanwhile (delivered, canceled, being sent) is left out and counted.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import { uuidv7 } from '../../../lib/ids.ts';
+import type { Random } from '../../../lib/random.ts';
+import type { Caller } from '../../../model/submission.ts';
+import { categoryFacts, isCategory, pascalCase } from '../../../pipeline/deliver/classifier/categories.ts';
+import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
+import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
+import type { Store } from '../../../store/store.ts';
+import type { CauseMember, CauseView } from '../../../store/topics/causes.ts';
+import type { CauseItem, CausesAnswer, ResendAnswer } from '../contract/answers.ts';
+import { type ApiRoute, isoTime, json, pageLimit, refuse } from '../route.ts';
+
+interface Deps {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  /** Told where recipients are due now. */
+  queue: { wake(): void };
+  /** Told where events with webhook calls were stored. */
+  eventsStored(): void;
+}
+
+const COUNT_UP_TO = 10_000;
+/** Recipients that one request queues again: a second's work. */
+const MAX_RESENT = 2_000;
+const PORTION = 200;
+
+/** The three routes. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
+export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): readonly ApiRoute[] {
+  const { store, clock } = deps;
+  return [
+    {
+      method: 'GET',
+      path: '/causes',
+      scope: 'admin',
+      handle: async ({ caller, query }) => {
+        requireAllDomains(caller);
+        const rows = await store.listCauses({ limit: pageLimit(query), countUpTo: COUNT_UP_TO });
+        const answer: CausesAnswer = { Items: rows.map(toItem) };
+        return json(answer);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/causes/:id',
+      scope: 'admin',
+      handle: async ({ caller, params }) => {
+        requireAllDomains(caller);
+        return json(toItem(await known(params.id)));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/causes/:id/resend',
+      scope: 'admin',
+      handle: async ({ caller, params }) => {
+        requireAllDomains(caller);
+        const { id } = await known(params.id);
+        const answer = await resend(id);
+        if (answer.Queued > 0) {
+          deps.eventsStored();
+          deps.queue.wake();
+        }
+        return json(answer);
+      },
+    },
+  ];
+
+  async function known(id: string | undefined): Promise<CauseView> {
+    if (id === undefined || !/^[1-9][0-9]{0,14}$/.test(id)) throw refuse('not-found');
+    const cause = await store.getCause({ id: Number(id), countUpTo: COUNT_UP_TO });
+    if (cause === null) throw refuse('not-found');
+    return cause;
+  }
+
+  async function resend(id: number): Promise<ResendAnswer> {
+    const left = { Suppressed: 0, ContentGone: 0, Moved: 0 };
+    let queued = 0;
+    let afterId = 0;
+    for (let seen = 0; seen < MAX_RESENT; seen += PORTION) {
+      const members = await store.causeMembers({ id, afterId, limit: PORTION });
+      const last = members.at(-1);
+      if (last === undefined) return { Queued: queued, LeftOut: left, More: false };
+      afterId = last.deliveryId;
+      const done = await Promise.all([...byMessage(members).values()].map((group) => again(group)));
+      for (const result of done) {
+        queued += result.queued;
+        left.Suppressed += result.suppressed;
+        left.ContentGone += result.contentGone;
+        left.Moved += result.moved;
+      }
+      if (members.length < PORTION) return { Queued: queued, LeftOut: left, More: false };
+    }
+    return { Queued: queued, LeftOut: left, More: true };
+  }
+
+  /** Members of one message. */
+  async function again(members: readonly [CauseMember, ...CauseMember[]]) {
+    const [{ messageSeq, domain, lane }] = members;
+    const now = clock.now();
+    const addresses = members.filter(({ sandbox }) => !sandbox).map(({ address }) => address);
+    const stopped = await suppressedRecipients(store, {
+      domain,
+      addresses,
+      lane,
+      listUnsubscribe: false,
+      now,
+    });
+    const meant = members.filter(({ address }) => !stopped.has(address));
+    const counts = { queued: 0, suppressed: members.length - meant.length, contentGone: 0, moved: 0 };
+    if (meant.length === 0) return counts;
+    const result = await store.requeue({
+      messageSeq,
+      now,
+      expiresAt: now + (options.maxAgeMs ?? LANE_MAX_AGE[lane]),
+      recipients: meant.map(({ deliveryId }) => ({
+        deliveryId,
+        event: { id: uuidv7(clock, deps.random), kind: 'requeued', at: now, detail: null },
+      })),
+    });
+    if (result.kind === 'content-gone') counts.contentGone = meant.length;
+    else {
+      counts.queued = result.count;
+      counts.moved = meant.length - result.count;
+    }
+    return counts;
+  }
+}
+
+/** A cause is not one domain's: who sees it sees all. */
+function requireAllDomains({ domains }: Caller): void {
+  if (!domains.includes('*')) throw refuse('scope-missing', 'Causes are for admin tokens of all domains');
+}
+
+function byMessage(
+  members: readonly CauseMember[],
+): ReadonlyMap<number, readonly [CauseMember, ...CauseMember[]]> {
+  const groups = new Map<number, [CauseMember, ...CauseMember[]]>();
+  for (const member of members) {
+    const group = groups.get(member.messageSeq);
+    if (group === undefined) groups.set(member.messageSeq, [member]);
+    else group.push(member);
+  }
+  return groups;
+}
+
+function toItem(cause: CauseView): CauseItem {
+  const facts = isCategory(cause.category) ? categoryFacts(cause.category) : null;
+  return {
+    CauseID: cause.id,
+    Category: isCategory(cause.category) ? pascalCase(cause.category) : cause.category,
+    Scope: cause.scope,
+    Site: cause.site,
+    SenderDomain: cause.senderDomain === '' ? null : cause.senderDomain,
+    Reply: cause.reply,
+    Explanation: facts === null ? '' : `${facts.means} ${facts.fix}`,
+    Waiting: cause.waiting,
+    Failed: cause.failed,
+    FirstSeen: isoTime(cause.firstSeen),
+    LastSeen: isoTime(cause.lastSeen),
+    Example:
+      cause.example === null
+        ? null
+        : { MessageID: cause.example.messageId, Recipient: cause.example.recipient },
+  };
+}

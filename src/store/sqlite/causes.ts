@@ -1,0 +1,151 @@
+/**
+ * Cause groups. Settling an unsuccessful outcome puts its recipient under the cause it names, making the cause the first
+ * time; a delivery or a new try takes it out. Counts go through the partial index over members and stop at a bound.
+ */
+import { uuidText } from '../../lib/ids.ts';
+import type { BounceScope } from '../../model/bounce.ts';
+import type { CauseMember, CauseView, NewCause } from '../topics/causes.ts';
+import { laneCode, stateCode } from './codes.ts';
+import type { Connection } from './connection.ts';
+import type { ParamsOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+
+/** Causes kept; a new one past this replaces nothing and its recipients stay without a group. */
+const MAX_CAUSES = 5_000;
+
+interface CauseRow {
+  id: number;
+  category: string;
+  scope: string;
+  site: string;
+  sender_domain: string | null;
+  shape: string;
+  reply: string;
+  first_seen: number;
+  last_seen: number;
+}
+
+const COLUMNS = `c.id, c.category, c.scope, c.site, n.text AS sender_domain, c.shape, c.reply, c.first_seen, c.last_seen`;
+const FROM = 'FROM cause c LEFT JOIN name n ON n.id = c.sender_domain';
+
+/** The id of a cause, made where it is new; null where there are too many. */
+export function causeId(session: Session, cause: NewCause, now: number): number | null {
+  const { db } = session;
+  const sender = cause.senderDomain === '' ? 0 : session.nameId(cause.senderDomain);
+  const known = db.get<{ id: number }>(
+    `UPDATE cause SET last_seen = max(last_seen, ?) WHERE category = ? AND site = ? AND sender_domain = ? AND shape = ?
+     RETURNING id`,
+    now,
+    cause.category,
+    cause.site,
+    sender,
+    cause.shape,
+  );
+  if (known !== undefined) return known.id;
+  if ((db.get<{ n: number }>('SELECT count(*) AS n FROM cause')?.n ?? 0) >= MAX_CAUSES) return null;
+  return db.run(
+    `INSERT INTO cause (category, scope, site, sender_domain, shape, reply, first_seen, last_seen)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    cause.category,
+    cause.scope,
+    cause.site,
+    sender,
+    cause.shape,
+    cause.reply,
+    now,
+    now,
+  ).lastId;
+}
+
+/** See `Store.listCauses`. */
+export function listCauses(db: Connection, params: ParamsOf<'listCauses'>): CauseView[] {
+  return db
+    .all<CauseRow>(
+      `SELECT ${COLUMNS} ${FROM} WHERE EXISTS (SELECT 1 FROM delivery d INDEXED BY delivery_cause WHERE d.cause_id = c.id
+         AND d.state IN (0, 1, ?, ?))
+       ORDER BY c.last_seen DESC, c.id DESC LIMIT ?`,
+      stateCode.of('bounced'),
+      stateCode.of('failed'),
+      params.limit,
+    )
+    .map((row) => toView(db, row, params.countUpTo));
+}
+
+/** See `Store.getCause`. */
+export function getCause(db: Connection, params: ParamsOf<'getCause'>): CauseView | null {
+  const row = db.get<CauseRow>(`SELECT ${COLUMNS} ${FROM} WHERE c.id = ?`, params.id);
+  if (row === undefined) return null;
+  const view = toView(db, row, params.countUpTo);
+  return view.waiting + view.failed === 0 ? null : view;
+}
+
+/** See `Store.causeMembers`. */
+export function causeMembers(db: Connection, params: ParamsOf<'causeMembers'>): CauseMember[] {
+  return db
+    .all<{
+      id: number;
+      message_seq: number;
+      domain: string;
+      lane: number;
+      sandbox: number | null;
+      address: string;
+      state: number;
+    }>(
+      `SELECT d.id, d.message_seq, n.text AS domain, m.lane, d.sandbox, d.address, d.state
+       FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq CROSS JOIN name n ON n.id = m.domain_id
+       WHERE d.cause_id = ? AND d.id > ? AND d.state IN (0, ?, ?) ORDER BY d.id LIMIT ?`,
+      params.id,
+      params.afterId,
+      stateCode.of('bounced'),
+      stateCode.of('failed'),
+      params.limit,
+    )
+    .map((row) => ({
+      deliveryId: row.id,
+      messageSeq: row.message_seq,
+      domain: row.domain,
+      lane: laneCode.word(row.lane),
+      sandbox: row.sandbox !== null,
+      address: row.address,
+      state: stateCode.word(row.state),
+    }));
+}
+
+/** See `Store.purgeCauses`. */
+export function purgeCauses({ db }: Session, params: ParamsOf<'purgeCauses'>): number {
+  return db.run(
+    `DELETE FROM cause WHERE id IN (SELECT id FROM cause INDEXED BY cause_seen WHERE last_seen < ?
+       AND NOT EXISTS (SELECT 1 FROM delivery WHERE cause_id = cause.id) ORDER BY last_seen LIMIT ?)`,
+    params.before,
+    params.limit,
+  ).changes;
+}
+
+function toView(db: Connection, row: CauseRow, countUpTo: number): CauseView {
+  const count = (states: string): number =>
+    db.get<{ n: number }>(
+      `SELECT count(*) AS n FROM (SELECT 1 FROM delivery INDEXED BY delivery_cause
+         WHERE cause_id = ? AND state IN (${states}) LIMIT ?)`,
+      row.id,
+      countUpTo,
+    )?.n ?? 0;
+  const latest = db.get<{ id: Uint8Array; address: string }>(
+    `SELECT m.id, d.address FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq
+     WHERE d.id = (SELECT max(id) FROM delivery INDEXED BY delivery_cause WHERE cause_id = ? AND state IN (0, 1, 3, 4))`,
+    row.id,
+  );
+  return {
+    id: row.id,
+    category: row.category,
+    scope: row.scope as BounceScope,
+    site: row.site,
+    senderDomain: row.sender_domain ?? '',
+    shape: row.shape,
+    reply: row.reply,
+    firstSeen: row.first_seen,
+    lastSeen: row.last_seen,
+    waiting: count('0, 1'),
+    failed: count('3, 4'),
+    example: latest === undefined ? null : { messageId: uuidText(latest.id), recipient: latest.address },
+  };
+}

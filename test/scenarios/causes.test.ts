@@ -1,0 +1,73 @@
+/** Cause groups: one fault met by many recipients is one line with a count, and one action sends them all again. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startScriptedMx } from '../fakes/scripted-mx.ts';
+import { command } from './commands.ts';
+import { addDomain, fileScope, type Instance, makeToken, startInstance } from './harness.ts';
+
+const REFUSED = '550 5.7.26 The DMARC check of example.com failed';
+const scope = fileScope();
+let server: Instance;
+let token: string;
+
+beforeAll(async () => {
+  // Three refusals for one cause, then the cause is mended.
+  const far = await startScriptedMx({ dot: [REFUSED, REFUSED, REFUSED, '250 2.0.0 taken'] });
+  scope.defer(() => far.close());
+  server = await startInstance(scope, {
+    settings: { route: `smtp://127.0.0.1:${far.port}`, retry: '200ms' },
+  });
+  token = await addDomain(server, 'example.com');
+});
+
+describe('a cause group', () => {
+  it('gathers what failed for one reason, and sends it again without those who are suppressed by now', async () => {
+    const ids: string[] = [];
+    for (const name of ['ada', 'grace', 'edsger']) {
+      const id = await server.send({ To: [{ email: `${name}@far.test` }] }, { token });
+      expect((await server.settled(id)).Recipients[0]).toMatchObject({ Status: 'Bounced' });
+      ids.push(id);
+    }
+    const { Items } = (await server.call('GET', '/causes')).json;
+    expect(Items).toHaveLength(1);
+    const [cause] = Items;
+    expect(cause).toMatchObject({
+      Category: 'AuthFailed',
+      Scope: 'sender_domain',
+      SenderDomain: 'example.com',
+      Failed: 3,
+      Waiting: 0,
+      Example: { MessageID: ids[2], Recipient: 'edsger@far.test' },
+    });
+    expect(cause.Reply).toContain('5.7.26');
+    expect(cause.Explanation).toMatch(/\w{20}|DKIM|SPF/);
+
+    await server.call('POST', '/suppressions', {
+      body: { Domain: 'example.com', Items: [{ Email: 'grace@far.test' }] },
+    });
+    const resent = await command(scope, [
+      ...['causes', 'resend', String(cause.CauseID)],
+      ...['--data', server.folder, '--json'],
+    ]);
+    expect(resent.code).toBe(0);
+    expect(JSON.parse(resent.stdout)).toEqual({
+      Queued: 2,
+      LeftOut: { Suppressed: 1, ContentGone: 0, Moved: 0 },
+    });
+    for (const id of [ids[0] ?? '', ids[2] ?? '']) {
+      expect((await server.settled(id)).Recipients[0]).toMatchObject({ Status: 'Delivered' });
+    }
+    expect(await server.statusOf(ids[1] ?? '')).toBe('Bounced');
+    const left = await command(scope, ['causes', '--data', server.folder]);
+    expect(left.stdout).toMatch(/AuthFailed/);
+    expect((await server.call('GET', `/causes/${cause.CauseID}`)).json).toMatchObject({ Failed: 1 });
+  });
+
+  it('is shown to admin tokens of all domains only, and an unknown one is 404', async () => {
+    expect((await server.call('GET', '/causes', { token })).status).toBe(403);
+    const admin = await makeToken(server, { Domains: ['example.com'], Preset: 'Admin' });
+    expect((await server.call('GET', '/causes', { token: admin })).status).toBe(403);
+    for (const id of ['0', '999', 'x', '%2e%2e']) {
+      expect((await server.call('POST', `/causes/${id}/resend`)).status).toBe(404);
+    }
+  });
+});
