@@ -17,6 +17,9 @@ import { createAcceptMetrics } from '../../pipeline/accept/accept-metrics.ts';
 import { createQueue, QUEUE_DEFAULTS } from '../../pipeline/queue/queue.ts';
 import { createWebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import { createDomainService, type DomainService } from '../../policy/domains/domains.ts';
+import { createHolds } from '../../policy/limits/holds.ts';
+import { createOverrides } from '../../policy/limits/shaping/overrides.ts';
+import { createShaping } from '../../policy/limits/shaping/shaping.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
 import { createHealthRoutes } from '../health/health.ts';
@@ -70,8 +73,19 @@ beforeAll(async () => {
   );
   const parts = { store, domains, webhooks, acceptance: realAcceptance(), clock: systemClock, random };
   const registry = new Registry();
+  const overrides = createOverrides({ store, clock: systemClock, random, log: quietLog });
+  const holds = createHolds({ store, clock: systemClock, random });
+  const shaping = createShaping(overrides, { maxConnections: null, sourceIds: new Set() });
   at = await startListener({
     ...parts,
+    traffic: {
+      overrides,
+      holds,
+      heldBy: holds.heldBy,
+      paths: () => [],
+      limitsFor: shaping.limitsFor,
+      providerOf: async (domain) => shaping.groupingOf(domain, []).provider,
+    },
     routes: createHealthRoutes({
       ready: async () => [{ name: 'store', ok: store.writable().ok, detail: '' }],
       metrics: registry,
