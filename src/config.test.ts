@@ -123,3 +123,29 @@ describe('configuration', () => {
     expect(publicUrl(set, { host: '127.0.0.1', port: 80 })).toBe('https://mail.example.com');
   });
 });
+
+describe('a variable of ours that no key has', () => {
+  const load = (environment: Record<string, string>) => () => loadConfig('serve', {}, environment);
+
+  it.each([
+    ['POSTRIDER_HOSTNAMES', 'POSTRIDER_HOSTNAME'],
+    ['POSTRIDER_RATELIMIT', 'POSTRIDER_RATE_LIMIT'],
+    ['POSTRIDER_SECRET_KEY_FILES', 'POSTRIDER_SECRET_KEY_FILE'],
+    ['POSTRIDER_', 'POSTRIDER_'],
+  ])('stops the start: %s', (name, closest) => {
+    expect(load({ [name]: 'x' })).toThrow(`${name}: no such key; did you mean ${closest}`);
+  });
+
+  it('is not what an orchestrator sets for a service of our name, nor what others are called', () => {
+    const environment = {
+      POSTRIDER_SERVICE_HOST: '10.0.0.1',
+      POSTRIDER_SERVICE_PORT_HTTP: '8025',
+      POSTRIDER_PORT: 'tcp://10.0.0.1:8025',
+      POSTRIDER_PORT_8025_TCP_ADDR: '10.0.0.1',
+      POSTRIDER_TOKEN: 'x',
+      POSTRIDERS: 'x',
+      PATH: '/',
+    };
+    expect(load(environment)).not.toThrow();
+  });
+});

@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname as systemHostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { closest } from './lib/closest.ts';
 
 export type Mode = 'dev' | 'serve';
 
@@ -56,6 +57,9 @@ export interface Config {
   'trusted-proxies': readonly string[];
   'operator-address': string | null;
   'rate-limit': number | null;
+  'quota-per-minute': number | null;
+  'quota-per-hour': number | null;
+  'quota-per-day': number | null;
   'mask-addresses': boolean;
   hostname: string;
   route: readonly RouteTarget[];
@@ -183,6 +187,9 @@ export const CONFIG_KEYS: { readonly [K in ConfigKey]: KeyFacts<Config[K]> } = {
     const n = Number(t);
     return Number.isFinite(n) && n > 0 ? good(n) : bad('use a number above 0, or off');
   }),
+  'quota-per-minute': key('a whole number or `off`', both('off'), quotaMeaning('minute'), parseQuota),
+  'quota-per-hour': key('a whole number or `off`', both('off'), quotaMeaning('hour'), parseQuota),
+  'quota-per-day': key('a whole number or `off`', both('off'), quotaMeaning('day'), parseQuota),
   'mask-addresses': key('`on` or `off`', both('off'), 'masks recipients in the mail log', parseSwitch),
   hostname: key(
     'host name',
@@ -363,6 +370,11 @@ export function loadConfig(
       );
     }
   }
+  for (const name of Object.keys(environment)) {
+    if (isKnownVariable(name)) continue;
+    const known = Object.values(CONFIG_KEYS).flatMap(({ environment: own }) => [own, `${own}_FILE`]);
+    problems.push(`${name}: no such key; did you mean ${closest(name, known)}?`);
+  }
   for (const name of Object.keys(flags)) {
     if (!(name in CONFIG_KEYS)) problems.push(`--${name}: unknown configuration key`);
   }
@@ -427,6 +439,23 @@ export function loadConfig(
     if (source === 'environment') return CONFIG_KEYS[name].environment;
     return `postrider.json: ${name}`;
   }
+}
+
+/** What an orchestrator sets for a service of our name (Kubernetes: `<NAME>_SERVICE_HOST`, `<NAME>_PORT_8025_TCP` …). */
+const OF_ORCHESTRATORS =
+  /^POSTRIDER_(?:SERVICE_(?:HOST|PORT)(?:_[A-Z0-9_]+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:ADDR|PORT|PROTO))?)?)$/;
+
+/** Ours, and no configuration: a failpoint of tests, the token that applications are given. */
+const OTHER_VARIABLES: readonly string[] = ['POSTRIDER_FAILPOINT', 'POSTRIDER_TOKEN'];
+
+/** Whether an environment name is none of ours, or one that has a meaning. */
+function isKnownVariable(name: string): boolean {
+  if (!name.startsWith('POSTRIDER_') || OTHER_VARIABLES.includes(name)) return true;
+  if (OF_ORCHESTRATORS.test(name)) return true;
+  const variable = name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : name;
+  return Object.values(CONFIG_KEYS).some(
+    ({ environment }) => environment === name || environment === variable,
+  );
 }
 
 /** How a key's value may be printed or logged. */
@@ -542,6 +571,14 @@ function parseCidrs(text: string): Parsed<readonly string[]> {
     return !/^[0-9a-f:.]+$/i.test(address) || !Number.isInteger(bits) || bits < 0 || bits > (v6 ? 128 : 32);
   });
   return wrong === undefined ? good(list) : bad(`"${wrong}" is not a network, e.g. 10.0.0.0/8`);
+}
+
+function quotaMeaning(period: string): string {
+  return `recipients a sender domain may write to in a ${period} (of UTC), where it has no quota of its own`;
+}
+
+function parseQuota(text: string): Parsed<number | null> {
+  return text === 'off' ? good(null) : parseInteger(text, 0, 1_000_000_000);
 }
 
 function parseSwitch(text: string): Parsed<boolean> {

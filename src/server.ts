@@ -174,6 +174,11 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         anyDomain,
         selectorPrefix: 'pr',
         bounceDomain,
+        quota: {
+          minute: config['quota-per-minute'],
+          hour: config['quota-per-hour'],
+          day: config['quota-per-day'],
+        },
         dkim: config.dkim,
       },
     );

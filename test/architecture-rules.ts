@@ -75,7 +75,7 @@ export const AREAS: readonly Area[] = [
       ...BASE,
     ],
   },
-  { name: 'config', at: 'src/config.ts', may: [] },
+  { name: 'config', at: 'src/config.ts', may: ['lib'] },
   { name: 'data-folder', at: 'src/data-folder.ts', may: ['lib'] },
   { name: 'operator-files', at: 'src/operator-files.ts', may: ['lib'] },
   { name: 'traffic', at: 'src/traffic.ts', may: ['operator-files', 'policy/limits', 'store', 'lib'] },

@@ -68,6 +68,10 @@ function braces(path: string): string {
 const OPERATIONS: Readonly<Record<string, string>> = {
   'POST /email':
     'Takes a message: `{MessageID}`. 200 means checked and on disk, not delivered. Takes `Idempotency-Key`. See below',
+  'POST /email/validate':
+    'The same body and the same refusals, from the fields to the quota, and nothing stored: `{Valid, Size, Recipients, Warnings}`. A warning, `{Name, Message, Field?}`, says what would be taken but is likely not meant',
+  'POST /email/batch':
+    '`{Messages}`, 1 to 100: `{Results, Accepted, Rejected}`, a result a message in order, `{MessageID}` or `{Errors}`. 200 also where some are refused; what is taken is one commit. Each message counts for `rate-limit`. Takes `Idempotency-Key`, for the whole batch',
   'GET /webhooks':
     'Every webhook of the token’s domains, by id, ten members each: `{Webhooks}`. `Domain` filters',
   'POST /webhooks':
@@ -142,7 +146,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'POST /smtp-credentials':
     '`{Domain?, Name?, Sandbox?}`: 201 `{CredentialID, Username, Password, …}`; the password is shown this once',
   'DELETE /smtp-credentials/{id}': 'Ends it: `{}`. Here at once',
-  'GET /me': 'What this token is: domains and their status, scopes, limits',
+  'GET /me':
+    'What this token is: domains and their status, scopes, limits, and what is left of the quotas of its domains (`Quotas`)',
   'GET /sandbox/messages':
     'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Text` (in the subject or a content), `Tag`, `HasAttachment`, `Since`, `Until`, `Domain`. With `Text` or `HasAttachment` a page may hold fewer than there are: go on with its cursor',
   'GET /sandbox/wait':

@@ -1,5 +1,7 @@
 /** A sender domain: who may send from it is decided by tokens, how it is signed by its keys. */
 
+import { NO_QUOTA, type QuotaLimits } from './quota.ts';
+
 export type DomainStatus = 'Pending' | 'Verified' | 'Failing' | 'Suspended';
 
 export interface DkimKey {
@@ -28,13 +30,15 @@ export interface DomainSettings {
   requireTls: boolean;
   /** A recipient whose outcome is unknown has failed, and is not tried again. */
   atMostOnce: boolean;
+  /** Recipients it may send to; null in a member = as the server is set. */
+  quota: QuotaLimits;
   /** Host of the return paths of its mail; null = the server's. */
   returnPathHost: string | null;
 }
 
 /** Members that are not named keep their value, also inside a group such as `retention`. */
 export type DomainSettingsPatch = {
-  [Name in keyof DomainSettings]?: DomainSettings[Name] extends Record<string, unknown>
+  [Name in keyof DomainSettings]?: DomainSettings[Name] extends object
     ? Partial<DomainSettings[Name]>
     : DomainSettings[Name];
 };
@@ -45,12 +49,18 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = {
   retention: { contentDays: null, eventDays: null },
   requireTls: false,
   atMostOnce: false,
+  quota: NO_QUOTA,
   returnPathHost: null,
 };
 
 /** `base` with what `patch` names. */
 export function mergeSettings(base: DomainSettings, patch: DomainSettingsPatch): DomainSettings {
-  return { ...base, ...patch, retention: { ...base.retention, ...patch.retention } };
+  return {
+    ...base,
+    ...patch,
+    retention: { ...base.retention, ...patch.retention },
+    quota: { ...base.quota, ...patch.quota },
+  };
 }
 
 export interface Domain {

@@ -23,7 +23,6 @@ const HALF = MANY.slice(0, 26);
 const NOT_YET: Partial<Record<ErrorName, string>> = {
   'account-disabled': 'owners cannot be disabled yet',
   'template-limit': 'takes a thousand templates; held beside the operation',
-  'quota-exceeded': 'there are no quotas yet',
   'content-expired': 'contents are kept for now',
   internal: 'a bug would be needed',
   'request-timeout': 'takes ten seconds; held beside the listener',
@@ -128,6 +127,12 @@ const CASES: Partial<Record<ErrorName, () => Promise<Answer>>> = {
   'not-found': () => server.call('GET', '/nowhere'),
   'method-not-allowed': () => server.call('PATCH', '/events'),
   'invalid-parameter': () => server.call('GET', '/events?RetrieveCount=0', { token }),
+  'quota-exceeded': async () => {
+    const own = await addDomain(server, 'little.example');
+    const Quota = { PerDay: 0 };
+    await server.call('PATCH', '/domains/little.example', { body: { Quota } });
+    return send(email({ From: { email: 'a@little.example' } }), { token: own });
+  },
   'rate-limited': () =>
     twice(() => send(email(), { token: tokens.slow }).then(() => send(email(), { token: tokens.slow }))),
   'headers-too-large': () => raw(`GET / HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`),

@@ -6,6 +6,7 @@ import type { EmailLimits } from './contract/email-limits.ts';
 import type { TemplateForWorker } from './stored-templates.ts';
 
 export interface EmailJob {
+  kind: 'email';
   id: number;
   /** Transferred: the sender has it no more. */
   body: Uint8Array;
@@ -25,4 +26,23 @@ export type PreparedEmail =
   /** The request names a template: to be asked again, with it. The bytes come back as they went. */
   | { ok: 'needs-template'; named: { id: string; version: number | null }; body: Uint8Array };
 
-export type EmailJobResult = { id: number; result: PreparedEmail } | { id: number; failed: string };
+/** A batch to be taken apart. */
+export interface SplitJob {
+  kind: 'split';
+  id: number;
+  /** Transferred. */
+  body: Uint8Array;
+  strict: boolean;
+}
+
+export type SplitBatch =
+  /** The JSON of each message; null for what is no object. */
+  | { ok: true; messages: readonly (Uint8Array | null)[] }
+  | { ok: false; problems: readonly [Problem, ...Problem[]] };
+
+export type WorkerJob = EmailJob | SplitJob;
+
+export type WorkerResult =
+  | { id: number; kind: 'email'; result: PreparedEmail }
+  | { id: number; kind: 'split'; result: SplitBatch }
+  | { id: number; kind: 'failed'; failed: string };

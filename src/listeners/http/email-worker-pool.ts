@@ -6,17 +6,26 @@
  */
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../../lib/errors.ts';
-import type { EmailJob, EmailJobResult, PreparedEmail } from './email-worker-messages.ts';
+import type {
+  EmailJob,
+  PreparedEmail,
+  SplitBatch,
+  SplitJob,
+  WorkerJob,
+  WorkerResult,
+} from './email-worker-messages.ts';
 
 export interface EmailWorkerPool {
   /** Takes the bytes over. Throws AppError unavailable (queue full, closing) or internal (the worker failed). */
-  prepare(job: Omit<EmailJob, 'id'>): Promise<PreparedEmail>;
+  prepare(job: Omit<EmailJob, 'id' | 'kind'>): Promise<PreparedEmail>;
+  /** Takes the bytes of a batch over; refusals as above. */
+  split(job: Omit<SplitJob, 'id' | 'kind'>): Promise<SplitBatch>;
   close(): Promise<void>;
 }
 
 interface Waiting {
-  job: EmailJob;
-  resolve(result: PreparedEmail): void;
+  job: WorkerJob;
+  resolve(answer: WorkerResult): void;
   reject(error: AppError): void;
 }
 
@@ -38,20 +47,15 @@ export function createEmailWorkerPool(options: {
   let closed = false;
 
   return {
-    prepare(job) {
-      if (closed) return Promise.reject(new AppError('unavailable', { retryAfterSeconds: 5 }));
-      if (queue.length >= options.maxQueue) {
-        return Promise.reject(
-          new AppError('unavailable', {
-            message: 'Too many large requests are waiting',
-            retryAfterSeconds: 1,
-          }),
-        );
-      }
-      return new Promise((resolve, reject) => {
-        queue.push({ job: { ...job, id: nextId++ }, resolve, reject });
-        dispatch();
-      });
+    async prepare(job) {
+      const answer = await run({ ...job, kind: 'email', id: nextId++ });
+      if (answer.kind === 'email') return answer.result;
+      throw unexpected(answer);
+    },
+    async split(job) {
+      const answer = await run({ ...job, kind: 'split', id: nextId++ });
+      if (answer.kind === 'split') return answer.result;
+      throw unexpected(answer);
     },
     async close() {
       closed = true;
@@ -59,6 +63,18 @@ export function createEmailWorkerPool(options: {
       await Promise.all([...seats].map((seat) => seat.worker.terminate()));
     },
   };
+
+  function run(job: WorkerJob): Promise<WorkerResult> {
+    if (closed) return Promise.reject(new AppError('unavailable', { retryAfterSeconds: 5 }));
+    if (queue.length >= options.maxQueue) {
+      const message = 'Too many large requests are waiting';
+      return Promise.reject(new AppError('unavailable', { message, retryAfterSeconds: 1 }));
+    }
+    return new Promise((resolve, reject) => {
+      queue.push({ job, resolve, reject });
+      dispatch();
+    });
+  }
 
   function dispatch(): void {
     while (queue.length > 0) {
@@ -79,14 +95,11 @@ export function createEmailWorkerPool(options: {
     const seat: Seat = { worker: new Worker(entry), current: null };
     seats.add(seat);
     seat.worker.unref();
-    seat.worker.on('message', (answer: EmailJobResult) => {
+    seat.worker.on('message', (answer: WorkerResult) => {
       const done = seat.current;
       seat.current = null;
       seat.worker.unref();
-      if (done !== null) {
-        if ('result' in answer) done.resolve(answer.result);
-        else done.reject(new AppError('internal', { cause: new Error(answer.failed) }));
-      }
+      done?.resolve(answer);
       dispatch();
     });
     seat.worker.on('error', (cause) => lose(seat, cause));
@@ -100,6 +113,13 @@ export function createEmailWorkerPool(options: {
     seat.current = null;
     if (!closed) dispatch();
   }
+}
+
+function unexpected(answer: WorkerResult): AppError {
+  const cause = new Error(
+    answer.kind === 'failed' ? answer.failed : `an answer of another kind: ${answer.kind}`,
+  );
+  return new AppError('internal', { cause });
 }
 
 function soleOwner(bytes: Uint8Array): Uint8Array<ArrayBuffer> {

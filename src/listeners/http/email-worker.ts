@@ -8,26 +8,67 @@ import { toComposeInput } from '../../pipeline/accept/compose-input.ts';
 import { compose } from '../../pipeline/compose/compose.ts';
 import { createCompiledCache } from '../../pipeline/compose/template/compiled-cache.ts';
 import { compileTemplate } from '../../pipeline/compose/template/template.ts';
+import { quoteLongContentIds } from './contract/attachments.ts';
+import { readBatchEnvelope } from './contract/email-batch.ts';
 import { parseEmailBody, readEmailObject } from './contract/email-request.ts';
+import { bodyText, jsonProblem, parseJsonObject } from './contract/json-body.ts';
+import { isJsonObject } from './contract/json-properties.ts';
 import { type FoundTemplate, namedTemplate } from './contract/template-fields.ts';
-import type { EmailJob, EmailJobResult, PreparedEmail } from './email-worker-messages.ts';
+import type {
+  EmailJob,
+  PreparedEmail,
+  SplitBatch,
+  SplitJob,
+  WorkerJob,
+  WorkerResult,
+} from './email-worker-messages.ts';
 
 const compiled = createCompiledCache({ maxTemplates: 20, maxBytes: 8 * 1024 * 1024 });
 const port = parentPort;
 if (port !== null) {
-  port.on('message', (job: EmailJob) => {
+  port.on('message', (job: WorkerJob) => {
     const answer = run(job);
-    const bytes = 'result' in answer ? bytesOf(answer.result) : null;
-    port.postMessage(answer, bytes?.buffer instanceof ArrayBuffer ? [bytes.buffer] : []);
+    port.postMessage(answer, transferable(answer));
   });
 }
 
-function run(job: EmailJob): EmailJobResult {
+function run(job: WorkerJob): WorkerResult {
+  const { id } = job;
   try {
-    return { id: job.id, result: prepare(job) };
+    return job.kind === 'email'
+      ? { id, kind: 'email', result: prepare(job) }
+      : { id, kind: 'split', result: split(job) };
   } catch (error) {
-    return { id: job.id, failed: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    const failed = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { id, kind: 'failed', failed };
   }
+}
+
+/** What goes back without being copied. */
+function transferable(answer: WorkerResult): ArrayBuffer[] {
+  if (answer.kind === 'failed') return [];
+  const given =
+    answer.kind === 'email' ? [bytesOf(answer.result)] : answer.result.ok ? answer.result.messages : [];
+  return given.flatMap((bytes) => (bytes?.buffer instanceof ArrayBuffer ? [bytes.buffer] : []));
+}
+
+/** Takes a batch apart: its messages as JSON texts of their own, with long content ids kept to the digit. */
+function split(job: SplitJob): SplitBatch {
+  const text = bodyText(job.body);
+  if (text === null) {
+    return { ok: false, problems: [{ name: 'json-malformed', message: 'The body is not valid UTF-8' }] };
+  }
+  const object = parseJsonObject(quoteLongContentIds(text));
+  if (object === null) {
+    return { ok: false, problems: [{ name: 'json-malformed', message: jsonProblem(text) }] };
+  }
+  const envelope = readBatchEnvelope(object, job.strict);
+  if (!envelope.ok) return envelope;
+  const encoder = new TextEncoder();
+  const messages = envelope.messages.map((message) =>
+    isJsonObject(message) ? ownBuffer(encoder.encode(JSON.stringify(message))) : null,
+  );
+  return { ok: true, messages };
 }
 
 function prepare(job: EmailJob): PreparedEmail {

@@ -8,6 +8,7 @@ import { createHash, subtle, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Store } from '../../store/store.ts';
+import type { ApiAnswer, ApiRequest } from './route.ts';
 
 /** Above this a body is hashed off the event loop. */
 const HASH_INLINE_BYTES = 64 * 1024;
@@ -77,6 +78,31 @@ export function createIdempotency(
       }
     },
   };
+}
+
+/** Runs `run` under the request's Idempotency-Key, if it has one, or repeats the answer of an earlier run. */
+export async function withKey(
+  idempotency: Idempotency,
+  request: ApiRequest,
+  operation: string,
+  run: (key: { operation: string; key: string; fingerprint: Uint8Array } | null) => Promise<ApiAnswer>,
+): Promise<ApiAnswer> {
+  const header = request.header('idempotency-key');
+  if (header === undefined) return run(null);
+  const key = parseIdempotencyKey(header);
+  const { body, caller } = request;
+  const check = await idempotency.begin({ owner: caller.owner, operation, key, body });
+  if (check.kind === 'replay') return replayedAnswer(check.status, check.body);
+  try {
+    return await run({ operation: check.operation, key: check.key, fingerprint: check.fingerprint });
+  } finally {
+    check.release();
+  }
+}
+
+/** A stored answer, said to be one. */
+export function replayedAnswer(status: number, body: string): ApiAnswer {
+  return { status, headers: { 'idempotency-replayed': 'true' }, body };
 }
 
 async function sha256(body: Uint8Array): Promise<Uint8Array> {

@@ -28,7 +28,7 @@ export function problemAnswer(error: AppError, publicUrl: string, requestId: str
     detail: detailText(error.problems, title),
     instance: isUuid(requestId) ? `urn:uuid:${requestId}` : `urn:request:${requestId}`,
     Error: title,
-    Errors: error.problems.map(toItem),
+    Errors: error.problems.map(problemItem),
   };
   const headers: Record<string, string> = { 'content-type': PROBLEM_MEDIA_TYPE };
   const challenge = challengeFor(first.name, error.scope);
@@ -49,7 +49,8 @@ export function toAppError(thrown: unknown): { error: AppError; expected: boolea
   return { error: new AppError('internal', { cause: thrown }), expected: false };
 }
 
-function toItem(problem: Problem): ProblemBody['Errors'][number] {
+/** One problem as answers list it. */
+export function problemItem(problem: Problem): ProblemBody['Errors'][number] {
   const facts = ERRORS[problem.name];
   const item = { Code: facts.code, Name: problem.name, Message: problem.message ?? facts.text };
   return {

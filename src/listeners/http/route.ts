@@ -42,8 +42,8 @@ export interface ApiRoute {
   path: string;
   /** null: any valid token. */
   scope: Scope | null;
-  /** Each request takes one send of the token's rate. */
-  countsAsSend?: boolean;
+  /** Each request takes one send of the token's rate, or is refused where none is left and takes its sends itself. */
+  countsAsSend?: true | 'by-message';
   /** The answer has no end of its own: HEAD does not exist for it. */
   endless?: boolean;
   handle(request: ApiRequest): Promise<ApiAnswer> | ApiAnswer;

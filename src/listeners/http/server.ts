@@ -53,7 +53,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   });
   const idempotency = createIdempotency(deps, { windowMs: options.idempotencyWindowMs });
   const sendRate = deps.sendRate ?? createSendRate(deps.clock, { perSecond: options.sendsPerSecond });
-  const routes = apiRoutes(deps, options, { workers, idempotency });
+  const routes = apiRoutes(deps, options, { workers, idempotency, sendRate });
   const plainRoutes: readonly PlainRoute[] = [
     {
       method: 'GET',
@@ -195,7 +195,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       onRequest: async (request, reply) => {
         const caller = await deps.access.authenticate(request.headers.authorization, clientIp(request));
         if (route.scope !== null) requireScope(caller, route.scope);
-        if (route.countsAsSend === true) takeSend(caller, reply);
+        takeSend(caller, reply, route.countsAsSend);
         request.caller = caller;
       },
       handler: async (request, reply) => {
@@ -237,11 +237,12 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     return AbortSignal.any([gone.signal, stop.signal]);
   }
 
-  function takeSend(caller: Caller, reply: FastifyReply): void {
-    const taken = sendRate.take(caller);
+  /** Where a limit is on, every answer says what is left of it. */
+  function takeSend(caller: Caller, reply: FastifyReply, counts: ApiRoute['countsAsSend']): void {
+    const taken = sendRate.take(caller, counts === true ? 1 : 0);
     if (taken === null) return;
     reply.headers(taken.headers);
-    if (taken.refused !== null) throw taken.refused;
+    if (counts !== undefined && taken.refused !== null) throw taken.refused;
   }
 
   function notFound(request: FastifyRequest, reply: FastifyReply): AppError {

@@ -86,6 +86,8 @@ export function recordingAcceptance(answer?: (request: AcceptRequest) => Promise
       const messageId = '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b' as MessageId;
       return answer === undefined ? Promise.resolve({ kind: 'accepted', messageId }) : answer(request);
     },
+    acceptBatch: () => Promise.reject(new Error('no batch is expected here')),
+    check: () => Promise.reject(new Error('no check is expected here')),
     close() {},
     refusing: () => null,
   };

@@ -14,18 +14,21 @@ import type { Failpoints } from '../../lib/failpoints.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
-import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { AddressLists, Mailbox, MessageId, RecipientKind, SandboxResult } from '../../model/message.ts';
+import type { QuotaLimits } from '../../model/quota.ts';
 import type { Caller, RawSubmission, Submission } from '../../model/submission.ts';
 import type { Suppression } from '../../model/suppression.ts';
 import { suppressedRecipients, suppressionText } from '../../policy/suppressions/suppressions.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { NewMessage, NewRecipient } from '../../store/topics/acceptance.ts';
 import { type Composed, compose, DATE_OFFSET } from '../compose/compose.ts';
-import type { Queue, StoredRow } from '../queue/queue.ts';
+import type { Queue } from '../queue/queue.ts';
 import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
 import type { AcceptMetrics } from './accept-metrics.ts';
+import { acceptDrafts, type BatchItem, type ItemOutcome } from './batch.ts';
+import { createCommitter, type Draft, RETRY_AFTER_SECONDS } from './commit-messages.ts';
 import { toComposeInput } from './compose-input.ts';
+import { quotaExceeded, requireQuota } from './quota.ts';
 import { magicResult } from './simulator.ts';
 
 export interface AcceptRequest {
@@ -51,12 +54,35 @@ export interface RawRequest {
   idempotency: AcceptRequest['idempotency'];
 }
 
+/** Messages that are taken together: each has an outcome of its own, all that are accepted are one commit. */
+export interface BatchRequest {
+  caller: Caller;
+  items: readonly BatchItem[];
+  idempotency: AcceptRequest['idempotency'];
+  /** The answer for outcomes in the order of the items; kept with the key. */
+  answer(outcomes: readonly ItemOutcome[]): string;
+}
+
+/** What would become of a message. */
+export interface Checked {
+  /** The verified sender domain. */
+  domain: string;
+  size: number;
+  /** Addresses on the suppression list, with why. */
+  suppressed: readonly { address: string; reason: string }[];
+  /** Recipients that the sandbox would play. */
+  played: number;
+}
+
 export type AcceptResult =
   | { kind: 'accepted'; messageId: MessageId }
   | { kind: 'replay'; status: number; body: string };
 
 export interface Acceptance {
   accept(request: AcceptRequest): Promise<AcceptResult>;
+  acceptBatch(request: BatchRequest): Promise<{ kind: 'answered' | 'replay'; status: number; body: string }>;
+  /** Everything that `accept` does before it stores, with the same refusals; nothing is stored or used up. */
+  check(request: Omit<AcceptRequest, 'idempotency'>): Promise<Checked>;
   /** From now on everything is refused with 503 (shutdown). */
   close(): void;
   /** Why nothing is taken now, or null. */
@@ -75,7 +101,9 @@ export interface SenderDomains {
     caller: Caller,
     fromDomain: string,
   ): Promise<
-    { kind: 'domain'; name: string } | { kind: 'not-allowed' } | { kind: 'not-verified'; name: string }
+    | { kind: 'domain'; name: string; quota?: QuotaLimits | null }
+    | { kind: 'not-allowed' }
+    | { kind: 'not-verified'; name: string }
   >;
 }
 
@@ -106,56 +134,95 @@ interface Deps {
   refusing(): string | null;
 }
 
-const RETRY_AFTER_SECONDS = 5;
-
 export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance & RawAcceptance {
-  const { store, senders, queue, clock, random, epoch, log, metrics } = deps;
-  let closed = false;
+  const { store, senders, clock, random } = deps;
+  const committer = createCommitter(deps, options);
 
   return {
     accept,
+    acceptBatch,
     acceptRaw,
-    close() {
-      closed = true;
-    },
-    refusing,
+    check,
+    close: committer.close,
+    refusing: committer.refusing,
   };
 
   async function accept(request: AcceptRequest): Promise<AcceptResult> {
+    const draft = await drafted(request);
+    await screen(draft.message);
+    return take(request, draft);
+  }
+
+  async function acceptRaw(request: RawRequest): Promise<AcceptResult> {
     const { caller, submission } = request;
-    const domain = await senderDomain(caller, submission.fromDomain);
+    const { messageId, dateMs, composed } = request.prepared;
+    const { name, quota } = await senderDomain(caller, submission.fromDomain);
+    // The null sender claims nothing; any other must be as much the caller's as the header's is.
+    if (submission.envelopeDomain !== null && submission.envelopeDomain !== submission.fromDomain) {
+      await senderDomain(caller, submission.envelopeDomain);
+    }
+    checkSize(composed);
+    const message = newMessage(request, name, messageId, dateMs, composed);
+    message.keepContent = await keepsContent(submission, name);
+    await screen(message);
+    return take(request, { message, quota: quota ?? null });
+  }
+
+  async function acceptBatch(request: BatchRequest) {
+    committer.requireOpen();
+    return acceptDrafts({ committer, store, clock }, request, async (item) => {
+      const draft = await drafted({ ...item, caller: request.caller });
+      await screen(draft.message);
+      return draft;
+    });
+  }
+
+  async function check(request: Omit<AcceptRequest, 'idempotency'>): Promise<Checked> {
+    const { message, quota } = await drafted(request);
+    const suppressed = await screen(message);
+    if (quota !== null) await requireQuota(store, message, quota);
+    committer.requireOpen();
+    return {
+      domain: message.domain,
+      size: message.content.length,
+      suppressed,
+      played: message.recipients.filter(({ sandbox }) => sandbox !== null).length,
+    };
+  }
+
+  async function drafted(request: Omit<AcceptRequest, 'idempotency'>): Promise<Draft> {
+    const { caller, submission } = request;
+    const { name, quota } = await senderDomain(caller, submission.fromDomain);
     const messageId = request.prepared?.messageId ?? (uuidv7(clock, random) as MessageId);
     const now = request.prepared?.dateMs ?? clock.now();
     const composed =
       request.prepared?.composed ??
       compose(toComposeInput(submission, { messageId, dateMs: submission.sendAt ?? now }));
     checkSize(composed);
-    return takeUnlessSuppressed(request, newMessage(request, domain, messageId, now, composed));
+    const message = newMessage(request, name, messageId, now, composed);
+    message.keepContent = await keepsContent(submission, name);
+    return { message, quota: quota ?? null };
   }
 
-  async function acceptRaw(request: RawRequest): Promise<AcceptResult> {
-    const { caller, submission } = request;
-    const { messageId, dateMs, composed } = request.prepared;
-    const domain = await senderDomain(caller, submission.fromDomain);
-    // The null sender claims nothing; any other must be as much the caller's as the header's is.
-    if (submission.envelopeDomain !== null && submission.envelopeDomain !== submission.fromDomain) {
-      await senderDomain(caller, submission.envelopeDomain);
-    }
-    checkSize(composed);
-    return takeUnlessSuppressed(request, newMessage(request, domain, messageId, dateMs, composed));
+  async function keepsContent({ keepContent }: Submission | RawSubmission, domain: string): Promise<boolean> {
+    return keepContent !== false && (await deps.keepsContent(domain));
+  }
+
+  async function take(request: AcceptRequest | RawRequest, draft: Draft): Promise<AcceptResult> {
+    const { id } = draft.message;
+    const { caller, idempotency } = request;
+    const result = await committer.take({ caller, idempotency, body: acceptedBody(id) }, [draft]);
+    if (result.kind === 'replay') return result;
+    if (result.kind === 'quota-exceeded') throw quotaExceeded(result, draft.message.createdAt);
+    return { kind: 'accepted', messageId: id };
   }
 
   /** Recipients on the sender domain's list get their event and nothing else; a message with no other is refused. */
-  async function takeUnlessSuppressed(
-    request: AcceptRequest | RawRequest,
-    message: NewMessage & { recipients: NewRecipient[] },
-  ): Promise<AcceptResult> {
-    message.keepContent =
-      request.submission.keepContent !== false && (await deps.keepsContent(message.domain));
+  async function screen(message: Draft['message']): Promise<Checked['suppressed']> {
     // What the sandbox plays reaches nobody, so nobody's wish is in its way.
     const addresses = message.recipients.filter(({ sandbox }) => sandbox === null).map((r) => r.address);
     const stopped = await onTheList(message, addresses);
-    if (stopped.size === 0) return take(request, message);
+    if (stopped.size === 0) return [];
     if (stopped.size === message.recipients.length) {
       const [first] = stopped;
       const example = first === undefined ? '' : `; ${first[0]}: ${suppressionText(first[1])}`;
@@ -176,7 +243,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
         },
       ];
     }
-    return take(request, message);
+    return [...stopped].map(([address, entry]) => ({ address, reason: suppressionText(entry) }));
   }
 
   async function onTheList(
@@ -193,65 +260,9 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     }
   }
 
-  /** From a message to its answer: room in the window, commit, hand-over. */
-  async function take(
-    request: AcceptRequest | RawRequest,
-    message: NewMessage & { recipients: NewRecipient[] },
-  ): Promise<AcceptResult> {
-    const { id: messageId, domain, content } = message;
-    const why = refusing();
-    if (why !== null)
-      throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause: why });
-
-    const waiting = message.recipients.filter((recipient) => recipient.state !== 'suppressed');
-    // What is to go later has no place in memory.
-    const leased =
-      message.sendAt !== null
-        ? []
-        : queue.reserve(
-            waiting.map((r) => ({
-              recipientDomain: r.domain,
-              senderDomain: domain,
-              lane: message.lane,
-              sandbox: r.sandbox,
-            })),
-            content.length,
-          );
-    const rows = leased.filter(Boolean).length;
-    const share = Math.ceil(content.length / Math.max(1, waiting.length));
-    leased.forEach((fits, i) => {
-      const recipient = waiting[i];
-      if (fits && recipient !== undefined) recipient.state = 'sending';
-    });
-    const committed = await commit(request, message, () => queue.unreserve(rows, rows * share));
-    if (committed.kind !== 'committed') {
-      queue.unreserve(rows, rows * share);
-      if (committed.kind === 'replay') return committed;
-      throw new AppError('idempotency-key-reused');
-    }
-    deps.failpoints.reach('after-commit');
-    deps.eventsStored();
-    handOver(message, committed.messages[0], rows, rows * share);
-    metrics.accepted(message.lane, message.recipients.length, content.length);
-    for (const recipient of message.recipients) {
-      log.info(
-        { messageId, domain, to: recipient.address, lane: message.lane, size: content.length },
-        recipient.state === 'suppressed' ? 'suppressed' : message.sendAt === null ? 'accepted' : 'scheduled',
-      );
-    }
-    return { kind: 'accepted', messageId };
-  }
-
-  function refusing(): string | null {
-    if (closed) return 'the server is shutting down';
-    const writable = store.writable();
-    if (!writable.ok) return writable.reason;
-    return queue.backlogged() ?? deps.refusing();
-  }
-
-  async function senderDomain(caller: Caller, fromDomain: string): Promise<string> {
+  async function senderDomain(caller: Caller, fromDomain: string) {
     const sender = await senders.senderFor(caller, fromDomain);
-    if (sender.kind === 'domain') return sender.name;
+    if (sender.kind === 'domain') return sender;
     if (sender.kind === 'not-allowed') {
       throw new AppError('from-domain-not-allowed', {
         field: '/From/email',
@@ -273,7 +284,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
   }
 
   function newMessage(
-    { caller, submission }: AcceptRequest | RawRequest,
+    { caller, submission }: Pick<AcceptRequest | RawRequest, 'caller' | 'submission'>,
     domain: string,
     id: MessageId,
     now: number,
@@ -330,88 +341,6 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
       dateOffset: composed.dateOffset === undefined ? DATE_OFFSET : composed.dateOffset,
       recipients,
     };
-  }
-
-  async function commit(request: AcceptRequest | RawRequest, message: NewMessage, undo: () => void) {
-    try {
-      return await store.commitAccepted({
-        messages: [message],
-        epoch,
-        idempotency:
-          request.idempotency === null
-            ? null
-            : {
-                ...request.idempotency,
-                owner: request.caller.owner,
-                status: 200,
-                body: acceptedBody(message.id),
-                createdAt: message.createdAt,
-                expiresBefore: message.createdAt - options.idempotencyWindowMs,
-              },
-      });
-    } catch (cause) {
-      undo();
-      if (cause instanceof StoreUnavailable) {
-        throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
-      }
-      throw cause;
-    }
-  }
-
-  /** Rows born leased go to the window from memory; the others are found by the queue's sweep. */
-  function handOver(
-    message: NewMessage,
-    stored: { seq: number; deliveries: readonly { id: number; queueId: number }[] } | undefined,
-    rows: number,
-    bytes: number,
-  ): void {
-    if (stored === undefined) return;
-    const fresh: ClaimedDelivery[] = [];
-    const stays: StoredRow[] = [];
-    message.recipients.forEach((recipient, i) => {
-      const row = stored.deliveries[i];
-      if (row === undefined) return;
-      if (recipient.state !== 'sending') {
-        if (recipient.state !== 'queued') return;
-        stays.push({
-          queueId: row.queueId,
-          lane: message.lane,
-          senderDomain: message.domain,
-          recipientDomain: recipient.domain,
-          sandbox: recipient.sandbox !== null,
-          dueAt: recipient.dueAt,
-        });
-        return;
-      }
-      fresh.push({
-        id: row.id,
-        queueId: row.queueId,
-        messageSeq: stored.seq,
-        messageId: message.id,
-        senderDomain: message.domain,
-        from: message.lists.from.address,
-        lane: message.lane,
-        address: recipient.address,
-        recipientDomain: recipient.domain,
-        kind: recipient.kind,
-        attempts: 0,
-        createdAt: message.createdAt,
-        expiresAt: message.expiresAt,
-        size: message.content.length,
-        bodyOffset: message.bodyOffset,
-        needsSmtpUtf8: message.needsSmtpUtf8,
-        eightBit: message.eightBit,
-        sandbox: recipient.sandbox,
-        mayBeDuplicate: false,
-        firstDeferredAt: null,
-        lastDeferredEventAt: null,
-        lastReply: null,
-        lastCategory: null,
-      });
-    });
-    if (fresh.length > 0) queue.admit(fresh, message.content, bytes);
-    else queue.unreserve(rows, bytes);
-    if (stays.length > 0) queue.stored(stays);
   }
 }
 

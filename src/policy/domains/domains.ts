@@ -19,6 +19,7 @@ import {
   type DomainSettingsPatch,
   type DomainStatus,
 } from '../../model/domain.ts';
+import { effectiveQuota, NO_QUOTA, type QuotaLimits } from '../../model/quota.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Resolver } from '../../net/dns-types.ts';
 import type { Store } from '../../store/store.ts';
@@ -50,8 +51,12 @@ export interface DomainService {
     caller: Caller,
     fromDomain: string,
   ): Promise<
-    { kind: 'domain'; name: string } | { kind: 'not-allowed' } | { kind: 'not-verified'; name: string }
+    | { kind: 'domain'; name: string; quota: QuotaLimits | null }
+    | { kind: 'not-allowed' }
+    | { kind: 'not-verified'; name: string }
   >;
+  /** The mail quota in force; null = none. */
+  quotaOf(domain: string): Promise<QuotaLimits | null>;
   /** The settings in force; the defaults where the domain is gone. */
   settingsOf(domain: string): Promise<DomainSettings>;
   /** Whether a domain that was looked up in this process sends at most once, without a look-up. */
@@ -71,6 +76,8 @@ export interface DomainOptions {
   /** Selectors of a new domain are `<prefix>1` and `<prefix>2`. */
   selectorPrefix: string;
   bounceDomain: string;
+  /** For domains without one of their own; left out = none. */
+  quota?: QuotaLimits;
   /** false: the operator's relay signs, so nothing is signed here. */
   dkim: boolean;
 }
@@ -101,6 +108,7 @@ export function createDomainService(
   options: DomainOptions,
 ): DomainService {
   const cache = new Map<string, Cached>();
+  const quota = options.quota ?? NO_QUOTA;
   /** Those of all domains looked up so far; unlike the cache never emptied, since nothing of it may be forgotten. */
   const atMostOnce = new Set<string>();
 
@@ -116,6 +124,7 @@ export function createDomainService(
     records,
     senderFor,
     settingsOf: async (name) => (await lookUp(name)).domain?.settings ?? DEFAULT_DOMAIN_SETTINGS,
+    quotaOf: async (name) => effectiveQuota((await lookUp(name)).domain?.settings.quota ?? NO_QUOTA, quota),
     sendsAtMostOnce: (name) => atMostOnce.has(name),
     signersFor,
   };
@@ -270,11 +279,13 @@ export function createDomainService(
         continue;
       }
       if (name !== fromDomain && !domain.settings.subdomains) continue;
-      if (maySend(domain, clock.now()) || options.anyDomain) return { kind: 'domain', name } as const;
+      if (maySend(domain, clock.now()) || options.anyDomain) {
+        return { kind: 'domain', name, quota: effectiveQuota(domain.settings.quota, quota) } as const;
+      }
       return { kind: 'not-verified', name } as const;
     }
     if (options.anyDomain && (all || caller.domains.includes(fromDomain))) {
-      return { kind: 'domain', name: fromDomain } as const;
+      return { kind: 'domain', name: fromDomain, quota: effectiveQuota(NO_QUOTA, quota) } as const;
     }
     return { kind: 'not-allowed' } as const;
   }

@@ -13,10 +13,13 @@ const MAX_BUCKETS = 10_000;
 
 export interface SendRate {
   /**
-   * Takes one send. The headers to answer with, null where no limit is on.
-   * `refused` is an AppError rate-limited to throw, or null.
+   * Takes `sends` (default 1; 0 only looks). The headers to answer with, null where no limit is on. `refused` is an
+   * AppError rate-limited to throw, or null. Who takes more than a full bucket holds needs a full one, and owes the rest.
    */
-  take(caller: Caller): { headers: Readonly<Record<string, string>>; refused: AppError | null } | null;
+  take(
+    caller: Caller,
+    sends?: number,
+  ): { headers: Readonly<Record<string, string>>; refused: AppError | null } | null;
 }
 
 /** `perSecond`: the instance's rule for tokens without an own one, null = none. */
@@ -24,7 +27,7 @@ export function createSendRate(clock: Clock, options: { perSecond: number | null
   const buckets = new Map<string, { left: number; atMs: number }>();
 
   return {
-    take(caller) {
+    take(caller, sends = 1) {
       const rate = caller.rateLimit ?? options.perSecond;
       if (rate === null) return null;
       const capacity = Math.max(1, rate * BURST_SECONDS);
@@ -34,16 +37,17 @@ export function createSendRate(clock: Clock, options: { perSecond: number | null
         known === undefined
           ? capacity
           : Math.min(capacity, known.left + ((nowMs - known.atMs) / 1000) * rate);
-      const allowed = left >= 1;
-      const after = allowed ? left - 1 : left;
+      const needed = Math.min(Math.max(1, sends), Math.floor(capacity));
+      const allowed = left >= needed;
+      const after = allowed ? left - sends : left;
       buckets.delete(caller.tokenId);
       buckets.set(caller.tokenId, { left: after, atMs: nowMs });
       forgetOldest();
-      const waitSeconds = Math.max(0, (1 - after) / rate);
+      const waitSeconds = Math.max(0, ((allowed ? 1 : needed) - after) / rate);
       return {
         headers: {
           'ratelimit-policy': `"send";q=${Math.floor(capacity)};w=${BURST_SECONDS}`,
-          ratelimit: `"send";r=${Math.floor(after)};t=${Math.max(1, Math.ceil(waitSeconds))}`,
+          ratelimit: `"send";r=${Math.max(0, Math.floor(after))};t=${Math.max(1, Math.ceil(waitSeconds))}`,
         },
         refused: allowed
           ? null

@@ -1,4 +1,4 @@
-/** Conformance: mail for later — the accepted event with the first claim, another time, and searching by metadata. */
+/** Conformance: mail for later — the accepted event with the first claim, another time, searching by metadata, quotas. */
 import { describe, expect, it } from 'vitest';
 import {
   claim,
@@ -9,6 +9,7 @@ import {
   event,
   everyEvent,
   HOUR,
+  idempotency,
   kindsOf,
   message,
   newId,
@@ -137,6 +138,57 @@ export function describeScheduling(suite: Suite): void {
       expect(await move(seq, [id])).toEqual({ kind: 'not-scheduled' });
       expect(await textOf(seq)).toBe(new TextDecoder().decode(CONTENT));
       await expect(move(999_999, [id])).rejects.toThrow();
+    });
+  });
+
+  describe('quotas', () => {
+    const limits = { minute: null, hour: 3, day: 5 };
+    const send = (count: number, now: number, domain = 'example.com', key?: string) =>
+      suite.store().commitAccepted({
+        messages: [message({ domain })],
+        epoch: 1,
+        quotas: [{ domain, count, limits, now }],
+        idempotency: key === undefined ? null : idempotency({ key, createdAt: now }),
+      });
+    const used = async (now: number, domain = 'example.com') =>
+      (await suite.store().quotaUse({ domain, now })).map((use) => [use.period, use.used]);
+    const hour = Math.ceil(T0 / (24 * HOUR)) * 24 * HOUR;
+
+    it('are charged with the messages or not at all, window by window, over a reopening', async () => {
+      expect((await send(2, hour)).kind).toBe('committed');
+      expect(await send(2, hour + 1, 'example.com', 'k')).toEqual({
+        kind: 'quota-exceeded',
+        domain: 'example.com',
+        period: 'hour',
+        max: 3,
+        left: 1,
+        resetAt: hour + HOUR,
+      });
+      expect(await suite.store().listMessages({ limit: 10 })).toHaveLength(1);
+      expect((await send(1, hour + 2, 'example.com', 'k')).kind).toBe('committed');
+      await suite.reopen();
+      expect((await send(1, hour + HOUR - 1)).kind).toBe('quota-exceeded');
+      expect((await send(2, hour + HOUR)).kind).toBe('committed');
+      expect(await send(1, hour + 2 * HOUR)).toMatchObject({
+        period: 'day',
+        left: 0,
+        resetAt: hour + 24 * HOUR,
+      });
+      expect(await used(hour + HOUR)).toEqual([
+        ['minute', 0],
+        ['hour', 2],
+        ['day', 5],
+      ]);
+      expect((await send(3, hour + 2, 'other.example')).kind).toBe('committed');
+      expect((await send(3, hour + 24 * HOUR)).kind).toBe('committed');
+    });
+
+    it('go on in the latest window where the clock was set back, and forget nothing for a replay', async () => {
+      expect((await send(3, hour + HOUR, 'example.com', 'k')).kind).toBe('committed');
+      expect((await send(1, hour)).kind).toBe('quota-exceeded');
+      expect((await send(3, hour + HOUR + 1, 'example.com', 'k')).kind).toBe('replay');
+      expect(await used(hour + HOUR)).toContainEqual(['hour', 3]);
+      expect(await used(hour, 'nobody.example')).toContainEqual(['day', 0]);
     });
   });
 

@@ -3,19 +3,23 @@
  * Given checked and composed messages, leaves rows that delivery can claim; recipients born `sending` are leased
  * from the start, so nothing else claims them. An idempotency key that is taken leaves nothing behind.
  */
-import type { CommitResult, IdempotencyEntry, NewMessage } from '../topics/acceptance.ts';
+import type { CommitResult, IdempotencyEntry, KeyHeld, NewMessage } from '../topics/acceptance.ts';
 import { laneCode, recipientKindCode, sandboxCode, stateCode, uuidBytes } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { appendEvent } from './events.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
+import { charge } from './quota.ts';
 import type { Session } from './session.ts';
 
 /** Commits messages, or says what the idempotency key stands for already. */
 export function commitAccepted(session: Session, params: ParamsOf<'commitAccepted'>): CommitResult {
   if (params.idempotency !== null) {
-    const taken = takeKey(session.db, params.idempotency);
+    const taken = heldKey(session.db, params.idempotency);
     if (taken !== null) return taken;
   }
+  const exceeded = params.quotas === undefined ? null : charge(session, params.quotas);
+  if (exceeded !== null) return exceeded;
+  if (params.idempotency !== null) storeKey(session.db, params.idempotency);
   return {
     kind: 'committed',
     messages: params.messages.map((message) => insertMessage(session, message, params.epoch)),
@@ -47,14 +51,17 @@ export function purgeIdempotency({ db }: Session, params: ParamsOf<'purgeIdempot
   ).changes;
 }
 
-/** Takes the key for this request (replacing an expired row) and gives null, or what its holder answered. */
-function takeKey(db: Connection, entry: IdempotencyEntry): CommitResult | null {
+/** What the holder of a key answered; null = the key is free. */
+export function heldKey(db: Connection, entry: IdempotencyEntry): KeyHeld | null {
   const found = findIdempotent(db, entry);
-  if (found !== null) {
-    return Buffer.compare(found.fingerprint, entry.fingerprint) === 0
-      ? { kind: 'replay', status: found.status, body: found.body }
-      : { kind: 'key-reused' };
-  }
+  if (found === null) return null;
+  return Buffer.compare(found.fingerprint, entry.fingerprint) === 0
+    ? { kind: 'replay', status: found.status, body: found.body }
+    : { kind: 'key-reused' };
+}
+
+/** Takes a free key, replacing an expired row. */
+export function storeKey(db: Connection, entry: IdempotencyEntry): void {
   db.run(
     `INSERT OR REPLACE INTO idempotency (owner, operation, key, fingerprint, status, body, created_at)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -66,7 +73,6 @@ function takeKey(db: Connection, entry: IdempotencyEntry): CommitResult | null {
     entry.body,
     entry.createdAt,
   );
-  return null;
 }
 
 function insertMessage(session: Session, message: NewMessage, epoch: number) {

@@ -268,6 +268,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     reclaim: (params) => write('reclaim', params),
     commitAccepted: (params) => write('commitAccepted', params),
     findIdempotent: (params) => read('findIdempotent', params),
+    quotaUse: (params) => read('quotaUse', params),
     dueQueues: (params) => read('dueQueues', params),
     claimDue: (params) => write('claimDue', params),
     claimExpired: (params) => write('claimExpired', params),

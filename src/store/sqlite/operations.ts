@@ -13,6 +13,7 @@ import * as limits from './limits.ts';
 import * as messages from './messages.ts';
 import type { ReadTable, WriteTable } from './operation-types.ts';
 import * as queue from './queue.ts';
+import * as quota from './quota.ts';
 import * as retention from './retention.ts';
 import * as returns from './returns.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
@@ -91,6 +92,7 @@ export const WRITES: WriteTable = {
 /** Everything a reader thread can do. */
 export const READS: ReadTable = {
   findIdempotent: accept.findIdempotent,
+  quotaUse: quota.quotaUse,
   dueQueues: queue.dueQueues,
   readContent: messages.readContent,
   queueCounts: queue.queueCounts,

@@ -1,5 +1,6 @@
 /** Committing accepted messages, and the idempotency keys committed with them. Part of the Store (`../store.ts` says what all its operations promise). */
 import type { AddressLists, Lane, MessageId, RecipientKind, SandboxResult } from '../../model/message.ts';
+import type { QuotaLimits, QuotaPeriod, QuotaUse } from '../../model/quota.ts';
 import type { NewEvent } from './events.ts';
 
 export interface NewRecipient {
@@ -45,6 +46,15 @@ export interface NewMessage {
   recipients: readonly NewRecipient[];
 }
 
+/** What messages use up of the quota of their sender domain. */
+export interface QuotaCharge {
+  domain: string;
+  /** Recipients. */
+  count: number;
+  limits: QuotaLimits;
+  now: number;
+}
+
 export interface IdempotencyEntry {
   owner: string;
   /** Method and path, e.g. `POST /email`. */
@@ -60,22 +70,37 @@ export interface IdempotencyEntry {
   expiresBefore: number;
 }
 
+/** An idempotency key that is taken: what its holder answered, or that it stands for another request. */
+export type KeyHeld = { kind: 'replay'; status: number; body: string } | { kind: 'key-reused' };
+
 export type CommitResult =
   | {
       kind: 'committed';
       /** In the order given; ids of their recipients in the order given. */
       messages: readonly { seq: number; deliveries: readonly { id: number; queueId: number }[] }[];
     }
-  | { kind: 'replay'; status: number; body: string }
-  | { kind: 'key-reused' };
+  | KeyHeld
+  /** `left` of `max` recipients until `resetAt`: fewer than were to be charged. */
+  | {
+      kind: 'quota-exceeded';
+      domain: string;
+      period: QuotaPeriod;
+      max: number;
+      left: number;
+      resetAt: number;
+    };
 
 export interface AcceptanceStore {
-  /** All messages or none, with the idempotency row; events' webhook calls are due at the event's time. Synced. */
+  /** All messages or none, with the idempotency row and the charges of quotas; events' webhook calls are due at the event's time. Synced. */
   commitAccepted(params: {
     messages: readonly NewMessage[];
     epoch: number;
     idempotency: IdempotencyEntry | null;
+    /** Absent where no domain has a quota; one a domain. */
+    quotas?: readonly QuotaCharge[];
   }): Promise<CommitResult>;
+  /** What a domain has used up of the windows that `now` is in; windows of which nothing was used are there too. */
+  quotaUse(params: { domain: string; now: number }): Promise<readonly QuotaUse[]>;
   /** The stored answer for a key, without committing anything; null = the key is free. */
   findIdempotent(params: {
     owner: string;

@@ -250,6 +250,30 @@ export interface MessageDetail extends MessageSummary {
   Recipients: readonly MessageRecipient[];
 }
 
+/** What would be taken but is likely not meant. */
+export interface EmailWarning {
+  Name: string;
+  Message: string;
+  /** A JSON Pointer, where one field is meant. */
+  Field?: string;
+}
+
+/** POST /email/validate. */
+export interface ValidateAnswer {
+  Valid: true;
+  /** Octets of the composed message. */
+  Size: number;
+  Recipients: number;
+  Warnings: readonly EmailWarning[];
+}
+
+/** POST /email/batch: one result a message, in order. */
+export interface BatchAnswer {
+  Results: readonly ({ MessageID: string } | { Errors: ProblemBody['Errors'] })[];
+  Accepted: number;
+  Rejected: number;
+}
+
 /** POST /email/{MessageID}/cancel: `TooLate` are being sent or were delivered. */
 export interface CancelAnswer {
   Canceled: number;
@@ -310,6 +334,8 @@ export interface DomainSettingsAnswer {
   Retention: { ContentDays: number | null; EventDays: number | null };
   RequireTls: boolean;
   AtMostOnce: boolean;
+  /** Recipients; null = as the server is set. */
+  Quota: { PerMinute: number | null; PerHour: number | null; PerDay: number | null };
   /** '' = the server's. */
   ReturnPathHost: string;
 }
@@ -414,6 +440,18 @@ export interface MeAnswer {
     BodyBytes: number;
     SendsPerSecond: number | null;
   };
+  /** Of the domains that have one. */
+  Quotas: readonly QuotaAnswer[];
+}
+
+/** What is left of one window of a domain's mail quota. */
+export interface QuotaAnswer {
+  Domain: string;
+  Period: 'minute' | 'hour' | 'day';
+  /** Recipients. */
+  Limit: number;
+  Remaining: number;
+  ResetAt: string;
 }
 
 /** One item of GET /sandbox/messages. */

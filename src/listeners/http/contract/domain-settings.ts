@@ -21,6 +21,8 @@ const MAX_DAYS = 3650;
 
 const days = (least: number) => z.number().int().min(least).max(MAX_DAYS).nullable().optional();
 
+const recipients = z.number().int().min(0).max(1_000_000_000).nullable().optional();
+
 const DOMAIN_SETTINGS: {
   readonly [Name in keyof DomainSettingsAnswer]: Setting<DomainSettingsAnswer[Name]>;
 } = {
@@ -52,6 +54,20 @@ const DOMAIN_SETTINGS: {
     show: (settings) => settings.atMostOnce,
     meaning:
       'true: a recipient whose outcome is unknown (the connection ended after the message was sent) has failed, instead of being sent a second time',
+  },
+  Quota: {
+    read: z
+      .strictObject({ PerMinute: recipients, PerHour: recipients, PerDay: recipients })
+      .transform(({ PerMinute, PerHour, PerDay }) => ({
+        quota: {
+          ...(PerMinute === undefined ? {} : { minute: PerMinute }),
+          ...(PerHour === undefined ? {} : { hour: PerHour }),
+          ...(PerDay === undefined ? {} : { day: PerDay }),
+        },
+      })),
+    show: ({ quota }) => ({ PerMinute: quota.minute, PerHour: quota.hour, PerDay: quota.day }),
+    meaning:
+      '`{PerMinute, PerHour, PerDay}`: recipients it may send to, in windows of UTC; null = as the server is set. Only for a token with the scope `admin`',
   },
   ReturnPathHost: {
     read: z.string().max(255).transform(readReturnPathHost),

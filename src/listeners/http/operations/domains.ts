@@ -98,7 +98,7 @@ export function domainRoutes(deps: {
           const domain = await domains.add({
             name,
             operatorVerified: body.Verified === true,
-            settings: ownReturnPath(name, settingsPatch(body) ?? {}),
+            settings: allowedPatch(request.caller, name, settingsPatch(body) ?? {}),
           });
           const answer = json(toAnswer(domain), 201, { location: `/api/v1/domains/${domain.name}` });
           return { answer, bodyWithoutSecrets: JSON.stringify(toAnswer(domain)) };
@@ -121,7 +121,9 @@ export function domainRoutes(deps: {
           const names = Object.keys(SETTINGS_SHAPE).join(', ');
           throw new AppError('invalid-parameter', { message: `Name a setting to change: ${names}` });
         }
-        return json(toAnswer(await domains.update(domain.name, ownReturnPath(domain.name, patch))));
+        return json(
+          toAnswer(await domains.update(domain.name, allowedPatch(request.caller, domain.name, patch))),
+        );
       },
     },
     {
@@ -211,6 +213,12 @@ export function domainRoutes(deps: {
 }
 
 /** A return path under another name would say on behalf of somebody else where bounces go, and align with nothing. */
+/** A quota is what the operator grants: nobody raises their own. */
+function allowedPatch(caller: Caller, domain: string, patch: DomainSettingsPatch): DomainSettingsPatch {
+  if (patch.quota !== undefined) requireScope(caller, 'admin');
+  return ownReturnPath(domain, patch);
+}
+
 function ownReturnPath(domain: string, patch: DomainSettingsPatch): DomainSettingsPatch {
   const host = patch.returnPathHost ?? domain;
   if (host !== domain && !host.endsWith(`.${domain}`)) {

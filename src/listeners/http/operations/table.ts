@@ -2,8 +2,11 @@
  * Every operation of the API in one list, in documented order (api.md §3). The server mounts what stands here and
  * nothing else; the reference pages and the contract are checked against it.
  */
+
+import type { SendRate } from '../../../policy/limits/send-rate.ts';
 import { createCreateOnce } from '../create-once.ts';
 import type { HttpDeps, HttpOptions } from '../deps.ts';
+import { createEmailReader } from '../email-reader.ts';
 import type { EmailWorkerPool } from '../email-worker-pool.ts';
 import type { Idempotency } from '../idempotency.ts';
 import type { ApiRoute } from '../route.ts';
@@ -11,6 +14,8 @@ import { createStoredTemplates } from '../stored-templates.ts';
 import { cancelRetryRoutes } from './cancel-retry.ts';
 import { causeRoutes } from './causes.ts';
 import { domainRoutes } from './domains.ts';
+import { batchEmailRoute } from './email-batch.ts';
+import { validateEmailRoute } from './email-validate.ts';
 import { eventStreamRoutes } from './event-stream.ts';
 import { eventRoutes } from './events.ts';
 import { messageRoutes } from './messages.ts';
@@ -32,6 +37,7 @@ import { webhookRoutes } from './webhooks.ts';
 export interface Shared {
   workers: EmailWorkerPool;
   idempotency: Idempotency;
+  sendRate: SendRate;
 }
 
 /** The routes below /api/v1. */
@@ -41,16 +47,19 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     { windowMs: options.idempotencyWindowMs },
   );
   const templates = createStoredTemplates(deps.store);
+  const reader = createEmailReader(
+    { ...deps, templates, workers: shared.workers },
+    {
+      limits: options.email,
+      blockedExtensions: options.blockedExtensions,
+      workerThresholdBytes: options.workerThresholdBytes,
+    },
+  );
   const search = createCaptureSearch(deps.store);
   return [
-    sendEmailRoute(
-      { ...shared, templates, acceptance: deps.acceptance, clock: deps.clock, random: deps.random },
-      {
-        limits: options.email,
-        blockedExtensions: options.blockedExtensions,
-        workerThresholdBytes: options.workerThresholdBytes,
-      },
-    ),
+    sendEmailRoute({ ...shared, acceptance: deps.acceptance, reader }),
+    validateEmailRoute({ ...deps, reader }),
+    batchEmailRoute({ ...shared, acceptance: deps.acceptance, reader }),
     ...webhookRoutes({ ...deps, createOnce }),
     ...eventRoutes(deps),
     ...eventStreamRoutes(deps),

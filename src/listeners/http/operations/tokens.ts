@@ -3,14 +3,22 @@
  * sees only tokens whose domains are all its own. The text of a token is in the answer that made it and nowhere else.
  */
 import { z } from 'zod';
+import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { PRESETS, SCOPES, type Scope, type Token } from '../../../model/token.ts';
 import type { Access } from '../../../policy/access/access.ts';
 import { mayMint } from '../../../policy/access/may-mint.ts';
+import type { DomainService } from '../../../policy/domains/domains.ts';
 import type { Store } from '../../../store/store.ts';
-import type { MeAnswer, NewTokenAnswer, RotatedTokenAnswer, TokenAnswer } from '../contract/answers.ts';
+import type {
+  MeAnswer,
+  NewTokenAnswer,
+  QuotaAnswer,
+  RotatedTokenAnswer,
+  TokenAnswer,
+} from '../contract/answers.ts';
 import type { EmailLimits } from '../contract/email-limits.ts';
 import type { CreateOnce } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
@@ -64,10 +72,16 @@ export interface TokenRouteOptions {
 
 /** The token routes and GET /me. */
 export function tokenRoutes(
-  deps: { store: Store; access: Access; createOnce: CreateOnce },
+  deps: {
+    store: Store;
+    access: Access;
+    domains: Pick<DomainService, 'quotaOf'>;
+    clock: Clock;
+    createOnce: CreateOnce;
+  },
   options: TokenRouteOptions,
 ): readonly ApiRoute[] {
-  const { store, access, createOnce } = deps;
+  const { store, access, domains, clock, createOnce } = deps;
   return [
     {
       method: 'GET',
@@ -171,6 +185,7 @@ export function tokenRoutes(
           AllDomains: all,
           Scopes: [...caller.scopes],
           Sandbox: caller.sandbox,
+          Quotas: await quotasOf(names.slice(0, MAX_SHOWN_DOMAINS)),
           Limits: {
             RecipientsPerMessage: options.limits.maxRecipients,
             AttachmentsPerMessage: options.limits.maxAttachments,
@@ -182,6 +197,22 @@ export function tokenRoutes(
       },
     },
   ];
+
+  /** What is left of each window that is limited. */
+  async function quotasOf(names: readonly string[]): Promise<QuotaAnswer[]> {
+    const found: QuotaAnswer[] = [];
+    for (const name of names) {
+      const limits = await domains.quotaOf(name);
+      if (limits === null) continue;
+      for (const { period, used, resetAt } of await store.quotaUse({ domain: name, now: clock.now() })) {
+        const limit = limits[period];
+        if (limit === null) continue;
+        const Remaining = Math.max(0, limit - used);
+        found.push({ Domain: name, Period: period, Limit: limit, Remaining, ResetAt: isoTime(resetAt) });
+      }
+    }
+    return found;
+  }
 
   async function ownToken(caller: Caller, id: string | undefined): Promise<Token> {
     const token = id === undefined ? null : await store.getToken({ id });

@@ -4,6 +4,15 @@ ALTER TABLE message ADD COLUMN send_at INTEGER;
 ALTER TABLE message ADD COLUMN expiry_given INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE message ADD COLUMN date_offset INTEGER;
 
+-- Recipients that a sender domain used up in a window of its quota; one row a period, the latest window's.
+CREATE TABLE quota_use (
+  domain_id INTEGER NOT NULL,
+  period INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  used INTEGER NOT NULL,
+  PRIMARY KEY (domain_id, period)
+) STRICT, WITHOUT ROWID;
+
 -- What `message.metadata` holds, pair by pair, for searching. Derived: it goes with the message and its metadata.
 CREATE TABLE message_metadata (
   domain_id INTEGER NOT NULL,

@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest';
+import { closest } from './closest.ts';
+
+describe('closest', () => {
+  it.each([
+    ['POSTRIDER_ROUT', 'POSTRIDER_ROUTE'],
+    ['POSTRIDER_HTTPS', 'POSTRIDER_HTTP'],
+    ['POSTRIDER_MAXAGE', 'POSTRIDER_MAX_AGE'],
+    ['x'.repeat(100_000), 'POSTRIDER_HTTP'],
+  ])('of %s is %s', (word, found) => {
+    expect(closest(word, ['POSTRIDER_HTTP', 'POSTRIDER_ROUTE', 'POSTRIDER_MAX_AGE'])).toBe(found);
+  });
+
+  it('is nothing among none', () => {
+    expect(closest('a', [])).toBe('');
+  });
+});

@@ -1,0 +1,30 @@
+/** The name somebody probably meant, for errors that name the fix. */
+
+/** Longer ones are compared by their beginning. */
+const MAX_CHARS = 200;
+
+/** The one of `known` that takes the fewest insertions, deletions and replacements to get; '' where there is none. */
+export function closest(word: string, known: readonly string[]): string {
+  let best = '';
+  let least = Number.POSITIVE_INFINITY;
+  for (const candidate of known) {
+    const distance = editDistance(word.slice(0, MAX_CHARS), candidate);
+    if (distance >= least) continue;
+    least = distance;
+    best = candidate;
+  }
+  return best;
+}
+
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (let i = 0; i < from.length; i++) {
+    const next = [i + 1];
+    for (let j = 0; j < to.length; j++) {
+      const replaced = (row[j] ?? 0) + (from[i] === to[j] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

@@ -1,0 +1,94 @@
+/**
+ * One message of a request, read by the rules of POST /email: on the event loop where it is small, composed by a worker
+ * where it is large. Shared by the operations that take such messages (send, validate, batch), so that all of them refuse
+ * alike. Given a caller and a message as JSON, leaves what acceptance takes; throws AppError with every problem.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Random } from '../../lib/random.ts';
+import type { MessageId } from '../../model/message.ts';
+import type { Caller } from '../../model/submission.ts';
+import type { AcceptRequest } from '../../pipeline/accept/accept.ts';
+import { quoteLongContentIds } from './contract/attachments.ts';
+import type { EmailLimits } from './contract/email-limits.ts';
+import { readEmailObject } from './contract/email-request.ts';
+import { bodyText, jsonProblem, parseJsonObject } from './contract/json-body.ts';
+import type { JsonObject } from './contract/json-properties.ts';
+import type { EmailWorkerPool } from './email-worker-pool.ts';
+import type { StoredTemplates } from './stored-templates.ts';
+
+export interface EmailReaderOptions {
+  limits: EmailLimits;
+  /** Lower-case file name extensions that are refused, without the dot. */
+  blockedExtensions: readonly string[];
+  /** Bodies larger than this are read in a worker. */
+  workerThresholdBytes: number;
+}
+
+/** A body that is JSON. `withExactIds`: the same with long content ids as text. */
+export interface ParsedBody {
+  object: JsonObject;
+  withExactIds(): JsonObject | null;
+}
+
+/** What acceptance takes of a message, and what was noticed beside it. */
+export type ReadEmail = Pick<AcceptRequest, 'submission' | 'prepared'> & { warnings: readonly string[] };
+
+export interface EmailReader {
+  isLarge(body: Uint8Array): boolean;
+  /** A message that is parsed already. */
+  read(caller: Caller, parsed: ParsedBody, strict: boolean): Promise<ReadEmail>;
+  /** A large one; the bytes are taken over. */
+  readLarge(caller: Caller, body: Uint8Array, strict: boolean): Promise<ReadEmail>;
+}
+
+/** One for all operations of a listener. */
+export function createEmailReader(
+  deps: { workers: EmailWorkerPool; templates: StoredTemplates; clock: Clock; random: Random },
+  options: EmailReaderOptions,
+): EmailReader {
+  const blockedExtensions = new Set(options.blockedExtensions);
+  return {
+    isLarge: (body) => body.length > options.workerThresholdBytes,
+
+    async read(caller, { object, withExactIds }, strict) {
+      const template = await deps.templates.forRequest(caller, object);
+      const rules = { strict, blockedExtensions, nowMs: deps.clock.now(), template };
+      const found = readEmailObject(object, options.limits, rules, withExactIds);
+      if (!found.ok) throw new AppError(found.problems);
+      return { submission: found.submission, warnings: found.warnings };
+    },
+
+    async readLarge(caller, given, strict) {
+      const messageId = uuidv7(deps.clock, deps.random) as MessageId;
+      const dateMs = deps.clock.now();
+      const job = {
+        limits: options.limits,
+        strict,
+        blockedExtensions: options.blockedExtensions,
+        messageId,
+        dateMs,
+      };
+      let found = await deps.workers.prepare({ ...job, body: given });
+      if (found.ok === 'needs-template') {
+        const { named, body } = found;
+        const template = await deps.templates.texts(caller, named.id, named.version);
+        found = await deps.workers.prepare({ ...job, body, template });
+      }
+      if (found.ok === 'needs-template') throw new AppError('internal');
+      if (!found.ok) throw new AppError(found.problems);
+      const prepared = { messageId, dateMs, composed: found.composed };
+      return { submission: found.submission, prepared, warnings: [] };
+    },
+  };
+}
+
+/** Throws AppError json-malformed. */
+export function parseBody(body: Uint8Array): ParsedBody {
+  const text = bodyText(body);
+  if (text === null) throw new AppError('json-malformed', { message: 'The body is not valid UTF-8' });
+  const object = parseJsonObject(text);
+  if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text) });
+  return { object, withExactIds: () => parseJsonObject(quoteLongContentIds(text)) };
+}

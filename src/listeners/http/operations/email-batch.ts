@@ -1,0 +1,121 @@
+/**
+ * POST /email/batch (api.md §3): up to 100 messages, each read by the rules of POST /email and answered in its place.
+ * Those that are taken are one commit, together with the idempotency key of the whole batch. Given a large body, a worker
+ * takes it apart, and large messages are composed there one after the other.
+ */
+import { AppError } from '../../../lib/errors.ts';
+import type { Acceptance, BatchRequest } from '../../../pipeline/accept/accept.ts';
+import type { BatchItem, ItemOutcome } from '../../../pipeline/accept/batch.ts';
+import type { SendRate } from '../../../policy/limits/send-rate.ts';
+import type { BatchAnswer } from '../contract/answers.ts';
+import { readBatchEnvelope } from '../contract/email-batch.ts';
+import { isJsonObject } from '../contract/json-properties.ts';
+import { type EmailReader, parseBody } from '../email-reader.ts';
+import type { EmailWorkerPool } from '../email-worker-pool.ts';
+import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
+import { requireJson } from '../json-media-type.ts';
+import { prefersStrict } from '../prefer.ts';
+import { problemItem } from '../problem.ts';
+import type { ApiAnswer, ApiRequest, ApiRoute } from '../route.ts';
+
+interface Deps {
+  acceptance: Acceptance;
+  idempotency: Idempotency;
+  reader: EmailReader;
+  workers: EmailWorkerPool;
+  sendRate: SendRate;
+}
+
+/** Reads one message of the batch. */
+type ReadOne = () => Promise<BatchItem>;
+
+/** The route. */
+export function batchEmailRoute(deps: Deps): ApiRoute {
+  const { acceptance, idempotency, reader, workers, sendRate } = deps;
+  return { method: 'POST', path: '/email/batch', scope: 'email:send', countsAsSend: 'by-message', handle };
+
+  async function handle(request: ApiRequest): Promise<ApiAnswer> {
+    requireJson(request.header('content-type'));
+    const parts = reader.isLarge(request.body) ? null : partsOf(request, parseBody(request.body));
+    return withKey(idempotency, request, 'POST /email/batch', async (key) =>
+      send(request, parts ?? (await partsOfLarge(request)), key),
+    );
+  }
+
+  async function send(
+    request: ApiRequest,
+    parts: readonly ReadOne[],
+    key: BatchRequest['idempotency'],
+  ): Promise<ApiAnswer> {
+    const { caller } = request;
+    const taken = sendRate.take(caller, parts.length);
+    if (taken !== null && taken.refused !== null) throw taken.refused;
+    const items: BatchItem[] = [];
+    for (const part of parts) items.push(await part());
+    const result = await acceptance.acceptBatch({ caller, items, idempotency: key, answer: batchBody });
+    if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
+    return { status: 200, body: result.body, ...(taken === null ? {} : { headers: taken.headers }) };
+  }
+
+  function partsOf(request: ApiRequest, parsed: ReturnType<typeof parseBody>): ReadOne[] {
+    const strict = prefersStrict(request.header('prefer'));
+    const envelope = readBatchEnvelope(parsed.object, strict);
+    if (!envelope.ok) throw new AppError(envelope.problems);
+    let exact: readonly unknown[] | null = null;
+    return envelope.messages.map((message, i) => () => {
+      if (!isJsonObject(message)) return noObject();
+      const withExactIds = () => {
+        if (exact === null) {
+          const object = parsed.withExactIds();
+          const again = object === null ? null : readBatchEnvelope(object, false);
+          exact = again?.ok === true ? again.messages : [];
+        }
+        const found = exact[i];
+        return isJsonObject(found) ? found : null;
+      };
+      return asItem(() => reader.read(request.caller, { object: message, withExactIds }, strict));
+    });
+  }
+
+  async function partsOfLarge(request: ApiRequest): Promise<ReadOne[]> {
+    const strict = prefersStrict(request.header('prefer'));
+    const split = await workers.split({ body: request.body, strict });
+    if (!split.ok) throw new AppError(split.problems);
+    return split.messages.map((body) => () => {
+      if (body === null) return noObject();
+      return asItem(() =>
+        reader.isLarge(body)
+          ? reader.readLarge(request.caller, body, strict)
+          : reader.read(request.caller, parseBody(body), strict),
+      );
+    });
+  }
+}
+
+/** What is wrong with one message is its own outcome; what is wrong with us concerns all of them. */
+async function asItem(read: () => ReturnType<EmailReader['read']>): Promise<BatchItem> {
+  try {
+    return { kind: 'message', ...(await read()) };
+  } catch (error) {
+    if (error instanceof AppError && error.status < 500) return { kind: 'refused', problems: error.problems };
+    throw error;
+  }
+}
+
+async function noObject(): Promise<BatchItem> {
+  return { kind: 'refused', problems: [{ name: 'wrong-type', message: 'A message must be an object' }] };
+}
+
+function batchBody(outcomes: readonly ItemOutcome[]): string {
+  const accepted = outcomes.filter(({ kind }) => kind === 'accepted').length;
+  const answer: BatchAnswer = {
+    Results: outcomes.map((outcome) =>
+      outcome.kind === 'accepted'
+        ? { MessageID: outcome.messageId }
+        : { Errors: outcome.problems.map(problemItem) },
+    ),
+    Accepted: accepted,
+    Rejected: outcomes.length - accepted,
+  };
+  return JSON.stringify(answer);
+}

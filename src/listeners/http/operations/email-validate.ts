@@ -1,0 +1,114 @@
+/**
+ * POST /email/validate (api.md §3): everything POST /email checks, from the fields to the quota, and nothing stored.
+ * Given the same body, leaves `{Valid, Size, Recipients, Warnings}` or the same refusal; warnings say what would be
+ * taken but is likely not meant.
+ */
+import { AppError, type Problem } from '../../../lib/errors.ts';
+import type { Caller, Submission } from '../../../model/submission.ts';
+import type { Acceptance, Checked } from '../../../pipeline/accept/accept.ts';
+import type { DomainService } from '../../../policy/domains/domains.ts';
+import type { EmailWarning, ValidateAnswer } from '../contract/answers.ts';
+import { type EmailReader, type ParsedBody, parseBody } from '../email-reader.ts';
+import { requireJson } from '../json-media-type.ts';
+import { prefersStrict } from '../prefer.ts';
+import { type ApiRequest, type ApiRoute, json } from '../route.ts';
+
+/** Above this a well-known webmail hides the rest of the HTML. */
+const CLIPPED_HTML_BYTES = 102 * 1024;
+/** Above this many hosts refuse a message, whatever we take. */
+const LARGE_MESSAGE_BYTES = 10 * 1024 * 1024;
+const UNSUBSCRIBE = 'list-unsubscribe';
+
+/** The route. */
+export function validateEmailRoute(deps: {
+  acceptance: Acceptance;
+  reader: EmailReader;
+  domains: Pick<DomainService, 'get'>;
+}): ApiRoute {
+  const { acceptance, reader, domains } = deps;
+  return { method: 'POST', path: '/email/validate', scope: 'email:send', handle };
+
+  async function handle(request: ApiRequest) {
+    requireJson(request.header('content-type'));
+    const { caller } = request;
+    const strict = prefersStrict(request.header('prefer'));
+    const parsed = reader.isLarge(request.body) ? null : parseBody(request.body);
+    const email =
+      parsed === null
+        ? await reader.readLarge(caller, request.body, strict)
+        : await reader.read(caller, parsed, strict);
+    const checked = await acceptance.check({ caller, ...email });
+    const answer: ValidateAnswer = {
+      Valid: true,
+      Size: checked.size,
+      Recipients: email.submission.recipients.length,
+      Warnings: [
+        ...(parsed === null || strict ? [] : await ignoredNames(caller, parsed)),
+        // A worker gives no contents back: what can be said of them is said of smaller requests only.
+        ...(parsed === null ? [] : contentWarnings(email.submission)),
+        ...email.warnings.map((Message) => ({ Name: 'template', Message })),
+        ...warnings(email.submission, checked),
+        ...(await domainWarnings(checked.domain)),
+      ],
+    };
+    return json(answer);
+  }
+
+  /** Names that strict handling would refuse: often a mistyped one. */
+  async function ignoredNames(caller: Caller, parsed: ParsedBody): Promise<EmailWarning[]> {
+    try {
+      await reader.read(caller, parsed, true);
+      return [];
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return error.problems.filter(({ name }) => name === 'unknown-property').map(ignoredName);
+    }
+  }
+
+  async function domainWarnings(name: string): Promise<EmailWarning[]> {
+    const domain = await domains.get(name);
+    if (domain?.status !== 'Failing') return [];
+    const text = `${name} fails its DNS check and may send for two days from when that began; run: postrider domain verify ${name}`;
+    return [{ Name: 'domain-failing', Message: text }];
+  }
+}
+
+function ignoredName({ field = '' }: Problem): EmailWarning {
+  const Message = `${field.slice(1)} is not known and would be ignored`;
+  return { Name: 'unknown-property', Message, Field: field };
+}
+
+function contentWarnings({ body }: Submission): EmailWarning[] {
+  const found: EmailWarning[] = [];
+  if (body.kind !== 'html') return found;
+  if (body.text === null) {
+    const Message = 'The message has no text part: some readers show nothing, and filters mind it';
+    found.push({ Name: 'no-text-part', Message, Field: '/PlainContent' });
+  }
+  if (Buffer.byteLength(body.html) > CLIPPED_HTML_BYTES) {
+    const Message = `HTMLContent has more than ${CLIPPED_HTML_BYTES} octets: webmail may show the beginning only`;
+    found.push({ Name: 'html-clipped', Message, Field: '/HTMLContent' });
+  }
+  return found;
+}
+
+function warnings(submission: Submission, checked: Checked): EmailWarning[] {
+  const found: EmailWarning[] = checked.suppressed.map(({ address, reason }) => ({
+    Name: 'recipient-suppressed',
+    Message: `${address} is on the suppression list and would get nothing: ${reason}`,
+  }));
+  const hasUnsubscribe = submission.headers.some(([name]) => name.toLowerCase() === UNSUBSCRIBE);
+  if (submission.lane === 'bulk' && !hasUnsubscribe) {
+    const Message = 'Bulk mail needs a List-Unsubscribe header: the large receivers ask for one';
+    found.push({ Name: 'unsubscribe-missing', Message, Field: '/Headers' });
+  }
+  if (checked.size > LARGE_MESSAGE_BYTES) {
+    const Message = `The message has ${checked.size} octets: many hosts refuse more than 10 MiB`;
+    found.push({ Name: 'large-message', Message });
+  }
+  if (checked.played > 0) {
+    const Message = `${checked.played} of the recipients would get it in the sandbox only`;
+    found.push({ Name: 'sandbox', Message });
+  }
+  return found;
+}

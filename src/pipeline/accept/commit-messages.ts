@@ -1,0 +1,254 @@
+/**
+ * From composed messages to an answer: room in the window, one commit for all of them, hand-over to delivery. Given
+ * drafts whose recipients are checked; leaves them stored, with the idempotency key and what they use up of a quota in
+ * the same transaction, and the rows that fit into the window leased and admitted. Nothing is reserved any more where
+ * the commit did not happen.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { Failpoints } from '../../lib/failpoints.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { QuotaLimits } from '../../model/quota.ts';
+import type { Caller } from '../../model/submission.ts';
+import { type Store, StoreUnavailable } from '../../store/store.ts';
+import type { CommitResult, NewMessage, NewRecipient, QuotaCharge } from '../../store/topics/acceptance.ts';
+import type { Queue, StoredRow } from '../queue/queue.ts';
+import type { AcceptMetrics } from './accept-metrics.ts';
+
+/** A message that is ready, but for what its commit decides. */
+export interface Draft {
+  message: NewMessage & { recipients: NewRecipient[] };
+  /** Of its sender domain; null = none. */
+  quota: QuotaLimits | null;
+}
+
+export interface Taking {
+  caller: Caller;
+  idempotency: { operation: string; key: string; fingerprint: Uint8Array } | null;
+  /** What is answered, kept with the key. */
+  body: string;
+}
+
+export interface Committer {
+  /** Throws AppError unavailable, idempotency-key-reused. */
+  take(request: Taking, drafts: readonly Draft[]): Promise<Exclude<CommitResult, { kind: 'key-reused' }>>;
+  /** From now on everything is refused. */
+  close(): void;
+  /** Why nothing is taken now, or null. */
+  refusing(): string | null;
+  /** Throws AppError unavailable where something refuses. */
+  requireOpen(): void;
+}
+
+interface Deps {
+  store: Store;
+  queue: Queue;
+  clock: Clock;
+  epoch: number;
+  log: Logger;
+  metrics: AcceptMetrics;
+  failpoints: Failpoints;
+  eventsStored(): void;
+  refusing(): string | null;
+}
+
+/** What a draft holds of the window until it is admitted. */
+interface Hold {
+  rows: number;
+  bytes: number;
+}
+
+export const RETRY_AFTER_SECONDS = 5;
+
+/** One per process. */
+export function createCommitter(deps: Deps, options: { idempotencyWindowMs: number }): Committer {
+  const { store, queue, clock, epoch, log, metrics } = deps;
+  let closed = false;
+  return {
+    take,
+    close() {
+      closed = true;
+    },
+    refusing,
+    requireOpen,
+  };
+
+  async function take(request: Taking, drafts: readonly Draft[]) {
+    requireOpen();
+    const holds = drafts.map(({ message }) => reserve(message));
+    const result = await commit(request, drafts, () => holds.forEach(release));
+    if (result.kind !== 'committed') {
+      drafts.forEach(({ message }, i) => {
+        release(holds[i] ?? { rows: 0, bytes: 0 });
+        for (const recipient of message.recipients) {
+          if (recipient.state === 'sending') recipient.state = 'queued';
+        }
+      });
+      if (result.kind === 'key-reused') throw new AppError('idempotency-key-reused');
+      return result;
+    }
+    deps.failpoints.reach('after-commit');
+    deps.eventsStored();
+    drafts.forEach(({ message }, i) => {
+      handOver(message, result.messages[i], holds[i] ?? { rows: 0, bytes: 0 });
+      record(message);
+    });
+    return result;
+  }
+
+  function requireOpen(): void {
+    const why = refusing();
+    if (why !== null)
+      throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause: why });
+  }
+
+  function refusing(): string | null {
+    if (closed) return 'the server is shutting down';
+    const writable = store.writable();
+    if (!writable.ok) return writable.reason;
+    return queue.backlogged() ?? deps.refusing();
+  }
+
+  /** What is to go later has no place in memory. */
+  function reserve(message: Draft['message']): Hold {
+    if (message.sendAt !== null) return { rows: 0, bytes: 0 };
+    const { content } = message;
+    const waiting = message.recipients.filter((recipient) => recipient.state !== 'suppressed');
+    const leased = queue.reserve(
+      waiting.map((r) => ({
+        recipientDomain: r.domain,
+        senderDomain: message.domain,
+        lane: message.lane,
+        sandbox: r.sandbox,
+      })),
+      content.length,
+    );
+    leased.forEach((fits, i) => {
+      const recipient = waiting[i];
+      if (fits && recipient !== undefined) recipient.state = 'sending';
+    });
+    const rows = leased.filter(Boolean).length;
+    return { rows, bytes: rows * Math.ceil(content.length / Math.max(1, waiting.length)) };
+  }
+
+  function release({ rows, bytes }: Hold): void {
+    queue.unreserve(rows, bytes);
+  }
+
+  async function commit(request: Taking, drafts: readonly Draft[], undo: () => void): Promise<CommitResult> {
+    const quotas = charges(drafts);
+    const now = drafts[0]?.message.createdAt ?? clock.now();
+    try {
+      return await store.commitAccepted({
+        messages: drafts.map(({ message }) => message),
+        epoch,
+        ...(quotas.length === 0 ? {} : { quotas }),
+        idempotency:
+          request.idempotency === null
+            ? null
+            : {
+                ...request.idempotency,
+                owner: request.caller.owner,
+                status: 200,
+                body: request.body,
+                createdAt: now,
+                expiresBefore: now - options.idempotencyWindowMs,
+              },
+      });
+    } catch (cause) {
+      undo();
+      if (cause instanceof StoreUnavailable) {
+        throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
+      }
+      throw cause;
+    }
+  }
+
+  function record(message: NewMessage): void {
+    const { id: messageId, domain, content, lane } = message;
+    metrics.accepted(lane, message.recipients.length, content.length);
+    const kept = message.sendAt === null ? 'accepted' : 'scheduled';
+    for (const recipient of message.recipients) {
+      log.info(
+        { messageId, domain, to: recipient.address, lane, size: content.length },
+        recipient.state === 'suppressed' ? 'suppressed' : kept,
+      );
+    }
+  }
+
+  /** Rows born leased go to the window from memory; the others are found by the queue's sweep. */
+  function handOver(
+    message: NewMessage,
+    stored: { seq: number; deliveries: readonly { id: number; queueId: number }[] } | undefined,
+    { rows, bytes }: Hold,
+  ): void {
+    if (stored === undefined) return;
+    const fresh: ClaimedDelivery[] = [];
+    const stays: StoredRow[] = [];
+    message.recipients.forEach((recipient, i) => {
+      const row = stored.deliveries[i];
+      if (row === undefined) return;
+      if (recipient.state !== 'sending') {
+        if (recipient.state !== 'queued') return;
+        stays.push({
+          queueId: row.queueId,
+          lane: message.lane,
+          senderDomain: message.domain,
+          recipientDomain: recipient.domain,
+          sandbox: recipient.sandbox !== null,
+          dueAt: recipient.dueAt,
+        });
+        return;
+      }
+      fresh.push({
+        id: row.id,
+        queueId: row.queueId,
+        messageSeq: stored.seq,
+        messageId: message.id,
+        senderDomain: message.domain,
+        from: message.lists.from.address,
+        lane: message.lane,
+        address: recipient.address,
+        recipientDomain: recipient.domain,
+        kind: recipient.kind,
+        attempts: 0,
+        createdAt: message.createdAt,
+        expiresAt: message.expiresAt,
+        size: message.content.length,
+        bodyOffset: message.bodyOffset,
+        needsSmtpUtf8: message.needsSmtpUtf8,
+        eightBit: message.eightBit,
+        sandbox: recipient.sandbox,
+        mayBeDuplicate: false,
+        firstDeferredAt: null,
+        lastDeferredEventAt: null,
+        lastReply: null,
+        lastCategory: null,
+      });
+    });
+    if (fresh.length > 0) queue.admit(fresh, message.content, bytes);
+    else queue.unreserve(rows, bytes);
+    if (stays.length > 0) queue.stored(stays);
+  }
+}
+
+/** Recipients that a message uses up of its domain's quota: those that really get mail. */
+export function chargedRecipients(message: NewMessage): number {
+  return message.recipients.filter(({ state, sandbox }) => state !== 'suppressed' && sandbox === null).length;
+}
+
+/** One charge a domain; none where no domain has a quota. */
+function charges(drafts: readonly Draft[]): QuotaCharge[] {
+  const found = new Map<string, QuotaCharge>();
+  for (const { message, quota } of drafts) {
+    if (quota === null) continue;
+    const count = chargedRecipients(message);
+    if (count === 0) continue;
+    const known = found.get(message.domain);
+    if (known === undefined) {
+      found.set(message.domain, { domain: message.domain, count, limits: quota, now: message.createdAt });
+    } else known.count += count;
+  }
+  return [...found.values()];
+}
