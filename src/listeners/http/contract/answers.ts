@@ -1,6 +1,7 @@
 /**
  * The JSON shapes this API answers with: types only, so that the dashboard and other clients can import them without
  * taking code along. Names are the wire's names. Shapes marked "frozen" never gain or lose a member.
+ * It is one piece, though long, because clients copy or import it as one, and no line of it does anything.
  */
 import type { Bounce, BounceScope } from '../../../model/bounce.ts';
 import type { MessageStatus, RecipientStatus } from '../../../model/delivery.ts';
