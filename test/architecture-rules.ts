@@ -53,7 +53,11 @@ const ENGINES = ['store/sqlite', 'store/postgres'] as const;
 export const AREAS: readonly Area[] = [
   { name: 'main', at: 'src/main.ts', may: ['cli', 'config'] },
   // policy/limits: the calendar of a warm-up, which is figures only.
-  { name: 'cli', at: 'src/cli/', may: ['server', 'config', CONTRACT, CLASSIFIER, 'policy/limits', ...BASE] },
+  {
+    name: 'cli',
+    at: 'src/cli/',
+    may: ['server', 'backup', 'config', CONTRACT, CLASSIFIER, 'policy/limits', ...BASE],
+  },
   {
     name: 'server',
     at: 'src/server.ts',
@@ -76,6 +80,7 @@ export const AREAS: readonly Area[] = [
     ],
   },
   { name: 'config', at: 'src/config.ts', may: ['lib'] },
+  { name: 'backup', at: 'src/backup.ts', may: ['store/sqlite', 'lib'] },
   { name: 'data-folder', at: 'src/data-folder.ts', may: ['lib'] },
   { name: 'operator-files', at: 'src/operator-files.ts', may: ['lib'] },
   { name: 'traffic', at: 'src/traffic.ts', may: ['operator-files', 'policy/limits', 'store', 'lib'] },

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { CONFIG_KEYS, type ConfigKey, type Mode } from '../config.ts';
 import { openApi } from './api-client.ts';
+import { backupCommands } from './backup-commands.ts';
 import { causeCommands } from './cause-commands.ts';
 import { type CommandContext, example } from './command.ts';
 import { showConfig } from './config-command.ts';
@@ -102,6 +103,7 @@ export function createProgram(terminal: Terminal): Program {
     suppressCommands,
     templateCommands,
     explainCommands,
+    backupCommands,
   ])
     group(program, context);
   configOptions(program.command('config'), 'serve')

@@ -1,0 +1,18 @@
+/**
+ * Copies a database in a thread of its own, since SQLite works without a break until the copy is whole: one snapshot,
+ * without free pages. Reads only; another process may go on writing. Says at once how large the source is.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { openConnection } from './connection.ts';
+
+const { from, to } = workerData as { from: string; to: string };
+const db = openConnection(from, { readOnly: true, busyMs: 5000 });
+try {
+  const facts = db.get<{ bytes: number }>(
+    'SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()',
+  );
+  parentPort?.postMessage(facts?.bytes ?? 0);
+  db.run('VACUUM INTO ?', to);
+} finally {
+  db.close();
+}
