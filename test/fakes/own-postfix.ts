@@ -15,7 +15,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,6 +47,12 @@ export async function startOwnPostfix(options: {
   domain: string;
   tls?: { key: string; cert: string };
   bounces?: { domain: string; port: number };
+  /** Lines of an access table for recipients: address or local part with `@`, and what to do. */
+  recipients?: readonly string[];
+  /** Turns away what it does not know with 450 until this many milliseconds have gone by. */
+  greylistMs?: number;
+  /** `encrypt`: mail is taken over TLS only. */
+  tlsLevel?: 'may' | 'encrypt';
 }): Promise<OwnPostfix> {
   const dir = mkdtempSync(join(tmpdir(), 'postrider-postfix-'));
   chmodSync(dir, 0o755);
@@ -60,6 +66,8 @@ export async function startOwnPostfix(options: {
     writeFileSync(join(config, 'tls.pem'), `${options.tls.key}${options.tls.cert}`, { mode: 0o600 });
   }
   const port = await freePort();
+  const greylist = options.greylistMs === undefined ? null : await startGreylist(options.greylistMs);
+  const greylisting = greylist === null ? '' : `check_policy_service inet:127.0.0.1:${greylist.port}, `;
   const settings: Record<string, string> = {
     compatibility_level: '3.6',
     queue_directory: queue,
@@ -77,7 +85,7 @@ export async function startOwnPostfix(options: {
     disable_dns_lookups: 'yes',
     smtpd_peername_lookup: 'no',
     smtpd_relay_restrictions: 'reject_unauth_destination',
-    smtpd_recipient_restrictions: `check_recipient_access texthash:${join(config, 'recipients')}, reject_unauth_destination`,
+    smtpd_recipient_restrictions: `${greylisting}check_recipient_access texthash:${join(config, 'recipients')}, reject_unauth_destination`,
     // As strict as it gets: a client with bare line feeds or unsolicited pipelining is turned away.
     smtpd_forbid_bare_newline: 'yes',
     smtpd_forbid_unauth_pipelining: 'yes',
@@ -88,7 +96,8 @@ export async function startOwnPostfix(options: {
     virtual_uid_maps: `static:${MAIL_UID}`,
     virtual_gid_maps: `static:${MAIL_UID}`,
     virtual_mailbox_limit: '0',
-    smtpd_tls_security_level: options.tls === undefined ? 'none' : 'may',
+    smtpd_tls_security_level: options.tls === undefined ? 'none' : (options.tlsLevel ?? 'may'),
+    smtpd_tls_loglevel: '1',
     ...(options.tls === undefined ? {} : { smtpd_tls_chain_files: join(config, 'tls.pem') }),
     ...(options.bounces === undefined ? {} : { transport_maps: `texthash:${join(config, 'transport')}` }),
     maillog_file: join(dir, 'mail.log'),
@@ -96,7 +105,6 @@ export async function startOwnPostfix(options: {
   };
   const text = Object.entries(settings).map(([key, value]) => `${key} = ${value}\n`);
   writeFileSync(join(config, 'main.cf'), text.join(''));
-  writeFileSync(join(config, 'recipients'), `nobody@${options.domain} 550 5.1.1 no such mailbox\n`);
   if (options.bounces !== undefined) {
     const { domain, port: at } = options.bounces;
     const lines = [`gone@${options.domain} ${REFUSER}:`, `${domain} smtp:[127.0.0.1]:${at}`];
@@ -106,6 +114,8 @@ export async function startOwnPostfix(options: {
   // EX_NOUSER
   writeFileSync(refuser, '#!/bin/sh\ncat > /dev/null\necho mailbox gone\nexit 67\n', { mode: 0o755 });
   writeFileSync(join(config, 'master.cf'), masterConfig(port, refuser));
+  const access = [`nobody@${options.domain} 550 5.1.1 no such mailbox`, ...(options.recipients ?? [])];
+  writeFileSync(join(config, 'recipients'), access.map((line) => `${line}\n`).join(''));
   const child = spawn('/usr/sbin/postfix', ['-c', config, 'start-fg'], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -125,6 +135,7 @@ export async function startOwnPostfix(options: {
       execFileSync('/usr/sbin/postfix', ['-c', config, 'stop'], { stdio: 'ignore' });
       await exited;
     }
+    await greylist?.close();
     rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
   };
   const log = () =>
@@ -154,6 +165,45 @@ export async function startOwnPostfix(options: {
 
 /** A delivery program that knows no user: mail is taken first and refused afterwards. */
 const REFUSER = 'refuser';
+
+/** A policy service (SMTPD_POLICY_README): each sender, recipient and client is put off until `waitMs` after its first try. */
+async function startGreylist(waitMs: number): Promise<{ port: number; close(): Promise<void> }> {
+  const firstAt = new Map<string, number>();
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => sockets.delete(socket));
+    let input = '';
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      input += text;
+      for (let end = input.indexOf('\n\n'); end !== -1; end = input.indexOf('\n\n')) {
+        const asked = new Map(
+          input
+            .slice(0, end)
+            .split('\n')
+            .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+        );
+        input = input.slice(end + 2);
+        const key = ['client_address', 'sender', 'recipient'].map((name) => asked.get(name)).join(' ');
+        const at = firstAt.get(key) ?? performance.now();
+        firstAt.set(key, at);
+        const isKnown = performance.now() - at >= waitMs;
+        socket.write(
+          isKnown ? 'action=dunno\n\n' : 'action=defer_if_permit 4.2.0 Greylisted, try again later\n\n',
+        );
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
 
 /** The distribution's own, with the listener on our port and nothing in a chroot (our queue has no copy of /etc). */
 function masterConfig(port: number, refuser: string): string {

@@ -1,0 +1,159 @@
+/** Which addresses of a domain are used: IPv4 before IPv6, never our own, and asked for anew where they were wrong. */
+import { networkInterfaces } from 'node:os';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
+import { startScriptedMx } from '../fakes/scripted-mx.ts';
+import { type SmtpSink, startSmtpSink } from '../fakes/smtp-sink.ts';
+import { addDomain, fileScope, type Instance, startInstance, until } from './harness.ts';
+
+const scope = fileScope();
+const loopback6 = Object.values(networkInterfaces())
+  .flat()
+  .some((each) => each?.address === '::1');
+if (!loopback6) process.stderr.write('SKIPPED: delivery by IPv6: this machine has no ::1\n');
+const own4 = Object.values(networkInterfaces())
+  .flat()
+  .find((each) => each !== undefined && !each.internal && each.family === 'IPv4')?.address;
+if (own4 === undefined)
+  process.stderr.write('SKIPPED: an MX that is this machine: it has no address but loopback\n');
+
+let dns: FakeDns;
+let sink: SmtpSink;
+let sink6: SmtpSink | null = null;
+let server: Instance;
+let token: string;
+
+beforeAll(async () => {
+  sink = await startSmtpSink();
+  if (loopback6) sink6 = await startSmtpSink({ host: '::1', port: sink.port });
+  dns = await createFakeDns({
+    'both.example': { MX: ['mx.both.example'] },
+    'mx.both.example': { A: ['127.0.0.1'], AAAA: ['::1'] },
+    'six.example': { MX: ['mx.six.example'] },
+    'mx.six.example': { AAAA: ['::1'] },
+    ...(own4 === undefined
+      ? {}
+      : {
+          'ours.example': {
+            MX: [
+              [10, 'mx.ours.example'],
+              [20, 'backup.ours.example'],
+            ],
+          },
+          'mx.ours.example': { A: [own4] },
+          'behind.example': {
+            MX: [
+              [20, 'mx.ours.example'],
+              [10, 'backup.ours.example'],
+            ],
+          },
+          'backup.ours.example': { A: ['127.0.0.1'] },
+        }),
+  });
+  server = await start({ ipv6: 'on' });
+  token = await addDomain(server, 'example.com');
+  scope.defer(() => Promise.all([sink.close(), sink6?.close(), dns.close()]));
+});
+
+function start(settings: Record<string, string>): Promise<Instance> {
+  return startInstance(scope, {
+    settings: {
+      route: 'mx',
+      dns: dns.text,
+      'mx-port': String(sink.port),
+      'allow-networks': '127.0.0.0/8,::1/128',
+      retry: '100ms',
+      ...settings,
+    },
+  });
+}
+
+const sendTo = (address: string, on = server, as = token) =>
+  on.send({ To: [{ email: address }] }, { token: as });
+const lastEvent = async (id: string, on = server) =>
+  (await on.call('GET', `/email/${id}/events`)).json.Items.at(-1) as {
+    RemoteMta: string;
+    Reason: string;
+    Bounce: { Class: string };
+  };
+
+describe.skipIf(!loopback6)('IPv6', () => {
+  it('is used where it is switched on and a host has nothing else', async () => {
+    const id = await sendTo('a@six.example');
+    expect((await server.settled(id)).Status).toBe('Delivered');
+    expect((await lastEvent(id)).RemoteMta).toContain('[::1]');
+  });
+
+  it('comes after IPv4', async () => {
+    const id = await sendTo('a@both.example');
+    expect((await server.settled(id)).Status).toBe('Delivered');
+    expect((await lastEvent(id)).RemoteMta).toContain('[127.0.0.1]');
+  });
+
+  it('is not used unless it is switched on', async () => {
+    const without = await start({});
+    const own = await addDomain(without, 'example.com');
+    const id = await sendTo('a@six.example', without, own);
+    expect((await without.settled(id)).Recipients[0]?.Status).toBe('Bounced');
+    expect((await lastEvent(id, without)).Reason).toContain('no IPv4 address');
+    await without.stop();
+  });
+});
+
+describe('an address that was refused by IPv6', () => {
+  it.skipIf(!loopback6)('is spoken to by IPv4 from then on', async () => {
+    const strict = await startScriptedMx(
+      { rcpt: '550 5.7.1 IPv6 sending guidelines: this address has no PTR record' },
+      { host: '::1', port: 0 },
+    );
+    scope.defer(() => strict.close());
+    // Nobody answers by IPv4 at first, so that IPv6 gets its turn.
+    dns.set('strict.example', { MX: ['mx.strict.example'], ttl: 60 });
+    dns.set('mx.strict.example', { A: ['127.0.0.7'], AAAA: ['::1'] });
+    const other = await start({ ipv6: 'on', 'mx-port': String(strict.port) });
+    const own = await addDomain(other, 'example.com');
+    const id = await sendTo('a@strict.example', other, own);
+    await until('IPv6 was tried', () =>
+      strict.connections.some(({ commands }) => commands.some((line) => line.startsWith('RCPT'))),
+    );
+    const tried = strict.connections.length;
+    // The IPv4 address answers now: nothing goes by IPv6 any more.
+    const back = await startSmtpSink({ host: '127.0.0.7', port: strict.port });
+    scope.defer(() => back.close());
+    await other.call('POST', `/email/${id}/retry`);
+    await until('IPv4 is used', () => back.counts.messages > 0, 60_000);
+    expect(strict.connections.length).toBe(tried);
+    await other.stop();
+  });
+});
+
+describe.skipIf(own4 === undefined)('an MX that is this machine', () => {
+  it('ends the list of hosts: those behind it would only send back', async () => {
+    const id = await sendTo('a@ours.example');
+    expect((await server.settled(id)).Recipients[0]?.Status).toBe('Bounced');
+    const event = await lastEvent(id);
+    expect(event.Bounce.Class).toBe('RoutingLoop');
+    expect(event.Reason).toContain('allow-networks');
+    expect(sink.messages.some(({ rcpts }) => rcpts[0] === 'a@ours.example')).toBe(false);
+  });
+
+  it('does not keep mail from those before it', async () => {
+    expect((await server.settled(await sendTo('a@behind.example'))).Status).toBe('Delivered');
+  });
+});
+
+describe('what DNS said', () => {
+  it('is asked for again after nobody answered there', async () => {
+    dns.set('moved.example', { MX: ['mx.moved.example'], ttl: 3600 });
+    dns.set('mx.moved.example', { A: ['127.0.0.11'] });
+    dns.set('mx.new.example', { A: ['127.0.0.1'] });
+    const id = await sendTo('a@moved.example');
+    await until(
+      'it waits',
+      async () => (await server.call('GET', `/email/${id}`)).json.Recipients[0].WaitReason !== '',
+    );
+    dns.set('moved.example', { MX: ['mx.new.example'], ttl: 3600 });
+    await server.call('POST', `/email/${id}/retry`);
+    expect((await server.settled(id)).Status).toBe('Delivered');
+  });
+});
