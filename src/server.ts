@@ -43,6 +43,7 @@ import { createRoutes } from './pipeline/deliver/routes.ts';
 import { createSettlementRules } from './pipeline/deliver/settlement.ts';
 import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls-counters.ts';
 import { createMtaSts } from './pipeline/deliver/tls-mta-sts.ts';
+import { createGuardMetrics } from './pipeline/events/guard-metrics.ts';
 import { createReturnMetrics } from './pipeline/events/returns-metrics.ts';
 import { createQueue, QUEUE_DEFAULTS, type SiteQuestion } from './pipeline/queue/queue.ts';
 import { createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
@@ -54,6 +55,7 @@ import { createAccess } from './policy/access/access.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
 import { createDomainService } from './policy/domains/domains.ts';
+import { createGuardRails } from './policy/limits/guard-rails.ts';
 import { type Hold, holdReason, siteNames } from './policy/limits/holds.ts';
 import { createSendRate } from './policy/limits/send-rate.ts';
 import { createWarmup } from './policy/limits/warmup/warmup.ts';
@@ -220,6 +222,15 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       },
     );
     const { holds, shaping } = traffic;
+    const guard = createGuardRails({
+      store,
+      holds,
+      clock,
+      random,
+      log: logs.service,
+      eventsStored,
+    });
+    createGuardMetrics(registry, guard.levels);
     const retry = createRetrySchedule(random, config.retry);
     const relayed = config.route.some((route) => route.kind === 'relay');
     const rules = createSettlementRules({
@@ -374,6 +385,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         sendRate,
         acceptance,
         domains,
+        guard,
         webhooks,
         queue,
         eventsStored,
@@ -496,6 +508,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     if (roles.has('webhooks')) await start(sender);
     webhookSender = sender;
     if (roles.has('upkeep')) await start(upkeep);
+    if (roles.has('upkeep')) await start(guard);
     await start(disk);
     await start(http);
     if (roles.has('submission')) await start(submission);
@@ -520,7 +533,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         const leftMs = () => Math.max(0, endMs - clock.monotonicMs());
         // All draw on one deadline. Nothing new is sent or called from now on; what still arrives is kept for the next
         // start.
-        const working = [upkeep, sender, deliver].filter((service) => started.includes(service));
+        const working = [upkeep, guard, sender, deliver].filter((service) => started.includes(service));
         const finished = Promise.all(working.map((service) => service.stop(leftMs())));
         // Messages that are arriving by SMTP may still be taken; everybody else is told to come back.
         if (started.includes(submission)) await submission.stop(Math.min(leftMs(), SMTP_DRAIN_MS));

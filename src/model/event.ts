@@ -27,7 +27,10 @@ export type EventKind =
   | 'late_outcome'
   | 'suppression_added'
   | 'complaint_withdrawn'
-  | 'return_noted';
+  | 'return_noted'
+  | 'domain.warned'
+  | 'domain.held'
+  | 'domain.released';
 
 export type LogLevel = 'Info' | 'Warn' | 'Error';
 
@@ -104,6 +107,23 @@ export const EVENT_KINDS: Readonly<Record<EventKind, EventKindFacts>> = {
   suppression_added: row(22, null, null, [], 'Info', 'put on the suppression list'),
   complaint_withdrawn: row(40, null, null, [], 'Info', 'a complaint was taken back'),
   return_noted: row(41, null, null, [], 'Info', 'something came back that changes nothing'),
+  'domain.warned': row(
+    42,
+    'domain.warned',
+    'domain',
+    [],
+    'Warn',
+    'many of the domain’s last recipients bounced or complained',
+  ),
+  'domain.held': row(
+    43,
+    'domain.held',
+    'domain',
+    [],
+    'Error',
+    'the domain’s bulk mail waits: too many bounced or complained',
+  ),
+  'domain.released': row(44, 'domain.released', 'domain', [], 'Info', 'the domain’s bulk mail goes on'),
 };
 
 function row(

@@ -10,6 +10,7 @@ import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import type { Access } from '../../policy/access/access.ts';
 import type { SmtpCredentials } from '../../policy/access/smtp-credentials.ts';
 import type { DomainService } from '../../policy/domains/domains.ts';
+import type { GuardRails } from '../../policy/limits/guard-rails.ts';
 import type { SendRate } from '../../policy/limits/send-rate.ts';
 import type { WarmupView } from '../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../store/store.ts';
@@ -26,6 +27,8 @@ export interface HttpDeps {
   sendRate?: SendRate;
   acceptance: Acceptance;
   domains: DomainService;
+  /** How sender domains stand with what comes back. */
+  guard: Pick<GuardRails, 'standing'>;
   webhooks: WebhookService;
   /** Told where recipients are due now. */
   queue: { wake(at?: number): void };

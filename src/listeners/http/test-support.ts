@@ -115,7 +115,8 @@ export async function startListener(
       instanceId: '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b',
       log: quietLog,
     });
-  const deps = { access, clock, random, log: quietLog, ...parts } as HttpDeps;
+  const guard = { standing: () => null };
+  const deps = { access, clock, random, guard, log: quietLog, ...parts } as HttpDeps;
   const listener = createHttpListener(deps, options);
   await listener.start();
   const { url, port } = listener.address();

@@ -341,6 +341,17 @@ export interface DomainSettingsAnswer {
   ReturnPathHost: string;
 }
 
+/** What came back of a domain's last 1000 outcomes. */
+export interface DomainReturns {
+  /** `Hold`: its bulk mail waits. */
+  Level: 'Ok' | 'Warn' | 'Hold';
+  Outcomes: number;
+  Bounced: number;
+  Complained: number;
+  /** '' for Ok. */
+  Reason: string;
+}
+
 /** One item of GET /domains; answer of POST /domains. */
 export interface DomainAnswer extends DomainSettingsAnswer {
   Domain: string;
@@ -354,6 +365,8 @@ export interface DomainAnswer extends DomainSettingsAnswer {
   DnsRecords: readonly DnsRecordItem[];
   /** What the last check found, item by item; empty before the first. */
   Checks: readonly DomainCheckItem[];
+  /** null: nothing came back lately. */
+  Returns: DomainReturns | null;
 }
 
 /** One item of GET /suppressions. */

@@ -12,7 +12,8 @@ import type { Caller } from '../../../model/submission.ts';
 import { callerDomains, mayActOn, requireScope } from '../../../policy/access/access.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
 import type { DomainCheck } from '../../../policy/domains/verify.ts';
-import type { DnsRecordItem, DomainAnswer, DomainCheckItem } from '../contract/answers.ts';
+import type { GuardRails, GuardStanding } from '../../../policy/limits/guard-rails.ts';
+import type { DnsRecordItem, DomainAnswer, DomainCheckItem, DomainReturns } from '../contract/answers.ts';
 import { SETTINGS_SHAPE, settingsAnswer, settingsPatch } from '../contract/domain-settings.ts';
 import type { CreateOnce } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
@@ -51,10 +52,11 @@ const SETTINGS = z.object({ ...UNAVAILABLE, ...SETTINGS_SHAPE });
 /** The domain routes. */
 export function domainRoutes(deps: {
   domains: DomainService;
+  guard: Pick<GuardRails, 'standing'>;
   clock: Clock;
   createOnce: CreateOnce;
 }): readonly ApiRoute[] {
-  const { domains, clock, createOnce } = deps;
+  const { domains, guard, clock, createOnce } = deps;
   /** When each domain was checked last, monotonic; the oldest are forgotten first. */
   const checkedAtMs = new Map<string, number>();
 
@@ -208,6 +210,7 @@ export function domainRoutes(deps: {
         }),
       ),
       Checks: checks,
+      Returns: toReturns(guard.standing(domain.name)),
     };
   }
 }
@@ -233,6 +236,19 @@ function ownReturnPath(domain: string, patch: DomainSettingsPatch): DomainSettin
 /** What the last check found; it was written by the domain service, so its shape is known. */
 function lastChecks(domain: Domain): readonly DomainCheck[] {
   return domain.lastChecks === null ? [] : (JSON.parse(domain.lastChecks) as DomainCheck[]);
+}
+
+const LEVELS = { ok: 'Ok', warn: 'Warn', hold: 'Hold' } as const;
+
+function toReturns(standing: GuardStanding | null): DomainReturns | null {
+  if (standing === null) return null;
+  return {
+    Level: LEVELS[standing.level],
+    Outcomes: standing.outcomes,
+    Bounced: standing.bounced,
+    Complained: standing.complained,
+    Reason: standing.reason,
+  };
 }
 
 function toCheckItem(check: DomainCheck): DomainCheckItem {

@@ -1,0 +1,18 @@
+/** How many sender domains the guard-rails warn or hold. Registered once, by the composition root. */
+import { Gauge, type Registry } from 'prom-client';
+import type { GuardLevel } from '../../policy/limits/guard-rails.ts';
+
+/** The metrics in `registry`; a registry takes them once. `levels`: of every domain that was looked at. */
+export function createGuardMetrics(registry: Registry, levels: () => readonly GuardLevel[]): void {
+  new Gauge({
+    name: 'postrider_guarded_domains',
+    help: 'Sender domains with too many bounces or complaints among their last 1000 outcomes, by level: warn, hold',
+    labelNames: ['level'],
+    registers: [registry],
+    collect() {
+      const now = levels();
+      for (const level of ['warn', 'hold'] as const)
+        this.set({ level }, now.filter((each) => each === level).length);
+    },
+  });
+}

@@ -1,0 +1,173 @@
+/**
+ * Guard-rails of a sender domain (delivery.md §12): among its last 1000 outcomes, more than 5 % bounced or 0.3 % complained
+ * warns, more than 10 % or 0.5 % holds its bulk lane until that is better or the operator releases it. Given a store and
+ * the holds, looks once a minute at the domains to which something came back. Shares are of 1000 also where there were fewer
+ * outcomes: a handful of bounces in a young domain is no rate. Leaves events at each change, a hold, and what the API shows.
+ */
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Service } from '../../lib/loop.ts';
+import type { Random } from '../../lib/random.ts';
+import type { EventKind } from '../../model/event.ts';
+import type { Store } from '../../store/store.ts';
+import type { OutcomeRates } from '../../store/topics/returns.ts';
+import type { Hold, Holds } from './holds.ts';
+
+export type GuardLevel = 'ok' | 'warn' | 'hold';
+
+export interface GuardStanding extends OutcomeRates {
+  level: GuardLevel;
+  /** In plain words, '' for `ok`. */
+  reason: string;
+}
+
+export interface GuardRails extends Service {
+  /** How a domain stood when it was last looked at; null: nothing came back lately. */
+  standing(domain: string): GuardStanding | null;
+  /** Levels of all domains that were looked at. */
+  levels(): readonly GuardLevel[];
+  /** Looks now at what came back since the last time; for tests and the first look. */
+  look(): Promise<void>;
+}
+
+interface Deps {
+  store: Pick<Store, 'outcomeRates' | 'returnedDomains' | 'lastEventSeq' | 'appendEvents'>;
+  holds: Pick<Holds, 'list' | 'add' | 'release'>;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  /** Events were stored: webhook calls may be due. */
+  eventsStored(): void;
+}
+
+const WINDOW = 1000;
+/** Of the window, more than. */
+const WARN = { bounced: 50, complained: 3 };
+const HOLD = { bounced: 100, complained: 5 };
+const LOOK_EVERY_MS = 60_000;
+/** The first look goes back so many events. */
+const FIRST_LOOK_EVENTS = 100_000;
+/** Who released a hold is believed for so long. */
+const BELIEVED_MS = 24 * 3_600_000;
+const BY = 'guard-rails';
+
+/** Nothing happens before `start`. */
+export function createGuardRails(deps: Deps): GuardRails {
+  const { store, holds, clock, random, log } = deps;
+  const standings = new Map<string, GuardStanding>();
+  /** Domains held by us, as far as we know: a hold that is gone was released by somebody. */
+  const held = new Set<string>();
+  const believedUntil = new Map<string, number>();
+  let afterSeq: number | null = null;
+  let timer: Timer | null = null;
+  let working: Promise<void> = Promise.resolve();
+  let running = false;
+  return {
+    async start() {
+      running = true;
+      round();
+    },
+    async stop() {
+      running = false;
+      timer?.cancel();
+      await working;
+    },
+    standing: (domain) => standings.get(domain) ?? null,
+    levels: () => [...standings.values()].map(({ level }) => level),
+    look,
+  };
+
+  function round(): void {
+    working = look()
+      .catch((err: unknown) => log.warn({ err }, 'the rates of sender domains could not be looked at'))
+      .then(() => {
+        if (running) timer = clock.setTimer(LOOK_EVERY_MS, round);
+      });
+  }
+
+  async function look(): Promise<void> {
+    const last = await store.lastEventSeq();
+    const first = afterSeq === null;
+    if (first) for (const hold of ours()) held.add(hold.senderDomain ?? '');
+    const changed = await store.returnedDomains({
+      afterSeq: afterSeq ?? Math.max(0, last - FIRST_LOOK_EVENTS),
+    });
+    // Those in trouble are looked at each time: good mail alone makes them better.
+    const troubled = [...standings].filter(([, { level }]) => level !== 'ok').map(([domain]) => domain);
+    for (const domain of new Set([...changed, ...troubled, ...held])) await lookAt(domain, first);
+    afterSeq = last;
+  }
+
+  async function lookAt(domain: string, first: boolean): Promise<void> {
+    const rates = await store.outcomeRates({ domain, window: WINDOW });
+    const before = standings.get(domain)?.level ?? 'ok';
+    const now = standingOf(rates);
+    standings.set(domain, now);
+    noticeRelease(domain);
+    if (now.level === 'hold' && !held.has(domain) && (believedUntil.get(domain) ?? 0) <= clock.now()) {
+      await hold(domain, now);
+    } else if (now.level === 'ok' && held.has(domain)) {
+      await release(domain, now);
+    } else if (now.level !== before && now.level !== 'ok' && !held.has(domain)) {
+      // Known before this process began, more likely than not: told in the log alone.
+      log.warn({ domain, ...rates }, 'a sender domain has many bounces or complaints');
+      if (!first) await tell(domain, 'domain.warned', now.reason);
+    }
+  }
+
+  /** A hold of ours that is gone was released by a person, who is not contradicted for a day. */
+  function noticeRelease(domain: string): void {
+    if (!held.has(domain) || ours().some(({ senderDomain }) => senderDomain === domain)) return;
+    held.delete(domain);
+    believedUntil.set(domain, clock.now() + BELIEVED_MS);
+    log.info({ domain }, 'the bulk lane of a sender domain was released by hand');
+  }
+
+  async function hold(domain: string, standing: GuardStanding): Promise<void> {
+    const match = { senderDomain: domain, recipientDomain: null, site: null, lane: 'bulk' as const };
+    await holds.add({ ...match, reason: standing.reason, until: null, createdBy: BY });
+    held.add(domain);
+    log.error({ domain, ...standing }, 'the bulk lane of a sender domain is held');
+    await tell(domain, 'domain.held', standing.reason);
+  }
+
+  async function release(domain: string, standing: GuardStanding): Promise<void> {
+    const ids = ours()
+      .filter(({ senderDomain }) => senderDomain === domain)
+      .map(({ id }) => id);
+    await holds.release(ids);
+    held.delete(domain);
+    log.info({ domain, ...standing }, 'the bulk lane of a sender domain is released');
+    await tell(domain, 'domain.released', 'Bounces and complaints are few again; bulk mail goes on');
+  }
+
+  async function tell(domain: string, kind: EventKind, reason: string): Promise<void> {
+    const event = { id: uuidv7(clock, random), kind, at: clock.now(), detail: { reason } };
+    await store.appendEvents({ events: [{ ...event, domain, deliveryId: null }] });
+    deps.eventsStored();
+  }
+
+  function ours(): readonly Hold[] {
+    return holds.list().filter(({ createdBy }) => createdBy === BY);
+  }
+}
+
+/** The level of these rates, with the reason. */
+function standingOf(rates: OutcomeRates): GuardStanding {
+  const over = (limit: typeof WARN) => rates.bounced > limit.bounced || rates.complained > limit.complained;
+  const level: GuardLevel = over(HOLD) ? 'hold' : over(WARN) ? 'warn' : 'ok';
+  if (level === 'ok') return { ...rates, level, reason: '' };
+  const limit = level === 'hold' ? HOLD : WARN;
+  const found = [
+    ...(rates.bounced > limit.bounced ? [`${rates.bounced} bounced (at most ${limit.bounced})`] : []),
+    ...(rates.complained > limit.complained
+      ? [`${rates.complained} complained (at most ${limit.complained})`]
+      : []),
+  ];
+  const next =
+    level === 'hold'
+      ? 'Bulk mail waits: clean the list, then release it'
+      : 'Clean the list before bulk mail is held';
+  return { ...rates, level, reason: `Of the last ${WINDOW} recipients ${found.join(' and ')}. ${next}.` };
+}
