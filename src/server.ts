@@ -26,6 +26,8 @@ import { DEFAULT_EMAIL_LIMITS } from './listeners/http/contract/email-limits.ts'
 import { createHttpListener } from './listeners/http/server.ts';
 import { createReturns, type Returns } from './listeners/returns/open-returns.ts';
 import { createSubmissionListener, DEFAULT_SUBMISSION_OPTIONS } from './listeners/submission/listener.ts';
+import { createTrackingRoutes } from './listeners/tracking/tracking.ts';
+import { createPersonalTokens } from './mail/personal-token.ts';
 import { createReturnPathTokens } from './mail/verp.ts';
 import type { Caller } from './model/submission.ts';
 import { createAddressFilter } from './net/address-filter.ts';
@@ -44,6 +46,8 @@ import { createSettlementRules } from './pipeline/deliver/settlement.ts';
 import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls-counters.ts';
 import { createMtaSts } from './pipeline/deliver/tls-mta-sts.ts';
 import { createGuardMetrics } from './pipeline/events/guard-metrics.ts';
+import { createReaderFacts } from './pipeline/events/reader-facts.ts';
+import { createReaderMetrics } from './pipeline/events/reader-metrics.ts';
 import { createReturnMetrics } from './pipeline/events/returns-metrics.ts';
 import { createQueue, QUEUE_DEFAULTS, type SiteQuestion } from './pipeline/queue/queue.ts';
 import { createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
@@ -181,6 +185,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
           hour: config['quota-per-hour'],
           day: config['quota-per-day'],
         },
+        trackingTarget:
+          config['public-url'] === null ? config.hostname : new URL(config['public-url']).hostname,
         dkim: config.dkim,
       },
     );
@@ -262,6 +268,11 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       { ...QUEUE_DEFAULTS, highWaterMark: config['queue-limit'] },
     );
     holds.onChange(() => queue.holdsChanged());
+    const personalTokens = createPersonalTokens(
+      sealer
+        .deriveKeys('personal-links', 32)
+        .map(({ id, key }) => ({ id: Number.parseInt(id.charAt(0), 16), secret: key })),
+    );
     const returnPathKeys = sealer
       .deriveKeys('return-path', 32)
       .map(({ id, key }) => ({ id: Number.parseInt(id.charAt(0), 16), secret: key }));
@@ -298,6 +309,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         signers: domains,
         senders: domains,
         tokens: returnPathTokens,
+        personalTokens,
         resolver,
         filter: mxFilter,
         tlsContexts: createTlsContexts({ ca: params.trust?.ca }),
@@ -353,6 +365,17 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       capturesMs: config['retain-captures'],
       contentBytes: config['retain-content-bytes'],
     };
+    /** Known once the listener is up; nothing is accepted before. */
+    let listensAt: { host: string; port: number } | null = null;
+    const ownUrl = (): string => publicUrl(config, listensAt ?? config.http);
+    const readerFacts = createReaderFacts({
+      store,
+      clock,
+      random,
+      log: logs.service,
+      metrics: createReaderMetrics(registry),
+      eventsStored,
+    });
     const acceptance = createAcceptance(
       {
         store,
@@ -367,8 +390,11 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         failpoints,
         eventsStored,
         refusing: () => disk.refusing(),
+        publicUrl: ownUrl,
       },
       {
+        // An unsubscribe address helps only where somebody reads what comes there.
+        mailtoDomain: config.returns === null ? null : bounceDomain,
         maxMessageBytes: config['max-message-bytes'],
         simulatorDomain: config['simulator-domain'],
         maxAgeMs: config['max-age'],
@@ -414,11 +440,14 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         clock,
         random,
         log: logs.service,
-        routes: createHealthRoutes({
-          metrics: registry,
-          access,
-          ready: async () => [...(await readiness(store, acceptance.refusing)), ...returnsReadiness()],
-        }),
+        routes: [
+          ...createHealthRoutes({
+            metrics: registry,
+            access,
+            ready: async () => [...(await readiness(store, acceptance.refusing)), ...returnsReadiness()],
+          }),
+          ...createTrackingRoutes({ tokens: personalTokens, facts: readerFacts, publicUrl: ownUrl }),
+        ],
       },
       {
         host: config.http.host,
@@ -510,7 +539,9 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     if (roles.has('upkeep')) await start(upkeep);
     if (roles.has('upkeep')) await start(guard);
     await start(disk);
+    await start(readerFacts);
     await start(http);
+    listensAt = http.address();
     if (roles.has('submission')) await start(submission);
     if (returns !== null) await start(returns);
     const { host, port, url } = http.address();
@@ -540,6 +571,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         if (returns !== null) await returns.stop(Math.min(leftMs(), SMTP_DRAIN_MS));
         acceptance.close();
         await http.stop(Math.min(leftMs(), HTTP_DRAIN_MS));
+        await readerFacts.stop(Math.max(leftMs(), GIVE_BACK_MS));
         await disk.stop(0);
         await finished;
         // The queue gives back what was never started, and waits for the last outcomes to be stored.

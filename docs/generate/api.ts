@@ -2,7 +2,6 @@
 import { createHealthRoutes, type HealthDeps } from '../../src/listeners/health/health.ts';
 import { settingMeanings } from '../../src/listeners/http/contract/domain-settings.ts';
 import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/contract/email-limits.ts';
-import { UNAVAILABLE_FIELDS } from '../../src/listeners/http/contract/extension-fields.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps } from '../../src/listeners/http/deps.ts';
 import { apiRoutes, type Shared } from '../../src/listeners/http/operations/table.ts';
 import { PRESETS } from '../../src/model/token.ts';
@@ -219,7 +218,8 @@ is. With Text, \`PlainContent\` is the body, or is made from \`HTMLContent\` whe
 of the domain of \`From\`, with the object \`Variables\`; \`ContentType\` is not required then. \`TemplateVersion\` picks an older
 version; \`StrictVariables\` refuses where a variable is missing.
 
-${UNAVAILABLE_FIELDS.map((name) => `\`${name}\``).join(', ')} are refused with \`field-unavailable\`: this version does not have them, and ignoring them would break a promise.
+\`Tracking\` (\`{Opens, Clicks}\`, each true or false) and \`ListUnsubscribe\` (true or false) take the place of the domain's
+settings, member by member: [track and unsubscribe](../howto/track-and-unsubscribe.md).
 
 The domain of \`From\` must equal a verified domain of the token, or be below one that was added with \`Subdomains\`.`;
 

@@ -166,7 +166,7 @@ const WHERE: Readonly<Record<string, string>> = {
 
 const KINDS_TEXT = `One event is written for every change of a recipient's state, in the transaction that makes the change. The word in the
 first column stands in \`GET /events\`, in a message's timeline and in webhook calls; a kind without a payload type
-stands in the timeline only. Some kinds are made by the sandbox alone, because tracking, the listener for returns and
+stands in the timeline only. Some kinds are made by the sandbox alone, because the listener for returns and
 the suppression list are not in this version; \`suppressed\` too happens only where the sandbox was asked for it.`;
 
 const TOKENS_TEXT = `## Webhook tokens

@@ -4,6 +4,7 @@ import { createAcceptMetrics } from '../../src/pipeline/accept/accept-metrics.ts
 import { createDeliverMetrics } from '../../src/pipeline/deliver/deliver-metrics.ts';
 import { createTlsMetrics } from '../../src/pipeline/deliver/tls-counters.ts';
 import { createGuardMetrics } from '../../src/pipeline/events/guard-metrics.ts';
+import { createReaderMetrics } from '../../src/pipeline/events/reader-metrics.ts';
 import { createReturnMetrics } from '../../src/pipeline/events/returns-metrics.ts';
 import { createQueueMetrics } from '../../src/pipeline/queue/queue-metrics.ts';
 import { createWebhookMetrics } from '../../src/pipeline/webhooks/metrics.ts';
@@ -15,6 +16,7 @@ export async function metricsPage(): Promise<string> {
   createDeliverMetrics(registry);
   createTlsMetrics(registry);
   createWebhookMetrics(registry);
+  createReaderMetrics(registry);
   createReturnMetrics(registry);
   createGuardMetrics(registry, () => []);
   // Only asked for values when the figures are read, which never happens here.

@@ -92,6 +92,8 @@ export const ERRORS = {
   'expires-at-invalid': e(1604, 422, 'ExpiresAt is not valid'),
   'priority-unknown': e(1605, 422, 'Priority must be critical, normal or bulk'),
   'field-unavailable': e(1606, 422, 'This field is not available in this version and was not ignored'),
+  'tracking-invalid': e(1610, 422, 'Tracking must be an object with Opens and Clicks, each true or false'),
+  'list-unsubscribe-invalid': e(1611, 422, 'ListUnsubscribe must be true or false'),
   'idempotency-key-invalid': e(1701, 400, 'Idempotency-Key must be 1 to 255 visible ASCII characters'),
   'idempotency-key-reused': e(1702, 422, 'This Idempotency-Key was used with another request'),
   'idempotency-key-in-flight': e(1703, 409, 'A request with this Idempotency-Key is still running'),

@@ -10,9 +10,11 @@ import {
   countNonAscii,
   encodeBase64,
   encodeQuotedPrintable,
+  encodeWithStretches,
   normaliseLineEnds,
   quotedPrintableBound,
   type TransferEncoding,
+  type UnbrokenStretch,
 } from './transfer-encoding.ts';
 
 /** A text body; any line ends. */
@@ -20,6 +22,8 @@ export interface TextPart {
   readonly kind: 'text';
   readonly subtype: 'plain' | 'html';
   readonly text: string;
+  /** Stretches of letters and digits in `text`, in order, to be found again in the message: on one line, unencoded. */
+  readonly places?: readonly UnbrokenStretch[];
 }
 
 /** A file: `headers` are its finished lines, each ended by CRLF, without Content-Transfer-Encoding. */
@@ -44,6 +48,8 @@ export type MimePart = TextPart | FilePart | MultiPart;
 export interface WrittenMessage {
   readonly bytes: Uint8Array;
   readonly bodyOffset: number;
+  /** Offsets of the places of all text parts, in their order. */
+  readonly placeOffsets: readonly number[];
 }
 
 /**
@@ -83,13 +89,16 @@ export function writeMessage(headers: string, root: MimePart, seed: string): Wri
   let bound = open.length * 3 + 2;
   for (const piece of pieces) bound += piece.before.length * 3 + piece.bound;
   const target = bound <= SCRATCH.length ? SCRATCH : Buffer.allocUnsafeSlow(bound);
+  const placeOffsets: number[] = [];
   let at = 0;
   for (const piece of pieces) {
     at += target.write(piece.before, at, 'utf8');
     at =
       piece.encoding === 'base64'
         ? encodeBase64(piece.bytes, target, at)
-        : encodeQuotedPrintable(piece.bytes, target, at);
+        : piece.stretches === null
+          ? encodeQuotedPrintable(piece.bytes, target, at)
+          : encodeWithStretches(piece.bytes, target, at, piece.stretches, placeOffsets);
     if (piece.endLine && !(target[at - 1] === 10 && target[at - 2] === 13)) {
       target[at++] = 13;
       target[at++] = 10;
@@ -100,7 +109,7 @@ export function writeMessage(headers: string, root: MimePart, seed: string): Wri
   const slack = target === SCRATCH || bound - at > at >> 3;
   const bytes = slack ? Buffer.allocUnsafeSlow(at) : target.subarray(0, at);
   if (slack) target.copy(bytes, 0, 0, at);
-  return { bytes, bodyOffset: bodyHead };
+  return { bytes, bodyOffset: bodyHead, placeOffsets };
 }
 
 /**
@@ -116,6 +125,8 @@ interface Piece {
   bound: number;
   endLine: boolean;
   before: string;
+  /** In `bytes`; null = none. */
+  stretches: readonly UnbrokenStretch[] | null;
 }
 
 function filePiece(part: FilePart): Piece {
@@ -127,13 +138,27 @@ function filePiece(part: FilePart): Piece {
     bound: base64Size(content.length),
     endLine: false,
     before: '',
+    stretches: null,
   };
 }
 
 function textPiece(part: TextPart, endLine: boolean): Piece {
   const headers = `Content-Type: text/${part.subtype}; charset=utf-8\r\n`;
   const bytes = Buffer.from(part.text, 'utf8');
-  const nonAscii = bytes.length === part.text.length ? 0 : countNonAscii(bytes);
+  const ascii = bytes.length === part.text.length;
+  if (part.places !== undefined && part.places.length > 0) {
+    // Never base64, however much of it is beyond ASCII: a place has to be found again, octet for octet.
+    return {
+      headers,
+      encoding: 'quoted-printable',
+      bytes,
+      bound: quotedPrintableBound(bytes.length) + 3 * part.places.length,
+      endLine,
+      before: '',
+      stretches: ascii ? part.places : inOctets(part.text, part.places),
+    };
+  }
+  const nonAscii = ascii ? 0 : countNonAscii(bytes);
   // Quoted-printable adds two octets per byte beyond ASCII, base64 one third of everything.
   if (nonAscii * 6 > bytes.length) {
     const lines = Buffer.from(normaliseLineEnds(part.text), 'utf8');
@@ -144,6 +169,7 @@ function textPiece(part: TextPart, endLine: boolean): Piece {
       bound: base64Size(lines.length),
       endLine,
       before: '',
+      stretches: null,
     };
   }
   return {
@@ -153,7 +179,19 @@ function textPiece(part: TextPart, endLine: boolean): Piece {
     bound: quotedPrintableBound(bytes.length),
     endLine,
     before: '',
+    stretches: null,
   };
+}
+
+/** Offsets in the text as offsets in its UTF-8, in one pass. */
+function inOctets(text: string, places: readonly UnbrokenStretch[]): readonly UnbrokenStretch[] {
+  let octets = 0;
+  let from = 0;
+  return places.map(({ start, length }) => {
+    octets += Buffer.byteLength(text.slice(from, start));
+    from = start;
+    return { start: octets, length };
+  });
 }
 
 function multipartHeaders(part: MultiPart, boundary: string): string {

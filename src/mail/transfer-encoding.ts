@@ -79,11 +79,56 @@ export function encodeBase64(source: Uint8Array, target: Uint8Array, offset: num
  * 76 octets with their `=`. Nothing is added at the end: text without a final line end stays without.
  */
 export function encodeQuotedPrintable(source: Uint8Array, target: Uint8Array, offset: number): number {
+  return encodeFrom(source, target, offset, offset);
+}
+
+/** A stretch of literal octets that travels on one line, whole: where it begins in the source. */
+export interface UnbrokenStretch {
+  readonly start: number;
+  /** At most 75 octets, all of them literal in quoted-printable (letters and digits are). */
+  readonly length: number;
+}
+
+/**
+ * As `encodeQuotedPrintable`, with stretches (in order) that no soft line break may cut; `found` gets the offset of
+ * each in `target`. Room: `quotedPrintableBound`, and three octets for each stretch.
+ */
+export function encodeWithStretches(
+  source: Uint8Array,
+  target: Uint8Array,
+  offset: number,
+  stretches: readonly UnbrokenStretch[],
+  found: number[],
+): number {
+  let at = offset;
+  let from = 0;
+  let lineStart = offset;
+  for (const { start, length } of stretches) {
+    at = encodeFrom(source.subarray(from, start), target, at, lineStart);
+    lineStart = lineStartOf(target, offset, at);
+    if (at - lineStart + length > MAX_COLUMN) {
+      at = softBreak(target, at);
+      lineStart = at;
+    }
+    found.push(at);
+    for (let i = 0; i < length; i++) target[at++] = source[start + i] as number;
+    from = start + length;
+  }
+  return encodeFrom(source.subarray(from), target, at, lineStart);
+}
+
+function lineStartOf(target: Uint8Array, offset: number, at: number): number {
+  for (let i = at; i > offset; i--) if (target[i - 1] === LF) return i;
+  return offset;
+}
+
+/** `lineOffset`: where the line that is being continued begins. */
+function encodeFrom(source: Uint8Array, target: Uint8Array, offset: number, lineOffset: number): number {
   const length = source.length;
   const from = new DataView(source.buffer, source.byteOffset, length);
   const to = new DataView(target.buffer, target.byteOffset, target.length);
   let at = offset;
-  let lineStart = offset;
+  let lineStart = lineOffset;
   let i = 0;
   while (i < length) {
     // Runs of literals are nearly everything: four bytes at a time, then one by one before a line's limit.

@@ -101,6 +101,10 @@ export interface ClaimedDelivery {
   lastCategory: string | null;
   /** It was scheduled, and its time came with this claim; absent = no. */
   wasScheduled?: true;
+  /** Its copy differs from the others of its message: tokens go into places; absent = it does not. */
+  personal?: boolean;
+  /** One of its links unsubscribes. */
+  listUnsubscribe?: boolean;
   /** Reasons for which its sender domain had suppressed it when it was claimed; absent = none. */
   suppressedFor?: readonly SuppressionReason[];
 }

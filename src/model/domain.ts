@@ -34,6 +34,12 @@ export interface DomainSettings {
   quota: QuotaLimits;
   /** Host of the return paths of its mail; null = the server's. */
   returnPathHost: string | null;
+  /** What is told about its readers where a message says nothing. */
+  tracking: { opens: boolean; clicks: boolean };
+  /** Its normal mail has the unsubscribe header where a message says nothing. */
+  listUnsubscribe: boolean;
+  /** Host of its personal links, reached over https; null = the server's public URL. */
+  trackingHost: string | null;
 }
 
 /** Members that are not named keep their value, also inside a group such as `retention`. */
@@ -51,6 +57,9 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = {
   atMostOnce: false,
   quota: NO_QUOTA,
   returnPathHost: null,
+  tracking: { opens: false, clicks: false },
+  listUnsubscribe: false,
+  trackingHost: null,
 };
 
 /** `base` with what `patch` names. */
@@ -60,6 +69,7 @@ export function mergeSettings(base: DomainSettings, patch: DomainSettingsPatch):
     ...patch,
     retention: { ...base.retention, ...patch.retention },
     quota: { ...base.quota, ...patch.quota },
+    tracking: { ...base.tracking, ...patch.tracking },
   };
 }
 

@@ -3,6 +3,7 @@
  * door, then trust.
  */
 import type { Lane, Mailbox, RecipientKind, SandboxResult } from './message.ts';
+import type { PersonalWish } from './personal.ts';
 
 export interface SubmittedRecipient {
   /** Display name, '' = none. */
@@ -50,6 +51,8 @@ export interface Submission {
   sandbox: SandboxResult | null;
   /** false: the content goes when the last recipient is final. Left out: as the sender domain is set. */
   keepContent?: boolean;
+  /** Tracking and unsubscribe links asked for; null or absent = as the domain says. */
+  personal?: PersonalWish | null;
 }
 
 /** A message that came with its own bytes: what acceptance must know beside them, checked and normalised. */

@@ -21,6 +21,7 @@ import type { InstanceStore } from './topics/instance.ts';
 import type { LimitStore } from './topics/limits.ts';
 import type { MessageStore } from './topics/messages.ts';
 import type { QueueStore } from './topics/queue.ts';
+import type { ReaderStore } from './topics/readers.ts';
 import type { RetentionStore } from './topics/retention.ts';
 import type { ReturnStore } from './topics/returns.ts';
 import type { SuppressionStore } from './topics/suppressions.ts';
@@ -55,7 +56,8 @@ export interface Store
     CauseStore,
     LimitStore,
     WarmupStore,
-    TlsStore {
+    TlsStore,
+    ReaderStore {
   readonly capabilities: { wakeups: boolean; manyProcesses: boolean };
   /** Whether the last write or probe succeeded; `reason` says what is wrong. */
   writable(): { ok: true } | { ok: false; reason: string };

@@ -9,13 +9,13 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { Caller } from '../../model/submission.ts';
-import type { AcceptRequest } from '../../pipeline/accept/accept.ts';
+import type { Acceptance, AcceptRequest } from '../../pipeline/accept/accept.ts';
 import { quoteLongContentIds } from './contract/attachments.ts';
 import type { EmailLimits } from './contract/email-limits.ts';
 import { readEmailObject } from './contract/email-request.ts';
 import { bodyText, jsonProblem, parseJsonObject } from './contract/json-body.ts';
 import type { JsonObject } from './contract/json-properties.ts';
-import type { EmailWorkerPool } from './email-worker-pool.ts';
+import type { EmailWorkerPool, PersonalLookUp } from './email-worker-pool.ts';
 import type { StoredTemplates } from './stored-templates.ts';
 
 export interface EmailReaderOptions {
@@ -45,7 +45,13 @@ export interface EmailReader {
 
 /** One for all operations of a listener. */
 export function createEmailReader(
-  deps: { workers: EmailWorkerPool; templates: StoredTemplates; clock: Clock; random: Random },
+  deps: {
+    workers: EmailWorkerPool;
+    templates: StoredTemplates;
+    acceptance: Pick<Acceptance, 'personalOptions'>;
+    clock: Clock;
+    random: Random;
+  },
   options: EmailReaderOptions,
 ): EmailReader {
   const blockedExtensions = new Set(options.blockedExtensions);
@@ -70,11 +76,12 @@ export function createEmailReader(
         messageId,
         dateMs,
       };
-      let found = await deps.workers.prepare({ ...job, body: given });
+      const personal: PersonalLookUp = (subject) => deps.acceptance.personalOptions(caller, subject);
+      let found = await deps.workers.prepare({ ...job, body: given }, personal);
       if (found.ok === 'needs-template') {
         const { named, body } = found;
         const template = await deps.templates.texts(caller, named.id, named.version);
-        found = await deps.workers.prepare({ ...job, body, template });
+        found = await deps.workers.prepare({ ...job, body, template }, personal);
       }
       if (found.ok === 'needs-template') throw new AppError('internal');
       if (!found.ok) throw new AppError(found.problems);

@@ -1,6 +1,8 @@
 /** What travels between the main thread and the worker that reads and composes large requests. */
 import type { Problem } from '../../lib/errors.ts';
+import type { PersonalOptions } from '../../model/personal.ts';
 import type { Submission } from '../../model/submission.ts';
+import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
 import type { Composed } from '../../pipeline/compose/compose.ts';
 import type { EmailLimits } from './contract/email-limits.ts';
 import type { TemplateForWorker } from './stored-templates.ts';
@@ -46,3 +48,7 @@ export type WorkerResult =
   | { id: number; kind: 'email'; result: PreparedEmail }
   | { id: number; kind: 'split'; result: SplitBatch }
   | { id: number; kind: 'failed'; failed: string };
+
+/** Between reading and composing the worker asks once what the sender's domain wants in its mail. */
+export type PersonalQuestion = { id: number; asks: PersonalSubject };
+export type PersonalReply = { id: number; personal: PersonalOptions | null };

@@ -6,8 +6,12 @@
  */
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../../lib/errors.ts';
+import type { PersonalOptions } from '../../model/personal.ts';
+import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
 import type {
   EmailJob,
+  PersonalQuestion,
+  PersonalReply,
   PreparedEmail,
   SplitBatch,
   SplitJob,
@@ -15,9 +19,12 @@ import type {
   WorkerResult,
 } from './email-worker-messages.ts';
 
+/** What the domain of a message wants in its mail. */
+export type PersonalLookUp = (subject: PersonalSubject) => Promise<PersonalOptions | null>;
+
 export interface EmailWorkerPool {
   /** Takes the bytes over. Throws AppError unavailable (queue full, closing) or internal (the worker failed). */
-  prepare(job: Omit<EmailJob, 'id' | 'kind'>): Promise<PreparedEmail>;
+  prepare(job: Omit<EmailJob, 'id' | 'kind'>, personal: PersonalLookUp): Promise<PreparedEmail>;
   /** Takes the bytes of a batch over; refusals as above. */
   split(job: Omit<SplitJob, 'id' | 'kind'>): Promise<SplitBatch>;
   close(): Promise<void>;
@@ -25,6 +32,10 @@ export interface EmailWorkerPool {
 
 interface Waiting {
   job: WorkerJob;
+  /** null for a job that asks nothing. */
+  personal: PersonalLookUp | null;
+  /** Why the look-up failed: then the result is worth nothing. */
+  lookUpFailed: unknown;
   resolve(answer: WorkerResult): void;
   reject(error: AppError): void;
 }
@@ -47,13 +58,13 @@ export function createEmailWorkerPool(options: {
   let closed = false;
 
   return {
-    async prepare(job) {
-      const answer = await run({ ...job, kind: 'email', id: nextId++ });
+    async prepare(job, personal) {
+      const answer = await run({ ...job, kind: 'email', id: nextId++ }, personal);
       if (answer.kind === 'email') return answer.result;
       throw unexpected(answer);
     },
     async split(job) {
-      const answer = await run({ ...job, kind: 'split', id: nextId++ });
+      const answer = await run({ ...job, kind: 'split', id: nextId++ }, null);
       if (answer.kind === 'split') return answer.result;
       throw unexpected(answer);
     },
@@ -64,14 +75,14 @@ export function createEmailWorkerPool(options: {
     },
   };
 
-  function run(job: WorkerJob): Promise<WorkerResult> {
+  function run(job: WorkerJob, personal: PersonalLookUp | null): Promise<WorkerResult> {
     if (closed) return Promise.reject(new AppError('unavailable', { retryAfterSeconds: 5 }));
     if (queue.length >= options.maxQueue) {
       const message = 'Too many large requests are waiting';
       return Promise.reject(new AppError('unavailable', { message, retryAfterSeconds: 1 }));
     }
     return new Promise((resolve, reject) => {
-      queue.push({ job, resolve, reject });
+      queue.push({ job, personal, lookUpFailed: null, resolve, reject });
       dispatch();
     });
   }
@@ -95,16 +106,32 @@ export function createEmailWorkerPool(options: {
     const seat: Seat = { worker: new Worker(entry), current: null };
     seats.add(seat);
     seat.worker.unref();
-    seat.worker.on('message', (answer: WorkerResult) => {
+    seat.worker.on('message', (answer: WorkerResult | PersonalQuestion) => {
       const done = seat.current;
+      if ('asks' in answer) {
+        if (done !== null) void answerTo(seat, done, answer);
+        return;
+      }
       seat.current = null;
       seat.worker.unref();
-      done?.resolve(answer);
+      if (done !== null && done.lookUpFailed !== null) {
+        done.reject(new AppError('unavailable', { cause: done.lookUpFailed }));
+      } else done?.resolve(answer);
       dispatch();
     });
     seat.worker.on('error', (cause) => lose(seat, cause));
     seat.worker.on('exit', () => lose(seat, new Error('the worker thread ended')));
     return seat;
+  }
+
+  async function answerTo(seat: Seat, asking: Waiting, { id, asks }: PersonalQuestion): Promise<void> {
+    let personal: PersonalOptions | null = null;
+    try {
+      personal = (await asking.personal?.(asks)) ?? null;
+    } catch (cause) {
+      asking.lookUpFailed = cause;
+    }
+    seat.worker.postMessage({ id, personal } satisfies PersonalReply);
   }
 
   function lose(seat: Seat, cause: unknown): void {

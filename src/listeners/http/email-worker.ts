@@ -4,7 +4,9 @@
  * its contents and the composed bytes (transferred, not copied). What it throws is reported, never fatal.
  */
 import { parentPort } from 'node:worker_threads';
+import type { PersonalOptions } from '../../model/personal.ts';
 import { toComposeInput } from '../../pipeline/accept/compose-input.ts';
+import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
 import { compose } from '../../pipeline/compose/compose.ts';
 import { createCompiledCache } from '../../pipeline/compose/template/compiled-cache.ts';
 import { compileTemplate } from '../../pipeline/compose/template/template.ts';
@@ -16,6 +18,8 @@ import { isJsonObject } from './contract/json-properties.ts';
 import { type FoundTemplate, namedTemplate } from './contract/template-fields.ts';
 import type {
   EmailJob,
+  PersonalQuestion,
+  PersonalReply,
   PreparedEmail,
   SplitBatch,
   SplitJob,
@@ -26,17 +30,30 @@ import type {
 const compiled = createCompiledCache({ maxTemplates: 20, maxBytes: 8 * 1024 * 1024 });
 const port = parentPort;
 if (port !== null) {
-  port.on('message', (job: WorkerJob) => {
-    const answer = run(job);
+  let onReply: ((personal: PersonalOptions | null) => void) | null = null;
+  const ask = (id: number, asks: PersonalSubject): Promise<PersonalOptions | null> => {
+    port.postMessage({ id, asks } satisfies PersonalQuestion);
+    return new Promise((resolve) => {
+      onReply = resolve;
+    });
+  };
+  port.on('message', async (message: WorkerJob | PersonalReply) => {
+    if ('personal' in message) {
+      onReply?.(message.personal);
+      return;
+    }
+    const answer = await run(message, ask);
     port.postMessage(answer, transferable(answer));
   });
 }
 
-function run(job: WorkerJob): WorkerResult {
+type Ask = (id: number, asks: PersonalSubject) => Promise<PersonalOptions | null>;
+
+async function run(job: WorkerJob, ask: Ask): Promise<WorkerResult> {
   const { id } = job;
   try {
     return job.kind === 'email'
-      ? { id, kind: 'email', result: prepare(job) }
+      ? { id, kind: 'email', result: await prepare(job, ask) }
       : { id, kind: 'split', result: split(job) };
   } catch (error) {
     const failed = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -71,7 +88,7 @@ function split(job: SplitJob): SplitBatch {
   return { ok: true, messages };
 }
 
-function prepare(job: EmailJob): PreparedEmail {
+async function prepare(job: EmailJob, ask: Ask): Promise<PreparedEmail> {
   const parsed = parseEmailBody(job.body);
   if (!parsed.ok) return parsed;
   const named = job.template === undefined ? namedTemplate(parsed.object) : null;
@@ -85,8 +102,12 @@ function prepare(job: EmailJob): PreparedEmail {
   const read = readEmailObject(parsed.object, job.limits, options, parsed.withExactIds);
   if (!read.ok) return read;
   const { submission } = read;
-  const { messageId, dateMs } = job;
-  const composed = compose(toComposeInput(submission, { messageId, dateMs: submission.sendAt ?? dateMs }));
+  const { fromDomain, lane, headers } = submission;
+  const asks = { fromDomain, lane, headers, personal: submission.personal ?? null };
+  const personal = await ask(job.id, asks);
+  const { messageId } = job;
+  const dateMs = submission.sendAt ?? job.dateMs;
+  const composed = compose(toComposeInput(submission, { messageId, dateMs, personal }));
   return {
     ok: true,
     submission: {
@@ -99,6 +120,7 @@ function prepare(job: EmailJob): PreparedEmail {
       bytes: ownBuffer(composed.bytes),
       bodyOffset: composed.bodyOffset,
       needsSmtpUtf8: composed.needsSmtpUtf8,
+      ...(composed.places === undefined ? {} : { places: composed.places }),
     },
   };
 }

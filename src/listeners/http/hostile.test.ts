@@ -184,7 +184,9 @@ describe('the worker pool', () => {
 
   it('runs two at once, keeps a bounded queue, and refuses the rest with 503', async () => {
     const pool = createEmailWorkerPool({ maxWorkers: 2, maxQueue: 1 });
-    const results = await Promise.allSettled([1, 2, 3, 4, 5].map((n) => pool.prepare(job(300_000 + n))));
+    const results = await Promise.allSettled(
+      [1, 2, 3, 4, 5].map((n) => pool.prepare(job(300_000 + n), async () => null)),
+    );
     expect(results.map((r) => r.status)).toEqual([
       'fulfilled',
       'fulfilled',
@@ -195,13 +197,13 @@ describe('the worker pool', () => {
     const [first] = results;
     expect(first?.status === 'fulfilled' && first.value.ok).toBe(true);
     await pool.close();
-    await expect(pool.prepare(job(10))).rejects.toThrow();
+    await expect(pool.prepare(job(10), async () => null)).rejects.toThrow();
   });
 
   it('loses only the job of a thread that dies', async () => {
     const broken = new URL('data:text/javascript,throw new Error("boom")');
     const pool = createEmailWorkerPool({ maxWorkers: 1, maxQueue: 4, entry: broken });
-    await expect(pool.prepare(job(10))).rejects.toMatchObject({ status: 500 });
+    await expect(pool.prepare(job(10), async () => null)).rejects.toMatchObject({ status: 500 });
     await pool.close();
   });
 });

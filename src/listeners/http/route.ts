@@ -56,7 +56,13 @@ export interface PlainRoute {
   path: string;
   /** Answered also while the listener stops (health). */
   whileStopping?: boolean;
+  /** Octets of a request body; the listener's own limit where left out. */
+  maxBodyBytes?: number;
   handle(request: {
+    /** HEAD is given to the route of GET. */
+    method: string;
+    /** Asked for, without the port; forwarded ones resolved. */
+    host: string;
     params: Readonly<Record<string, string>>;
     query: ReadonlyMap<string, string>;
     header(name: string): string | undefined;

@@ -32,6 +32,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     whileStopping?: boolean;
+    maxBodyBytes?: number;
   }
 }
 
@@ -150,7 +151,11 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     instance.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => {
       const share = bodies.open();
       request.bodyShare = share;
-      return readBody(payload, { maxBytes: options.maxBodyBytes, clock: deps.clock, share });
+      return readBody(payload, {
+        maxBytes: request.routeOptions.config?.maxBodyBytes ?? options.maxBodyBytes,
+        clock: deps.clock,
+        share,
+      });
     });
     instance.addHook('onRequest', (request, reply, done) => {
       setCommonHeaders(request, reply);
@@ -213,9 +218,15 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     instance.route({
       method: route.method,
       url: route.path,
-      config: { whileStopping: route.whileStopping === true },
-      handler: async (request, reply) =>
-        sendAnswer(reply, await route.handle({ ...contextOf(request), ip: clientIp(request) })),
+      config: {
+        whileStopping: route.whileStopping === true,
+        ...(route.maxBodyBytes === undefined ? {} : { maxBodyBytes: route.maxBodyBytes }),
+      },
+      handler: async (request, reply) => {
+        const { method, hostname: host } = request;
+        const about = { method, host, ip: clientIp(request) };
+        return sendAnswer(reply, await route.handle({ ...contextOf(request), ...about }));
+      },
     });
   }
 

@@ -89,6 +89,7 @@ export function recordingAcceptance(answer?: (request: AcceptRequest) => Promise
     acceptBatch: () => Promise.reject(new Error('no batch is expected here')),
     check: () => Promise.reject(new Error('no check is expected here')),
     close() {},
+    personalOptions: async () => null,
     refusing: () => null,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The `X-Postrider-` fields of a submitted message (api.md §6.1): Tag, Metadata, Send-At, Expires-At, Priority, Sandbox
- * and Idempotency-Key mean what their JSON twins mean and are checked alike; those that have no effect in this version are
+ * The `X-Postrider-` fields of a submitted message (api.md §6.1): Tag, Metadata, Send-At, Expires-At, Priority,
+ * Sandbox, Track, List-Unsubscribe and Idempotency-Key mean what their JSON twins mean and are checked alike; those that have no effect in this version are
  * refused by name, as the API does. Fields of other names are no wish of the sender and say nothing here; acceptance
  * never sees them, and the message travels without any of them.
  */
@@ -8,6 +8,7 @@ import { AppError, type Problem } from '../../lib/errors.ts';
 import { decodeWords } from '../../mail/decode-words.ts';
 import { LANES, type Lane, type SandboxResult } from '../../model/message.ts';
 import { type Metadata, readMetadata } from '../../model/metadata.ts';
+import type { PersonalWish } from '../../model/personal.ts';
 import { readExpiryTime, readSendTime } from '../../model/schedule.ts';
 
 export interface ExtensionFields {
@@ -19,10 +20,11 @@ export interface ExtensionFields {
   sandbox: SandboxResult | null;
   /** false: the content goes when the last recipient is final. */
   keepContent: boolean;
+  personal: PersonalWish | null;
   idempotencyKey: string | null;
 }
 
-const UNAVAILABLE = new Set(['track', 'tracking', 'list-unsubscribe', 'template-id', 'variables']);
+const UNAVAILABLE = new Set(['template-id', 'variables']);
 const RESULTS: readonly SandboxResult[] = [
   'deliver',
   'bounce',
@@ -53,6 +55,7 @@ export function readExtensionFields(
   let lane: Lane = 'normal';
   let sandbox: SandboxResult | null = null;
   let keepContent = true;
+  let personal: PersonalWish | null = null;
   let idempotencyKey: string | null = null;
   const single = new Set<string>();
   const add = (name: Problem['name'], field: string, message: string) =>
@@ -97,6 +100,16 @@ export function readExtensionFields(
       const word = value.toLowerCase();
       if (YES.has(word) || NO.has(word)) keepContent = YES.has(word);
       else add('invalid-parameter', 'Keep-Content', 'X-Postrider-Keep-Content is yes or no');
+    } else if (name === 'track' || name === 'tracking') {
+      const found = readTrack(value);
+      if (found === null) {
+        add('tracking-invalid', 'Track', 'X-Postrider-Track is opens, clicks, both (opens, clicks) or off');
+      } else personal = { ...(personal ?? NO_WISH), ...found };
+    } else if (name === 'list-unsubscribe') {
+      const found = readFlag(value.toLowerCase());
+      if (found === undefined) {
+        add('list-unsubscribe-invalid', 'List-Unsubscribe', 'X-Postrider-List-Unsubscribe is true or false');
+      } else personal = { ...(personal ?? NO_WISH), listUnsubscribe: found };
     } else if (name === 'idempotency-key') {
       if (/^[!-~]{1,255}$/.test(value)) idempotencyKey = value;
       else
@@ -120,7 +133,30 @@ export function readExtensionFields(
     else add('expires-at-invalid', 'Expires-At', found.message);
   }
   if (problems.length > 0) throw new AppError(problems);
-  return { tags, metadata, sendAt, expiresAt, lane, sandbox, keepContent, idempotencyKey };
+  return { tags, metadata, sendAt, expiresAt, lane, sandbox, keepContent, personal, idempotencyKey };
+}
+
+const NO_WISH: PersonalWish = { opens: null, clicks: null, listUnsubscribe: null };
+
+/** `opens`, `clicks`, both with a comma, or a word for all or nothing; null = none of these. */
+function readTrack(value: string): Pick<PersonalWish, 'opens' | 'clicks'> | null {
+  const words = value
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((word) => word !== '');
+  const [only] = words;
+  if (words.length === 1 && only !== undefined) {
+    const all = readFlag(only);
+    if (all !== undefined) return { opens: all, clicks: all };
+  }
+  if (words.length === 0 || words.some((word) => word !== 'opens' && word !== 'clicks')) return null;
+  return { opens: words.includes('opens'), clicks: words.includes('clicks') };
+}
+
+function readFlag(value: string): boolean | undefined {
+  if (value === 'true' || value === 'yes' || value === 'on' || value === '1') return true;
+  if (value === 'false' || value === 'no' || value === 'off' || value === '0') return false;
+  return undefined;
 }
 
 function readSandbox(value: string): SandboxResult | null | undefined {

@@ -90,6 +90,7 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
     lane: extensions.lane,
     sandbox: extensions.sandbox,
     keepContent: extensions.keepContent,
+    personal: extensions.personal,
   };
   return {
     kind: 'message',

@@ -94,6 +94,8 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'expires-at-invalid': CONTENT,
   'priority-unknown': CONTENT,
   'field-unavailable': CONTENT,
+  'tracking-invalid': CONTENT,
+  'list-unsubscribe-invalid': CONTENT,
   'idempotency-key-invalid': CONTENT,
   'idempotency-key-reused': CONTENT,
   'idempotency-key-in-flight': BUSY,

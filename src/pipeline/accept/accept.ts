@@ -15,6 +15,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { AddressLists, Mailbox, MessageId, RecipientKind, SandboxResult } from '../../model/message.ts';
+import { offersUnsubscribe, type PersonalOptions, type PersonalSettings } from '../../model/personal.ts';
 import type { QuotaLimits } from '../../model/quota.ts';
 import type { Caller, RawSubmission, Submission } from '../../model/submission.ts';
 import type { Suppression } from '../../model/suppression.ts';
@@ -22,12 +23,14 @@ import { suppressedRecipients, suppressionText } from '../../policy/suppressions
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { NewMessage, NewRecipient } from '../../store/topics/acceptance.ts';
 import { type Composed, compose, DATE_OFFSET } from '../compose/compose.ts';
+import { personalRaw } from '../compose/personal-raw.ts';
 import type { Queue } from '../queue/queue.ts';
 import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
 import type { AcceptMetrics } from './accept-metrics.ts';
 import { acceptDrafts, type BatchItem, type ItemOutcome } from './batch.ts';
 import { createCommitter, type Draft, RETRY_AFTER_SECONDS } from './commit-messages.ts';
 import { toComposeInput } from './compose-input.ts';
+import { createPersonalRules, type PersonalSubject } from './personal-rules.ts';
 import { quotaExceeded, requireQuota } from './quota.ts';
 import { magicResult } from './simulator.ts';
 
@@ -83,6 +86,8 @@ export interface Acceptance {
   acceptBatch(request: BatchRequest): Promise<{ kind: 'answered' | 'replay'; status: number; body: string }>;
   /** Everything that `accept` does before it stores, with the same refusals; nothing is stored or used up. */
   check(request: Omit<AcceptRequest, 'idempotency'>): Promise<Checked>;
+  /** What a message that is composed elsewhere is to get from `compose`; null = nothing, or it will be refused. */
+  personalOptions(caller: Caller, subject: PersonalSubject): Promise<PersonalOptions | null>;
   /** From now on everything is refused with 503 (shutdown). */
   close(): void;
   /** Why nothing is taken now, or null. */
@@ -101,7 +106,7 @@ export interface SenderDomains {
     caller: Caller,
     fromDomain: string,
   ): Promise<
-    | { kind: 'domain'; name: string; quota?: QuotaLimits | null }
+    | { kind: 'domain'; name: string; quota?: QuotaLimits | null; personal?: PersonalSettings }
     | { kind: 'not-allowed' }
     | { kind: 'not-verified'; name: string }
   >;
@@ -114,6 +119,8 @@ export interface AcceptOptions {
   maxAgeMs: number | null;
   /** Window in which an idempotency key is remembered, ms. */
   idempotencyWindowMs: number;
+  /** Domain of unsubscribe addresses; null or absent = no mail is taken there. */
+  mailtoDomain?: string | null;
 }
 
 interface Deps {
@@ -132,16 +139,26 @@ interface Deps {
   eventsStored(): void;
   /** Other reasons to refuse (disk nearly full), or null. */
   refusing(): string | null;
+  /** Base of personal links where a domain has no tracking host; absent = no such links are made. */
+  publicUrl?(): string;
 }
 
 export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance & RawAcceptance {
   const { store, senders, clock, random } = deps;
   const committer = createCommitter(deps, options);
+  const personalRules = createPersonalRules({
+    publicUrl: deps.publicUrl ?? null,
+    mailtoDomain: options.mailtoDomain ?? null,
+  });
 
   return {
     accept,
     acceptBatch,
     acceptRaw,
+    async personalOptions(caller, subject) {
+      const sender = await senders.senderFor(caller, subject.fromDomain);
+      return sender.kind === 'domain' ? personalRules.optionsFor(subject, sender.personal ?? null) : null;
+    },
     check,
     close: committer.close,
     refusing: committer.refusing,
@@ -155,12 +172,14 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
 
   async function acceptRaw(request: RawRequest): Promise<AcceptResult> {
     const { caller, submission } = request;
-    const { messageId, dateMs, composed } = request.prepared;
-    const { name, quota } = await senderDomain(caller, submission.fromDomain);
+    const { messageId, dateMs } = request.prepared;
+    const { name, quota, personal: settings } = await senderDomain(caller, submission.fromDomain);
     // The null sender claims nothing; any other must be as much the caller's as the header's is.
     if (submission.envelopeDomain !== null && submission.envelopeDomain !== submission.fromDomain) {
       await senderDomain(caller, submission.envelopeDomain);
     }
+    const personal = personalRules.optionsFor(submission, settings ?? null);
+    const composed = withPersonalLinks(request.prepared.composed, personal);
     checkSize(composed);
     const message = newMessage(request, name, messageId, dateMs, composed);
     message.keepContent = await keepsContent(submission, name);
@@ -192,12 +211,18 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
 
   async function drafted(request: Omit<AcceptRequest, 'idempotency'>): Promise<Draft> {
     const { caller, submission } = request;
-    const { name, quota } = await senderDomain(caller, submission.fromDomain);
+    const { name, quota, personal: settings } = await senderDomain(caller, submission.fromDomain);
     const messageId = request.prepared?.messageId ?? (uuidv7(clock, random) as MessageId);
     const now = request.prepared?.dateMs ?? clock.now();
     const composed =
       request.prepared?.composed ??
-      compose(toComposeInput(submission, { messageId, dateMs: submission.sendAt ?? now }));
+      compose(
+        toComposeInput(submission, {
+          messageId,
+          dateMs: submission.sendAt ?? now,
+          personal: personalRules.optionsFor(submission, settings ?? null),
+        }),
+      );
     checkSize(composed);
     const message = newMessage(request, name, messageId, now, composed);
     message.keepContent = await keepsContent(submission, name);
@@ -247,12 +272,11 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
   }
 
   async function onTheList(
-    { domain, lane, createdAt }: NewMessage,
+    { domain, lane, createdAt, places }: NewMessage,
     addresses: readonly string[],
   ): Promise<ReadonlyMap<string, Suppression>> {
     try {
-      // Unsubscribe headers of our own are not available yet, so an opt-out stops bulk mail only.
-      const mail = { lane, listUnsubscribe: false };
+      const mail = { lane, listUnsubscribe: offersUnsubscribe(places) };
       return await suppressedRecipients(store, { ...mail, domain, addresses, now: createdAt });
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;
@@ -330,6 +354,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
       metadata: submission.metadata,
       sandbox: wholeResult !== null || recipients.every((recipient) => recipient.sandbox !== null),
       content: composed.bytes,
+      ...(composed.places === undefined ? {} : { places: composed.places }),
       bodyOffset: composed.bodyOffset,
       needsSmtpUtf8: composed.needsSmtpUtf8,
       eightBit: composed.eightBit === true,
@@ -342,6 +367,17 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
       recipients,
     };
   }
+}
+
+/** A Date of ours moves with what is put in front of it. */
+function withPersonalLinks(
+  composed: RawRequest['prepared']['composed'],
+  personal: PersonalOptions | null,
+): RawRequest['prepared']['composed'] {
+  if (personal === null) return composed;
+  const { added, ...changed } = personalRaw(composed, personal);
+  const { dateOffset } = composed;
+  return { ...composed, ...changed, dateOffset: dateOffset === null ? null : dateOffset + added };
 }
 
 /** The answer to an accepted message: exactly one member (the specification). */

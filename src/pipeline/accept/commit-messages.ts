@@ -9,6 +9,7 @@ import { AppError } from '../../lib/errors.ts';
 import type { Failpoints } from '../../lib/failpoints.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
+import { offersUnsubscribe } from '../../model/personal.ts';
 import type { QuotaLimits } from '../../model/quota.ts';
 import type { Caller } from '../../model/submission.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
@@ -225,6 +226,9 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
         lastDeferredEventAt: null,
         lastReply: null,
         lastCategory: null,
+        ...(message.places === undefined
+          ? {}
+          : { personal: true, listUnsubscribe: offersUnsubscribe(message.places) }),
       });
     });
     if (fresh.length > 0) queue.admit(fresh, message.content, bytes);

@@ -4,14 +4,18 @@
  * acceptance and by the worker that composes large requests.
  */
 import type { Mailbox } from '../../model/message.ts';
+import type { PersonalOptions } from '../../model/personal.ts';
 import type { Submission } from '../../model/submission.ts';
 import type { ComposeBody, ComposeInput } from '../compose/compose.ts';
 import { textFromHtml } from '../compose/text-from-html.ts';
 
-/** `messageId`: the UUID; `dateMs`: the Date header, milliseconds since the Unix epoch. */
+/**
+ * `messageId`: the UUID; `dateMs`: the Date header, milliseconds since the Unix epoch; `personal`: the links of its own
+ * that each copy gets, null = none.
+ */
 export function toComposeInput(
   submission: Submission,
-  { messageId, dateMs }: { messageId: string; dateMs: number },
+  { messageId, dateMs, personal }: { messageId: string; dateMs: number; personal: PersonalOptions | null },
 ): ComposeInput {
   const to: Mailbox[] = [];
   const cc: Mailbox[] = [];
@@ -31,6 +35,7 @@ export function toComposeInput(
     body: composeBody(submission.body),
     headers: submission.headers,
     attachments: submission.attachments,
+    personal,
   };
 }
 

@@ -9,7 +9,10 @@
 import { OCTET_STREAM, parseMediaType, textParameter, typeFromFilename } from '../../mail/content-type.ts';
 import { foldAddressList, foldUnstructured, type Mailbox } from '../../mail/header-fold.ts';
 import { isComposedHeader, isHeaderName } from '../../mail/header-rules.ts';
-import { type FilePart, type MimePart, writeMessage } from '../../mail/mime-writer.ts';
+import { type FilePart, type MimePart, type TextPart, writeMessage } from '../../mail/mime-writer.ts';
+import { type PersonalOptions, type Place, type Places, placeOctets } from '../../model/personal.ts';
+import { type PersonalText, personalHtml } from './personal-html.ts';
+import { type UnsubscribeHeader, unsubscribeHeader } from './unsubscribe-header.ts';
 
 export type { Mailbox } from '../../mail/header-fold.ts';
 
@@ -40,6 +43,8 @@ export interface ComposeInput {
   readonly body: ComposeBody;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly attachments: readonly ComposeAttachment[];
+  /** Personal links to put in; null or absent = none. */
+  readonly personal?: PersonalOptions | null;
 }
 
 /** The message as it travels, before signing and dot-stuffing. */
@@ -49,6 +54,8 @@ export interface Composed {
   readonly bodyOffset: number;
   /** True when a header holds a non-ASCII local part, so only peers with SMTPUTF8 can take the message. */
   readonly needsSmtpUtf8: boolean;
+  /** Where each recipient's own tokens go; absent = every copy has the same bytes. */
+  readonly places?: Places;
 }
 
 /** A plain ASCII address: no blank, control, bracket, comma or second meaning in a header. */
@@ -68,7 +75,11 @@ export function compose(input: ComposeInput): Composed {
     throw new TypeError('compose was given a message id or a domain that was never parsed');
   }
   const needsSmtpUtf8 = checkAddresses([input.from], input.to, input.cc, input.replyTo);
+  const personal = input.personal ?? null;
   let headers = `Date: ${dateText(input.dateMs)}\r\n`;
+  // Early in the header, where everything in front of it has a known length in octets.
+  const unsubscribe = personal === null ? null : unsubscribeHeader(personal, headers.length);
+  if (unsubscribe !== null) headers += unsubscribe.lines;
   headers += foldAddressList('From', [input.from]);
   headers += foldAddressList('To', input.to);
   headers += foldAddressList('Cc', input.cc);
@@ -78,8 +89,24 @@ export function compose(input: ComposeInput): Composed {
   for (const [name, value] of input.headers) {
     if (isHeaderName(name) && !isComposedHeader(name)) headers += foldUnstructured(name, value);
   }
-  const { bytes, bodyOffset } = writeMessage(headers, partTree(input.body, input.attachments), messageId);
-  return { bytes, bodyOffset, needsSmtpUtf8 };
+  const html =
+    personal === null || input.body.kind === 'text' ? null : personalHtml(input.body.html, personal);
+  const written = writeMessage(headers, partTree(input.body, input.attachments, html), messageId);
+  const { bytes, bodyOffset } = written;
+  if (personal === null) return { bytes, bodyOffset, needsSmtpUtf8 };
+  const places = placesOf(unsubscribe, html, written.placeOffsets);
+  if (places.length === 0) return { bytes, bodyOffset, needsSmtpUtf8 };
+  return { bytes, bodyOffset, needsSmtpUtf8, places: { host: personal.host, places } };
+}
+
+/** The header's places and then the HTML's, at their offsets in the message. */
+function placesOf(
+  header: UnsubscribeHeader | null,
+  html: PersonalText | null,
+  offsets: readonly number[],
+): readonly Place[] {
+  const inHtml = (html?.places ?? []).map((place, i) => ({ ...place, offset: offsets[i] ?? -1 }));
+  return [...(header?.places ?? []), ...inHtml];
 }
 
 /** Where the value of the Date field stands in every message that `compose` writes. */
@@ -90,7 +117,11 @@ export function dateText(ms: number): string {
   return `${new Date(ms).toUTCString().slice(0, 26)}+0000`;
 }
 
-function partTree(body: ComposeBody, attachments: readonly ComposeAttachment[]): MimePart {
+function partTree(
+  body: ComposeBody,
+  attachments: readonly ComposeAttachment[],
+  personal: PersonalText | null,
+): MimePart {
   const inline: FilePart[] = [];
   const files: FilePart[] = [];
   for (const attachment of attachments) {
@@ -103,7 +134,7 @@ function partTree(body: ComposeBody, attachments: readonly ComposeAttachment[]):
   if (body.kind === 'text') {
     root = { kind: 'text', subtype: 'plain', text: body.text };
   } else {
-    root = { kind: 'text', subtype: 'html', text: body.html };
+    root = htmlPart(body.html, personal);
     if (inline.length > 0) root = { kind: 'multi', subtype: 'related', label: 'r', parts: [root, ...inline] };
     if (body.text !== null) {
       const text: MimePart = { kind: 'text', subtype: 'plain', text: body.text };
@@ -112,6 +143,12 @@ function partTree(body: ComposeBody, attachments: readonly ComposeAttachment[]):
   }
   if (files.length === 0) return root;
   return { kind: 'multi', subtype: 'mixed', label: 'm', parts: [root, ...files] };
+}
+
+function htmlPart(html: string, personal: PersonalText | null): TextPart {
+  if (personal === null || personal.places.length === 0) return { kind: 'text', subtype: 'html', text: html };
+  const places = personal.places.map(({ kind, offset }) => ({ start: offset, length: placeOctets(kind) }));
+  return { kind: 'text', subtype: 'html', text: personal.text, places };
 }
 
 function filePart(attachment: ComposeAttachment, inline: boolean): FilePart {

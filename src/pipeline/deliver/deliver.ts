@@ -8,6 +8,7 @@ import type { Failpoints } from '../../lib/failpoints.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
+import type { PersonalTokens } from '../../mail/personal-token.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
 import type { AddressCheck } from '../../net/address-filter.ts';
 import type { CachingResolver } from '../../net/resolver.ts';
@@ -39,6 +40,7 @@ export interface DeliverDeps {
   signers: SignerSource;
   senders: SenderSettings;
   tokens: ReturnPathTokens;
+  personalTokens: PersonalTokens;
   resolver: CachingResolver;
   filter: AddressCheck;
   tlsContexts: TlsContexts;
@@ -176,12 +178,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
       const result = await preparer.prepare(item);
       const settlement =
         result.kind === 'ready'
-          ? sandbox.play(
-              item.delivery,
-              result.prepared.mailFrom,
-              result.prepared.prefix,
-              result.prepared.note,
-            )
+          ? sandbox.play(item.delivery, result.prepared)
           : rules.settle(item.delivery, result.outcome);
       const { messageId, id, address } = item.delivery;
       metrics.attempted(settlement.state, 0);

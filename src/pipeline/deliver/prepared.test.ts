@@ -1,5 +1,6 @@
 /** What of a sender domain's settings shows in a delivery that is made ready. */
 import { describe, expect, it } from 'vitest';
+import { createPersonalTokens } from '../../mail/personal-token.ts';
 import { createReturnPathTokens } from '../../mail/verp.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
@@ -37,12 +38,13 @@ function prepare(
 ) {
   const preparer = createPreparer(
     {
-      store: { readContent: async () => Buffer.from('hi') },
+      store: { readContent: async () => Buffer.from('hi'), readPlaces: async () => null },
       signing: {
         sign: async () => ({ kind: 'unsigned', reason: 'off' }),
         signOnce: async () => ({ kind: 'unsigned', reason: 'off' }),
       },
       tokens: createReturnPathTokens([{ id: 1, secret: new Uint8Array(16) }]),
+      personalTokens: createPersonalTokens([{ id: 1, secret: new Uint8Array(16) }]),
       senders: {
         settingsOf: async () => ({
           atMostOnce: false,

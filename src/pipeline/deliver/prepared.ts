@@ -1,9 +1,13 @@
-/** A delivery made ready to travel: content read, signed, its own trace header and return path in place. */
-
+/**
+ * A delivery made ready to travel: content read, its own tokens in their places, signed, its trace header and return path
+ * in front. Tokens depend on the delivery alone, so every attempt has the same ones.
+ */
+import type { PersonalTokens } from '../../mail/personal-token.ts';
 import { toSevenBit } from '../../mail/seven-bit.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { DomainSettings } from '../../model/domain.ts';
+import { fillPlaces, type Place, type Places } from '../../model/personal.ts';
 import type { DsnParameters } from '../../smtp/client-types.ts';
 import type { Store } from '../../store/store.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
@@ -24,6 +28,8 @@ export interface Prepared {
   /** The content has octets above 127. */
   eightBit: boolean;
   dsn: DsnParameters;
+  /** What stands in the places of this copy; absent = it has none. */
+  fill?: readonly string[];
 }
 
 export type PrepareResult =
@@ -46,16 +52,21 @@ export interface SenderSettings {
 }
 
 interface Deps {
-  store: Pick<Store, 'readContent'>;
+  store: Pick<Store, 'readContent' | 'readPlaces'>;
   signing: Signing;
   tokens: ReturnPathTokens;
   senders: SenderSettings;
+  personalTokens: PersonalTokens;
 }
 
+/** Messages whose places are kept: their recipients are delivered close together. */
+const KEPT = 256;
+
 export function createPreparer(
-  { store, signing, tokens, senders }: Deps,
+  { store, signing, tokens, personalTokens, senders }: Deps,
   options: { bounceDomain: string },
 ): Preparer {
+  const kept = new Map<number, Promise<Places | null>>();
   return {
     async prepare(item) {
       const { delivery } = item;
@@ -69,14 +80,17 @@ export function createPreparer(
           outcome: { kind: 'failed', category: 'outcome_unknown', detail, facts: NO_FACTS },
         };
       }
-      const content = item.content ?? (await store.readContent({ messageSeq: delivery.messageSeq }));
-      if (content === null) {
+      const shared = item.content ?? (await store.readContent({ messageSeq: delivery.messageSeq }));
+      const places = delivery.personal === true ? await placesOf(delivery.messageSeq) : null;
+      if (shared === null || (places === null && delivery.personal === true)) {
         const detail = 'the content of this message is no longer kept';
         return {
           kind: 'outcome',
           outcome: { kind: 'failed', category: 'content_gone', detail, facts: NO_FACTS },
         };
       }
+      const fill = places?.places.map((place) => textFor(place, places.host, delivery.id));
+      const content = places === null || fill === undefined ? shared : fillPlaces(shared, places, fill);
       const signed = await signing.sign(delivery, content);
       if (signed.kind === 'held') return { kind: 'outcome', outcome: signed };
       return {
@@ -91,6 +105,7 @@ export function createPreparer(
           eightBit: delivery.eightBit || delivery.needsSmtpUtf8,
           // Notices come to our return path, whatever the sender asked for; the token says about which copy.
           dsn: { envid: tokens.ref(delivery.id), ...delivery.dsn },
+          ...(fill === undefined ? {} : { fill }),
         },
       };
     },
@@ -110,5 +125,32 @@ export function createPreparer(
   function prefixOf(delivery: ClaimedDelivery, signed: SigningResult): Uint8Array {
     const reference = Buffer.from(`X-Postrider-Ref: ${tokens.ref(delivery.id)}\r\n`, 'latin1');
     return signed.kind === 'signed' ? Buffer.concat([signed.header, reference]) : reference;
+  }
+
+  function textFor({ kind, link, digest }: Place, host: string, deliveryId: number): string {
+    switch (kind) {
+      case 'open':
+        return personalTokens.make({ purpose: 'o', host, digest: '' }, deliveryId, 0);
+      case 'click':
+        return personalTokens.make({ purpose: 'c', host, digest }, deliveryId, link);
+      case 'unsubscribe':
+        return personalTokens.make({ purpose: 'u', host, digest: '' }, deliveryId, 0);
+      case 'mailto':
+        return tokens.make('u', deliveryId);
+    }
+  }
+
+  function placesOf(messageSeq: number): Promise<Places | null> {
+    const known = kept.get(messageSeq);
+    if (known !== undefined) return known;
+    const read = store.readPlaces({ messageSeq });
+    kept.set(messageSeq, read);
+    if (kept.size > KEPT) {
+      const oldest = kept.keys().next();
+      if (!oldest.done) kept.delete(oldest.value);
+    }
+    // A store that could not answer is asked again.
+    read.catch(() => kept.delete(messageSeq));
+    return read;
   }
 }

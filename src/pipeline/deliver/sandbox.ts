@@ -12,12 +12,12 @@ import type { EventDetail } from '../../store/topics/events.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import type { Classifier } from './classifier/classify.ts';
 import { NO_FACTS, type ReplyFacts } from './outcome.ts';
+import type { Prepared } from './prepared.ts';
 import type { SettlementRules } from './settlement.ts';
 import { replyOutcome } from './transaction-outcome.ts';
 
 export interface SandboxRoute {
-  /** `prefix`: the header lines delivery puts in front; `note`: why the copy is unsigned, or null. */
-  play(delivery: ClaimedDelivery, envelopeFrom: string, prefix: Uint8Array, note: string | null): Settlement;
+  play(delivery: ClaimedDelivery, copy: Pick<Prepared, 'mailFrom' | 'prefix' | 'note' | 'fill'>): Settlement;
 }
 
 const REPLIES = {
@@ -37,7 +37,7 @@ interface Deps {
 
 export function createSandboxRoute({ clock, random, rules, classifier }: Deps): SandboxRoute {
   return {
-    play(delivery, envelopeFrom, prefix, note) {
+    play(delivery, { mailFrom, prefix, note, fill }) {
       const result = delivery.sandbox ?? 'deliver';
       if (result === 'bounce' || result === 'softbounce') return refused(delivery, REPLIES[result]);
       // Deferred once, delivered at the next try: what greylisting does.
@@ -55,9 +55,10 @@ export function createSandboxRoute({ clock, random, rules, classifier }: Deps): 
       const capture: NewCapture = {
         id: uuidv7(clock, random),
         at: clock.now(),
-        envelopeFrom,
+        envelopeFrom: mailFrom,
         inbox: '',
         prefix,
+        ...(fill === undefined ? {} : { fill }),
       };
       const [delivered] = settlement.events;
       const noted =

@@ -244,7 +244,10 @@ export function createSettlementRules({
 
   function suppressed(delivery: ClaimedDelivery, now: number): Settlement | null {
     if (delivery.sandbox !== null || delivery.suppressedFor === undefined) return null;
-    const why = blockingReason(delivery.suppressedFor, { lane: delivery.lane, listUnsubscribe: false });
+    const why = blockingReason(delivery.suppressedFor, {
+      lane: delivery.lane,
+      listUnsubscribe: delivery.listUnsubscribe === true,
+    });
     if (why === null) return null;
     return {
       ...base(delivery, 'suppressed', false),

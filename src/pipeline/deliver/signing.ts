@@ -37,6 +37,8 @@ export function createSigning({ clock, signers }: { clock: Clock; signers: Signe
   const kept = new Map<number, Promise<SigningResult>>();
   return {
     sign(delivery, content) {
+      // Its bytes are its own, so is its signature.
+      if (delivery.personal === true) return signNow(delivery, content, delivery.bodyOffset);
       const known = kept.get(delivery.messageSeq);
       if (known !== undefined) return known;
       const result = signNow(delivery, content, delivery.bodyOffset);

@@ -7,14 +7,14 @@
 import type { DkimKey } from '../../model/domain.ts';
 
 /** What a record is for, by which the owner and the dashboard tell them apart. */
-export type DnsRecordPurpose = 'Ownership' | 'DKIM' | 'SPF' | 'DMARC' | 'ReturnPath';
+export type DnsRecordPurpose = 'Ownership' | 'DKIM' | 'SPF' | 'DMARC' | 'ReturnPath' | 'Tracking';
 
 /** One record as API and dashboard show it (api.md §3). */
 export interface DnsRecord {
-  Type: 'TXT' | 'MX';
+  Type: 'TXT' | 'MX' | 'CNAME';
   /** Full name without trailing dot; `relativeHost` gives what most panels want. */
   Host: string;
-  /** MX: preference and host. TXT: the whole text in one piece, without quotes, however long; a panel or `zoneSnippet` splits it. */
+  /** MX: preference and host. CNAME: the host it leads to. TXT: the whole text in one piece, without quotes, however long; a panel or `zoneSnippet` splits it. */
   Value: string;
   Purpose: DnsRecordPurpose;
   /** false: a suggestion. Where the domain has such a record already it stays, merged with ours, not doubled. */
@@ -60,8 +60,11 @@ export function domainRecords(params: {
   bounceDomain: string;
   /** The domain's own host for return paths, or null. */
   returnPathHost: string | null;
+  /** The domain's own host for personal links, and the server's name that it leads to; absent or null = none. */
+  tracking?: { host: string; target: string } | null;
 }): readonly DnsRecord[] {
   const { domain, verifyToken, keys, bounceDomain, returnPathHost } = params;
+  const tracking = params.tracking ?? null;
   const spfHost = returnPathHost ?? (isUnder(bounceDomain, domain) ? bounceDomain : domain);
   return [
     {
@@ -91,6 +94,17 @@ export function domainRecords(params: {
             Required: false,
           } as const,
         ]),
+    ...(tracking === null || tracking.host === tracking.target
+      ? []
+      : [
+          {
+            Type: 'CNAME',
+            Host: tracking.host,
+            Value: tracking.target,
+            Purpose: 'Tracking',
+            Required: false,
+          } as const,
+        ]),
     {
       Type: 'TXT',
       Host: spfHost,
@@ -115,7 +129,7 @@ export function relativeHost(host: string, zone: string): string {
 export function zoneSnippet(records: readonly Pick<DnsRecord, 'Type' | 'Host' | 'Value'>[]): string {
   return records
     .map(({ Type, Host, Value }) => {
-      const data = Type === 'MX' ? `${Value}.` : quotedStrings(Value);
+      const data = Type === 'MX' || Type === 'CNAME' ? `${Value}.` : quotedStrings(Value);
       return `${Host}. ${ZONE_TTL_SECONDS} IN ${Type} ${data}\n`;
     })
     .join('');

@@ -19,6 +19,7 @@ import {
   type DomainSettingsPatch,
   type DomainStatus,
 } from '../../model/domain.ts';
+import type { PersonalSettings } from '../../model/personal.ts';
 import { effectiveQuota, NO_QUOTA, type QuotaLimits } from '../../model/quota.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Resolver } from '../../net/dns-types.ts';
@@ -51,7 +52,7 @@ export interface DomainService {
     caller: Caller,
     fromDomain: string,
   ): Promise<
-    | { kind: 'domain'; name: string; quota: QuotaLimits | null }
+    | { kind: 'domain'; name: string; quota: QuotaLimits | null; personal?: PersonalSettings }
     | { kind: 'not-allowed' }
     | { kind: 'not-verified'; name: string }
   >;
@@ -78,6 +79,8 @@ export interface DomainOptions {
   bounceDomain: string;
   /** For domains without one of their own; left out = none. */
   quota?: QuotaLimits;
+  /** Name of this server that tracking hosts lead to; the bounce domain where left out. */
+  trackingTarget?: string;
   /** false: the operator's relay signs, so nothing is signed here. */
   dkim: boolean;
 }
@@ -188,6 +191,7 @@ export function createDomainService(
       keys: domain.keys,
       bounceDomain: options.bounceDomain,
       returnPathHost: domain.settings.returnPathHost,
+      tracking: trackingOf(domain),
     });
     const now = clock.now();
     const next = nextStatus(domain, result, now);
@@ -263,7 +267,14 @@ export function createDomainService(
       keys: domain.keys,
       bounceDomain: options.bounceDomain,
       returnPathHost: domain.settings.returnPathHost,
+      tracking: trackingOf(domain),
     });
+  }
+
+  function trackingOf({ settings }: Domain): { host: string; target: string } | null {
+    const { trackingHost } = settings;
+    const target = options.trackingTarget ?? options.bounceDomain;
+    return trackingHost === null ? null : { host: trackingHost, target };
   }
 
   // ── the questions of the hot path ───────────────────────────────────────────────────────────────────────
@@ -280,7 +291,12 @@ export function createDomainService(
       }
       if (name !== fromDomain && !domain.settings.subdomains) continue;
       if (maySend(domain, clock.now()) || options.anyDomain) {
-        return { kind: 'domain', name, quota: effectiveQuota(domain.settings.quota, quota) } as const;
+        return {
+          kind: 'domain',
+          name,
+          quota: effectiveQuota(domain.settings.quota, quota),
+          personal: domain.settings,
+        } as const;
       }
       return { kind: 'not-verified', name } as const;
     }

@@ -28,6 +28,7 @@ async function check(
   zone: Zone,
   key1 = KEY1,
   ownBounces: readonly string[] | null = null,
+  links: DnsAnswer<string> | null = null,
 ): Promise<DomainVerification & { asked: string[] }> {
   const asked: string[] = [];
   const result = await verifyDomain({
@@ -44,6 +45,10 @@ async function check(
         if (records.length === 0) return { kind: 'no-name', ttlSeconds: 60, secure: false };
         return { kind: 'found', records, ttlSeconds: 60, secure: false };
       },
+      async cname(name) {
+        asked.push(name);
+        return links ?? { kind: 'no-name', ttlSeconds: 60, secure: false };
+      },
     },
     domain: 'mail.example.com',
     verifyToken: TOKEN,
@@ -53,6 +58,7 @@ async function check(
     ],
     bounceDomain: 'bounce.example.org',
     returnPathHost: ownBounces === null ? null : 'b.mail.example.com',
+    tracking: links === null ? null : { host: 'track.mail.example.com', target: 'post.example.org' },
   });
   return { ...result, asked };
 }
@@ -253,5 +259,27 @@ describe('verifyDomain', () => {
         },
       ),
     );
+  });
+});
+
+describe('the host of tracked links', () => {
+  const answer = (...records: string[]): DnsAnswer<string> => ({
+    kind: 'found',
+    records,
+    ttlSeconds: 60,
+    secure: false,
+  });
+
+  it.each([
+    ['leads here', answer('post.example.org'), 'ok'],
+    ['leads here, written as DNS may', answer('Post.Example.ORG.'), 'ok'],
+    ['has no record', { kind: 'no-name', ttlSeconds: 60, secure: false } as const, 'warn'],
+    ['leads elsewhere', answer('other.example.net'), 'warn'],
+    ['could not be looked up', TIMEOUT, 'warn'],
+  ])('%s', async (_what, found, severity) => {
+    const result = await check(GOOD, KEY1, null, found);
+    expect(of(result, 'track').severity).toBe(severity);
+    expect(of(result, 'track').record).toMatchObject({ type: 'CNAME', expected: 'post.example.org' });
+    expect(result.verified).toBe(true);
   });
 });

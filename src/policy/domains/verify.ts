@@ -15,11 +15,11 @@ import { compareKey, type KeyComparison } from './dkim-record.ts';
 import { dkimHost, dkimValue, ownershipHost, ownershipValue, relativeHost } from './dns-records.ts';
 
 export interface DomainCheck {
-  /** `own`, `dkim1`, `dkim2`, … in the order of the keys; `return-path` where the domain has a host of its own. */
+  /** `own`, `dkim1`, `dkim2`, … in the order of the keys; `return-path` and `track` where it has hosts of its own. */
   id: string;
   severity: 'ok' | 'warn' | 'fail';
   record: {
-    type: 'TXT' | 'MX';
+    type: 'TXT' | 'MX' | 'CNAME';
     name: string;
     expected: string /** At most 10 texts of at most 512 characters. */;
     found: string[];
@@ -60,25 +60,30 @@ const UNSHOWABLE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\u
  * Never rejects because of what DNS answers.
  */
 export async function verifyDomain(params: {
-  resolver: Pick<Resolver, 'txt' | 'mx'>;
+  resolver: Pick<Resolver, 'txt' | 'mx' | 'cname'>;
   domain: string;
   verifyToken: string;
   keys: readonly Pick<DkimKey, 'selector' | 'role' | 'publicKey'>[];
   /** The server's host in return paths, and the domain's own or null. */
   bounceDomain: string;
   returnPathHost: string | null;
+  /** The domain's host for personal links, and the name that it is to lead to; absent or null = none. */
+  tracking?: { host: string; target: string } | null;
 }): Promise<DomainVerification> {
   const { resolver, domain, verifyToken, keys, bounceDomain, returnPathHost } = params;
   const returnPath =
     returnPathHost === null || returnPathHost === bounceDomain
       ? []
       : [checkReturnPath(resolver, returnPathHost, bounceDomain)];
-  const [[own, ...dkim], bounces] = await Promise.all([
+  const tracking = params.tracking ?? null;
+  const links =
+    tracking === null || tracking.host === tracking.target ? [] : [checkTrackingHost(resolver, tracking)];
+  const [[own, ...dkim], hosts] = await Promise.all([
     Promise.all([
       checkOwnership(resolver, domain, verifyToken),
       ...keys.map((key, i) => checkKey(resolver, domain, key, `dkim${i + 1}`)),
     ]),
-    Promise.all(returnPath),
+    Promise.all([...returnPath, ...links]),
   ]);
   const active = dkim[keys.findIndex((key) => key.role === 'active')];
   const signing = active?.state ?? 'absent';
@@ -86,7 +91,7 @@ export async function verifyDomain(params: {
   const verified = signing === 'proven';
   return {
     verified,
-    checks: [own.check, ...dkim.map((finding) => finding.check), ...bounces],
+    checks: [own.check, ...dkim.map((finding) => finding.check), ...hosts],
     temporary: signing === 'unknown',
   };
 }
@@ -143,6 +148,31 @@ async function checkReturnPath(
       ? `${host} has no MX record, so bounces of this domain's mail are lost.`
       : `The MX records of ${host} do not name ${bounceDomain}, so bounces go elsewhere.`;
   return check('warn', [message, `Publish an MX record at ${host} with the value 10 ${bounceDomain}.`]);
+}
+
+/** Where personal links of the domain lead. Mail goes out all the same, so nothing here fails the domain. */
+async function checkTrackingHost(
+  resolver: Pick<Resolver, 'cname'>,
+  { host, target }: { host: string; target: string },
+): Promise<DomainCheck> {
+  const answer = await resolver.cname(host);
+  const records = answer.kind === 'found' ? answer.records.slice(0, MAX_FOUND) : [];
+  const record = { type: 'CNAME' as const, name: host, expected: target, found: records.map(showable) };
+  const check = (severity: DomainCheck['severity'], [message, fix]: Sentences): DomainCheck => {
+    return { id: 'track', severity, record, message, fix };
+  };
+  if (answer.kind === 'failure') return check('warn', failureSentences(host, answer.reason));
+  if (records.some((name) => name.toLowerCase().replace(/\.$/, '') === target)) {
+    return check('ok', [`Links on ${host} lead to this server.`, '']);
+  }
+  const message =
+    records.length === 0
+      ? `${host} has no CNAME record, so links and pixels in this domain's mail lead nowhere.`
+      : `The CNAME record of ${host} does not name ${target}, so links and pixels lead elsewhere.`;
+  return check('warn', [
+    message,
+    `Publish a CNAME record at ${host} with the value ${target}, and a certificate for ${host} in front of this server.`,
+  ]);
 }
 
 async function checkKey(

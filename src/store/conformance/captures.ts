@@ -37,6 +37,7 @@ export function describeCaptures(suite: Suite): void {
         size: sent.content.length,
         tags: ['t'],
         prefix: new Uint8Array([1]),
+        fill: null,
       });
       expect(await suite.store().getCapture({ id, domains: ['example.com'] })).not.toBeNull();
       expect(await suite.store().getCapture({ id, domains: ['example.org'] })).toBeNull();

@@ -15,6 +15,7 @@ import type { OpenedStore, Suite } from './fixtures.ts';
 import { describeInstance } from './instance.ts';
 import { describeLimits } from './limits.ts';
 import { describeMessages } from './messages.ts';
+import { describeReaders } from './readers.ts';
 import { describeRetention } from './retention.ts';
 import { describeReturns } from './returns.ts';
 import { describeScheduling } from './scheduling.ts';
@@ -78,6 +79,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeRetention,
       describeLimits,
       describeTls,
+      describeReaders,
     ]) {
       part(suite);
     }

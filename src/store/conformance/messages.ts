@@ -27,6 +27,7 @@ export function describeMessages(suite: Suite): void {
         tags: ['x'],
         metadata: { a: 'b' },
         sandbox: true,
+        listUnsubscribe: false,
         size: sent.content.length,
         createdAt: sent.createdAt,
         sendAt: null,

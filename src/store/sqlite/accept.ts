@@ -83,8 +83,8 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
   const seq = db.run(
     `INSERT INTO message (id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, eight_bit, body_offset, size,
        created_at, expires_at, from_address, subject, lists, tags, metadata, send_at, expiry_given, date_offset,
-       keep_content)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       keep_content, personal)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     uuidBytes(message.id),
     domainId,
     session.nameId(message.tokenId),
@@ -105,13 +105,19 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
     message.expiryGiven ? 1 : 0,
     message.dateOffset,
     message.keepContent === false ? 0 : 1,
+    personalBits(message.places),
   ).lastId;
   if (hasMetadata) {
     for (const [name, value] of Object.entries(message.metadata)) {
       db.run('INSERT INTO message_metadata VALUES (?, ?, ?, ?)', domainId, name, value, seq);
     }
   }
-  db.run('INSERT INTO content (message_seq, bytes) VALUES (?, ?)', seq, message.content);
+  db.run(
+    'INSERT INTO content (message_seq, bytes, places) VALUES (?, ?, ?)',
+    seq,
+    message.content,
+    message.places === undefined ? null : JSON.stringify(message.places),
+  );
   db.run(
     'INSERT INTO kept_content (domain_id, message_seq, size) VALUES (?, ?, ?)',
     domainId,
@@ -142,6 +148,12 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
     return { id, queueId };
   });
   return { seq, deliveries };
+}
+
+/** Column `personal`: whether copies differ, and whether one can be unsubscribed by a link of ours. */
+function personalBits(places: NewMessage['places']): number {
+  if (places === undefined) return 0;
+  return places.places.some(({ kind }) => kind === 'unsubscribe') ? 3 : 1;
 }
 
 function isEmpty(record: Readonly<Record<string, string>>): boolean {

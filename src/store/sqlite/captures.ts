@@ -18,8 +18,8 @@ export function insertCapture(
   subject: { domainId: number; messageSeq: number; deliveryId: number; envelopeTo: string },
 ): void {
   db.run(
-    `INSERT INTO capture (id, domain_id, message_seq, delivery_id, at, inbox, envelope_from, envelope_to, prefix)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO capture (id, domain_id, message_seq, delivery_id, at, inbox, envelope_from, envelope_to, prefix, fill)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     capture.id,
     subject.domainId,
     subject.messageSeq,
@@ -29,10 +29,11 @@ export function insertCapture(
     capture.envelopeFrom,
     subject.envelopeTo,
     capture.prefix,
+    capture.fill === undefined ? null : capture.fill.join(' '),
   );
 }
 
-const VIEW = `c.id, c.message_seq, c.inbox, c.at, c.envelope_from, c.envelope_to, c.prefix, m.id AS message_id,
+const VIEW = `c.id, c.message_seq, c.inbox, c.at, c.envelope_from, c.envelope_to, c.prefix, c.fill, m.id AS message_id,
     m.lists, m.subject, m.size, m.tags, n.text AS domain
   FROM capture c CROSS JOIN message m ON m.seq = c.message_seq CROSS JOIN name n ON n.id = c.domain_id`;
 
@@ -107,6 +108,7 @@ interface CaptureRow {
   envelope_from: string;
   envelope_to: string;
   prefix: Uint8Array;
+  fill: string | null;
   message_id: Uint8Array;
   lists: string;
   subject: string;
@@ -130,5 +132,6 @@ function toView(row: CaptureRow): CaptureView {
     size: row.size,
     tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
     prefix: row.prefix,
+    fill: row.fill === null ? null : row.fill.split(' '),
   };
 }

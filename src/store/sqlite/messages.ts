@@ -12,7 +12,7 @@ import { createFilter } from './filter.ts';
 import type { ParamsOf } from './operation-types.ts';
 import { domainIdsIn, findNameIds } from './session.ts';
 
-const VIEW = `SELECT m.seq, m.id, m.lane, m.lists, m.subject, m.tags, m.metadata, m.sandbox, m.size, m.created_at,
+const VIEW = `SELECT m.seq, m.id, m.lane, m.lists, m.subject, m.tags, m.metadata, m.sandbox, m.personal, m.size, m.created_at,
   m.expires_at, m.send_at, m.expiry_given, n.text AS domain`;
 const FROM_MESSAGE = 'FROM message m CROSS JOIN name n ON n.id = m.domain_id';
 /** Goes by the pair that was asked for, newest message first. Tests hold its plan to the index. */
@@ -101,6 +101,7 @@ interface MessageRow {
   tags: string | null;
   metadata: string | null;
   sandbox: number;
+  personal: number;
   size: number;
   created_at: number;
   expires_at: number;
@@ -120,6 +121,7 @@ function toView(db: Connection, row: MessageRow): MessageView {
     tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
     metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
     sandbox: row.sandbox === 1,
+    listUnsubscribe: row.personal === 3,
     size: row.size,
     createdAt: row.created_at,
     sendAt: row.send_at,

@@ -49,6 +49,8 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   // Facts from outside (a complaint, an opt-out) are told once; nobody repeats them.
   'appendEvents',
   'recordReturn',
+  'appendReaderFacts',
+  'unsubscribe',
   'createWebhook',
   'deleteWebhook',
   'updateWebhook',
@@ -295,6 +297,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     returnSubjects: (params) => read('returnSubjects', params),
     outcomeRates: (params) => read('outcomeRates', params),
     returnedDomains: (params) => read('returnedDomains', params),
+    readPlaces: (params) => read('readPlaces', params),
+    appendReaderFacts: (params) => write('appendReaderFacts', params),
+    unsubscribe: (params) => suppress(() => write('unsubscribe', params)),
     findEvents: (params) => read('findEvents', params),
     lastEventSeq: () => read('lastEventSeq', undefined),
     stats: (params) => read('stats', params),
@@ -388,6 +393,8 @@ function patientRows(call: WriteCall): number | null {
       return call.params.settlements.length;
     case 'appendEvents':
       return call.params.events.length;
+    case 'appendReaderFacts':
+      return call.params.facts.length;
     case 'touchToken':
       return 1;
     default:

@@ -25,6 +25,8 @@ export type WriteName =
   | 'purgeSuppressions'
   | 'appendEvents'
   | 'recordReturn'
+  | 'appendReaderFacts'
+  | 'unsubscribe'
   | 'createWebhook'
   | 'deleteWebhook'
   | 'updateWebhook'

@@ -14,6 +14,7 @@ import * as messages from './messages.ts';
 import type { ReadTable, WriteTable } from './operation-types.ts';
 import * as queue from './queue.ts';
 import * as quota from './quota.ts';
+import * as readers from './readers.ts';
 import * as retention from './retention.ts';
 import * as returns from './returns.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
@@ -45,6 +46,8 @@ export const WRITES: WriteTable = {
   purgeSuppressions: suppressions.purgeSuppressions,
   appendEvents: events.appendEvents,
   recordReturn: returns.recordReturn,
+  appendReaderFacts: readers.appendReaderFacts,
+  unsubscribe: readers.unsubscribe,
   createWebhook: webhooks.createWebhook,
   deleteWebhook: webhooks.deleteWebhook,
   updateWebhook: webhookChanges.updateWebhook,
@@ -95,6 +98,7 @@ export const READS: ReadTable = {
   quotaUse: quota.quotaUse,
   dueQueues: queue.dueQueues,
   readContent: messages.readContent,
+  readPlaces: readers.readPlaces,
   queueCounts: queue.queueCounts,
   waitingQueues: waiting.waitingQueues,
   nextDueAt: queue.nextDueAt,

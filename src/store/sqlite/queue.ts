@@ -42,7 +42,7 @@ const NEXT_DUE_SQL = `${WAITING_QUEUES} SELECT min(due_at) AS due_at FROM hint`;
 
 const CLAIM_COLUMNS = `d.id, d.queue_id, d.message_seq, d.attempts, d.expires_at, d.kind, d.may_be_duplicate, d.sandbox,
   d.first_deferred_at, d.last_deferred_event_at, d.wait_reason, d.address, d.last_category, d.last_reply, m.id AS message_id, m.lane,
-  m.from_address, m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8, m.eight_bit, n.text AS sender_domain,
+  m.from_address, m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8, m.eight_bit, m.personal, n.text AS sender_domain,
   q.recipient_domain`;
 
 const CLAIM_JOINS = `CROSS JOIN message m ON m.seq = d.message_seq
@@ -158,6 +158,7 @@ interface ClaimRow {
   body_offset: number;
   needs_smtputf8: number;
   eight_bit: number;
+  personal: number;
   sender_domain: string;
   recipient_domain: string;
 }
@@ -210,6 +211,7 @@ function lease(
     lastReply: row.last_reply,
     lastCategory: row.last_category,
     ...(wasScheduled ? { wasScheduled } : {}),
+    ...(row.personal === 0 ? {} : { personal: true, listUnsubscribe: row.personal === 3 }),
     ...(reasons.length === 0 ? {} : { suppressedFor: reasons }),
   };
 }

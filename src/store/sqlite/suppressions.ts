@@ -78,7 +78,7 @@ export function addSuppressions(
 ): ResultOf<'addSuppressions'> {
   const domainId = session.nameId(params.domain);
   let added = 0;
-  for (const entry of params.entries) if (insert(session, domainId, entry, params.now)) added += 1;
+  for (const entry of params.entries) if (insertSuppression(session, domainId, entry, params.now)) added += 1;
   return { added, existing: params.entries.length - added };
 }
 
@@ -184,7 +184,7 @@ export function applySignal(
       rule: signal.rule,
     },
   };
-  if (insert(session, subject.domainId, entry, now)) appendEvent(session, signal.event, subject);
+  if (insertSuppression(session, subject.domainId, entry, now)) appendEvent(session, signal.event, subject);
 }
 
 /** A delivery proves that the mailbox works: what was counted against it is forgotten. */
@@ -231,7 +231,12 @@ function isEnough(
 }
 
 /** false where an entry for the reason is in force; one past its end is replaced. */
-function insert(session: Session, domainId: number, entry: NewSuppression, now: number): boolean {
+export function insertSuppression(
+  session: Session,
+  domainId: number,
+  entry: NewSuppression,
+  now: number,
+): boolean {
   const { db } = session;
   const key = suppressionKey(entry.address);
   const reason = suppressionReasonCode.of(entry.reason);

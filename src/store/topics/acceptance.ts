@@ -1,5 +1,6 @@
 /** Committing accepted messages, and the idempotency keys committed with them. Part of the Store (`../store.ts` says what all its operations promise). */
 import type { AddressLists, Lane, MessageId, RecipientKind, SandboxResult } from '../../model/message.ts';
+import type { Places } from '../../model/personal.ts';
 import type { QuotaLimits, QuotaPeriod, QuotaUse } from '../../model/quota.ts';
 import type { NewEvent } from './events.ts';
 
@@ -31,6 +32,8 @@ export interface NewMessage {
   keepContent?: boolean;
   /** The composed message, unsigned. */
   content: Uint8Array;
+  /** Where its copies differ; absent = nowhere. */
+  places?: Places;
   bodyOffset: number;
   needsSmtpUtf8: boolean;
   /** Some octet is above 127: hosts are asked for 8BITMIME. */

@@ -8,6 +8,8 @@ export interface NewCapture {
   inbox: string;
   /** Header lines that delivery put in front of the content (signature, trace). */
   prefix: Uint8Array;
+  /** What stood in the places of this copy, in order; absent = it has none. */
+  fill?: readonly string[];
 }
 
 export interface CaptureView {
@@ -24,6 +26,8 @@ export interface CaptureView {
   size: number;
   tags: readonly string[];
   prefix: Uint8Array;
+  /** null: the copy is its message's content as it is. */
+  fill: readonly string[] | null;
 }
 
 export interface CaptureFilter {

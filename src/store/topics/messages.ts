@@ -28,6 +28,8 @@ export interface MessageView {
   tags: readonly string[];
   metadata: Readonly<Record<string, string>>;
   sandbox: boolean;
+  /** One of its links unsubscribes. */
+  listUnsubscribe: boolean;
   size: number;
   createdAt: number;
   /** When it was asked to go; null = at once. */

@@ -339,6 +339,10 @@ export interface DomainSettingsAnswer {
   Quota: { PerMinute: number | null; PerHour: number | null; PerDay: number | null };
   /** '' = the server's. */
   ReturnPathHost: string;
+  Tracking: { Opens: boolean; Clicks: boolean };
+  ListUnsubscribe: boolean;
+  /** '' = the server's public URL. */
+  TrackingHost: string;
 }
 
 /** What came back of a domain's last 1000 outcomes. */

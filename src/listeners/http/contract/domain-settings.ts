@@ -74,6 +74,29 @@ const DOMAIN_SETTINGS: {
     show: (settings) => settings.returnPathHost ?? '',
     meaning: 'a host of its own for return paths, the domain itself or below it; `""` = the server’s',
   },
+  Tracking: {
+    read: z
+      .strictObject({ Opens: z.boolean().optional(), Clicks: z.boolean().optional() })
+      .transform(({ Opens, Clicks }) => ({
+        tracking: {
+          ...(Opens === undefined ? {} : { opens: Opens }),
+          ...(Clicks === undefined ? {} : { clicks: Clicks }),
+        },
+      })),
+    show: ({ tracking }) => ({ Opens: tracking.opens, Clicks: tracking.clicks }),
+    meaning: '`{Opens, Clicks}`: what is tracked in mail that does not say it itself',
+  },
+  ListUnsubscribe: {
+    read: z.boolean().transform((listUnsubscribe) => ({ listUnsubscribe })),
+    show: (settings) => settings.listUnsubscribe,
+    meaning:
+      'true: normal mail that does not say it itself has the one-click unsubscribe header (bulk mail always has it, critical mail never)',
+  },
+  TrackingHost: {
+    read: z.string().max(255).transform(readTrackingHost),
+    show: (settings) => settings.trackingHost ?? '',
+    meaning: 'a host below the domain for links and pixels, reached over https; `""` = the public URL',
+  },
 };
 
 const NAMES = Object.keys(DOMAIN_SETTINGS) as (keyof DomainSettingsAnswer)[];
@@ -106,12 +129,21 @@ export function settingMeanings(): readonly { name: string; meaning: string }[] 
 }
 
 function readReturnPathHost(text: string, context: z.RefinementCtx): DomainSettingsPatch {
-  if (text.trim() === '') return { returnPathHost: null };
+  return { returnPathHost: readHost(text, context, 'bounces') };
+}
+
+function readTrackingHost(text: string, context: z.RefinementCtx): DomainSettingsPatch {
+  return { trackingHost: readHost(text, context, 'track') };
+}
+
+/** A host name, or null for none. */
+function readHost(text: string, context: z.RefinementCtx, label: string): string | null {
+  if (text.trim() === '') return null;
   const host = toALabelDomain(text.trim());
-  if (host !== null) return { returnPathHost: host };
+  if (host !== null) return host;
   context.addIssue({
     code: 'custom',
-    message: 'give a host name such as bounces.example.com, or "" for none',
+    message: `give a host name such as ${label}.example.com, or "" for none`,
   });
   return z.NEVER;
 }

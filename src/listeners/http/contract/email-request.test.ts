@@ -379,9 +379,18 @@ describe('extension fields', () => {
     expect(refusals(read({ ...MAIL, Sandbox: 'yes' }))).toEqual(['1603 /Sandbox']);
   });
 
-  it.each(['Tracking', 'ListUnsubscribe'])('refuses %s by name instead of ignoring it', (field) => {
-    expect(refusals(read({ ...MAIL, [field]: false }))).toEqual([`1606 /${field}`]);
-    expect(read({ ...MAIL, [field]: null }).ok).toBe(true);
+  it('takes Tracking and ListUnsubscribe, each member by itself', () => {
+    const wish = (fields: object) => accepted({ ...MAIL, ...fields }).personal;
+    expect(wish({})).toBeUndefined();
+    expect(wish({ Tracking: { opens: true } })).toEqual({ opens: true, clicks: null, listUnsubscribe: null });
+    expect(wish({ Tracking: false, ListUnsubscribe: true })).toEqual({
+      opens: false,
+      clicks: false,
+      listUnsubscribe: true,
+    });
+    expect(refusals(read({ ...MAIL, Tracking: 'yes' }))).toEqual(['1610 /Tracking']);
+    expect(refusals(read({ ...MAIL, Tracking: { Clicks: 1 } }))).toEqual(['1610 /Tracking/Clicks']);
+    expect(refusals(read({ ...MAIL, ListUnsubscribe: 'on' }))).toEqual(['1611 /ListUnsubscribe']);
   });
 });
 

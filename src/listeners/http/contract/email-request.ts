@@ -17,11 +17,10 @@ import {
   readPriority,
   readSandbox,
   readTimes,
-  refuseUnavailable,
-  UNAVAILABLE_FIELDS,
 } from './extension-fields.ts';
 import { bodyText, jsonProblem, parseJsonObject } from './json-body.ts';
 import { type JsonObject, propertyTable, readProperties } from './json-properties.ts';
+import { readPersonalWish } from './personal-fields.ts';
 import { createProblemList, inFieldOrder } from './problem-list.ts';
 import { readHeaders, readTags } from './tags-headers.ts';
 import { applyTemplate, type FoundTemplate, TEMPLATE_FIELDS } from './template-fields.ts';
@@ -61,10 +60,10 @@ const FIELDS = propertyTable([
   'ExpiresAt',
   'Metadata',
   'KeepContent',
+  'Tracking',
+  'ListUnsubscribe',
   ...TEMPLATE_FIELDS,
-  ...UNAVAILABLE_FIELDS,
 ]);
-const FIRST_UNAVAILABLE = FIELDS.names.length - UNAVAILABLE_FIELDS.length;
 const ATTACHMENTS = FIELDS.names.indexOf('Attachments');
 const SLOTS = {
   from: FIELDS.names.indexOf('From'),
@@ -136,7 +135,9 @@ export function readEmailObject(
   const times = readTimes(values[ATTACHMENTS + 3], values[ATTACHMENTS + 4], options.nowMs, problems);
   const metadata = readMetadataField(values[ATTACHMENTS + 5], problems);
   const keepContent = readKeepContent(values[ATTACHMENTS + 6], problems);
-  refuseUnavailable(values.slice(FIRST_UNAVAILABLE), problems);
+  const tracking = values[ATTACHMENTS + 7];
+  const listUnsubscribe = values[ATTACHMENTS + 8];
+  const personal = readPersonalWish({ tracking, listUnsubscribe }, strict, problems);
 
   const found = [...problems.items, ...late.items];
   const [first, ...rest] = found.length === 0 ? [] : inFieldOrder(found, FIELDS.names);
@@ -164,6 +165,7 @@ export function readEmailObject(
       lane,
       sandbox,
       ...(keepContent ? {} : { keepContent }),
+      ...(personal === null ? {} : { personal }),
     },
   };
 }

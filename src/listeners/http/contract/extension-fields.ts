@@ -1,15 +1,12 @@
 /**
- * The fields beyond the specification (api.md §4, "Extension fields"). Some are not available in this version and are
- * refused by name, because ignoring an unsubscribe wish would break a promise the caller thinks was made.
+ * The fields beyond the specification (api.md §4, "Extension fields") that are one value each; Tracking and
+ * ListUnsubscribe are in personal-fields.ts, templates in template-fields.ts.
  */
 import { LANES, type Lane, type SandboxResult } from '../../../model/message.ts';
 import { type Metadata, readMetadata } from '../../../model/metadata.ts';
 import { readExpiryTime, readSendTime } from '../../../model/schedule.ts';
 import { isJsonObject, propertyTable, readProperties } from './json-properties.ts';
 import { type ProblemList, pointerSegment } from './problem-list.ts';
-
-/** Documented names that are refused when present, in documented order. */
-export const UNAVAILABLE_FIELDS = ['Tracking', 'ListUnsubscribe'] as const;
 
 const SANDBOX = propertyTable(['Result']);
 const RESULT_WORDS = [
@@ -101,17 +98,4 @@ export function readKeepContent(value: unknown, problems: ProblemList): boolean 
   if (value === undefined || typeof value === 'boolean') return value ?? true;
   problems.add('invalid-parameter', '/KeepContent', 'KeepContent is true or false');
   return true;
-}
-
-/** Refuses each of `UNAVAILABLE_FIELDS` that has a value (the same order). */
-export function refuseUnavailable(values: readonly unknown[], problems: ProblemList): void {
-  for (let i = 0; i < UNAVAILABLE_FIELDS.length; i++) {
-    if (values[i] === undefined) continue;
-    const field = UNAVAILABLE_FIELDS[i] ?? '';
-    problems.add(
-      'field-unavailable',
-      `/${field}`,
-      `${field} is not available in this version and was not ignored`,
-    );
-  }
 }

@@ -71,7 +71,7 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
               domain: message.domain,
               addresses: candidates.map((row) => row.address),
               lane: message.lane,
-              listUnsubscribe: false,
+              listUnsubscribe: message.listUnsubscribe,
               now,
             });
         const result = await store.requeue({

@@ -33,10 +33,7 @@ const unavailable = z
 
 /** Documented, and not there yet; a row of the table of settings takes the place of its name here. */
 const UNAVAILABLE = {
-  Tracking: unavailable,
-  ListUnsubscribe: unavailable,
   DkimSelector: unavailable,
-  TrackingHost: unavailable,
 };
 
 const NEW_DOMAIN = z.object({
@@ -219,15 +216,23 @@ export function domainRoutes(deps: {
 /** A quota is what the operator grants: nobody raises their own. */
 function allowedPatch(caller: Caller, domain: string, patch: DomainSettingsPatch): DomainSettingsPatch {
   if (patch.quota !== undefined) requireScope(caller, 'admin');
-  return ownReturnPath(domain, patch);
+  return ownHosts(domain, patch);
 }
 
-function ownReturnPath(domain: string, patch: DomainSettingsPatch): DomainSettingsPatch {
-  const host = patch.returnPathHost ?? domain;
-  if (host !== domain && !host.endsWith(`.${domain}`)) {
+function ownHosts(domain: string, patch: DomainSettingsPatch): DomainSettingsPatch {
+  const bounces = patch.returnPathHost ?? domain;
+  if (bounces !== domain && !bounces.endsWith(`.${domain}`)) {
     throw new AppError('invalid-parameter', {
       field: '/ReturnPathHost',
       message: `ReturnPathHost: give ${domain} or a host below it, such as bounces.${domain}`,
+    });
+  }
+  // A CNAME cannot stand beside other records, so the domain itself is none.
+  const links = patch.trackingHost ?? null;
+  if (links !== null && !links.endsWith(`.${domain}`)) {
+    throw new AppError('invalid-parameter', {
+      field: '/TrackingHost',
+      message: `TrackingHost: give a host below the domain, such as track.${domain}`,
     });
   }
   return patch;

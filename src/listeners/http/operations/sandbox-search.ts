@@ -4,6 +4,7 @@
  * bounded number per question; where that is not enough, the page ends early and its cursor goes on.
  */
 
+import { fillPlaces } from '../../../model/personal.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureFilter, CaptureView } from '../../../store/topics/captures.ts';
 import { type CapturedContents, readCapturedMail } from '../captured-mail.ts';
@@ -43,7 +44,9 @@ const PAGE = 100;
 const MAX_TEXT_CHARS = 256;
 
 /** A search over the captures of `store`. */
-export function createCaptureSearch(store: Pick<Store, 'listCaptures' | 'readContent'>): CaptureSearch {
+export function createCaptureSearch(
+  store: Pick<Store, 'listCaptures' | 'readContent' | 'readPlaces'>,
+): CaptureSearch {
   return {
     filtersOf(query) {
       const filters = {
@@ -105,7 +108,10 @@ export function createCaptureSearch(store: Pick<Store, 'listCaptures' | 'readCon
   async function bytesOf(capture: CaptureView): Promise<Uint8Array> {
     const content = await store.readContent({ messageSeq: capture.messageSeq });
     if (content === null) throw refuse('content-expired');
-    return Buffer.concat([capture.prefix, content]);
+    if (capture.fill === null) return Buffer.concat([capture.prefix, content]);
+    const places = await store.readPlaces({ messageSeq: capture.messageSeq });
+    if (places === null) throw refuse('content-expired');
+    return Buffer.concat([capture.prefix, fillPlaces(content, places, capture.fill)]);
   }
 }
 

@@ -1,0 +1,52 @@
+/**
+ * Which personal links a message gets: from the sender's wish, the domain's settings and the lane (delivery.md §10.3,
+ * §10.4). Costs three comparisons where nothing is wanted. Pure but for the public URL, which is known once the
+ * listener is up.
+ */
+import type { Lane } from '../../model/message.ts';
+import {
+  type PersonalOptions,
+  type PersonalSettings,
+  type PersonalWish,
+  personalChoice,
+} from '../../model/personal.ts';
+
+/** What decides, of either kind of submission. */
+export interface PersonalSubject {
+  fromDomain: string;
+  lane: Lane;
+  personal?: PersonalWish | null;
+  /** Absent where the header is not read yet: then the composer looks. */
+  headers?: readonly (readonly [name: string, value: string])[];
+}
+
+export interface PersonalRules {
+  /** null = none. */
+  optionsFor(subject: PersonalSubject, settings: PersonalSettings | null): PersonalOptions | null;
+}
+
+const OWN_HEADER = /^list-unsubscribe(?:-post)?$/i;
+
+export function createPersonalRules(options: {
+  publicUrl: (() => string) | null;
+  mailtoDomain: string | null;
+}): PersonalRules {
+  return {
+    optionsFor(subject, settings) {
+      const { publicUrl } = options;
+      if (publicUrl === null) return null;
+      const choice = personalChoice(subject.personal ?? null, settings, {
+        lane: subject.lane,
+        ownListUnsubscribe: subject.headers?.some(([name]) => OWN_HEADER.test(name)) ?? false,
+      });
+      if (choice === null) return null;
+      const host = settings?.trackingHost ?? null;
+      return {
+        ...choice,
+        base: host === null ? publicUrl() : `https://${host}`,
+        host: host ?? '',
+        mailtoDomain: options.mailtoDomain,
+      };
+    },
+  };
+}

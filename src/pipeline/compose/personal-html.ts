@@ -1,0 +1,50 @@
+/**
+ * HTML with personal links: hrefs replaced by our redirect, a pixel added, and where the tokens' places are. Every
+ * character outside the replaced values stays as it was. Pure; the text it leaves goes through the MIME writer, which
+ * turns the places into offsets of octets.
+ */
+import { MAX_LINKS, targetDigest } from '../../mail/personal-token.ts';
+import { type PersonalOptions, type Place, placeholder } from '../../model/personal.ts';
+import { findLinks } from './html-links.ts';
+
+export interface PersonalText {
+  text: string;
+  /** In order; offsets count UTF-16 units of `text`. */
+  places: readonly Place[];
+}
+
+/** The text as it was, and no places, where nothing can be tracked in it. `firstLink`: links that other parts have. */
+export function personalHtml(
+  html: string,
+  options: Pick<PersonalOptions, 'base' | 'opens' | 'clicks'>,
+  firstLink = 0,
+): PersonalText {
+  if (!options.opens && !options.clicks) return { text: html, places: [] };
+  const { links, pixelAt } = findLinks(html, options.clicks ? MAX_LINKS - firstLink : 0);
+  const places: Place[] = [];
+  let text = '';
+  let copied = 0;
+  const put = (kind: 'open' | 'click', link: number, digest: string): void => {
+    places.push({ kind, offset: text.length, link, digest });
+    text += placeholder(kind);
+  };
+  const addPixel = (at: number): void => {
+    text += `${html.slice(copied, at)}<img src="${options.base}/o/`;
+    put('open', 0, '');
+    text += '" width="1" height="1" alt="" style="border:0">';
+    copied = at;
+  };
+  let pixel = options.opens ? pixelAt : null;
+  links.forEach(({ start, end, bare, target }, i) => {
+    if (pixel !== null && pixel < start) {
+      addPixel(pixel);
+      pixel = null;
+    }
+    text += `${html.slice(copied, start)}${bare ? '"' : ''}${options.base}/c/`;
+    put('click', firstLink + i, targetDigest(target));
+    text += `/${Buffer.from(target, 'latin1').toString('base64url')}${bare ? '"' : ''}`;
+    copied = end;
+  });
+  if (pixel !== null) addPixel(pixel);
+  return { text: text + html.slice(copied), places };
+}

@@ -1,0 +1,269 @@
+/**
+ * What readers' programs tell, on its way into the event log. Opens and clicks are held for two seconds, because a
+ * scanner that follows every link gives itself away only by the next one, and are then stored together: few syncs,
+ * however many there are. Opt-outs are stored at once, and answered only then.
+ *
+ * Given facts with a verified token behind them; leaves events. Bounded: facts in memory, facts about one copy, opt-outs
+ * under way. While the store cannot write, facts wait up to the bound; what does not fit is dropped, counted and logged.
+ * A crash loses the last two seconds of opens and clicks, never an opt-out that was answered.
+ */
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Service } from '../../lib/loop.ts';
+import type { Random } from '../../lib/random.ts';
+import { type Store, StoreUnavailable } from '../../store/store.ts';
+import type { EventDetail } from '../../store/topics/events.ts';
+import type { ReaderFact } from '../../store/topics/readers.ts';
+import { machineReason } from './machine-marks.ts';
+import type { ReaderMetrics } from './reader-metrics.ts';
+
+/** Who fetched a link, as far as the request says. */
+export interface Visitor {
+  ip: string;
+  userAgent: string;
+}
+
+export interface ReaderFacts extends Service {
+  opened(deliveryId: number, visitor: Visitor): void;
+  clicked(deliveryId: number, link: number, url: string, visitor: Visitor): void;
+  /** The unsubscribe page was only looked at: no fact, but a scanner looks at that as well. */
+  looked(deliveryId: number): void;
+  /**
+   * Stored before it resolves. `unknown`: the delivery is no longer kept. Throws AppError `unavailable` where it could
+   * not be stored.
+   */
+  unsubscribe(deliveryId: number, visitor: Visitor, rule: string): Promise<'done' | 'unknown'>;
+}
+
+interface Deps {
+  store: Pick<Store, 'appendReaderFacts' | 'unsubscribe'>;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  metrics: ReaderMetrics;
+  eventsStored(): void;
+}
+
+/** So many different links of one copy within `BURST_MS` are no reader's doing. */
+const BURST_LINKS = 3;
+const BURST_MS = 2_000;
+const FLUSH_EVERY_MS = 250;
+const RETRY_MS = 1_000;
+const MAX_PENDING = 10_000;
+const MAX_PER_CALL = 256;
+/** Facts about one copy in an hour: a forwarded newsletter has less, a flood does not pass. */
+const MAX_PER_COPY = 100;
+const COPY_WINDOW_MS = 3_600_000;
+const MAX_COPIES = 100_000;
+const MAX_UNSUBSCRIBING = 64;
+/** A click nearer to its delivery comes from a scanner on the way (delivery.md §10.4). */
+const QUICK_MS = 1_000;
+const MAX_AGENT_CHARS = 512;
+const BURST_REASON = 'many links were followed at once';
+
+interface Held {
+  fact: ReaderFact & { detail: EventDetail };
+  dueMs: number;
+}
+
+interface Visit {
+  /** Links and when each was followed last. */
+  links: Map<string, number>;
+  held: Held[];
+  burstUntilMs: number;
+  lastMs: number;
+}
+
+/** Nothing is lost by a stop: what is held goes to the store first. */
+export function createReaderFacts(deps: Deps): ReaderFacts {
+  const { store, clock, random, log, metrics } = deps;
+  let held: Held[] = [];
+  const visits = new Map<number, Visit>();
+  let copies = new Map<number, number>();
+  let copiesSinceMs = clock.monotonicMs();
+  const unsubscribing = new Map<number, Promise<'done' | 'unknown'>>();
+  let timer: Timer | null = null;
+  let flushing: Promise<void> | null = null;
+  let dropping = false;
+
+  return {
+    async start() {},
+    async stop(deadlineMs) {
+      timer?.cancel();
+      timer = null;
+      const deadline = new Promise<void>((resolve) => {
+        clock.setTimer(deadlineMs, resolve);
+      });
+      await Promise.race([Promise.allSettled([drain(), ...unsubscribing.values()]), deadline]);
+    },
+    opened: (deliveryId, visitor) => note('opened', deliveryId, null, visitor),
+    clicked: (deliveryId, link, url, visitor) =>
+      note('clicked', deliveryId, { link: `c${link}`, url }, visitor),
+    looked: (deliveryId) => void follow(deliveryId, 'u'),
+    unsubscribe,
+  };
+
+  function note(
+    kind: 'opened' | 'clicked',
+    deliveryId: number,
+    followed: { link: string; url: string } | null,
+    { ip, userAgent }: Visitor,
+  ): void {
+    if (held.length >= MAX_PENDING || !mayTell(deliveryId)) {
+      drop(1);
+      return;
+    }
+    const visit = follow(deliveryId, followed?.link ?? null);
+    const reason =
+      machineReason(userAgent) ?? (visit.burstUntilMs > clock.monotonicMs() ? BURST_REASON : null);
+    const one: Held = {
+      dueMs: clock.monotonicMs() + BURST_MS,
+      fact: {
+        id: uuidv7(clock, random),
+        kind,
+        at: clock.now(),
+        deliveryId,
+        detail: {
+          ipAddress: ip,
+          userAgent: userAgent.slice(0, MAX_AGENT_CHARS).toWellFormed(),
+          ...(followed === null ? {} : { url: followed.url }),
+          bot: reason !== null,
+          ...(reason === null ? {} : { reason }),
+        },
+      },
+    };
+    held.push(one);
+    visit.held.push(one);
+    schedule(BURST_MS);
+  }
+
+  /** Remembers that a link was followed; once there are too many, everything of the last seconds was a program's. */
+  function follow(deliveryId: number, link: string | null): Visit {
+    const nowMs = clock.monotonicMs();
+    let visit = visits.get(deliveryId);
+    if (visit === undefined) {
+      if (visits.size >= MAX_PENDING) visits.clear();
+      visit = { links: new Map(), held: [], burstUntilMs: 0, lastMs: nowMs };
+      visits.set(deliveryId, visit);
+      schedule(BURST_MS);
+    }
+    visit.lastMs = nowMs;
+    if (link === null) return visit;
+    visit.links.set(link, nowMs);
+    for (const [each, atMs] of visit.links) if (nowMs - atMs >= BURST_MS) visit.links.delete(each);
+    if (visit.links.size < BURST_LINKS) return visit;
+    visit.burstUntilMs = nowMs + BURST_MS;
+    for (const { fact } of visit.held) {
+      if (fact.kind !== 'clicked' || fact.detail.bot === true) continue;
+      fact.detail = { ...fact.detail, bot: true, reason: BURST_REASON };
+    }
+    return visit;
+  }
+
+  function mayTell(deliveryId: number): boolean {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - copiesSinceMs >= COPY_WINDOW_MS || copies.size >= MAX_COPIES) {
+      copies = new Map();
+      copiesSinceMs = nowMs;
+    }
+    const count = (copies.get(deliveryId) ?? 0) + 1;
+    copies.set(deliveryId, count);
+    return count <= MAX_PER_COPY;
+  }
+
+  function drop(count: number): void {
+    metrics.dropped(count);
+    if (dropping) return;
+    dropping = true;
+    log.warn({ held: held.length }, 'opens and clicks are dropped: more arrive than can be stored');
+    clock.setTimer(60_000, () => {
+      dropping = false;
+    });
+  }
+
+  function schedule(delayMs: number): void {
+    timer ??= clock.setTimer(delayMs, () => {
+      timer = null;
+      flushing ??= flush(clock.monotonicMs()).finally(() => {
+        flushing = null;
+      });
+    });
+  }
+
+  /** Stores what is due by then; what cannot be stored stays in front. */
+  async function flush(nowMs: number): Promise<void> {
+    for (const [deliveryId, visit] of visits) {
+      visit.held = visit.held.filter(({ dueMs }) => dueMs > nowMs);
+      if (visit.held.length === 0 && nowMs - visit.lastMs >= BURST_MS) visits.delete(deliveryId);
+    }
+    while ((held[0]?.dueMs ?? Number.POSITIVE_INFINITY) <= nowMs) {
+      const batch = held.slice(0, MAX_PER_CALL).filter(({ dueMs }) => dueMs <= nowMs);
+      try {
+        await store.appendReaderFacts({ facts: batch.map(({ fact }) => fact), quickMs: QUICK_MS });
+      } catch (cause) {
+        if (!(cause instanceof StoreUnavailable)) {
+          log.error({ err: cause }, 'opens and clicks could not be stored');
+          held = held.slice(batch.length);
+          metrics.dropped(batch.length);
+          continue;
+        }
+        schedule(RETRY_MS);
+        return;
+      }
+      held = held.slice(batch.length);
+      for (const { fact } of batch) metrics.noted(fact.kind, fact.detail.bot === true);
+      deps.eventsStored();
+    }
+    if (held.length > 0 || visits.size > 0) schedule(FLUSH_EVERY_MS);
+  }
+
+  async function drain(): Promise<void> {
+    await flushing;
+    await flush(Number.MAX_VALUE);
+    timer?.cancel();
+    timer = null;
+  }
+
+  function unsubscribe(deliveryId: number, visitor: Visitor, rule: string): Promise<'done' | 'unknown'> {
+    const running = unsubscribing.get(deliveryId);
+    if (running !== undefined) return running;
+    if (unsubscribing.size >= MAX_UNSUBSCRIBING) {
+      return Promise.reject(new AppError('unavailable', { retryAfterSeconds: 5 }));
+    }
+    const now = clock.now();
+    const { ip, userAgent } = visitor;
+    const detail = {
+      ipAddress: ip,
+      userAgent: userAgent.slice(0, MAX_AGENT_CHARS).toWellFormed(),
+      reason: rule,
+    };
+    const done = store
+      .unsubscribe({
+        deliveryId,
+        event: { id: uuidv7(clock, random), kind: 'unsubscribed', at: now, detail },
+        rule,
+        now,
+      })
+      .then(
+        (result) => {
+          if (result.kind === 'unknown') return 'unknown' as const;
+          if (result.kind === 'unsubscribed') {
+            metrics.noted('unsubscribed', false);
+            deps.eventsStored();
+          }
+          return 'done' as const;
+        },
+        (cause: unknown) => {
+          if (cause instanceof StoreUnavailable) {
+            throw new AppError('unavailable', { retryAfterSeconds: 5, cause });
+          }
+          throw cause;
+        },
+      )
+      .finally(() => unsubscribing.delete(deliveryId));
+    unsubscribing.set(deliveryId, done);
+    return done;
+  }
+}

@@ -1,0 +1,167 @@
+/** Conformance: places of a message, opens and clicks, and opt-outs. */
+import { describe, expect, it } from 'vitest';
+import type { Places } from '../../model/personal.ts';
+import type { ReaderFact } from '../topics/readers.ts';
+import {
+  claim,
+  commitOne,
+  delivered,
+  event,
+  HOUR,
+  newId,
+  only,
+  recipient,
+  type Suite,
+  T0,
+} from './fixtures.ts';
+
+const PLACES: Places = {
+  host: 'track.example.com',
+  places: [
+    { kind: 'unsubscribe', offset: 20, link: 0, digest: '' },
+    { kind: 'click', offset: 90, link: 1023, digest: 'abc-_123' },
+  ],
+};
+
+/** Tests of what readers' programs tell. */
+export function describeReaders(suite: Suite): void {
+  const sent = async (more: Parameters<typeof recipient>[0] = {}) => {
+    const { id, seq, queueId } = await commitOne(suite.store(), {
+      recipients: [recipient({ state: 'sending', ...more })],
+    });
+    await suite.store().settle({ now: T0, settlements: [delivered(id, 1)] });
+    return { id, seq, queueId };
+  };
+  const click = (deliveryId: number, at: number, more: Partial<ReaderFact> = {}): ReaderFact => ({
+    ...event('clicked', at, { detail: { url: 'https://x.example/', bot: false, userAgent: 'A' } }),
+    deliveryId,
+    ...more,
+  });
+  const details = async (kind: 'opened' | 'clicked' | 'unsubscribed') =>
+    (
+      await suite.store().findEvents({
+        kinds: [kind],
+        offset: 0,
+        limit: 10,
+        countUpTo: 10,
+        newestFirst: false,
+      })
+    ).events.map(({ detail, recipient: to, domain }) => ({ ...detail, to, domain }));
+  const optOut = (deliveryId: number, now = T0) =>
+    suite.store().unsubscribe({ deliveryId, event: event('unsubscribed', now), rule: 'one-click', now });
+
+  describe('personal links', () => {
+    it('are kept with the message, and say so when it is claimed', async () => {
+      const { seq, queueId } = await commitOne(suite.store(), { places: PLACES });
+      await suite.reopen();
+      expect(await suite.store().readPlaces({ messageSeq: seq })).toEqual(PLACES);
+      expect(only(await claim(suite.store(), queueId))).toMatchObject({
+        personal: true,
+        listUnsubscribe: true,
+      });
+      const clicksOnly = { ...PLACES, places: PLACES.places.slice(1) };
+      const other = await commitOne(suite.store(), { places: clicksOnly });
+      expect(only(await claim(suite.store(), other.queueId))).toMatchObject({
+        personal: true,
+        listUnsubscribe: false,
+      });
+    });
+
+    it('cost a message without them nothing', async () => {
+      const { seq, queueId } = await commitOne(suite.store());
+      expect(await suite.store().readPlaces({ messageSeq: seq })).toBeNull();
+      const claimed = only(await claim(suite.store(), queueId));
+      expect([claimed.personal, claimed.listUnsubscribe]).toEqual([undefined, undefined]);
+    });
+  });
+
+  describe('opens and clicks', () => {
+    it('are stored with their delivery, those about others are dropped', async () => {
+      const { id } = await sent();
+      const facts = [
+        { ...event('opened', T0 + HOUR), deliveryId: id },
+        click(id, T0 + HOUR),
+        click(999_999, T0 + HOUR),
+      ];
+      expect(await suite.store().appendReaderFacts({ facts, quickMs: 1000 })).toBe(2);
+      await suite.reopen();
+      expect(await details('clicked')).toEqual([
+        {
+          url: 'https://x.example/',
+          bot: false,
+          userAgent: 'A',
+          to: 'reader@example.net',
+          domain: 'example.com',
+        },
+      ]);
+      expect(await details('opened')).toHaveLength(1);
+    });
+
+    it('mark a click at the moment of the delivery, and no later one', async () => {
+      const { id } = await sent();
+      await suite.store().appendReaderFacts({
+        facts: [click(id, T0 + 999), click(id, T0 + 1000), { ...event('opened', T0 + 1), deliveryId: id }],
+        quickMs: 1000,
+      });
+      expect((await details('clicked')).map(({ bot }) => bot)).toEqual([true, false]);
+      expect((await details('opened')).map(({ bot }) => bot)).toEqual([undefined]);
+    });
+  });
+
+  describe('an opt-out', () => {
+    it('is one entry and one event, however often it is told', async () => {
+      const { id } = await sent();
+      expect(await optOut(id)).toEqual({ kind: 'unsubscribed', domain: 'example.com' });
+      expect(await optOut(id, T0 + 1)).toEqual({ kind: 'repeated', domain: 'example.com' });
+      await suite.reopen();
+      const list = await suite.store().listSuppressions({ now: T0, limit: 10 });
+      expect(list.map(({ address, reason }) => [address, reason])).toEqual([
+        ['reader@example.net', 'Unsubscribe'],
+      ]);
+      expect(only(list).source?.rule).toBe('one-click');
+      expect(await details('unsubscribed')).toHaveLength(1);
+      const addresses = ['Reader@example.net'];
+      expect(await suite.store().suppressedAmong({ domain: 'example.com', addresses, now: T0 })).toHaveLength(
+        1,
+      );
+    });
+
+    it('of a second message is told too, and counts again after it was lifted', async () => {
+      const first = await sent();
+      const second = await sent();
+      await optOut(first.id);
+      expect((await optOut(second.id)).kind).toBe('unsubscribed');
+      expect((await optOut(second.id)).kind).toBe('repeated');
+      const address = 'reader@example.net';
+      await suite.store().removeSuppressions({ domain: 'example.com', address, now: T0 });
+      expect((await optOut(first.id)).kind).toBe('unsubscribed');
+      expect(await suite.store().listSuppressions({ now: T0, limit: 10 })).toHaveLength(1);
+    });
+
+    it('of the sandbox suppresses nobody, and an unknown delivery nothing', async () => {
+      const { id } = await sent({ sandbox: 'deliver' });
+      expect((await optOut(id)).kind).toBe('unsubscribed');
+      expect((await optOut(id)).kind).toBe('repeated');
+      expect((await optOut(12_345)).kind).toBe('unknown');
+      expect(await suite.store().listSuppressions({ now: T0, limit: 10 })).toEqual([]);
+    });
+  });
+
+  it('a capture keeps what stood in its places', async () => {
+    const { id, seq } = await commitOne(suite.store(), {
+      places: PLACES,
+      recipients: [recipient({ state: 'sending', sandbox: 'deliver' })],
+    });
+    const capture = {
+      id: newId(),
+      at: T0,
+      envelopeFrom: 'b@example.org',
+      inbox: '',
+      prefix: new Uint8Array(2),
+      fill: ['0123', 'abcd'],
+    };
+    await suite.store().settle({ now: T0, settlements: [delivered(id, 1, { route: 'sandbox', capture })] });
+    const found = only(await suite.store().listCaptures({ limit: 10 }));
+    expect([found.messageSeq, found.fill]).toEqual([seq, ['0123', 'abcd']]);
+  });
+}

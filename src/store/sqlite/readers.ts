@@ -1,0 +1,114 @@
+/**
+ * Opens, clicks and opt-outs: facts that come with a token in place of a lease. Given a delivery by its number, the
+ * sender domain and the message are looked up here, so nobody can tell a fact about another domain's mail. A delivery
+ * that is no longer kept takes no facts.
+ */
+import { uuidText } from '../../lib/ids.ts';
+import type { Places } from '../../model/personal.ts';
+import { eventKindCode, stateCode } from './codes.ts';
+import type { Connection } from './connection.ts';
+import { appendEvent, type EventSubject } from './events.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+import { insertSuppression } from './suppressions.ts';
+
+/** See `Store.readPlaces`. */
+export function readPlaces(db: Connection, params: ParamsOf<'readPlaces'>): Places | null {
+  const row = db.get<{ places: string | null }>(
+    'SELECT places FROM content WHERE message_seq = ?',
+    params.messageSeq,
+  );
+  return row === undefined || row.places === null ? null : (JSON.parse(row.places) as Places);
+}
+
+/** See `Store.appendReaderFacts`. */
+export function appendReaderFacts(session: Session, params: ParamsOf<'appendReaderFacts'>): number {
+  let stored = 0;
+  for (const { deliveryId, ...fact } of params.facts) {
+    const found = subjectOf(session.db, deliveryId);
+    if (found === null) continue;
+    const quick = fact.kind === 'clicked' && found.delivered && fact.at < found.updatedAt + params.quickMs;
+    const event =
+      quick && fact.detail?.bot !== true
+        ? { ...fact, detail: { ...fact.detail, bot: true, reason: TOO_QUICK } }
+        : fact;
+    appendEvent(session, event, found.subject);
+    stored += 1;
+  }
+  return stored;
+}
+
+const TOO_QUICK = 'followed within a second of the delivery';
+
+/** See `Store.unsubscribe`. */
+export function unsubscribe(session: Session, params: ParamsOf<'unsubscribe'>): ResultOf<'unsubscribe'> {
+  const { db } = session;
+  const { deliveryId, event, now } = params;
+  const found = subjectOf(db, deliveryId);
+  if (found === null) return { kind: 'unknown' };
+  const { subject, domain } = found;
+  const told =
+    db.get<{ one: number }>(
+      'SELECT 1 AS one FROM event INDEXED BY event_message WHERE message_seq = ? AND delivery_id = ? AND kind = ?',
+      subject.messageSeq,
+      deliveryId,
+      eventKindCode.of('unsubscribed'),
+    ) !== undefined;
+  // What the sandbox plays never suppresses.
+  const added =
+    !found.sandbox &&
+    insertSuppression(
+      session,
+      subject.domainId,
+      {
+        address: found.address,
+        reason: 'Unsubscribe',
+        note: '',
+        expiresAt: null,
+        source: { messageId: found.messageId, reply: '', rule: params.rule },
+      },
+      now,
+    );
+  if (told && !added) return { kind: 'repeated', domain };
+  // The same wish in two messages is one entry; each of the messages tells of it once.
+  appendEvent(session, event, subject);
+  return { kind: 'unsubscribed', domain };
+}
+
+interface Found {
+  subject: EventSubject;
+  domain: string;
+  messageId: string;
+  address: string;
+  sandbox: boolean;
+  delivered: boolean;
+  updatedAt: number;
+}
+
+function subjectOf(db: Connection, deliveryId: number): Found | null {
+  const row = db.get<{
+    message_seq: number;
+    domain_id: number;
+    domain: string;
+    message_id: Uint8Array;
+    address: string;
+    sandbox: number | null;
+    state: number;
+    updated_at: number;
+  }>(
+    `SELECT d.message_seq, m.domain_id, n.text AS domain, m.id AS message_id, d.address, d.sandbox, d.state, d.updated_at
+     FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq CROSS JOIN name n ON n.id = m.domain_id
+     WHERE d.id = ?`,
+    deliveryId,
+  );
+  if (row === undefined) return null;
+  return {
+    subject: { domainId: row.domain_id, messageSeq: row.message_seq, deliveryId },
+    domain: row.domain,
+    messageId: uuidText(row.message_id),
+    address: row.address,
+    sandbox: row.sandbox !== null,
+    delivered: row.state === stateCode.of('delivered'),
+    updatedAt: row.updated_at,
+  };
+}
