@@ -8,6 +8,14 @@
 import { readFileSync } from 'node:fs';
 import { hostname as systemHostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import {
+  parseRouteTarget,
+  type RouteTarget,
+  type Routing,
+  readRouting,
+  routingRows,
+  withoutPasswords,
+} from './config-routing.ts';
 import { closest } from './lib/closest.ts';
 
 export type Mode = 'dev' | 'serve';
@@ -25,18 +33,6 @@ export interface ListenAddress {
   /** 0 = any free port. */
   port: number;
 }
-
-/** One way out: the local sandbox, direct delivery, or a relay. */
-export type RouteTarget =
-  | { kind: 'sandbox' }
-  | { kind: 'mx' }
-  | {
-      kind: 'relay';
-      host: string;
-      port: number;
-      implicitTls: boolean;
-      auth: { user: string; password: string } | null;
-    };
 
 export const ROLES = ['http', 'submission', 'returns', 'deliver', 'webhooks', 'upkeep'] as const;
 export type Role = (typeof ROLES)[number];
@@ -199,7 +195,7 @@ export const CONFIG_KEYS: { readonly [K in ConfigKey]: KeyFacts<Config[K]> } = {
   ) as KeyFacts<string>,
   route: {
     ...key(
-      '`sandbox`, `mx`, `smtp://…`, `smtps://…`; a list fails over in order',
+      '`sandbox`, `mx`, `pool:NAME`, `smtp://…`, `smtps://…`; a list fails over in order',
       { dev: 'sandbox', serve: 'mx' },
       'the way out: captured here, direct to the recipients’ servers, or through a relay',
       parseRoutes,
@@ -333,6 +329,9 @@ export const CONFIG_KEYS: { readonly [K in ConfigKey]: KeyFacts<Config[K]> } = {
   ),
 };
 
+/** What has structure stands in the file only. */
+const STRUCTURED: readonly string[] = ['sources', 'routes'];
+
 /** One value with where it came from, for `postrider config`. */
 export interface ConfigOrigin {
   text: string | null;
@@ -344,6 +343,8 @@ export interface LoadedConfig {
   origins: Readonly<Record<ConfigKey, ConfigOrigin>>;
   /** Keys that were set but have no effect in this version. */
   notYet: readonly ConfigKey[];
+  /** What the file alone may hold. */
+  routing: Routing;
 }
 
 /**
@@ -364,9 +365,9 @@ export function loadConfig(
   const data = pick('data', null);
   const file = readFile(join(resolve(data.text ?? '.'), 'postrider.json'), problems);
   for (const name of Object.keys(file)) {
-    if (!(name in CONFIG_KEYS)) {
+    if (!(name in CONFIG_KEYS) && !STRUCTURED.includes(name)) {
       problems.push(
-        `postrider.json: unknown key "${name}"; known keys: ${Object.keys(CONFIG_KEYS).join(', ')}`,
+        `postrider.json: unknown key "${name}"; known keys: ${[...Object.keys(CONFIG_KEYS), ...STRUCTURED].join(', ')}`,
       );
     }
   }
@@ -407,10 +408,11 @@ export function loadConfig(
   if ((config['tls-cert'] === null) !== (config['tls-key'] === null)) {
     problems.push('tls-cert and tls-key belong together: set both, or neither for a self-signed certificate');
   }
+  const routing = readRouting(file, config.route ?? [], problems);
   if (problems.length > 0) throw new ConfigError(problems);
   config.data = resolve(config.data);
   config.hostname ??= defaultHostname();
-  return { config, origins, notYet };
+  return { config, origins, notYet, routing };
 
   function pick(name: ConfigKey, fromFile: Readonly<Record<string, unknown>> | null): ConfigOrigin {
     const facts = CONFIG_KEYS[name];
@@ -465,8 +467,8 @@ export function shownValue(name: ConfigKey, text: string): string {
 }
 
 /** Every key as people are shown it: value in force without secrets, where it came from, default, meaning. */
-export function configRows(mode: Mode, origins: LoadedConfig['origins']) {
-  return (Object.keys(CONFIG_KEYS) as ConfigKey[]).map((name) => {
+export function configRows(mode: Mode, { origins, routing }: Pick<LoadedConfig, 'origins' | 'routing'>) {
+  const rows = (Object.keys(CONFIG_KEYS) as ConfigKey[]).map((name) => {
     const facts = CONFIG_KEYS[name];
     const { text, source } = origins[name];
     return {
@@ -478,6 +480,13 @@ export function configRows(mode: Mode, origins: LoadedConfig['origins']) {
       meaning: facts.notYet ? `${facts.meaning} (not in this version)` : facts.meaning,
     };
   });
+  const structured = routingRows(routing).map((row) => ({
+    ...row,
+    source: 'file' as const,
+    environment: '',
+    default: null,
+  }));
+  return [...rows, ...structured];
 }
 
 /** The base URL clients use: `public-url`, or made from the listener's real address. Without trailing slash. */
@@ -520,21 +529,6 @@ function splitList(text: string): string[] {
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
-}
-
-/**
- * `smtp://user:password@host` without what stands between the scheme and the last `@`. A comma in a password cuts it in
- * two, so a list is parted only where a route can begin, and what is no plain `host:port` is not shown.
- */
-function withoutPasswords(text: string): string {
-  return text
-    .split(/,(?=\s*(?:smtps?:|sandbox\b|mx\b))/i)
-    .map((item) => {
-      const shown = item.replace(/\/\/.*@/s, '//(secret)@');
-      const isPlain = shown.includes('@') || /\/\/(\[[^\]]*\]|[^:]*)(:\d*)?\/?$/.test(shown);
-      return isPlain ? shown : shown.replace(/\/\/.*/s, '//(secret)');
-    })
-    .join(',');
 }
 
 function parseListen(text: string): Parsed<ListenAddress> {
@@ -630,41 +624,15 @@ function parseDurations(text: string): Parsed<readonly number[]> {
 function parseRoutes(text: string): Parsed<readonly RouteTarget[]> {
   const routes: RouteTarget[] = [];
   for (const item of splitList(text)) {
-    const route = parseRoute(item);
+    const route = parseRouteTarget(item);
     if (route === null) {
       return bad(
-        'use sandbox, mx, smtp://user:password@host:port or smtps://host:port, with special characters of a password percent-encoded (%2C for a comma, %25 for a percent sign)',
+        'use sandbox, mx, pool:NAME, smtp://user:password@host:port or smtps://host:port, with special characters of a password percent-encoded (%2C for a comma, %25 for a percent sign)',
       );
     }
     routes.push(route);
   }
   return routes.length === 0 ? bad('use sandbox, mx or a relay such as smtp://127.0.0.1:2525') : good(routes);
-}
-
-function parseRoute(item: string): RouteTarget | null {
-  if (item === 'sandbox' || item === 'mx') return { kind: item };
-  if (!/^smtps?:\/\//i.test(item)) return null;
-  let url: URL;
-  let auth: { user: string; password: string } | null;
-  try {
-    // The WHATWG parser treats unknown schemes loosely; http gives host and port rules.
-    url = new URL(item.replace(/^smtps?:/i, 'http:'));
-    const { username, password } = url;
-    auth =
-      username === '' ? null : { user: decodeURIComponent(username), password: decodeURIComponent(password) };
-  } catch {
-    return null;
-  }
-  const implicitTls = /^smtps:/i.test(item);
-  if (url.hostname === '' || (url.pathname !== '/' && url.pathname !== '') || url.search !== '') return null;
-  const port = /:(\d+)\/?$/.exec(item.replace(/^.*@/, ''))?.[1];
-  return {
-    kind: 'relay',
-    host: url.hostname.replace(/^\[|\]$/g, ''),
-    port: port === undefined ? (implicitTls ? 465 : 25) : Number(port),
-    implicitTls,
-    auth,
-  };
 }
 
 function readFile(path: string, problems: string[]): Readonly<Record<string, unknown>> {

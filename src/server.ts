@@ -7,7 +7,6 @@
  * transactions under way finish, leases are given back, the store is closed last. It is one piece, though long, because
  * every part is made here and nowhere else: what each is given stands in one place.
  */
-import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { LoadedConfig, Mode, Role } from './config.ts';
@@ -41,6 +40,8 @@ import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
 import { createClassifier } from './pipeline/deliver/classifier/classify.ts';
 import { createDeliver } from './pipeline/deliver/deliver.ts';
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
+import { createPort25Watch } from './pipeline/deliver/port-25.ts';
+import { createRelayHealth } from './pipeline/deliver/relay-health.ts';
 import { createRoutes } from './pipeline/deliver/routes.ts';
 import { createSettlementRules } from './pipeline/deliver/settlement.ts';
 import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls-counters.ts';
@@ -64,11 +65,11 @@ import { type Hold, holdReason, siteNames } from './policy/limits/holds.ts';
 import { createSendRate } from './policy/limits/send-rate.ts';
 import { createWarmup } from './policy/limits/warmup/warmup.ts';
 import { createRetention, keptFor } from './policy/retention/retention.ts';
+import { createDiskWatch, missingSources, readiness } from './readiness.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import { openCertificates } from './smtp/server-certificates.ts';
 import type { ListenAddress } from './smtp/server-listener.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
-import type { Store } from './store/store.ts';
 import { openTraffic } from './traffic.ts';
 import { createUpkeep } from './upkeep.ts';
 
@@ -106,7 +107,6 @@ export interface ServerParams {
 const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
 /** Calls start at the latest this long after their event; between them the sender is not asked. */
 const WEBHOOK_WAKE_MS = 50;
-const DISK_CHECK_MS = 5_000;
 /** Who has not sent the rest of a message by then sends it again. */
 const SMTP_DRAIN_MS = 10_000;
 /** Requests that run end within this. */
@@ -122,11 +122,10 @@ const WITHOUT_LOGIN: Caller = {
   sandbox: false,
   rateLimit: null,
 };
-const LEAST_FREE_SHARE = 0.05;
 
 /** Starts every role of the configuration. Rejects with a message an operator can act on. */
 export async function startServer(params: ServerParams): Promise<RunningServer> {
-  const { config } = params.loaded;
+  const { config, routing } = params.loaded;
   const { logs } = params;
   const clock = params.clock ?? systemClock;
   const random = createSystemRandom();
@@ -172,8 +171,13 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       params.trust === undefined ? {} : { ca: params.trust.ca },
     );
     const bounceDomain = config['bounce-domain'] ?? config.hostname;
-    const routes = createRoutes(config.route);
-    const anyDomain = params.mode === 'dev' && config.route.every((route) => route.kind === 'sandbox');
+    const routes = createRoutes({
+      rules: routing.routes,
+      targets: config.route,
+      sources: routing.sources,
+    });
+    const allTargets = [...config.route, ...routing.routes.flatMap(({ targets }) => targets)];
+    const anyDomain = params.mode === 'dev' && allTargets.every((route) => route.kind === 'sandbox');
     const domains = createDomainService(
       { store, resolver, sealer, clock, random },
       {
@@ -222,7 +226,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         folder: folder.path,
         maxConnections:
           params.loaded.origins['max-connections'].source === 'default' ? null : config['max-connections'],
-        sourceIds: new Set(),
+        sourceIds: new Set(routing.sources.map(({ id }) => id)),
         // A command that looks something up is not to fail over a file that only delivery reads.
         strict: roles.has('deliver'),
       },
@@ -238,7 +242,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     });
     createGuardMetrics(registry, guard.levels);
     const retry = createRetrySchedule(random, config.retry);
-    const relayed = config.route.some((route) => route.kind === 'relay');
+    const relayed = allTargets.some((route) => route.kind === 'relay');
     const rules = createSettlementRules({
       clock,
       random,
@@ -299,6 +303,11 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       params.trust === undefined ? {} : { port: params.trust.mtaStsPort },
     );
     const returnPathTokens = createReturnPathTokens(returnPathKeys);
+    for (const source of missingSources(routing.sources)) {
+      logs.service.warn({ source: source.id, address: source.address }, 'this machine has no such address');
+    }
+    const relays = createRelayHealth(clock);
+    const port25 = createPort25Watch({ clock, log: logs.service }, { port: config['mx-port'] });
     const deliver = createDeliver(
       {
         store,
@@ -321,6 +330,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         mailLog: logs.mail,
         classifier,
         metrics: createDeliverMetrics(registry),
+        relays,
+        port25,
         failpoints,
       },
       {
@@ -349,7 +360,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       { allowHttp, ...(config['webhook-retry'] === null ? {} : { retryDelaysMs: config['webhook-retry'] }) },
     );
 
-    const warmup = createWarmup({ store, clock, log: logs.service }, { sources: [] });
+    const newSources = routing.sources.flatMap(({ id, newSince }) => (newSince === null ? [] : [id]));
+    const warmup = createWarmup({ store, clock, log: logs.service }, { sources: newSources });
     await warmup.start();
     let returns: Returns | null = null;
     const returnsReadiness = () => {
@@ -422,6 +434,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
           holds,
           heldBy: (question) => heldBy({ ...question, sandbox: null }),
           paths: () => [],
+          relays: relays.unhealthy,
           limitsFor: shaping.limitsFor,
           async providerOf(domain) {
             const found = await resolver.mx(domain);
@@ -430,7 +443,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
           },
         },
         config: () =>
-          configRows(params.mode, params.loaded.origins).map((row) => ({
+          configRows(params.mode, params.loaded).map((row) => ({
             Key: row.key,
             Value: row.value,
             Source: row.source,
@@ -444,7 +457,10 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
           ...createHealthRoutes({
             metrics: registry,
             access,
-            ready: async () => [...(await readiness(store, acceptance.refusing)), ...returnsReadiness()],
+            ready: async () => [
+              ...(await readiness(store, acceptance.refusing, port25.suspicion)),
+              ...returnsReadiness(),
+            ],
           }),
           ...createTrackingRoutes({ tokens: personalTokens, facts: readerFacts, publicUrl: ownUrl }),
         ],
@@ -611,15 +627,6 @@ function sqlitePath(database: string, folder: DataFolder): string {
   return path === '' ? join(folder.path, 'postrider.db') : path;
 }
 
-async function readiness(store: Store, refusing: () => string | null) {
-  const writable = store.writable();
-  const refused = refusing();
-  return [
-    { name: 'store', ok: writable.ok, detail: writable.ok ? '' : writable.reason },
-    { name: 'acceptance', ok: refused === null, detail: refused ?? '' },
-  ];
-}
-
 /** `fire` once within `delayMs` of the first call, however many calls there are until then. */
 function coalesced(clock: Clock, delayMs: number, fire: () => void): () => void {
   let waiting = false;
@@ -630,32 +637,5 @@ function coalesced(clock: Clock, delayMs: number, fire: () => void): () => void 
       waiting = false;
       fire();
     });
-  };
-}
-
-/** Nothing is taken while the disk is nearly full: what was acknowledged must still be able to finish. */
-function createDiskWatch(clock: Clock, folder: string): Service & { refusing(): string | null } {
-  let reason: string | null = null;
-  let running = false;
-  const check = async (): Promise<void> => {
-    try {
-      const disk = await statfs(folder);
-      const share = disk.blocks === 0 ? 1 : disk.bavail / disk.blocks;
-      reason =
-        share < LEAST_FREE_SHARE ? `the disk is nearly full (${(share * 100).toFixed(1)} % free)` : null;
-    } catch {
-      reason = null;
-    }
-    if (running) clock.setTimer(DISK_CHECK_MS, () => void check());
-  };
-  return {
-    async start() {
-      running = true;
-      await check();
-    },
-    async stop() {
-      running = false;
-    },
-    refusing: () => reason,
   };
 }

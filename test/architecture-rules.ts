@@ -64,6 +64,7 @@ export const AREAS: readonly Area[] = [
     may: [
       'config',
       'data-folder',
+      'readiness',
       'traffic',
       'upkeep',
       ...LISTENERS,
@@ -80,9 +81,11 @@ export const AREAS: readonly Area[] = [
     ],
   },
   { name: 'config', at: 'src/config.ts', may: ['lib'] },
+  { name: 'config', at: 'src/config-routing.ts', may: ['lib'] },
   { name: 'backup', at: 'src/backup.ts', may: ['store/sqlite', 'lib'] },
   { name: 'data-folder', at: 'src/data-folder.ts', may: ['lib'] },
   { name: 'operator-files', at: 'src/operator-files.ts', may: ['lib'] },
+  { name: 'readiness', at: 'src/readiness.ts', may: ['store', 'lib'] },
   { name: 'traffic', at: 'src/traffic.ts', may: ['operator-files', 'policy/limits', 'store', 'lib'] },
   {
     name: 'upkeep',

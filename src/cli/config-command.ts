@@ -9,8 +9,8 @@ export function showConfig(
   flags: Readonly<Record<string, string | undefined>>,
 ): void {
   if (mode !== 'dev' && mode !== 'serve') throw new UsageError('--mode must be dev or serve');
-  const { origins } = loadConfig(mode, flags, context.terminal.environment);
-  const rows = configRows(mode, origins);
+  const loaded = loadConfig(mode, flags, context.terminal.environment);
+  const rows = configRows(mode, loaded);
   const head = ['KEY', 'VALUE', 'FROM', 'MEANING'].map((text) =>
     styled(context.terminal.stdout, 'bold', text),
   );

@@ -13,7 +13,7 @@ import type {
 import { EXISTING } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printable, table, UsageError } from './terminal.ts';
-import { holdsText, overridesText, siteText } from './traffic-text.ts';
+import { holdsText, overridesText, relaysText, siteText } from './traffic-text.ts';
 
 interface MatchOptions {
   from?: string;
@@ -159,8 +159,9 @@ function instantOf(text: string): string {
   return new Date(at).toISOString();
 }
 
-function pathsText({ Items }: PathsAnswer): string {
-  if (Items.length === 0) return 'No path has been used since the start.';
+function pathsText({ Items, Relays }: PathsAnswer): string {
+  const failed = Relays.length === 0 ? '' : `\n\n${relaysText(Relays)}`;
+  if (Items.length === 0) return `No path has been used since the start.${failed}`;
   const rows = Items.map((path) => [
     printable(path.Site),
     path.Source,
@@ -171,5 +172,6 @@ function pathsText({ Items }: PathsAnswer): string {
     path.WaitsUntil ?? '',
     printable(path.Reason ?? ''),
   ]);
-  return table([['SITE', 'SOURCE', 'STATE', 'CONNS', 'WAITING', 'SENDING', 'UNTIL', 'WHY'], ...rows]);
+  const head = ['SITE', 'SOURCE', 'STATE', 'CONNS', 'WAITING', 'SENDING', 'UNTIL', 'WHY'];
+  return `${table([head, ...rows])}${failed}`;
 }

@@ -4,6 +4,7 @@ import type {
   OverrideItem,
   PathItem,
   PathLimitItem,
+  RelayItem,
   SiteAnswer,
 } from '../listeners/http/contract/traffic-answers.ts';
 import { printable, table } from './terminal.ts';
@@ -15,6 +16,7 @@ export function siteText(answer: SiteAnswer): string {
     blocks.push(`${printable(answer.Site)}: nothing has gone there since the start. It would begin with:`);
     blocks.push(limitsText(answer.Limits));
   }
+  if (answer.Relays.length > 0) blocks.push(relaysText(answer.Relays));
   const more = answer.Complete ? '' : ' or more';
   const lines = [`${answer.Waiting}${more} waiting in the queue.`];
   for (const { Reason, Count } of answer.Reasons) lines.push(`  ${Count} × ${printable(Reason)}`);
@@ -65,6 +67,12 @@ function originText({ From, Detail, Until }: PathLimitItem): string {
   if (From === 'user') return `shaping.json, row ${Detail}`;
   if (From === 'config') return `configuration, key ${Detail}`;
   return `override by ${printable(Detail)} until ${Until ?? ''}`;
+}
+
+/** Relays that failed and are passed over. */
+export function relaysText(relays: readonly RelayItem[]): string {
+  const rows = relays.map((item) => [item.Relay, String(item.Failures), item.Until, printable(item.Why)]);
+  return `Relays that failed, and when they are tried again:\n${table([['RELAY', 'FAILURES', 'UNTIL', 'WHY'], ...rows])}`;
 }
 
 /** A table of overrides with why each is there. */

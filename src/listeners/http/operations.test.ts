@@ -83,6 +83,7 @@ beforeAll(async () => {
       holds,
       heldBy: holds.heldBy,
       paths: () => [],
+      relays: () => [],
       limitsFor: shaping.limitsFor,
       providerOf: async (domain) => shaping.groupingOf(domain, []).provider,
     },

@@ -138,6 +138,7 @@ export async function openWorld(
         holds,
         heldBy: holds.heldBy,
         paths: () => paths,
+        relays: () => [],
         limitsFor: shaping.limitsFor,
         providerOf: async (domain) => shaping.groupingOf(domain, []).provider,
       },

@@ -18,8 +18,10 @@ import type { Queue } from '../queue/queue.ts';
 import type { RetrySchedule } from '../queue/retry-schedule.ts';
 import type { Classifier } from './classifier/classify.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
-import { createEndpoints, type Endpoint, type EndpointAnswer, type EndpointWish } from './endpoints.ts';
+import { createEndpoints } from './endpoints.ts';
+import type { Port25Watch } from './port-25.ts';
 import { createPreparer, type SenderSettings } from './prepared.ts';
+import type { RelayHealth } from './relay-health.ts';
 import { learnFromOpening, learnFromOutcome } from './reply-lessons.ts';
 import { type Routes, SANDBOX_SITE } from './routes.ts';
 import { createSandboxRoute } from './sandbox.ts';
@@ -29,6 +31,7 @@ import { createSite, type Site, type SiteLimits } from './site.ts';
 import type { TlsCounters } from './tls-counters.ts';
 import type { MtaSts } from './tls-mta-sts.ts';
 import { createOpener } from './tls-opening.ts';
+import { createWayOut } from './way-out.ts';
 
 export interface DeliverDeps {
   store: Store;
@@ -52,6 +55,8 @@ export interface DeliverDeps {
   mailLog: Logger;
   metrics: DeliverMetrics;
   failpoints: Failpoints;
+  relays: RelayHealth;
+  port25: Port25Watch;
 }
 
 export interface DeliverOptions {
@@ -74,6 +79,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
   const counters = deps.tlsCounters;
   const endpoints = createEndpoints({ ...deps, counters }, options);
   const opener = createOpener({ ...deps, counters }, options);
+  const wayOut = createWayOut({ endpoints, opener, relays: deps.relays, port25: deps.port25 });
   const sites = new Map<string, Site>();
   let playing = 0;
   let stopping = false;
@@ -110,6 +116,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
     let site = sites.get(name);
     if (site === undefined) {
       forgetIdleSites();
+      const way = routes.wayOfSite(name);
       site = createSite(
         {
           name,
@@ -123,8 +130,14 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
           metrics,
           failpoints,
           classifier: deps.classifier,
-          endpoints: allEndpoints,
-          open: (endpoint, signal) => opener.open(endpoint, { signal }),
+          endpoints: async (recipientDomain, wish) =>
+            way?.kind === 'smtp'
+              ? wayOut.endpointsOf(way, recipientDomain, wish)
+              : { kind: 'temporary', detail: `no way leads to ${name}` },
+          open: (endpoint, signal) =>
+            way?.kind === 'smtp'
+              ? wayOut.open(way, endpoint, name, { signal })
+              : opener.open(endpoint, { signal }),
           heard: (endpoint, outcome) => learnFromOutcome({ endpoints, opener }, endpoint, outcome),
           notOpened: (endpoint, result, category) =>
             learnFromOpening({ endpoints, opener }, endpoint, result, category),
@@ -139,23 +152,6 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
   function forgetIdleSites(): void {
     if (sites.size < FORGET_IDLE_SITES_ABOVE) return;
     for (const [name, site] of sites) if (site.idle && queue.blocked(name) === null) sites.delete(name);
-  }
-
-  // ── the way out ─────────────────────────────────────────────────────────────────────────────────────────
-
-  /** Endpoints of every target in order: a list fails over from one to the next. */
-  async function allEndpoints(recipientDomain: string, wish: EndpointWish): Promise<EndpointAnswer> {
-    const found: Endpoint[] = [];
-    let other: EndpointAnswer | null = null;
-    for (const target of routes.targets) {
-      if (target.kind === 'sandbox') continue;
-      const answer = await endpoints.find(target, recipientDomain, wish);
-      if (answer.kind === 'endpoints') found.push(...answer.endpoints);
-      // A permanent answer of the recipient's DNS decides; a relay that cannot be found may be passed over.
-      else if (other === null || answer.kind === 'permanent') other = answer;
-    }
-    if (found.length > 0) return { kind: 'endpoints', endpoints: found };
-    return other ?? { kind: 'temporary', detail: 'no route is configured' };
   }
 
   // ── the sandbox ─────────────────────────────────────────────────────────────────────────────────────────

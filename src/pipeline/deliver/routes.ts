@@ -3,11 +3,13 @@
  * relay list, or one recipient domain. Pure: configuration and a recipient in, names out.
  */
 import type { SandboxResult } from '../../model/message.ts';
+import { firstRule, type RouteMatch, type RouteQuestion, stablePlace } from './route-rules.ts';
 
 /** Structurally the configuration's route targets. */
 export type Route =
   | { kind: 'sandbox' }
-  | { kind: 'mx' }
+  /** `pool`: whose sources it leaves from; absent: the pool `default`. */
+  | { kind: 'mx'; pool?: string }
   | {
       kind: 'relay';
       host: string;
@@ -44,42 +46,84 @@ export type Way =
       direct: boolean;
     };
 
-export interface Routes {
-  /** Name of the site; the same recipient always has the same. */
-  siteOf(recipient: { recipientDomain: string; sandbox: SandboxResult | null }): string;
-  /** The way of a recipient; decided by configuration alone, without waiting. */
-  wayOf(recipient: { recipientDomain: string; senderDomain: string; sandbox: SandboxResult | null }): Way;
-  /** Targets in the order they are tried. Never empty. */
-  readonly targets: readonly Route[];
+/** Whose way is asked for. Without a lane, no rule that names one fits. */
+export interface WayQuestion extends RouteQuestion {
+  sandbox: SandboxResult | null;
 }
 
-/** `targets`: the configured list; the first that works is used. */
-export function createRoutes(targets: readonly Route[]): Routes {
-  const [first] = targets;
-  if (first === undefined) throw new TypeError('at least one route is needed');
-  const perDomain = targets.some((target) => target.kind === 'mx');
-  const relays = targets.flatMap((target) =>
-    target.kind === 'relay' ? [`${target.host}:${target.port}`] : [],
-  );
-  const smtpTargets = targets.filter((target) => target.kind !== 'sandbox');
-  const configured: Way =
-    first.kind === 'sandbox'
-      ? { kind: 'sandbox' }
-      : {
-          kind: 'smtp',
-          source: ANY_SOURCE,
-          targets: smtpTargets,
-          relays: relays.map((relay) => `relay:${relay}`).join('|'),
-          direct: perDomain,
-        };
-  const sandboxWay: Way = { kind: 'sandbox' };
+export interface Routes {
+  /** Name of the site; the same recipient always has the same. */
+  siteOf(recipient: WayQuestion): string;
+  /** The way of a recipient; decided by configuration alone, without waiting. */
+  wayOf(recipient: WayQuestion): Way;
+  /** The way that mail of a site goes, once `siteOf` named it. */
+  wayOfSite(site: string): Way | null;
+}
+
+/** One configured way: rules with their targets, in order. */
+export interface RoutesConfig {
+  rules: readonly (RouteMatch & { targets: readonly Route[] })[];
+  /** Where no rule fits. */
+  targets: readonly Route[];
+  sources: readonly { id: string; address: string; ehlo: string | null; pool: string }[];
+}
+
+const SANDBOX: Way = { kind: 'sandbox' };
+const DEFAULT_POOL = 'default';
+const MAX_SITES = 100_000;
+
+/** Throws TypeError for a list of targets that is empty. */
+export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes {
+  // Made once, so that recipients of one way share the same object.
+  const waysOfRules = rules.map((rule) => waysOf(rule.targets));
+  const waysAtLast = waysOf(targets);
+  const sites = new Map<string, Way>();
+
   return {
-    targets,
-    wayOf: ({ sandbox }) => (sandbox === null ? configured : sandboxWay),
-    siteOf({ recipientDomain, sandbox }) {
-      if (sandbox !== null || first.kind === 'sandbox') return SANDBOX_SITE;
-      const relay = relays.length === 0 ? '' : `relay:${relays.join('|')}`;
-      return perDomain ? `${relay}mx:${recipientDomain}` : relay;
+    wayOf,
+    siteOf(question) {
+      const way = wayOf(question);
+      if (way.kind === 'sandbox') return SANDBOX_SITE;
+      const source = way.source.id === '' ? '' : `${way.source.id}>`;
+      const site = `${source}${way.relays}${way.direct ? `mx:${question.recipientDomain}` : ''}`;
+      if (sites.size >= MAX_SITES && !sites.has(site)) sites.clear();
+      sites.set(site, way);
+      return site;
     },
+    wayOfSite: (site) => (site === SANDBOX_SITE ? SANDBOX : (sites.get(site) ?? null)),
   };
+
+  function wayOf(question: WayQuestion): Way {
+    if (question.sandbox !== null) return SANDBOX;
+    const rule = rules.length === 0 ? -1 : firstRule(rules, question);
+    const ways = waysOfRules[rule] ?? waysAtLast;
+    // Always the same source for one sender's mail to one domain: greylisting knows it by then.
+    const pair = `${question.senderDomain} ${question.recipientDomain}`;
+    const place = ways.length === 1 ? 0 : stablePlace(pair, ways.length);
+    return ways[place] ?? SANDBOX;
+  }
+
+  /** One way per source of the pool. */
+  function waysOf(list: readonly Route[]): readonly Way[] {
+    if (list.length === 0) throw new TypeError('at least one route is needed');
+    if (list[0]?.kind === 'sandbox') return [SANDBOX];
+    const smtp = list.filter((target) => target.kind !== 'sandbox');
+    const direct = smtp.find((target) => target.kind === 'mx');
+    const relays = smtp.flatMap((target) =>
+      target.kind === 'relay' ? [`relay:${target.host}:${target.port}`] : [],
+    );
+    const pool = direct?.kind === 'mx' ? (direct.pool ?? DEFAULT_POOL) : null;
+    const from = sources.filter((source) => source.pool === pool).map(toEgress);
+    return (from.length === 0 ? [ANY_SOURCE] : from).map((source) => ({
+      kind: 'smtp',
+      source,
+      targets: smtp,
+      relays: relays.join('|'),
+      direct: direct !== undefined,
+    }));
+  }
+}
+
+function toEgress({ id, address, ehlo }: RoutesConfig['sources'][number]): EgressSource {
+  return { id, address, heloName: ehlo };
 }

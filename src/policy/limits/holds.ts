@@ -44,7 +44,11 @@ export function holdReason(hold: Hold): string {
 
 /** Every name a queue's site goes by: as it is, without its kind, and each relay of a list. */
 export function siteNames(site: string): readonly string[] {
-  const parts = site.split(/\||(?=mx:)/).filter((part) => part !== '');
+  // `source>site` is how paths are called.
+  const parts = site
+    .replace(/^[^>|]*>/, '')
+    .split(/\||(?=mx:)/)
+    .filter((part) => part !== '');
   return [...new Set([site, ...parts, ...parts.map((part) => part.replace(/^(?:relay|mx):/, ''))])];
 }
 

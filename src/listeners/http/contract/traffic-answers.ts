@@ -87,15 +87,29 @@ export interface PathItem {
   LastFailure: PathWordItem | null;
 }
 
+/** A relay that failed and is passed over. */
+export interface RelayItem {
+  /** `host:port`. */
+  Relay: string;
+  /** In a row. */
+  Failures: number;
+  /** Tried again then; before, only where nothing else is left. */
+  Until: string;
+  Why: string;
+}
+
 /** GET /queue/paths. */
 export interface PathsAnswer {
   Items: readonly PathItem[];
+  Relays: readonly RelayItem[];
 }
 
 /** GET /queue/paths/{site}: every path that goes by the name, and what waits for it. */
 export interface SiteAnswer {
   Site: string;
   Paths: readonly PathItem[];
+  /** Relays of the site that failed. */
+  Relays: readonly RelayItem[];
   /** Limits where there is no path yet. */
   Limits: readonly PathLimitItem[];
   Holds: readonly HoldItem[];

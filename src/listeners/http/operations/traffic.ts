@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { LANES, type Lane } from '../../../model/message.ts';
 import type { PathSnapshot, PathWord } from '../../../pipeline/deliver/path-state.ts';
+import type { RelayState } from '../../../pipeline/deliver/relay-health.ts';
 import {
   type Hold,
   type HoldMatch,
@@ -31,6 +32,7 @@ import type {
   PathLimitItem,
   PathsAnswer,
   PathWordItem,
+  RelayItem,
   ReleaseAnswer,
   SiteAnswer,
 } from '../contract/traffic-answers.ts';
@@ -52,6 +54,8 @@ export interface Traffic {
   /** The hold that keeps a queue's mail back, or null. */
   heldBy(question: { senderDomain: string; recipientDomain: string; lane: Lane }): Hold | null;
   paths(): readonly PathSnapshot[];
+  /** Relays that failed last. */
+  relays(): readonly RelayState[];
   limitsFor(query: PathQuery): EffectiveLimits;
   /** Looks a recipient domain's provider up. */
   providerOf(recipientDomain: string): Promise<string | null>;
@@ -88,7 +92,10 @@ export function trafficRoutes(deps: {
   const { store, traffic, clock } = deps;
   return [
     route('GET', '/queue/paths', () => {
-      const answer: PathsAnswer = { Items: traffic.paths().map(toPath) };
+      const answer: PathsAnswer = {
+        Items: traffic.paths().map(toPath),
+        Relays: traffic.relays().map(toRelay),
+      };
       return json(answer);
     }),
     route('GET', '/queue/paths/:site', async ({ params }) => {
@@ -168,6 +175,10 @@ export function trafficRoutes(deps: {
     return {
       Site: site,
       Paths: paths.map(toPath),
+      Relays: traffic
+        .relays()
+        .filter(({ relay }) => goesByAny(paths, site, relay))
+        .map(toRelay),
       Limits:
         paths.length > 0
           ? []
@@ -272,6 +283,10 @@ function toPath(path: PathSnapshot): PathItem {
     LastSuccess: toWord(path.lastSuccess),
     LastFailure: toWord(path.lastFailure),
   };
+}
+
+function toRelay({ relay, failures, until, why }: RelayState): RelayItem {
+  return { Relay: relay, Failures: failures, Until: isoTime(until), Why: why };
 }
 
 function toWord(word: PathWord | null): PathWordItem | null {

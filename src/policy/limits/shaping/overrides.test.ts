@@ -210,6 +210,7 @@ describe('holds', () => {
   });
 
   it('know a site by each of its names', () => {
+    expect(siteNames('a>google')).toEqual(['a>google', 'google']);
     expect(siteNames('mx:example.net')).toEqual(['mx:example.net', 'example.net']);
     expect(siteNames('relay:a.example:25|b.example:587')).toEqual([
       'relay:a.example:25|b.example:587',

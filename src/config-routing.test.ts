@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { parseRouteTarget, type RouteTarget, readRouting, routingRows } from './config-routing.ts';
+
+function read(file: Record<string, unknown>, final: readonly RouteTarget[] = [{ kind: 'mx' }]) {
+  const problems: string[] = [];
+  return { routing: readRouting(file, final, problems), problems };
+}
+
+const SOURCES = [
+  { id: 'a', address: '192.0.2.1', ehlo: 'mail1.example.com', newSince: '2026-11-01' },
+  { id: 'b', address: '192.0.2.2', pool: 'bulk' },
+];
+
+describe('sources and routes of postrider.json', () => {
+  it('are read, and shown without passwords', () => {
+    const { routing, problems } = read({
+      sources: SOURCES,
+      routes: [
+        { senderDomain: 'shop.example', priority: 'bulk', route: 'pool:bulk' },
+        {
+          recipientDomain: ['corp.example', '*.corp.example'],
+          route: ['smtp://u:secret@mail.example', 'mx'],
+        },
+        { route: 'sandbox' },
+      ],
+    });
+    expect(problems).toEqual([]);
+    expect(routing.sources).toEqual([
+      {
+        id: 'a',
+        address: '192.0.2.1',
+        ehlo: 'mail1.example.com',
+        pool: 'default',
+        newSince: Date.UTC(2026, 10, 1),
+      },
+      { id: 'b', address: '192.0.2.2', ehlo: null, pool: 'bulk', newSince: null },
+    ]);
+    expect(routing.routes[1]).toMatchObject({
+      senderDomain: null,
+      recipientDomain: ['corp.example', '*.corp.example'],
+      targets: [
+        { kind: 'relay', host: 'mail.example', auth: { user: 'u', password: 'secret' } },
+        { kind: 'mx' },
+      ],
+    });
+    expect(routingRows(routing).map(({ key, value }) => `${key}: ${value}`)).toEqual([
+      'sources[0]: a 192.0.2.1, ehlo mail1.example.com, pool default, new since 2026-11-01',
+      'sources[1]: b 192.0.2.2, pool bulk',
+      'routes[0]: senderDomain shop.example, priority bulk → pool:bulk',
+      'routes[1]: recipientDomain corp.example|*.corp.example → smtp://(secret)@mail.example,mx',
+      'routes[2]: everything → sandbox',
+    ]);
+  });
+
+  it.each<[Record<string, unknown>, RegExp]>([
+    [{ routes: {} }, /^postrider\.json: routes: must be a list/],
+    [{ routes: [5] }, /routes\[0\]: 5 must be an object/],
+    [
+      { routes: [{ route: 'mx' }, { to: 'x', route: 'mx' }] },
+      /routes\[1\]\.to: unknown key; known keys: senderDomain/,
+    ],
+    [{ routes: [{}] }, /routes\[0\]\.route: is missing: use sandbox, mx, pool:NAME/],
+    [{ routes: [{ route: [] }] }, /routes\[0\]\.route: \[\]: use sandbox/],
+    [{ routes: [{ route: 'http://x' }] }, /routes\[0\]\.route: "http:.*": use sandbox/],
+    [
+      { routes: [{ senderDomain: 'Shop.Example', route: 'mx' }] },
+      /senderDomain: "Shop\.Example": use a lower-case domain/,
+    ],
+    [
+      { routes: [{ recipientDomain: ['ok.example', '*'], route: 'mx' }] },
+      /recipientDomain: "\*": use a lower-case/,
+    ],
+    [{ routes: [{ priority: 'fast', route: 'mx' }] }, /priority: "fast": use critical, normal, bulk/],
+    [
+      { routes: [{ tag: 'news', route: 'mx' }] },
+      /tag: "news": routes by tag are not in this version; use senderDomain/,
+    ],
+    [
+      { routes: [{ route: 'pool:none' }] },
+      /routes\[0\]\.route: no source is in the pool "none"; there are no sources/,
+    ],
+    [{ sources: SOURCES, routes: [{ route: ['pool:bulk', 'mx'] }] }, /names mx or a pool more than once/],
+    [{ routes: [{ route: ['sandbox', 'mx'] }] }, /sandbox stands beside other ways/],
+    [{ sources: [{ id: 'a b', address: '192.0.2.1' }] }, /sources\[0\]\.id: "a b": use 1 to 32/],
+    [
+      { sources: [{ id: 'a', address: 'mail.example' }] },
+      /sources\[0\]\.address: "mail\.example": use an IPv4 address/,
+    ],
+    [{ sources: [{ id: 'a', address: '2001:db8::1' }] }, /sources\[0\]\.address: .*use an IPv4 address/],
+    [{ sources: [{ id: 'a', address: '192.0.2.1', ehlo: 'x' }] }, /sources\[0\]\.ehlo: "x": use the name/],
+    [
+      { sources: [{ id: 'a', address: '192.0.2.1', newSince: '2026-13-01' }] },
+      /newSince: "2026-13-01": use the date/,
+    ],
+    [
+      { sources: [SOURCES[0], { id: 'a', address: '192.0.2.9' }] },
+      /sources\[1\]\.id: "a" is another source's/,
+    ],
+    [
+      { sources: [SOURCES[0], { id: 'c', address: '192.0.2.1' }] },
+      /sources\[1\]\.address: "192\.0\.2\.1" is another/,
+    ],
+  ])('with a mistake name the place, the value and the fix: %j', (file, problem) => {
+    expect(read(file).problems.join('\n')).toMatch(problem);
+  });
+
+  it('never show a password of a route that cannot be read', () => {
+    const { problems } = read({ routes: [{ route: 'smtp://u:secret@bad host/' }] });
+    expect(problems.join('\n')).not.toContain('secret@');
+    expect(problems).toHaveLength(1);
+  });
+
+  it('hold the key route to the same pools', () => {
+    const pool = parseRouteTarget('pool:bulk');
+    expect(pool).toEqual({ kind: 'mx', pool: 'bulk' });
+    expect(read({}, pool === null ? [] : [pool]).problems).toHaveLength(1);
+    expect(read({ sources: SOURCES }, pool === null ? [] : [pool]).problems).toEqual([]);
+  });
+});

@@ -1,0 +1,283 @@
+/**
+ * Ways out: the texts a route is written in, and the structured part of `postrider.json`, `sources[]` (addresses mail
+ * leaves from) and `routes[]` (which mail goes which way). Given what stands in the file, leaves checked values, or
+ * problems that name the place, the value and the fix.
+ */
+import { isIPv4 } from 'node:net';
+
+/** One way out: the local sandbox, direct delivery, or a relay. */
+export type RouteTarget =
+  | { kind: 'sandbox' }
+  /** `pool`: whose sources it leaves from; absent: the pool `default`, where it has any. */
+  | { kind: 'mx'; pool?: string }
+  | {
+      kind: 'relay';
+      host: string;
+      port: number;
+      implicitTls: boolean;
+      auth: { user: string; password: string } | null;
+    };
+
+/** An address that mail leaves from. */
+export interface SourceConfig {
+  /** Names it in shaping, warm-up and paths. */
+  id: string;
+  /** IPv4 address of this machine. */
+  address: string;
+  /** Name in EHLO; null = the key `hostname`. */
+  ehlo: string | null;
+  pool: string;
+  /** First day it is used (UTC midnight, epoch milliseconds): it is warmed up from then. null = it is known already. */
+  newSince: number | null;
+}
+
+/** Mail that fits every given list goes by `targets`; an absent list fits all. */
+export interface RouteRule {
+  senderDomain: readonly string[] | null;
+  recipientDomain: readonly string[] | null;
+  priority: readonly string[] | null;
+  targets: readonly RouteTarget[];
+  /** As written, without passwords. */
+  shown: string;
+}
+
+export interface Routing {
+  sources: readonly SourceConfig[];
+  routes: readonly RouteRule[];
+}
+
+export const DEFAULT_POOL = 'default';
+const PRIORITIES = ['critical', 'normal', 'bulk'];
+const MAX_ROUTES = 1000;
+const MAX_SOURCES = 256;
+const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
+const DOMAIN = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
+const PATTERN = new RegExp(`^(?:\\*\\.)?${DOMAIN.source.slice(1)}`);
+const ROUTE_FORMS =
+  'sandbox, mx, pool:NAME, smtp://user:password@host:port or smtps://host:port, or a list of these';
+
+/** One way out as it is written, or null. */
+export function parseRouteTarget(item: string): RouteTarget | null {
+  if (item === 'sandbox' || item === 'mx') return { kind: item };
+  if (item.startsWith('pool:')) return ID.test(item.slice(5)) ? { kind: 'mx', pool: item.slice(5) } : null;
+  if (!/^smtps?:\/\//i.test(item)) return null;
+  let url: URL;
+  let auth: { user: string; password: string } | null;
+  try {
+    // The WHATWG parser treats unknown schemes loosely; http gives host and port rules.
+    url = new URL(item.replace(/^smtps?:/i, 'http:'));
+    const { username, password } = url;
+    auth =
+      username === '' ? null : { user: decodeURIComponent(username), password: decodeURIComponent(password) };
+  } catch {
+    return null;
+  }
+  const implicitTls = /^smtps:/i.test(item);
+  if (url.hostname === '' || (url.pathname !== '/' && url.pathname !== '') || url.search !== '') return null;
+  const port = /:(\d+)\/?$/.exec(item.replace(/^.*@/, ''))?.[1];
+  return {
+    kind: 'relay',
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: port === undefined ? (implicitTls ? 465 : 25) : Number(port),
+    implicitTls,
+    auth,
+  };
+}
+
+/**
+ * `smtp://user:password@host` without what stands between the scheme and the last `@`. A comma in a password cuts it in
+ * two, so a list is parted only where a route can begin, and what is no plain `host:port` is not shown.
+ */
+export function withoutPasswords(text: string): string {
+  return text
+    .split(/,(?=\s*(?:smtps?:|sandbox\b|mx\b|pool:))/i)
+    .map((item) => {
+      const shown = item.replace(/\/\/.*@/s, '//(secret)@');
+      const isPlain = shown.includes('@') || /\/\/(\[[^\]]*\]|[^:]*)(:\d*)?\/?$/.test(shown);
+      return isPlain ? shown : shown.replace(/\/\/.*/s, '//(secret)');
+    })
+    .join(',');
+}
+
+/** Reads `sources` and `routes` of the file. `final`: the key `route`, which comes last. */
+export function readRouting(
+  file: Readonly<Record<string, unknown>>,
+  final: readonly RouteTarget[],
+  problems: string[],
+): Routing {
+  const say: Say = (where, message) => void problems.push(`postrider.json: ${where}: ${message}`);
+  const sources = readList(file.sources, 'sources', MAX_SOURCES, say, readSource);
+  const routes = readList(file.routes, 'routes', MAX_ROUTES, say, readRule);
+  const ids = new Set<string>();
+  const addresses = new Set<string>();
+  sources.forEach(({ id, address }, i) => {
+    if (ids.has(id)) say(`sources[${i}].id`, `"${id}" is another source's; give each its own`);
+    if (addresses.has(address))
+      say(`sources[${i}].address`, `"${address}" is another source's; one source per address`);
+    ids.add(id);
+    addresses.add(address);
+  });
+  const pools = new Set(sources.map(({ pool }) => pool));
+  const known = pools.size === 0 ? 'there are no sources' : `pools are ${[...pools].join(', ')}`;
+  for (const [i, { targets }] of routes.entries()) checkTargets(targets, `routes[${i}].route`);
+  checkTargets(final, 'route');
+  return { sources, routes };
+
+  function checkTargets(targets: readonly RouteTarget[], where: string): void {
+    const direct = targets.flatMap((target) => (target.kind === 'mx' ? [target.pool] : []));
+    if (direct.length > 1)
+      say(
+        where,
+        'names mx or a pool more than once; mail of one route leaves from one pool, so keep one of them',
+      );
+    if (targets.length > 1 && targets.some(({ kind }) => kind === 'sandbox'))
+      say(
+        where,
+        'sandbox stands beside other ways; what is captured does not go anywhere else, so let it stand alone',
+      );
+    for (const pool of direct)
+      if (pool !== undefined && !pools.has(pool))
+        say(where, `no source is in the pool "${pool}"; ${known}: give a source "pool": "${pool}"`);
+  }
+}
+
+/** Sources and routes as people are shown them. */
+export function routingRows({
+  sources,
+  routes,
+}: Routing): readonly { key: string; value: string; meaning: string }[] {
+  return [
+    ...sources.map(({ id, address, ehlo, pool, newSince }, i) => ({
+      key: `sources[${i}]`,
+      value: [
+        `${id} ${address}`,
+        ...(ehlo === null ? [] : [`ehlo ${ehlo}`]),
+        `pool ${pool}`,
+        ...(newSince === null ? [] : [`new since ${new Date(newSince).toISOString().slice(0, 10)}`]),
+      ].join(', '),
+      meaning: 'an address that mail leaves from',
+    })),
+    ...routes.map((rule, i) => {
+      const match = (['senderDomain', 'recipientDomain', 'priority'] as const).flatMap((name) => {
+        const list = rule[name];
+        return list === null ? [] : [`${name} ${list.join('|')}`];
+      });
+      return {
+        key: `routes[${i}]`,
+        value: `${match.length === 0 ? 'everything' : match.join(', ')} → ${rule.shown}`,
+        meaning: 'which mail goes which way; the first that fits counts',
+      };
+    }),
+  ];
+}
+
+type Say = (where: string, message: string) => void;
+type Fields = Readonly<Record<string, unknown>>;
+
+function readList<Item>(
+  value: unknown,
+  name: string,
+  max: number,
+  say: Say,
+  read: (fields: Fields, where: string, say: Say) => Item | null,
+): Item[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value) || value.length > max) {
+    say(name, `must be a list of at most ${max} objects`);
+    return [];
+  }
+  return value.flatMap((item: unknown, i): Item[] => {
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+      say(`${name}[${i}]`, `${shown(item)} must be an object`);
+      return [];
+    }
+    const found = read(item as Fields, `${name}[${i}]`, say);
+    return found === null ? [] : [found];
+  });
+}
+
+function readSource(fields: Fields, where: string, say: Say): SourceConfig | null {
+  const { id, address, ehlo = null, pool = DEFAULT_POOL, newSince = null } = fields;
+  let ok = onlyKnown(fields, ['id', 'address', 'ehlo', 'pool', 'newSince'], where, say);
+  const refuse = (name: string, value: unknown, fix: string): void => {
+    say(`${where}.${name}`, `${shown(value)}: ${fix}`);
+    ok = false;
+  };
+  if (typeof id !== 'string' || !ID.test(id))
+    refuse('id', id, 'use 1 to 32 letters, digits, dots or hyphens');
+  if (typeof address !== 'string' || !isIPv4(address))
+    refuse('address', address, 'use an IPv4 address of this machine, e.g. "192.0.2.10"');
+  if (ehlo !== null && (typeof ehlo !== 'string' || ehlo.length > 253 || !DOMAIN.test(ehlo)))
+    refuse('ehlo', ehlo, 'use the name that the address resolves to and back, e.g. "mail1.example.com"');
+  if (typeof pool !== 'string' || !ID.test(pool))
+    refuse('pool', pool, 'use 1 to 32 letters, digits, dots or hyphens');
+  const since =
+    typeof newSince === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(newSince) ? Date.parse(newSince) : null;
+  if (newSince !== null && (since === null || Number.isNaN(since)))
+    refuse('newSince', newSince, 'use the date of its first day, e.g. "2027-01-31"');
+  if (!ok) return null;
+  return {
+    id: id as string,
+    address: address as string,
+    ehlo: ehlo as string | null,
+    pool: pool as string,
+    newSince: since,
+  };
+}
+
+function readRule(fields: Fields, where: string, say: Say): RouteRule | null {
+  let ok = true;
+  if ('tag' in fields) {
+    say(
+      `${where}.tag`,
+      `${shown(fields.tag)}: routes by tag are not in this version; use senderDomain, recipientDomain or priority`,
+    );
+    ok = false;
+  }
+  const { tag: _, ...others } = fields;
+  ok = onlyKnown(others, ['senderDomain', 'recipientDomain', 'priority', 'route'], where, say) && ok;
+  const list = (name: string, form: (text: string) => boolean, fix: string): readonly string[] | null => {
+    const value = fields[name];
+    if (value === undefined) return null;
+    const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+    const wrong = items.find((item) => typeof item !== 'string' || !form(item));
+    if (items.length > 0 && wrong === undefined) return items as readonly string[];
+    say(`${where}.${name}`, `${shown(wrong ?? value)}: use ${fix}, or a list of these`);
+    ok = false;
+    return null;
+  };
+  const domain = 'a lower-case domain such as "example.com", or "*.example.com" for all below it';
+  const isDomain = (text: string) => text.length <= 253 && PATTERN.test(text);
+  const rule = {
+    senderDomain: list('senderDomain', isDomain, domain),
+    recipientDomain: list('recipientDomain', isDomain, domain),
+    priority: list('priority', (text) => PRIORITIES.includes(text), PRIORITIES.join(', ')),
+  };
+  const { route } = fields;
+  const written: readonly unknown[] = Array.isArray(route) ? route : [route];
+  const targets = written.flatMap((item) => {
+    const target = typeof item === 'string' ? parseRouteTarget(item.trim()) : null;
+    if (target !== null) return [target];
+    say(
+      `${where}.route`,
+      `${shown(typeof item === 'string' ? withoutPasswords(item) : item)}: use ${ROUTE_FORMS}`,
+    );
+    ok = false;
+    return [];
+  });
+  if (ok && targets.length === 0) {
+    say(`${where}.route`, `${shown(route)}: use ${ROUTE_FORMS}`);
+    ok = false;
+  }
+  return ok ? { ...rule, targets, shown: withoutPasswords(written.join(',')) } : null;
+}
+
+function onlyKnown(fields: Fields, known: readonly string[], where: string, say: Say): boolean {
+  const unknown = Object.keys(fields).filter((name) => !known.includes(name));
+  for (const name of unknown) say(`${where}.${name}`, `unknown key; known keys: ${known.join(', ')}`);
+  return unknown.length === 0;
+}
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? 'is missing').slice(0, 120);
+}

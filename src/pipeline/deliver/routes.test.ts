@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { stablePlace } from './route-rules.ts';
+import { createRoutes, type RoutesConfig, SANDBOX_SITE, type WayQuestion } from './routes.ts';
+
+const RELAY = { kind: 'relay', host: 'a.example', port: 25, implicitTls: false, auth: null } as const;
+const OTHER = { ...RELAY, host: 'b.example', port: 587 };
+const ANY = { senderDomain: null, recipientDomain: null, priority: null };
+const ask = (more: Partial<WayQuestion> = {}): WayQuestion => ({
+  senderDomain: 'shop.example',
+  recipientDomain: 'corp.example',
+  lane: 'normal',
+  sandbox: null,
+  ...more,
+});
+const routes = (more: Partial<RoutesConfig> = {}) =>
+  createRoutes({ rules: [], targets: [{ kind: 'mx' }], sources: [], ...more });
+
+describe('the way of a recipient', () => {
+  it('follows the first rule that fits, else the key route', () => {
+    const { siteOf } = routes({
+      rules: [
+        { ...ANY, senderDomain: ['shop.example'], priority: ['bulk'], targets: [RELAY, OTHER] },
+        { ...ANY, recipientDomain: ['*.corp.example'], targets: [OTHER] },
+        { ...ANY, recipientDomain: ['corp.example'], targets: [{ kind: 'sandbox' }] },
+      ],
+    });
+    expect(siteOf(ask({ lane: 'bulk' }))).toBe('relay:a.example:25|relay:b.example:587');
+    expect(siteOf(ask({ recipientDomain: 'x.corp.example' }))).toBe('relay:b.example:587');
+    expect(siteOf(ask({ recipientDomain: 'xcorp.example' }))).toBe('mx:xcorp.example');
+    expect(siteOf(ask())).toBe(SANDBOX_SITE);
+    expect(siteOf(ask({ lane: 'bulk', sandbox: 'deliver' }))).toBe(SANDBOX_SITE);
+  });
+
+  it('is the very same object for recipients that share it, and known by its site', () => {
+    const { wayOf, siteOf, wayOfSite } = routes({ targets: [RELAY, { kind: 'mx' }] });
+    const way = wayOf(ask());
+    expect(wayOf(ask({ recipientDomain: 'other.example' }))).toBe(way);
+    expect(siteOf(ask())).toBe('relay:a.example:25mx:corp.example');
+    expect(wayOfSite('relay:a.example:25mx:corp.example')).toBe(way);
+    expect(wayOfSite('never')).toBeNull();
+  });
+
+  it('leaves from one source of its pool, always the same for one sender and domain', () => {
+    const source = (id: string, pool: string) => ({
+      id,
+      address: `192.0.2.${id}`,
+      ehlo: `m${id}.example`,
+      pool,
+    });
+    const { wayOf, siteOf } = routes({
+      sources: [source('1', 'default'), source('2', 'default'), source('3', 'bulk')],
+      rules: [{ ...ANY, priority: ['bulk'], targets: [{ kind: 'mx', pool: 'bulk' }] }],
+    });
+    const from = (recipientDomain: string, lane: WayQuestion['lane'] = 'normal') => {
+      const way = wayOf(ask({ recipientDomain, lane }));
+      return way.kind === 'smtp' ? way.source : null;
+    };
+    const used = new Set(Array.from({ length: 50 }, (_, i) => from(`d${i}.example`)?.id));
+    expect(used).toEqual(new Set(['1', '2']));
+    for (const domain of ['a.example', 'b.example']) expect(from(domain)).toBe(from(domain));
+    expect(from('a.example', 'bulk')).toEqual({ id: '3', address: '192.0.2.3', heloName: 'm3.example' });
+    expect(siteOf(ask({ lane: 'bulk' }))).toBe('3>mx:corp.example');
+  });
+
+  it('spreads evenly over places', () => {
+    const counts = [0, 0, 0];
+    for (let i = 0; i < 3000; i++) {
+      const place = stablePlace(`shop.example d${i}.example`, 3);
+      counts[place] = (counts[place] ?? 0) + 1;
+    }
+    for (const count of counts) expect(Math.abs(count - 1000)).toBeLessThan(150);
+    expect(stablePlace('shop.example corp.example', 7)).toBe(stablePlace('shop.example corp.example', 7));
+  });
+
+  it('needs a target', () => {
+    expect(() => routes({ targets: [] })).toThrow('at least one route');
+  });
+});

@@ -1,0 +1,57 @@
+/** What keeps this server from taking work, as /readyz shows it: a store that cannot write, a disk nearly full. */
+import { statfs } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
+import type { Clock } from './lib/clock.ts';
+import type { Service } from './lib/loop.ts';
+import type { Store } from './store/store.ts';
+
+const DISK_CHECK_MS = 5_000;
+const LEAST_FREE_SHARE = 0.05;
+
+/** Sources whose address no interface of this machine has: nothing can leave from there. */
+export function missingSources<Source extends { address: string }>(sources: readonly Source[]): Source[] {
+  const own = new Set(
+    Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)),
+  );
+  // All of 127/8 is there, named or not.
+  return sources.filter(({ address }) => !own.has(address) && !address.startsWith('127.'));
+}
+
+/** Each check with what is wrong. `suspicion`: why nothing seems to leave this machine. */
+export async function readiness(store: Store, refusing: () => string | null, suspicion: () => string | null) {
+  const writable = store.writable();
+  const refused = refusing();
+  return [
+    { name: 'store', ok: writable.ok, detail: writable.ok ? '' : writable.reason },
+    { name: 'acceptance', ok: refused === null, detail: refused ?? '' },
+    // Mail is taken and kept all the same.
+    { name: 'outgoing', ok: true, detail: suspicion() ?? '' },
+  ];
+}
+
+/** Nothing is taken while the disk is nearly full: what was acknowledged must still be able to finish. */
+export function createDiskWatch(clock: Clock, folder: string): Service & { refusing(): string | null } {
+  let reason: string | null = null;
+  let running = false;
+  const check = async (): Promise<void> => {
+    try {
+      const disk = await statfs(folder);
+      const share = disk.blocks === 0 ? 1 : disk.bavail / disk.blocks;
+      reason =
+        share < LEAST_FREE_SHARE ? `the disk is nearly full (${(share * 100).toFixed(1)} % free)` : null;
+    } catch {
+      reason = null;
+    }
+    if (running) clock.setTimer(DISK_CHECK_MS, () => void check());
+  };
+  return {
+    async start() {
+      running = true;
+      await check();
+    },
+    async stop() {
+      running = false;
+    },
+    refusing: () => reason,
+  };
+}
