@@ -174,10 +174,12 @@ export const CONFIG_KEYS: { readonly [K in ConfigKey]: KeyFacts<Config[K]> } = {
   ),
   'tls-key': key('file', both(null), 'key (PEM) of `tls-cert`', (t) => nonEmpty(t, 'a file')),
   'trusted-proxies': key('CIDR list', both(''), 'proxies whose X-Forwarded-For is believed', parseCidrs),
-  'operator-address': {
-    ...key('address', both(null), 'where postmaster, abuse and alerts go', (t) => nonEmpty(t, 'an address')),
-    notYet: true,
-  },
+  'operator-address': key(
+    'address',
+    both(null),
+    'where mail for postmaster and abuse at the bounce domain is passed on to; kept in the spool where not set',
+    (t) => (/^[^\s@]+@[^\s@]+$/.test(t) ? good(t) : bad('use an address, e.g. ops@example.com')),
+  ),
   'rate-limit': key('sends per second or `off`', both('off'), 'sends per second for each token', (t) => {
     if (t === 'off') return good(null);
     const n = Number(t);

@@ -529,9 +529,17 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
           random,
           log: logs.service,
           metrics: createReturnMetrics(registry),
+          acceptance,
+          senders: domains,
           eventsStored,
         },
-        { listen: config.returns, hostname: config.hostname, bounceDomain, data: folder.path },
+        {
+          listen: config.returns,
+          hostname: config.hostname,
+          bounceDomain,
+          operatorAddress: config['operator-address'],
+          data: folder.path,
+        },
       );
     }
 

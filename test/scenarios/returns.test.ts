@@ -375,6 +375,49 @@ describe('the returns port', () => {
     );
   });
 
+  it('passes mail for postmaster and abuse on to the operator, once, and nothing that could go in circles', async () => {
+    const place = await temporaryFolder(scope);
+    const one = await startInstance(scope, {
+      folder: place,
+      settings: {
+        route: `smtp://127.0.0.1:${far.port}`,
+        returns: '127.0.0.1:0',
+        'bounce-domain': 'bounces.example.com',
+        'operator-address': 'ops@operator.example',
+      },
+    });
+    await addDomain(one, 'example.com');
+    const at = one.server.returns?.port ?? 0;
+    const letter = plain(
+      ['From: Ann <ann@reader.example>', 'Subject: Stop this'],
+      'Your customer sends spam.',
+    );
+    const hand = (headers: string[], from = 'ann@reader.example') =>
+      handIn(scope, at, 'abuse@bounces.example.com', plain([...headers, 'Subject: Loop'], 'x'), from);
+    expect(await handIn(scope, at, 'abuse@bounces.example.com', letter, 'ann@reader.example')).toMatch(
+      /^250/,
+    );
+    await hand(['Auto-Submitted: auto-replied']);
+    await hand(['X-Postrider-Ref: anything']);
+    await hand(Array.from({ length: 31 }, (_, i) => `Received: from h${i} by h${i + 1}; x`));
+    await hand([], '');
+    const passed = await until('it was passed on', () =>
+      far.messages.find(({ rcpts }) => rcpts[0] === 'ops@operator.example'),
+    );
+    const text = passed.data.toString('latin1');
+    expect(text).toMatch(/^From: Postrider <postmaster@example\.com>\r$/m);
+    expect(text).toContain('Subject: [abuse] Stop this\r\n');
+    expect(text).toContain('Auto-Submitted: auto-generated\r\n');
+    const attached = /filename="message\.eml"[\s\S]*?\r\n\r\n([\s\S]*?)\r\n--/.exec(text)?.[1] ?? '';
+    const inside = attached.includes('spam') ? attached : Buffer.from(attached, 'base64').toString();
+    expect(inside).toContain('Your customer sends spam.');
+    await until('the others are files', async () => {
+      const kept = await readdir(join(place, 'spool', 'returns', 'operator'));
+      return kept.filter((name) => name.endsWith('.eml')).length === 4;
+    });
+    expect(far.messages.filter(({ rcpts }) => rcpts[0] === 'ops@operator.example')).toHaveLength(1);
+  });
+
   it('reads at the start what it had taken before it ended', async () => {
     const sent = await sendOne();
     await server.stop();

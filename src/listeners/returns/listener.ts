@@ -5,6 +5,7 @@
  * away everything waits.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Disposition, ReturnedMailReader } from '../../pipeline/events/returned-mail.ts';
 import { addressKey } from '../../policy/access/failed-logins.ts';
@@ -12,7 +13,9 @@ import type { Certificates } from '../../smtp/server-certificates.ts';
 import { createSmtpPorts, type ListenAddress } from '../../smtp/server-listener.ts';
 import { SERVER_LIMITS, type ServerLimits } from '../../smtp/server-types.ts';
 import { StoreUnavailable } from '../../store/store.ts';
+import type { OperatorMail } from './operator-mail.ts';
 import { createReturnsHandler, type ReturnsHandlerDeps } from './returns-handler.ts';
+import type { SpooledMail } from './spool.ts';
 
 export interface ReturnsListener extends Service {
   /** Where the port really is; null before `start()`. */
@@ -23,6 +26,7 @@ export interface ReturnsListener extends Service {
 
 export interface ReturnsDeps extends Omit<ReturnsHandlerDeps, 'arrived'> {
   reader: ReturnedMailReader;
+  operatorMail: OperatorMail;
   certificates: Certificates;
 }
 
@@ -117,7 +121,7 @@ interface ReadingLoop {
 
 /** Reads what waits in the spool, one by one, oldest first. */
 function createReadingLoop(deps: ReturnsDeps): ReadingLoop {
-  const { reader, spool, clock, log, metrics } = deps;
+  const { reader, operatorMail, spool, clock, log, metrics } = deps;
   const later = createRetryTimer(clock, () => wake());
   let running: Promise<void> | null = null;
   let again = false;
@@ -160,10 +164,10 @@ function createReadingLoop(deps: ReturnsDeps): ReadingLoop {
     try {
       const mail = await spool.read(id);
       if (mail === null) await quarantine(id, 'the file is damaged: its first line is no envelope');
-      else await settle(id, await reader.take({ ...mail, envelopeFrom: mail.from }));
+      else await settle(id, mail, await reader.take({ ...mail, envelopeFrom: mail.from }));
       return 'read';
     } catch (err) {
-      if (err instanceof StoreUnavailable) {
+      if (isAway(err)) {
         later.arm();
         return 'store-away';
       }
@@ -176,19 +180,24 @@ function createReadingLoop(deps: ReturnsDeps): ReadingLoop {
     }
   }
 
-  async function settle(id: string, disposition: Disposition): Promise<void> {
+  async function settle(id: string, mail: SpooledMail, disposition: Disposition): Promise<void> {
     switch (disposition.kind) {
       case 'done':
         return spool.remove(id);
       case 'later':
         later.arm();
         return;
-      case 'keep':
-        await spool.keep(id, disposition.folder, disposition.why);
-        log.warn(
-          { id, folder: disposition.folder, why: disposition.why },
-          'returned mail waits for a person',
-        );
+      case 'keep': {
+        const { folder, why } = disposition;
+        const stays = folder === 'operator' ? await operatorMail.passOn(id, mail) : null;
+        if (folder === 'operator' && stays === null) {
+          log.info({ id, why }, 'returned mail was passed on to the operator');
+          return spool.remove(id);
+        }
+        const reason = stays === null ? why : `${why}; ${stays}`;
+        await spool.keep(id, folder, reason);
+        log.warn({ id, folder, why: reason }, 'returned mail waits for a person');
+      }
     }
   }
 
@@ -199,6 +208,13 @@ function createReadingLoop(deps: ReturnsDeps): ReadingLoop {
       log.error({ err, id }, 'returned mail could not be put aside and stays in the spool');
     });
   }
+}
+
+/** The store, or acceptance, cannot take anything now. */
+function isAway(error: unknown): boolean {
+  return (
+    error instanceof StoreUnavailable || (error instanceof AppError && error.retryAfterSeconds !== undefined)
+  );
 }
 
 function createRetryTimer(clock: Clock, fire: () => void): { arm(): void; cancel(): void } {

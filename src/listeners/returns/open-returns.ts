@@ -9,6 +9,7 @@ import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
 import type { KeyLookup } from '../../mail/dkim-verify.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
+import type { Acceptance, SenderDomains } from '../../pipeline/accept/accept.ts';
 import type { Classifier } from '../../pipeline/deliver/classifier/classify.ts';
 import { createReturnedMailReader } from '../../pipeline/events/returned-mail.ts';
 import type { ReturnMetrics } from '../../pipeline/events/returns-metrics.ts';
@@ -16,6 +17,7 @@ import type { Certificates } from '../../smtp/server-certificates.ts';
 import type { ListenAddress } from '../../smtp/server-listener.ts';
 import type { Store } from '../../store/store.ts';
 import { createReturnsListener, type ReturnsListener } from './listener.ts';
+import { createOperatorMail } from './operator-mail.ts';
 import { openSpool } from './spool.ts';
 
 export interface ReturnsParts {
@@ -29,6 +31,8 @@ export interface ReturnsParts {
   random: Random;
   log: Logger;
   metrics: ReturnMetrics;
+  acceptance: Pick<Acceptance, 'accept'>;
+  senders: SenderDomains;
   /** Events were stored: webhook calls may be due. */
   eventsStored(): void;
 }
@@ -37,6 +41,8 @@ export interface ReturnsPlace {
   listen: ListenAddress;
   hostname: string;
   bounceDomain: string;
+  /** Where mail for postmaster and abuse goes; null = it is kept. */
+  operatorAddress: string | null;
   /** The data folder. */
   data: string;
 }
@@ -48,17 +54,21 @@ export interface Returns extends Service {
   refusing(): string | null;
 }
 
-/** Nothing listens before `start()`; a port that is taken, or a folder that cannot be used, rejects it. */
+/** Nothing listens before `start()`; a port that is taken, or a folder that cannot be used, rejects it. Throws for an operator's address that is none. */
 export function createReturns(parts: ReturnsParts, place: ReturnsPlace): Returns {
   const { store } = parts;
   const own: ReadonlySet<string> = new Set([place.bounceDomain, place.hostname]);
+  const operatorMail = createOperatorMail(parts, {
+    operatorAddress: place.operatorAddress,
+    ownDomains: [place.bounceDomain, place.hostname],
+  });
   let running: { listener: ReturnsListener; hasRoom(): boolean } | null = null;
 
   return {
     async start() {
       const spool = await openSpool(join(place.data, 'spool', 'returns'));
       const listener = createReturnsListener(
-        { ...parts, spool, reader: createReturnedMailReader(parts), isOwnDomain },
+        { ...parts, spool, reader: createReturnedMailReader(parts), operatorMail, isOwnDomain },
         { listen: place.listen, hostname: place.hostname },
       );
       await listener.start();

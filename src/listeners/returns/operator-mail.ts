@@ -1,0 +1,144 @@
+/**
+ * Mail for postmaster and abuse, passed on to the operator: as an attachment of a message of our own, through our own
+ * acceptance, so that it is signed, tried again and seen like any other. Given what arrived; leaves a message, or says why
+ * it stays a file: nobody to send as, something automatic or of our own making (that is how loops begin), or too much of
+ * it. The same file is passed on once, also after a crash.
+ */
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { parseAddress } from '../../mail/address.ts';
+import { autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
+import { fieldOf, type MimeMail, readMime } from '../../mail/mime-reader.ts';
+import type { Caller, Submission } from '../../model/submission.ts';
+import type { Acceptance, SenderDomains } from '../../pipeline/accept/accept.ts';
+import type { SpooledMail } from './spool.ts';
+
+export interface OperatorMail {
+  /** Why the message stays a file; null: it is on its way. Rejects where it may work later. */
+  passOn(id: string, mail: SpooledMail): Promise<string | null>;
+}
+
+interface Deps {
+  acceptance: Pick<Acceptance, 'accept'>;
+  senders: SenderDomains;
+  clock: Clock;
+}
+
+interface Options {
+  /** Where it goes; null = nowhere. */
+  operatorAddress: string | null;
+  /** Domains that are ours, in the order in which they are tried as senders. */
+  ownDomains: readonly string[];
+}
+
+const CALLER: Caller = {
+  tokenId: 'returns',
+  owner: 'returns',
+  domains: ['*'],
+  scopes: new Set(['email:send']),
+  sandbox: false,
+  rateLimit: null,
+};
+const OPERATION = 'returned mail';
+/** RFC 5321 §6.3 allows a hundred; mail for a person has come a short way. */
+const MAX_RECEIVED = 30;
+const HOUR_MS = 3_600_000;
+const MAX_PER_HOUR = 20;
+const MAX_READ_BYTES = 64 * 1024;
+
+/** Throws where the operator's address is none. */
+export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
+  const { acceptance, senders, clock } = deps;
+  const to = options.operatorAddress === null ? null : parseAddress(options.operatorAddress);
+  if (to?.ok === false) throw new Error(`operator-address "${options.operatorAddress}" ${to.problem}`);
+  let hourFrom = Number.NEGATIVE_INFINITY;
+  let thisHour = 0;
+
+  return {
+    async passOn(id, mail) {
+      if (to === null) return 'no operator-address is set';
+      const read = readMime(mail.bytes.subarray(0, MAX_READ_BYTES));
+      const loop = loopSign(mail, read);
+      if (loop !== null) return loop;
+      const domain = await senderDomain();
+      if (domain === null) {
+        return `no verified sender domain covers ${options.ownDomains.join(' or ')}, so nothing can be sent from there`;
+      }
+      if (!hasRoom()) return `more than ${MAX_PER_HOUR} messages in an hour`;
+      const { local, domain: toDomain, text } = to.address;
+      const names = mail.targets.flatMap((target) => (target.kind === 'operator' ? [target.name] : []));
+      const submission: Submission = {
+        from: { name: 'Postrider', address: `postmaster@${domain}` },
+        fromDomain: domain,
+        recipients: [{ name: '', address: `${local}@${toDomain}`, domain: toDomain, kind: 'To' }],
+        replyTo: [],
+        subject: `[${names.join(', ')}] ${subjectOf(read)}`.trim(),
+        body: {
+          kind: 'text',
+          text: `Mail for ${names.join(' and ')} came in from ${mail.ip}, envelope sender <${mail.from ?? ''}>. It is attached as it arrived.\n`,
+        },
+        tags: [],
+        headers: [['Auto-Submitted', 'auto-generated']],
+        // Not message/rfc822, which must not travel encoded (RFC 2046 §5.2.1).
+        attachments: [
+          {
+            content: mail.bytes,
+            type: 'application/octet-stream',
+            filename: 'message.eml',
+            disposition: 'attachment',
+            contentId: null,
+          },
+        ],
+        metadata: {},
+        sendAt: null,
+        expiresAt: null,
+        lane: 'normal',
+        sandbox: null,
+        keepContent: false,
+      };
+      const fingerprint = createHash('sha256').update(text).update(mail.bytes).digest();
+      try {
+        await acceptance.accept({
+          caller: CALLER,
+          submission,
+          idempotency: { operation: OPERATION, key: id, fingerprint },
+        });
+      } catch (error) {
+        if (!(error instanceof AppError) || error.retryAfterSeconds !== undefined) throw error;
+        return `it was not accepted for sending: ${error.message}`;
+      }
+      thisHour += 1;
+      return null;
+    },
+  };
+
+  function hasRoom(): boolean {
+    const now = clock.monotonicMs();
+    if (now - hourFrom >= HOUR_MS) {
+      hourFrom = now;
+      thisHour = 0;
+    }
+    return thisHour < MAX_PER_HOUR;
+  }
+
+  /** The first of our names, or of the domains above them, that may send. */
+  async function senderDomain(): Promise<string | null> {
+    for (const own of options.ownDomains) {
+      for (let name = own; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
+        if ((await senders.senderFor(CALLER, name)).kind === 'domain') return name;
+      }
+    }
+    return null;
+  }
+}
+
+/** What shows that passing it on could go in circles, or null. */
+function loopSign(mail: SpooledMail, read: MimeMail): string | null {
+  if (mail.from === null) return 'its sender is null: a report, not a letter';
+  if (fieldOf(read, 'x-postrider-ref') !== null) return 'it went out from here';
+  const sign = autoReplySign(read);
+  if (sign !== null) return `it is automatic (${sign})`;
+  const received = read.fields.filter(({ name }) => name === 'received').length;
+  return received > MAX_RECEIVED ? `it has passed ${received} servers` : null;
+}
