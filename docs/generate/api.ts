@@ -194,10 +194,10 @@ const COMMON = `\`Authorization: Bearer <token>\` on every request. JSON in and 
 Query names are taken in any case. A page is \`{Items, HasMore, NextCursor}\`: ask again with \`After=<NextCursor>\`;
 \`Limit\` is 1 to 100, 25 by default. Other people's things are 404. Every answer has \`X-Request-Id\` (the request's own
 where it is 1–64 letters, digits, \`_\` or \`-\`). A path that exists without that method is 405 with \`Allow\`. There is no CORS.
-Refusals: [errors](errors.md). \`Idempotency-Key\` (1–255 visible characters) works on \`POST\` of email, webhooks, domains
-and tokens: for 24 hours the same key with the same body is answered as the first time, with
-\`Idempotency-Replayed: true\`; with another body it is refused. For mail the key is stored in the transaction of the
-message; for the others after the thing was made, so a crash between the two lets a retry make a second one.`;
+Refusals: [errors](errors.md). \`Idempotency-Key\` (1–255 visible characters) works on every \`POST\` that creates
+(email, batches, webhooks, domains, tokens, suppressions, SMTP credentials, templates) and on rotations: for 24 hours the same key with the same body is answered as the first time, with
+\`Idempotency-Replayed: true\`; with another body it is refused. The key is stored in the transaction that makes the thing.
+Secrets are repeated for five minutes, and not after a restart; then the answer comes without them.`;
 
 const EMAIL = `## POST /email
 

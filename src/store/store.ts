@@ -12,7 +12,7 @@
  * until a later write or probe succeeds. All instants are milliseconds since the Unix epoch.
  * Its operations stand by topic in `topics/`.
  */
-import type { AcceptanceStore } from './topics/acceptance.ts';
+import type { AcceptanceStore, KeyHeld } from './topics/acceptance.ts';
 import type { CaptureStore } from './topics/captures.ts';
 import type { CauseStore } from './topics/causes.ts';
 import type { DomainStore } from './topics/domains.ts';
@@ -36,6 +36,17 @@ export class StoreUnavailable extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = 'StoreUnavailable';
+  }
+}
+
+/** An idempotency key that came with a creation is taken; nothing was made. */
+export class KeyTaken extends Error {
+  readonly held: KeyHeld;
+
+  constructor(held: KeyHeld) {
+    super('The idempotency key is taken');
+    this.name = 'KeyTaken';
+    this.held = held;
   }
 }
 

@@ -1,72 +1,67 @@
 /**
- * Idempotency-Key for the creating operations that are not mail (webhooks, domains, tokens; api.md §8).
- * The row is written after the thing was made, so a crash between the two makes a retry create a second one; for mail
- * the two are one transaction. Secrets never enter the row: the full answer is kept in memory for five minutes, after
- * that a replay comes without its secret.
+ * Idempotency-Key for the creating operations that are not mail (webhooks, domains, tokens …; api.md §8). The key is
+ * stored in the transaction that makes the thing: the operation hands it to the store with the answer to keep. Secrets
+ * never enter that answer: the full one is kept in memory for five minutes, after that a replay comes without its secret.
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { Store } from '../../store/store.ts';
-import { type Idempotency, parseIdempotencyKey } from './idempotency.ts';
+import { AppError } from '../../lib/errors.ts';
+import { KeyTaken } from '../../store/store.ts';
+import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
+import { type Idempotency, replayedAnswer, withKey } from './idempotency.ts';
 import type { ApiAnswer, ApiRequest } from './route.ts';
 
 const KEEP_SECRETS_MS = 5 * 60_000;
 const MAX_KEPT = 1000;
 
-/** What was made: the answer, and the same without secrets. */
-export interface Creation {
-  answer: ApiAnswer;
-  bodyWithoutSecrets: string;
-}
+/** The key of a request, with the answer that a replay repeats: no secret may be in it. */
+export type KeyFor = (status: number, answerWithoutSecrets: object) => IdempotencyEntry;
 
-/** Runs `create` at most once per key; `operation`: method and path. */
+/** Runs `create` at most once per key, which it must hand to the store; null = the request has none. */
 export type CreateOnce = (
   request: ApiRequest,
   operation: string,
-  create: () => Promise<Creation>,
+  create: (key: KeyFor | null) => Promise<ApiAnswer>,
 ) => Promise<ApiAnswer>;
 
 /** One per process. */
 export function createCreateOnce(
-  deps: { idempotency: Idempotency; store: Pick<Store, 'commitAccepted'>; clock: Clock },
+  deps: { idempotency: Idempotency; clock: Clock },
   options: { windowMs: number },
 ): CreateOnce {
   const fresh = new Map<string, { answer: ApiAnswer; until: number }>();
 
   return async (request, operation, create) => {
-    const header = request.header('idempotency-key');
-    if (header === undefined) return (await create()).answer;
-    const key = parseIdempotencyKey(header);
     const { owner } = request.caller;
-    const id = `${owner}\0${operation}\0${key}`;
-    const check = await deps.idempotency.begin({ owner, operation, key, body: request.body });
-    if (check.kind === 'replay') return replayed(kept(id) ?? { status: check.status, body: check.body });
-    try {
-      const made = await create();
-      const now = deps.clock.now();
-      await deps.store.commitAccepted({
-        messages: [],
-        epoch: 0,
-        idempotency: {
+    const id = `${owner}\0${operation}\0${request.header('idempotency-key') ?? ''}`;
+    const answer = await withKey(deps.idempotency, request, operation, async (key) => {
+      if (key === null) return create(null);
+      const createdAt = deps.clock.now();
+      const expiresBefore = createdAt - options.windowMs;
+      try {
+        const made = await create((status, body) => ({
+          ...key,
           owner,
-          operation,
-          key,
-          fingerprint: check.fingerprint,
-          status: made.answer.status,
-          body: made.bodyWithoutSecrets,
-          createdAt: now,
-          expiresBefore: now - options.windowMs,
-        },
-      });
-      keep(id, made.answer, now);
-      return made.answer;
-    } finally {
-      check.release();
-    }
+          status,
+          body: JSON.stringify(body),
+          createdAt,
+          expiresBefore,
+        }));
+        keep(id, made, createdAt);
+        return made;
+      } catch (error) {
+        // Another process was faster: its answer is the answer.
+        if (!(error instanceof KeyTaken)) throw error;
+        if (error.held.kind === 'key-reused') throw new AppError('idempotency-key-reused');
+        return replayedAnswer(error.held.status, error.held.body);
+      }
+    });
+    return answer.headers?.['idempotency-replayed'] === undefined ? answer : (kept(id) ?? answer);
   };
 
   function kept(id: string): ApiAnswer | undefined {
     const entry = fresh.get(id);
-    return entry !== undefined && entry.until > deps.clock.now() ? entry.answer : undefined;
+    if (entry === undefined || entry.until <= deps.clock.now()) return undefined;
+    return { ...entry.answer, headers: { ...entry.answer.headers, 'idempotency-replayed': 'true' } };
   }
 
   function keep(id: string, answer: ApiAnswer, now: number): void {
@@ -78,6 +73,7 @@ export function createCreateOnce(
   }
 }
 
-function replayed(answer: ApiAnswer): ApiAnswer {
-  return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
+/** Members for parameters that may carry a key. */
+export function withEntry<Key>(key: KeyFor | null, make: (key: KeyFor) => Key): { idempotency?: Key } {
+  return key === null ? {} : { idempotency: make(key) };
 }

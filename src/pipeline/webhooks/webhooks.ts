@@ -14,6 +14,7 @@ import type { Webhook, WebhookStatus } from '../../model/webhook.ts';
 import type { AllowHttp } from '../../net/checked-url.ts';
 import type { GuardedHttp } from '../../net/guarded-http.ts';
 import type { Store } from '../../store/store.ts';
+import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { EventDetail, EventView } from '../../store/topics/events.ts';
 import { createMakeCall, SECRET_SEAL } from './call.ts';
 import { callId, webhookBody } from './payload.ts';
@@ -32,12 +33,15 @@ export interface WebhookService {
    * Stores a webhook of `domain` for the token `event`. `secret` is the `whsec_` text that is shown this once.
    * Throws AppError `webhook-url-invalid` (with a sentence) or `webhook-limit`.
    */
-  create(params: {
-    domain: string;
-    event: string;
-    url: string;
-    description: string;
-  }): Promise<{ id: number; secret: string }>;
+  create(
+    params: {
+      domain: string;
+      event: string;
+      url: string;
+      description: string;
+    },
+    idempotency?: IdempotencyEntry,
+  ): Promise<{ id: number; secret: string }>;
   /**
    * Changes a webhook; the address is checked as at creation. Switching it on resumes the calls of the last 72 hours.
    * null where there is no such webhook in those domains. Throws AppError `webhook-url-invalid`.
@@ -54,6 +58,7 @@ export interface WebhookService {
   rotateSecret(
     id: number,
     domains?: readonly string[],
+    idempotency?: (previousValidUntil: number) => IdempotencyEntry,
   ): Promise<{ secret: string; previousValidUntil: number } | null>;
   /** Enough of the secret to tell it from others: its last four characters; '' where it cannot be opened. */
   secretHint(webhook: Webhook): string;
@@ -84,7 +89,7 @@ export function createWebhookService(
   const makeCall = createMakeCall(deps, allowHttp);
 
   return {
-    async create({ domain, event, url, description }) {
+    async create({ domain, event, url, description }, idempotency) {
       await checkUrl(url);
       const secret = newSecret(random);
       const created = await store.createWebhook({
@@ -95,6 +100,7 @@ export function createWebhookService(
         secretSealed: sealer.seal(secret.bytes, SECRET_SEAL),
         createdAt: clock.now(),
         maxPerDomain: options.maxPerDomain ?? MAX_WEBHOOKS_PER_DOMAIN,
+        ...(idempotency === undefined ? {} : { idempotency }),
       });
       if (created.kind === 'limit') throw new AppError('webhook-limit');
       return { id: created.id, secret: secret.text };
@@ -112,7 +118,7 @@ export function createWebhookService(
       });
       return found ? find(id, domains) : null;
     },
-    async rotateSecret(id, domains) {
+    async rotateSecret(id, domains, idempotency) {
       const secret = newSecret(random);
       const now = clock.now();
       const previousValidUntil = now + PREVIOUS_SECRET_MS;
@@ -122,6 +128,7 @@ export function createWebhookService(
         secretSealed: sealer.seal(secret.bytes, SECRET_SEAL),
         previousUntil: previousValidUntil,
         now,
+        ...(idempotency === undefined ? {} : { idempotency: idempotency(previousValidUntil) }),
       });
       return found ? { secret: secret.text, previousValidUntil } : null;
     },

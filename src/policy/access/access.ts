@@ -16,6 +16,7 @@ import { toALabelDomain } from '../../mail/address.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Scope, Token } from '../../model/token.ts';
 import type { Store } from '../../store/store.ts';
+import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import { createFailedLogins } from './failed-logins.ts';
 import { createIpMatcher, type IpMatcher, isCidr, MAX_RANGES } from './ip-allow-list.ts';
 import { createSigningKeys, type PublicJwk } from './signing-keys.ts';
@@ -44,7 +45,10 @@ export interface Access {
    */
   authenticate(authorization: string | undefined, ip: string): Promise<Caller>;
   /** Stores a token and returns its text, which is kept nowhere. Throws AppError `invalid-parameter`. */
-  mint(request: MintRequest): Promise<{ id: string; jwt: string; token: Token }>;
+  mint(
+    request: MintRequest,
+    idempotency?: (id: string) => IdempotencyEntry,
+  ): Promise<{ id: string; jwt: string; token: Token }>;
   /**
    * A new token that may what the old one may, for as long as the old one was made for; the old one ends after
    * `overlapSeconds`, in this process exactly then. null where the old one has ended already.
@@ -52,6 +56,7 @@ export interface Access {
   rotate(
     old: Token,
     overlapSeconds: number,
+    idempotency?: (id: string, oldEndsAt: number) => IdempotencyEntry,
   ): Promise<{ id: string; jwt: string; token: Token; oldEndsAt: number } | null>;
   /** Ends a token, in this process at once; false where there is none of that id. Repeating is harmless. */
   revoke(id: string): Promise<boolean>;
@@ -220,7 +225,7 @@ export function createAccess(
 
   return {
     authenticate,
-    async mint(request) {
+    async mint(request, idempotency) {
       checkRequest(request);
       const now = clock.now();
       const id = uuidv7(clock, random);
@@ -240,10 +245,10 @@ export function createAccess(
         revokedAt: null,
       };
       const jwt = await signToken(keys, instance, token);
-      await store.addToken({ token });
+      await store.addToken({ token, ...(idempotency === undefined ? {} : { idempotency: idempotency(id) }) });
       return { id, jwt, token };
     },
-    async rotate(old, overlapSeconds) {
+    async rotate(old, overlapSeconds, idempotency) {
       const now = clock.now();
       const id = uuidv7(clock, random);
       const lifetimeMs = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
@@ -259,7 +264,13 @@ export function createAccess(
       const wanted = now + overlapSeconds * 1000;
       const oldEndsAt = old.expiresAt === null ? wanted : Math.min(old.expiresAt, wanted);
       const jwt = await signToken(keys, instance, token);
-      const rotated = await store.rotateToken({ oldId: old.id, oldEndsAt: wanted, token, now });
+      const rotated = await store.rotateToken({
+        oldId: old.id,
+        oldEndsAt: wanted,
+        token,
+        now,
+        ...(idempotency === undefined ? {} : { idempotency: idempotency(id, oldEndsAt) }),
+      });
       forget(old.id);
       return rotated ? { id, jwt, token, oldEndsAt } : null;
     },

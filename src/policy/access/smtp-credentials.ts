@@ -14,6 +14,7 @@ import type { Random } from '../../lib/random.ts';
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
+import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import { createFailedLogins } from './failed-logins.ts';
 
 export interface SmtpCredentials {
@@ -28,6 +29,7 @@ export interface SmtpCredentials {
     domain: string;
     owner: string;
     sandbox: boolean;
+    idempotency?: (credential: SmtpCredential) => IdempotencyEntry;
   }): Promise<{ credential: SmtpCredential; password: string }>;
   /** Ends one of the given domains (undefined = any); false where there is none of that id. */
   remove(params: { id: string; domains?: readonly string[] }): Promise<boolean>;
@@ -88,7 +90,7 @@ export function createSmtpCredentials(
       return caller;
     },
 
-    async create({ name, domain, owner, sandbox }) {
+    async create({ name, domain, owner, sandbox, idempotency }) {
       for (;;) {
         const password = Buffer.from(random.bytes(PASSWORD_BYTES)).toString('base64url');
         const salt = random.bytes(SALT_BYTES);
@@ -105,7 +107,9 @@ export function createSmtpCredentials(
           createdAt: clock.now(),
         };
         // A name that is taken is a coin that fell on its edge: toss again.
-        if ((await store.addSmtpCredential({ credential })) === 'added') return { credential, password };
+        const key = idempotency === undefined ? {} : { idempotency: idempotency(credential) };
+        if ((await store.addSmtpCredential({ credential, ...key })) === 'added')
+          return { credential, password };
       }
     },
 

@@ -18,12 +18,14 @@ import {
   type DomainSettings,
   type DomainSettingsPatch,
   type DomainStatus,
+  mergeSettings,
 } from '../../model/domain.ts';
 import type { PersonalSettings } from '../../model/personal.ts';
 import { effectiveQuota, NO_QUOTA, type QuotaLimits } from '../../model/quota.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Resolver } from '../../net/dns-types.ts';
 import type { Store } from '../../store/store.ts';
+import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import { generateDkimKeyPair, loadPrivateKey } from './dkim-keys.ts';
 import { type DnsRecord, domainRecords } from './dns-records.ts';
 import { mayRotate, needsNewStandby, nextSelector, RETIRED_FOR_MS } from './key-rotation.ts';
@@ -31,7 +33,12 @@ import { type DomainCheck, verifyDomain } from './verify.ts';
 
 export interface DomainService {
   /** New domain with two DKIM keys. AppError domain-invalid, domain-exists. */
-  add(params: { name: string; operatorVerified: boolean; settings?: DomainSettingsPatch }): Promise<Domain>;
+  add(params: {
+    name: string;
+    operatorVerified: boolean;
+    settings?: DomainSettingsPatch;
+    idempotency?: (domain: Domain) => IdempotencyEntry;
+  }): Promise<Domain>;
   get(name: string): Promise<Domain | null>;
   list(domains?: readonly string[]): Promise<readonly Domain[]>;
   /** Looks the records up now and stores what was found. AppError not-found. */
@@ -136,6 +143,7 @@ export function createDomainService(
     name: string;
     operatorVerified: boolean;
     settings?: DomainSettingsPatch;
+    idempotency?: (domain: Domain) => IdempotencyEntry;
   }): Promise<Domain> {
     const name = toALabelDomain(params.name);
     if (name === null) {
@@ -151,14 +159,33 @@ export function createDomainService(
         newKey(`${options.selectorPrefix}${i + 1}`, role, now),
       ),
     );
-    const added = await store.addDomain({
+    const wanted = {
       name,
       status: params.operatorVerified ? 'Verified' : 'Pending',
       verifiedBy: params.operatorVerified ? 'operator' : null,
       verifyToken: Buffer.from(random.bytes(16)).toString('hex'),
-      settings: params.settings ?? {},
       keys,
+    } as const;
+    const added = await store.addDomain({
+      ...wanted,
+      settings: params.settings ?? {},
       now,
+      ...(params.idempotency === undefined
+        ? {}
+        : {
+            // The row as it will be, but for its number.
+            idempotency: params.idempotency({
+              ...wanted,
+              id: 0,
+              settings: mergeSettings(DEFAULT_DOMAIN_SETTINGS, params.settings ?? {}),
+              createdAt: now,
+              updatedAt: now,
+              verifiedAt: params.operatorVerified ? now : null,
+              failingSince: null,
+              lastCheckedAt: null,
+              lastChecks: null,
+            }),
+          }),
     });
     cache.delete(name);
     if (added.kind === 'exists') throw exists(name);

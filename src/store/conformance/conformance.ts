@@ -13,6 +13,7 @@ import { describeDomains } from './domains.ts';
 import { describeEvents } from './events.ts';
 import type { OpenedStore, Suite } from './fixtures.ts';
 import { describeInstance } from './instance.ts';
+import { describeKeyed } from './keyed.ts';
 import { describeLimits } from './limits.ts';
 import { describeMessages } from './messages.ts';
 import { describeReaders } from './readers.ts';
@@ -61,6 +62,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeSettling,
       describeCancelRetry,
       describeScheduling,
+      describeKeyed,
       describeSuppressions,
       describeEvents,
       describeWarmups,

@@ -3,6 +3,7 @@
  * the commit. Where an operation throws, everything is rolled back and each one runs in a transaction of its own, so
  * that only the culprit fails; where the engine cannot write, all of them fail alike.
  */
+import { runKeyed } from './keyed.ts';
 import type { ParamsOf, ResultOf, WriteName } from './operation-types.ts';
 import { WRITES } from './operations.ts';
 import type { Answer, FailStoreWrites, WriteCall } from './protocol.ts';
@@ -58,7 +59,7 @@ export function createBatchRunner(session: Session, failStoreWrites: FailStoreWr
   function transact(calls: readonly WriteCall[], synced: boolean): Answer[] {
     try {
       begin(synced);
-      const answers = calls.map((call): Answer => ({ kind: 'value', value: dispatch(session, call) }));
+      const answers = calls.map((call) => runKeyed(session, call, dispatch));
       db.exec('COMMIT');
       return answers;
     } catch (error) {

@@ -6,7 +6,7 @@
  */
 import { closeSync, openSync } from 'node:fs';
 import type { Clock, Timer } from '../../lib/clock.ts';
-import { type Store, StoreUnavailable } from '../store.ts';
+import { KeyTaken, type Store, StoreUnavailable } from '../store.ts';
 import { contentBytes, createArena } from './arena.ts';
 import { createGroupCommit, type Operation } from './group-commit.ts';
 import { takeLock } from './lock.ts';
@@ -408,6 +408,7 @@ function settleWith<Result>(
   reject: (error: unknown) => void,
 ): void {
   if (answer.kind === 'value') resolve(answer.value as Result);
+  else if (answer.kind === 'held') reject(new KeyTaken(answer.held));
   else if (answer.kind === 'unavailable')
     reject(new StoreUnavailable(`The store cannot work: ${answer.reason}`));
   else reject(answer.error);

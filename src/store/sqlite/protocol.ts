@@ -4,7 +4,7 @@
  * them once into memory that both threads see (measured against a structured clone of the bytes: 2 µs less of the
  * writer for a message of 10 KB), which it may fill again after the reply.
  */
-import type { NewMessage } from '../topics/acceptance.ts';
+import type { KeyHeld, NewMessage } from '../topics/acceptance.ts';
 import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
 
 /** Where a content lies in the shared memory. */
@@ -31,6 +31,8 @@ export type WireCall =
 /** How one operation ended. */
 export type Answer =
   | { kind: 'value'; value: ResultOf<WriteName | ReadName> }
+  /** The idempotency key that came with it is taken; nothing was done. */
+  | { kind: 'held'; held: KeyHeld }
   /** The engine cannot work now. */
   | { kind: 'unavailable'; reason: string }
   /** A bug, or a rule of the database broken by the caller. */

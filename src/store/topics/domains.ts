@@ -1,5 +1,6 @@
 /** Sender domains and their DKIM keys. Part of the Store (`../store.ts` says what all its operations promise). */
 import type { DkimKey, Domain, DomainSettingsPatch, DomainStatus } from '../../model/domain.ts';
+import type { IdempotencyEntry } from './acceptance.ts';
 import type { NewEvent } from './events.ts';
 
 export interface DomainStore {
@@ -12,6 +13,8 @@ export interface DomainStore {
     settings: DomainSettingsPatch;
     keys: readonly DkimKey[];
     now: number;
+    /** Taken in the same transaction where something is made; rejects with KeyTaken where it is taken already. */
+    idempotency?: IdempotencyEntry;
   }): Promise<{ kind: 'added'; domain: Domain } | { kind: 'exists' }>;
   getDomain(params: { name: string }): Promise<Domain | null>;
   listDomains(params: { domains?: readonly string[] }): Promise<readonly Domain[]>;

@@ -1,5 +1,6 @@
 /** To whom not, per sender domain. Part of the Store (`../store.ts` says what all its operations promise). */
 import type { Suppression, SuppressionReason, SuppressionSource } from '../../model/suppression.ts';
+import type { IdempotencyEntry } from './acceptance.ts';
 import type { NewEvent } from './events.ts';
 
 export interface NewSuppression {
@@ -39,6 +40,8 @@ export interface SuppressionStore {
     domain: string;
     entries: readonly NewSuppression[];
     now: number;
+    /** Its body may name `"$added"` and `"$existing"`. Taken in the same transaction where something is made; rejects with KeyTaken where it is taken already. */
+    idempotency?: IdempotencyEntry;
   }): Promise<{ added: number; existing: number }>;
   /** Those in force, newest first. */
   listSuppressions(params: {

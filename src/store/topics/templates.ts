@@ -1,5 +1,6 @@
 /** Templates and their versions, per sender domain. Part of the Store (`../store.ts` says what all its operations promise). */
 import type { TemplateHead, TemplateTexts, TemplateVersion } from '../../model/template.ts';
+import type { IdempotencyEntry } from './acceptance.ts';
 
 export interface TemplateStore {
   /**
@@ -13,6 +14,8 @@ export interface TemplateStore {
     texts: TemplateTexts;
     maxPerDomain: number;
     now: number;
+    /** Taken in the same transaction where something is made; rejects with KeyTaken where it is taken already. */
+    idempotency?: IdempotencyEntry;
   }): Promise<'added' | 'taken' | 'full'>;
   /**
    * Adds a version, and changes the name where one is given; the newest `keepVersions` stay. null where there is none

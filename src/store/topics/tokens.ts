@@ -1,10 +1,15 @@
 /** Tokens, the keys that sign them, and SMTP credentials. Part of the Store (`../store.ts` says what all its operations promise). */
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import type { Token } from '../../model/token.ts';
+import type { IdempotencyEntry } from './acceptance.ts';
 
 export interface CredentialStore {
   /** Rejects where the id exists. */
-  addToken(params: { token: Token }): Promise<void>;
+  addToken(params: {
+    token: Token;
+    /** Taken in the same transaction where something is made; rejects with KeyTaken where it is taken already. */
+    idempotency?: IdempotencyEntry;
+  }): Promise<void>;
   getToken(params: { id: string }): Promise<Token | null>;
   /** Oldest first; only tokens whose every domain is among `domains` (undefined = all tokens). */
   listTokens(params: { domains?: readonly string[] }): Promise<readonly Token[]>;
@@ -14,7 +19,14 @@ export interface CredentialStore {
    * Stores `token` and lets the old one end at `oldEndsAt` unless it ends before; where that is not after `now` it is
    * revoked. Nothing happens and false comes back where the old one does not exist or has ended already.
    */
-  rotateToken(params: { oldId: string; oldEndsAt: number; token: Token; now: number }): Promise<boolean>;
+  rotateToken(params: {
+    oldId: string;
+    oldEndsAt: number;
+    token: Token;
+    now: number;
+    /** Taken in the same transaction where something is made; rejects with KeyTaken where it is taken already. */
+    idempotency?: IdempotencyEntry;
+  }): Promise<boolean>;
   /** Notes a use; not synced, may wait for company. */
   touchToken(params: { id: string; usedAt: number; ip: string }): Promise<void>;
   signingKeys(): Promise<
@@ -27,7 +39,11 @@ export interface CredentialStore {
     createdAt: number;
   }): Promise<void>;
   /** `taken` where the user name is in use. */
-  addSmtpCredential(params: { credential: SmtpCredential }): Promise<'added' | 'taken'>;
+  addSmtpCredential(params: {
+    credential: SmtpCredential;
+    /** Taken in the same transaction where something is made; rejects with KeyTaken where it is taken already. */
+    idempotency?: IdempotencyEntry;
+  }): Promise<'added' | 'taken'>;
   getSmtpCredential(params: { username: string }): Promise<SmtpCredential | null>;
   /** Oldest first. `domains` undefined = all. */
   listSmtpCredentials(params: { domains?: readonly string[] }): Promise<readonly SmtpCredential[]>;

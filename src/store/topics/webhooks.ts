@@ -1,5 +1,6 @@
 /** Webhooks and their calls. Part of the Store (`../store.ts` says what all its operations promise). */
 import type { DisabledReason, Webhook, WebhookStatus } from '../../model/webhook.ts';
+import type { IdempotencyEntry } from './acceptance.ts';
 import type { EventView, NewEvent } from './events.ts';
 
 export interface NewWebhook {
@@ -11,6 +12,8 @@ export interface NewWebhook {
   createdAt: number;
   /** Refused with `limit` where the domain has this many. */
   maxPerDomain: number;
+  /** Taken in the same transaction; `"$id"` in its body becomes the id. Rejects with KeyTaken where it is taken already. */
+  idempotency?: IdempotencyEntry;
 }
 
 export interface ClaimedCall {
@@ -84,6 +87,8 @@ export interface WebhookStore {
     secretSealed: Uint8Array;
     previousUntil: number;
     now: number;
+    /** Taken in the same transaction where something is made; rejects with KeyTaken where it is taken already. */
+    idempotency?: IdempotencyEntry;
   }): Promise<boolean>;
   /** Calls of a webhook that wait or are on their way, also while it is off; counted up to `countUpTo`. */
   countPendingCalls(params: { webhookId: number; countUpTo: number }): Promise<number>;

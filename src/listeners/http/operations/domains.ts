@@ -15,7 +15,7 @@ import type { DomainCheck } from '../../../policy/domains/verify.ts';
 import type { GuardRails, GuardStanding } from '../../../policy/limits/guard-rails.ts';
 import type { DnsRecordItem, DomainAnswer, DomainCheckItem, DomainReturns } from '../contract/answers.ts';
 import { SETTINGS_SHAPE, settingsAnswer, settingsPatch } from '../contract/domain-settings.ts';
-import type { CreateOnce } from '../create-once.ts';
+import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, page, pageLimit, queryText, refuse } from '../route.ts';
 
@@ -77,7 +77,7 @@ export function domainRoutes(deps: {
       path: '/domains',
       scope: 'domains:write',
       handle: (request) =>
-        createOnce(request, 'POST /domains', async () => {
+        createOnce(request, 'POST /domains', async (key) => {
           const body = readJsonBody(request, NEW_DOMAIN);
           const name = toALabelDomain(body.Domain.trim());
           if (name === null) {
@@ -98,9 +98,9 @@ export function domainRoutes(deps: {
             name,
             operatorVerified: body.Verified === true,
             settings: allowedPatch(request.caller, name, settingsPatch(body) ?? {}),
+            ...withEntry(key, (make) => (made: Domain) => make(201, toAnswer(made))),
           });
-          const answer = json(toAnswer(domain), 201, { location: `/api/v1/domains/${domain.name}` });
-          return { answer, bodyWithoutSecrets: JSON.stringify(toAnswer(domain)) };
+          return json(toAnswer(domain), 201, { location: `/api/v1/domains/${domain.name}` });
         }),
     },
     {

@@ -8,7 +8,7 @@ import { pickDomain } from '../../../policy/access/access.ts';
 import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
 import type { Store } from '../../../store/store.ts';
 import type { NewSmtpCredentialAnswer, SmtpCredentialAnswer } from '../contract/answers.ts';
-import type { CreateOnce } from '../create-once.ts';
+import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, isoTime, json, page, pageLimit, queryText, refuse } from '../route.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';
@@ -46,7 +46,7 @@ export function smtpCredentialRoutes(deps: {
       path: '/smtp-credentials',
       scope: 'smtp:write',
       handle: (request) =>
-        createOnce(request, 'POST /smtp-credentials', async () => {
+        createOnce(request, 'POST /smtp-credentials', async (key) => {
           const body = readJsonBody(request, NEW_CREDENTIAL);
           const { caller } = request;
           const domain = pickDomain(caller, body.Domain);
@@ -56,13 +56,10 @@ export function smtpCredentialRoutes(deps: {
             owner: caller.owner,
             // What cannot send for real cannot make something that does.
             sandbox: caller.sandbox || body.Sandbox === true,
+            ...withEntry(key, (make) => (made: SmtpCredential) => make(201, toAnswer(made))),
           });
-          const shown = toAnswer(credential);
-          const answer: NewSmtpCredentialAnswer = { ...shown, Password: password };
-          return {
-            answer: json(answer, 201, { location: `/api/v1/smtp-credentials/${credential.id}` }),
-            bodyWithoutSecrets: JSON.stringify(shown),
-          };
+          const answer: NewSmtpCredentialAnswer = { ...toAnswer(credential), Password: password };
+          return json(answer, 201, { location: `/api/v1/smtp-credentials/${credential.id}` });
         }),
     },
     {

@@ -14,7 +14,7 @@ import type { NewSuppression } from '../../../store/topics/suppressions.ts';
 import type { SuppressionAnswer, SuppressionDetail, SuppressionsAdded } from '../contract/answers.ts';
 import { instant } from '../contract/instant.ts';
 import { propertyTable, readProperties } from '../contract/json-properties.ts';
-import type { CreateOnce } from '../create-once.ts';
+import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
 import {
   type ApiRequest,
@@ -113,7 +113,7 @@ export function suppressionRoutes(deps: {
       path: '/suppressions',
       scope: 'suppressions:write',
       handle: (request) =>
-        createOnce(request, 'POST /suppressions', async () => {
+        createOnce(request, 'POST /suppressions', async (key) => {
           const body = readJsonBody(request, NEW_SUPPRESSIONS);
           const domain = pickDomain(request.caller, body.Domain);
           const now = clock.now();
@@ -130,9 +130,14 @@ export function suppressionRoutes(deps: {
               source: null,
             };
           });
-          const { added, existing } = await store.addSuppressions({ domain, entries, now });
+          const { added, existing } = await store.addSuppressions({
+            domain,
+            entries,
+            now,
+            ...withEntry(key, (make) => make(200, { Added: '$added', Existing: '$existing' })),
+          });
           const answer: SuppressionsAdded = { Added: added, Existing: existing };
-          return { answer: json(answer), bodyWithoutSecrets: JSON.stringify(answer) };
+          return json(answer);
         }),
     },
     {

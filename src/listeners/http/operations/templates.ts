@@ -9,13 +9,17 @@ import { AppError, type Problem } from '../../../lib/errors.ts';
 import { isUuid, uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import type { TemplateHead, TemplateTexts } from '../../../model/template.ts';
-import { compileTemplate, fillTemplate } from '../../../pipeline/compose/template/template.ts';
+import {
+  type CompiledTemplate,
+  compileTemplate,
+  fillTemplate,
+} from '../../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { TemplateDetail, TemplateRendering, TemplateSummary } from '../contract/answers.ts';
 import { fillMistake, missingVariables, templateMistake } from '../contract/template-problems.ts';
-import type { CreateOnce } from '../create-once.ts';
+import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
 import {
   type ApiRequest,
@@ -84,21 +88,25 @@ export function templateRoutes(deps: {
       path: '/templates',
       scope: 'templates:write',
       handle: (request) =>
-        createOnce(request, 'POST /templates', async () => {
+        createOnce(request, 'POST /templates', async (key) => {
           const body = readJsonBody(request, NEW_TEMPLATE);
           const texts = checkedTexts(body);
           const domain = pickDomain(request.caller, body.Domain);
           const id = uuidv7(clock, random);
           const given = { id, domain, name: body.Name.toWellFormed(), texts };
           const now = clock.now();
-          const result = await store.addTemplate({ ...given, maxPerDomain: MAX_TEMPLATES_PER_DOMAIN, now });
+          const head = { ...given, version: 1, createdAt: now, updatedAt: now };
+          const names = compileTemplate(texts).names;
+          const answer = shown(head, 1, texts, names, [{ version: 1, createdAt: now }]);
+          const result = await store.addTemplate({
+            ...given,
+            maxPerDomain: MAX_TEMPLATES_PER_DOMAIN,
+            now,
+            ...withEntry(key, (make) => make(201, answer)),
+          });
           if (result === 'taken') throw taken(domain, given.name);
           if (result === 'full') throw refuse('template-limit');
-          const answer = await detail({ ...given, version: 1, createdAt: now, updatedAt: now }, 1);
-          return {
-            answer: json(answer, 201, { location: `/api/v1/templates/${id}` }),
-            bodyWithoutSecrets: JSON.stringify(answer),
-          };
+          return json(answer, 201, { location: `/api/v1/templates/${id}` });
         }),
     },
     {
@@ -184,16 +192,26 @@ export function templateRoutes(deps: {
     const compiled = texts === null ? null : await templates.compiled(head, version);
     if (texts === null || compiled === null) throw refuse('not-found', `There is no version ${version}`);
     const versions = await store.listTemplateVersions({ id: head.id, limit: SHOWN_VERSIONS });
-    return {
-      ...summary(head),
-      Version: version,
-      Subject: texts.subject,
-      HTMLContent: texts.html,
-      PlainContent: texts.text,
-      Variables: compiled.names,
-      Versions: versions.map((item) => ({ Version: item.version, CreatedAt: isoTime(item.createdAt) })),
-    };
+    return shown(head, version, texts, compiled.names, versions);
   }
+}
+
+function shown(
+  head: TemplateHead,
+  version: number,
+  texts: TemplateTexts,
+  names: CompiledTemplate['names'],
+  versions: readonly { version: number; createdAt: number }[],
+): TemplateDetail {
+  return {
+    ...summary(head),
+    Version: version,
+    Subject: texts.subject,
+    HTMLContent: texts.html,
+    PlainContent: texts.text,
+    Variables: names,
+    Versions: versions.map((item) => ({ Version: item.version, CreatedAt: isoTime(item.createdAt) })),
+  };
 }
 
 interface Texts {

@@ -20,7 +20,7 @@ import type {
   TokenAnswer,
 } from '../contract/answers.ts';
 import type { EmailLimits } from '../contract/email-limits.ts';
-import type { CreateOnce } from '../create-once.ts';
+import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, page, pageLimit, queryText, refuse } from '../route.ts';
 import { ownDomains } from '../tenancy.ts';
@@ -103,7 +103,7 @@ export function tokenRoutes(
       path: '/tokens',
       scope: 'tokens:write',
       handle: (request) =>
-        createOnce(request, 'POST /tokens', async () => {
+        createOnce(request, 'POST /tokens', async (key) => {
           const body = readJsonBody(request, NEW_TOKEN);
           const wanted = {
             domains: [...new Set(body.Domains ?? request.caller.domains)],
@@ -112,18 +112,19 @@ export function tokenRoutes(
           };
           const verdict = mayMint(request.caller, wanted);
           if (verdict.kind === 'refused') throw new AppError(verdict.problem);
-          const minted = await access.mint({
-            ...wanted,
-            name: body.Name,
-            expiresInSeconds: lifetime(body.ExpiresIn),
-            ipAllowList: body.IPAllowList ?? [],
-            rateLimit: body.RateLimit ?? null,
-          });
+          const { idempotency } = withEntry(key, (make) => (TokenID: string) => make(201, { TokenID }));
+          const minted = await access.mint(
+            {
+              ...wanted,
+              name: body.Name,
+              expiresInSeconds: lifetime(body.ExpiresIn),
+              ipAllowList: body.IPAllowList ?? [],
+              rateLimit: body.RateLimit ?? null,
+            },
+            idempotency,
+          );
           const answer: NewTokenAnswer = { TokenID: minted.id, Token: minted.jwt };
-          return {
-            answer: json(answer, 201, { location: `/api/v1/tokens/${minted.id}` }),
-            bodyWithoutSecrets: JSON.stringify({ TokenID: minted.id }),
-          };
+          return json(answer, 201, { location: `/api/v1/tokens/${minted.id}` });
         }),
     },
     {
@@ -148,21 +149,22 @@ export function tokenRoutes(
       scope: 'tokens:write',
       handle: async (request) => {
         const old = await ownToken(request.caller, request.params.id);
-        return createOnce(request, `POST /tokens/${old.id}/rotate`, async () => {
+        return createOnce(request, `POST /tokens/${old.id}/rotate`, async (key) => {
           const body = readJsonBody(request, ROTATION, { mayBeEmpty: true });
           // The new text can do all that the old one could: only who could make such a token may have it.
           const verdict = mayMint(request.caller, old);
           if (verdict.kind === 'refused') throw new AppError(verdict.problem);
-          const rotated = await access.rotate(old, body.Overlap ?? DEFAULT_OVERLAP_SECONDS);
+          const shown = (TokenID: string, until: number) => ({ TokenID, PreviousValidUntil: isoTime(until) });
+          const { idempotency } = withEntry(
+            key,
+            (make) => (id: string, until: number) => make(201, shown(id, until)),
+          );
+          const rotated = await access.rotate(old, body.Overlap ?? DEFAULT_OVERLAP_SECONDS, idempotency);
           if (rotated === null) {
             throw new AppError('invalid-parameter', { message: 'The token has ended: make a new one' });
           }
-          const shown = { TokenID: rotated.id, PreviousValidUntil: isoTime(rotated.oldEndsAt) };
-          const answer: RotatedTokenAnswer = { ...shown, Token: rotated.jwt };
-          return {
-            answer: json(answer, 201, { location: `/api/v1/tokens/${rotated.id}` }),
-            bodyWithoutSecrets: JSON.stringify(shown),
-          };
+          const answer: RotatedTokenAnswer = { ...shown(rotated.id, rotated.oldEndsAt), Token: rotated.jwt };
+          return json(answer, 201, { location: `/api/v1/tokens/${rotated.id}` });
         });
       },
     },

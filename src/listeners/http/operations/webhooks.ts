@@ -24,7 +24,7 @@ import type {
 import { instant } from '../contract/instant.ts';
 import { propertyTable, readProperties } from '../contract/json-properties.ts';
 import { createProblemList } from '../contract/problem-list.ts';
-import type { CreateOnce } from '../create-once.ts';
+import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody, readJsonObject } from '../json-request.ts';
 import { prefersStrict } from '../prefer.ts';
 import { type ApiRequest, type ApiRoute, isoTime, isoTimeOrNull, json, pageLimit, refuse } from '../route.ts';
@@ -102,11 +102,11 @@ export function webhookRoutes(deps: {
       path: '/webhooks',
       scope: 'webhooks:write',
       handle: (request) =>
-        createOnce(request, 'POST /webhooks', async () => {
+        createOnce(request, 'POST /webhooks', async (key) => {
           const wanted = readNewWebhook(request);
-          const { id, secret } = await webhooks.create(wanted);
+          const { id, secret } = await webhooks.create(wanted, key?.(200, { NewWebhookID: '$id' }));
           const answer: NewWebhookAnswer = { NewWebhookID: id, Secret: secret };
-          return { answer: json(answer), bodyWithoutSecrets: JSON.stringify({ NewWebhookID: id }) };
+          return json(answer);
         }),
     },
     {
@@ -155,12 +155,17 @@ export function webhookRoutes(deps: {
       scope: 'webhooks:write',
       handle: async (request) => {
         const { id } = await ownWebhook(request.caller, request.params.id);
-        return createOnce(request, `POST /webhooks/${id}/secret`, async () => {
-          const rotated = await webhooks.rotateSecret(id, ownDomains(request.caller).domains);
+        return createOnce(request, `POST /webhooks/${id}/secret`, async (key) => {
+          const shown = (until: number) => ({ PreviousValidUntil: isoTime(until) });
+          const { domains } = ownDomains(request.caller);
+          const { idempotency } = withEntry(key, (make) => (until: number) => make(200, shown(until)));
+          const rotated = await webhooks.rotateSecret(id, domains, idempotency);
           if (rotated === null) throw refuse('not-found');
-          const shown = { PreviousValidUntil: isoTime(rotated.previousValidUntil) };
-          const answer: WebhookSecretAnswer = { Secret: rotated.secret, ...shown };
-          return { answer: json(answer), bodyWithoutSecrets: JSON.stringify(shown) };
+          const answer: WebhookSecretAnswer = {
+            Secret: rotated.secret,
+            ...shown(rotated.previousValidUntil),
+          };
+          return json(answer);
         });
       },
     },

@@ -1,0 +1,59 @@
+/**
+ * Idempotency keys of what is created beside mail: webhooks, domains, tokens and the like. Given a call that brings a
+ * key, looks the key up before the operation and stores it after, in the transaction of both: a crash leaves the thing
+ * with its key, or neither. An operation that creates nothing (a limit, a name that is taken) leaves the key free.
+ */
+import type { IdempotencyEntry } from '../topics/acceptance.ts';
+import { heldKey, storeKey } from './accept.ts';
+import type { ResultOf, WriteName } from './operation-types.ts';
+import type { Answer, WriteCall } from './protocol.ts';
+import type { Session } from './session.ts';
+
+/** Runs one call, under its key where it has one. */
+export function runKeyed(
+  session: Session,
+  call: WriteCall,
+  run: (session: Session, call: WriteCall) => ResultOf<WriteName>,
+): Answer {
+  const entry = keyOf(call);
+  if (entry === undefined) return { kind: 'value', value: run(session, call) };
+  const held = heldKey(session.db, entry);
+  if (held !== null) return { kind: 'held', held };
+  const value = run(session, call);
+  if (hasCreated(value)) storeKey(session.db, { ...entry, body: filled(entry.body, value) });
+  return { kind: 'value', value };
+}
+
+function keyOf(call: WriteCall): IdempotencyEntry | undefined {
+  switch (call.name) {
+    case 'createWebhook':
+    case 'rotateWebhookSecret':
+    case 'addDomain':
+    case 'addToken':
+    case 'rotateToken':
+    case 'addSmtpCredential':
+    case 'addSuppressions':
+    case 'addTemplate':
+      return call.params.idempotency;
+    default:
+      return undefined;
+  }
+}
+
+/** What the operations of `keyOf` give back where nothing was made. */
+function hasCreated(value: ResultOf<WriteName>): boolean {
+  if (value === false || value === 'taken' || value === 'full') return false;
+  if (typeof value !== 'object' || value === null || !('kind' in value)) return true;
+  return value.kind === 'created' || value.kind === 'added';
+}
+
+/** `$id`, `$added`, `$existing` in the answer: figures that only the store knows. */
+function filled(body: string, value: ResultOf<WriteName>): string {
+  if (typeof value !== 'object' || value === null) return body;
+  if ('kind' in value && value.kind === 'created' && 'id' in value)
+    return body.replace('"$id"', String(value.id));
+  if ('added' in value && 'existing' in value) {
+    return body.replace('"$added"', String(value.added)).replace('"$existing"', String(value.existing));
+  }
+  return body;
+}
