@@ -437,7 +437,7 @@ describe('domains', () => {
     expect(codes(await add(tokens.own, { Domain: 'new.example' }))).toEqual([33]);
     expect(codes(await add(tokens.admin, { Domain: 'nonsense' }))).toEqual([2002]);
     expect(codes(await add(tokens.admin, {}))).toEqual([422]);
-    expect(codes(await add(tokens.admin, { Domain: 'new.example', TrackingHost: 'x' }))).toEqual([1606]);
+    expect(codes(await add(tokens.admin, { Domain: 'new.example', DkimSelector: 'x' }))).toEqual([1606]);
     const added = await add(tokens.admin, { domain: 'NEW.example', Subdomains: true });
     expect([added.status, added.json()]).toMatchObject([201, { Domain: 'new.example', Status: 'Pending' }]);
     expect(added.json().DnsRecords).toMatchObject([{ Type: 'TXT', Status: 'Unknown' }, {}, {}, {}, {}]);

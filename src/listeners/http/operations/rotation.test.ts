@@ -107,7 +107,7 @@ describe('PATCH /domains/{name}', () => {
   });
 
   it('refuses what this version does not have, and other people’s domains', async () => {
-    expect(codesOf(await patch({ Tracking: { Opens: true } }))).toEqual([1606]);
+    expect(codesOf(await patch({ DkimSelector: 'x' }))).toEqual([1606]);
     expect(codesOf(await patch({ Subdomains: 'yes' }))).toEqual([422]);
     expect(codesOf(await patch({}))).toEqual([422]);
     expect(codesOf(await patch({ Retention: { ContentDays: -1 } }))).toEqual([422]);
