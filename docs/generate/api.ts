@@ -152,6 +152,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'GET /sandbox/wait':
     'The newest copy that matches the same filters, parsed, with its `Links` and `Codes`; where there is none, the first that arrives within `Timeout` seconds (0 to 60, 30); none: 408',
   'DELETE /sandbox/messages': 'Empties the inbox of the token’s domains: `{Deleted}`',
+  'POST /erase':
+    '`{Email}`, from a token of all domains: the person’s address masked everywhere, what was written to them removed, mail that waits for them canceled, a suppression kept as a hash that still stops mail: `{Messages, Events, Pending}`. With `Pending` above 0 something was under way: ask again',
   'GET /queue':
     'What waits, queue by queue, earliest due first: `{Waiting, Sending, PendingCalls, OldestDueAt, Queues: [{Site, SenderDomain, Priority, Waiting, Complete, Due, OldestAt, NextDueAt, Ages, Reasons}], More}`. `Domain`, `Limit` (1–100, 100)',
   'GET /causes':

@@ -1,10 +1,12 @@
-/** `backup` and `restore`: everything a server has in one file, and a data folder made from it. */
+/** `backup`, `restore`, `erase`: everything a server has in one file, a data folder made from it, and a person's data removed. */
 import { join, resolve } from 'node:path';
 import { BackupError, type BackupFacts, restoreBackup, writeBackup } from '../backup.ts';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { createSystemRandom } from '../lib/random.ts';
+import type { EraseAnswer } from '../listeners/http/contract/answers.ts';
+import { EXISTING } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { createProgress } from './progress.ts';
 import { CommandError } from './terminal.ts';
@@ -51,7 +53,26 @@ export const backupCommands: CommandGroup = (program, context) => {
       }
       ctx.print({ Data: folder, ...answer(facts), Waiting: facts.waiting, Held: held }, lines.join('\n'));
     });
+
+  program
+    .command('erase <address>')
+    .description("removes a person's data; a suppression stays as a hash that still stops mail")
+    .addHelpText('after', example('postrider erase reader@example.net'))
+    .action(async (address: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const answer = (await api.call('POST', '/erase', { Email: address })).body as EraseAnswer;
+        ctx.print(answer, eraseText(address, answer));
+      }, EXISTING);
+    });
 };
+
+function eraseText(address: string, { Messages, Events, Pending }: EraseAnswer): string {
+  const done = `${address}: masked in ${Messages} messages and ${Events} events; contents written to it are gone.`;
+  return Pending === 0
+    ? done
+    : `${done}\n${Pending} messages are still under way, to this address or with it in sight. Run this again when they are final.`;
+}
 
 function places(ctx: CommandContext): { folder: string; database: string } {
   const { config } = loadConfig('serve', ctx.flags, ctx.terminal.environment);

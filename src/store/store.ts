@@ -16,6 +16,7 @@ import type { AcceptanceStore, KeyHeld } from './topics/acceptance.ts';
 import type { CaptureStore } from './topics/captures.ts';
 import type { CauseStore } from './topics/causes.ts';
 import type { DomainStore } from './topics/domains.ts';
+import type { ErasingStore } from './topics/erasing.ts';
 import type { EventStore } from './topics/events.ts';
 import type { InstanceStore } from './topics/instance.ts';
 import type { LimitStore } from './topics/limits.ts';
@@ -63,6 +64,7 @@ export interface Store
     TemplateStore,
     MessageStore,
     RetentionStore,
+    ErasingStore,
     CaptureStore,
     CauseStore,
     LimitStore,

@@ -10,6 +10,7 @@ import { describeCaptures } from './captures.ts';
 import { describeCauses } from './causes.ts';
 import { describeClaims } from './claims.ts';
 import { describeDomains } from './domains.ts';
+import { describeErasing } from './erasing.ts';
 import { describeEvents } from './events.ts';
 import type { OpenedStore, Suite } from './fixtures.ts';
 import { describeInstance } from './instance.ts';
@@ -79,6 +80,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeMessages,
       describeCaptures,
       describeRetention,
+      describeErasing,
       describeLimits,
       describeTls,
       describeReaders,

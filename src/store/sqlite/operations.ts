@@ -7,6 +7,7 @@ import * as cancelRetry from './cancel-retry.ts';
 import * as captures from './captures.ts';
 import * as causes from './causes.ts';
 import * as domains from './domains.ts';
+import * as erasing from './erasing.ts';
 import * as events from './events.ts';
 import * as instance from './instance.ts';
 import * as limits from './limits.ts';
@@ -75,6 +76,9 @@ export const WRITES: WriteTable = {
   purgeCauses: causes.purgeCauses,
   deleteCaptures: captures.deleteCaptures,
   purgeIdempotency: accept.purgeIdempotency,
+  eraseMessages: erasing.eraseMessages,
+  eraseElsewhere: erasing.eraseElsewhere,
+  scrub: erasing.scrub,
   purgeContents: retention.purgeContents,
   purgeMessages: retention.purgeMessages,
   purgeCaptures: retention.purgeCaptures,
@@ -132,6 +136,7 @@ export const READS: ReadTable = {
   capturesSince: captures.capturesSince,
   getCapture: captures.getCapture,
   domainsWithMail: retention.domainsWithMail,
+  findMentions: erasing.findMentions,
   findExpired: retention.findExpired,
   contentBytes: retention.contentBytes,
   findOldestContents: retention.findOldestContents,

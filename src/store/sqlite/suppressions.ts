@@ -8,6 +8,7 @@ import { type Suppression, type SuppressionReason, suppressionKey } from '../../
 import type { NewSuppression, SuppressionSignal } from '../topics/suppressions.ts';
 import { suppressionReasonCode, uuidBytes } from './codes.ts';
 import type { Connection } from './connection.ts';
+import { erasedKey } from './erasing.ts';
 import { appendEvent, type EventSubject } from './events.ts';
 import { createFilter } from './filter.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
@@ -36,16 +37,19 @@ export function suppressedAmong(
   const domainId = findNameId(db, params.domain);
   if (domainId === null) return [];
   const keys = params.addresses.map(suppressionKey);
+  const erased = keys.map((key) => erasedKey(db, key));
   const rows = db.all<SuppressionRow & { key: string }>(
     AMONG_SQL,
     domainId,
-    JSON.stringify(keys),
+    JSON.stringify([...keys, ...erased.filter((key) => key !== null)]),
     params.now,
   );
   if (rows.length === 0) return [];
   const found: { address: string; suppression: Suppression }[] = [];
   params.addresses.forEach((address, i) => {
-    for (const row of rows) if (row.key === keys[i]) found.push({ address, suppression: toSuppression(row) });
+    for (const row of rows)
+      if (row.key === keys[i] || row.key === erased[i])
+        found.push({ address, suppression: toSuppression(row) });
   });
   return found;
 }
@@ -66,9 +70,13 @@ export function reasonsFor(
   now: number,
 ): readonly SuppressionReason[] {
   if (!session.suppressing().entries.has(domainId)) return [];
-  return session.db
-    .all<{ reason: number }>(REASONS_SQL, domainId, suppressionKey(address), now)
-    .map((row) => suppressionReasonCode.word(row.reason));
+  const key = suppressionKey(address);
+  const erased = erasedKey(session.db, key);
+  return [key, ...(erased === null ? [] : [erased])].flatMap((each) =>
+    session.db
+      .all<{ reason: number }>(REASONS_SQL, domainId, each, now)
+      .map((row) => suppressionReasonCode.word(row.reason)),
+  );
 }
 
 /** See `Store.addSuppressions`. */
@@ -123,9 +131,10 @@ export function removeSuppressions(session: Session, params: ParamsOf<'removeSup
   const key = suppressionKey(params.address);
   const reason = params.reason === undefined ? null : suppressionReasonCode.of(params.reason);
   const removed = db.all<{ expires_at: number | null }>(
-    'DELETE FROM suppression WHERE domain_id = ? AND key = ? AND (? IS NULL OR reason = ?) RETURNING expires_at',
+    'DELETE FROM suppression WHERE domain_id = ? AND key IN (?, ?) AND (? IS NULL OR reason = ?) RETURNING expires_at',
     domainId,
     key,
+    erasedKey(db, key) ?? key,
     reason,
     reason,
   );

@@ -373,6 +373,16 @@ export interface DomainAnswer extends DomainSettingsAnswer {
   Returns: DomainReturns | null;
 }
 
+/** POST /erase. */
+export interface EraseAnswer {
+  /** Messages in which the person stood. */
+  Messages: number;
+  /** Events in which the address was masked. */
+  Events: number;
+  /** Messages of which something had to stay until a copy under way is final: ask again then. */
+  Pending: number;
+}
+
 /** One item of GET /suppressions. */
 export interface SuppressionAnswer {
   /** As it was given; any case of the part before the @ is stopped. */

@@ -16,6 +16,7 @@ import { causeRoutes } from './causes.ts';
 import { domainRoutes } from './domains.ts';
 import { batchEmailRoute } from './email-batch.ts';
 import { validateEmailRoute } from './email-validate.ts';
+import { eraseRoute } from './erase.ts';
 import { eventStreamRoutes } from './event-stream.ts';
 import { eventRoutes } from './events.ts';
 import { messageRoutes } from './messages.ts';
@@ -67,6 +68,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...messageRoutes(deps),
     ...cancelRetryRoutes(deps, { maxAgeMs: options.maxAgeMs }),
     rescheduleRoute(deps, { maxAgeMs: options.maxAgeMs }),
+    eraseRoute(deps),
     ...domainRoutes({ ...deps, createOnce }),
     ...suppressionRoutes({ ...deps, createOnce }),
     ...templateRoutes({ ...deps, templates, createOnce }),

@@ -1,0 +1,122 @@
+/** Conformance: a person is masked everywhere, and goes on being suppressed. */
+import { describe, expect, it } from 'vitest';
+import {
+  claim,
+  commit,
+  delivered,
+  event,
+  everyEvent,
+  message,
+  only,
+  recipient,
+  type Suite,
+  T0,
+} from './fixtures.ts';
+
+const PERSON = 'Ann.Reader@example.net';
+
+/** Tests of `findMentions`, `eraseMessages`, `eraseElsewhere`, `scrub`. */
+export function describeErasing(suite: Suite): void {
+  describe('erasing', () => {
+    const to = (...addresses: string[]) => ({
+      lists: {
+        from: { name: '', address: 'sender@example.com' },
+        to: addresses.map((address) => ({ name: 'Somebody', address })),
+        cc: [],
+        bcc: [],
+        replyTo: [],
+      },
+      recipients: addresses.map((address) => recipient({ address, state: 'sending' })),
+    });
+    async function send(...addresses: string[]) {
+      const { seq, deliveries } = only(await commit(suite.store(), [message(to(...addresses))]));
+      return { seq, ids: deliveries.map((row) => row.id) };
+    }
+    const find = () => suite.store().findMentions({ address: PERSON.toLowerCase(), afterSeq: 0, limit: 100 });
+    const erase = (seqs: readonly number[]) => suite.store().eraseMessages({ address: PERSON, seqs });
+    const everything = async () =>
+      JSON.stringify([
+        await suite.store().listMessages({ limit: 100 }),
+        (await suite.store().findEvents(everyEvent())).events,
+        await suite.store().listSuppressions({ now: T0, limit: 100 }),
+      ]).toLowerCase();
+
+    it('masks the person in messages, recipients and events, and nobody whose address only ends alike', async () => {
+      const own = await send(PERSON, 'other@example.net');
+      const alike = await send(`jo${PERSON}`);
+      const said = delivered(own.ids[0] ?? 0, 1, {
+        lastReply: `250 <${PERSON.toUpperCase()}> ok`,
+        events: [event('delivered', T0, { detail: { reason: `"${PERSON}" took it` } })],
+      });
+      await suite.store().settle({ now: T0, settlements: [said, delivered(own.ids[1] ?? 0)] });
+      await suite.store().settle({ now: T0, settlements: [delivered(alike.ids[0] ?? 0)] });
+      const found = await find();
+      expect(found).toEqual({ seqs: [own.seq, alike.seq], waiting: [], nextSeq: null });
+      expect(await erase(found.seqs)).toEqual({ messages: 1, events: 1, pending: 0 });
+      expect(await suite.store().readContent({ messageSeq: own.seq })).toBeNull();
+      expect(await suite.store().readContent({ messageSeq: alike.seq })).not.toBeNull();
+      const left = await everything();
+      expect(left.replaceAll(`jo${PERSON}`.toLowerCase(), '')).not.toContain(PERSON.toLowerCase());
+      expect(left).toContain('other@example.net');
+      expect(await erase(found.seqs)).toEqual({ messages: 0, events: 0, pending: 0 });
+    });
+
+    it('names what waits, and leaves what is under way until it is final', async () => {
+      const own = await send(PERSON, 'other@example.net');
+      const queued = only(
+        await commit(suite.store(), [
+          message({ ...to(PERSON), recipients: [recipient({ address: PERSON })] }),
+        ]),
+      );
+      expect((await find()).waiting).toEqual([
+        { messageSeq: queued.seq, deliveryId: only(queued.deliveries).id },
+      ]);
+      expect(await erase([own.seq])).toMatchObject({ pending: 1 });
+      expect(await suite.store().readContent({ messageSeq: own.seq })).not.toBeNull();
+      await suite.store().settle({ now: T0, settlements: own.ids.map((id) => delivered(id)) });
+      expect(await suite.store().readContent({ messageSeq: own.seq })).toBeNull();
+      expect(await erase([own.seq])).toMatchObject({ messages: 1, pending: 0 });
+    });
+
+    it('keeps stopping mail to the person, without saying whom, until that is lifted', async () => {
+      const store = suite.store();
+      await store.addSuppressions({
+        domain: 'example.com',
+        now: T0,
+        entries: [
+          { address: PERSON, reason: 'Manual', note: `asked by ${PERSON}`, expiresAt: null, source: null },
+        ],
+      });
+      expect(
+        await store.eraseElsewhere({ address: PERSON, proposedKey: new Uint8Array(32).fill(5) }),
+      ).toEqual({ events: 0, suppressions: 1 });
+      expect(await everything()).not.toContain(PERSON.toLowerCase());
+      const among = (address: string) =>
+        store.suppressedAmong({ domain: 'example.com', addresses: [address], now: T0 });
+      expect(await among(PERSON.toUpperCase())).toHaveLength(1);
+      expect(await among('other@example.net')).toEqual([]);
+      const waits = only(await commit(store, [message({ recipients: [recipient({ address: PERSON })] })]));
+      const claimed = await claim(store, only(waits.deliveries).queueId);
+      expect(only(claimed).suppressedFor).toEqual(['Manual']);
+      expect(
+        await store.eraseElsewhere({ address: PERSON, proposedKey: new Uint8Array(32).fill(5) }),
+      ).toMatchObject({ suppressions: 0 });
+      expect(await store.removeSuppressions({ domain: 'example.com', address: PERSON, now: T0 })).toBe(1);
+      expect(await among(PERSON)).toEqual([]);
+    });
+
+    it('overwrites what is free, in steps, to an end', async () => {
+      const sent = await commit(
+        suite.store(),
+        Array.from({ length: 20 }, () => message({ ...to(PERSON), content: new Uint8Array(100_000) })),
+      );
+      const ids = sent.flatMap((row) => row.deliveries.map(({ id }) => id));
+      await suite.store().settle({ now: T0, settlements: ids.map((id) => delivered(id)) });
+      await erase(sent.map(({ seq }) => seq));
+      let steps = 0;
+      while (await suite.store().scrub({ bytes: 524_288 })) steps += 1;
+      expect(steps).toBeGreaterThan(0);
+      expect(await suite.store().scrub({ bytes: 0 })).toBe(true);
+    });
+  });
+}

@@ -1,0 +1,243 @@
+/**
+ * Erasing a person: an address is masked wherever it stands, in any case and as a whole address only, and what was
+ * written to it is removed. A suppression stays as a hash under a key of this database, so that it stops mail without
+ * saying whom. Deleted octets inside pages are zeroed by SQLite; whole free pages are overwritten by `scrub`.
+ */
+import { createHmac } from 'node:crypto';
+import type { AddressLists, Mailbox } from '../../model/message.ts';
+import { suppressionKey } from '../../model/suppression.ts';
+import type { Connection } from './connection.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+
+/** What stands where an erased address stood. */
+export const ERASED = 'erased@erased.invalid';
+const SCRUB_BYTES = 262_144;
+
+/** Messages that may mention an address; exact only after reading. Walks the messages once, oldest first. */
+const MENTIONS_SQL = `SELECT m.seq,
+    instr(fold(m.lists || m.subject || coalesce(m.tags, '') || coalesce(m.metadata, '')), ?1) > 0
+    OR EXISTS (SELECT 1 FROM delivery d WHERE d.message_seq = m.seq
+      AND instr(fold(d.address || ' ' || coalesce(d.last_reply, '') || coalesce(d.wait_reason, '')), ?1) > 0)
+    OR EXISTS (SELECT 1 FROM event e WHERE e.message_seq = m.seq AND instr(fold(e.detail), ?1) > 0) AS found
+  FROM message m WHERE m.seq > ?2 ORDER BY m.seq LIMIT ?3`;
+
+export function findMentions(db: Connection, params: ParamsOf<'findMentions'>): ResultOf<'findMentions'> {
+  const rows = db.all<{ seq: number; found: number }>(
+    MENTIONS_SQL,
+    suppressionKey(params.address),
+    params.afterSeq,
+    params.limit,
+  );
+  const last = rows.at(-1);
+  const seqs = rows.filter((row) => row.found === 1).map((row) => row.seq);
+  const waiting = seqs.flatMap((messageSeq) =>
+    db
+      .all<{ id: number }>(
+        'SELECT id FROM delivery WHERE message_seq = ? AND state = 0 AND fold(address) = ?',
+        messageSeq,
+        suppressionKey(params.address),
+      )
+      .map(({ id }) => ({ messageSeq, deliveryId: id })),
+  );
+  return {
+    seqs,
+    waiting,
+    nextSeq: rows.length === params.limit && last !== undefined ? last.seq : null,
+  };
+}
+
+export function eraseMessages({ db }: Session, params: ParamsOf<'eraseMessages'>): ResultOf<'eraseMessages'> {
+  const key = suppressionKey(params.address);
+  const mask = maskOf(key);
+  const result = { messages: 0, events: 0, pending: 0 };
+  for (const seq of params.seqs) {
+    const message = db.get<MessageTexts>(
+      'SELECT lists, from_address, subject, tags, metadata, domain_id FROM message WHERE seq = ?',
+      seq,
+    );
+    if (message === undefined) continue;
+    const named = maskLists(JSON.parse(message.lists) as AddressLists, key);
+    const recipients = maskRecipients(db, seq, key, mask);
+    const events = maskEvents(db, 'message_seq = ?', [seq], mask);
+    const texts = maskTexts(db, seq, message, named.lists, key, mask);
+    if (named.found || recipients.found) {
+      if (recipients.waits) {
+        db.run('UPDATE message SET keep_content = 0 WHERE seq = ?', seq);
+        result.pending += 1;
+      } else {
+        db.run('DELETE FROM capture WHERE message_seq = ?', seq);
+        db.run('DELETE FROM content WHERE message_seq = ?', seq);
+        db.run('DELETE FROM kept_content WHERE domain_id = ? AND message_seq = ?', message.domain_id, seq);
+      }
+    }
+    if (named.found || recipients.found || texts || events > 0) result.messages += 1;
+    result.events += events;
+  }
+  return result;
+}
+
+export function eraseElsewhere(
+  { db }: Session,
+  params: ParamsOf<'eraseElsewhere'>,
+): ResultOf<'eraseElsewhere'> {
+  const key = suppressionKey(params.address);
+  const mask = maskOf(key);
+  const suppressions = db.run(
+    `UPDATE OR REPLACE suppression SET key = ?, address = ?, note = '', reply = NULL, message_id = NULL WHERE key = ?`,
+    hashOf(keyOf(db, params.proposedKey), key),
+    ERASED,
+    key,
+  ).changes;
+  db.run('DELETE FROM suppression_evidence WHERE key = ?', key);
+  for (const row of db.all<{ id: number; body: string; error: string }>(
+    'SELECT id, last_response_body AS body, last_error AS error FROM webhook',
+  )) {
+    if (mask(row.body) === row.body && mask(row.error) === row.error) continue;
+    const sql = 'UPDATE webhook SET last_response_body = ?, last_error = ? WHERE id = ?';
+    db.run(sql, mask(row.body), mask(row.error), row.id);
+  }
+  return { events: maskEvents(db, 'message_seq IS NULL', [], mask), suppressions };
+}
+
+/** Takes free pages into use as zeros; when there are none left, all of them are given back. */
+export function scrub({ db }: Session, params: ParamsOf<'scrub'>): boolean {
+  for (let done = 0; done < params.bytes; done += SCRUB_BYTES) {
+    const free = db.get<{ freelist_count: number }>('PRAGMA freelist_count')?.freelist_count ?? 0;
+    if (free === 0) {
+      db.run('DELETE FROM probe');
+      return false;
+    }
+    db.run('INSERT INTO probe (filler) VALUES (zeroblob(?))', SCRUB_BYTES);
+  }
+  return true;
+}
+
+/** The key under which an erased address is suppressed, or null where nobody was erased here. */
+export function erasedKey(db: Connection, key: string): string | null {
+  const row = db.get<{ value: Uint8Array }>("SELECT value FROM meta WHERE name = 'erasing_key'");
+  return row === undefined ? null : hashOf(row.value, key);
+}
+
+function keyOf(db: Connection, proposed: Uint8Array): Uint8Array {
+  db.run("INSERT INTO meta (name, value) VALUES ('erasing_key', ?) ON CONFLICT DO NOTHING", proposed);
+  const row = db.get<{ value: Uint8Array }>("SELECT value FROM meta WHERE name = 'erasing_key'");
+  if (row === undefined) throw new Error('The key of erased addresses vanished in its own transaction');
+  return row.value;
+}
+
+function hashOf(secret: Uint8Array, key: string): string {
+  return `hmac:${createHmac('sha256', secret).update(key).digest('hex')}`;
+}
+
+interface MessageTexts {
+  lists: string;
+  from_address: string;
+  subject: string;
+  tags: string | null;
+  metadata: string | null;
+  domain_id: number;
+}
+
+type Mask = (text: string) => string;
+
+/** Replaces a whole address in any case; `joann@…` keeps what ends in `ann@…`. */
+function maskOf(key: string): Mask {
+  const escaped = key.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}._+-])${escaped}(?![\\p{L}\\p{N}-]|\\.[\\p{L}\\p{N}])`, 'giu');
+  return (text) => text.replace(pattern, ERASED);
+}
+
+function maskLists(lists: AddressLists, key: string): { lists: AddressLists; found: boolean } {
+  let found = false;
+  const one = (mailbox: Mailbox): Mailbox => {
+    if (suppressionKey(mailbox.address) !== key) return mailbox;
+    found = true;
+    return { name: '', address: ERASED };
+  };
+  const masked = {
+    from: one(lists.from),
+    to: lists.to.map(one),
+    cc: lists.cc.map(one),
+    bcc: lists.bcc.map(one),
+    replyTo: lists.replyTo.map(one),
+  };
+  return { lists: masked, found };
+}
+
+function maskTexts(
+  db: Connection,
+  seq: number,
+  before: MessageTexts,
+  lists: AddressLists,
+  key: string,
+  mask: Mask,
+): boolean {
+  const after = {
+    lists: mask(JSON.stringify(lists)),
+    from: suppressionKey(before.from_address) === key ? ERASED : before.from_address,
+    subject: mask(before.subject),
+    tags: before.tags === null ? null : mask(before.tags),
+    metadata: before.metadata === null ? null : mask(before.metadata),
+  };
+  if (after.metadata !== before.metadata) {
+    // Alone: changing it takes the pairs that are searched for away.
+    db.run('UPDATE message SET metadata = ? WHERE seq = ?', after.metadata, seq);
+  }
+  db.run(
+    'UPDATE message SET lists = ?, from_address = ?, subject = ?, tags = ? WHERE seq = ?',
+    after.lists,
+    after.from,
+    after.subject,
+    after.tags,
+    seq,
+  );
+  return after.subject !== before.subject || after.tags !== before.tags || after.metadata !== before.metadata;
+}
+
+/** `found`: the person is a recipient. `waits`: somebody's copy of the message is not final. */
+function maskRecipients(
+  db: Connection,
+  seq: number,
+  key: string,
+  mask: Mask,
+): { found: boolean; waits: boolean } {
+  let found = false;
+  let waits = false;
+  for (const row of db.all<{
+    id: number;
+    state: number;
+    address: string;
+    last_reply: string | null;
+    wait_reason: string | null;
+  }>('SELECT id, state, address, last_reply, wait_reason FROM delivery WHERE message_seq = ?', seq)) {
+    const open = row.state === 0 || row.state === 1;
+    waits ||= open;
+    const isPerson = suppressionKey(row.address) === key;
+    found ||= isPerson;
+    // What is on its way still needs the address.
+    if (isPerson && open) continue;
+    db.run(
+      'UPDATE delivery SET address = ?, last_reply = ?, wait_reason = ? WHERE id = ?',
+      isPerson ? ERASED : row.address,
+      row.last_reply === null ? null : mask(row.last_reply),
+      row.wait_reason === null ? null : mask(row.wait_reason),
+      row.id,
+    );
+  }
+  return { found, waits };
+}
+
+function maskEvents(db: Connection, where: string, values: readonly number[], mask: Mask): number {
+  let changed = 0;
+  for (const row of db.all<{ seq: number; detail: string }>(
+    `SELECT seq, detail FROM event WHERE ${where} AND detail IS NOT NULL`,
+    ...values,
+  )) {
+    const masked = mask(row.detail);
+    if (masked === row.detail) continue;
+    db.run('UPDATE event SET detail = ? WHERE seq = ?', masked, row.seq);
+    changed += 1;
+  }
+  return changed;
+}

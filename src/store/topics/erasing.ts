@@ -1,0 +1,34 @@
+/**
+ * A person's data removed: found page by page by reading, removed message by message; whoever is interrupted begins
+ * again. Part of the Store (`../store.ts` says what all its operations promise).
+ */
+
+export interface ErasingStore {
+  /**
+   * Messages behind `afterSeq` in which an address may stand; `limit` are looked at. `nextSeq` null = no more. `waiting`:
+   * recipients among them that are this address and queued.
+   */
+  findMentions(params: { address: string; afterSeq: number; limit: number }): Promise<{
+    seqs: readonly number[];
+    waiting: readonly { messageSeq: number; deliveryId: number }[];
+    nextSeq: number | null;
+  }>;
+  /**
+   * Masks the address in the given messages, their recipients and events, and removes their captures and contents.
+   * `pending`: messages of which something must wait, because somebody's copy is not final; their content goes then.
+   */
+  eraseMessages(params: {
+    address: string;
+    seqs: readonly number[];
+  }): Promise<{ messages: number; events: number; pending: number }>;
+  /**
+   * The same outside of messages: suppressions become a keyed hash that goes on stopping mail. `proposedKey` becomes the
+   * key of this database where it has none. How many of each changed.
+   */
+  eraseElsewhere(params: {
+    address: string;
+    proposedKey: Uint8Array;
+  }): Promise<{ events: number; suppressions: number }>;
+  /** Overwrites free pages, about `bytes` of them; true while there may be more. */
+  scrub(params: { bytes: number }): Promise<boolean>;
+}

@@ -1,0 +1,42 @@
+/** After a person was erased, nothing in the data folder says who that was. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { command } from './commands.ts';
+import { addDomain, email, fileScope, startInstance } from './harness.ts';
+
+const scope = fileScope();
+const PERSON = 'Ann.Reader@example.net';
+
+it('leaves no trace of the address in any file, and goes on stopping mail', async () => {
+  const server = await startInstance(scope);
+  await addDomain(server, 'example.com');
+  for (let i = 0; i < 5; i++) {
+    const id = await server.send({
+      To: [
+        { name: 'Ann', email: i % 2 === 0 ? PERSON : PERSON.toLowerCase() },
+        { name: 'Bob', email: 'bob@example.org' },
+      ],
+      Subject: `For ${PERSON.toUpperCase()}`,
+      HTMLContent: `<p>${PERSON} ${'text '.repeat(4000)}</p>`,
+    });
+    await server.settled(id);
+  }
+  await server.call('POST', '/suppressions', {
+    body: { Domain: 'example.com', Items: [{ Email: PERSON, Note: `about ${PERSON}` }] },
+  });
+  const erased = await command(scope, ['erase', PERSON, '--data', server.folder, '--json']);
+  expect(erased).toMatchObject({ code: 0 });
+  expect(JSON.parse(erased.stdout)).toMatchObject({ Messages: 5, Pending: 0 });
+  expect((await server.call('POST', '/erase', { body: { Email: 'nonsense' } })).status).toBe(422);
+
+  const refused = await server.call('POST', '/email', { body: email({ To: [{ email: PERSON }] }) });
+  expect(refused.status).toBe(422);
+  await server.stop();
+
+  for (const name of await readdir(server.folder)) {
+    const text = (await readFile(join(server.folder, name))).toString('latin1').toLowerCase();
+    expect(text.includes(PERSON.toLowerCase()), name).toBe(false);
+    if (name === 'postrider.db') expect(text).toContain('bob@example.org');
+  }
+});
