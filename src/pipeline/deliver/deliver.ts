@@ -10,6 +10,7 @@ import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
 import type { PersonalTokens } from '../../mail/personal-token.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { AddressCheck } from '../../net/address-filter.ts';
 import type { CachingResolver } from '../../net/resolver.ts';
 import type { TlsContexts } from '../../smtp/client-tls.ts';
@@ -74,12 +75,16 @@ const FORGET_IDLE_SITES_ABOVE = 256;
 export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Service {
   const { queue, routes, rules, retry, clock, random, log, mailLog, metrics, failpoints } = deps;
   const signing = createSigning({ clock, signers: deps.signers });
-  const preparer = createPreparer({ ...deps, signing }, options);
   const sandbox = createSandboxRoute({ clock, random, rules, classifier: deps.classifier });
   const counters = deps.tlsCounters;
   const endpoints = createEndpoints({ ...deps, counters }, options);
   const opener = createOpener({ ...deps, counters }, options);
   const wayOut = createWayOut({ endpoints, opener, relays: deps.relays, port25: deps.port25 });
+  const asksForTls = async (delivery: ClaimedDelivery): Promise<boolean> => {
+    const way = routes.wayOf(delivery);
+    return way.kind === 'smtp' && way.direct && endpoints.asksForTls(delivery.recipientDomain);
+  };
+  const preparer = createPreparer({ ...deps, signing, asksForTls }, options);
   const sites = new Map<string, Site>();
   let playing = 0;
   let stopping = false;

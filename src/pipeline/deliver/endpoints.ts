@@ -75,6 +75,11 @@ export interface Endpoints {
   ): Promise<EndpointAnswer>;
   /** What DNS said of the domain is asked again next time: nobody answered there, or it was not theirs to take. */
   forget(recipientDomain: string): void;
+  /**
+   * Whether a domain may have a TLS policy of its own: MTA-STS that is enforced, or DNSSEC and with it perhaps DANE. Such a
+   * domain's mail shares no connection with other domains' mail. True also where DNS does not say. Never rejects.
+   */
+  asksForTls(recipientDomain: string): Promise<boolean>;
   /** A refusal had to do with IPv6: this domain is spoken to by IPv4 for a day, where it can be. */
   avoidIpv6(recipientDomain: string): void;
 }
@@ -85,6 +90,8 @@ const MAX_ADDRESSES = 5;
 const CONNECT_ALL_MS = 60_000;
 const AVOID_IPV6_MS = 24 * 3_600_000;
 const MAX_AVOIDED = 10_000;
+const ASKING_KEPT_MS = 60_000;
+const MAX_ASKING = 10_000;
 
 interface Deps {
   resolver: CachingResolver;
@@ -99,15 +106,29 @@ interface Deps {
 export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boolean }): Endpoints {
   const { resolver, random, clock, filter, mtaSts, counters } = deps;
   const ipv4Until = new Map<string, number>();
+  const asking = new Map<string, { answer: Promise<boolean>; untilMs: number }>();
   return {
     find: (target, recipientDomain, wish = {}) =>
       target.kind === 'relay' ? relay(target, recipientDomain, wish) : mx(recipientDomain, wish),
     forget: (recipientDomain) => resolver.flush(recipientDomain),
+    asksForTls(recipientDomain) {
+      const known = asking.get(recipientDomain);
+      if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.answer;
+      if (asking.size >= MAX_ASKING) asking.clear();
+      const answer = lookUpPolicy(recipientDomain);
+      asking.set(recipientDomain, { answer, untilMs: clock.monotonicMs() + ASKING_KEPT_MS });
+      return answer;
+    },
     avoidIpv6(recipientDomain) {
       if (ipv4Until.size >= MAX_AVOIDED) ipv4Until.clear();
       ipv4Until.set(recipientDomain, clock.now() + AVOID_IPV6_MS);
     },
   };
+
+  async function lookUpPolicy(domain: string): Promise<boolean> {
+    const [answer, policy] = await Promise.all([resolver.mx(domain), mtaSts.policyOf(domain)]);
+    return policy?.mode === 'enforce' || answer.kind === 'failure' || answer.secure;
+  }
 
   async function relay(
     target: Extract<Route, { kind: 'relay' }>,

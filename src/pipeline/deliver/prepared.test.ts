@@ -45,6 +45,7 @@ function prepare(
       },
       tokens: createReturnPathTokens([{ id: 1, secret: new Uint8Array(16) }]),
       personalTokens: createPersonalTokens([{ id: 1, secret: new Uint8Array(16) }]),
+      asksForTls: async () => false,
       senders: {
         settingsOf: async () => ({
           atMostOnce: false,

@@ -25,6 +25,8 @@ export interface Prepared {
   note: string | null;
   /** It may go over verified TLS only. */
   requireTls: boolean;
+  /** Its recipient domain may have a TLS policy of its own, and shares no connection with others then. */
+  asksForTls: boolean;
   /** The content has octets above 127. */
   eightBit: boolean;
   dsn: DsnParameters;
@@ -57,13 +59,15 @@ interface Deps {
   tokens: ReturnPathTokens;
   senders: SenderSettings;
   personalTokens: PersonalTokens;
+  /** Whether its recipient domain may have a TLS policy of its own; never where its way is a relay. */
+  asksForTls(delivery: ClaimedDelivery): Promise<boolean>;
 }
 
 /** Messages whose places are kept: their recipients are delivered close together. */
 const KEPT = 256;
 
 export function createPreparer(
-  { store, signing, tokens, personalTokens, senders }: Deps,
+  { store, signing, tokens, personalTokens, senders, asksForTls }: Deps,
   options: { bounceDomain: string },
 ): Preparer {
   const kept = new Map<number, Promise<Places | null>>();
@@ -102,6 +106,7 @@ export function createPreparer(
           content,
           note: signed.kind === 'unsigned' ? signed.reason : null,
           requireTls: sender.requireTls,
+          asksForTls: await asksForTls(delivery),
           eightBit: delivery.eightBit || delivery.needsSmtpUtf8,
           // Notices come to our return path, whatever the sender asked for; the token says about which copy.
           dsn: { envid: tokens.ref(delivery.id), ...delivery.dsn },

@@ -201,7 +201,7 @@ export function createSite(deps: SiteDeps, limits: SiteLimits): Site {
     const [head] = ready;
     if (head === undefined) return false;
     const { recipientDomain } = head.item.delivery;
-    return mayCarry(link.endpoint.tls, { recipientDomain, requireTls: head.requireTls });
+    return mayCarry(link.endpoint, { ...head, recipientDomain });
   }
 
   function mayOpen(): boolean {

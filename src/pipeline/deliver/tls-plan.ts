@@ -121,10 +121,18 @@ export function isVerifying({ mode }: TlsPlan): boolean {
   return mode === 'verified' || mode === 'dane';
 }
 
-/** Whether a connection made under `plan` may carry mail that has to arrive by verified TLS, or need not. */
-export function mayCarry(plan: TlsPlan, mail: { recipientDomain: string; requireTls: boolean }): boolean {
-  if (mail.requireTls && !isVerifying(plan)) return false;
-  return plan.onlyFor === null || plan.onlyFor === mail.recipientDomain;
+/**
+ * Whether mail may travel over a connection that was opened for another message, perhaps for another domain of the site.
+ * `asksForTls`: its recipient domain may have a policy of its own (`Endpoints.asksForTls`), so that only a connection
+ * that was opened for that domain is known to meet it.
+ */
+export function mayCarry(
+  link: { tls: TlsPlan; route: 'mx' | 'relay'; recipientDomain: string },
+  mail: { recipientDomain: string; requireTls: boolean; asksForTls: boolean },
+): boolean {
+  if (mail.requireTls && !isVerifying(link.tls)) return false;
+  if (link.route === 'relay') return true;
+  return (link.tls.onlyFor === null && !mail.asksForTls) || link.recipientDomain === mail.recipientDomain;
 }
 
 type Dane =
