@@ -325,11 +325,25 @@ describe('the X-Postrider- fields', () => {
     expect(await send(client, `${data}more\r\n`)).toMatch(/^550 5\.6\.0 /);
   });
 
+  it('put tokens into the HTML and the unsubscribe pair on top, and leave the rest alone', async () => {
+    const fields = 'X-Postrider-Track: clicks\r\nX-Postrider-List-Unsubscribe: true\r\n';
+    const head = 'From: sender@example.com\r\nTo: reader@example.net\r\nSubject:  odd \r\n';
+    const type = 'Content-Type: text/html; charset=utf-8\r\n';
+    const data = `${fields}${head}${type}\r\n<a href="https://x.example/">x</a>\r\n`;
+    const raw = await captured(queuedId(await send(await loggedIn(), data)));
+    expect(raw).toContain(head);
+    expect(raw).toMatch(/^List-Unsubscribe: <http:\/\/[^>]+\/u\/[0-9a-z]{32}>/m);
+    expect(raw).toContain('\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n');
+    expect(raw.replaceAll('=\r\n', '')).toMatch(/<a href=3D"http:\/\/[^"]+\/c\/[0-9a-z]{32}\/[\w-]+">x<\/a>/);
+    expect(raw).not.toMatch(/\/[uc]\/0{32}/);
+  });
+
   it.each([
     ['Send-At: 2001-01-01T00:00:00Z', /in the past/],
     ['Send-At: tomorrow', /ISO 8601/],
     ['Expires-At: 2001-01-01T00:00:00Z', /later than now/],
-    ['Track: opens', /not available/],
+    ['Track: everything', /opens, clicks, both/],
+    ['List-Unsubscribe: perhaps', /true or false/],
     ['Priority: urgent', /critical, normal or bulk/],
     ['Sandbox: maybe', /Sandbox/],
     ['Metadata: {"a":1}', /text of at most/],

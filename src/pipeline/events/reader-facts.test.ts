@@ -12,14 +12,19 @@ const READER = { ip: '192.0.2.7', userAgent: 'Mozilla/5.0 (X11; Linux x86_64) Fi
 function world() {
   const clock = createVirtualClock();
   const stored: ReaderFact[] = [];
-  const state = { calls: 0, down: false, dropped: 0, told: 0 };
+  const state = { calls: 0, down: false, dropped: 0 };
   const quiet = () => {};
   const facts = createReaderFacts({
     clock,
     random: createSystemRandom(),
     log: { info: quiet, warn: quiet, error: quiet, debug: quiet },
-    metrics: { noted: quiet, dropped: (count) => void (state.dropped += count) },
-    eventsStored: () => void (state.told += 1),
+    metrics: {
+      noted: quiet,
+      dropped: (count) => {
+        state.dropped += count;
+      },
+    },
+    eventsStored: quiet,
     store: {
       async appendReaderFacts(params) {
         state.calls += 1;
