@@ -200,6 +200,7 @@ export function describeCalls(suite: Suite): void {
       expect(log[0]).toMatchObject({ state: 'pending', tries: 0, responseCode: 0, createdAt: T0 });
       expect(log[1]).toEqual({
         id: call.id,
+        eventSeq: call.event.seq,
         eventId: call.event.id,
         state: 'failed',
         tries: 10,
@@ -209,6 +210,13 @@ export function describeCalls(suite: Suite): void {
         updatedAt: T0 + 100,
       });
       expect(await suite.store().listCalls({ webhookId: call.webhook.id, limit: 1 })).toHaveLength(1);
+      const rest = { webhookId: call.webhook.id, beforeEventSeq: log[0]?.eventSeq ?? 0, limit: 10 };
+      expect((await suite.store().listCalls(rest)).map(({ id }) => id)).toEqual([call.id]);
+      const again = { since: 0, until: 0, onlyFailed: false, now: T0 + 200, limit: 10 };
+      const replay = (webhookId: number) =>
+        suite.store().replayCalls({ webhookId, callIds: [call.id, log[0]?.id ?? 0, 999], ...again });
+      // The one that waits is left alone, and nobody else's are reached.
+      expect([await replay(999), await replay(call.webhook.id)]).toEqual([0, 1]);
       expect(await suite.store().listCalls({ webhookId: 999, limit: 10 })).toEqual([]);
     });
 

@@ -237,6 +237,7 @@ export function nextCallDueAt(db: Connection): number | null {
 export function listCalls(db: Connection, params: ParamsOf<'listCalls'>): CallLogEntry[] {
   const rows = db.all<{
     id: number;
+    event_seq: number;
     event_id: Uint8Array;
     state: number;
     tries: number;
@@ -245,14 +246,16 @@ export function listCalls(db: Connection, params: ParamsOf<'listCalls'>): CallLo
     created_at: number;
     updated_at: number;
   }>(
-    `SELECT c.id, e.event_id, c.state, c.tries, c.response_code, c.error, c.created_at, c.updated_at
+    `SELECT c.id, c.event_seq, e.event_id, c.state, c.tries, c.response_code, c.error, c.created_at, c.updated_at
      FROM webhook_call c CROSS JOIN event e ON e.seq = c.event_seq
-     WHERE c.webhook_id = ? ORDER BY c.event_seq DESC LIMIT ?`,
+     WHERE c.webhook_id = ? AND c.event_seq < ? ORDER BY c.event_seq DESC LIMIT ?`,
     params.webhookId,
+    params.beforeEventSeq ?? Number.MAX_SAFE_INTEGER,
     params.limit,
   );
   return rows.map((row) => ({
     id: row.id,
+    eventSeq: row.event_seq,
     eventId: uuidText(row.event_id),
     state: callStateCode.word(row.state),
     tries: row.tries,
@@ -270,6 +273,7 @@ export function replayCalls({ db }: Session, params: ParamsOf<'replayCalls'>): n
     params.webhookId,
   );
   if (hook === undefined) return 0;
+  if (params.callIds !== undefined) return replayThese(db, params, params.callIds);
   const kinds = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) => {
     const { token, payloadType } = EVENT_KINDS[kind];
     return payloadType !== null && (hook.event === 'all' || hook.event === token);
@@ -290,6 +294,20 @@ export function replayCalls({ db }: Session, params: ParamsOf<'replayCalls'>): n
   );
   let made = 0;
   for (const event of events) made += insertCall(db, params.webhookId, event.seq, params.now);
+  return made;
+}
+
+/** Those of the named calls that are the webhook's own and finished. */
+function replayThese(db: Connection, params: ParamsOf<'replayCalls'>, ids: readonly number[]): number {
+  const calls = db.all<{ event_seq: number }>(
+    `SELECT event_seq FROM webhook_call WHERE webhook_id = ? AND id IN (SELECT value FROM json_each(?))
+     ORDER BY event_seq LIMIT ?`,
+    params.webhookId,
+    JSON.stringify(ids),
+    params.limit,
+  );
+  let made = 0;
+  for (const call of calls) made += insertCall(db, params.webhookId, call.event_seq, params.now);
   return made;
 }
 

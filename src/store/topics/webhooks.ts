@@ -47,6 +47,7 @@ export interface CallSettlement {
 
 export interface CallLogEntry {
   id: number;
+  eventSeq: number;
   eventId: string;
   state: 'pending' | 'sending' | 'succeeded' | 'failed';
   tries: number;
@@ -108,13 +109,20 @@ export interface WebhookStore {
   /** Earliest due time of the pending calls of enabled webhooks, or null. */
   nextCallDueAt(): Promise<number | null>;
   /** Those of the newest events first. */
-  listCalls(params: { webhookId: number; limit: number }): Promise<readonly CallLogEntry[]>;
+  listCalls(params: {
+    webhookId: number;
+    /** Only calls of events before this one (`eventSeq` of the last entry seen). */
+    beforeEventSeq?: number;
+    limit: number;
+  }): Promise<readonly CallLogEntry[]>;
   /**
    * Makes the calls for past events (`since` inclusive, `until` exclusive) of the webhook's domain and kinds again from
    * their first try, due now, oldest event first; calls still on their way are left alone. How many were made.
    */
   replayCalls(params: {
     webhookId: number;
+    /** Only these calls of the webhook; undefined = by the other conditions alone. */
+    callIds?: readonly number[];
     since: number;
     until: number;
     onlyFailed: boolean;

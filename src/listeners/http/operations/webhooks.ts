@@ -27,11 +27,23 @@ import { createProblemList } from '../contract/problem-list.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody, readJsonObject } from '../json-request.ts';
 import { prefersStrict } from '../prefer.ts';
-import { type ApiRequest, type ApiRoute, isoTime, isoTimeOrNull, json, pageLimit, refuse } from '../route.ts';
+import {
+  type ApiRequest,
+  type ApiRoute,
+  isoTime,
+  isoTimeOrNull,
+  json,
+  page,
+  pageLimit,
+  queryInteger,
+  refuse,
+} from '../route.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';
 
 /** Calls that one replay may queue. */
 const MAX_REPLAY = 10_000;
+/** Calls that it may name. */
+const MAX_REPLAY_IDS = 1000;
 
 const NEW_WEBHOOK = propertyTable(['Event', 'WebhookURL', 'Description', 'Domain']);
 const MAX_URL_CHARS = 2048;
@@ -45,12 +57,8 @@ const STATUSES = new Map<string, WebhookStatus>([
 ]);
 
 const REPLAY = z.object({
-  DeliveryIDs: z
-    .undefined({
-      error: 'DeliveryIDs is not available in this version: give Since and Until',
-    })
-    .optional(),
-  Since: instant,
+  DeliveryIDs: z.array(z.int().min(1)).min(1).max(MAX_REPLAY_IDS).optional(),
+  Since: instant.optional(),
   Until: instant.optional(),
   OnlyFailed: z.boolean().optional(),
 });
@@ -187,9 +195,23 @@ export function webhookRoutes(deps: {
         const webhook = await ownWebhook(request.caller, request.params.id);
         const body = readJsonBody(request, REPLAY);
         const now = clock.now();
+        const named = body.DeliveryIDs !== undefined;
+        if (
+          named &&
+          (body.Since !== undefined || body.Until !== undefined || body.OnlyFailed !== undefined)
+        ) {
+          const message = 'Give DeliveryIDs, or Since, Until and OnlyFailed, not both';
+          throw new AppError('invalid-parameter', { message, field: '/DeliveryIDs' });
+        }
+        // Without a range everything that failed is meant, but never everything there is.
+        if (!named && body.Since === undefined && body.OnlyFailed !== true) {
+          const message = 'Give DeliveryIDs, Since, or OnlyFailed: true';
+          throw new AppError('invalid-parameter', { message, field: '/Since' });
+        }
         const queued = await store.replayCalls({
           webhookId: webhook.id,
-          since: body.Since,
+          ...(body.DeliveryIDs === undefined ? {} : { callIds: body.DeliveryIDs }),
+          since: body.Since ?? 0,
           until: body.Until ?? now,
           onlyFailed: body.OnlyFailed ?? false,
           now,
@@ -204,8 +226,18 @@ export function webhookRoutes(deps: {
       scope: 'webhooks:read',
       handle: async (request) => {
         const webhook = await ownWebhook(request.caller, request.params.id);
-        const calls = await store.listCalls({ webhookId: webhook.id, limit: pageLimit(request.query) });
-        const answer: Page<WebhookCall> = { Items: calls.map(toCall), HasMore: false, NextCursor: null };
+        const limit = pageLimit(request.query);
+        const before = queryInteger(request.query, 'After', {
+          min: 1,
+          max: Number.MAX_SAFE_INTEGER,
+          fallback: Number.MAX_SAFE_INTEGER,
+        });
+        const calls = await store.listCalls({
+          webhookId: webhook.id,
+          beforeEventSeq: before,
+          limit: limit + 1,
+        });
+        const answer: Page<WebhookCall> = page(calls, limit, (call) => String(call.eventSeq), toCall);
         return json(answer);
       },
     },
