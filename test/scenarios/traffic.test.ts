@@ -1,0 +1,178 @@
+/** Which way mail goes and from where, keeping it back, and the operator's files: through the whole program. */
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createFakeDns } from '../fakes/fake-dns.ts';
+import { startSmtpSink } from '../fakes/smtp-sink.ts';
+import { addDomain, fileScope, type Instance, startInstance, temporaryFolder, until } from './harness.ts';
+
+const scope = fileScope();
+
+async function sink() {
+  const started = await startSmtpSink();
+  scope.defer(() => started.close());
+  return started;
+}
+
+/** An instance whose data folder holds these files. */
+async function start(files: Record<string, unknown>, settings: Record<string, string> = {}) {
+  const folder = await temporaryFolder(scope);
+  for (const [name, content] of Object.entries(files)) put(folder, name, content);
+  const server = await startInstance(scope, { folder, settings: { retry: '200ms', ...settings } });
+  return { server, folder, token: await addDomain(server, 'example.com') };
+}
+
+function put(folder: string, name: string, content: unknown): void {
+  writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content, null, 1));
+}
+
+/** A port of loopback where nobody listens. */
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+const delivered = async (server: Instance, token: string, more: Record<string, unknown> = {}) =>
+  (await server.settled(await server.send(more, { token }))).Recipients[0];
+
+describe('routes', () => {
+  it('send each mail the way of the first rule that fits', async () => {
+    const [bulk, corp] = [await sink(), await sink()];
+    const { server, token } = await start({
+      'postrider.json': {
+        routes: [
+          { senderDomain: 'example.com', priority: 'bulk', route: `smtp://127.0.0.1:${bulk.port}` },
+          { recipientDomain: '*.corp.example', route: `smtp://127.0.0.1:${corp.port}` },
+        ],
+      },
+    });
+    const to = (email: string) => ({ To: [{ email }] });
+    await delivered(server, token, { ...to('a@x.corp.example'), Priority: 'bulk' });
+    await delivered(server, token, to('b@x.corp.example'));
+    expect(await delivered(server, token, to('c@corp.example'))).toMatchObject({ Route: 'sandbox' });
+    expect(bulk.messages.map(({ rcpts }) => rcpts[0])).toEqual(['a@x.corp.example']);
+    expect(corp.messages.map(({ rcpts }) => rcpts[0])).toEqual(['b@x.corp.example']);
+  });
+
+  it('with a mistake keep the server from starting', async () => {
+    const routes = [{ route: 'pool:none' }];
+    await expect(start({ 'postrider.json': { routes } })).rejects.toThrow(
+      'routes[0].route: no source is in the pool',
+    );
+  });
+});
+
+describe('sources', () => {
+  it('are the addresses that connections come from, under their own EHLO names', async () => {
+    const seen: { from: string | undefined; ehlo: string }[] = [];
+    const far = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.write('220 far.example ESMTP\r\n');
+      socket.on('data', (chunk) => {
+        const line = chunk.toString();
+        if (/^EHLO/.test(line)) seen.push({ from: socket.remoteAddress, ehlo: line.trim() });
+        const inData = /^(MAIL|RCPT)/m.test(line) && /^DATA/m.test(line);
+        if (/^EHLO/.test(line)) socket.write('250 far.example\r\n');
+        else if (/^DATA/.test(line) || inData) socket.write('354 go on\r\n');
+        else if (/^QUIT/.test(line)) socket.end('221 bye\r\n');
+        else if (/^(MAIL|RCPT)/.test(line) || /\r\n\.\r\n$/.test(line)) socket.write('250 ok\r\n');
+      });
+    });
+    await new Promise<void>((resolve) => far.listen(0, '127.0.0.1', resolve));
+    scope.defer(async () => void far.close());
+    const address = far.address();
+    const dns = await createFakeDns({ 'one.example': { A: ['127.0.0.1'] } });
+    scope.defer(() => dns.close());
+    const { server, token } = await start(
+      { 'postrider.json': { sources: [{ id: 'a', address: '127.0.0.9', ehlo: 'out.example.com' }] } },
+      {
+        route: 'mx',
+        dns: dns.text,
+        'mx-port': String(typeof address === 'object' && address !== null ? address.port : 0),
+        'allow-networks': '127.0.0.0/8',
+      },
+    );
+    expect(await delivered(server, token, { To: [{ email: 'r@one.example' }] })).toMatchObject({
+      Status: 'Delivered',
+    });
+    expect(seen).toEqual([{ from: '127.0.0.9', ehlo: 'EHLO out.example.com' }]);
+    const items = (await server.call('GET', '/config')).json.Items as { Key: string; Value: string }[];
+    expect(items.find(({ Key }) => Key === 'sources[0]')?.Value).toBe(
+      'a 127.0.0.9, ehlo out.example.com, pool default',
+    );
+  });
+});
+
+describe('a relay that does not answer', () => {
+  it('is passed over at once for the next of its list, and remembered', async () => {
+    const far = await sink();
+    const dead = await closedPort();
+    const { server, token } = await start(
+      {},
+      { route: `smtp://127.0.0.1:${dead},smtp://127.0.0.1:${far.port}` },
+    );
+    expect(await delivered(server, token)).toMatchObject({ Status: 'Delivered', Attempts: 1 });
+    const { Relays } = (await server.call('GET', '/queue/paths')).json;
+    expect(Relays).toMatchObject([
+      { Relay: `127.0.0.1:${dead}`, Failures: 1, Why: expect.stringContaining('connect') },
+    ]);
+  });
+});
+
+describe('held mail', () => {
+  it('waits with its reason over a restart, and goes when it is released', async () => {
+    const far = await sink();
+    const settings = { route: `smtp://127.0.0.1:${far.port}`, retry: '200ms' };
+    const first = await start({}, settings);
+    const hold = { SenderDomain: 'example.com', Reason: 'wrong price' };
+    expect((await first.server.call('POST', '/queue/hold', { body: hold })).status).toBe(201);
+    const id = await first.server.send({ Priority: 'critical' }, { token: first.token });
+    await first.server.stop();
+    const server = await startInstance(scope, { folder: first.folder, settings });
+    const row = (await server.call('GET', `/email/${id}`)).json.Recipients[0];
+    expect(row).toMatchObject({ Status: 'Held', WaitReason: 'held: wrong price', Attempts: 0 });
+    expect(far.messages).toEqual([]);
+    expect((await server.call('POST', '/queue/release', { body: { All: true } })).json).toEqual({
+      Released: 1,
+    });
+    expect((await server.settled(id)).Status).toBe('Delivered');
+    expect(far.messages).toHaveLength(1);
+  });
+});
+
+describe('the operator’s files', () => {
+  it('with a mistake keep the server from starting, by line and fix', async () => {
+    const bad = '[\n{"id": "google",\n "limits": {"connections": "many"}}]';
+    await expect(start({ 'shaping.json': bad })).rejects.toThrow(
+      /shaping\.json: line 3: row "google" connections "many": use a whole number from 1 to 1000/,
+    );
+    await expect(start({ 'reply-rules.json': [{ id: 'x' }] })).rejects.toThrow(
+      /reply-rules\.json: line 2: rule 1/,
+    );
+  });
+
+  it('are read again on SIGHUP; a mistake then changes nothing and is logged', async () => {
+    const { server, folder } = await start({
+      'shaping.json': [{ id: 'google', limits: { connections: 3 } }],
+    });
+    const connections = async () => {
+      const { Limits } = (await server.call('GET', '/queue/paths/google')).json;
+      return (Limits as { Name: string }[]).find(({ Name }) => Name === 'connections');
+    };
+    expect(await connections()).toMatchObject({ Value: 3, From: 'user', Detail: 'google' });
+    put(folder, 'shaping.json', [{ id: 'google', limits: { connections: 2 } }]);
+    await server.server.reload();
+    expect(await connections()).toMatchObject({ Value: 2 });
+    put(folder, 'shaping.json', [{ id: 'google', limit: {} }]);
+    await server.server.reload();
+    expect(await connections()).toMatchObject({ Value: 2 });
+    const said = await until('the mistake is logged', async () =>
+      server.logText().includes('unknown key \\"limit\\"') ? 'yes' : null,
+    );
+    expect(said).toBe('yes');
+  });
+});
