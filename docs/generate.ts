@@ -12,6 +12,7 @@ import { configurationPage } from './generate/configuration.ts';
 import { errorsPage } from './generate/errors.ts';
 import { eventsPage } from './generate/events.ts';
 import { metricsPage } from './generate/metrics.ts';
+import { replyRulesPage, shapingPage } from './generate/shaping.ts';
 
 export const REFERENCE = join(import.meta.dirname, 'reference');
 
@@ -24,6 +25,8 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ['commands.md', commandsPage()],
     ['configuration.md', configurationPage()],
     ['metrics.md', await metricsPage()],
+    ['shaping.md', shapingPage()],
+    ['reply-rules.md', replyRulesPage()],
   ]);
 }
 

@@ -21,8 +21,40 @@ export function configurationPage(): string {
     'Configuration',
     INTRODUCTION,
     table(['Key', 'Environment', 'Form', 'Default', 'Meaning'], rows),
+    ROUTING,
   );
 }
+
+const ROUTING = `## Sources and routes
+
+What has structure stands in \`postrider.json\` alone:
+
+\`\`\`json
+{
+  "sources": [
+    { "id": "one", "address": "192.0.2.10", "ehlo": "mail1.example.com" },
+    { "id": "two", "address": "192.0.2.11", "ehlo": "mail2.example.com", "pool": "bulk", "newSince": "2027-01-31" }
+  ],
+  "routes": [
+    { "recipientDomain": ["corp.example", "*.corp.example"], "route": "smtp://mail.corp.example:25" },
+    { "senderDomain": "shop.example", "priority": "bulk", "route": ["pool:bulk", "smtp://user:password@relay.example:587"] }
+  ]
+}
+\`\`\`
+
+**sources**: addresses that mail leaves from. \`id\` names one in \`shaping.json\` and in paths; \`address\` is an IPv4 address of
+this machine, bound by outgoing connections; \`ehlo\` is the name said there (\`hostname\` where absent), which should resolve to
+the address and back; \`pool\` (\`default\` where absent) groups them; \`newSince\` has it
+[warmed up](../howto/warm-up.md). Mail of one sender domain to one recipient domain always leaves from the same source of
+its pool.
+
+**routes**: the first that fits decides, the key \`route\` stands at the end. \`senderDomain\`, \`recipientDomain\` (exact, or
+\`*.example.com\` for all below) and \`priority\` take one value or a list; what is absent fits everything. \`route\` is \`mx\`,
+\`pool:NAME\` (direct, from the sources of that pool), a relay, \`sandbox\`, or a list of the first three that fails over in
+order; \`mx\` leaves from the pool \`default\` where it has sources. Matching by tag is not in this version.
+
+A mistake stops the start and names the place (\`routes[1].route\`), the value and the fix. \`postrider config\` shows all of it,
+without passwords.`;
 
 const INTRODUCTION = `A key is read from the first of these places that has it:
 
