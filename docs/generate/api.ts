@@ -86,8 +86,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
     'Sends a signed sample now: `{StatusCode, LatencyMs, Body, Error}`. Changes nothing',
   'POST /webhooks/{id}/replay':
     '`{DeliveryIDs}` (1000), or `{Since?, Until?, OnlyFailed?}`: makes those calls, or the calls of past events, again, at most 10 000: `{Queued}`. Without `Since` only with `OnlyFailed: true`',
-  'GET /webhooks/{id}/deliveries':
-    'The calls with their tries and the last answer, newest first, a page',
+  'GET /webhooks/{id}/deliveries': 'The calls with their tries and the last answer, newest first, a page',
   'GET /events':
     'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`, and `After` with the header `X-Next-After`, oldest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000',
   'GET /events/stream':
