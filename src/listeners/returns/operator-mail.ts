@@ -105,7 +105,8 @@ export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
           idempotency: { operation: OPERATION, key: id, fingerprint },
         });
       } catch (error) {
-        if (!(error instanceof AppError) || error.retryAfterSeconds !== undefined) throw error;
+        // What passes soon is waited for; a quota that is used up is not.
+        if (!(error instanceof AppError) || (error.retryAfterSeconds ?? 3600) <= 60) throw error;
         return `it was not accepted for sending: ${error.message}`;
       }
       thisHour += 1;
