@@ -40,6 +40,7 @@ import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
 import { createClassifier } from './pipeline/deliver/classifier/classify.ts';
 import { createDeliver } from './pipeline/deliver/deliver.ts';
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
+import { createPlacements } from './pipeline/deliver/placements.ts';
 import { createPort25Watch } from './pipeline/deliver/port-25.ts';
 import { createRelayHealth } from './pipeline/deliver/relay-health.ts';
 import { createRoutes } from './pipeline/deliver/routes.ts';
@@ -251,8 +252,9 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       relayed,
       atMostOnce: domains.sendsAtMostOnce,
     });
+    const placements = createPlacements({ routes, resolver, shaping, clock });
     const heldBy = (question: SiteQuestion): Hold | null =>
-      holds.heldBy({ ...question, sites: siteNames(routes.siteOf(question)) });
+      holds.heldBy({ ...question, sites: placements.sitesOf(question).flatMap(siteNames) });
     const queue = createQueue(
       {
         store,
@@ -260,7 +262,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         random,
         log: logs.service,
         epoch,
-        siteOf: routes.siteOf,
+        siteOf: placements.nameOf,
         expire: rules.expire,
         suppressed: rules.suppressed,
         heldBy(question) {
@@ -312,7 +314,10 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       {
         store,
         queue,
-        routes,
+        placements,
+        shaping,
+        overrides: traffic.overrides,
+        memory: traffic.pathMemory,
         rules,
         retry,
         signers: domains,
@@ -433,7 +438,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
           overrides: traffic.overrides,
           holds,
           heldBy: (question) => heldBy({ ...question, sandbox: null }),
-          paths: () => [],
+          paths: deliver.paths,
           relays: relays.unhealthy,
           limitsFor: shaping.limitsFor,
           async providerOf(domain) {

@@ -197,11 +197,12 @@ describe('far ends that fail', () => {
     const first: Script = {
       dot: { do: 'wait', until: together, next: { do: 'last', reply: '421 4.3.2 down' } },
     };
-    const mx = await domain('storm.test', [...Array.from({ length: 20 }, () => first), {}]);
+    const mx = await domain('storm.test', [first, first, {}]);
     const ids = await Promise.all(
       Array.from({ length: 40 }, (_, n) => send(`storm-${n}`, `r${n}@storm.test`)),
     );
-    await until('twenty wait for their reply', 10_000, () => messagesOf(mx).length === 20);
+    // A path that is not known yet begins with two connections.
+    await until('two wait for their reply', 10_000, () => messagesOf(mx).length === 2);
     allIn();
     // Counted one by one, they would put the next try off for a minute.
     for (const id of ids) expect(kinds(await finished(id)).at(-1)).toBe('delivered');

@@ -1,5 +1,5 @@
 /**
- * The delivery role: one `Site` per destination that has work, the sandbox, and the rules they share. Given the
+ * The delivery role: one `Path` per destination that has work, the sandbox, and the rules they share. Given the
  * queue's window and ways out (DNS, sockets); leaves settled recipients. Stops by finishing what is under way and
  * giving the rest back.
  */
@@ -13,6 +13,9 @@ import type { ReturnPathTokens } from '../../mail/verp.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { AddressCheck } from '../../net/address-filter.ts';
 import type { CachingResolver } from '../../net/resolver.ts';
+import type { OverrideBook } from '../../policy/limits/shaping/overrides.ts';
+import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
+import type { Shaping } from '../../policy/limits/shaping/types.ts';
 import type { TlsContexts } from '../../smtp/client-tls.ts';
 import type { Store } from '../../store/store.ts';
 import type { Queue } from '../queue/queue.ts';
@@ -20,24 +23,32 @@ import type { RetrySchedule } from '../queue/retry-schedule.ts';
 import type { Classifier } from './classifier/classify.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import { createEndpoints } from './endpoints.ts';
+import { createPath, type Path } from './path.ts';
+import type { ProviderGate } from './path-limits.ts';
+import type { PathsView } from './path-state.ts';
+import type { Placement, Placements } from './placements.ts';
 import type { Port25Watch } from './port-25.ts';
 import { createPreparer, type SenderSettings } from './prepared.ts';
 import type { RelayHealth } from './relay-health.ts';
 import { learnFromOpening, learnFromOutcome } from './reply-lessons.ts';
-import { type Routes, SANDBOX_SITE } from './routes.ts';
+import { SANDBOX_SITE } from './routes.ts';
 import { createSandboxRoute } from './sandbox.ts';
 import type { SettlementRules } from './settlement.ts';
 import { createSigning, type SignerSource } from './signing.ts';
-import { createSite, type Site, type SiteLimits } from './site.ts';
 import type { TlsCounters } from './tls-counters.ts';
 import type { MtaSts } from './tls-mta-sts.ts';
 import { createOpener } from './tls-opening.ts';
 import { createWayOut } from './way-out.ts';
 
+export interface Deliver extends Service, PathsView {}
+
 export interface DeliverDeps {
   store: Store;
   queue: Queue;
-  routes: Routes;
+  placements: Placements;
+  shaping: Pick<Shaping, 'limitsFor'>;
+  overrides: OverrideBook;
+  memory: PathMemory;
   rules: SettlementRules;
   classifier: Pick<Classifier, 'classify'>;
   retry: RetrySchedule;
@@ -70,10 +81,13 @@ export interface DeliverOptions {
 }
 
 const SANDBOX_CONCURRENCY = 32;
-const FORGET_IDLE_SITES_ABOVE = 256;
+const FORGET_IDLE_PATHS_ABOVE = 256;
+const MAX_SHOWN = 1_000;
+/** Rows that wait in memory for DNS, at most, for one domain. */
+const ROWS_WITHOUT_SITE = 32;
 
-export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Service {
-  const { queue, routes, rules, retry, clock, random, log, mailLog, metrics, failpoints } = deps;
+export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliver {
+  const { queue, placements, rules, clock, random, log, mailLog, metrics } = deps;
   const signing = createSigning({ clock, signers: deps.signers });
   const sandbox = createSandboxRoute({ clock, random, rules, classifier: deps.classifier });
   const counters = deps.tlsCounters;
@@ -81,22 +95,32 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
   const opener = createOpener({ ...deps, counters }, options);
   const wayOut = createWayOut({ endpoints, opener, relays: deps.relays, port25: deps.port25 });
   const asksForTls = async (delivery: ClaimedDelivery): Promise<boolean> => {
-    const way = routes.wayOf(delivery);
-    return way.kind === 'smtp' && way.direct && endpoints.asksForTls(delivery.recipientDomain);
+    const place = placements.placement(placements.nameOf(delivery));
+    return place?.kind === 'path' && place.way.direct && endpoints.asksForTls(delivery.recipientDomain);
   };
   const preparer = createPreparer({ ...deps, signing, asksForTls }, options);
-  const sites = new Map<string, Site>();
+  const paths = new Map<string, Path>();
+  const providers = new Map<string, ProviderGate>();
   let playing = 0;
   let stopping = false;
   let sandboxIdle: (() => void) | null = null;
 
   return {
     async start() {
-      queue.onWork(wake);
+      queue.onWork(wake, demand);
+      placements.onMoved((name) => queue.regroup(name));
+      // What a person took back may go at once.
+      deps.overrides.onRemoved(() => {
+        for (const path of paths.values()) path.wake();
+      });
     },
     async stop(deadlineMs) {
       stopping = true;
-      await Promise.all([...[...sites.values()].map((site) => site.stop(deadlineMs)), playedOut(deadlineMs)]);
+      await Promise.all([...[...paths.values()].map((path) => path.stop(deadlineMs)), playedOut(deadlineMs)]);
+    },
+    paths() {
+      const shown = [...paths.values()].slice(0, MAX_SHOWN).map((path) => path.snapshot());
+      return shown.sort((a, b) => Number(a.reason === null) - Number(b.reason === null));
     },
   };
 
@@ -114,49 +138,72 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
 
   function wake(name: string): void {
     if (stopping) return;
-    if (name === SANDBOX_SITE) {
-      pumpSandbox();
+    const known = paths.get(name);
+    if (known !== undefined) {
+      known.wake();
       return;
     }
-    let site = sites.get(name);
-    if (site === undefined) {
-      forgetIdleSites();
-      const way = routes.wayOfSite(name);
-      site = createSite(
-        {
-          name,
-          queue,
-          preparer,
-          rules,
-          retry,
-          clock,
-          log,
-          mailLog,
-          metrics,
-          failpoints,
-          classifier: deps.classifier,
-          endpoints: async (recipientDomain, wish) =>
-            way?.kind === 'smtp'
-              ? wayOut.endpointsOf(way, recipientDomain, wish)
-              : { kind: 'temporary', detail: `no way leads to ${name}` },
-          open: (endpoint, signal) =>
-            way?.kind === 'smtp'
-              ? wayOut.open(way, endpoint, name, { signal })
-              : opener.open(endpoint, { signal }),
-          heard: (endpoint, outcome) => learnFromOutcome({ endpoints, opener }, endpoint, outcome),
-          notOpened: (endpoint, result, category) =>
-            learnFromOpening({ endpoints, opener }, endpoint, result, category),
-        },
-        siteLimits(name, options),
-      );
-      sites.set(name, site);
+    if (placements.placement(name) === null) queue.regroup(name);
+    const place = placements.placement(name);
+    switch (place?.kind) {
+      case 'sandbox':
+        pumpSandbox();
+        return;
+      case 'unknown':
+        void placements.lookUp(place.domain).then(() => {
+          queue.regroup(name);
+          placements.forget(name);
+        });
+        return;
+      case 'path':
+        pathOf(name, place).wake();
     }
-    site.wake();
   }
 
-  function forgetIdleSites(): void {
-    if (sites.size < FORGET_IDLE_SITES_ABOVE) return;
-    for (const [name, site] of sites) if (site.idle && queue.blocked(name) === null) sites.delete(name);
+  function demand(name: string): number {
+    const path = paths.get(name);
+    if (path !== undefined) return path.demand();
+    return placements.placement(name)?.kind === 'unknown' ? ROWS_WITHOUT_SITE : Number.POSITIVE_INFINITY;
+  }
+
+  function pathOf(name: string, place: Extract<Placement, { kind: 'path' }>): Path {
+    forgetIdlePaths();
+    const path = createPath(
+      {
+        ...deps,
+        name,
+        place,
+        preparer,
+        provider: place.provider === null ? null : providerOf(`${place.source} ${place.provider}`),
+        endpoints: (recipientDomain, wish) => wayOut.endpointsOf(place.way, recipientDomain, wish),
+        open: (endpoint, signal) => wayOut.open(place.way, endpoint, place.site, { signal }),
+        heard: (endpoint, outcome) => learnFromOutcome({ endpoints, opener }, endpoint, outcome),
+        notOpened: (endpoint, result, category) =>
+          learnFromOpening({ endpoints, opener }, endpoint, result, category),
+        setApart: placements.setApart,
+      },
+      options,
+    );
+    paths.set(name, path);
+    return path;
+  }
+
+  function providerOf(key: string): ProviderGate {
+    let gate = providers.get(key);
+    if (gate === undefined) {
+      gate = { open: 0, waiting: new Set() };
+      providers.set(key, gate);
+    }
+    return gate;
+  }
+
+  function forgetIdlePaths(): void {
+    if (paths.size < FORGET_IDLE_PATHS_ABOVE) return;
+    for (const [name, path] of paths) {
+      if (!path.idle || queue.blocked(name) !== null || queue.heldBy(name) > 0) continue;
+      paths.delete(name);
+      placements.forget(name);
+    }
   }
 
   // ── the sandbox ─────────────────────────────────────────────────────────────────────────────────────────
@@ -200,15 +247,4 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Servi
 
 function sandboxWord(state: string): string {
   return state === 'queued' ? 'deferred' : state;
-}
-
-/** A relay takes more over one connection than a stranger's server (delivery.md §8). */
-function siteLimits(name: string, options: DeliverOptions): SiteLimits {
-  const relay = name.startsWith('relay:');
-  return {
-    maxConnections: options.maxConnections,
-    maxMessagesPerConnection: relay ? 1000 : 100,
-    maxConnectionAgeMs: 300_000,
-    idleConnectionMs: 15_000,
-  };
 }

@@ -19,6 +19,8 @@ export interface Claims {
   look(): void;
   /** Something may be due that no hint was given for. */
   sweepSoon(): void;
+  /** Whether the site holds less than half of what it may: due rows are claimed only then. */
+  isLow(site: string): boolean;
   /** A site has room, or may be sent to again. */
   refill(site: string): void;
   start(): void;
@@ -95,6 +97,7 @@ export function createClaims(deps: Deps, options: { sweepMs: number; maxRows: nu
       // One that is under way may have looked too early: it is followed by another.
       if (sweeping === null) tick();
     },
+    isLow,
     refill,
     start() {
       running = true;
@@ -315,6 +318,7 @@ export function createClaims(deps: Deps, options: { sweepMs: number; maxRows: nu
     // Neither rows nor bytes ended this claim, so the due rows did. A row larger than half the room is left for the
     // sweep to find.
     if (rows.length < limit && bytes <= maxBytes / 2) due.exhausted(queue, heard);
+    else due.leftMore(queue);
     return rows.length > 0;
   }
 }

@@ -31,9 +31,14 @@ export interface DueQueues {
   advance(now: number): Set<string>;
   /** The site's next queue in rotation, or null. `admits` passes over others. */
   next(site: string, admits: (queue: DueQueue) => boolean): DueQueue | null;
-  /** The claim found no more due rows: the queue leaves its site, unless more was heard of it since `heard`. */
+  /**
+   * The claim found no more due rows: the queue leaves its site. Where more was heard of it since `heard` it stays, but
+   * has caught up.
+   */
   exhausted(queue: DueQueue, heard: number): void;
-  /** Whether rows of this queue wait in the store already: fresh mail joins their end. */
+  /** The claim left due rows behind. */
+  leftMore(queue: DueQueue): void;
+  /** Whether a backlog of this queue waits in the store: fresh mail joins its end. */
   has(queue: Omit<QueueRef, 'queueId'>): boolean;
   /** Queues with due rows at a site. */
   count(site: string): number;
@@ -138,9 +143,15 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
     },
     exhausted(queue, heard) {
       const known = byId.get(queue.queueId);
-      if (known === undefined || known.heard !== heard) return;
+      if (known === undefined) return;
+      dueKeys.delete(known.key);
+      if (known.heard !== heard) return;
       unpark(known);
       if (known.instants.length === 0) byId.delete(known.queueId);
+    },
+    leftMore(queue) {
+      const known = byId.get(queue.queueId);
+      if (known?.due === true) dueKeys.add(known.key);
     },
     has: (queue) => dueKeys.has(keyOf(queue)),
     count: (site) => ring.get(site)?.length ?? 0,

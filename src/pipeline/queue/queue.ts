@@ -259,7 +259,11 @@ export function createQueue(
       if (!running || settler.paused || blocks.has(site) || heldBy(recipient, site) !== null) return false;
       // Rows of the same queue that wait in the store would be overtaken for ever; fresh mail joins their end.
       const { lane, senderDomain: tenant } = recipient;
-      if (lane !== 'critical' && due.has({ ...recipient, sandbox: recipient.sandbox !== null })) return false;
+      if (lane !== 'critical' && due.count(site) > 0) {
+        // While fresh mail kept the window full, nothing that is due would ever be claimed.
+        if (!claims.isLow(site) || due.has({ ...recipient, sandbox: recipient.sandbox !== null }))
+          return false;
+      }
       const promised = claims.promised;
       const taken = { rows: reserved.rows + promised.rows, bytes: reserved.bytes + promised.bytes };
       const siteRows = allowance(site);

@@ -1,0 +1,130 @@
+/**
+ * Opens a connection for the message at the head of a path: asks for the endpoints of its domain and tries them in
+ * order. Leaves a session, or what stood in the way and whom that concerns: a domain, one sender's wish for TLS, or the
+ * whole path. Nothing is remembered here.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { OpenFailure, OpenResult, Session } from '../../smtp/client-types.ts';
+import type { Category } from './classifier/categories.ts';
+import type { Classifier } from './classifier/classify.ts';
+import type { Verdict } from './classifier/verdict.ts';
+import type { DeliverMetrics } from './deliver-metrics.ts';
+import type { Endpoint, EndpointAnswer, EndpointWish } from './endpoints.ts';
+import { NO_FACTS, type Outcome } from './outcome.ts';
+import { tlsText } from './transaction-outcome.ts';
+
+export type PathOutcome = Extract<Outcome, { kind: 'path' }>;
+
+export type Opened =
+  | { kind: 'open'; endpoint: Endpoint; session: Session }
+  /** Holds for every recipient of the domain. */
+  | { kind: 'permanent'; answer: Extract<EndpointAnswer, { kind: 'permanent' }> }
+  /** DNS gave no answer for this domain. */
+  | { kind: 'unresolved'; outcome: PathOutcome }
+  /** Verified TLS, which only some senders ask for, is not to be had. */
+  | { kind: 'without-tls'; outcome: PathOutcome }
+  /** Nobody could be connected to. `timedOut`: because nothing was answered. */
+  | { kind: 'failed'; outcome: PathOutcome; timedOut: boolean }
+  /** The opening was broken off by a stop. */
+  | { kind: 'stopped' };
+
+export interface OpeningDeps {
+  clock: Clock;
+  metrics: Pick<DeliverMetrics, 'opened'>;
+  classifier: Pick<Classifier, 'classify'>;
+  endpoints(recipientDomain: string, wish: EndpointWish): Promise<EndpointAnswer>;
+  open(endpoint: Endpoint, signal: AbortSignal): Promise<OpenResult>;
+  notOpened(endpoint: Endpoint, result: OpenFailure, category: Category | null): void;
+}
+
+export async function openForHead(
+  deps: OpeningDeps,
+  head: { recipientDomain: string; critical: boolean; requireTls: boolean; providerRequiresTls: boolean },
+  signal: AbortSignal,
+): Promise<Opened> {
+  const { clock, metrics } = deps;
+  const { recipientDomain, ...wish } = head;
+  const answer = await deps.endpoints(recipientDomain, wish);
+  if (answer.kind === 'permanent') return { kind: 'permanent', answer };
+  if (answer.kind === 'temporary') {
+    const outcome = pathOutcome('dns', answer.category ?? 'dns_failure', answer.detail);
+    if (answer.category === 'tls_failed' && head.requireTls) return { kind: 'without-tls', outcome };
+    return { kind: 'unresolved', outcome };
+  }
+  let failure: { endpoint: Endpoint; result: OpenFailure } | null = null;
+  for (const endpoint of answer.endpoints) {
+    if (signal.aborted) break;
+    const startedAt = clock.monotonicMs();
+    const result = await deps.open(endpoint, signal);
+    metrics.opened(result.kind, clock.monotonicMs() - startedAt);
+    if (result.kind === 'open') return { kind: 'open', endpoint, session: result.session };
+    failure = { endpoint, result };
+    deps.notOpened(endpoint, result, verdictOf(deps, endpoint, result)?.category ?? null);
+  }
+  // Openings are broken off by a stop; that says nothing about the path.
+  if (signal.aborted) return { kind: 'stopped' };
+  if (failure === null) {
+    const outcome = pathOutcome('dns', 'dns_failure', `no usable address for ${recipientDomain}`);
+    return { kind: 'unresolved', outcome };
+  }
+  return openingFailed(deps, failure.endpoint, failure.result);
+}
+
+/** A failure of the path that we name ourselves. */
+export function pathOutcome(stage: PathOutcome['stage'], category: Category, detail: string): PathOutcome {
+  return { kind: 'path', category, verdict: null, stage, reply: null, detail, facts: NO_FACTS };
+}
+
+function openingFailed(deps: OpeningDeps, endpoint: Endpoint, failed: OpenFailure): Opened {
+  const { reply } = failed;
+  const where = `${endpoint.host} [${endpoint.address}]:${endpoint.port}`;
+  const said = reply === null ? failed.detail : `${reply.code} ${reply.text}`;
+  const verdict = verdictOf(deps, endpoint, failed);
+  const category = verdict !== null && failed.reason === 'reply' ? verdict.category : categoryOf(failed);
+  const outcome: PathOutcome = {
+    ...pathOutcome(failed.stage, category, `${where} at ${failed.stage}: ${said}`.slice(0, 512)),
+    verdict: failed.reason === 'reply' ? verdict : null,
+    reply: reply === null ? null : { code: reply.code, enhanced: reply.enhanced, text: reply.text },
+    facts: {
+      remoteMta: where,
+      conversation: failed.conversation.text(),
+      tls: tlsText(failed.tls),
+      durationMs: 0,
+    },
+  };
+  const isTls = failed.stage === 'starttls' || failed.stage === 'tls';
+  if (isTls && endpoint.tls.basis === 'sender') return { kind: 'without-tls', outcome };
+  return { kind: 'failed', outcome, timedOut: failed.reason === 'timeout' };
+}
+
+function verdictOf(
+  { classifier }: Pick<OpeningDeps, 'classifier'>,
+  endpoint: Endpoint,
+  { reply, stage }: OpenFailure,
+): Verdict | null {
+  if (reply === null) return null;
+  const { code, enhanced, text } = reply;
+  return classifier.classify({ stage, code, enhanced, text, mx: endpoint.host, origin: 'remote' });
+}
+
+function categoryOf(failed: OpenFailure): Category {
+  switch (failed.reason) {
+    case 'timeout':
+      return 'timeout';
+    case 'tls':
+    case 'injection':
+      return 'tls_failed';
+    case 'auth':
+      return 'relay_login_failed';
+    case 'reset':
+      return 'conn_lost';
+    case 'protocol':
+      return 'protocol_error';
+    case 'reply':
+      return failed.stage === 'auth' ? 'relay_login_failed' : 'service_unavailable';
+    case 'refused':
+    case 'unreachable':
+    case 'aborted':
+      return 'unreachable';
+  }
+}

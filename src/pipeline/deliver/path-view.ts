@@ -1,0 +1,142 @@
+/** What a path shows of itself (path-state.ts): remembers the last words and the last reason to wait, in plain words. */
+import type { Clock } from '../../lib/clock.ts';
+import { maskAddresses } from '../../lib/log.ts';
+import type { Lane } from '../../model/message.ts';
+import { type Overrides, pathKey } from '../../policy/limits/shaping/types.ts';
+import type { Queue } from '../queue/queue.ts';
+import type { PathHealth } from './path-health.ts';
+import type { PathGates } from './path-limits.ts';
+import type { Links } from './path-links.ts';
+import type { PathSnapshot, PathWord, WaitKind } from './path-state.ts';
+import type { Placement } from './placements.ts';
+
+export interface PathView {
+  snapshot(): PathSnapshot;
+  /** Mail for this domain came by. */
+  met(recipientDomain: string): void;
+  waits(kind: WaitKind, forMs?: number): void;
+  succeeded(word: PathWord): void;
+  failed(detail: string): void;
+}
+
+interface Deps {
+  name: string;
+  place: Extract<Placement, { kind: 'path' }>;
+  route: 'mx' | 'relay';
+  queue: Pick<Queue, 'blocked' | 'waiting' | 'heldBy'>;
+  gates: PathGates;
+  health: PathHealth;
+  links: Links;
+  overrides: Pick<Overrides, 'of' | 'suspended'>;
+  clock: Clock;
+}
+
+const MAX_DOMAINS = 20;
+
+export function createPathView(
+  { name, place, route, queue, gates, health, links, overrides, clock }: Deps,
+  now: { usable(): number; inFlight(): number; ready(lane: Lane): number },
+): PathView {
+  const { source, site, provider } = place;
+  const domains = new Set<string>();
+  let waitsFor: WaitKind = 'none';
+  let waitsUntil: number | null = null;
+  let lastSuccess: PathWord | null = null;
+  let lastFailure: PathWord | null = null;
+
+  return {
+    snapshot() {
+      const effective = gates.effective();
+      const lanes = queue.waiting(name);
+      const waiting = {
+        critical: lanes.critical + now.ready('critical'),
+        normal: lanes.normal + now.ready('normal'),
+        bulk: lanes.bulk + now.ready('bulk'),
+      };
+      const why = reason(waiting.critical + waiting.normal + waiting.bulk > 0);
+      return {
+        key: pathKey(source, site),
+        ...{ source, site, provider, route },
+        domains: [...domains],
+        connections: {
+          open: links.size,
+          busy: links.busyCount,
+          opening: 0,
+        },
+        window: now.usable(),
+        effective,
+        overrides: overrides.of('path', pathKey(source, site)),
+        breaker: health.breaker(),
+        reason: why.text,
+        waitsFor: why.kind,
+        waitsUntil: why.until,
+        waiting,
+        held: queue.heldBy(name),
+        inFlight: now.inFlight(),
+        lastSuccess,
+        lastFailure,
+      };
+    },
+    met(recipientDomain) {
+      domains.delete(recipientDomain);
+      domains.add(recipientDomain);
+      if (domains.size <= MAX_DOMAINS) return;
+      const oldest = domains.values().next();
+      if (!oldest.done) domains.delete(oldest.value);
+    },
+    waits(kind, forMs) {
+      waitsFor = kind;
+      waitsUntil = forMs === undefined ? null : clock.now() + Math.ceil(forMs);
+    },
+    succeeded(word) {
+      lastSuccess = word;
+    },
+    failed(detail) {
+      lastFailure = { at: clock.now(), text: maskAddresses(detail).slice(0, 512) };
+    },
+  };
+
+  function reason(anybodyWaits: boolean): { kind: WaitKind; text: string | null; until: number | null } {
+    const suspended = overrides.suspended('path', pathKey(source, site));
+    if (suspended !== null) {
+      const text = `${site} is suspended until ${iso(suspended.until)}: ${suspended.why}`;
+      return { kind: 'suspended', text, until: suspended.until };
+    }
+    const blocked = queue.blocked(name);
+    if (blocked !== null) {
+      const why = blocked.reason.replace(/^path: /, '');
+      const text = `${site} takes no mail until ${iso(blocked.until)}: ${why}`;
+      return { kind: 'breaker', text, until: blocked.until };
+    }
+    if (!anybodyWaits || waitsFor === 'none') return { kind: 'none', text: null, until: null };
+    return { kind: waitsFor, text: words(), until: waitsUntil };
+  }
+
+  function words(): string {
+    const { limits } = gates.effective();
+    switch (waitsFor) {
+      case 'message-rate':
+        return `rate limit of ${site}: ${rate(limits.messagesPerSecond ?? 0)}`;
+      case 'connection-rate':
+        return `${site} gets at most ${limits.newConnectionsPerMinute ?? 0} new connections a minute`;
+      case 'provider-connections':
+        return `all ${limits.providerConnections ?? 0} connections to ${provider ?? site} are in use`;
+      case 'store':
+        return 'outcomes cannot be stored at the moment, so nothing is sent';
+      default:
+        return `all connections to ${site} are in use (${now.usable()})`;
+    }
+  }
+}
+
+function rate(perSecond: number): string {
+  return perSecond >= 1 ? `${round(perSecond)}/s` : `${round(perSecond * 60)}/min`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,493 @@
+/**
+ * One path's delivery: takes its work from the queue, prepares it, keeps connections and sends.
+ *
+ *   queue ──take──► preparing (read, sign) ──► picked ──► a connection with room ──► outcome ──► settled
+ *
+ * Two stages, so that signing (on the thread pool) runs while connections are busy. A connection takes a second message
+ * of the same lane while one is in flight: its envelope then travels with the first one's last bytes. Connections open
+ * one at a time, only while something that may use one finds none. What a failure says about the path goes to its
+ * health (path-health.ts), what a reply teaches to the overrides; a message whose connection ends under it is charged
+ * unless the fault was plainly the connection's.
+ */
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Failpoints } from '../../lib/failpoints.ts';
+import { type Logger, maskAddresses } from '../../lib/log.ts';
+import type { Lane } from '../../model/message.ts';
+import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
+import { type Overrides, pathKey, type Shaping } from '../../policy/limits/shaping/types.ts';
+import type { Queue } from '../queue/queue.ts';
+import type { ReadyItem } from '../queue/ready-item.ts';
+import { LEAST_TIME_LEFT_MS, type RetrySchedule } from '../queue/retry-schedule.ts';
+import type { DeliverMetrics } from './deliver-metrics.ts';
+import type { Endpoint } from './endpoints.ts';
+import type { Outcome } from './outcome.ts';
+import { logOutcome } from './outcome-log.ts';
+import { createPace } from './pace.ts';
+import { CRITICAL_PROBE_MS, createPathFailures } from './path-failures.ts';
+import { createPathHealth } from './path-health.ts';
+import { createPathGates, type ProviderGate } from './path-limits.ts';
+import { createLinks, type Link } from './path-links.ts';
+import { type Opened, type OpeningDeps, openForHead, pathOutcome } from './path-opening.ts';
+import { createPicker } from './path-pick.ts';
+import type { PathSnapshot, PathWord } from './path-state.ts';
+import { createPathView } from './path-view.ts';
+import type { Placement } from './placements.ts';
+import type { Prepared, Preparer } from './prepared.ts';
+import type { SettlementRules } from './settlement.ts';
+import { mayCarry } from './tls-plan.ts';
+import { transactionOutcome } from './transaction-outcome.ts';
+
+export interface Path {
+  /** There may be work, or a reason to look again. */
+  wake(): void;
+  /** Rows it can use within the next seconds. */
+  demand(): number;
+  snapshot(): PathSnapshot;
+  /** Finishes what is in flight until `deadlineMs`, gives everything else back. */
+  stop(deadlineMs: number): Promise<void>;
+  /** Nothing is in flight, prepared or connected: the path may be forgotten. */
+  readonly idle: boolean;
+}
+
+export interface PathDeps extends OpeningDeps {
+  name: string;
+  place: Extract<Placement, { kind: 'path' }>;
+  queue: Queue;
+  preparer: Preparer;
+  rules: SettlementRules;
+  retry: RetrySchedule;
+  clock: Clock;
+  log: Logger;
+  mailLog: Logger;
+  metrics: DeliverMetrics;
+  failpoints: Failpoints;
+  shaping: Pick<Shaping, 'limitsFor'>;
+  overrides: Overrides;
+  memory: Pick<PathMemory, 'recall' | 'remember'>;
+  provider: ProviderGate | null;
+  /** An attempt ended: what it teaches about the way there is remembered elsewhere. */
+  heard(endpoint: Endpoint, outcome: Outcome): void;
+  /** A domain of this site has DNS of its own mind: it goes by a path of its own. */
+  setApart(recipientDomain: string): void;
+}
+
+/** Waiting for the store to be readable again before the next try. */
+const STORE_RETRY_MS = 500;
+/** Nearer far ends: one write and one reply a message beat spreading over idle connections (a fifth less CPU). */
+const NEAR_MS = 20;
+/** Slower far ends get a connection a message: nothing should wait behind them. */
+const QUICK_MS = 1_000;
+const ROWS_PER_CONNECTION = 32;
+const RATE_AHEAD_SECONDS = 5;
+const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
+
+export function createPath(deps: PathDeps, options: { maxConnections: number }): Path {
+  const { name, place, queue, preparer, rules, clock, log, mailLog, metrics, failpoints } = deps;
+  const { source, site, provider } = place;
+  const route = place.way.relays === '' ? ('mx' as const) : ('relay' as const);
+  const gates = createPathGates(
+    clock,
+    () => deps.shaping.limitsFor({ source, site, provider, route }),
+    deps.provider,
+  );
+  const startAt = route === 'relay' ? capNow() : null;
+  const health = createPathHealth({ clock, memory: deps.memory, source, site, startAt });
+  const links = createLinks({ clock, closed: linkClosed });
+  const ready = createPicker();
+  const preparing: Record<Lane, number> = { critical: 0, normal: 0, bulk: 0 };
+  const abort = new AbortController();
+  const view = createPathView(
+    { name, place, queue, gates, health, links, clock, overrides: deps.overrides, route },
+    { usable, inFlight: () => inFlight, ready: (lane) => ready.count(lane) + preparing[lane] },
+  );
+  const pace = createPace(clock);
+  const failures = createPathFailures({
+    ...deps,
+    ...{ source, site, gates, health, links, ready, view, finish },
+    stopping: () => stopping,
+    pauseOpening(forMs) {
+      noOpenBeforeMs = clock.monotonicMs() + forMs;
+    },
+  });
+  let inFlight = 0;
+  let opening = false;
+  /** A further connection was refused while others work: not asked for again before this (monotonic) time. */
+  let noOpenBeforeMs = 0;
+  let stopping = false;
+  let drained: (() => void) | null = null;
+  let wakeTimer: Timer | null = null;
+  let wakeAtMs = Number.POSITIVE_INFINITY;
+
+  // A site that refused before the restart is not met again at full strength.
+  const recalled = health.breaker();
+  if (recalled.kind === 'open') queue.block(name, recalled.until, health.reason);
+
+  return {
+    wake: pump,
+    demand,
+    snapshot: view.snapshot,
+    stop,
+    get idle() {
+      return links.all === 0 && !opening && preparingNow() === 0 && ready.size === 0 && inFlight === 0;
+    },
+  };
+
+  // ── how much ────────────────────────────────────────────────────────────────────────────────────────────
+
+  function capNow(): number {
+    return Math.max(1, Math.min(gates.effective().limits.connections, options.maxConnections));
+  }
+
+  /** Connections that may be in use at a time. */
+  function usable(): number {
+    return health.breaker().kind === 'closed' ? Math.min(capNow(), health.window.size) : 1;
+  }
+
+  function demand(): number {
+    if (health.breaker().kind !== 'closed') return 1;
+    const { messagesPerSecond } = gates.effective().limits;
+    const byRate =
+      messagesPerSecond === null
+        ? Number.POSITIVE_INFINITY
+        : Math.ceil(messagesPerSecond * RATE_AHEAD_SECONDS);
+    return Math.max(1, Math.min(Math.max(ROWS_PER_CONNECTION * usable(), pace.lately()), byRate));
+  }
+
+  function preparingNow(): number {
+    return preparing.critical + preparing.normal + preparing.bulk;
+  }
+
+  /** A token, a connection or a pause comes at a known time: nothing is polled for. */
+  function wakeAfter(ms: number): void {
+    const atMs = clock.monotonicMs() + ms;
+    if (stopping || atMs >= wakeAtMs) return;
+    wakeTimer?.cancel();
+    wakeAtMs = atMs;
+    wakeTimer = clock.setTimer(ms, () => {
+      wakeAtMs = Number.POSITIVE_INFINITY;
+      pump();
+    });
+  }
+
+  // ── work in ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  function pump(): void {
+    if (!stopping && mayWork()) takeWork();
+    dispatch();
+    if (drained !== null && inFlight === 0 && preparingNow() === 0 && !opening) drained();
+  }
+
+  /** Keeps breaker and suspension in step with the queue's block. False while nothing may go. */
+  function mayWork(): boolean {
+    const suspended = deps.overrides.suspended('path', pathKey(source, site));
+    const breaker = health.breaker();
+    const blocked = queue.blocked(name);
+    if (suspended !== null && (blocked === null || blocked.until < suspended.until)) {
+      queue.block(name, suspended.until, `path: ${site} is suspended: ${suspended.why}`.slice(0, 512));
+      return false;
+    }
+    if (blocked === null) {
+      health.halfOpen();
+      return true;
+    }
+    const probeAt = health.openedAt + CRITICAL_PROBE_MS;
+    if (suspended === null && breaker.kind === 'open' && probeAt < breaker.until) {
+      if (queue.hasWaiting(name, 'critical'))
+        failures.blockUntil(Math.max(probeAt, clock.now()), health.reason);
+    }
+    // A suspension that a person ended, with nothing else in the way.
+    if (suspended === null && breaker.kind !== 'open') queue.unblock(name);
+    return queue.blocked(name) === null;
+  }
+
+  function takeWork(): void {
+    const probing = health.breaker().kind === 'half-open';
+    for (const lane of LANES) {
+      const most = probing ? 1 - inFlight : Math.min(2 * (links.size + 2), demand());
+      const busy = () => (probing ? preparingNow() + ready.size : preparing[lane] + ready.count(lane));
+      while (busy() < most) {
+        const item = queue.take(name, lane);
+        if (item === null) break;
+        void prepare(item);
+      }
+    }
+  }
+
+  async function prepare(item: ReadyItem): Promise<void> {
+    const { lane, recipientDomain } = item.delivery;
+    preparing[lane] += 1;
+    view.met(recipientDomain);
+    try {
+      const result = await preparer.prepare(item);
+      if (result.kind === 'ready') ready.add(result.prepared);
+      else finish(item, result.outcome);
+    } catch (cause) {
+      log.warn(
+        { err: cause, deliveryId: item.delivery.id },
+        'a message could not be read; it will be tried again',
+      );
+      queue.giveBack(item, clock.now() + STORE_RETRY_MS, null);
+    }
+    preparing[lane] -= 1;
+    pump();
+  }
+
+  // ── which next, and over what ───────────────────────────────────────────────────────────────────────────
+
+  function dispatch(): void {
+    // What was being prepared when the path was blocked waits with the rest.
+    const blocked = queue.blocked(name);
+    if (stopping || blocked !== null) {
+      for (const { item } of ready.remove(() => true)) {
+        queue.giveBack(item, clock.now(), blocked?.reason ?? null);
+      }
+      return;
+    }
+    if (ready.size > 0 && !queue.recordable()) {
+      view.waits('store');
+      return;
+    }
+    view.waits('none');
+    while (ready.size > 0 && sendNext()) {
+      // One at a time: every message changes what the next one may.
+    }
+  }
+
+  function sendNext(): boolean {
+    const rateMs = gates.messageWaitMs();
+    if (rateMs > 0) {
+      view.waits('message-rate', rateMs);
+      wakeAfter(rateMs);
+      return false;
+    }
+    // A probe is one message.
+    if (health.breaker().kind === 'half-open' && inFlight > 0) return false;
+    const near = behindAnother(NEAR_MS);
+    if (near !== null) return send(near.link, near.prepared);
+    const slots = { ...links.slots(), usable: usable(), othersWait };
+    const candidates = ready.candidates(slots);
+    for (const prepared of candidates) {
+      const link = links.idle((candidate) => carries(candidate, prepared));
+      if (link !== null) return send(link, prepared);
+    }
+    const quick = behindAnother(QUICK_MS);
+    if (quick !== null) return send(quick.link, quick.prepared);
+    const [first] = candidates;
+    if (first === undefined) {
+      view.waits('slots');
+      return false;
+    }
+    // An unused connection that may not carry what waits makes room for one that may.
+    if (links.size >= usable()) links.leaveOneIdle();
+    if (mayOpen()) openLink(first).catch(openingBroke);
+    return false;
+  }
+
+  /** A message that may travel behind another of its lane, on a connection that answered within `latencyMs`. */
+  function behindAnother(latencyMs: number): { link: Link; prepared: Prepared } | null {
+    for (const prepared of ready.heads()) {
+      const { lane } = prepared.item.delivery;
+      // Critical mail does not wait behind another message while a connection of its own can be had.
+      if (lane === 'critical' && mayOpen()) continue;
+      const link = links.busy(
+        (one) => one.lane === lane && one.latencyMs < latencyMs && carries(one, prepared),
+      );
+      if (link !== null) return { link, prepared };
+    }
+    return null;
+  }
+
+  function carries(link: Link, prepared: Prepared): boolean {
+    const { recipientDomain } = prepared.item.delivery;
+    return mayCarry(link.endpoint, { ...prepared, recipientDomain });
+  }
+
+  function othersWait(tenant: string): boolean {
+    const { normal, bulk } = queue.waiting(name);
+    if (normal + bulk + ready.count('normal') + ready.count('bulk') > 0) return true;
+    return ready.heads().some(({ item }) => item.delivery.senderDomain !== tenant);
+  }
+
+  function mayOpen(): boolean {
+    if (opening || links.size >= usable() || links.all >= capNow()) {
+      view.waits('slots');
+      return false;
+    }
+    const pauseMs = noOpenBeforeMs - clock.monotonicMs();
+    const rateMs = Math.max(pauseMs, gates.connectionWaitMs());
+    if (rateMs > 0) {
+      view.waits(pauseMs > 0 ? 'slots' : 'connection-rate', rateMs);
+      wakeAfter(rateMs);
+      return false;
+    }
+    if (gates.providerHasRoom(pump)) return true;
+    view.waits('provider-connections');
+    return false;
+  }
+
+  // ── sending ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  function send(link: Link, prepared: Prepared): true {
+    ready.took(prepared);
+    const { item } = prepared;
+    const now = clock.now();
+    if (item.delivery.expiresAt - LEAST_TIME_LEFT_MS < now) {
+      void queue.settle(item, rules.expire(item.delivery, now));
+      return true;
+    }
+    gates.messageSent();
+    inFlight += 1;
+    links.take(link, item.delivery);
+    transact(link, prepared)
+      .catch((cause: unknown) => failures.attemptBroke(item, cause))
+      .then(() => {
+        inFlight -= 1;
+        links.done(link, item.delivery, gates.effective().limits.idleMs);
+        pump();
+      });
+    const { messagesPerConnection, connectionAgeMs } = gates.effective().limits;
+    if (link.taken >= messagesPerConnection || clock.monotonicMs() - link.openedAtMs > connectionAgeMs) {
+      links.leave(link);
+    }
+    return true;
+  }
+
+  async function transact(link: Link, prepared: Prepared): Promise<void> {
+    const { item, content, prefix } = prepared;
+    const { delivery } = item;
+    const smtpUtf8 = delivery.needsSmtpUtf8 || !isAscii(delivery.address);
+    const result = await link.session.transact({
+      mailFrom: prepared.mailFrom,
+      recipients: [delivery.address],
+      data: [prefix, content],
+      size: prefix.length + content.length,
+      smtpUtf8,
+      eightBit: prepared.eightBit,
+      dsn: prepared.dsn,
+      onDataSent: () => failpoints.reach('after-data-sent'),
+    });
+    if (result.kind === 'not-sendable' && result.why === 'eight-bit-unsupported') {
+      const again = await preparer.inSevenBit(prepared);
+      if (again.kind === 'ready') return ready.addFirst(again.prepared);
+      if (again.kind === 'outcome') return finish(item, again.outcome);
+    }
+    const { host, address, route: by } = link.endpoint;
+    const peer = { host, address, route: by, opening: link.opening };
+    if (result.kind === 'done') link.latencyMs = result.latencyMs;
+    const outcome = transactionOutcome(result, peer, item.redispatched, deps.classifier);
+    if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
+    deps.heard(link.endpoint, outcome);
+    metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
+    if (outcome.kind === 'again') {
+      item.redispatched += 1;
+      if (stopping) queue.giveBack(item, clock.now(), null);
+      else queue.putBack(item);
+      return;
+    }
+    if (outcome.kind === 'path') return failures.failed(outcome, { item, link });
+    // Any final reply says that the path works; what it says about the message does not matter here.
+    if (result.kind === 'done') {
+      pace.ended();
+      health.succeeded(links.busyCount, capNow());
+      if (outcome.kind === 'delivered') view.succeeded(word(outcome.reply));
+    }
+    finish(item, outcome);
+    if (result.kind === 'lost' && !result.untried) {
+      failures.lostUnder(delivery.messageId, `connections to ${host} end early: ${result.detail}`);
+    }
+  }
+
+  /** Stores an outcome. The window keeps the item until then. */
+  function finish(
+    item: ReadyItem,
+    outcome: Exclude<Outcome, { kind: 'again' }>,
+    blockedUntil?: number,
+  ): void {
+    const settlement = rules.settle(item.delivery, outcome, blockedUntil);
+    logOutcome(mailLog, item, outcome, settlement);
+    void queue.settle(item, settlement);
+  }
+
+  // ── connections ─────────────────────────────────────────────────────────────────────────────────────────
+
+  async function openLink(head: Prepared): Promise<void> {
+    opening = true;
+    gates.connectionOpened();
+    const { recipientDomain, lane } = head.item.delivery;
+    const wish = {
+      recipientDomain,
+      critical: lane === 'critical',
+      requireTls: head.requireTls,
+      providerRequiresTls: gates.effective().limits.tls === 'required',
+    };
+    const opened = await openForHead(deps, wish, abort.signal);
+    opening = false;
+    if (opened.kind !== 'open') gates.connectionEnded();
+    act(opened, recipientDomain);
+    pump();
+  }
+
+  function act(opened: Opened, recipientDomain: string): void {
+    switch (opened.kind) {
+      case 'open': {
+        links.add(opened.endpoint, opened.session, gates.effective().limits.idleMs);
+        if (stopping) opened.session.quit();
+        return;
+      }
+      case 'permanent':
+        failures.refuseDomain(opened.answer, recipientDomain);
+        return;
+      case 'unresolved':
+        // The others of the site need not wait for one domain's DNS.
+        if (route === 'mx' && recipientDomain !== site) failures.setApart(recipientDomain);
+        else failures.failed(opened.outcome);
+        return;
+      case 'without-tls':
+        failures.withoutTls(opened.outcome);
+        return;
+      case 'failed':
+        failures.failed(opened.outcome, { timedOut: opened.timedOut });
+        return;
+      case 'stopped':
+    }
+  }
+
+  function linkClosed(): void {
+    gates.connectionEnded();
+    if (links.size === 0) noOpenBeforeMs = 0;
+    pump();
+  }
+
+  /** A bug while opening: the path rests like after any failed opening, so that it is not met in a loop. */
+  function openingBroke(cause: unknown): void {
+    opening = false;
+    gates.connectionEnded();
+    log.error({ err: cause, site }, 'a connection could not be opened for an internal error');
+    failures.failed(pathOutcome('connect', 'unreachable', 'an internal error ended the opening'));
+    pump();
+  }
+
+  async function stop(deadlineMs: number): Promise<void> {
+    stopping = true;
+    abort.abort();
+    wakeTimer?.cancel();
+    const finished = new Promise<void>((resolve) => {
+      drained = resolve;
+    });
+    const timer = clock.setTimer(deadlineMs, () => links.destroyAll());
+    pump();
+    await finished;
+    timer.cancel();
+    links.quitAll();
+  }
+
+  function word(reply: { code: number; text: string } | null): PathWord {
+    const text = reply === null ? '' : maskAddresses(`${reply.code} ${reply.text}`).slice(0, 512);
+    return { at: clock.now(), text };
+  }
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 126) return false;
+  return true;
+}

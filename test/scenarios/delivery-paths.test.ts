@@ -1,0 +1,224 @@
+/**
+ * Paths: domains of one provider share its connections, a path that refuses is asked again by one message and costs
+ * nobody an attempt, urgent mail passes the bulk, and everything that waits says why.
+ */
+import { createServer, type Server, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
+import { type Script, type ScriptedMx, startScriptedMx } from '../fakes/scripted-mx.ts';
+import { addDomain, fileScope, type Instance, startInstance, until } from './harness.ts';
+import { readMail } from './signed-mail.ts';
+
+const scope = fileScope();
+let dns: FakeDns;
+let port = 0;
+let hosts = 0;
+
+async function farEnd(script: Script | readonly Script[]): Promise<ScriptedMx & { address: string }> {
+  hosts += 1;
+  const address = `127.3.0.${hosts}`;
+  const mx = await startScriptedMx(script, { host: address, port });
+  port = mx.port;
+  scope.defer(() => mx.close());
+  return { ...mx, address };
+}
+
+const messagesOf = (mx: ScriptedMx) => mx.connections.flatMap((connection) => connection.messages);
+const pathsOf = async (server: Instance) => (await server.call('GET', '/queue/paths')).json.Items;
+
+async function start(settings: Record<string, string> = {}): Promise<{ server: Instance; token: string }> {
+  const server = await startInstance(scope, {
+    settings: {
+      route: 'mx',
+      dns: dns.text,
+      'mx-port': String(port),
+      'allow-networks': '127.0.0.0/8',
+      ...settings,
+    },
+  });
+  return { server, token: await addDomain(server, 'example.com') };
+}
+
+beforeAll(async () => {
+  dns = await createFakeDns();
+  scope.defer(() => dns.close());
+});
+
+describe('fifty domains of one provider', () => {
+  /** Counts how many connections there are at each instant. */
+  let most = 0;
+  let open = 0;
+  let listener: Server;
+  const sockets = new Set<Socket>();
+
+  afterAll(() => {
+    for (const socket of sockets) socket.destroy();
+    listener.close();
+  });
+
+  it('share its connections, which never are more than it allows, and its limits', async () => {
+    const mx = await farEnd({});
+    listener = createServer((socket) => {
+      open += 1;
+      most = Math.max(most, open);
+      sockets.add(socket);
+      socket.on('close', () => {
+        open -= 1;
+        sockets.delete(socket);
+      });
+      socket.on('error', () => {});
+      socket.write('220 mx.google.com ready\r\n');
+      let data = false;
+      socket.on('data', (bytes) => {
+        for (const line of bytes.toString('latin1').split('\r\n').slice(0, -1)) {
+          if (data && line !== '.') continue;
+          if (data) {
+            data = false;
+            setTimeout(() => socket.write('250 2.0.0 kept\r\n'), 30);
+          } else if (line.startsWith('DATA')) {
+            data = true;
+            socket.write('354 go\r\n');
+          } else if (line.startsWith('QUIT')) socket.end('221 bye\r\n');
+          else socket.write('250 ok\r\n');
+        }
+      });
+    });
+    await new Promise<void>((resolve) => listener.listen(mx.port, '127.3.1.1', resolve));
+    dns.set('mx1.google.com', { A: ['127.3.1.1'] });
+    for (let n = 0; n < 50; n++) dns.set(`d${n}.test`, { MX: ['mx1.google.com'] });
+    // The far end speaks no TLS, which the shipped row of this provider demands.
+    const { server, token } = await start();
+    await server.stop();
+    const { writeFile } = await import('node:fs/promises');
+    await writeFile(
+      `${server.folder}/shaping.json`,
+      JSON.stringify([{ id: 'google', limits: { tls: 'opportunistic' } }]),
+    );
+    const again = await startInstance(scope, {
+      folder: server.folder,
+      settings: {
+        route: 'mx',
+        dns: dns.text,
+        'mx-port': String(port),
+        'allow-networks': '127.0.0.0/8',
+      },
+    });
+    const to = Array.from({ length: 50 }, (_, n) => ({ email: `r@d${n}.test` }));
+    const id = await again.send({ To: to }, { token });
+    const facts = await again.settled(id);
+    expect(facts.Status).toBe('Delivered');
+    expect(most).toBeGreaterThanOrEqual(2);
+    expect(most).toBeLessThanOrEqual(5);
+    const paths = await pathsOf(again);
+    expect(paths).toHaveLength(1);
+    expect(paths[0]).toMatchObject({ Site: 'google', Provider: 'google' });
+    expect(paths[0].Domains.length).toBeGreaterThan(10);
+  });
+});
+
+describe('a path that refuses', () => {
+  it('closes, says so on everything that waits, charges nobody, and asks with one message', async () => {
+    const mx = await farEnd([{ banner: { do: 'last', reply: '421 4.3.2 not now' } }, {}]);
+    dns.set('shut.test', { MX: ['mx.shut.test'] });
+    dns.set('mx.shut.test', { A: [mx.address] });
+    const { server, token } = await start({ retry: '1500ms' });
+    const ids: string[] = [];
+    for (let n = 0; n < 10; n++)
+      ids.push(await server.send({ To: [{ email: `r${n}@shut.test` }] }, { token }));
+    const path = await until('the path is closed', async () => {
+      const [found] = await pathsOf(server);
+      return found?.State === 'open' ? found : null;
+    });
+    expect(path).toMatchObject({
+      WaitsFor: 'breaker',
+      Reason: expect.stringMatching(/^mx\.shut\.test takes no mail until .*421/),
+    });
+    for (const id of ids) await server.settled(id);
+    for (const id of ids) {
+      const [recipient] = (await server.settled(id)).Recipients;
+      expect(recipient).toMatchObject({ Status: 'Delivered', Attempts: 1 });
+    }
+    // One connection was refused, and the first to follow carried the probe.
+    expect(mx.connections.length).toBeLessThanOrEqual(4);
+  });
+
+  it('is not closed by one message that the far end cannot bear, but by two', async () => {
+    const mx = await farEnd({ data: { do: 'last', reply: '421 4.3.0 crashed on you' } });
+    dns.set('fragile.test', { MX: ['mx.fragile.test'] });
+    dns.set('mx.fragile.test', { A: [mx.address] });
+    const { server, token } = await start({ retry: '300s' });
+    const first = await server.send({ To: [{ email: 'a@fragile.test' }] }, { token });
+    await until('it is deferred', async () => (await server.statusOf(first)) === 'Deferred');
+    expect((await server.call('GET', `/email/${first}`)).json.Recipients[0].Attempts).toBe(1);
+    const stateOf = async () => (await pathsOf(server))[0].State;
+    expect(await stateOf()).toBe('closed');
+    const second = await server.send({ To: [{ email: 'b@fragile.test' }] }, { token });
+    await until('it is deferred', async () => (await server.statusOf(second)) === 'Deferred');
+    expect(await stateOf()).toBe('open');
+  });
+});
+
+describe('what a reply teaches', () => {
+  it('is kept as an override with its reason, and the message goes another way at once', async () => {
+    const mx = await farEnd([
+      {
+        mail: [
+          '250 ok',
+          '250 ok',
+          '421 4.7.0 Max message per connection reached, closing transmission channel',
+        ],
+      },
+      {},
+    ]);
+    dns.set('few.test', { MX: ['mx.few.test'] });
+    dns.set('mx.few.test', { A: [mx.address] });
+    const { server, token } = await start({ 'max-connections': '1' });
+    for (let n = 0; n < 3; n++) {
+      const id = await server.send({ To: [{ email: `r${n}@few.test` }] }, { token });
+      expect((await server.settled(id)).Recipients[0]).toMatchObject({ Status: 'Delivered', Attempts: 1 });
+    }
+    expect(messagesOf(mx)).toHaveLength(3);
+  });
+
+  it('halves the rate of a path that asks for less', async () => {
+    const mx = await farEnd({ rcpt: ['450 4.7.1 rate limit exceeded, slow down', '250 ok'] });
+    dns.set('slow.test', { MX: ['mx.slow.test'] });
+    dns.set('mx.slow.test', { A: [mx.address] });
+    const { server, token } = await start({ retry: '300ms' });
+    const id = await server.send({ To: [{ email: 'r@slow.test' }] }, { token });
+    expect((await server.settled(id)).Recipients[0]).toMatchObject({ Status: 'Delivered', Attempts: 1 });
+    const items = (await server.call('GET', '/overrides')).json.Items;
+    expect(items).toHaveLength(1);
+    expect(JSON.stringify(items[0])).toContain('50');
+    expect(JSON.stringify(items[0])).toContain('rate limit exceeded');
+  });
+});
+
+describe('lanes and tenants on one path', () => {
+  it('let a receipt of one sender pass the bulk of another within a few messages', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const mx = await farEnd({ dot: [{ do: 'wait', until: held, next: '250 ok' }, '250 ok'] });
+    dns.set('busy.test', { MX: ['mx.busy.test'] });
+    dns.set('mx.busy.test', { A: [mx.address] });
+    const { server, token } = await start({ 'max-connections': '1' });
+    const other = await addDomain(server, 'shop.example');
+    for (let n = 0; n < 150; n++) {
+      await server.send(
+        { Priority: 'bulk', Subject: `bulk ${n}`, To: [{ email: `r${n}@busy.test` }] },
+        { token },
+      );
+    }
+    const receipt = await server.send(
+      { From: { email: 'a@shop.example' }, Subject: 'receipt', To: [{ email: 'me@busy.test' }] },
+      { token: other },
+    );
+    release();
+    await server.settled(receipt);
+    const subjects = messagesOf(mx).map((bytes) => readMail(bytes).header('subject')[0]);
+    expect(subjects.indexOf('receipt')).toBeGreaterThan(0);
+    expect(subjects.indexOf('receipt')).toBeLessThan(12);
+  });
+});
