@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config';
 // `store` (what any store engine must do, and the engines) and `system` (real listeners, far ends, crashes).
 // `parts` are tests beside the code that run over a real store and real sockets: right, but not quick.
 const parts = [
+  'src/pipeline/events/**/*.test.ts',
+  'src/policy/limits/guard-rails.test.ts',
   'src/pipeline/queue/queue.test.ts',
   'src/pipeline/webhooks/sender.test.ts',
   'src/policy/limits/shaping/overrides.test.ts',

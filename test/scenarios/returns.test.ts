@@ -126,6 +126,8 @@ describe('a bounce that comes back', () => {
       RemoteMta: 'mx.reader.example',
     });
     expect(await suppressed(sent.email)).toEqual(['Bounce']);
+    const shown = (await server.call('GET', `/email/${sent.id}`, { token })).json.Recipients[0];
+    expect(shown).toMatchObject({ Status: 'Bounced', LastResponse: expect.stringContaining('550 5.1.1') });
     const call = await until('the webhook was called', () =>
       receiver.calls.find(({ json }) => json.data.MessageID === sent.id),
     );

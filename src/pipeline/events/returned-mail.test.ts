@@ -1,0 +1,293 @@
+/** Rules of reading what comes back that the scenarios cannot reach cheaply, over a real store and the real readers. */
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createVirtualClock, type VirtualClock } from '../../../test/fakes/virtual-clock.ts';
+import { arf, type DsnBlock, dsn } from '../../../test/scenarios/returns-kit.ts';
+import { createSystemRandom } from '../../lib/random.ts';
+import { createDkimSigner, signMessage } from '../../mail/dkim.ts';
+import { createReturnPathTokens } from '../../mail/verp.ts';
+import type { RouteKind } from '../../model/delivery.ts';
+import { commit, delivered, everyEvent, message, recipient, T0 } from '../../store/conformance/fixtures.ts';
+import { openSqliteStore } from '../../store/sqlite/open.ts';
+import type { Store } from '../../store/store.ts';
+import { createClassifier } from '../deliver/classifier/classify.ts';
+import type { ReturnTarget } from './return-target.ts';
+import { createReturnedMailReader, type ReturnedMailReader } from './returned-mail.ts';
+import { createReturnMetrics } from './returns-metrics.ts';
+
+const DAY = 24 * 3_600_000;
+const classifier = createClassifier();
+const tokens = createReturnPathTokens([{ id: 1, secret: new Uint8Array(32).fill(5) }]);
+const provider = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const PROVIDER_KEY = `v=DKIM1; k=rsa; p=${provider.publicKey.export({ format: 'der', type: 'spki' }).toString('base64')}`;
+let folder: string;
+let clock: VirtualClock;
+let store: Store;
+let reader: ReturnedMailReader;
+let asked: string[];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-returned-'));
+  clock = createVirtualClock(T0);
+  store = await openSqliteStore({ path: join(folder, 'store.db'), clock, patienceMs: 0 });
+  asked = [];
+  const silent = { debug() {}, info() {}, warn() {}, error() {} };
+  reader = createReturnedMailReader({
+    store,
+    tokens,
+    classifier,
+    keys: async (name) => {
+      asked.push(name);
+      return name === 'fbl._domainkey.arf.mail.yahoo.com'
+        ? { kind: 'found', texts: [PROVIDER_KEY] }
+        : { kind: 'none' };
+    },
+    clock,
+    random: createSystemRandom(),
+    log: silent,
+    metrics: createReturnMetrics(new Registry()),
+    eventsStored() {},
+  });
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function deliver(route: RouteKind = 'mx', addresses = ['ann@reader.example']) {
+  const recipients = addresses.map((address) =>
+    recipient({ address, domain: 'reader.example', state: 'sending' }),
+  );
+  const [made] = await commit(store, [message({ recipients })]);
+  const ids = (made?.deliveries ?? []).map(({ id }) => id);
+  await store.settle({ now: T0, settlements: ids.map((id) => delivered(id, 1, { route })) });
+  const subjects = await store.returnSubjects({ messageSeq: made?.seq ?? 0 });
+  return { seq: made?.seq ?? 0, ids, id: ids[0] ?? 0, messageId: subjects[0]?.messageId ?? '' };
+}
+const take = (target: ReturnTarget, text: string | Buffer, from: string | null = null) =>
+  reader.take({
+    targets: [target],
+    envelopeFrom: from,
+    bytes: typeof text === 'string' ? Buffer.from(text, 'latin1') : text,
+    receivedAt: clock.now(),
+  });
+const suppressed = async () =>
+  (await store.listSuppressions({ now: clock.now(), limit: 100 })).map(
+    ({ address, reason }) => `${address} ${reason}`,
+  );
+const told = async () =>
+  (
+    await store.findEvents(
+      everyEvent({ kinds: ['bounced', 'complained', 'return_noted', 'auto_reply', 'unsubscribed'] }),
+    )
+  ).events.map(({ kind, recipient: who }) => `${kind} ${who}`);
+
+describe('a bounce that comes back', () => {
+  const cases: [
+    what: string,
+    blocks: DsnBlock[],
+    more: { route?: RouteKind; headers?: string[] },
+    events: string[],
+    list: string[],
+  ][] = [
+    ['names the recipient: suppressed', [{ recipient: 'Ann@Reader.Example' }], {}, ['bounced'], ['Bounce']],
+    [
+      'names a host of the same house: the same person',
+      [{ recipient: 'ann@box7.reader.example' }],
+      {},
+      ['bounced'],
+      ['Bounce'],
+    ],
+    [
+      'names the same house after a forwarding: nobody',
+      [{ recipient: 'bob@reader.example' }],
+      { headers: ['Resent-From: ann@reader.example'] },
+      ['bounced'],
+      [],
+    ],
+    ['names somebody elsewhere: nobody', [{ recipient: 'ann@elsewhere.example' }], {}, ['bounced'], []],
+    [
+      'a full mailbox behind a forwarding: nobody',
+      [{ recipient: 'bob@reader.example', status: '5.2.2', diagnostic: 'smtp; 552 5.2.2 Mailbox full' }],
+      {},
+      ['bounced'],
+      [],
+    ],
+    [
+      'one of a list failed, another was reached: no bounce',
+      [
+        { recipient: 'x@reader.example' },
+        { recipient: 'y@reader.example', action: 'relayed', status: '2.0.0' },
+      ],
+      {},
+      ['return_noted'],
+      [],
+    ],
+    [
+      'about our own server: nobody',
+      [
+        {
+          recipient: 'ann@reader.example',
+          status: '5.7.1',
+          diagnostic:
+            'smtp; 554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org',
+        },
+      ],
+      {},
+      ['bounced'],
+      [],
+    ],
+    [
+      'of spam: nobody',
+      [
+        {
+          recipient: 'ann@reader.example',
+          status: '5.7.1',
+          diagnostic: 'smtp; 550 5.7.1 Message rejected as spam',
+        },
+      ],
+      {},
+      ['bounced'],
+      [],
+    ],
+    [
+      'given up after days of waiting: nobody',
+      [{ recipient: 'ann@reader.example', status: '4.4.7', diagnostic: 'smtp; 450 4.4.7 Message expired' }],
+      {},
+      ['bounced'],
+      [],
+    ],
+    [
+      'without any words: nobody',
+      [{ recipient: 'ann@reader.example', status: '5.0.0', diagnostic: '' }],
+      {},
+      ['bounced'],
+      [],
+    ],
+    [
+      'a closed mailbox: for a while',
+      [
+        {
+          recipient: 'ann@reader.example',
+          status: '5.2.1',
+          diagnostic: 'smtp; 550 5.2.1 The account is disabled',
+        },
+      ],
+      {},
+      ['bounced'],
+      ['Inactive'],
+    ],
+    [
+      'a closed mailbox through a relay: nobody, it may be our account',
+      [
+        {
+          recipient: 'ann@reader.example',
+          status: '5.2.1',
+          diagnostic: 'smtp; 550 5.2.1 The account is disabled',
+        },
+      ],
+      { route: 'relay' },
+      ['bounced'],
+      [],
+    ],
+    [
+      'no such user through a relay: suppressed',
+      [{ recipient: 'ann@reader.example' }],
+      { route: 'relay' },
+      ['bounced'],
+      ['Bounce'],
+    ],
+  ];
+  for (const [what, blocks, { route, headers }, events, list] of cases) {
+    it(what, async () => {
+      const { id } = await deliver(route);
+      await take({ kind: 'delivery', deliveryId: id }, dsn(blocks, headers === undefined ? {} : { headers }));
+      expect(await told()).toEqual(events.map((kind) => `${kind} ann@reader.example`));
+      expect(await suppressed()).toEqual(list.map((reason) => `ann@reader.example ${reason}`));
+    });
+  }
+
+  it('of grouped copies speaks about those it names, and about nobody else', async () => {
+    const { seq } = await deliver('mx', ['ann@reader.example', 'bob@reader.example', 'carol@reader.example']);
+    const target = { kind: 'message', messageSeq: seq } as const;
+    await take(target, dsn([{ recipient: 'stranger@reader.example' }]));
+    expect(await told()).toEqual([]);
+    await take(
+      target,
+      dsn([
+        { recipient: 'carol@reader.example' },
+        { recipient: 'BOB@reader.example', action: 'delayed', status: '4.4.1' },
+      ]),
+    );
+    expect((await told()).sort()).toEqual([
+      'bounced carol@reader.example',
+      'return_noted bob@reader.example',
+    ]);
+    await take(target, 'Subject: Out of office\r\n\r\nx');
+    expect(await told()).toHaveLength(2);
+  });
+});
+
+describe('a complaint with a Message-ID alone', () => {
+  const signed = async (text: string, domain = 'arf.mail.yahoo.com'): Promise<Buffer> => {
+    const bytes = Buffer.from(text, 'latin1');
+    const signer = createDkimSigner({
+      domain,
+      selector: 'fbl',
+      privateKey: provider.privateKey,
+      algorithm: 'rsa-sha256',
+    });
+    const bodyOffset = bytes.indexOf('\r\n\r\n') + 4;
+    const header = await signMessage(bytes, bodyOffset, [signer], { nowMs: clock.now() });
+    return Buffer.concat([header, bytes]);
+  };
+  const report = (messageId: string) => arf([`Message-ID: <${messageId}@example.com>`]);
+
+  it('counts under a provider’s signature, of a message with one recipient', async () => {
+    const one = await deliver();
+    const two = await deliver('mx', ['bob@reader.example', 'carol@reader.example']);
+    const target = { kind: 'feedback', provider: '' } as const;
+    expect(await take(target, report(one.messageId))).toMatchObject({ kind: 'keep', folder: 'unattributed' });
+    expect(await take(target, await signed(report(one.messageId), 'example.org'))).toMatchObject({
+      kind: 'keep',
+    });
+    const broken = (await signed(report(one.messageId)))
+      .toString('latin1')
+      .replace('spam report', 'x')
+      .replace('abuse report', 'abuse  Report');
+    expect(await take(target, Buffer.from(broken, 'latin1'))).toMatchObject({ kind: 'keep' });
+    expect(await take(target, await signed(report(two.messageId)))).toMatchObject({ kind: 'keep' });
+    expect(await suppressed()).toEqual([]);
+    expect(await take(target, await signed(report(one.messageId)))).toEqual({ kind: 'done' });
+    expect(await suppressed()).toEqual(['ann@reader.example Complaint']);
+    // A stranger's signature made us ask nobody.
+    expect(new Set(asked)).toEqual(new Set(['fbl._domainkey.arf.mail.yahoo.com']));
+  });
+
+  it('does not count sixty days later, nor does a token', async () => {
+    const { id, messageId } = await deliver();
+    clock.jumpWallTo(T0 + 61 * DAY);
+    const target = { kind: 'feedback', provider: '' } as const;
+    expect(await take(target, await signed(report(messageId)))).toMatchObject({ kind: 'keep' });
+    expect(await take(target, arf([`X-Postrider-Ref: ${tokens.ref(id)}`]))).toMatchObject({ kind: 'keep' });
+    expect(await suppressed()).toEqual([]);
+  });
+});
+
+describe('opting out by mail', () => {
+  it('needs a person: reports and automatic replies to that address are nobody’s wish', async () => {
+    const { id } = await deliver();
+    const target = { kind: 'unsubscribe', deliveryId: id } as const;
+    await take(target, 'Subject: x\r\n\r\n', null);
+    await take(target, dsn([{ recipient: 'ann@reader.example' }]), 'daemon@reader.example');
+    await take(target, 'Subject: Out of office\r\n\r\n', 'ann@reader.example');
+    expect(await told()).toEqual([]);
+    await take(target, 'Subject: unsubscribe\r\n\r\n', 'ann@reader.example');
+    expect(await told()).toEqual(['unsubscribed ann@reader.example']);
+    expect(await suppressed()).toEqual(['ann@reader.example Unsubscribe']);
+  });
+});
