@@ -73,7 +73,7 @@ export interface Config {
   'log-level': 'debug' | 'info' | 'warn' | 'error';
   'max-recipients': number;
   'max-message-bytes': number;
-  'max-connections': number;
+  'max-connections': number | null;
   dkim: boolean;
   'queue-limit': number;
   'simulator-domain': string;
@@ -278,8 +278,11 @@ export const CONFIG_KEYS: { readonly [K in ConfigKey]: KeyFacts<Config[K]> } = {
   'max-message-bytes': key('bytes', both('26214400'), 'encoded size of one message, 1 to 100 MiB', (t) =>
     parseInteger(t, 1_048_576, 104_857_600),
   ),
-  'max-connections': key('1 … 1000', both('20'), 'SMTP connections to one destination host', (t) =>
-    parseInteger(t, 1, 1000),
+  'max-connections': key(
+    '1 … 1000',
+    both(null),
+    'SMTP connections from one source to one site: what sites of no known provider and relays get, and a cap for known providers; the shaping data decides where not set',
+    (t) => parseInteger(t, 1, 1000),
   ),
   dkim: key(
     '`on` or `off`',

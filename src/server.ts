@@ -225,8 +225,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       { store, clock, random, classifier, log: logs.service },
       {
         folder: folder.path,
-        maxConnections:
-          params.loaded.origins['max-connections'].source === 'default' ? null : config['max-connections'],
+        maxConnections: config['max-connections'],
         sourceIds: new Set(routing.sources.map(({ id }) => id)),
         // A command that looks something up is not to fail over a file that only delivery reads.
         strict: roles.has('deliver'),
@@ -344,7 +343,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         bounceDomain,
         mxPort: config['mx-port'],
         ipv6: config.ipv6,
-        maxConnections: config['max-connections'],
+        // The shaping data says how many; this is what it may say at most.
+        maxConnections: 1000,
       },
     );
 

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createFakeDns } from '../fakes/fake-dns.ts';
+import { startScriptedMx } from '../fakes/scripted-mx.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
 import { addDomain, fileScope, type Instance, startInstance, temporaryFolder, until } from './harness.ts';
 
@@ -120,6 +121,40 @@ describe('a relay that does not answer', () => {
     expect(Relays).toMatchObject([
       { Relay: `127.0.0.1:${dead}`, Failures: 1, Why: expect.stringContaining('connect') },
     ]);
+  });
+});
+
+describe('a site that refuses connections', () => {
+  it('shows why it waits by any name, and is left alone after a restart too', async () => {
+    const far = await startScriptedMx({ banner: '421 4.3.2 come back later' });
+    const dns = await createFakeDns({ 'one.example': { A: ['127.0.0.1'] } });
+    scope.defer(() => Promise.all([far.close(), dns.close()]));
+    const settings = {
+      route: 'mx',
+      dns: dns.text,
+      'mx-port': String(far.port),
+      'allow-networks': '127.0.0.0/8',
+      retry: '1h',
+    };
+    const { server, folder, token } = await start({}, settings);
+    const id = await server.send({ To: [{ email: 'r@one.example' }] }, { token });
+    const path = async (instance: Instance) =>
+      (await instance.call('GET', '/queue/paths/one.example')).json.Paths[0] ?? null;
+    const blocked = await until('the path is blocked', async () => {
+      const found = await path(server);
+      return found?.State === 'open' ? found : null;
+    });
+    expect(blocked.Reason).toContain('421 4.3.2 come back later');
+    expect(blocked.Limits).toContainEqual(expect.objectContaining({ Name: 'connections', From: 'data' }));
+    expect(Date.parse(blocked.WaitsUntil)).toBeGreaterThan(Date.now() + 50 * 60_000);
+    await server.stop();
+    const connections = far.connections.length;
+    const again = await startInstance(scope, { folder, settings });
+    await again.send({ To: [{ email: 's@one.example' }] }, { token });
+    const after = await until('the path is known', () => path(again));
+    expect(after).toMatchObject({ State: 'open', WaitsUntil: blocked.WaitsUntil });
+    expect(far.connections).toHaveLength(connections);
+    expect(await again.statusOf(id)).not.toBe('Delivered');
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { stablePlace } from './route-rules.ts';
-import { createRoutes, type RoutesConfig, SANDBOX_SITE, type WayQuestion } from './routes.ts';
+import { createRoutes, type RoutesConfig, type WayQuestion } from './routes.ts';
 
 const RELAY = { kind: 'relay', host: 'a.example', port: 25, implicitTls: false, auth: null } as const;
 const OTHER = { ...RELAY, host: 'b.example', port: 587 };
@@ -15,29 +15,32 @@ const ask = (more: Partial<WayQuestion> = {}): WayQuestion => ({
 const routes = (more: Partial<RoutesConfig> = {}) =>
   createRoutes({ rules: [], targets: [{ kind: 'mx' }], sources: [], ...more });
 
+/** The way in one word. */
+function named({ wayOf }: ReturnType<typeof routes>, question: WayQuestion): string {
+  const way = wayOf(question);
+  return way.kind === 'sandbox' ? 'sandbox' : `${way.source.id}>${way.relays}${way.direct ? '+mx' : ''}`;
+}
+
 describe('the way of a recipient', () => {
   it('follows the first rule that fits, else the key route', () => {
-    const { siteOf } = routes({
+    const all = routes({
       rules: [
         { ...ANY, senderDomain: ['shop.example'], priority: ['bulk'], targets: [RELAY, OTHER] },
         { ...ANY, recipientDomain: ['*.corp.example'], targets: [OTHER] },
         { ...ANY, recipientDomain: ['corp.example'], targets: [{ kind: 'sandbox' }] },
       ],
     });
-    expect(siteOf(ask({ lane: 'bulk' }))).toBe('relay:a.example:25|relay:b.example:587');
-    expect(siteOf(ask({ recipientDomain: 'x.corp.example' }))).toBe('relay:b.example:587');
-    expect(siteOf(ask({ recipientDomain: 'xcorp.example' }))).toBe('mx:xcorp.example');
-    expect(siteOf(ask())).toBe(SANDBOX_SITE);
-    expect(siteOf(ask({ lane: 'bulk', sandbox: 'deliver' }))).toBe(SANDBOX_SITE);
+    expect(named(all, ask({ lane: 'bulk' }))).toBe('>relay:a.example:25|relay:b.example:587');
+    expect(named(all, ask({ recipientDomain: 'x.corp.example' }))).toBe('>relay:b.example:587');
+    expect(named(all, ask({ recipientDomain: 'xcorp.example' }))).toBe('>+mx');
+    expect(named(all, ask())).toBe('sandbox');
+    expect(named(all, ask({ lane: 'bulk', sandbox: 'deliver' }))).toBe('sandbox');
   });
 
-  it('is the very same object for recipients that share it, and known by its site', () => {
-    const { wayOf, siteOf, wayOfSite } = routes({ targets: [RELAY, { kind: 'mx' }] });
-    const way = wayOf(ask());
-    expect(wayOf(ask({ recipientDomain: 'other.example' }))).toBe(way);
-    expect(siteOf(ask())).toBe('relay:a.example:25mx:corp.example');
-    expect(wayOfSite('relay:a.example:25mx:corp.example')).toBe(way);
-    expect(wayOfSite('never')).toBeNull();
+  it('is the very same object for recipients that share it', () => {
+    const all = routes({ targets: [RELAY, { kind: 'mx' }] });
+    expect(named(all, ask())).toBe('>relay:a.example:25+mx');
+    expect(all.wayOf(ask({ recipientDomain: 'other.example' }))).toBe(all.wayOf(ask()));
   });
 
   it('leaves from one source of its pool, always the same for one sender and domain', () => {
@@ -47,7 +50,7 @@ describe('the way of a recipient', () => {
       ehlo: `m${id}.example`,
       pool,
     });
-    const { wayOf, siteOf } = routes({
+    const { wayOf } = routes({
       sources: [source('1', 'default'), source('2', 'default'), source('3', 'bulk')],
       rules: [{ ...ANY, priority: ['bulk'], targets: [{ kind: 'mx', pool: 'bulk' }] }],
     });
@@ -59,7 +62,6 @@ describe('the way of a recipient', () => {
     expect(used).toEqual(new Set(['1', '2']));
     for (const domain of ['a.example', 'b.example']) expect(from(domain)).toBe(from(domain));
     expect(from('a.example', 'bulk')).toEqual({ id: '3', address: '192.0.2.3', heloName: 'm3.example' });
-    expect(siteOf(ask({ lane: 'bulk' }))).toBe('3>mx:corp.example');
   });
 
   it('spreads evenly over places', () => {

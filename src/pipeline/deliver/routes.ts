@@ -52,12 +52,8 @@ export interface WayQuestion extends RouteQuestion {
 }
 
 export interface Routes {
-  /** Name of the site; the same recipient always has the same. */
-  siteOf(recipient: WayQuestion): string;
   /** The way of a recipient; decided by configuration alone, without waiting. */
   wayOf(recipient: WayQuestion): Way;
-  /** The way that mail of a site goes, once `siteOf` named it. */
-  wayOfSite(site: string): Way | null;
 }
 
 /** One configured way: rules with their targets, in order. */
@@ -70,28 +66,14 @@ export interface RoutesConfig {
 
 const SANDBOX: Way = { kind: 'sandbox' };
 const DEFAULT_POOL = 'default';
-const MAX_SITES = 100_000;
 
 /** Throws TypeError for a list of targets that is empty. */
 export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes {
   // Made once, so that recipients of one way share the same object.
   const waysOfRules = rules.map((rule) => waysOf(rule.targets));
   const waysAtLast = waysOf(targets);
-  const sites = new Map<string, Way>();
 
-  return {
-    wayOf,
-    siteOf(question) {
-      const way = wayOf(question);
-      if (way.kind === 'sandbox') return SANDBOX_SITE;
-      const source = way.source.id === '' ? '' : `${way.source.id}>`;
-      const site = `${source}${way.relays}${way.direct ? `mx:${question.recipientDomain}` : ''}`;
-      if (sites.size >= MAX_SITES && !sites.has(site)) sites.clear();
-      sites.set(site, way);
-      return site;
-    },
-    wayOfSite: (site) => (site === SANDBOX_SITE ? SANDBOX : (sites.get(site) ?? null)),
-  };
+  return { wayOf };
 
   function wayOf(question: WayQuestion): Way {
     if (question.sandbox !== null) return SANDBOX;

@@ -98,14 +98,16 @@ describe('the shipped shaping data', () => {
 });
 
 describe('the key max-connections', () => {
-  it('replaces the figure of general rows, not that of a provider', () => {
+  it('replaces the figure of general rows, and caps that of a provider', () => {
+    expect(shaping([], 50).limitsFor(google()).limits.connections).toBe(5);
+    expect(shaping([], 50).limitsFor(GENERAL).limits.connections).toBe(50);
     const data = shaping([], 3);
     expect(data.limitsFor(GENERAL)).toMatchObject({
       limits: { connections: 3 },
       origins: { connections: { kind: 'config', key: 'max-connections' } },
     });
     expect(data.limitsFor({ ...GENERAL, route: 'relay', site: 'relay:h:25' }).limits.connections).toBe(3);
-    expect(data.limitsFor(google()).limits.connections).toBe(5);
+    expect(data.limitsFor(google()).limits.connections).toBe(3);
   });
 
   it('gives way to the operator’s own row', () => {

@@ -58,7 +58,8 @@ export function shippedShaping(): readonly ShapingRow[] {
 }
 
 /**
- * `maxConnections`: the key `max-connections`, which replaces the figure of the general rows; null = not set.
+ * `maxConnections`: the key `max-connections`, which replaces the figure of the general rows and caps that of the
+ * other shipped ones; null = not set.
  * `sourceIds`: the egress sources that rows may name.
  */
 export function createShaping(
@@ -135,6 +136,11 @@ export function createShaping(
       }
       const ofSource = row.sources?.[query.source];
       if (ofSource !== undefined) apply(ofSource, row, operator?.sources?.[query.source]);
+    }
+    const most = options.maxConnections;
+    if (most !== null && origins.connections?.kind === 'data' && (base.connections ?? 0) > most) {
+      base.connections = most;
+      origins.connections = { kind: 'config', key: 'max-connections' };
     }
     // Every limit stands in the row `default`, which a test holds.
     return { limits: base as PathLimits, origins: origins as Base['origins'] };
