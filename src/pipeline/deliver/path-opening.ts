@@ -19,7 +19,7 @@ export type Opened =
   | { kind: 'open'; endpoint: Endpoint; session: Session }
   /** Holds for every recipient of the domain. */
   | { kind: 'permanent'; answer: Extract<EndpointAnswer, { kind: 'permanent' }> }
-  /** DNS gave no answer for this domain. */
+  /** DNS gave no answer for this domain, or its own TLS policy is not met: others of the site need not wait for it. */
   | { kind: 'unresolved'; outcome: PathOutcome }
   /** Verified TLS, which only some senders ask for, is not to be had. */
   | { kind: 'without-tls'; outcome: PathOutcome }
@@ -94,6 +94,7 @@ function openingFailed(deps: OpeningDeps, endpoint: Endpoint, failed: OpenFailur
   };
   const isTls = failed.stage === 'starttls' || failed.stage === 'tls';
   if (isTls && endpoint.tls.basis === 'sender') return { kind: 'without-tls', outcome };
+  if (isTls && endpoint.tls.onlyFor !== null) return { kind: 'unresolved', outcome };
   return { kind: 'failed', outcome, timedOut: failed.reason === 'timeout' };
 }
 
