@@ -252,8 +252,9 @@ export function createClaims(deps: Deps, options: { sweepMs: number; maxRows: nu
   }
 
   function isLow(site: string): boolean {
-    const held = window.held(site);
-    return held === 0 || 2 * held < deps.allowance(site);
+    const { critical, normal, bulk } = window.waiting(site);
+    const waiting = critical + normal + bulk;
+    return waiting === 0 || 2 * waiting < deps.allowance(site);
   }
 
   /** One round over some of the site's queues; true where the next round may find more. */
@@ -263,7 +264,9 @@ export function createClaims(deps: Deps, options: { sweepMs: number; maxRows: nu
     const allowed = deps.allowance(site);
     const room = window.room({ site, lane: 'critical', tenant: '' });
     const reserved = deps.reserved();
-    let rowsLeft = Math.min(allowed - window.held(site), options.maxRows - window.rows) - reserved.rows;
+    const { critical, normal, bulk } = window.waiting(site);
+    const waiting = critical + normal + bulk;
+    let rowsLeft = Math.min(allowed - waiting, options.maxRows - window.rows) - reserved.rows;
     rowsLeft -= promised.rows;
     let bytesLeft = room.bytes - reserved.bytes - promised.bytes;
     // However large the next row is, an empty window takes it.

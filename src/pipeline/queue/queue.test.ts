@@ -230,6 +230,59 @@ describe('the window over the store', () => {
   });
 });
 
+describe('many due rows that cannot go', () => {
+  /** Counts what the queue asks of the store. */
+  function counted(): { claims: () => number; sweeps: () => number } {
+    let claims = 0;
+    let sweeps = 0;
+    faults.claimDue = (params) => {
+      claims += 1;
+      return store.claimDue(params);
+    };
+    faults.dueQueues = (params) => {
+      sweeps += 1;
+      return store.dueQueues(params);
+    };
+    return { claims: () => claims, sweeps: () => sweeps };
+  }
+
+  it('cost nothing but a sweep now and then while their site is blocked', async () => {
+    await queued(300, 'shut.example', { expiresAt: T0 + DAY });
+    const asked = counted();
+    const { queue } = await start();
+    queue.block('shut.example', T0 + HOUR, 'path: refused');
+    await eventually(() => queue.held.rows === 0);
+    const before = { claims: asked.claims(), sweeps: asked.sweeps() };
+    await eventually(() => asked.sweeps() - before.sweeps >= 5, 1_000);
+    expect(clock.now() - T0).toBeGreaterThan(15_000);
+    expect(asked.claims()).toBe(before.claims);
+    queue.unblock('shut.example');
+    await eventually(() => inMemory(queue, 'shut.example') > 0);
+  });
+
+  it('are claimed only as far as their path can use them soon', async () => {
+    await queued(300, 'slow.example', { expiresAt: T0 + DAY });
+    const asked = counted();
+    const { queue } = await start();
+    queue.onWork(
+      () => {},
+      () => 1,
+    );
+    await eventually(() => queue.held.rows > 0);
+    const held = queue.held.rows;
+    const claims = asked.claims();
+    // One a minute.
+    for (let n = 0; n < 5; n++) {
+      const [item] = takeAll(queue, 'slow.example').slice(0, 1);
+      if (item !== undefined) await queue.settle(item, deliveredOf(item.delivery));
+      await clock.advance(MINUTE);
+    }
+    await eventually(() => inMemory(queue, 'slow.example') > 0);
+    expect(queue.held.rows).toBeLessThanOrEqual(held);
+    expect(asked.claims() - claims).toBeLessThanOrEqual(12);
+  });
+});
+
 describe('blocked sites', () => {
   it('get nothing until the block ends, give back what waited with its reason, and go on', async () => {
     await queued(3);

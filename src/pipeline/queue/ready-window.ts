@@ -55,10 +55,17 @@ export interface Place {
 interface SiteRows {
   turns: LaneTurns;
   lanes: Record<Lane, TenantRows>;
+  /** What was taken included. */
   held: number;
+  /** Waiting, by lane. */
   heldBy: Record<Lane, number>;
-  /** By lane and tenant. */
+  /** Waiting, by lane and tenant. */
   heldByTenant: Map<string, number>;
+}
+
+/** What was taken counts for the whole window, not for its site's share of it. */
+function waitingAt({ heldBy }: SiteRows): number {
+  return heldBy.critical + heldBy.normal + heldBy.bulk;
 }
 
 const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
@@ -116,11 +123,10 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       inLane += site.heldBy[below];
       tenants += site.heldByTenant.get(`${below} ${tenant}`) ?? 0;
     }
-    return Math.min(most - site.held, ofLane - inLane, ofTenant - tenants);
+    return Math.min(most - waitingAt(site), ofLane - inLane, ofTenant - tenants);
   };
 
   const count = (site: SiteRows, { delivery }: ReadyItem, by: 1 | -1): void => {
-    site.held += by;
     site.heldBy[delivery.lane] += by;
     const key = `${delivery.lane} ${delivery.senderDomain}`;
     const left = (site.heldByTenant.get(key) ?? 0) + by;
@@ -148,6 +154,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       const site = siteOf(item.site);
       site.lanes[item.delivery.lane].push(item);
       count(site, item, 1);
+      site.held += 1;
       ids.add(item.delivery.id);
       rows += 1;
       bytes += item.heldBytes;
@@ -159,17 +166,24 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     take(name, lane = null, admits = () => true) {
       const site = sites.get(name);
       if (site === undefined) return null;
-      if (lane !== null) return site.lanes[lane].shift(admits);
+      if (lane !== null) {
+        const item = site.lanes[lane].shift(admits);
+        if (item !== null) count(site, item, -1);
+        return item;
+      }
       for (const next of site.turns.order()) {
         const item = site.lanes[next].shift(admits);
         if (item === null) continue;
         site.turns.went(next);
+        count(site, item, -1);
         return item;
       }
       return null;
     },
     putBack(item) {
-      siteOf(item.site).lanes[item.delivery.lane].unshift(item);
+      const site = siteOf(item.site);
+      site.lanes[item.delivery.lane].unshift(item);
+      count(site, item, 1);
     },
     done(item) {
       rows -= 1;
@@ -178,12 +192,15 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       if (item.content !== null) letGo(item.content);
       const site = sites.get(item.site);
       if (site === undefined) return;
-      count(site, item, -1);
+      site.held -= 1;
       forgetEmpty(item.site, site);
     },
     drain(name) {
       const site = sites.get(name);
-      return site === undefined ? [] : LANES.flatMap((lane) => site.lanes[lane].remove(() => true));
+      if (site === undefined) return [];
+      const gone = LANES.flatMap((lane) => site.lanes[lane].remove(() => true));
+      for (const item of gone) count(site, item, -1);
+      return gone;
     },
     regroup(name, where) {
       const reached = new Set<string>();
@@ -192,10 +209,12 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       for (const lane of LANES) {
         for (const item of site.lanes[lane].remove((candidate) => where(candidate) !== name)) {
           count(site, item, -1);
+          site.held -= 1;
           item.site = where(item);
           const target = siteOf(item.site);
           target.lanes[lane].push(item);
           count(target, item, 1);
+          target.held += 1;
           reached.add(item.site);
         }
       }
