@@ -1,0 +1,176 @@
+/** What closes a path and opens it again, what goes next on it, and what a reply teaches. */
+import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
+import type { Lane } from '../../model/message.ts';
+import type { PathState } from '../../policy/limits/shaping/path-memory.ts';
+import { testItem } from '../queue/test-items.ts';
+import { createClassifier } from './classifier/classify.ts';
+import { createPathHealth } from './path-health.ts';
+import { type LessonContext, lessonsOf } from './path-lessons.ts';
+import { laneSlots } from './path-limits.ts';
+import { pathOutcome } from './path-opening.ts';
+import { createPicker, type Slots } from './path-pick.ts';
+import type { Prepared } from './prepared.ts';
+
+const T0 = 1_790_000_000_000;
+
+function health(remembered: Partial<PathState> | null = null) {
+  const clock = createVirtualClock(T0);
+  const states: PathState[] = [];
+  const base = { source: '', site: 'a', blockedUntil: null, reason: '', failures: 0, concurrency: 1 };
+  const memory = {
+    recall: () => (remembered === null ? null : { ...base, ...remembered }),
+    remember: (state: PathState) => void states.push(state),
+  };
+  return { clock, states, path: createPathHealth({ clock, memory, source: '', site: 'a', startAt: null }) };
+}
+
+describe('the breaker', () => {
+  it('opens, lets one message find out, and begins small when it closes', () => {
+    const { path } = health();
+    for (let n = 0; n < 50; n++) path.succeeded(path.window.size, 10);
+    expect(path.window.size).toBeGreaterThan(5);
+    path.open(T0 + 30_000, 'path: refused');
+    expect(path.breaker()).toEqual({ kind: 'open', until: T0 + 30_000, failures: 1 });
+    path.halfOpen();
+    expect(path.breaker()).toEqual({ kind: 'half-open', failures: 1 });
+    path.open(T0 + 90_000, 'path: refused');
+    expect(path.failures).toBe(2);
+    path.halfOpen();
+    expect(path.succeeded(1, 10)).toBe(true);
+    expect(path.breaker()).toEqual({ kind: 'closed' });
+    expect([path.failures, path.window.size]).toEqual([0, 2]);
+  });
+
+  it('does not count a time that is brought forward as another failure', () => {
+    const { path } = health();
+    path.open(T0 + 1_800_000, 'path: refused');
+    path.open(T0 + 60_000, 'path: refused');
+    expect(path.breaker()).toEqual({ kind: 'open', until: T0 + 60_000, failures: 1 });
+  });
+
+  it('blames the path for two different messages, not for one that fails twice', () => {
+    const { path } = health();
+    expect([path.lostUnder('m1'), path.lostUnder('m1')]).toEqual([false, false]);
+    path.succeeded(1, 10);
+    expect([path.lostUnder('m1'), path.lostUnder('m2')]).toEqual([false, true]);
+  });
+
+  it('remembers over a restart what it came to', () => {
+    const { path } = health({ blockedUntil: T0 + 5_000, failures: 3, reason: 'path: refused' });
+    expect(path.breaker()).toEqual({ kind: 'open', until: T0 + 5_000, failures: 3 });
+    expect(health({}).path.window.size).toBe(5);
+    expect(health().path.window.size).toBe(2);
+  });
+});
+
+describe('what goes next', () => {
+  const prepared = (id: number, lane: Lane, senderDomain = 'a.example', bytes = 10): Prepared => ({
+    item: testItem({ id, lane, senderDomain }),
+    mailFrom: '',
+    prefix: new Uint8Array(0),
+    content: new Uint8Array(bytes),
+    note: null,
+    requireTls: false,
+    asksForTls: false,
+    eightBit: false,
+    dsn: { envid: '' },
+  });
+  const slots = (
+    usable: number,
+    busy: Partial<Record<Lane, number>> = {},
+    more: Partial<Slots> = {},
+  ): Slots => ({
+    usable,
+    busy: { critical: 0, normal: 0, bulk: 0, ...busy },
+    criticalOf: () => busy.critical ?? 0,
+    othersWait: () => false,
+    ...more,
+  });
+
+  it('keeps connections for the lanes above', () => {
+    expect([1, 2, 3, 4, 10, 20].map((cap) => laneSlots('bulk', cap))).toEqual([1, 1, 2, 3, 8, 15]);
+    expect([1, 2, 3, 10].map((cap) => laneSlots('normal', cap))).toEqual([1, 2, 2, 9]);
+    const picker = createPicker();
+    for (const [id, lane] of [
+      [1, 'bulk'],
+      [2, 'normal'],
+      [3, 'critical'],
+    ] as const)
+      picker.add(prepared(id, lane));
+    const ids = (given: Slots) => picker.candidates(given).map(({ item }) => item.delivery.id);
+    expect(ids(slots(10))).toEqual([3, 2, 1]);
+    expect(ids(slots(10, { bulk: 8 }))).toEqual([3, 2]);
+    expect(ids(slots(10, { bulk: 8, normal: 1 }))).toEqual([3]);
+    expect(ids(slots(10, { bulk: 8, normal: 2 }))).toEqual([]);
+  });
+
+  it('gives one tenant’s critical mail half of them while others wait, and all when nobody does', () => {
+    const picker = createPicker();
+    picker.add(prepared(1, 'critical'));
+    expect(picker.candidates(slots(10, { critical: 5 }))).toHaveLength(1);
+    expect(picker.candidates(slots(10, { critical: 5 }, { othersWait: () => true }))).toHaveLength(0);
+    expect(picker.candidates(slots(10, { critical: 4 }, { othersWait: () => true }))).toHaveLength(1);
+  });
+
+  it('never puts large bulk mail on the last free connection, but on the only one', () => {
+    const picker = createPicker();
+    picker.add(prepared(1, 'bulk', 'a.example', 5 * 1024 * 1024));
+    expect(picker.candidates(slots(4, { normal: 3 }))).toHaveLength(0);
+    expect(picker.candidates(slots(4, { normal: 2 }))).toHaveLength(1);
+    expect(picker.candidates(slots(1))).toHaveLength(1);
+  });
+});
+
+describe('what a reply teaches', () => {
+  const classifier = createClassifier();
+  const learnt = (code: number, text: string, more: Partial<LessonContext> = {}) => {
+    const verdict = classifier.classify({
+      stage: 'mail',
+      code,
+      enhanced: null,
+      text,
+      mx: 'mx.test',
+      origin: 'remote',
+    });
+    const outcome = {
+      ...pathOutcome('mail', verdict.category, text),
+      verdict,
+      reply: { code, enhanced: null, text },
+    };
+    const context = {
+      source: '',
+      site: 'a',
+      now: T0,
+      open: 5,
+      taken: 9,
+      messagesPerSecond: 100,
+      waitMs: 7_200_000,
+    };
+    return lessonsOf(outcome, { ...context, ...more }).map(({ param, value, until }) => [
+      param,
+      value,
+      until - T0,
+    ]);
+  };
+  const MINUTE = 60_000;
+
+  it.each([
+    [421, 'too many concurrent connections', [['connections', 4, 60 * MINUTE]]],
+    [421, 'Max message per connection reached', [['messagesPerConnection', 8, 1_440 * MINUTE]]],
+    [450, 'rate limit exceeded, slow down', [['messagesPerSecond', 50, 30 * MINUTE]]],
+    [554, 'blocked using zen.spamhaus.org; see spamhaus.org/query/ip', [['suspended', 'yes', 120 * MINUTE]]],
+    [450, 'mailbox busy', []],
+  ])('%i %s', (code, text, expected) => {
+    expect(learnt(code, text)).toEqual(expected);
+  });
+
+  it('is never less than one connection, nor from words of our own', () => {
+    expect(learnt(421, 'too many concurrent connections', { open: 1 })).toEqual([
+      ['connections', 1, 60 * MINUTE],
+    ]);
+    const ours = pathOutcome('connect', 'connection_limited', 'too many connections');
+    const context = { source: '', site: 'a', now: T0, open: 5, taken: 0, messagesPerSecond: null, waitMs: 1 };
+    expect(lessonsOf(ours, context)).toEqual([]);
+  });
+});
