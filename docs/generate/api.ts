@@ -150,7 +150,12 @@ const OPERATIONS: Readonly<Record<string, string>> = {
     'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Text` (in the subject or a content), `Tag`, `HasAttachment`, `Since`, `Until`, `Domain`. With `Text` or `HasAttachment` a page may hold fewer than there are: go on with its cursor',
   'GET /sandbox/wait':
     'The newest copy that matches the same filters, parsed, with its `Links` and `Codes`; where there is none, the first that arrives within `Timeout` seconds (0 to 60, 30); none: 408',
-  'DELETE /sandbox/messages': 'Empties the inbox of the token’s domains: `{Deleted}`',
+  'GET /sandbox/stream':
+    'Captured copies as they come, as server-sent events: `event: captured`, `data` an item of the list, `id` the place to resume from (`Last-Event-ID`, or `After`). The filters of the list. A heartbeat every 15 seconds; 20 streams a token, 200 in all',
+  'GET /sandbox/inboxes':
+    'Inboxes that hold something, by name: `Inbox, Domain, Count, LatestID, LatestAt, LatestSubject`; `Domain` filters. A copy lies in the inbox of the `+label` in its recipient’s address (`ada+run-17@example.net`: `run-17`), and without one in that of the token or SMTP credential that sent it, by its name; always in lower case',
+  'DELETE /sandbox/messages':
+    'Empties the inboxes of the token’s domains, or one `Inbox`, or of one `Domain`: `{Deleted}`',
   'POST /erase':
     '`{Email}`, from a token of all domains: the person’s address masked everywhere, what was written to them removed, mail that waits for them canceled, a suppression kept as a hash that still stops mail: `{Messages, Events, Pending}`. With `Pending` above 0 something was under way: ask again',
   'GET /queue':

@@ -7,6 +7,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { EventKind } from '../../model/event.ts';
+import { inboxLabel } from '../../model/inbox.ts';
 import type { NewCapture } from '../../store/topics/captures.ts';
 import type { EventDetail } from '../../store/topics/events.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
@@ -56,7 +57,7 @@ export function createSandboxRoute({ clock, random, rules, classifier }: Deps): 
         id: uuidv7(clock, random),
         at: clock.now(),
         envelopeFrom: mailFrom,
-        inbox: '',
+        inbox: inboxLabel(delivery.address),
         prefix,
         ...(fill === undefined ? {} : { fill }),
       };

@@ -1,9 +1,10 @@
 /** Conformance: the sandbox's inbox: captures by filter, by id, deleted. */
 import { describe, expect, it } from 'vitest';
 import type { NewMessage } from '../topics/acceptance.ts';
-import { commit, delivered, message, newId, only, recipient, type Suite, T0 } from './fixtures.ts';
+import { commit, delivered, message, newId, only, recipient, type Suite, T0, token } from './fixtures.ts';
+import { credential } from './smtp-credentials.ts';
 
-/** Tests of `listCaptures`, `getCapture`, `deleteCaptures`. */
+/** Tests of `listCaptures`, `capturesSince`, `getCapture`, `listInboxes`, `deleteCaptures`. */
 export function describeCaptures(suite: Suite): void {
   describe('captures', () => {
     /** Accepts and captures one message; the capture's id. */
@@ -24,6 +25,7 @@ export function describeCaptures(suite: Suite): void {
       const sent = message({ tags: ['t'], recipients: [recipient({ state: 'sending' })] });
       const id = await capture({ ...sent });
       expect(await suite.store().getCapture({ id })).toEqual({
+        seq: expect.any(Number),
         id,
         messageId: sent.id,
         messageSeq: expect.any(Number),
@@ -38,6 +40,7 @@ export function describeCaptures(suite: Suite): void {
         tags: ['t'],
         prefix: new Uint8Array([1]),
         fill: null,
+        released: null,
       });
       expect(await suite.store().getCapture({ id, domains: ['example.com'] })).not.toBeNull();
       expect(await suite.store().getCapture({ id, domains: ['example.org'] })).toBeNull();
@@ -82,6 +85,39 @@ export function describeCaptures(suite: Suite): void {
       expect(await list({ since: T0 + 5 })).toEqual([a]);
       expect(await list({ until: T0 + 5 })).toEqual([b]);
       expect(await list({ inbox: 'other', tag: 'x' })).toEqual([]);
+    });
+
+    it('stand in inboxes, named after their sender where they have no other name', async () => {
+      const captured = async (tokenId: string, more: object = {}) => {
+        const sending = recipient({ state: 'sending', sandbox: 'deliver' });
+        const sent = message({ recipients: [sending], tokenId, ...more });
+        const { deliveries } = only(await commit(suite.store(), [sent]));
+        const copy = { id: newId(), at: T0, envelopeFrom: '', inbox: null, prefix: new Uint8Array() };
+        await suite
+          .store()
+          .settle({ now: T0, settlements: [delivered(only(deliveries).id, 1, { capture: copy })] });
+        return copy.id;
+      };
+      await suite.store().addToken({ token: token({ id: 'ci', name: 'Run-7 Ä' }) });
+      await suite.store().addSmtpCredential({ credential: credential({ id: 'smtp', name: 'App' }) });
+      await captured('ci');
+      const a = await captured('ci', { subject: 'Newest' });
+      const b = await captured('smtp', { domain: 'example.org' });
+      const c = await captured('nobody knows');
+      const inboxes = (more: object = {}) => suite.store().listInboxes({ limit: 10, ...more });
+      const latest = (id: string, subject = 'Hello') => ({ id, at: T0, subject });
+      const none = { domain: 'example.com', inbox: '', count: 1, latest: latest(c) };
+      const app = { domain: 'example.org', inbox: 'app', count: 1, latest: latest(b) };
+      const run = { domain: 'example.com', inbox: 'run-7 ä', count: 2, latest: latest(a, 'Newest') };
+      expect(await inboxes()).toEqual([none, app, run]);
+      expect(await inboxes({ limit: 1 })).toEqual([none]);
+      expect(await inboxes({ domains: ['example.com'] })).toEqual([none, run]);
+      expect(await inboxes({ domains: [] })).toEqual([]);
+      expect(await inboxes({ after: { inbox: '', domain: 'example.com' } })).toEqual([app, run]);
+      expect(await inboxes({ after: { inbox: 'app', domain: 'example.net' } })).toEqual([app, run]);
+      expect(await suite.store().deleteCaptures({ inbox: 'run-7 ä', domains: ['example.org'] })).toBe(0);
+      expect(await suite.store().deleteCaptures({ inbox: 'run-7 ä' })).toBe(2);
+      expect(await inboxes()).toEqual([none, app]);
     });
 
     it('are deleted by id, by domain and altogether', async () => {

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import { newId, type Suite, T0 } from './fixtures.ts';
 
-function credential(more: Partial<SmtpCredential> = {}): SmtpCredential {
+/** A credential of its own. */
+export function credential(more: Partial<SmtpCredential> = {}): SmtpCredential {
   const id = newId();
   return {
     id,

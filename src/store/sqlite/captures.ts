@@ -4,7 +4,7 @@
  */
 import { uuidText } from '../../lib/ids.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
-import type { CaptureFilter, CaptureView, NewCapture } from '../topics/captures.ts';
+import type { CaptureFilter, CaptureView, InboxView, NewCapture } from '../topics/captures.ts';
 import type { Connection } from './connection.ts';
 import { createFilter, type Filter } from './filter.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
@@ -25,7 +25,7 @@ export function insertCapture(
     subject.messageSeq,
     subject.deliveryId,
     capture.at,
-    capture.inbox,
+    (capture.inbox ?? senderName(db, subject.messageSeq)).toLowerCase(),
     capture.envelopeFrom,
     subject.envelopeTo,
     capture.prefix,
@@ -33,7 +33,18 @@ export function insertCapture(
   );
 }
 
-const VIEW = `c.id, c.message_seq, c.inbox, c.at, c.envelope_from, c.envelope_to, c.prefix, c.fill, m.id AS message_id,
+/** What the token or credential behind a message is called; '' where it has no name any more. */
+function senderName(db: Connection, messageSeq: number): string {
+  const row = db.get<{ name: string }>(
+    `SELECT coalesce((SELECT name FROM token WHERE id = n.text),
+       (SELECT name FROM smtp_credential WHERE id = n.text), '') AS name
+     FROM message m CROSS JOIN name n ON n.id = m.token_name_id WHERE m.seq = ?`,
+    messageSeq,
+  );
+  return row?.name ?? '';
+}
+
+const VIEW = `c.seq, c.released_at, c.released_as, c.id, c.message_seq, c.inbox, c.at, c.envelope_from, c.envelope_to, c.prefix, c.fill, m.id AS message_id,
     m.lists, m.subject, m.size, m.tags, n.text AS domain
   FROM capture c CROSS JOIN message m ON m.seq = c.message_seq CROSS JOIN name n ON n.id = c.domain_id`;
 
@@ -56,8 +67,8 @@ export function capturesSince(db: Connection, params: ParamsOf<'capturesSince'>)
   filter.when('c.seq > ?', params.afterSeq);
   // What is committed between the two statements is the next call's.
   filter.when('c.seq <= ?', newest);
-  const rows = db.all<CaptureRow & { seq: number }>(
-    `SELECT c.seq, ${VIEW} ${filter.where()} ORDER BY c.seq LIMIT ?`,
+  const rows = db.all<CaptureRow>(
+    `SELECT ${VIEW} ${filter.where()} ORDER BY c.seq LIMIT ?`,
     ...filter.values(),
     params.limit,
   );
@@ -87,10 +98,35 @@ export function getCapture(db: Connection, params: ParamsOf<'getCapture'>): Capt
   return row === undefined ? null : toView(row);
 }
 
-/** Deletes captures by id, by domain, or all of them; how many. */
+/** Inboxes by name and domain; see `Store.listInboxes`. Steps from one to the next through the index. */
+export function listInboxes(db: Connection, params: ParamsOf<'listInboxes'>): InboxView[] {
+  const filter = createFilter();
+  filter.oneOf('c.domain_id', findNameIds(db, params.domains));
+  filter.when(
+    '(c.inbox, n.text) > (SELECT value ->> 0, value ->> 1 FROM (SELECT ? AS value))',
+    params.after === undefined ? undefined : JSON.stringify([params.after.inbox, params.after.domain]),
+  );
+  const groups = db.all<{ inbox: string; domain: string; n: number; last: number }>(
+    `SELECT c.inbox, n.text AS domain, count(*) AS n, max(c.seq) AS last
+     FROM capture c CROSS JOIN name n ON n.id = c.domain_id ${filter.where()}
+     GROUP BY c.inbox, n.text ORDER BY c.inbox, n.text LIMIT ?`,
+    ...filter.values(),
+    params.limit,
+  );
+  return groups.flatMap(({ inbox, domain, n, last }) => {
+    const latest = db.get<{ id: string; at: number; subject: string }>(
+      'SELECT c.id, c.at, m.subject FROM capture c CROSS JOIN message m ON m.seq = c.message_seq WHERE c.seq = ?',
+      last,
+    );
+    return latest === undefined ? [] : [{ domain, inbox, count: n, latest }];
+  });
+}
+
+/** Deletes captures by id, by inbox, by domain, or all of them; how many. */
 export function deleteCaptures({ db }: Session, params: ParamsOf<'deleteCaptures'>): number {
   const filter = createFilter();
   filter.oneOf('id', params.ids);
+  filter.when('inbox = ?', params.inbox);
   filter.oneOf('domain_id', findNameIds(db, params.domains));
   const gone = db.all<{ message_seq: number }>(
     `DELETE FROM capture ${filter.where()} RETURNING message_seq`,
@@ -101,6 +137,9 @@ export function deleteCaptures({ db }: Session, params: ParamsOf<'deleteCaptures
 }
 
 interface CaptureRow {
+  seq: number;
+  released_at: number | null;
+  released_as: string | null;
   id: string;
   message_seq: number;
   inbox: string;
@@ -119,6 +158,7 @@ interface CaptureRow {
 
 function toView(row: CaptureRow): CaptureView {
   return {
+    seq: row.seq,
     id: row.id,
     messageId: uuidText(row.message_id) as MessageId,
     messageSeq: row.message_seq,
@@ -133,5 +173,9 @@ function toView(row: CaptureRow): CaptureView {
     tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
     prefix: row.prefix,
     fill: row.fill === null ? null : row.fill.split(' '),
+    released:
+      row.released_at === null || row.released_as === null
+        ? null
+        : { at: row.released_at, messageId: row.released_as },
   };
 }

@@ -87,7 +87,7 @@ export function insertCall(db: Connection, webhookId: number, eventSeq: number, 
 /** Everything a view of an event needs; `e` is the event. */
 export const EVENT_VIEW_COLUMNS = `e.seq, e.event_id, e.kind, e.at, e.detail, e.delivery_id, en.text AS domain,
   ed.address AS recipient, ed.route, em.id AS message_id, em.lists, em.subject, em.size, em.tags, em.metadata,
-  em.sandbox`;
+  (em.sandbox OR ed.sandbox IS NOT NULL) AS sandbox`;
 
 /** The joins of EVENT_VIEW_COLUMNS, all by primary key. */
 export const EVENT_VIEW_JOINS = `JOIN name en ON en.id = e.domain_id LEFT JOIN delivery ed ON ed.id = e.delivery_id

@@ -1,5 +1,7 @@
 CREATE INDEX capture_domain ON capture (domain_id);
+CREATE INDEX capture_inbox ON capture (inbox, seq);
 CREATE INDEX capture_message ON capture (message_seq);
+CREATE INDEX capture_to ON capture (envelope_to, seq);
 CREATE INDEX cause_seen ON cause (last_seen);
 CREATE INDEX delivery_cause ON delivery (cause_id, state) WHERE cause_id IS NOT NULL;
 CREATE INDEX delivery_due ON delivery (queue_id, due_at) WHERE state = 0;
@@ -15,6 +17,7 @@ CREATE INDEX message_metadata_message ON message_metadata (message_seq);
 CREATE INDEX mta_sts_age ON mta_sts (fetched_at);
 CREATE INDEX override_end ON override (until);
 CREATE INDEX path_state_age ON path_state (updated_at);
+CREATE INDEX sandbox_rule_use_rule ON sandbox_rule_use (rule_seq);
 CREATE INDEX smtp_credential_domain ON smtp_credential (domain);
 CREATE INDEX suppression_domain ON suppression (domain_id);
 CREATE INDEX suppression_evidence_age ON suppression_evidence (last_at);
@@ -22,7 +25,7 @@ CREATE INDEX suppression_expiry ON suppression (expires_at) WHERE expires_at IS 
 CREATE INDEX webhook_call_due ON webhook_call (webhook_id, due_at) WHERE state = 0;
 CREATE INDEX webhook_call_lease ON webhook_call (epoch) WHERE state = 1;
 CREATE INDEX webhook_domain ON webhook (domain_id);
-CREATE TABLE capture ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, domain_id INTEGER NOT NULL, message_seq INTEGER NOT NULL, delivery_id INTEGER NOT NULL, at INTEGER NOT NULL, inbox TEXT NOT NULL, envelope_from TEXT NOT NULL, envelope_to TEXT NOT NULL, prefix BLOB NOT NULL , fill TEXT) STRICT;
+CREATE TABLE capture ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, domain_id INTEGER NOT NULL, message_seq INTEGER NOT NULL, delivery_id INTEGER NOT NULL, at INTEGER NOT NULL, inbox TEXT NOT NULL, envelope_from TEXT NOT NULL, envelope_to TEXT NOT NULL, prefix BLOB NOT NULL , fill TEXT, released_at INTEGER, released_as TEXT) STRICT;
 CREATE TABLE cause ( id INTEGER PRIMARY KEY AUTOINCREMENT, category TEXT NOT NULL, scope TEXT NOT NULL, site TEXT NOT NULL, sender_domain INTEGER NOT NULL, shape TEXT NOT NULL, reply TEXT NOT NULL, first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL, UNIQUE (category, site, sender_domain, shape) ) STRICT;
 CREATE TABLE content ( message_seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL , places TEXT) STRICT;
 CREATE TABLE delivery ( id INTEGER PRIMARY KEY AUTOINCREMENT, message_seq INTEGER NOT NULL, queue_id INTEGER NOT NULL, state INTEGER NOT NULL, epoch INTEGER NOT NULL, attempts INTEGER NOT NULL, due_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, kind INTEGER NOT NULL, may_be_duplicate INTEGER NOT NULL, sandbox INTEGER, route INTEGER, last_code INTEGER, first_deferred_at INTEGER, last_deferred_event_at INTEGER, address TEXT NOT NULL, wait_reason TEXT, last_category TEXT, last_reply TEXT , cause_id INTEGER) STRICT;
@@ -44,6 +47,8 @@ CREATE TABLE path_state ( key TEXT NOT NULL PRIMARY KEY, source TEXT NOT NULL, s
 CREATE TABLE probe ( id INTEGER PRIMARY KEY, filler BLOB NOT NULL ) STRICT;
 CREATE TABLE quota_use ( domain_id INTEGER NOT NULL, period INTEGER NOT NULL, started_at INTEGER NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (domain_id, period) ) STRICT, WITHOUT ROWID;
 CREATE TABLE return_fact ( delivery_id INTEGER NOT NULL, kind INTEGER NOT NULL, class TEXT NOT NULL, attempts INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (delivery_id, kind, class, attempts) ) STRICT, WITHOUT ROWID;
+CREATE TABLE sandbox_rule ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, domain_id INTEGER NOT NULL, inbox TEXT, recipient TEXT, subject TEXT, tag TEXT, result TEXT NOT NULL, defers INTEGER NOT NULL, delay_ms INTEGER NOT NULL, reply_code INTEGER, reply_enhanced TEXT, reply_text TEXT, probability REAL NOT NULL, times INTEGER, uses INTEGER NOT NULL DEFAULT 0, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL ) STRICT;
+CREATE TABLE sandbox_rule_use ( delivery_id INTEGER PRIMARY KEY, rule_seq INTEGER NOT NULL, at INTEGER NOT NULL ) STRICT;
 CREATE TABLE signing_key ( kid TEXT NOT NULL UNIQUE, private_sealed BLOB NOT NULL, public_jwk TEXT NOT NULL, created_at INTEGER NOT NULL ) STRICT;
 CREATE TABLE smtp_credential ( id TEXT NOT NULL UNIQUE, username TEXT NOT NULL UNIQUE, name TEXT NOT NULL, owner TEXT NOT NULL, domain TEXT NOT NULL, sandbox INTEGER NOT NULL, salt BLOB NOT NULL, hash BLOB NOT NULL, cost_log2 INTEGER NOT NULL, created_at INTEGER NOT NULL ) STRICT;
 CREATE TABLE suppression ( id INTEGER PRIMARY KEY AUTOINCREMENT, domain_id INTEGER NOT NULL, key TEXT NOT NULL, reason INTEGER NOT NULL, address TEXT NOT NULL, note TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER, message_id BLOB, reply TEXT, rule TEXT, UNIQUE (domain_id, key, reason) ) STRICT;

@@ -353,6 +353,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     causeMembers: (params) => read('causeMembers', params),
     capturesSince: (params) => read('capturesSince', params),
     getCapture: (params) => read('getCapture', params),
+    listInboxes: (params) => read('listInboxes', params),
     deleteCaptures: (params) => write('deleteCaptures', params),
     saveWarmup: (params) => write('saveWarmup', params),
     purgeCauses: (params) => write('purgeCauses', params),

@@ -135,6 +135,7 @@ export const READS: ReadTable = {
   listCaptures: captures.listCaptures,
   capturesSince: captures.capturesSince,
   getCapture: captures.getCapture,
+  listInboxes: captures.listInboxes,
   domainsWithMail: retention.domainsWithMail,
   findMentions: erasing.findMentions,
   findExpired: retention.findExpired,

@@ -5,7 +5,8 @@ export interface NewCapture {
   id: string;
   at: number;
   envelopeFrom: string;
-  inbox: string;
+  /** null: named after the token or SMTP credential that sent the message. Stored in lower case. */
+  inbox: string | null;
   /** Header lines that delivery put in front of the content (signature, trace). */
   prefix: Uint8Array;
   /** What stood in the places of this copy, in order; absent = it has none. */
@@ -13,6 +14,8 @@ export interface NewCapture {
 }
 
 export interface CaptureView {
+  /** Order of capturing: where a stream goes on. */
+  seq: number;
   id: string;
   messageId: MessageId;
   messageSeq: number;
@@ -28,10 +31,22 @@ export interface CaptureView {
   prefix: Uint8Array;
   /** null: the copy is its message's content as it is. */
   fill: readonly string[] | null;
+  /** When it was last sent for real, and as which message; null = never. */
+  released: { at: number; messageId: string } | null;
+}
+
+/** One inbox of one sender domain. */
+export interface InboxView {
+  domain: string;
+  inbox: string;
+  count: number;
+  /** Its newest capture. */
+  latest: { id: string; at: number; subject: string };
 }
 
 export interface CaptureFilter {
   domains?: readonly string[];
+  /** In lower case. */
   inbox?: string;
   to?: string;
   from?: string;
@@ -54,6 +69,16 @@ export interface CaptureStore {
     params: Omit<CaptureFilter, 'beforeId'> & { afterSeq: number },
   ): Promise<{ captures: readonly CaptureView[]; lastSeq: number }>;
   getCapture(params: { id: string; domains?: readonly string[] }): Promise<CaptureView | null>;
-  /** Those that match both conditions; with neither, all. How many. */
-  deleteCaptures(params: { ids?: readonly string[]; domains?: readonly string[] }): Promise<number>;
+  /** Inboxes that hold something, by name and then domain, behind `after`; at most `limit`. */
+  listInboxes(params: {
+    domains?: readonly string[];
+    after?: { inbox: string; domain: string };
+    limit: number;
+  }): Promise<readonly InboxView[]>;
+  /** Those that match every given condition; with none, all. How many. */
+  deleteCaptures(params: {
+    ids?: readonly string[];
+    inbox?: string;
+    domains?: readonly string[];
+  }): Promise<number>;
 }

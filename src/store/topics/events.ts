@@ -52,6 +52,7 @@ export interface EventView {
     size: number;
     tags: readonly string[];
     metadata: Readonly<Record<string, string>>;
+    /** The message, or the recipient that the event is about, was played by the sandbox. */
     sandbox: boolean;
   } | null;
   recipient: string | null;

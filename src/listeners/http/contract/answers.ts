@@ -495,6 +495,20 @@ export interface CaptureSummary {
   Subject: string;
   Size: number;
   Tags: readonly string[];
+  /** When it was last released, and as which message; null = never. */
+  ReleasedAt: string | null;
+  ReleasedAs: string | null;
+}
+
+/** One item of GET /sandbox/inboxes. */
+export interface InboxItem {
+  /** '' for mail whose sender has no name. */
+  Inbox: string;
+  Domain: string;
+  Count: number;
+  LatestID: string;
+  LatestAt: string;
+  LatestSubject: string;
 }
 
 /** GET /sandbox/messages/{ID}: the summary and the parsed view of the captured bytes. */

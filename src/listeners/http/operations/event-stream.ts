@@ -6,17 +6,24 @@
  */
 import { Readable } from 'node:stream';
 import { type Clock, sleep } from '../../../lib/clock.ts';
-import type { Caller } from '../../../model/submission.ts';
 import type { Store } from '../../../store/store.ts';
 import type { EventFilter, EventView } from '../../../store/topics/events.ts';
 import { createChangeWaiter } from '../change-waiter.ts';
 import type { StreamedEvent } from '../contract/answers.ts';
-import { type ApiRequest, type ApiRoute, queryAddress, queryInteger, queryText } from '../route.ts';
+import { type ApiRequest, type ApiRoute, queryAddress, queryText } from '../route.ts';
+import {
+  eventBlock,
+  HEARTBEAT_MS,
+  heartbeat,
+  isStillGood,
+  lastSeen,
+  opening,
+  STREAM_HEADERS,
+} from '../server-sent.ts';
 import { createSlots } from '../slots.ts';
 import { listedDomains } from '../tenancy.ts';
 import { mayReadMail, toTimelineEntry, wantedKinds } from './events.ts';
 
-const HEARTBEAT_MS = 15_000;
 /** Looks are so far apart at least: what happens in between comes together. */
 const PAUSE_MS = 50;
 /** Without news it looks by itself, for what another process stored. */
@@ -24,8 +31,6 @@ const POLL_MS = 1_000;
 const EVENTS_AT_ONCE = 100;
 const MAX_PER_TOKEN = 10;
 const MAX_TOTAL = 100;
-/** What a client waits before it comes back, ms. */
-const RECONNECT_MS = 2_000;
 
 /** The one route. */
 export function eventStreamRoutes(deps: {
@@ -50,8 +55,7 @@ export function eventStreamRoutes(deps: {
           const from = given ?? (await store.lastEventSeq());
           return {
             status: 200,
-            // A proxy that collects answers would keep events back.
-            headers: { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' },
+            headers: STREAM_HEADERS,
             body: Readable.from(follow(request, filter, from, leave), { objectMode: false }).on(
               'close',
               leave,
@@ -77,7 +81,7 @@ export function eventStreamRoutes(deps: {
     try {
       let seen = from;
       let beatAtMs = clock.monotonicMs() + HEARTBEAT_MS;
-      yield `retry: ${RECONNECT_MS}\nid: ${seen}\n\n`;
+      yield opening(seen);
       while (!ended.aborted) {
         // Read before the events: whatever is not among them up to here does not match.
         const newest = await store.lastEventSeq();
@@ -91,8 +95,8 @@ export function eventStreamRoutes(deps: {
         seen = Math.max(seen, newest);
         const leftMs = beatAtMs - clock.monotonicMs();
         if (leftMs <= 0) {
-          if (!(await isStillGood(request.caller))) return;
-          yield `: still here\nid: ${seen}\n\n`;
+          if (!(await isStillGood(deps, request.caller))) return;
+          yield heartbeat(seen);
           beatAtMs = clock.monotonicMs() + HEARTBEAT_MS;
         } else if ((await waiter.next(Math.min(leftMs, POLL_MS))) === 'changed') {
           await sleep(clock, PAUSE_MS);
@@ -102,13 +106,6 @@ export function eventStreamRoutes(deps: {
       waiter.close();
       leave();
     }
-  }
-
-  /** The token was looked at when the stream began, which may be long ago. */
-  async function isStillGood({ tokenId }: Caller): Promise<boolean> {
-    const token = await store.getToken({ id: tokenId });
-    if (token === null || token.revokedAt !== null) return false;
-    return token.expiresAt === null || token.expiresAt > clock.now();
   }
 }
 
@@ -131,15 +128,6 @@ function filterOf(request: ApiRequest): Omit<EventFilter, 'afterSeq'> {
   };
 }
 
-/** The header that browsers send when they come back, or `After`; undefined = from now on. */
-function lastSeen(request: ApiRequest): number | undefined {
-  const header = request.header('last-event-id');
-  const text = header === undefined || header === '' ? request.query.get('after') : header;
-  if (text === undefined || text === '') return undefined;
-  const limits = { min: 0, max: Number.MAX_SAFE_INTEGER, fallback: 0 };
-  return queryInteger(new Map([['after', text]]), 'After', limits);
-}
-
 function block(event: EventView, showConversation: boolean): string {
   const data: StreamedEvent = {
     ...toTimelineEntry(event, showConversation),
@@ -151,6 +139,5 @@ function block(event: EventView, showConversation: boolean): string {
     Metadata: event.message?.metadata ?? {},
     Sandbox: event.message?.sandbox ?? false,
   };
-  // JSON holds no line break, so the data is one line.
-  return `id: ${event.seq}\nevent: ${event.kind}\ndata: ${JSON.stringify(data)}\n\n`;
+  return eventBlock(event.seq, event.kind, data);
 }

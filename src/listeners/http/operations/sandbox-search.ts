@@ -50,7 +50,7 @@ export function createCaptureSearch(
   return {
     filtersOf(query) {
       const filters = {
-        inbox: queryText(query, 'Inbox', 320),
+        inbox: queryText(query, 'Inbox', 320)?.toLowerCase(),
         from: queryAddress(query, 'From'),
         to: queryAddress(query, 'To'),
         subject: queryText(query, 'Subject', 998),
@@ -134,6 +134,8 @@ export function toCaptureSummary(capture: CaptureView): CaptureSummary {
     Subject: capture.subject,
     Size: capture.size,
     Tags: capture.tags,
+    ReleasedAt: capture.released === null ? null : isoTime(capture.released.at),
+    ReleasedAs: capture.released?.messageId ?? null,
   };
 }
 

@@ -1,12 +1,14 @@
 /**
  * GET /sandbox/wait: the first captured copy that matches, at once where one is there, else as it arrives, for tests that
  * wait for the mail they have just caused. Given the filters of the list and a time; leaves the parsed copy, or 408.
- * Only what was captured since the last look is read again, so that many who wait cost little.
+ * What comes while it waits is handed over by the feed, which asks the store once for all who wait; only filters on what
+ * stands inside make a waiter read for itself.
  */
 import { type Clock, sleep } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
+import type { CaptureFeed } from '../capture-feed.ts';
 import { createChangeWaiter } from '../change-waiter.ts';
 import { type ApiRoute, json, queryInteger, type RequestEnd } from '../route.ts';
 import { createSlots } from '../slots.ts';
@@ -15,10 +17,8 @@ import type { CaptureSearch } from './sandbox-search.ts';
 
 const USUAL_SECONDS = 30;
 const MAX_SECONDS = 60;
-/** Looks of one request are at least so far apart: under a stream of captures it looks a hundred times a second. */
+/** Looks into contents for one request are at least so far apart. */
 const PAUSE_MS = 10;
-/** Without any news it looks by itself, for what another process captured. */
-const POLL_MS = 1_000;
 const NEW_AT_ONCE = 100;
 const MAX_PER_TOKEN = 200;
 const MAX_TOTAL = 1_000;
@@ -27,10 +27,10 @@ const MAX_TOTAL = 1_000;
 export function sandboxWaitRoutes(deps: {
   store: Store;
   clock: Clock;
-  onStored(listener: () => void): () => void;
+  feed: CaptureFeed;
   search: CaptureSearch;
 }): readonly ApiRoute[] {
-  const { store, clock, search } = deps;
+  const { store, clock, search, feed } = deps;
   const slots = createSlots({ perToken: MAX_PER_TOKEN, total: MAX_TOTAL, what: 'requests wait' });
 
   return [
@@ -48,12 +48,27 @@ export function sandboxWaitRoutes(deps: {
         });
         const leave = slots(request.caller);
         const ended = request.ended();
-        // Listening begins before the first look, so that nothing falls between the two.
-        const waiter = createChangeWaiter({ subscribe: deps.onStored, clock, ended });
+        let first: CaptureView | null = null;
+        let tell: () => void = () => {};
+        const waiter = createChangeWaiter({
+          subscribe(listener) {
+            tell = listener;
+            return () => {};
+          },
+          clock,
+          ended,
+        });
+        let unwatch: () => void = () => {};
         try {
+          // Watching begins before the first look, so that nothing falls between the two.
+          unwatch = await feed.watch({ ...domains, ...filters.stored }, (capture) => {
+            first ??= capture;
+            tell();
+          });
           const found = await firstMatch();
           if (found !== null) return json(await search.detailOf(found));
         } finally {
+          unwatch();
           waiter.close();
           leave();
         }
@@ -66,14 +81,15 @@ export function sandboxWaitRoutes(deps: {
 
         async function firstMatch(): Promise<CaptureView | null> {
           const until = clock.monotonicMs() + seconds * 1000;
-          const nothing = { ...domains, ...filters.stored, afterSeq: Number.MAX_SAFE_INTEGER, limit: 1 };
-          let { lastSeq } = await store.capturesSince(nothing);
+          const inside = filters.text !== undefined || filters.hasAttachment !== undefined;
+          let lastSeq = inside ? await newestSeq() : 0;
           const there = (await search.newest(domains, filters, 1)).found[0];
           if (there !== undefined) return there;
           for (;;) {
             const leftMs = until - clock.monotonicMs();
-            if (leftMs <= 0 || (await waiter.next(Math.min(leftMs, POLL_MS))) === 'ended') return null;
-            for (let more = true; more; ) {
+            if (leftMs <= 0 || (await waiter.next(leftMs)) === 'ended') return null;
+            if (!inside && first !== null) return first;
+            for (let more = inside; more; ) {
               const wanted = { ...domains, ...filters.stored, afterSeq: lastSeq, limit: NEW_AT_ONCE };
               const fresh = await store.capturesSince(wanted);
               for (const capture of fresh.captures)
@@ -87,4 +103,8 @@ export function sandboxWaitRoutes(deps: {
       },
     },
   ];
+
+  async function newestSeq(): Promise<number> {
+    return (await store.capturesSince({ afterSeq: Number.MAX_SAFE_INTEGER, limit: 1 })).lastSeq;
+  }
 }

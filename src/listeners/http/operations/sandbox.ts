@@ -4,12 +4,22 @@
  * first. The HTML of a captured message is returned as JSON text only, never as a page.
  */
 
+import { z } from 'zod';
 import { isUuid } from '../../../lib/ids.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
-import type { CaptureDetail, CaptureSummary, Page } from '../contract/answers.ts';
-import { type ApiRoute, json, pageLimit, queryText, refuse } from '../route.ts';
+import type { CaptureDetail, CaptureSummary, InboxItem, Page } from '../contract/answers.ts';
+import {
+  type ApiRoute,
+  invalidParameter,
+  isoTime,
+  json,
+  page,
+  pageLimit,
+  queryText,
+  refuse,
+} from '../route.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';
 import { rawHeaders } from './messages.ts';
 import { type CaptureSearch, toCaptureSummary } from './sandbox-search.ts';
@@ -45,7 +55,45 @@ export function sandboxRoutes({
       method: 'DELETE',
       path: '/sandbox/messages',
       scope: 'email:read',
-      handle: async (request) => json({ Deleted: await store.deleteCaptures(listedDomains(request)) }),
+      handle: async (request) => {
+        // Whoever asks for one inbox and misspells the parameter would lose them all.
+        const known = ['inbox', 'domain'];
+        const unknown = [...request.query.keys()].find((name) => !known.includes(name));
+        if (unknown !== undefined) {
+          throw invalidParameter(`${unknown} does not narrow what is deleted: Inbox and Domain do`, unknown);
+        }
+        const inbox = queryText(request.query, 'Inbox', 320)?.toLowerCase();
+        const wanted = { ...listedDomains(request), ...(inbox === undefined ? {} : { inbox }) };
+        return json({ Deleted: await store.deleteCaptures(wanted) });
+      },
+    },
+    {
+      method: 'GET',
+      path: '/sandbox/inboxes',
+      scope: 'email:read',
+      handle: async (request) => {
+        const limit = pageLimit(request.query);
+        const after = inboxCursor(queryText(request.query, 'After', 1024));
+        const rows = await store.listInboxes({
+          ...listedDomains(request),
+          ...(after === undefined ? {} : { after }),
+          limit: limit + 1,
+        });
+        const answer: Page<InboxItem> = page(
+          rows,
+          limit,
+          ({ inbox, domain }) => Buffer.from(JSON.stringify([inbox, domain])).toString('base64url'),
+          ({ inbox, domain, count, latest }) => ({
+            Inbox: inbox,
+            Domain: domain,
+            Count: count,
+            LatestID: latest.id,
+            LatestAt: isoTime(latest.at),
+            LatestSubject: latest.subject,
+          }),
+        );
+        return json(answer);
+      },
     },
     {
       method: 'GET',
@@ -83,5 +131,24 @@ export function sandboxRoutes({
     const capture = isUuid(id) ? await store.getCapture({ id, ...ownDomains(caller) }) : null;
     if (capture === null) throw refuse('not-found');
     return capture;
+  }
+}
+
+/** The place behind an inbox, as `NextCursor` gave it. Throws AppError invalid-parameter. */
+function inboxCursor(text: string | undefined): { inbox: string; domain: string } | undefined {
+  if (text === undefined) return undefined;
+  const parts = z
+    .tuple([z.string(), z.string()])
+    .safeParse(parsed(Buffer.from(text, 'base64url').toString()));
+  if (!parts.success) throw invalidParameter('After is not a NextCursor of this list', 'After');
+  const [inbox, domain] = parts.data;
+  return { inbox, domain };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }

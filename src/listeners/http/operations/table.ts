@@ -4,6 +4,7 @@
  */
 
 import type { SendRate } from '../../../policy/limits/send-rate.ts';
+import { createCaptureFeed } from '../capture-feed.ts';
 import { createCreateOnce } from '../create-once.ts';
 import type { HttpDeps, HttpOptions } from '../deps.ts';
 import { createEmailReader } from '../email-reader.ts';
@@ -24,6 +25,7 @@ import { operatorRoutes } from './operator.ts';
 import { rescheduleRoute } from './reschedule.ts';
 import { sandboxRoutes } from './sandbox.ts';
 import { createCaptureSearch } from './sandbox-search.ts';
+import { sandboxStreamRoutes } from './sandbox-stream.ts';
 import { sandboxWaitRoutes } from './sandbox-wait.ts';
 import { sendEmailRoute } from './send-email.ts';
 import { smtpCredentialRoutes } from './smtp-credentials.ts';
@@ -57,6 +59,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     },
   );
   const search = createCaptureSearch(deps.store);
+  const feed = createCaptureFeed(deps);
   return [
     sendEmailRoute({ ...shared, acceptance: deps.acceptance, reader }),
     validateEmailRoute({ ...deps, reader }),
@@ -75,7 +78,8 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...tokenRoutes({ ...deps, createOnce }, { limits: options.email, maxBodyBytes: options.maxBodyBytes }),
     ...smtpCredentialRoutes({ ...deps, createOnce }),
     ...sandboxRoutes({ ...deps, search }),
-    ...sandboxWaitRoutes({ ...deps, search }),
+    ...sandboxWaitRoutes({ ...deps, search, feed }),
+    ...sandboxStreamRoutes({ ...deps, search, feed }),
     ...operatorRoutes(deps),
     ...trafficRoutes(deps),
     ...causeRoutes(deps, { maxAgeMs: options.maxAgeMs }),
