@@ -1,0 +1,98 @@
+/** Schemas of the answers about tokens, SMTP credentials, and who the caller is. */
+import { z } from 'zod';
+import type {
+  MeAnswer,
+  NewSmtpCredentialAnswer,
+  NewTokenAnswer,
+  Page,
+  QuotaAnswer,
+  RotatedTokenAnswer,
+  SmtpCredentialAnswer,
+  TokenAnswer,
+} from '../answers.ts';
+import { count, exactly, pageOf, time } from './exactly.ts';
+import { domainStatus } from './domains.ts';
+
+export const tokenAnswer = exactly<TokenAnswer>()(
+  z
+    .object({
+      TokenID: z.string(),
+      Name: z.string(),
+      Domains: z.array(z.string()).describe('["*"] = all'),
+      Scopes: z.array(z.string()),
+      Sandbox: z.boolean().describe('What it sends never leaves the machine'),
+      IPAllowList: z.array(z.string()).describe('Empty = from anywhere'),
+      RateLimit: z.number().nullable().describe('Sends per second; null = no limit of its own'),
+      CreatedAt: time,
+      ExpiresAt: time.nullable().describe('null = never'),
+      LastUsedAt: time.nullable(),
+      LastUsedIP: z.string().nullable(),
+      RevokedAt: time.nullable(),
+    })
+    .meta({ id: 'Token' }),
+);
+
+export const tokenList = exactly<Page<TokenAnswer>>()(pageOf('TokenList', tokenAnswer));
+
+const newToken = { TokenID: z.string(), Token: z.string().describe('The JWT; shown this once') };
+
+export const newTokenAnswer = exactly<NewTokenAnswer>()(z.object(newToken).meta({ id: 'NewTokenAnswer' }));
+
+export const rotatedTokenAnswer = exactly<RotatedTokenAnswer>()(
+  z
+    .object({ ...newToken, PreviousValidUntil: time.describe('The old token is good until then') })
+    .meta({ id: 'RotatedTokenAnswer' }),
+);
+
+const credential = {
+  CredentialID: z.string(),
+  Username: z.string(),
+  Name: z.string(),
+  Domain: z.string(),
+  Sandbox: z.boolean(),
+  CreatedAt: time,
+};
+
+export const smtpCredentialList = exactly<Page<SmtpCredentialAnswer>>()(
+  pageOf('SmtpCredentialList', z.object(credential).meta({ id: 'SmtpCredential' })),
+);
+
+export const newSmtpCredentialAnswer = exactly<NewSmtpCredentialAnswer>()(
+  z
+    .object({ ...credential, Password: z.string().describe('Shown this once') })
+    .meta({ id: 'NewSmtpCredentialAnswer' }),
+);
+
+const quota = exactly<QuotaAnswer>()(
+  z
+    .object({
+      Domain: z.string(),
+      Period: z.enum(['minute', 'hour', 'day']),
+      Limit: count.describe('Recipients'),
+      Remaining: count,
+      ResetAt: time,
+    })
+    .meta({ id: 'Quota' }),
+);
+
+export const meAnswer = exactly<MeAnswer>()(
+  z
+    .object({
+      TokenID: z.string(),
+      Owner: z.string(),
+      Domains: z.array(
+        z.object({ Domain: z.string(), Status: z.enum([...domainStatus.options, 'Unknown']) }),
+      ),
+      AllDomains: z.boolean(),
+      Scopes: z.array(z.string()),
+      Sandbox: z.boolean(),
+      Limits: z.object({
+        RecipientsPerMessage: count,
+        AttachmentsPerMessage: count,
+        BodyBytes: count,
+        SendsPerSecond: z.number().nullable(),
+      }),
+      Quotas: z.array(quota).describe('Of the domains that have one'),
+    })
+    .meta({ id: 'Me' }),
+);

@@ -1,0 +1,137 @@
+/** Schemas of the answers about sender domains, about whom they do not send to, and about erased persons. */
+import { z } from 'zod';
+import type {
+  DnsRecordItem,
+  DomainAnswer,
+  DomainCheckItem,
+  DomainReturns,
+  EraseAnswer,
+  Page,
+  SuppressionAnswer,
+  SuppressionDetail,
+  SuppressionsAdded,
+} from '../answers.ts';
+import { count, exactly, pageOf, time } from './exactly.ts';
+
+const dnsRecord = exactly<DnsRecordItem>()(
+  z
+    .object({
+      Type: z.string(),
+      Host: z.string(),
+      Value: z.string(),
+      Purpose: z.string(),
+      Required: z.boolean(),
+      Status: z
+        .enum(['Unknown', 'Ok', 'Warning', 'Failed'])
+        .describe('Unknown before the first check, and for records that are only suggested'),
+    })
+    .meta({ id: 'DnsRecord', description: 'A record to publish' }),
+);
+
+const check = exactly<DomainCheckItem>()(
+  z
+    .object({
+      Name: z.string(),
+      Status: z.enum(['Ok', 'Warning', 'Failed']),
+      Type: z.string().describe('Kind of record that was looked up'),
+      Host: z.string(),
+      Expected: z.string(),
+      Found: z.array(z.string()),
+      Message: z.string().describe('What was found, in plain words'),
+      Fix: z.string().describe('What to do; empty where nothing is'),
+    })
+    .meta({ id: 'DomainCheck' }),
+);
+
+const returns = exactly<DomainReturns>()(
+  z
+    .object({
+      Level: z.enum(['Ok', 'Warn', 'Hold']).describe('Hold: its bulk mail waits'),
+      Outcomes: count,
+      Bounced: count,
+      Complained: count,
+      Reason: z.string(),
+    })
+    .meta({ id: 'DomainReturns', description: 'What came back of the last 1000 outcomes' }),
+);
+
+const quota = count.nullable();
+
+export const domainStatus = z.enum(['Pending', 'Verified', 'Failing', 'Suspended']);
+
+export const domainAnswer = exactly<DomainAnswer>()(
+  z
+    .object({
+      Domain: z.string(),
+      Status: domainStatus,
+      VerifiedBy: z.enum(['dns', 'operator']).nullable(),
+      Subdomains: z.boolean().describe('Its sub-domains may send too'),
+      Retention: z
+        .object({ ContentDays: count.nullable(), EventDays: count.nullable() })
+        .describe('Days; null = as the server is set'),
+      RequireTls: z.boolean(),
+      AtMostOnce: z.boolean(),
+      Quota: z
+        .object({ PerMinute: quota, PerHour: quota, PerDay: quota })
+        .describe('Recipients; null = as the server is set'),
+      ReturnPathHost: z.string().describe('Empty = the server’s'),
+      Tracking: z.object({ Opens: z.boolean(), Clicks: z.boolean() }),
+      ListUnsubscribe: z.boolean(),
+      TrackingHost: z.string().describe('Empty = the server’s public URL'),
+      CreatedAt: time,
+      UpdatedAt: time,
+      VerifiedAt: time.nullable(),
+      FailingSince: time.nullable(),
+      LastCheckedAt: time.nullable(),
+      DnsRecords: z.array(dnsRecord),
+      Checks: z.array(check).describe('What the last check found, item by item; empty before the first'),
+      Returns: returns.nullable().describe('null: nothing came back lately'),
+    })
+    .meta({ id: 'Domain' }),
+);
+
+export const domainList = exactly<Page<DomainAnswer>>()(pageOf('DomainList', domainAnswer));
+
+export const eraseAnswer = exactly<EraseAnswer>()(
+  z
+    .object({
+      Messages: count.describe('Messages in which the person stood'),
+      Events: count.describe('Events in which the address was masked'),
+      Pending: count.describe('Messages of which something had to stay until a copy under way is final'),
+    })
+    .meta({ id: 'EraseAnswer' }),
+);
+
+const suppression = exactly<SuppressionAnswer>()(
+  z
+    .object({
+      Email: z.string(),
+      Domain: z.string(),
+      Reason: z.enum(['Bounce', 'Inactive', 'SoftBounces', 'Complaint', 'Unsubscribe', 'Manual']),
+      Note: z.string(),
+      CreatedAt: time,
+      ExpiresAt: time.nullable().describe('null = until it is removed'),
+      MessageID: z.string().nullable().describe('The message that caused it; null = added by hand'),
+      Reply: z.string(),
+      Rule: z.string().describe('What decided'),
+    })
+    .meta({ id: 'Suppression' }),
+);
+
+export const suppressionList = exactly<Page<SuppressionAnswer>>()(pageOf('SuppressionList', suppression));
+
+export const suppressionDetail = exactly<SuppressionDetail>()(
+  z
+    .object({
+      Email: z.string(),
+      Domain: z.string(),
+      Entries: z.array(suppression).describe('One per reason'),
+    })
+    .meta({ id: 'SuppressionDetail' }),
+);
+
+export const suppressionsAdded = exactly<SuppressionsAdded>()(
+  z
+    .object({ Added: count, Existing: count.describe('Were in force already and were left alone') })
+    .meta({ id: 'SuppressionsAdded' }),
+);

@@ -1,0 +1,141 @@
+/** Schemas of the answers about mail: sending, checking, reading, second thoughts. */
+import { z } from 'zod';
+import type {
+  BatchAnswer,
+  CancelAnswer,
+  EmailAnswer,
+  EmailWarning,
+  MessageDetail,
+  MessageRecipient,
+  MessageSummary,
+  NamedAddress,
+  Page,
+  RetryAnswer,
+  ValidateAnswer,
+} from '../answers.ts';
+import { count, exactly, pageOf, time } from './exactly.ts';
+import { problemItem } from './problem.ts';
+
+const messageId = z.uuid().describe('Of the message; also the left part of its Message-ID');
+
+export const emailAnswer = exactly<EmailAnswer>()(
+  z.strictObject({ MessageID: messageId }).meta({ id: 'EmailAnswer' }),
+);
+
+const warning = exactly<EmailWarning>()(
+  z
+    .object({
+      Name: z.string(),
+      Message: z.string(),
+      Field: z.string().optional().describe('A JSON Pointer, where one field is meant'),
+    })
+    .meta({ id: 'EmailWarning', description: 'What would be taken but is likely not meant' }),
+);
+
+export const validateAnswer = exactly<ValidateAnswer>()(
+  z
+    .object({
+      Valid: z.literal(true),
+      Size: count.describe('Octets of the composed message'),
+      Recipients: count,
+      Warnings: z.array(warning),
+    })
+    .meta({ id: 'ValidateAnswer' }),
+);
+
+export const batchAnswer = exactly<BatchAnswer>()(
+  z
+    .object({
+      Results: z
+        .array(z.union([z.object({ MessageID: messageId }), z.object({ Errors: z.array(problemItem) })]))
+        .describe('One result a message, in order'),
+      Accepted: count,
+      Rejected: count,
+    })
+    .meta({ id: 'BatchAnswer' }),
+);
+
+export const cancelAnswer = exactly<CancelAnswer>()(
+  z
+    .object({
+      Canceled: count.describe('Recipients that were stopped'),
+      TooLate: count.describe('Recipients that are being sent or were delivered'),
+    })
+    .meta({ id: 'CancelAnswer' }),
+);
+
+export const retryAnswer = exactly<RetryAnswer>()(
+  z.object({ Queued: count.describe('Recipients that were queued again') }).meta({ id: 'RetryAnswer' }),
+);
+
+export const namedAddress = exactly<NamedAddress>()(
+  z
+    .object({ Name: z.string().describe('Empty where there is none'), Email: z.string() })
+    .meta({ id: 'NamedAddress' }),
+);
+
+export const priority = z.enum(['critical', 'normal', 'bulk']);
+export const metadata = z.record(z.string(), z.string()).describe('The sender’s own texts by key');
+
+const summary = {
+  MessageID: messageId,
+  Domain: z.string().describe('Sender domain it was accepted for'),
+  Status: z
+    .enum(['Scheduled', 'Queued', 'Sending', 'Delivered', 'PartiallyDelivered', 'Failed', 'Canceled'])
+    .describe('Derived from the recipients'),
+  From: namedAddress,
+  To: z.array(namedAddress),
+  CC: z.array(namedAddress),
+  BCC: z.array(namedAddress).describe('Shown to the sender’s own tokens only, here'),
+  ReplyTo: z.array(namedAddress),
+  Subject: z.string(),
+  Tags: z.array(z.string()),
+  Metadata: metadata,
+  Priority: priority,
+  Sandbox: z.boolean().describe('It never leaves the machine'),
+  Size: count.describe('Octets of the composed message'),
+  CreatedAt: time,
+  SendAt: time.nullable().describe('When it was asked to go; null = at once'),
+  ExpiresAt: time.describe('When it is given up'),
+};
+
+export const messageSummary = exactly<MessageSummary>()(z.object(summary).meta({ id: 'MessageSummary' }));
+
+export const messageList = exactly<Page<MessageSummary>>()(pageOf('MessageList', messageSummary));
+
+export const route = z.enum(['mx', 'relay', 'sandbox']);
+
+const recipient = exactly<MessageRecipient>()(
+  z
+    .object({
+      Email: z.string(),
+      Type: z.enum(['To', 'CC', 'BCC']),
+      Status: z.enum([
+        'Scheduled',
+        'Queued',
+        'Held',
+        'Sending',
+        'Deferred',
+        'Delivered',
+        'Bounced',
+        'Failed',
+        'Rejected',
+        'Suppressed',
+        'Canceled',
+      ]),
+      Attempts: count,
+      LastSmtpCode: z.int().describe('0 where no SMTP reply was received'),
+      LastResponse: z.string(),
+      Class: z.string().describe('Category of the last failure; empty = none'),
+      WaitReason: z.string().describe('Why it waits; empty = it does not'),
+      NextAttemptAt: time.nullable(),
+      ExpiresAt: time,
+      Route: route.nullable().describe('How it was delivered'),
+      UpdatedAt: time,
+    })
+    .meta({ id: 'MessageRecipient' }),
+);
+
+export const messageDetail = exactly<MessageDetail>()(
+  z.object({ ...summary, Recipients: z.array(recipient) }).meta({ id: 'MessageDetail' }),
+);

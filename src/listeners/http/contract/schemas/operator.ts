@@ -1,0 +1,127 @@
+/** Schemas of the answers for operators: queue, causes, warm-up, configuration, health. */
+import { z } from 'zod';
+import type {
+  CauseItem,
+  CausesAnswer,
+  ConfigAnswer,
+  ConfigItem,
+  HealthAnswer,
+  QueueAnswer,
+  QueueItem,
+  ResendAnswer,
+  WarmupAnswer,
+  WarmupItem,
+} from '../answers.ts';
+import { priority } from './email.ts';
+import { bounce } from './events.ts';
+import { count, exactly, time } from './exactly.ts';
+
+export const reasons = z.array(z.object({ Reason: z.string(), Count: count }));
+
+const queueItem = exactly<QueueItem>()(
+  z
+    .object({
+      Site: z.string().describe('The recipients’ domain'),
+      SenderDomain: z.string(),
+      Priority: priority,
+      Waiting: count.describe('At most 1000 are looked at'),
+      Complete: z.boolean().describe('false: there are more than were looked at'),
+      Due: count.describe('Of them due already'),
+      OldestAt: time,
+      NextDueAt: time,
+      Ages: z
+        .object({ Under1m: count, Under10m: count, Under1h: count, Under1d: count, Older: count })
+        .describe('By the age of their message'),
+      Reasons: reasons.describe('At most five, the most frequent first; empty = it waits for its turn'),
+    })
+    .meta({ id: 'Queue' }),
+);
+
+export const queueAnswer = exactly<QueueAnswer>()(
+  z
+    .object({
+      Waiting: count.nullable().describe('null for a token of some domains; the same for the next three'),
+      Sending: count.nullable(),
+      PendingCalls: count.nullable(),
+      OldestDueAt: time.nullable(),
+      Queues: z.array(queueItem).describe('Earliest due first'),
+      More: z.boolean(),
+    })
+    .meta({ id: 'QueueAnswer' }),
+);
+
+export const causeItem = exactly<CauseItem>()(
+  z
+    .object({
+      CauseID: z.int().min(1),
+      Category: z.string().describe('As `Class` in bounce objects'),
+      Scope: bounce.shape.Scope,
+      Site: z.string().describe('Where it happened'),
+      SenderDomain: z.string().nullable().describe('null: the fault is the path’s, all senders meet it'),
+      Reply: z.string().describe('What was said, the first time'),
+      Explanation: z.string().describe('What it means, whose fault it is, who can mend it'),
+      Waiting: count.describe('Recipients that wait for another try, counted to 10 000'),
+      Failed: count.describe('Recipients that bounced or were given up, counted to 10 000'),
+      FirstSeen: time,
+      LastSeen: time,
+      Example: z.object({ MessageID: z.string(), Recipient: z.string() }).nullable(),
+    })
+    .meta({ id: 'Cause' }),
+);
+
+export const causesAnswer = exactly<CausesAnswer>()(
+  z.object({ Items: z.array(causeItem) }).meta({ id: 'CausesAnswer' }),
+);
+
+export const resendAnswer = exactly<ResendAnswer>()(
+  z
+    .object({
+      Queued: count,
+      LeftOut: z.object({ Suppressed: count, ContentGone: count, Moved: count }),
+      More: z.boolean().describe('Call again for the rest'),
+    })
+    .meta({ id: 'ResendAnswer' }),
+);
+
+const warmupItem = exactly<WarmupItem>()(
+  z
+    .object({
+      Source: z.string(),
+      Provider: z.string(),
+      Budget: count.nullable().describe('Messages within any 24 hours; null = warm, no budget'),
+      Used: count.describe('Within the last 24 hours'),
+      DeferredToday: count,
+      BlockedToday: count,
+      LastUsedAt: time.nullable(),
+    })
+    .meta({ id: 'Warmup' }),
+);
+
+export const warmupAnswer = exactly<WarmupAnswer>()(
+  z.object({ Items: z.array(warmupItem) }).meta({ id: 'WarmupAnswer' }),
+);
+
+const configItem = exactly<ConfigItem>()(
+  z
+    .object({
+      Key: z.string(),
+      Value: z.string().nullable().describe('As it may be shown; null = not set'),
+      Source: z.enum(['flag', 'environment', 'file', 'default']),
+      Default: z.string().nullable(),
+      Meaning: z.string(),
+    })
+    .meta({ id: 'ConfigItem' }),
+);
+
+export const configAnswer = exactly<ConfigAnswer>()(
+  z.object({ Items: z.array(configItem) }).meta({ id: 'ConfigAnswer' }),
+);
+
+export const healthAnswer = exactly<HealthAnswer>()(
+  z
+    .object({
+      Status: z.enum(['ok', 'unavailable']),
+      Checks: z.array(z.object({ Name: z.string(), Ok: z.boolean(), Detail: z.string() })),
+    })
+    .meta({ id: 'Health' }),
+);

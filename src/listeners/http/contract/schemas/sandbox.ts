@@ -1,0 +1,50 @@
+/** Schemas of the answers about captured mail. */
+import { z } from 'zod';
+import type { CaptureDetail, CaptureSummary, Page } from '../answers.ts';
+import { namedAddress } from './email.ts';
+import { count, exactly, pageOf, time } from './exactly.ts';
+
+const summary = {
+  ID: z.uuid(),
+  MessageID: z.string(),
+  Inbox: z.string(),
+  CapturedAt: time,
+  EnvelopeFrom: z.string(),
+  EnvelopeTo: z.string(),
+  From: namedAddress,
+  To: z.array(namedAddress),
+  Subject: z.string(),
+  Size: count,
+  Tags: z.array(z.string()),
+};
+
+export const captureList = exactly<Page<CaptureSummary>>()(
+  pageOf('CaptureList', z.object(summary).meta({ id: 'CaptureSummary' })),
+);
+
+export const captureDetail = exactly<CaptureDetail>()(
+  z
+    .object({
+      ...summary,
+      HTMLContent: z.string(),
+      PlainContent: z.string(),
+      Headers: z.array(z.object({ Name: z.string(), Value: z.string() })),
+      Attachments: z.array(
+        z.object({
+          Filename: z.string(),
+          Type: z.string(),
+          Disposition: z.string(),
+          ContentId: z.string(),
+          Size: count,
+        }),
+      ),
+      Links: z.array(z.string()).describe('Targets of the links in the HTML, in order, at most 200'),
+      Codes: z
+        .array(z.string())
+        .describe('Runs of 4 to 8 digits that look like one-time codes, at most 20'),
+      ParseError: z.string().nullable().describe('Why there is no parsed view; null = there is one'),
+    })
+    .meta({ id: 'CaptureDetail' }),
+);
+
+export const capturesDeleted = z.object({ Deleted: count }).meta({ id: 'CapturesDeleted' });
