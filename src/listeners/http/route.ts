@@ -8,6 +8,7 @@ import { AppError, type ErrorName } from '../../lib/errors.ts';
 import { parseAddress } from '../../mail/address.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Scope } from '../../model/token.ts';
+import type { ApiContract } from './contract/operation.ts';
 
 /** Query parameters that carry a key of the caller's own behind this prefix keep the case of that key. */
 export const METADATA_PREFIX = 'metadata.';
@@ -42,6 +43,8 @@ export interface ApiRoute {
   path: string;
   /** null: any valid token. */
   scope: Scope | null;
+  /** What the document of the interface says of it. */
+  contract: ApiContract;
   /** Each request takes one send of the token's rate, or is refused where none is left and takes its sends itself. */
   countsAsSend?: true | 'by-message';
   /** The answer has no end of its own: HEAD does not exist for it. */

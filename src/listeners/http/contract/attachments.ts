@@ -11,7 +11,7 @@ import type { ProblemList } from './problem-list.ts';
 import { hasControl, isLongerThan } from './text-rules.ts';
 
 const ATTACHMENT = propertyTable(['Content', 'Type', 'Filename', 'Disposition', 'ContentId']);
-const MAX_FILENAME_CHARS = 255;
+export const MAX_FILENAME_CHARS = 255;
 const MAX_GIVEN_FILENAME = 4096;
 const CONTENT_ID = /^[A-Za-z0-9._\-+@=$]{1,128}$/;
 const NOT_BASE64 = /[^A-Za-z0-9+/\-_]/;

@@ -103,7 +103,7 @@ const NAMES = Object.keys(DOMAIN_SETTINGS) as (keyof DomainSettingsAnswer)[];
 
 /** The settings as members of a request's schema, all optional; `settingsPatch` joins what they leave. */
 export const SETTINGS_SHAPE = Object.fromEntries(
-  NAMES.map((name) => [name, DOMAIN_SETTINGS[name].read.optional()]),
+  NAMES.map((name) => [name, DOMAIN_SETTINGS[name].read.optional().describe(DOMAIN_SETTINGS[name].meaning)]),
 ) as { [Name in keyof DomainSettingsAnswer]: z.ZodOptional<z.ZodType<DomainSettingsPatch>> };
 
 /** The change that a request asks for; null where it names no setting. */

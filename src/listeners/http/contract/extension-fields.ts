@@ -9,7 +9,7 @@ import { isJsonObject, propertyTable, readProperties } from './json-properties.t
 import { type ProblemList, pointerSegment } from './problem-list.ts';
 
 const SANDBOX = propertyTable(['Result']);
-const RESULT_WORDS = [
+export const RESULT_WORDS = [
   'Deliver',
   'Bounce',
   'SoftBounce',

@@ -11,7 +11,7 @@ import { type ProblemList, pointerSegment } from './problem-list.ts';
 import { hasControl, isLongerThan } from './text-rules.ts';
 
 /** More items than this are not worth looking at one by one, duplicates or not. */
-const MAX_TAG_ITEMS = 1000;
+export const MAX_TAG_ITEMS = 1000;
 
 /** Distinct tags in the order given. */
 export function readTags(value: unknown, limits: EmailLimits, problems: ProblemList): string[] {

@@ -36,7 +36,7 @@ export interface TextSlots {
 }
 
 const NAMES = propertyTable(TEMPLATE_FIELDS);
-const MAX_VERSION = 2 ** 31;
+export const MAX_VERSION = 2 ** 31;
 
 /** Which template to look up before the request is read; null where it names none, or not in a way that can be. */
 export function namedTemplate(object: JsonObject): { id: string; version: number | null } | null {

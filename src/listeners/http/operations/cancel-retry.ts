@@ -4,6 +4,7 @@
  * the queue, which would otherwise find what is due at its next sweep only. What is being sent at that moment is never
  * touched; whoever is on the suppression list by now stays out.
  */
+
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
@@ -16,6 +17,7 @@ import type { Store } from '../../../store/store.ts';
 import type { NewEvent } from '../../../store/topics/events.ts';
 import type { RecipientView } from '../../../store/topics/messages.ts';
 import type { CancelAnswer, RetryAnswer } from '../contract/answers.ts';
+import { cancelAnswer, retryAnswer } from '../contract/schemas/email.ts';
 import { type ApiRoute, json, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';
 
@@ -38,6 +40,14 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
       method: 'POST',
       path: '/email/:id/cancel',
       scope: 'email:send',
+      contract: {
+        id: 'cancelEmail',
+        summary: 'Stop a message',
+        description:
+          'Stops every recipient that still waits: `{Canceled, TooLate}`. What is being sent or was delivered is too late; where nothing was stopped, 409',
+        answer: cancelAnswer,
+        errors: ['not-cancelable'],
+      },
       handle: async ({ caller, params }) => {
         const message = await ownMessage(store, caller, params.id);
         const now = clock.now();
@@ -61,6 +71,14 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
       method: 'POST',
       path: '/email/:id/retry',
       scope: 'email:send',
+      contract: {
+        id: 'retryEmail',
+        summary: 'Try a message again',
+        description:
+          'Queues failed, bounced and deferred recipients again, due now, with the give-up age of their lane from now on: `{Queued}`. Attempts go on counting. Nothing to try: 409',
+        answer: retryAnswer,
+        errors: ['not-retryable', 'content-expired'],
+      },
       handle: async ({ caller, params }) => {
         const message = await ownMessage(store, caller, params.id);
         const now = clock.now();

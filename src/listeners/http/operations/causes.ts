@@ -4,6 +4,7 @@
  * time, in bounded portions; delivery then paces them as it paces everything. Who is on the suppression list by now,
  * whose content is gone and who has moved on meanwhile (delivered, canceled, being sent) is left out and counted.
  */
+
 import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
@@ -14,6 +15,8 @@ import { suppressedRecipients } from '../../../policy/suppressions/suppressions.
 import type { Store } from '../../../store/store.ts';
 import type { CauseMember, CauseView } from '../../../store/topics/causes.ts';
 import type { CauseItem, CausesAnswer, ResendAnswer } from '../contract/answers.ts';
+import { causeItem, causesAnswer, resendAnswer } from '../contract/schemas/operator.ts';
+import { PAGE } from '../contract/schemas/query.ts';
 import { type ApiRoute, isoTime, json, pageLimit, refuse } from '../route.ts';
 
 interface Deps {
@@ -39,6 +42,14 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
       method: 'GET',
       path: '/causes',
       scope: 'admin',
+      contract: {
+        id: 'listCauses',
+        summary: 'List why mail fails',
+        description:
+          'What failed or waits for one reason that several recipients share, the latest first: `{Items: [{CauseID, Category, Scope, Site, SenderDomain, Reply, Explanation, Waiting, Failed, FirstSeen, LastSeen, Example}]}`. `Limit`',
+        query: { Limit: PAGE.Limit },
+        answer: causesAnswer,
+      },
       handle: async ({ caller, query }) => {
         requireAllDomains(caller);
         const rows = await store.listCauses({ limit: pageLimit(query), countUpTo: COUNT_UP_TO });
@@ -50,6 +61,7 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
       method: 'GET',
       path: '/causes/:id',
       scope: 'admin',
+      contract: { id: 'getCause', summary: 'Show one cause', description: 'One of them', answer: causeItem },
       handle: async ({ caller, params }) => {
         requireAllDomains(caller);
         return json(toItem(await known(params.id)));
@@ -59,6 +71,13 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
       method: 'POST',
       path: '/causes/:id/resend',
       scope: 'admin',
+      contract: {
+        id: 'resendCause',
+        summary: 'Try again what failed for one cause',
+        description:
+          'Queues its recipients again, at most 2,000 a request: `{Queued, LeftOut: {Suppressed, ContentGone, Moved}, More}`',
+        answer: resendAnswer,
+      },
       handle: async ({ caller, params }) => {
         requireAllDomains(caller);
         const { id } = await known(params.id);

@@ -3,6 +3,7 @@
  * own domains only; only a token for all domains can add one that no token named before. A check asks the DNS of
  * strangers, so each domain may ask once in ten seconds.
  */
+
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
@@ -15,6 +16,9 @@ import type { DomainCheck } from '../../../policy/domains/verify.ts';
 import type { GuardRails, GuardStanding } from '../../../policy/limits/guard-rails.ts';
 import type { DnsRecordItem, DomainAnswer, DomainCheckItem, DomainReturns } from '../contract/answers.ts';
 import { SETTINGS_SHAPE, settingsAnswer, settingsPatch } from '../contract/domain-settings.ts';
+import { domainAnswer, domainList } from '../contract/schemas/domains.ts';
+import { nothing } from '../contract/schemas/problem.ts';
+import { PAGE } from '../contract/schemas/query.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, page, pageLimit, queryText, refuse } from '../route.ts';
@@ -29,6 +33,7 @@ const unavailable = z
     error: 'this setting is not available in this version and was not ignored',
     params: { problem: 'field-unavailable' },
   })
+  .meta({ deprecated: true, description: 'Not available in this version: refused' })
   .optional();
 
 /** Documented, and not there yet; a row of the table of settings takes the place of its name here. */
@@ -38,8 +43,7 @@ const UNAVAILABLE = {
 
 const NEW_DOMAIN = z.object({
   Domain: z.string({ error: 'a domain name is required' }).max(255),
-  /** Admin tokens only: skips the DNS proof. */
-  Verified: z.boolean().optional(),
+  Verified: z.boolean().optional().describe('Admin tokens of all domains only: skips the DNS proof'),
   ...UNAVAILABLE,
   ...SETTINGS_SHAPE,
 });
@@ -62,6 +66,13 @@ export function domainRoutes(deps: {
       method: 'GET',
       path: '/domains',
       scope: 'domains:read',
+      contract: {
+        id: 'listDomains',
+        summary: 'List sender domains',
+        description: 'Sender domains, a page',
+        query: PAGE,
+        answer: domainList,
+      },
       handle: async ({ caller, query }) => {
         const limit = pageLimit(query);
         const after = queryText(query, 'After', 255);
@@ -76,6 +87,18 @@ export function domainRoutes(deps: {
       method: 'POST',
       path: '/domains',
       scope: 'domains:write',
+      contract: {
+        id: 'createDomain',
+        summary: 'Add a sender domain',
+        description:
+          '`{Domain}` and [settings](#settings-of-a-domain): makes two DKIM keys and answers 201 with the `DnsRecords` to publish. `Verified: true`, from a token with the scope `admin` for all domains, skips the DNS proof',
+        body: { schema: NEW_DOMAIN, example: { Domain: 'news.example.com', Subdomains: false } },
+        status: 201,
+        answer: domainAnswer,
+        headers: { Location: 'Address of the domain' },
+        idempotent: true,
+        errors: ['domain-exists', 'domain-invalid', 'field-unavailable', 'from-domain-not-allowed'],
+      },
       handle: (request) =>
         createOnce(request, 'POST /domains', async (key) => {
           const body = readJsonBody(request, NEW_DOMAIN);
@@ -107,12 +130,27 @@ export function domainRoutes(deps: {
       method: 'GET',
       path: '/domains/:name',
       scope: 'domains:read',
+      contract: {
+        id: 'getDomain',
+        summary: 'Show a sender domain',
+        description: 'One domain with its records and what the last check found',
+        answer: domainAnswer,
+      },
       handle: async ({ caller, params }) => json(toAnswer(await ownDomain(caller, params.name))),
     },
     {
       method: 'PATCH',
       path: '/domains/:name',
       scope: 'domains:write',
+      contract: {
+        id: 'updateDomain',
+        summary: 'Change settings of a sender domain',
+        description:
+          'Changes [settings](#settings-of-a-domain): the domain after it. What is not named stays. The documented settings that this version does not have are refused with `field-unavailable`',
+        body: { schema: SETTINGS, example: { ListUnsubscribe: true } },
+        answer: domainAnswer,
+        errors: ['field-unavailable'],
+      },
       handle: async (request) => {
         const domain = await ownDomain(request.caller, request.params.name);
         const patch = settingsPatch(readJsonBody(request, SETTINGS));
@@ -129,6 +167,14 @@ export function domainRoutes(deps: {
       method: 'POST',
       path: '/domains/:name/dkim/rotate',
       scope: 'domains:write',
+      contract: {
+        id: 'rotateDkimKey',
+        summary: 'Sign with the standby key',
+        description:
+          'Signs with the standby key from now on: the domain after it. 409 with a sentence unless the DNS shows that key. The old key has to stay published for 7 days; then a new standby key takes its place in `DnsRecords`',
+        answer: domainAnswer,
+        errors: ['key-not-published'],
+      },
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(caller, params.name);
         takeTurn(domain.name);
@@ -139,6 +185,12 @@ export function domainRoutes(deps: {
       method: 'DELETE',
       path: '/domains/:name',
       scope: 'domains:write',
+      contract: {
+        id: 'deleteDomain',
+        summary: 'Remove a sender domain',
+        description: 'Removes the domain and its keys: `{}`. What waits from it is held',
+        answer: nothing,
+      },
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(caller, params.name);
         if (!(await domains.remove(domain.name))) throw refuse('not-found');
@@ -149,6 +201,12 @@ export function domainRoutes(deps: {
       method: 'POST',
       path: '/domains/:name/verify',
       scope: 'domains:write',
+      contract: {
+        id: 'verifyDomain',
+        summary: 'Check the DNS of a sender domain now',
+        description: 'Looks the records up now; at most once in 10 seconds a domain',
+        answer: domainAnswer,
+      },
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(caller, params.name);
         takeTurn(domain.name);

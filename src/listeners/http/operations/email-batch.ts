@@ -3,6 +3,8 @@
  * Those that are taken are one commit, together with the idempotency key of the whole batch. Given a large body, a worker
  * takes it apart, and large messages are composed there one after the other.
  */
+
+import type { z } from 'zod';
 import { AppError } from '../../../lib/errors.ts';
 import type { Acceptance, BatchRequest } from '../../../pipeline/accept/accept.ts';
 import type { BatchItem, ItemOutcome } from '../../../pipeline/accept/batch.ts';
@@ -10,6 +12,8 @@ import type { SendRate } from '../../../policy/limits/send-rate.ts';
 import type { BatchAnswer } from '../contract/answers.ts';
 import { readBatchEnvelope } from '../contract/email-batch.ts';
 import { isJsonObject } from '../contract/json-properties.ts';
+import { batchAnswer } from '../contract/schemas/email.ts';
+import { batchRequest, EMAIL_EXAMPLE } from '../contract/schemas/email-request.ts';
 import { type EmailReader, parseBody } from '../email-reader.ts';
 import type { EmailWorkerPool } from '../email-worker-pool.ts';
 import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
@@ -19,6 +23,8 @@ import { problemItem } from '../problem.ts';
 import type { ApiAnswer, ApiRequest, ApiRoute } from '../route.ts';
 
 interface Deps {
+  /** Schema of one message. */
+  email: z.ZodType;
   acceptance: Acceptance;
   idempotency: Idempotency;
   reader: EmailReader;
@@ -31,8 +37,24 @@ type ReadOne = () => Promise<BatchItem>;
 
 /** The route. */
 export function batchEmailRoute(deps: Deps): ApiRoute {
-  const { acceptance, idempotency, reader, workers, sendRate } = deps;
-  return { method: 'POST', path: '/email/batch', scope: 'email:send', countsAsSend: 'by-message', handle };
+  const { acceptance, idempotency, reader, workers, sendRate, email } = deps;
+  return {
+    method: 'POST',
+    path: '/email/batch',
+    scope: 'email:send',
+    contract: {
+      id: 'sendEmailBatch',
+      summary: 'Send up to 100 messages',
+      description:
+        '`{Messages}`, 1 to 100: `{Results, Accepted, Rejected}`, a result a message in order, `{MessageID}` or `{Errors}`. 200 also where some are refused; what is taken is one commit. Each message counts for `rate-limit`. Takes `Idempotency-Key`, for the whole batch',
+      body: { schema: batchRequest(email), example: { Messages: [EMAIL_EXAMPLE] } },
+      answer: batchAnswer,
+      idempotent: true,
+      errors: ['wrong-type'],
+    },
+    countsAsSend: 'by-message',
+    handle,
+  };
 
   async function handle(request: ApiRequest): Promise<ApiAnswer> {
     requireJson(request.header('content-type'));

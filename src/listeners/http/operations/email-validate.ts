@@ -3,11 +3,15 @@
  * Given the same body, leaves `{Valid, Size, Recipients, Warnings}` or the same refusal; warnings say what would be
  * taken but is likely not meant.
  */
+
+import type { z } from 'zod';
 import { AppError, type Problem } from '../../../lib/errors.ts';
 import type { Caller, Submission } from '../../../model/submission.ts';
 import type { Acceptance, Checked } from '../../../pipeline/accept/accept.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
 import type { EmailWarning, ValidateAnswer } from '../contract/answers.ts';
+import { validateAnswer } from '../contract/schemas/email.ts';
+import { EMAIL_ERRORS, EMAIL_EXAMPLE } from '../contract/schemas/email-request.ts';
 import { type EmailReader, type ParsedBody, parseBody } from '../email-reader.ts';
 import { requireJson } from '../json-media-type.ts';
 import { prefersStrict } from '../prefer.ts';
@@ -24,9 +28,25 @@ export function validateEmailRoute(deps: {
   acceptance: Acceptance;
   reader: EmailReader;
   domains: Pick<DomainService, 'get'>;
+  /** Schema of the body. */
+  email: z.ZodType;
 }): ApiRoute {
-  const { acceptance, reader, domains } = deps;
-  return { method: 'POST', path: '/email/validate', scope: 'email:send', handle };
+  const { acceptance, reader, domains, email } = deps;
+  return {
+    method: 'POST',
+    path: '/email/validate',
+    scope: 'email:send',
+    contract: {
+      id: 'validateEmail',
+      summary: 'Check a message without sending it',
+      description:
+        'The same body and the same refusals, from the fields to the quota, and nothing stored: `{Valid, Size, Recipients, Warnings}`. A warning, `{Name, Message, Field?}`, says what would be taken but is likely not meant',
+      body: { schema: email, example: EMAIL_EXAMPLE },
+      answer: validateAnswer,
+      errors: EMAIL_ERRORS,
+    },
+    handle,
+  };
 
   async function handle(request: ApiRequest) {
     requireJson(request.header('content-type'));

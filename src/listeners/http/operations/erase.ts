@@ -3,6 +3,7 @@
  * is canceled first; then every message that names them is masked, page by page, and the free pages of the database are
  * overwritten. Asked again it finds what an interruption left, and what was on its way the last time.
  */
+
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
@@ -11,6 +12,7 @@ import type { Random } from '../../../lib/random.ts';
 import { parseAddress } from '../../../mail/address.ts';
 import type { Store } from '../../../store/store.ts';
 import type { EraseAnswer } from '../contract/answers.ts';
+import { eraseAnswer } from '../contract/schemas/domains.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, json, refuse } from '../route.ts';
 
@@ -25,6 +27,14 @@ export function eraseRoute(deps: { store: Store; clock: Clock; random: Random })
     method: 'POST',
     path: '/erase',
     scope: 'admin',
+    contract: {
+      id: 'erasePerson',
+      summary: 'Erase a person',
+      description:
+        '`{Email}`, from a token of all domains: the person’s address masked everywhere, what was written to them removed, mail that waits for them canceled, a suppression kept as a hash that still stops mail: `{Messages, Events, Pending}`. With `Pending` above 0 something was under way: ask again',
+      body: { schema: ERASE, example: { Email: 'former@example.net' } },
+      answer: eraseAnswer,
+    },
     handle: async (request) => {
       if (!request.caller.domains.includes('*')) {
         throw refuse('scope-missing', 'A person is erased by admin tokens of all domains');

@@ -4,12 +4,15 @@
  * heartbeat every 15 seconds keeps the connection, moves the place to resume from, and ends the stream of a token that
  * has ended. The stream itself ends when the client goes or the listener stops; a slow client slows only itself.
  */
+
 import { Readable } from 'node:stream';
 import { type Clock, sleep } from '../../../lib/clock.ts';
 import type { Store } from '../../../store/store.ts';
 import type { EventFilter, EventView } from '../../../store/topics/events.ts';
 import { createChangeWaiter } from '../change-waiter.ts';
 import type { StreamedEvent } from '../contract/answers.ts';
+import { streamedEvent } from '../contract/schemas/events.ts';
+import { EVENT_FILTERS, text } from '../contract/schemas/query.ts';
 import { type ApiRequest, type ApiRoute, queryAddress, queryText } from '../route.ts';
 import {
   eventBlock,
@@ -46,6 +49,18 @@ export function eventStreamRoutes(deps: {
       method: 'GET',
       path: '/events/stream',
       scope: 'events:read',
+      contract: {
+        id: 'streamEvents',
+        summary: 'Follow events as they happen',
+        description:
+          'Events as they happen, as server-sent events: `id` is the place to resume from (`Last-Event-ID`, or `After`), `event` the kind, `data` a line of the timeline with `Domain, MessageID, From, Subject, Tags, Metadata, Sandbox`. `Event`, `MessageID`, `Recipient`, `Tag`, `Domain` filter. A heartbeat every 15 seconds; 10 streams a token, 100 in all',
+        query: {
+          ...EVENT_FILTERS,
+          After: text('`id` of the last event that was seen; the header Last-Event-ID wins'),
+        },
+        answer: streamedEvent,
+        media: 'text/event-stream',
+      },
       endless: true,
       handle: async (request) => {
         const filter = filterOf(request);

@@ -3,6 +3,7 @@
  * Given the caller's domains and the query (names in any case), it leaves the frozen shape of the first and the full
  * facts of the second; the SMTP conversation is shown only to tokens that may read mail.
  */
+import { z } from 'zod';
 import { EVENT_KINDS, type EventKind, webhookToken } from '../../../model/event.ts';
 import type { Mailbox } from '../../../model/message.ts';
 import type { Caller } from '../../../model/submission.ts';
@@ -11,6 +12,8 @@ import { outcomeSentence } from '../../../pipeline/deliver/classifier/verdict.ts
 import type { Store } from '../../../store/store.ts';
 import type { EventView } from '../../../store/topics/events.ts';
 import type { AddressPair, EventList, EventRecord, Page, TimelineEntry } from '../contract/answers.ts';
+import { eventList, timeline } from '../contract/schemas/events.ts';
+import { EVENT_FILTERS, PAGE, text } from '../contract/schemas/query.ts';
 import {
   type ApiRoute,
   invalidParameter,
@@ -41,6 +44,22 @@ export function eventRoutes({ store }: { store: Store }): readonly ApiRoute[] {
       method: 'GET',
       path: '/events',
       scope: 'events:read',
+      contract: {
+        id: 'listEvents',
+        summary: 'List events',
+        description:
+          'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`, and `After` with the header `X-Next-After`, oldest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000',
+        query: {
+          StartDate: z.int().min(0).optional().describe('Unix seconds'),
+          EndDate: z.int().min(0).optional().describe('Unix seconds'),
+          ...EVENT_FILTERS,
+          StartFrom: z.int().min(0).default(0).describe('Events to pass over'),
+          RetrieveCount: z.int().min(1).max(100).default(5),
+          After: text('`X-Next-After` of the answer before: oldest first from there'),
+        },
+        answer: eventList,
+        headers: { 'X-Next-After': 'Where to go on with `After`' },
+      },
       handle: async (request) => {
         const { query } = request;
         const since = seconds(query, 'StartDate');
@@ -79,6 +98,14 @@ export function eventRoutes({ store }: { store: Store }): readonly ApiRoute[] {
       method: 'GET',
       path: '/email/:id/events',
       scope: 'events:read',
+      contract: {
+        id: 'listEmailEvents',
+        summary: 'Show what happened to a message',
+        description:
+          'The timeline of one message, oldest first, a page. The SMTP conversation only for tokens with `email:read`',
+        query: PAGE,
+        answer: timeline,
+      },
       handle: async (request) => {
         const { caller, params, query } = request;
         const { id } = await ownMessage(store, caller, params.id);

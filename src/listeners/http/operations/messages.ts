@@ -3,6 +3,7 @@
  * bytes, without Bcc). Given the caller's domains, other people's messages are not found. Statuses are derived from
  * the recipients' rows at the time of asking.
  */
+import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import {
   type DeliveryState,
@@ -21,6 +22,8 @@ import { holdReason } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageView, RecipientView } from '../../../store/topics/messages.ts';
 import type { MessageDetail, MessageRecipient, MessageSummary, NamedAddress } from '../contract/answers.ts';
+import { messageDetail, messageList } from '../contract/schemas/email.ts';
+import { MAIL_FILTERS, PAGE, text } from '../contract/schemas/query.ts';
 import {
   type ApiRoute,
   invalidParameter,
@@ -70,6 +73,19 @@ export function messageRoutes(deps: {
       method: 'GET',
       path: '/email',
       scope: 'email:read',
+      contract: {
+        id: 'listEmails',
+        summary: 'List messages',
+        description:
+          'Messages newest first, a page. `From`, `To`, `Subject` (holds), `Tag`, `Status`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, several of which must all hold',
+        query: {
+          ...MAIL_FILTERS,
+          Status: text('Of the message or one of its recipients, e.g. Bounced'),
+          'Metadata.{key}': text('The value of that key; may be given for several keys'),
+          ...PAGE,
+        },
+        answer: messageList,
+      },
       handle: async (request) => {
         const { query } = request;
         const limit = pageLimit(query);
@@ -112,6 +128,13 @@ export function messageRoutes(deps: {
       method: 'GET',
       path: '/email/:id',
       scope: 'email:read',
+      contract: {
+        id: 'getEmail',
+        summary: 'Show a message',
+        description:
+          'One message with every recipient: status, attempts, last reply, why it waits, when it is tried next',
+        answer: messageDetail,
+      },
       handle: async ({ caller, params }) => {
         const message = withHolds(await ownMessage(store, caller, params.id), traffic);
         const now = clock.now();
@@ -122,6 +145,14 @@ export function messageRoutes(deps: {
       method: 'GET',
       path: '/email/:id/raw',
       scope: 'email:read',
+      contract: {
+        id: 'getEmailSource',
+        summary: 'Download a message',
+        description: 'The composed bytes, `message/rfc822`, before signing, without Bcc',
+        answer: z.string(),
+        media: 'message/rfc822',
+        errors: ['content-expired'],
+      },
       handle: async ({ caller, params }) => {
         const message = await ownMessage(store, caller, params.id);
         const bytes = await store.readContent({ messageSeq: message.seq });

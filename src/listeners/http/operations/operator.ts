@@ -3,6 +3,7 @@
  * configuration in force without its secrets, and GET /warmup, how far new sources have come. They are for admin tokens; a token for some domains sees their queues
  * only, and no configuration, which is everybody's.
  */
+import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { type Hold, holdReason } from '../../../policy/limits/holds.ts';
@@ -17,6 +18,8 @@ import type {
   WarmupAnswer,
   WarmupItem,
 } from '../contract/answers.ts';
+import { configAnswer, queueAnswer, warmupAnswer } from '../contract/schemas/operator.ts';
+import { DOMAIN } from '../contract/schemas/query.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, queryInteger, refuse } from '../route.ts';
 import { listedDomains } from '../tenancy.ts';
 import type { Traffic } from './traffic.ts';
@@ -48,6 +51,14 @@ export function operatorRoutes(deps: {
       method: 'GET',
       path: '/queue',
       scope: 'admin',
+      contract: {
+        id: 'getQueue',
+        summary: 'Show what waits',
+        description:
+          'What waits, queue by queue, earliest due first: `{Waiting, Sending, PendingCalls, OldestDueAt, Queues: [{Site, SenderDomain, Priority, Waiting, Complete, Due, OldestAt, NextDueAt, Ages, Reasons}], More}`. `Domain`, `Limit` (1–100, 100)',
+        query: { Limit: z.int().min(1).max(100).default(100).describe('Queues of the answer'), ...DOMAIN },
+        answer: queueAnswer,
+      },
       handle: async (request) => {
         const now = clock.now();
         const scope = listedDomains(request);
@@ -77,6 +88,13 @@ export function operatorRoutes(deps: {
       method: 'GET',
       path: '/warmup',
       scope: 'admin',
+      contract: {
+        id: 'getWarmup',
+        summary: 'Show how new sources come along',
+        description:
+          'How far each new source has come at each provider: `{Items: [{Source, Provider, Budget, Used, DeferredToday, BlockedToday, LastUsedAt}]}`; a null budget is a warm source',
+        answer: warmupAnswer,
+      },
       handle: ({ caller }) => {
         requireAllDomains(caller, 'The sources are for admin tokens of all domains');
         const answer: WarmupAnswer = { Items: deps.warmup.list().map(toWarmupItem) };
@@ -87,6 +105,13 @@ export function operatorRoutes(deps: {
       method: 'GET',
       path: '/config',
       scope: 'admin',
+      contract: {
+        id: 'getConfig',
+        summary: 'Show the configuration',
+        description:
+          'The configuration in force, without secrets: `{Items: [{Key, Value, Source, Default, Meaning}]}`',
+        answer: configAnswer,
+      },
       handle: ({ caller }) => {
         requireAllDomains(caller, 'The configuration is for admin tokens of all domains');
         const answer: ConfigAnswer = { Items: deps.config() };

@@ -3,6 +3,7 @@
  * leaves every recipient that waits for the time with the new one, the Date of the message rewritten where we wrote it,
  * and a `scheduled` event each, in one transaction. Once a recipient is on its way the answer is 409.
  */
+
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
@@ -12,12 +13,18 @@ import { readSendTime } from '../../../model/schedule.ts';
 import { dateText } from '../../../pipeline/compose/compose.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import type { Store } from '../../../store/store.ts';
+import { messageDetail } from '../contract/schemas/email.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, json, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';
 import { toDetail } from './messages.ts';
 
-const CHANGES = z.object({ SendAt: z.unknown().optional() });
+const CHANGES = z.object({
+  SendAt: z
+    .unknown()
+    .meta({ type: ['string', 'number'], description: 'ISO 8601 with an offset, or Unix seconds' })
+    .optional(),
+});
 
 interface Deps {
   store: Store;
@@ -38,6 +45,15 @@ export function rescheduleRoute(
     method: 'PATCH',
     path: '/email/:id',
     scope: 'email:send',
+    contract: {
+      id: 'rescheduleEmail',
+      summary: 'Move a scheduled message',
+      description:
+        '`{SendAt}`: another time for a message that is still scheduled; the message after it. Its `Date` moves along, and its expiry unless `ExpiresAt` was given. On its way or done: 409',
+      body: { schema: CHANGES, example: { SendAt: '2026-12-01T08:00:00Z' } },
+      answer: messageDetail,
+      errors: ['send-at-invalid', 'not-scheduled'],
+    },
     handle: async (request) => {
       const { caller, params } = request;
       const message = await ownMessage(store, caller, params.id);

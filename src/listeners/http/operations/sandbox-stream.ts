@@ -4,11 +4,14 @@
  * what is captured from now on. The feed says when something fits, so a stream that nothing fits asks the store nothing but
  * a heartbeat's question. Ends with the client, the token or the listener.
  */
+
 import { Readable } from 'node:stream';
 import { type Clock, sleep } from '../../../lib/clock.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureFeed, CaptureWish } from '../capture-feed.ts';
 import { createChangeWaiter } from '../change-waiter.ts';
+import { CAPTURE_FILTERS, text } from '../contract/schemas/query.ts';
+import { captureSummary } from '../contract/schemas/sandbox.ts';
 import type { ApiRequest, ApiRoute } from '../route.ts';
 import {
   eventBlock,
@@ -44,6 +47,18 @@ export function sandboxStreamRoutes(deps: {
       method: 'GET',
       path: '/sandbox/stream',
       scope: 'email:read',
+      contract: {
+        id: 'streamCaptures',
+        summary: 'Follow captured mail as it comes',
+        description:
+          'Captured copies as they come, as server-sent events: `event: captured`, `data` an item of the list, `id` the place to resume from (`Last-Event-ID`, or `After`). The filters of the list. A heartbeat every 15 seconds; 20 streams a token, 200 in all',
+        query: {
+          ...CAPTURE_FILTERS,
+          After: text('`id` of the last copy that was seen; the header Last-Event-ID wins'),
+        },
+        answer: captureSummary,
+        media: 'text/event-stream',
+      },
       endless: true,
       handle: async (request) => {
         const filters = search.filtersOf(request.query);

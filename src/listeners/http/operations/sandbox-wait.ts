@@ -4,12 +4,15 @@
  * What comes while it waits is handed over by the feed, which asks the store once for all who wait; only filters on what
  * stands inside make a waiter read for itself.
  */
+import { z } from 'zod';
 import { type Clock, sleep } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
 import type { CaptureFeed } from '../capture-feed.ts';
 import { createChangeWaiter } from '../change-waiter.ts';
+import { CAPTURE_FILTERS } from '../contract/schemas/query.ts';
+import { captureDetail } from '../contract/schemas/sandbox.ts';
 import { type ApiRoute, json, queryInteger, type RequestEnd } from '../route.ts';
 import { createSlots } from '../slots.ts';
 import { listedDomains } from '../tenancy.ts';
@@ -38,6 +41,18 @@ export function sandboxWaitRoutes(deps: {
       method: 'GET',
       path: '/sandbox/wait',
       scope: 'email:read',
+      contract: {
+        id: 'waitForCapture',
+        summary: 'Wait for captured mail',
+        description:
+          'The newest copy that matches the same filters, parsed, with its `Links` and `Codes`; where there is none, the first that arrives within `Timeout` seconds (0 to 60, 30); none: 408',
+        query: {
+          ...CAPTURE_FILTERS,
+          Timeout: z.int().min(0).max(MAX_SECONDS).default(USUAL_SECONDS).describe('Seconds'),
+        },
+        answer: captureDetail,
+        errors: ['request-timeout', 'content-expired'],
+      },
       handle: async (request) => {
         const filters = search.filtersOf(request.query);
         const domains = listedDomains(request);

@@ -10,6 +10,9 @@ import type { Caller } from '../../../model/submission.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
 import type { CaptureDetail, CaptureSummary, InboxItem, Page } from '../contract/answers.ts';
+import { nothing } from '../contract/schemas/problem.ts';
+import { CAPTURE_FILTERS, DOMAIN, PAGE, text } from '../contract/schemas/query.ts';
+import { captureDetail, captureList, capturesDeleted, inboxList } from '../contract/schemas/sandbox.ts';
 import {
   type ApiRoute,
   invalidParameter,
@@ -37,6 +40,14 @@ export function sandboxRoutes({
       method: 'GET',
       path: '/sandbox/messages',
       scope: 'email:read',
+      contract: {
+        id: 'listCaptures',
+        summary: 'List captured mail',
+        description:
+          'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Text` (in the subject or a content), `Tag`, `HasAttachment`, `Since`, `Until`, `Domain`. With `Text` or `HasAttachment` a page may hold fewer than there are: go on with its cursor',
+        query: { ...CAPTURE_FILTERS, ...PAGE },
+        answer: captureList,
+      },
       handle: async (request) => {
         const { query } = request;
         const limit = pageLimit(query);
@@ -55,6 +66,14 @@ export function sandboxRoutes({
       method: 'DELETE',
       path: '/sandbox/messages',
       scope: 'email:read',
+      contract: {
+        id: 'deleteCaptures',
+        summary: 'Empty the sandbox inbox',
+        description:
+          'Empties the inboxes of the token’s domains, or one `Inbox`, or of one `Domain`: `{Deleted}`',
+        query: { Inbox: text('Only this inbox'), ...DOMAIN },
+        answer: capturesDeleted,
+      },
       handle: async (request) => {
         // Whoever asks for one inbox and misspells the parameter would lose them all.
         const known = ['inbox', 'domain'];
@@ -71,6 +90,14 @@ export function sandboxRoutes({
       method: 'GET',
       path: '/sandbox/inboxes',
       scope: 'email:read',
+      contract: {
+        id: 'listInboxes',
+        summary: 'List inboxes',
+        description:
+          'Inboxes that hold something, by name: `Inbox, Domain, Count, LatestID, LatestAt, LatestSubject`; `Domain` filters. A copy lies in the inbox of the `+label` in its recipient’s address (`ada+run-17@example.net`: `run-17`), and without one in that of the token or SMTP credential that sent it, by its name; always in lower case',
+        query: { ...DOMAIN, ...PAGE },
+        answer: inboxList,
+      },
       handle: async (request) => {
         const limit = pageLimit(request.query);
         const after = inboxCursor(queryText(request.query, 'After', 1024));
@@ -99,6 +126,14 @@ export function sandboxRoutes({
       method: 'GET',
       path: '/sandbox/messages/:id',
       scope: 'email:read',
+      contract: {
+        id: 'getCapture',
+        summary: 'Show a captured message',
+        description:
+          'One copy, parsed: contents, headers, attachments, links, runs of digits that look like codes',
+        answer: captureDetail,
+        errors: ['content-expired'],
+      },
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
         const answer: CaptureDetail = await search.detailOf(capture);
@@ -109,6 +144,12 @@ export function sandboxRoutes({
       method: 'DELETE',
       path: '/sandbox/messages/:id',
       scope: 'email:read',
+      contract: {
+        id: 'deleteCapture',
+        summary: 'Remove a captured message',
+        description: 'Removes one copy: `{}`',
+        answer: nothing,
+      },
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
         await store.deleteCaptures({ ids: [capture.id], ...ownDomains(caller) });
@@ -119,6 +160,14 @@ export function sandboxRoutes({
       method: 'GET',
       path: '/sandbox/messages/:id/raw',
       scope: 'email:read',
+      contract: {
+        id: 'getCaptureSource',
+        summary: 'Download a captured message',
+        description: 'The very bytes that would have been sent, signed where the domain has a key',
+        answer: z.string(),
+        media: 'message/rfc822',
+        errors: ['content-expired'],
+      },
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
         return { status: 200, headers: rawHeaders(capture.id), body: await search.bytesOf(capture) };

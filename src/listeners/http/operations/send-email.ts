@@ -4,8 +4,12 @@
  * acceptance itself refuses. 200 is given only after acceptance has committed. Large bodies are read and composed in
  * a worker; the answer is the same.
  */
+
+import type { z } from 'zod';
 import type { Acceptance, AcceptRequest } from '../../../pipeline/accept/accept.ts';
 import type { EmailAnswer } from '../contract/answers.ts';
+import { emailAnswer } from '../contract/schemas/email.ts';
+import { EMAIL_ERRORS, EMAIL_EXAMPLE } from '../contract/schemas/email-request.ts';
 import { type EmailReader, type ParsedBody, parseBody } from '../email-reader.ts';
 import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
 import { requireJson } from '../json-media-type.ts';
@@ -13,14 +17,33 @@ import { prefersStrict } from '../prefer.ts';
 import { type ApiAnswer, type ApiRequest, type ApiRoute, json } from '../route.ts';
 
 export interface SendEmailDeps {
+  /** Schema of the body. */
+  email: z.ZodType;
   acceptance: Acceptance;
   idempotency: Idempotency;
   reader: EmailReader;
 }
 
 /** The route of the send operation. */
-export function sendEmailRoute({ acceptance, idempotency, reader }: SendEmailDeps): ApiRoute {
-  return { method: 'POST', path: '/email', scope: 'email:send', countsAsSend: true, handle };
+export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendEmailDeps): ApiRoute {
+  return {
+    method: 'POST',
+    path: '/email',
+    scope: 'email:send',
+    contract: {
+      id: 'sendEmail',
+      summary: 'Send a message',
+      description:
+        'Takes a message: `{MessageID}`. 200 means checked and on disk, not delivered. Takes `Idempotency-Key`. See below',
+      body: { schema: email, example: EMAIL_EXAMPLE },
+      answer: emailAnswer,
+      headers: { Location: 'Address of the message' },
+      idempotent: true,
+      errors: EMAIL_ERRORS,
+    },
+    countsAsSend: true,
+    handle,
+  };
 
   async function handle(request: ApiRequest): Promise<ApiAnswer> {
     requireJson(request.header('content-type'));

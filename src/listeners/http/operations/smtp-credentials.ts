@@ -2,12 +2,16 @@
  * SMTP credentials (api.md §3): user names and passwords for submission, each for one domain. The password is in the
  * answer that made it and nowhere else; a caller sees and ends only those of its own domains.
  */
+
 import { z } from 'zod';
 import type { SmtpCredential } from '../../../model/smtp-credential.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
 import type { Store } from '../../../store/store.ts';
 import type { NewSmtpCredentialAnswer, SmtpCredentialAnswer } from '../contract/answers.ts';
+import { newSmtpCredentialAnswer, smtpCredentialList } from '../contract/schemas/access.ts';
+import { nothing } from '../contract/schemas/problem.ts';
+import { DOMAIN, PAGE } from '../contract/schemas/query.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, isoTime, json, page, pageLimit, queryText, refuse } from '../route.ts';
@@ -31,6 +35,13 @@ export function smtpCredentialRoutes(deps: {
       method: 'GET',
       path: '/smtp-credentials',
       scope: 'smtp:write',
+      contract: {
+        id: 'listSmtpCredentials',
+        summary: 'List SMTP credentials',
+        description: 'User names for SMTP submission, newest first, a page. `Domain` filters',
+        query: { ...DOMAIN, ...PAGE },
+        answer: smtpCredentialList,
+      },
       handle: async (request) => {
         const limit = pageLimit(request.query);
         const after = queryText(request.query, 'After', 64);
@@ -45,6 +56,18 @@ export function smtpCredentialRoutes(deps: {
       method: 'POST',
       path: '/smtp-credentials',
       scope: 'smtp:write',
+      contract: {
+        id: 'createSmtpCredential',
+        summary: 'Make an SMTP credential',
+        description:
+          '`{Domain?, Name?, Sandbox?}`: 201 `{CredentialID, Username, Password, …}`; the password is shown this once',
+        body: { schema: NEW_CREDENTIAL, example: { Name: 'printer', Domain: 'example.com' } },
+        status: 201,
+        answer: newSmtpCredentialAnswer,
+        headers: { Location: 'Address of the credential' },
+        idempotent: true,
+        errors: ['domain-ambiguous', 'not-found'],
+      },
       handle: (request) =>
         createOnce(request, 'POST /smtp-credentials', async (key) => {
           const body = readJsonBody(request, NEW_CREDENTIAL);
@@ -66,6 +89,12 @@ export function smtpCredentialRoutes(deps: {
       method: 'DELETE',
       path: '/smtp-credentials/:id',
       scope: 'smtp:write',
+      contract: {
+        id: 'deleteSmtpCredential',
+        summary: 'End an SMTP credential',
+        description: 'Ends it: `{}`. Here at once',
+        answer: nothing,
+      },
       handle: async ({ caller, params }) => {
         const { id } = params;
         if (id === undefined || !(await smtpCredentials.remove({ id, ...ownDomains(caller) }))) {

@@ -3,6 +3,7 @@
  * that follow. Given the caller's domains and a bounded range; read from the event log on the reader for searches. Mail
  * of the sandbox is left out unless it is asked for.
  */
+import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
@@ -10,6 +11,8 @@ import type { Store } from '../../../store/store.ts';
 import type { StatsCount, StatsGroupBy } from '../../../store/topics/events.ts';
 import { createCallRate } from '../call-rate.ts';
 import type { StatsAnswer, StatsCounts, StatsInterval, StatsRates } from '../contract/answers.ts';
+import { statsAnswer } from '../contract/schemas/events.ts';
+import { DOMAIN, moment } from '../contract/schemas/query.ts';
 import { type ApiRoute, invalidParameter, isoTime, json, queryFlag, queryText, queryTime } from '../route.ts';
 import { listedDomains } from '../tenancy.ts';
 
@@ -42,6 +45,21 @@ export function statsRoutes({ store, clock }: { store: Store; clock: Clock }): r
       method: 'GET',
       path: '/stats',
       scope: 'stats:read',
+      contract: {
+        id: 'getStats',
+        summary: 'Count events',
+        description:
+          'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. At most 92 days by day, 8 by hour, and a million events; 5 times a second a token. Mail of the sandbox only with `IncludeSandbox=true`',
+        query: {
+          From: moment('Beginning'),
+          To: moment('End'),
+          Interval: z.enum(['hour', 'day']).default('day'),
+          GroupBy: z.enum(['Tag', 'Domain', 'RecipientDomain']).optional(),
+          IncludeSandbox: z.boolean().default(false),
+          ...DOMAIN,
+        },
+        answer: statsAnswer,
+      },
       handle: async (request) => {
         takeCall(request.caller);
         const { query } = request;

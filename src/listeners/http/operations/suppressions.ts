@@ -3,6 +3,7 @@
  * look one address up, lift it. Every operation acts on the caller's domains; an address may stand there for several
  * reasons, each with its own end, so it is looked up and lifted as a whole or by `Reason`.
  */
+
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { parseAddress } from '../../../mail/address.ts';
@@ -14,6 +15,9 @@ import type { NewSuppression } from '../../../store/topics/suppressions.ts';
 import type { SuppressionAnswer, SuppressionDetail, SuppressionsAdded } from '../contract/answers.ts';
 import { instant } from '../contract/instant.ts';
 import { propertyTable, readProperties } from '../contract/json-properties.ts';
+import { suppressionDetail, suppressionList, suppressionsAdded } from '../contract/schemas/domains.ts';
+import { nothing } from '../contract/schemas/problem.ts';
+import { DOMAIN, PAGE, SINCE, text } from '../contract/schemas/query.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
 import {
@@ -38,6 +42,7 @@ const MAX_NOTE_CHARS = 256;
 
 const reasons = new Map(SUPPRESSION_REASONS.map((reason) => [reason.toLowerCase(), reason]));
 const REASON_LIST = SUPPRESSION_REASONS.join(', ');
+const REASON = z.enum(SUPPRESSION_REASONS).optional();
 const ITEM = propertyTable(['Email', 'Reason', 'Note', 'ExpiresAt']);
 
 const item = z.preprocess(
@@ -62,6 +67,7 @@ const item = z.preprocess(
         context.addIssue({ code: 'custom', message: `is one of ${REASON_LIST}` });
         return z.NEVER;
       })
+      .meta({ enum: SUPPRESSION_REASONS })
       .optional(),
     Note: z.string().max(MAX_NOTE_CHARS).optional(),
     ExpiresAt: instant.optional(),
@@ -89,6 +95,14 @@ export function suppressionRoutes(deps: {
       method: 'GET',
       path: '/suppressions',
       scope: 'suppressions:read',
+      contract: {
+        id: 'listSuppressions',
+        summary: 'List who is not sent to',
+        description:
+          'Addresses that are not sent to, newest first, a page: `{Email, Domain, Reason, Note, CreatedAt, ExpiresAt, MessageID, Reply, Rule}`. `Reason`, `Since`, `Email`, `Domain`',
+        query: { Email: text('Address'), Reason: REASON, ...SINCE, ...DOMAIN, ...PAGE },
+        answer: suppressionList,
+      },
       handle: async (request) => {
         const { query } = request;
         const limit = pageLimit(query);
@@ -112,6 +126,19 @@ export function suppressionRoutes(deps: {
       method: 'POST',
       path: '/suppressions',
       scope: 'suppressions:write',
+      contract: {
+        id: 'addSuppressions',
+        summary: 'Stop sending to addresses',
+        description:
+          '`{Items: [{Email, Reason?, Note?, ExpiresAt?}]}`, at most 1000, and `Domain` where the token holds several: `{Added, Existing}`. `Reason` is Bounce, Inactive, SoftBounces, Complaint, Unsubscribe or Manual (the default); without `ExpiresAt` Inactive holds 90 days, SoftBounces 30, the others until they are removed. Takes `Idempotency-Key`',
+        body: {
+          schema: NEW_SUPPRESSIONS,
+          example: { Items: [{ Email: 'former@example.net', Note: 'asked by telephone' }] },
+        },
+        answer: suppressionsAdded,
+        idempotent: true,
+        errors: ['domain-ambiguous', 'not-found'],
+      },
       handle: (request) =>
         createOnce(request, 'POST /suppressions', async (key) => {
           const body = readJsonBody(request, NEW_SUPPRESSIONS);
@@ -144,6 +171,15 @@ export function suppressionRoutes(deps: {
       method: 'GET',
       path: '/suppressions/:email',
       scope: 'suppressions:read',
+      contract: {
+        id: 'getSuppression',
+        summary: 'Show why an address is not sent to',
+        description:
+          'Why an address (percent-encoded) is not sent to: `{Email, Domain, Entries}`, an entry per reason',
+        query: DOMAIN,
+        answer: suppressionDetail,
+        errors: ['domain-ambiguous'],
+      },
       handle: async (request) => {
         const { domain, address } = asked(request);
         const found = await store.suppressedAmong({ domain, addresses: [address], now: clock.now() });
@@ -160,6 +196,14 @@ export function suppressionRoutes(deps: {
       method: 'DELETE',
       path: '/suppressions/:email',
       scope: 'suppressions:write',
+      contract: {
+        id: 'deleteSuppression',
+        summary: 'Send to an address again',
+        description: 'Lifts it, or only the entry for `Reason`: `{}`',
+        query: { Reason: REASON, ...DOMAIN },
+        answer: nothing,
+        errors: ['domain-ambiguous'],
+      },
       handle: async (request) => {
         const { domain, address } = asked(request);
         const reason = queryReason(request.query);

@@ -5,6 +5,7 @@
 
 import type { SendRate } from '../../../policy/limits/send-rate.ts';
 import { createCaptureFeed } from '../capture-feed.ts';
+import { emailRequest } from '../contract/schemas/email-request.ts';
 import { createCreateOnce } from '../create-once.ts';
 import type { HttpDeps, HttpOptions } from '../deps.ts';
 import { createEmailReader } from '../email-reader.ts';
@@ -58,12 +59,13 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
       workerThresholdBytes: options.workerThresholdBytes,
     },
   );
+  const email = emailRequest(options.email);
   const search = createCaptureSearch(deps.store);
   const feed = createCaptureFeed(deps);
   return [
-    sendEmailRoute({ ...shared, acceptance: deps.acceptance, reader }),
-    validateEmailRoute({ ...deps, reader }),
-    batchEmailRoute({ ...shared, acceptance: deps.acceptance, reader }),
+    sendEmailRoute({ ...shared, acceptance: deps.acceptance, reader, email }),
+    validateEmailRoute({ ...deps, reader, email }),
+    batchEmailRoute({ ...shared, acceptance: deps.acceptance, reader, email }),
     ...webhookRoutes({ ...deps, createOnce }),
     ...eventRoutes(deps),
     ...eventStreamRoutes(deps),

@@ -3,6 +3,7 @@
  * and can be filled in. A template that has a mistake is refused when it is stored, with line and column, so that
  * sending never meets one.
  */
+
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError, type Problem } from '../../../lib/errors.ts';
@@ -18,6 +19,9 @@ import { TemplateError } from '../../../pipeline/compose/template/template-error
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { TemplateDetail, TemplateRendering, TemplateSummary } from '../contract/answers.ts';
+import { nothing } from '../contract/schemas/problem.ts';
+import { DOMAIN, PAGE, text } from '../contract/schemas/query.ts';
+import { templateDetail, templateList, templateRendering } from '../contract/schemas/templates.ts';
 import { fillMistake, missingVariables, templateMistake } from '../contract/template-problems.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
@@ -50,7 +54,10 @@ const TEXTS = {
 const NEW_TEMPLATE = z.object({ Name: name, Domain: z.string().max(255).optional(), ...TEXTS });
 const CHANGED_TEMPLATE = z.object({ Name: name.optional(), ...TEXTS });
 const RENDER = z.object({
-  Variables: z.custom<Readonly<Record<string, unknown>>>(isObject, 'must be an object').optional(),
+  Variables: z
+    .custom<Readonly<Record<string, unknown>>>(isObject, 'must be an object')
+    .meta({ type: 'object' })
+    .optional(),
   Version: z.number().int().min(1).max(MAX_VERSION).optional(),
   Strict: z.boolean().optional(),
 });
@@ -70,6 +77,14 @@ export function templateRoutes(deps: {
       method: 'GET',
       path: '/templates',
       scope: 'templates:read',
+      contract: {
+        id: 'listTemplates',
+        summary: 'List templates',
+        description:
+          'Templates without their texts, newest first, a page. `Name` finds one, `Domain` filters',
+        query: { Name: text('Of the template'), ...DOMAIN, ...PAGE },
+        answer: templateList,
+      },
       handle: async (request) => {
         const limit = pageLimit(request.query);
         const wanted = queryText(request.query, 'Name', 128);
@@ -87,6 +102,21 @@ export function templateRoutes(deps: {
       method: 'POST',
       path: '/templates',
       scope: 'templates:write',
+      contract: {
+        id: 'createTemplate',
+        summary: 'Add a template',
+        description:
+          '`{Name, Subject?, HTMLContent?, PlainContent?}`, and `Domain` where the token holds several: 201 with the template in version 1. At least one text; each up to 512 KiB. A mistake in one is 422 with `Line` and `Column`. At most 1000 a domain. Takes `Idempotency-Key`. [How to write them](../howto/templates.md)',
+        body: {
+          schema: NEW_TEMPLATE,
+          example: { Name: 'welcome', Subject: 'Welcome, {{name}}', PlainContent: 'Hello {{name}}.' },
+        },
+        status: 201,
+        answer: templateDetail,
+        headers: { Location: 'Address of the template' },
+        idempotent: true,
+        errors: ['template-exists', 'template-invalid', 'template-limit', 'domain-ambiguous', 'not-found'],
+      },
       handle: (request) =>
         createOnce(request, 'POST /templates', async (key) => {
           const body = readJsonBody(request, NEW_TEMPLATE);
@@ -113,6 +143,14 @@ export function templateRoutes(deps: {
       method: 'GET',
       path: '/templates/:id',
       scope: 'templates:read',
+      contract: {
+        id: 'getTemplate',
+        summary: 'Show a template',
+        description:
+          'One template with the texts of its newest version, or of `Version`; `Variables` lists the names its tags ask for, `Versions` the newest 100 versions',
+        query: { Version: z.int().min(1).max(MAX_VERSION).optional().describe('The newest where left out') },
+        answer: templateDetail,
+      },
       handle: async (request) => {
         const head = await own(request);
         const version = queryInteger(request.query, 'Version', {
@@ -127,6 +165,18 @@ export function templateRoutes(deps: {
       method: 'PUT',
       path: '/templates/:id',
       scope: 'templates:write',
+      contract: {
+        id: 'updateTemplate',
+        summary: 'Store a new version of a template',
+        description:
+          '`{Name?, Subject?, HTMLContent?, PlainContent?}`: a new version that holds just these texts; the template after it. The newest 1000 versions are kept and can be read, rendered and sent',
+        body: {
+          schema: CHANGED_TEMPLATE,
+          example: { Subject: 'Welcome back, {{name}}', PlainContent: 'Hello again {{name}}.' },
+        },
+        answer: templateDetail,
+        errors: ['template-exists', 'template-invalid'],
+      },
       handle: async (request) => {
         const { id, domain } = await own(request);
         const body = readJsonBody(request, CHANGED_TEMPLATE);
@@ -148,6 +198,12 @@ export function templateRoutes(deps: {
       method: 'DELETE',
       path: '/templates/:id',
       scope: 'templates:write',
+      contract: {
+        id: 'deleteTemplate',
+        summary: 'Remove a template',
+        description: 'Removes it with every version: `{}`',
+        answer: nothing,
+      },
       handle: async (request) => {
         const { id, domain } = await own(request);
         if (!(await store.removeTemplate({ id, domains: [domain] }))) throw refuse('not-found');
@@ -158,6 +214,15 @@ export function templateRoutes(deps: {
       method: 'POST',
       path: '/templates/:id/render',
       scope: 'templates:read',
+      contract: {
+        id: 'renderTemplate',
+        summary: 'Fill a template in',
+        description:
+          '`{Variables?, Version?, Strict?}`: `{Subject, HTMLContent, PlainContent, Missing, Version}`, nothing is sent. `Strict` refuses where a variable is missing, and names all of them',
+        body: { schema: RENDER, example: { Variables: { name: 'Ann' } }, mayBeEmpty: true },
+        answer: templateRendering,
+        errors: ['template-not-fillable', 'template-variable-missing'],
+      },
       handle: async (request) => {
         const head = await own(request);
         const body = readJsonBody(request, RENDER, { mayBeEmpty: true });

@@ -2,6 +2,7 @@
  * Tokens (api.md §7): mint, list, show, revoke, and GET /me. A token can give away only what it holds itself, and
  * sees only tokens whose domains are all its own. The text of a token is in the answer that made it and nowhere else.
  */
+
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
@@ -20,6 +21,15 @@ import type {
   TokenAnswer,
 } from '../contract/answers.ts';
 import type { EmailLimits } from '../contract/email-limits.ts';
+import {
+  meAnswer,
+  newTokenAnswer,
+  rotatedTokenAnswer,
+  tokenAnswer,
+  tokenList,
+} from '../contract/schemas/access.ts';
+import { nothing } from '../contract/schemas/problem.ts';
+import { PAGE } from '../contract/schemas/query.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, page, pageLimit, queryText, refuse } from '../route.ts';
@@ -61,8 +71,7 @@ const NEW_TOKEN = z.object({
 });
 
 const ROTATION = z.object({
-  /** Seconds. */
-  Overlap: z.int().min(0).max(MAX_OVERLAP_SECONDS).optional(),
+  Overlap: z.int().min(0).max(MAX_OVERLAP_SECONDS).optional().describe('Seconds'),
 });
 
 export interface TokenRouteOptions {
@@ -87,6 +96,13 @@ export function tokenRoutes(
       method: 'GET',
       path: '/tokens',
       scope: 'tokens:read',
+      contract: {
+        id: 'listTokens',
+        summary: 'List tokens',
+        description: 'Tokens without their text, newest first, a page',
+        query: PAGE,
+        answer: tokenList,
+      },
       handle: async ({ caller, query }) => {
         const limit = pageLimit(query);
         const after = queryText(query, 'After', 64);
@@ -102,6 +118,18 @@ export function tokenRoutes(
       method: 'POST',
       path: '/tokens',
       scope: 'tokens:write',
+      contract: {
+        id: 'createToken',
+        summary: 'Make a token',
+        description:
+          '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown this once. Never more than the caller’s own scopes and domains',
+        body: { schema: NEW_TOKEN, example: { Name: 'shop', Domains: ['example.com'], Preset: 'Send' } },
+        status: 201,
+        answer: newTokenAnswer,
+        headers: { Location: 'Address of the token' },
+        idempotent: true,
+        errors: ['domain-invalid', 'from-domain-not-allowed'],
+      },
       handle: (request) =>
         createOnce(request, 'POST /tokens', async (key) => {
           const body = readJsonBody(request, NEW_TOKEN);
@@ -131,12 +159,24 @@ export function tokenRoutes(
       method: 'GET',
       path: '/tokens/:id',
       scope: 'tokens:read',
+      contract: {
+        id: 'getToken',
+        summary: 'Show a token',
+        description: 'One token without its text',
+        answer: tokenAnswer,
+      },
       handle: async ({ caller, params }) => json(toAnswer(await ownToken(caller, params.id))),
     },
     {
       method: 'DELETE',
       path: '/tokens/:id',
       scope: 'tokens:write',
+      contract: {
+        id: 'revokeToken',
+        summary: 'Revoke a token',
+        description: 'Revokes it: `{}`. Here at once',
+        answer: nothing,
+      },
       handle: async ({ caller, params }) => {
         const token = await ownToken(caller, params.id);
         await access.revoke(token.id);
@@ -147,6 +187,18 @@ export function tokenRoutes(
       method: 'POST',
       path: '/tokens/:id/rotate',
       scope: 'tokens:write',
+      contract: {
+        id: 'rotateToken',
+        summary: 'Replace a token',
+        description:
+          '`{Overlap?}` in seconds, 0 to 604 800 (86 400): a new token that may the same for as long, 201 `{TokenID, Token, PreviousValidUntil}`. The old one ends after the overlap',
+        body: { schema: ROTATION, example: { Overlap: 3600 }, mayBeEmpty: true },
+        status: 201,
+        answer: rotatedTokenAnswer,
+        headers: { Location: 'Address of the new token' },
+        idempotent: true,
+        errors: ['from-domain-not-allowed'],
+      },
       handle: async (request) => {
         const old = await ownToken(request.caller, request.params.id);
         return createOnce(request, `POST /tokens/${old.id}/rotate`, async (key) => {
@@ -172,6 +224,13 @@ export function tokenRoutes(
       method: 'GET',
       path: '/me',
       scope: null,
+      contract: {
+        id: 'getMe',
+        summary: 'Show what this token is',
+        description:
+          'What this token is: domains and their status, scopes, limits, and what is left of the quotas of its domains (`Quotas`)',
+        answer: meAnswer,
+      },
       handle: async ({ caller }) => {
         const rows = await store.listDomains(ownDomains(caller));
         const all = caller.domains.includes('*');

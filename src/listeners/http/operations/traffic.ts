@@ -2,6 +2,7 @@
  * What the operator sees and orders about traffic (api.md §3): paths with their limits, overrides, holds. All of it
  * concerns everybody's mail, so that only admin tokens of all domains come here.
  */
+
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { LANES, type Lane } from '../../../model/message.ts';
@@ -23,6 +24,16 @@ import type {
   PathQuery,
 } from '../../../policy/limits/shaping/types.ts';
 import type { Store } from '../../../store/store.ts';
+import type { ApiContract } from '../contract/operation.ts';
+import { nothing } from '../contract/schemas/problem.ts';
+import {
+  holdItem,
+  holdsAnswer,
+  overridesAnswer,
+  pathsAnswer,
+  releaseAnswer,
+  siteAnswer as siteSchema,
+} from '../contract/schemas/traffic.ts';
 import type {
   HoldItem,
   HoldsAnswer,
@@ -73,8 +84,7 @@ const MATCH = {
   RecipientDomain: NAME.optional(),
   Site: NAME.optional(),
   Priority: z.enum(LANES as readonly [Lane, ...Lane[]]).optional(),
-  /** Said on purpose: everything. */
-  All: z.boolean().optional(),
+  All: z.boolean().optional().describe('Said on purpose: everything'),
 };
 const HOLD = z.object({
   ...MATCH,
@@ -91,63 +101,145 @@ export function trafficRoutes(deps: {
 }): readonly ApiRoute[] {
   const { store, traffic, clock } = deps;
   return [
-    route('GET', '/queue/paths', () => {
-      const answer: PathsAnswer = {
-        Items: traffic.paths().map(toPath),
-        Relays: traffic.relays().map(toRelay),
-      };
-      return json(answer);
-    }),
-    route('GET', '/queue/paths/:site', async ({ params }) => {
-      const site = (params.site ?? '').toLowerCase();
-      if (site === '' || site.length > MAX_NAME * 4) throw refuse('not-found');
-      return json(await siteAnswer(site));
-    }),
-    route('GET', '/queue/holds', () => {
-      const answer: HoldsAnswer = { Items: traffic.holds.list().map(toHold) };
-      return json(answer);
-    }),
-    route('POST', '/queue/hold', async (request) => {
-      const body = readJsonBody(request, HOLD);
-      const match = matchOf(body);
-      if (isEverything(match) && body.All !== true) {
-        throw invalidParameter(
-          'Name SenderDomain, RecipientDomain, Site or Priority, or say All: true to hold everything',
-          'SenderDomain',
-        );
-      }
-      const until = body.Until === undefined ? null : instantOf(body.Until);
-      if (until !== null && until <= clock.now()) throw invalidParameter('Until is over already', 'Until');
-      const createdBy = request.caller.tokenId;
-      const hold = await traffic.holds.add({ ...match, reason: body.Reason, until, createdBy });
-      return json(toHold(hold), 201);
-    }),
-    route('POST', '/queue/release', async (request) => {
-      const body = readJsonBody(request, RELEASE);
-      const match = matchOf(body);
-      if (body.HoldID === undefined && isEverything(match) && body.All !== true) {
-        throw invalidParameter(
-          'Name HoldID, or what the hold names, or say All: true to release everything',
-          'HoldID',
-        );
-      }
-      const ids = traffic.holds
-        .list()
-        .filter((hold) => (body.HoldID === undefined || hold.id === body.HoldID) && names(hold, match))
-        .map(({ id }) => id);
-      if (ids.length === 0) throw refuse('not-found', 'No hold in force is that one');
-      const answer: ReleaseAnswer = { Released: await traffic.holds.release(ids) };
-      return json(answer);
-    }),
-    route('GET', '/overrides', () => {
-      const answer: OverridesAnswer = { Items: traffic.overrides.list().map(toOverride) };
-      return json(answer);
-    }),
-    route('DELETE', '/overrides/:id', async ({ params }) => {
-      const removed = await traffic.overrides.remove(params.id ?? '');
-      if (removed === null) throw refuse('not-found');
-      return json({});
-    }),
+    route(
+      'GET',
+      '/queue/paths',
+      {
+        id: 'listPaths',
+        summary: 'List paths and their limits',
+        description:
+          'Every path (source and site) that is in use or blocked, with its limits and where each comes from, its state, why it waits and until when, and its overrides: `{Items}`. For tokens of all domains, as all that follows about traffic',
+        answer: pathsAnswer,
+      },
+      () => {
+        const answer: PathsAnswer = {
+          Items: traffic.paths().map(toPath),
+          Relays: traffic.relays().map(toRelay),
+        };
+        return json(answer);
+      },
+    ),
+    route(
+      'GET',
+      '/queue/paths/:site',
+      {
+        id: 'getSite',
+        summary: 'Show the paths of one site',
+        description:
+          'The paths of one site, by its name, its provider or any recipient domain of it: `{Site, Paths, Limits, Holds, Waiting, Complete, Reasons}`; `Limits` where there is no path yet',
+        answer: siteSchema,
+      },
+      async ({ params }) => {
+        const site = (params.site ?? '').toLowerCase();
+        if (site === '' || site.length > MAX_NAME * 4) throw refuse('not-found');
+        return json(await siteAnswer(site));
+      },
+    ),
+    route(
+      'GET',
+      '/queue/holds',
+      {
+        id: 'listHolds',
+        summary: 'List what is held back',
+        description: 'What is held back, oldest first: `{Items}`',
+        answer: holdsAnswer,
+      },
+      () => {
+        const answer: HoldsAnswer = { Items: traffic.holds.list().map(toHold) };
+        return json(answer);
+      },
+    ),
+    route(
+      'POST',
+      '/queue/hold',
+      {
+        id: 'holdQueue',
+        summary: 'Hold mail back',
+        description:
+          '`{SenderDomain?, RecipientDomain?, Site?, Priority?, All?, Reason, Until?}`: keeps mail back that fits all that is named, 201 with its `HoldID`. It waits with that reason, is not lost, and still expires; no priority is exempt',
+        body: {
+          schema: HOLD,
+          example: { RecipientDomain: 'example.net', Reason: 'their maintenance until noon' },
+        },
+        status: 201,
+        answer: holdItem,
+      },
+      async (request) => {
+        const body = readJsonBody(request, HOLD);
+        const match = matchOf(body);
+        if (isEverything(match) && body.All !== true) {
+          throw invalidParameter(
+            'Name SenderDomain, RecipientDomain, Site or Priority, or say All: true to hold everything',
+            'SenderDomain',
+          );
+        }
+        const until = body.Until === undefined ? null : instantOf(body.Until);
+        if (until !== null && until <= clock.now()) throw invalidParameter('Until is over already', 'Until');
+        const createdBy = request.caller.tokenId;
+        const hold = await traffic.holds.add({ ...match, reason: body.Reason, until, createdBy });
+        return json(toHold(hold), 201);
+      },
+    ),
+    route(
+      'POST',
+      '/queue/release',
+      {
+        id: 'releaseQueue',
+        summary: 'Let held mail go',
+        description:
+          '`{HoldID?, SenderDomain?, RecipientDomain?, Site?, Priority?, All?}`: ends the holds that name all that is given: `{Released}`. 404 where there is none',
+        body: { schema: RELEASE, example: { RecipientDomain: 'example.net' } },
+        answer: releaseAnswer,
+        errors: ['not-found'],
+      },
+      async (request) => {
+        const body = readJsonBody(request, RELEASE);
+        const match = matchOf(body);
+        if (body.HoldID === undefined && isEverything(match) && body.All !== true) {
+          throw invalidParameter(
+            'Name HoldID, or what the hold names, or say All: true to release everything',
+            'HoldID',
+          );
+        }
+        const ids = traffic.holds
+          .list()
+          .filter((hold) => (body.HoldID === undefined || hold.id === body.HoldID) && names(hold, match))
+          .map(({ id }) => id);
+        if (ids.length === 0) throw refuse('not-found', 'No hold in force is that one');
+        const answer: ReleaseAnswer = { Released: await traffic.holds.release(ids) };
+        return json(answer);
+      },
+    ),
+    route(
+      'GET',
+      '/overrides',
+      {
+        id: 'listOverrides',
+        summary: 'List limits that were learned or set',
+        description:
+          'Limits learned from replies or set for a time, newest first: `{Items: [{OverrideID, Scope, Key, Param, Value, Until, Rule, Why, CreatedAt}]}`',
+        answer: overridesAnswer,
+      },
+      () => {
+        const answer: OverridesAnswer = { Items: traffic.overrides.list().map(toOverride) };
+        return json(answer);
+      },
+    ),
+    route(
+      'DELETE',
+      '/overrides/:id',
+      {
+        id: 'deleteOverride',
+        summary: 'End a learned limit',
+        description: 'Ends one now: `{}`. The next reply of its kind may bring it back',
+        answer: nothing,
+      },
+      async ({ params }) => {
+        const removed = await traffic.overrides.remove(params.id ?? '');
+        if (removed === null) throw refuse('not-found');
+        return json({});
+      },
+    ),
   ];
 
   async function siteAnswer(site: string): Promise<SiteAnswer> {
@@ -204,12 +296,14 @@ export function trafficRoutes(deps: {
   function route(
     method: ApiRoute['method'],
     path: string,
+    contract: ApiContract,
     handle: (request: ApiRequest) => ReturnType<ApiRoute['handle']>,
   ): ApiRoute {
     return {
       method,
       path,
       scope: 'admin',
+      contract,
       handle: (request) => {
         if (!request.caller.domains.includes('*'))
           throw refuse('scope-missing', 'Traffic is for admin tokens of all domains');

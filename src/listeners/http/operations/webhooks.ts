@@ -2,6 +2,7 @@
  * Webhooks (api.md §3, §6.3): the three core operations, byte-exact, and the ones beside them: detail, test, log of
  * calls, replay, changes. Given the caller's domains, it never shows or touches another's webhook.
  */
+
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError, type ErrorName } from '../../../lib/errors.ts';
@@ -22,11 +23,19 @@ import type {
   WebhookSecretAnswer,
 } from '../contract/answers.ts';
 import { instant } from '../contract/instant.ts';
-import { propertyTable, readProperties } from '../contract/json-properties.ts';
-import { createProblemList } from '../contract/problem-list.ts';
+import { nothing } from '../contract/schemas/problem.ts';
+import { DOMAIN, PAGE } from '../contract/schemas/query.ts';
+import {
+  newWebhookAnswer,
+  replayAnswer,
+  webhookCalls,
+  webhookDetail,
+  webhookList,
+  webhookSecretAnswer,
+  webhookTest,
+} from '../contract/schemas/webhooks.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
-import { readJsonBody, readJsonObject } from '../json-request.ts';
-import { prefersStrict } from '../prefer.ts';
+import { readJsonBody } from '../json-request.ts';
 import {
   type ApiRequest,
   type ApiRoute,
@@ -45,7 +54,6 @@ const MAX_REPLAY = 10_000;
 /** Calls that it may name. */
 const MAX_REPLAY_IDS = 1000;
 
-const NEW_WEBHOOK = propertyTable(['Event', 'WebhookURL', 'Description', 'Domain']);
 const MAX_URL_CHARS = 2048;
 const MAX_DESCRIPTION_CHARS = 256;
 
@@ -63,17 +71,32 @@ const REPLAY = z.object({
   OnlyFailed: z.boolean().optional(),
 });
 
+const EVENT = named('webhook-event-unknown', 'is not known', (value) =>
+  typeof value === 'string' && value.length <= 64 ? webhookToken(value) : null,
+).meta({ type: 'string', description: 'Token of the events, e.g. bounce, or all' });
+const URL_TEXT = named('webhook-url-invalid', `is a text of at most ${MAX_URL_CHARS} characters`, (value) =>
+  typeof value === 'string' && value.length <= MAX_URL_CHARS ? value : null,
+).meta({ type: 'string', maxLength: MAX_URL_CHARS, description: 'Where it is called' });
+const DESCRIPTION = z.string().max(MAX_DESCRIPTION_CHARS).optional();
+
+const NEW_WEBHOOK = z.object({
+  Event: EVENT,
+  WebhookURL: URL_TEXT,
+  Description: DESCRIPTION,
+  Domain: named('wrong-type', 'must be a string', (value) => (typeof value === 'string' ? value : null))
+    .meta({ type: 'string', description: 'Required where the token holds several' })
+    .optional(),
+});
+
 const CHANGES = z.object({
-  Event: named('webhook-event-unknown', 'is not known', (value) =>
-    typeof value === 'string' && value.length <= 64 ? webhookToken(value) : null,
-  ),
-  WebhookURL: named('webhook-url-invalid', `is a text of at most ${MAX_URL_CHARS} characters`, (value) =>
-    typeof value === 'string' && value.length <= MAX_URL_CHARS ? value : null,
-  ),
+  Event: EVENT.optional(),
+  WebhookURL: URL_TEXT.optional(),
   Status: named('invalid-parameter', 'is Enabled or Disabled', (value) =>
     typeof value === 'string' ? (STATUSES.get(value.toLowerCase()) ?? null) : null,
-  ),
-  Description: z.string().max(MAX_DESCRIPTION_CHARS).optional(),
+  )
+    .meta({ enum: [...STATUSES.values()] })
+    .optional(),
+  Description: DESCRIPTION,
 });
 
 const CALL_STATES = {
@@ -99,6 +122,14 @@ export function webhookRoutes(deps: {
       method: 'GET',
       path: '/webhooks',
       scope: 'webhooks:read',
+      contract: {
+        id: 'listWebhooks',
+        summary: 'List webhooks',
+        description:
+          'Every webhook of the token’s domains, by id, ten members each: `{Webhooks}`. `Domain` filters',
+        query: DOMAIN,
+        answer: webhookList,
+      },
       handle: async (request) => {
         const rows = await store.listWebhooks(listedDomains(request));
         const answer: WebhookList = { Webhooks: rows.map(toRecord) };
@@ -109,6 +140,26 @@ export function webhookRoutes(deps: {
       method: 'POST',
       path: '/webhooks',
       scope: 'webhooks:write',
+      contract: {
+        id: 'createWebhook',
+        summary: 'Add a webhook',
+        description:
+          '`{Event, WebhookURL}`, also `Description`, and `Domain` where the token holds several: `{NewWebhookID, Secret}`. The secret is shown this once. At most 100 a domain',
+        body: {
+          schema: NEW_WEBHOOK,
+          example: { Event: 'bounce', WebhookURL: 'https://hooks.example.com/mail' },
+        },
+        answer: newWebhookAnswer,
+        idempotent: true,
+        errors: [
+          'webhook-event-unknown',
+          'webhook-url-invalid',
+          'webhook-limit',
+          'wrong-type',
+          'domain-ambiguous',
+          'not-found',
+        ],
+      },
       handle: (request) =>
         createOnce(request, 'POST /webhooks', async (key) => {
           const wanted = readNewWebhook(request);
@@ -121,6 +172,12 @@ export function webhookRoutes(deps: {
       method: 'DELETE',
       path: '/webhooks/:id',
       scope: 'webhooks:write',
+      contract: {
+        id: 'deleteWebhook',
+        summary: 'Remove a webhook',
+        description: 'Removes it with the calls that wait: `{}`',
+        answer: nothing,
+      },
       handle: async ({ caller, params }) => {
         const found = await store.deleteWebhook({ id: webhookId(params.id), ...ownDomains(caller) });
         if (!found) throw refuse('not-found');
@@ -131,12 +188,28 @@ export function webhookRoutes(deps: {
       method: 'GET',
       path: '/webhooks/:id',
       scope: 'webhooks:read',
+      contract: {
+        id: 'getWebhook',
+        summary: 'Show a webhook',
+        description:
+          'The ten members and `Domain, Description, DisabledReason, FailingSince, LastError, LastLatencyMs, Pending, SecretHint`',
+        answer: webhookDetail,
+      },
       handle: async ({ caller, params }) => json(await toDetail(await ownWebhook(caller, params.id))),
     },
     {
       method: 'PATCH',
       path: '/webhooks/:id',
       scope: 'webhooks:write',
+      contract: {
+        id: 'updateWebhook',
+        summary: 'Change a webhook',
+        description:
+          '`{Event?, WebhookURL?, Status?, Description?}`: the detail after it. `Status` is Enabled or Disabled; switched on again, the calls of the last 72 hours are made now and older ones are given up (replay can make them)',
+        body: { schema: CHANGES, example: { Status: 'Enabled', Description: 'Bounces to the CRM' } },
+        answer: webhookDetail,
+        errors: ['webhook-event-unknown', 'webhook-url-invalid'],
+      },
       handle: async (request) => {
         const { id } = await ownWebhook(request.caller, request.params.id);
         const { Event, WebhookURL, Status, Description } = readJsonBody(request, CHANGES);
@@ -161,6 +234,14 @@ export function webhookRoutes(deps: {
       method: 'POST',
       path: '/webhooks/:id/secret',
       scope: 'webhooks:write',
+      contract: {
+        id: 'rotateWebhookSecret',
+        summary: 'Rotate the secret of a webhook',
+        description:
+          'A new secret: `{Secret, PreviousValidUntil}`, shown this once. For 24 hours every call carries two signatures, of the new secret and of the old one',
+        answer: webhookSecretAnswer,
+        idempotent: true,
+      },
       handle: async (request) => {
         const { id } = await ownWebhook(request.caller, request.params.id);
         return createOnce(request, `POST /webhooks/${id}/secret`, async (key) => {
@@ -181,6 +262,12 @@ export function webhookRoutes(deps: {
       method: 'POST',
       path: '/webhooks/:id/test',
       scope: 'webhooks:write',
+      contract: {
+        id: 'testWebhook',
+        summary: 'Call a webhook with a sample',
+        description: 'Sends a signed sample now: `{StatusCode, LatencyMs, Body, Error}`. Changes nothing',
+        answer: webhookTest,
+      },
       handle: async ({ caller, params }) => {
         const result = await webhooks.test(webhookId(params.id), ownDomains(caller).domains);
         if (result === null) throw refuse('not-found');
@@ -191,6 +278,14 @@ export function webhookRoutes(deps: {
       method: 'POST',
       path: '/webhooks/:id/replay',
       scope: 'webhooks:write',
+      contract: {
+        id: 'replayWebhook',
+        summary: 'Make calls again',
+        description:
+          '`{DeliveryIDs}` (1000), or `{Since?, Until?, OnlyFailed?}`: makes those calls, or the calls of past events, again, at most 10 000: `{Queued}`. Without `Since` only with `OnlyFailed: true`',
+        body: { schema: REPLAY, example: { OnlyFailed: true } },
+        answer: replayAnswer,
+      },
       handle: async (request) => {
         const webhook = await ownWebhook(request.caller, request.params.id);
         const body = readJsonBody(request, REPLAY);
@@ -224,6 +319,13 @@ export function webhookRoutes(deps: {
       method: 'GET',
       path: '/webhooks/:id/deliveries',
       scope: 'webhooks:read',
+      contract: {
+        id: 'listWebhookCalls',
+        summary: 'List the calls of a webhook',
+        description: 'The calls with their tries and the last answer, newest first, a page',
+        query: PAGE,
+        answer: webhookCalls,
+      },
       handle: async (request) => {
         const webhook = await ownWebhook(request.caller, request.params.id);
         const limit = pageLimit(request.query);
@@ -266,17 +368,18 @@ export function webhookRoutes(deps: {
   }
 }
 
-/** A member that may be left out, read by `read`; null from it is refused under the error's own name. */
+/** A member read by `read`; null from it is refused under the error's own name. */
 function named<T>(problem: ErrorName, message: string, read: (value: unknown) => T | null) {
-  return z
-    .unknown()
-    .transform((value, context): T => {
-      const found = read(value);
-      if (found !== null) return found;
-      context.addIssue({ code: 'custom', message, params: { problem } });
-      return z.NEVER;
-    })
-    .optional();
+  return z.unknown().transform((value, context): T => {
+    const found = read(value);
+    if (found !== null) return found;
+    context.addIssue({
+      code: 'custom',
+      message: value === undefined ? 'is required' : message,
+      params: { problem },
+    });
+    return z.NEVER;
+  });
 }
 
 /** Throws AppError not-found for what can be no id. */
@@ -286,46 +389,12 @@ function webhookId(text: string | undefined): number {
 }
 
 function readNewWebhook(request: ApiRequest) {
-  const problems = createProblemList();
-  const [event, url, description, domain] = readProperties(
-    readJsonObject(request),
-    NEW_WEBHOOK,
-    prefersStrict(request.header('prefer')),
-    (name, segment, message) => problems.add(name, `/${segment}`, message),
-  );
-  const token = typeof event === 'string' && event.length <= 64 ? webhookToken(event) : null;
-  if (token === null) {
-    problems.add('webhook-event-unknown', '/Event', event === undefined ? 'Event is required' : undefined);
-  }
-  if (typeof url !== 'string' || url.length > MAX_URL_CHARS) {
-    problems.add(
-      'webhook-url-invalid',
-      '/WebhookURL',
-      url === undefined
-        ? 'WebhookURL is required'
-        : `WebhookURL is a text of at most ${MAX_URL_CHARS} characters`,
-    );
-  }
-  if (
-    description !== undefined &&
-    (typeof description !== 'string' || description.length > MAX_DESCRIPTION_CHARS)
-  ) {
-    problems.add(
-      'invalid-parameter',
-      '/Description',
-      `Description is a text of at most ${MAX_DESCRIPTION_CHARS} characters`,
-    );
-  }
-  if (domain !== undefined && typeof domain !== 'string') problems.add('wrong-type', '/Domain');
-  const [first, ...rest] = problems.items;
-  if (first !== undefined || token === null || typeof url !== 'string') {
-    throw new AppError(first === undefined ? 'invalid-parameter' : [first, ...rest]);
-  }
+  const { Event, WebhookURL, Description, Domain } = readJsonBody(request, NEW_WEBHOOK);
   return {
-    domain: pickDomain(request.caller, typeof domain === 'string' ? domain : undefined),
-    event: token,
-    url,
-    description: typeof description === 'string' ? description.toWellFormed() : '',
+    domain: pickDomain(request.caller, Domain),
+    event: Event,
+    url: WebhookURL,
+    description: (Description ?? '').toWellFormed(),
   };
 }
 

@@ -10,8 +10,8 @@ import type {
   SmtpCredentialAnswer,
   TokenAnswer,
 } from '../answers.ts';
-import { count, exactly, pageOf, time } from './exactly.ts';
 import { domainStatus } from './domains.ts';
+import { count, exactly, pageOf, time } from './exactly.ts';
 
 export const tokenAnswer = exactly<TokenAnswer>()(
   z

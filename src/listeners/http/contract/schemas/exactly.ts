@@ -19,9 +19,8 @@ type Same<A, B> =
 
 /** `exactly<EmailAnswer>()(schema)` is the schema, where it describes that type and nothing else. */
 export function exactly<Answer>() {
-  return <Schema extends z.ZodType>(
-    schema: Schema & Same<Plain<z.output<Schema>>, Plain<Answer>>,
-  ): Schema => schema;
+  return <Schema extends z.ZodType>(schema: Schema & Same<Plain<z.output<Schema>>, Plain<Answer>>): Schema =>
+    schema;
 }
 
 /** An instant: ISO 8601, UTC, milliseconds. */

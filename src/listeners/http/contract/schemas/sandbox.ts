@@ -1,6 +1,6 @@
 /** Schemas of the answers about captured mail. */
 import { z } from 'zod';
-import type { CaptureDetail, CaptureSummary, Page } from '../answers.ts';
+import type { CaptureDetail, CaptureSummary, InboxItem, Page } from '../answers.ts';
 import { namedAddress } from './email.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
 
@@ -16,11 +16,28 @@ const summary = {
   Subject: z.string(),
   Size: count,
   Tags: z.array(z.string()),
+  ReleasedAt: time.nullable().describe('When it was last released; null = never'),
+  ReleasedAs: z.string().nullable().describe('As which message'),
 };
 
-export const captureList = exactly<Page<CaptureSummary>>()(
-  pageOf('CaptureList', z.object(summary).meta({ id: 'CaptureSummary' })),
+export const captureSummary = exactly<CaptureSummary>()(z.object(summary).meta({ id: 'CaptureSummary' }));
+
+export const captureList = exactly<Page<CaptureSummary>>()(pageOf('CaptureList', captureSummary));
+
+const inbox = exactly<InboxItem>()(
+  z
+    .object({
+      Inbox: z.string().describe('Empty for mail whose sender has no name'),
+      Domain: z.string(),
+      Count: count,
+      LatestID: z.uuid(),
+      LatestAt: time,
+      LatestSubject: z.string(),
+    })
+    .meta({ id: 'Inbox' }),
 );
+
+export const inboxList = exactly<Page<InboxItem>>()(pageOf('InboxList', inbox));
 
 export const captureDetail = exactly<CaptureDetail>()(
   z
@@ -39,9 +56,7 @@ export const captureDetail = exactly<CaptureDetail>()(
         }),
       ),
       Links: z.array(z.string()).describe('Targets of the links in the HTML, in order, at most 200'),
-      Codes: z
-        .array(z.string())
-        .describe('Runs of 4 to 8 digits that look like one-time codes, at most 20'),
+      Codes: z.array(z.string()).describe('Runs of 4 to 8 digits that look like one-time codes, at most 20'),
       ParseError: z.string().nullable().describe('Why there is no parsed view; null = there is one'),
     })
     .meta({ id: 'CaptureDetail' }),

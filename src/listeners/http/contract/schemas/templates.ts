@@ -43,9 +43,7 @@ export const templateRendering = exactly<TemplateRendering>()(
   z
     .object({
       ...texts,
-      Missing: z
-        .array(z.string())
-        .describe('Variables that were asked for without a default and not given'),
+      Missing: z.array(z.string()).describe('Variables that were asked for without a default and not given'),
       Version: version,
     })
     .meta({ id: 'TemplateRendering' }),
