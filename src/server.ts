@@ -251,7 +251,10 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       relayed,
       atMostOnce: domains.sendsAtMostOnce,
     });
-    const placements = createPlacements({ routes, resolver, shaping, clock });
+    const newSources = routing.sources.flatMap(({ id, newSince }) => (newSince === null ? [] : [id]));
+    const warmup = createWarmup({ store, clock, log: logs.service }, { sources: newSources });
+    await warmup.start();
+    const placements = createPlacements({ routes, resolver, shaping, warmup, clock });
     const heldBy = (question: SiteQuestion): Hold | null =>
       holds.heldBy({ ...question, sites: placements.sitesOf(question).flatMap(siteNames) });
     const queue = createQueue(
@@ -315,6 +318,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         queue,
         placements,
         shaping,
+        warmup,
         overrides: traffic.overrides,
         memory: traffic.pathMemory,
         rules,
@@ -365,9 +369,6 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       { allowHttp, ...(config['webhook-retry'] === null ? {} : { retryDelaysMs: config['webhook-retry'] }) },
     );
 
-    const newSources = routing.sources.flatMap(({ id, newSince }) => (newSince === null ? [] : [id]));
-    const warmup = createWarmup({ store, clock, log: logs.service }, { sources: newSources });
-    await warmup.start();
     let returns: Returns | null = null;
     const returnsReadiness = () => {
       if (returns === null) return [];
@@ -606,6 +607,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         // The queue gives back what was never started, and waits for the last outcomes to be stored.
         if (started.includes(queue)) await queue.stop(Math.max(leftMs(), GIVE_BACK_MS));
         await traffic.flush();
+        await warmup.stop();
         for (const service of [mtaSts, tlsCounters])
           if (started.includes(service)) await service.stop(leftMs());
         guardedHttp.close();

@@ -16,6 +16,7 @@ import type { CachingResolver } from '../../net/resolver.ts';
 import type { OverrideBook } from '../../policy/limits/shaping/overrides.ts';
 import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
 import type { Shaping } from '../../policy/limits/shaping/types.ts';
+import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
 import type { TlsContexts } from '../../smtp/client-tls.ts';
 import type { Store } from '../../store/store.ts';
 import type { Queue } from '../queue/queue.ts';
@@ -69,6 +70,7 @@ export interface DeliverDeps {
   failpoints: Failpoints;
   relays: RelayHealth;
   port25: Port25Watch;
+  warmup: Warmup;
 }
 
 export interface DeliverOptions {
@@ -181,6 +183,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         notOpened: (endpoint, result, category) =>
           learnFromOpening({ endpoints, opener }, endpoint, result, category),
         setApart: placements.setApart,
+        elsewhere: (delivery) => placements.nameOf(delivery) !== name,
       },
       options,
     );

@@ -25,6 +25,8 @@ export type WaitKind =
   | 'connection-rate'
   /** Other sites of the provider use all of its connections. */
   | 'provider-connections'
+  /** The warm-up of a new source has no room for more now. */
+  | 'warm-up'
   | 'resolving'
   | 'store';
 

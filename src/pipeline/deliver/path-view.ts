@@ -14,7 +14,8 @@ export interface PathView {
   snapshot(): PathSnapshot;
   /** Mail for this domain came by. */
   met(recipientDomain: string): void;
-  waits(kind: WaitKind, forMs?: number): void;
+  /** `why`: in words, where the kind does not say it. */
+  waits(kind: WaitKind, forMs?: number, why?: string): void;
   succeeded(word: PathWord): void;
   failed(detail: string): void;
 }
@@ -40,6 +41,7 @@ export function createPathView(
   const { source, site, provider } = place;
   const domains = new Set<string>();
   let waitsFor: WaitKind = 'none';
+  let waitsWhy = '';
   let waitsUntil: number | null = null;
   let lastSuccess: PathWord | null = null;
   let lastFailure: PathWord | null = null;
@@ -84,8 +86,9 @@ export function createPathView(
       const oldest = domains.values().next();
       if (!oldest.done) domains.delete(oldest.value);
     },
-    waits(kind, forMs) {
+    waits(kind, forMs, why = '') {
       waitsFor = kind;
+      waitsWhy = why;
       waitsUntil = forMs === undefined ? null : clock.now() + Math.ceil(forMs);
     },
     succeeded(word) {
@@ -121,6 +124,8 @@ export function createPathView(
         return `${site} gets at most ${limits.newConnectionsPerMinute ?? 0} new connections a minute`;
       case 'provider-connections':
         return `all ${limits.providerConnections ?? 0} connections to ${provider ?? site} are in use`;
+      case 'warm-up':
+        return waitsWhy;
       case 'store':
         return 'outcomes cannot be stored at the moment, so nothing is sent';
       default:

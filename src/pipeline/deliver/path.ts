@@ -12,9 +12,11 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Failpoints } from '../../lib/failpoints.ts';
 import { type Logger, maskAddresses } from '../../lib/log.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
 import { type Overrides, pathKey, type Shaping } from '../../policy/limits/shaping/types.ts';
+import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
 import { LEAST_TIME_LEFT_MS, type RetrySchedule } from '../queue/retry-schedule.ts';
@@ -31,6 +33,7 @@ import { type Opened, type OpeningDeps, openForHead, pathOutcome } from './path-
 import { createPicker } from './path-pick.ts';
 import type { PathSnapshot, PathWord } from './path-state.ts';
 import { createPathView } from './path-view.ts';
+import { createPathWarmup } from './path-warmup.ts';
 import type { Placement } from './placements.ts';
 import type { Prepared, Preparer } from './prepared.ts';
 import type { SettlementRules } from './settlement.ts';
@@ -65,6 +68,9 @@ export interface PathDeps extends OpeningDeps {
   overrides: Overrides;
   memory: Pick<PathMemory, 'recall' | 'remember'>;
   provider: ProviderGate | null;
+  warmup: Warmup;
+  /** Whether a recipient's mail goes by another path than this one now. */
+  elsewhere(delivery: ClaimedDelivery): boolean;
   /** An attempt ended: what it teaches about the way there is remembered elsewhere. */
   heard(endpoint: Endpoint, outcome: Outcome): void;
   /** A domain of this site has DNS of its own mind: it goes by a path of its own. */
@@ -84,7 +90,7 @@ const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
 export function createPath(deps: PathDeps, options: { maxConnections: number }): Path {
   const { name, place, queue, preparer, rules, clock, log, mailLog, metrics, failpoints } = deps;
   const { source, site, provider } = place;
-  const route = place.way.relays === '' ? ('mx' as const) : ('relay' as const);
+  const route = place.way.targets[0]?.kind === 'relay' ? ('relay' as const) : ('mx' as const);
   const gates = createPathGates(
     clock,
     () => deps.shaping.limitsFor({ source, site, provider, route }),
@@ -100,6 +106,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     { name, place, queue, gates, health, links, clock, overrides: deps.overrides, route },
     { usable, inFlight: () => inFlight, ready: (lane) => ready.count(lane) + preparing[lane] },
   );
+  const warm = createPathWarmup({ warmup: deps.warmup, now: clock.now, wake: pump }, { source, provider });
   const pace = createPace(clock);
   const failures = createPathFailures({
     ...deps,
@@ -265,7 +272,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     const near = behindAnother(NEAR_MS);
     if (near !== null) return send(near.link, near.prepared);
     const slots = { ...links.slots(), usable: usable(), othersWait };
-    const candidates = ready.candidates(slots);
+    const candidates = ready.candidates(slots).filter(isWarm);
     for (const prepared of candidates) {
       const link = links.idle((candidate) => carries(candidate, prepared));
       if (link !== null) return send(link, prepared);
@@ -274,6 +281,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     if (quick !== null) return send(quick.link, quick.prepared);
     const [first] = candidates;
     if (first === undefined) {
+      if (!ready.heads().every(isWarm)) return waitForWarmup();
       view.waits('slots');
       return false;
     }
@@ -283,9 +291,25 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     return false;
   }
 
+  function isWarm({ item }: Prepared): boolean {
+    return warm.mayGo(item.delivery.lane);
+  }
+
+  /** A new source has sent what it may: what waits goes another way where there is one, or later. */
+  function waitForWarmup(): false {
+    const { forMs = null, reason = '' } = warm.waiting ?? {};
+    view.waits('warm-up', forMs ?? 0, reason);
+    if (forMs === null) return false;
+    wakeAfter(forMs);
+    const leaving = ready.remove((prepared) => !isWarm(prepared) && deps.elsewhere(prepared.item.delivery));
+    for (const { item } of leaving) queue.putBack(item);
+    if (leaving.length > 0) queue.regroup(name);
+    return false;
+  }
+
   /** A message that may travel behind another of its lane, on a connection that answered within `latencyMs`. */
   function behindAnother(latencyMs: number): { link: Link; prepared: Prepared } | null {
-    for (const prepared of ready.heads()) {
+    for (const prepared of ready.heads().filter(isWarm)) {
       const { lane } = prepared.item.delivery;
       // Critical mail does not wait behind another message while a connection of its own can be had.
       if (lane === 'critical' && mayOpen()) continue;
@@ -336,6 +360,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       return true;
     }
     gates.messageSent();
+    warm.went(item.delivery.lane);
     inFlight += 1;
     links.take(link, item.delivery);
     transact(link, prepared)
@@ -377,6 +402,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     const outcome = transactionOutcome(result, peer, item.redispatched, deps.classifier);
     if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
     deps.heard(link.endpoint, outcome);
+    warm.heard(outcome);
     metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
     if (outcome.kind === 'again') {
       item.redispatched += 1;
@@ -471,6 +497,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     stopping = true;
     abort.abort();
     wakeTimer?.cancel();
+    warm.release();
     const finished = new Promise<void>((resolve) => {
       drained = resolve;
     });

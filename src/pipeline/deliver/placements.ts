@@ -7,6 +7,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Resolver } from '../../net/dns-types.ts';
 import { pathKey, type Shaping } from '../../policy/limits/shaping/types.ts';
+import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
 import type { SiteQuestion } from '../queue/queue.ts';
 import { type Routes, SANDBOX_SITE } from './routes.ts';
 import { type SiteName, siteNameOf } from './site-key.ts';
@@ -53,9 +54,10 @@ export function createPlacements(deps: {
   routes: Pick<Routes, 'wayOf'>;
   resolver: Pick<Resolver, 'mx'>;
   shaping: Pick<Shaping, 'groupingOf'>;
+  warmup: Pick<Warmup, 'warms' | 'isFull'>;
   clock: Clock;
 }): Placements {
-  const { routes, resolver, shaping, clock } = deps;
+  const { routes, resolver, shaping, warmup, clock } = deps;
   const domains = new Map<string, Known>();
   const asking = new Map<string, Promise<void>>();
   const names = new Map<string, Placement>();
@@ -86,12 +88,28 @@ export function createPlacements(deps: {
     if (way.kind === 'sandbox') return SANDBOX_SITE;
     if (!way.direct) return named(way, { site: relaysOf(way), provider: null });
     // Behind relays that come first, the domain's own hosts are only the last resort.
-    if (way.relays !== '') return named(way, { site: `${relaysOf(way)}|${recipientDomain}`, provider: null });
+    if (way.targets[0]?.kind === 'relay')
+      return named(way, { site: `${relaysOf(way)}|${recipientDomain}`, provider: null });
     const known = usable(recipientDomain);
-    if (known !== null) return named(way, known);
+    if (known !== null) {
+      const other = instead(way, recipient, known.provider);
+      if (!other.direct) return named(other, { site: relaysOf(other), provider: null });
+      // With relays to fall back on it is a path of its own, for the same provider.
+      return named(
+        other,
+        other.relays === '' ? known : { ...known, site: `${known.site}|${relaysOf(other)}` },
+      );
+    }
     const room = roomOf(recipientDomain);
     if (!names.has(room)) names.set(room, { kind: 'unknown', domain: recipientDomain });
     return room;
+  }
+
+  /** Another way while the warm-up of the source has no room for more at the provider, where there is one. */
+  function instead(way: SmtpWay, recipient: SiteQuestion, provider: string | null): SmtpWay {
+    if (provider === null || !warmup.warms(way.source.id)) return way;
+    const other = routes.wayOf(recipient, ({ id }) => warmup.isFull(id, provider, recipient.lane));
+    return other.kind === 'smtp' ? other : way;
   }
 
   /** The relays' name; two ways over the same ones may differ in how they log in. */

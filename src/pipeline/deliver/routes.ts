@@ -52,8 +52,11 @@ export interface WayQuestion extends RouteQuestion {
 }
 
 export interface Routes {
-  /** The way of a recipient; decided by configuration alone, without waiting. */
-  wayOf(recipient: WayQuestion): Way;
+  /**
+   * The way of a recipient; decided by configuration alone, without waiting. Sources that are `full` at the moment are
+   * passed over for others of their pool, then for the relays of the list; where there are none, they stay.
+   */
+  wayOf(recipient: WayQuestion, full?: (source: EgressSource) => boolean): Way;
 }
 
 /** One configured way: rules with their targets, in order. */
@@ -75,20 +78,22 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
 
   return { wayOf };
 
-  function wayOf(question: WayQuestion): Way {
+  function wayOf(question: WayQuestion, full: (source: EgressSource) => boolean = () => false): Way {
     if (question.sandbox !== null) return SANDBOX;
     const rule = rules.length === 0 ? -1 : firstRule(rules, question);
-    const ways = waysOfRules[rule] ?? waysAtLast;
+    const { ways, relaysOnly } = waysOfRules[rule] ?? waysAtLast;
     // Always the same source for one sender's mail to one domain: greylisting knows it by then.
     const pair = `${question.senderDomain} ${question.recipientDomain}`;
     const place = ways.length === 1 ? 0 : stablePlace(pair, ways.length);
-    return ways[place] ?? SANDBOX;
+    const usual = ways[place] ?? SANDBOX;
+    if (usual.kind === 'sandbox' || !usual.direct || !full(usual.source)) return usual;
+    return ways.find((way) => way.kind === 'smtp' && !full(way.source)) ?? relaysOnly ?? usual;
   }
 
-  /** One way per source of the pool. */
-  function waysOf(list: readonly Route[]): readonly Way[] {
+  /** One way per source of the pool, and the one by the list's relays alone where it has any beside `mx`. */
+  function waysOf(list: readonly Route[]): { ways: readonly Way[]; relaysOnly: Way | null } {
     if (list.length === 0) throw new TypeError('at least one route is needed');
-    if (list[0]?.kind === 'sandbox') return [SANDBOX];
+    if (list[0]?.kind === 'sandbox') return { ways: [SANDBOX], relaysOnly: null };
     const smtp = list.filter((target) => target.kind !== 'sandbox');
     const direct = smtp.find((target) => target.kind === 'mx');
     const relays = smtp.flatMap((target) =>
@@ -96,13 +101,21 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
     );
     const pool = direct?.kind === 'mx' ? (direct.pool ?? DEFAULT_POOL) : null;
     const from = sources.filter((source) => source.pool === pool).map(toEgress);
-    return (from.length === 0 ? [ANY_SOURCE] : from).map((source) => ({
-      kind: 'smtp',
-      source,
-      targets: smtp,
-      relays: relays.join('|'),
-      direct: direct !== undefined,
-    }));
+    const ways = (from.length === 0 ? [ANY_SOURCE] : from).map(
+      (source): Way => ({
+        kind: 'smtp',
+        source,
+        targets: smtp,
+        relays: relays.join('|'),
+        direct: direct !== undefined,
+      }),
+    );
+    if (direct === undefined || relays.length === 0) return { ways, relaysOnly: null };
+    const targets = smtp.filter((target) => target.kind === 'relay');
+    const relaysOnly: Way = {
+      ...{ kind: 'smtp', source: ANY_SOURCE, targets, relays: relays.join('|'), direct: false },
+    };
+    return { ways, relaysOnly };
   }
 }
 

@@ -31,14 +31,18 @@ export interface Warmup {
   start(): Promise<void>;
   /** Writes what is not written yet; reservations not used are given back. */
   stop(): Promise<void>;
+  /** Whether the source was declared new. */
+  warms(source: string): boolean;
+  /** Whether a message would have to wait now. Changes nothing. */
+  isFull(source: string, provider: string, lane: Lane): boolean;
   /** One message wants to go now. `wait` with `until` null: `onReady` says when to ask again. */
   take(source: string, provider: string, lane: Lane): WarmupTake;
   /** A message that was taken did not reach the provider. */
   giveBack(source: string, provider: string): void;
   /** What the provider said to one that did. `blocked`: about the source's reputation. */
   outcome(source: string, provider: string, kind: 'accepted' | 'deferred' | 'blocked'): void;
-  /** Called where waiting with `until` null may end. */
-  onReady(listener: (source: string, provider: string) => void): void;
+  /** Called where waiting with `until` null may end for this source and provider; one listener each. */
+  onReady(source: string, provider: string, listener: () => void): void;
   /** Every source and provider that is or was warmed up, as it stands. */
   list(): readonly WarmupView[];
 }
@@ -83,7 +87,7 @@ export function createWarmup(
 ): Warmup {
   const warming = new Set(options.sources);
   const entries = new Map<string, Entry>();
-  let ready: (source: string, provider: string) => void = () => {};
+  const listeners = new Map<string, () => void>();
   let saveTimer: Timer | null = null;
 
   return {
@@ -106,6 +110,16 @@ export function createWarmup(
         await entry.writing;
         if (entry.dirty || entry.reserved > 0) await write(entry, 0);
       }
+    },
+
+    warms: (source) => warming.has(source),
+
+    isFull(source, provider, lane) {
+      if (!warming.has(source)) return false;
+      const now = clock.now();
+      const entry = entryOf(source, provider, now);
+      rollTo(entry.state, now);
+      return mayGo(entry.state, lane, now).kind === 'wait';
     },
 
     take(source, provider, lane) {
@@ -157,8 +171,8 @@ export function createWarmup(
       saveSoon();
     },
 
-    onReady(listener) {
-      ready = listener;
+    onReady(source, provider, listener) {
+      listeners.set(key(source, provider), listener);
     },
 
     list() {
@@ -198,7 +212,7 @@ export function createWarmup(
     const portion = Math.min(LARGEST_PORTION, Math.max(1, Math.floor(budget / PORTIONS_A_DAY)));
     const done = (): void => {
       entry.writing = null;
-      ready(entry.source, entry.provider);
+      listeners.get(key(entry.source, entry.provider))?.();
     };
     entry.writing = write(entry, portion).then(done, (cause: unknown) => {
       log.warn({ err: cause, source: entry.source }, 'a warm-up portion could not be written down');
