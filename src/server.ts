@@ -440,6 +440,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
           holds,
           heldBy: (question) => heldBy({ ...question, sandbox: null }),
           paths: deliver.paths,
+          waits: deliver.waits,
           relays: relays.unhealthy,
           limitsFor: shaping.limitsFor,
           async providerOf(domain) {

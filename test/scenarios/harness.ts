@@ -110,6 +110,7 @@ export interface MessageFacts {
     Email: string;
     Status: string;
     LastResponse: string;
+    WaitReason: string;
     Route: string | null;
     Attempts: number;
   }[];

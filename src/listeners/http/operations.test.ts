@@ -83,6 +83,7 @@ beforeAll(async () => {
       holds,
       heldBy: holds.heldBy,
       paths: () => [],
+      waits: { reasonOf: () => null, queues: () => [] },
       relays: () => [],
       limitsFor: shaping.limitsFor,
       providerOf: async (domain) => shaping.groupingOf(domain, []).provider,

@@ -21,6 +21,7 @@ import type { Resolver } from '../../net/dns-types.ts';
 import { createGuardedHttp } from '../../net/guarded-http.ts';
 import { createAcceptance } from '../../pipeline/accept/accept.ts';
 import { createAcceptMetrics } from '../../pipeline/accept/accept-metrics.ts';
+import type { MemoryWaits } from '../../pipeline/deliver/memory-waits.ts';
 import type { PathSnapshot } from '../../pipeline/deliver/path-state.ts';
 import { createQueue, QUEUE_DEFAULTS } from '../../pipeline/queue/queue.ts';
 import { createWebhookService } from '../../pipeline/webhooks/webhooks.ts';
@@ -116,6 +117,10 @@ export async function openWorld(
   const holds = createHolds({ store, clock, random });
   const shaping = createShaping(overrides, { maxConnections: null, sourceIds: new Set() });
   const paths: PathSnapshot[] = [];
+  const inMemory: { -readonly [name in keyof MemoryWaits]: MemoryWaits[name] } = {
+    reasonOf: () => null,
+    queues: () => [],
+  };
   const at = await startListener(
     {
       store,
@@ -138,6 +143,7 @@ export async function openWorld(
         holds,
         heldBy: holds.heldBy,
         paths: () => paths,
+        waits: { reasonOf: (id) => inMemory.reasonOf(id), queues: () => inMemory.queues() },
         relays: () => [],
         limitsFor: shaping.limitsFor,
         providerOf: async (domain) => shaping.groupingOf(domain, []).provider,

@@ -20,10 +20,12 @@ import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
 import type { TlsContexts } from '../../smtp/client-tls.ts';
 import type { Store } from '../../store/store.ts';
 import type { Queue } from '../queue/queue.ts';
+import type { ReadyItem } from '../queue/ready-item.ts';
 import type { RetrySchedule } from '../queue/retry-schedule.ts';
 import type { Classifier } from './classifier/classify.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import { createEndpoints } from './endpoints.ts';
+import { createMemoryWaits, type MemoryWaits } from './memory-waits.ts';
 import { createPath, type Path } from './path.ts';
 import type { ProviderGate } from './path-limits.ts';
 import type { PathsView } from './path-state.ts';
@@ -41,7 +43,10 @@ import type { MtaSts } from './tls-mta-sts.ts';
 import { createOpener } from './tls-opening.ts';
 import { createWayOut } from './way-out.ts';
 
-export interface Deliver extends Service, PathsView {}
+export interface Deliver extends Service, PathsView {
+  /** Why mail in memory waits. */
+  readonly waits: MemoryWaits;
+}
 
 export interface DeliverDeps {
   store: Store;
@@ -120,11 +125,18 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
       stopping = true;
       await Promise.all([...[...paths.values()].map((path) => path.stop(deadlineMs)), playedOut(deadlineMs)]);
     },
+    waits: createMemoryWaits(queue, whyItWaits),
     paths() {
       const shown = [...paths.values()].slice(0, MAX_SHOWN).map((path) => path.snapshot());
       return shown.sort((a, b) => Number(a.reason === null) - Number(b.reason === null));
     },
   };
+
+  function whyItWaits({ site }: ReadyItem): string {
+    const place = placements.placement(site);
+    if (place?.kind === 'unknown') return `DNS is asked where mail for ${place.domain} goes`;
+    return paths.get(site)?.reason() ?? '';
+  }
 
   /** An outcome that cannot be stored is no reason to stay: the next start takes its lease back. */
   function playedOut(deadlineMs: number): Promise<void> {
@@ -216,6 +228,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
       const item = queue.take(SANDBOX_SITE);
       if (item === null) break;
       playing += 1;
+      item.underWay = true;
       void play(item).then(() => {
         playing -= 1;
         pumpSandbox();

@@ -12,6 +12,8 @@ import type { Placement } from './placements.ts';
 
 export interface PathView {
   snapshot(): PathSnapshot;
+  /** Why what waits here is not being sent, '' = it is about to go. */
+  reason(): string;
   /** Mail for this domain came by. */
   met(recipientDomain: string): void;
   /** `why`: in words, where the kind does not say it. */
@@ -79,6 +81,7 @@ export function createPathView(
         lastFailure,
       };
     },
+    reason: () => reason(true).text ?? '',
     met(recipientDomain) {
       domains.delete(recipientDomain);
       domains.add(recipientDomain);

@@ -46,6 +46,8 @@ export interface Path {
   /** Rows it can use within the next seconds. */
   demand(): number;
   snapshot(): PathSnapshot;
+  /** Why what waits for it in memory is not being sent, '' = it is about to go. */
+  reason(): string;
   /** Finishes what is in flight until `deadlineMs`, gives everything else back. */
   stop(deadlineMs: number): Promise<void>;
   /** Nothing is in flight, prepared or connected: the path may be forgotten. */
@@ -133,6 +135,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     wake: pump,
     demand,
     snapshot: view.snapshot,
+    reason: view.reason,
     stop,
     get idle() {
       return links.all === 0 && !opening && preparingNow() === 0 && ready.size === 0 && inFlight === 0;
@@ -362,6 +365,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     gates.messageSent();
     warm.went(item.delivery.lane);
     inFlight += 1;
+    item.underWay = true;
     links.take(link, item.delivery);
     transact(link, prepared)
       .catch((cause: unknown) => failures.attemptBroke(item, cause))

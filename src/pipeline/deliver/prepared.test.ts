@@ -57,7 +57,7 @@ function prepare(
     },
     { bounceDomain: 'bounce.example.org' },
   );
-  const item = { site: 'example.net', content: null, heldBytes: 2, redispatched: 0 };
+  const item = { site: 'example.net', content: null, heldBytes: 2, redispatched: 0, underWay: false };
   return preparer.prepare({ ...item, delivery: { ...DELIVERY, ...more } });
 }
 

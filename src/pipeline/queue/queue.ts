@@ -111,6 +111,10 @@ export interface Queue extends Service {
   /** Whether new mail must wait outside: too much is queued or outcomes cannot be stored. */
   backlogged(): string | null;
   readonly held: { rows: number; bytes: number };
+  /** What is in memory, what is being sent included. */
+  items(): Iterable<ReadyItem>;
+  /** One of them, or null. */
+  itemOf(deliveryId: number): ReadyItem | null;
 }
 
 interface Deps {
@@ -205,6 +209,7 @@ export function createQueue(
     take,
     recordable,
     putBack: (item) => {
+      item.underWay = false;
       window.putBack(item);
     },
     settle: settler.settle,
@@ -223,6 +228,8 @@ export function createQueue(
     get held() {
       return { rows: window.rows, bytes: window.bytes };
     },
+    items: window.items,
+    itemOf: window.itemOf,
 
     async start() {
       running = true;
@@ -299,7 +306,7 @@ export function createQueue(
 
   function addRow(delivery: ClaimedDelivery, content: Uint8Array | null, heldBytes: number): string {
     const site = siteOf(delivery);
-    window.add({ delivery, content, site, heldBytes, redispatched: 0 });
+    window.add({ delivery, content, site, heldBytes, redispatched: 0, underWay: false });
     return site;
   }
 

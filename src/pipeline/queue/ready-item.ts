@@ -12,4 +12,6 @@ export interface ReadyItem {
   heldBytes: number;
   /** Times it was handed to another connection without an attempt being charged. */
   redispatched: number;
+  /** It is being sent at this moment, and waits for nothing. */
+  underWay: boolean;
 }

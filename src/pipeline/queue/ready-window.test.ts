@@ -38,7 +38,7 @@ describe('the window', () => {
     window.add(first);
     window.add(second);
     expect(window.take('a')).toBe(first);
-    expect([window.held('a'), window.holds(1), window.holds(3)]).toEqual([2, true, false]);
+    expect([window.held('a'), window.itemOf(1)?.delivery.id, window.itemOf(3)]).toEqual([2, 1, null]);
     // A site's share is for what waits; the whole window counts what was taken too.
     expect(window.room(place('a'))).toEqual({ rows: 1, bytes: 80 });
     window.add(item(3, 'critical', 'b'));

@@ -37,8 +37,10 @@ export interface ReadyWindow {
   waiting(site: string): Readonly<Record<Lane, number>>;
   /** Rows of a site in memory, those that were taken included. */
   held(site: string): number;
-  /** Whether a delivery is in memory. */
-  holds(deliveryId: number): boolean;
+  /** All of them, those that were taken included. */
+  items(): Iterable<ReadyItem>;
+  /** A delivery in memory, or null. */
+  itemOf(deliveryId: number): ReadyItem | null;
   sites(): string[];
   readonly rows: number;
   readonly bytes: number;
@@ -82,7 +84,7 @@ const NOBODY: Readonly<Record<Lane, number>> = { critical: 0, normal: 0, bulk: 0
 
 export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   const sites = new Map<string, SiteRows>();
-  const ids = new Set<number>();
+  const byId = new Map<number, ReadyItem>();
   let rows = 0;
   let bytes = 0;
   /** Items by the content they share: it stays in memory as long as the last of them. */
@@ -155,7 +157,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       site.lanes[item.delivery.lane].push(item);
       count(site, item, 1);
       site.held += 1;
-      ids.add(item.delivery.id);
+      byId.set(item.delivery.id, item);
       rows += 1;
       bytes += item.heldBytes;
       if (item.content === null) return;
@@ -188,7 +190,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     done(item) {
       rows -= 1;
       bytes -= item.heldBytes;
-      ids.delete(item.delivery.id);
+      byId.delete(item.delivery.id);
       if (item.content !== null) letGo(item.content);
       const site = sites.get(item.site);
       if (site === undefined) return;
@@ -227,7 +229,8 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       return { critical: lanes.critical.size, normal: lanes.normal.size, bulk: lanes.bulk.size };
     },
     held: (name) => sites.get(name)?.held ?? 0,
-    holds: (deliveryId) => ids.has(deliveryId),
+    items: () => byId.values(),
+    itemOf: (deliveryId) => byId.get(deliveryId) ?? null,
     sites: () => [...sites.keys()],
     get rows() {
       return rows;

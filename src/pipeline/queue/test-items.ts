@@ -10,6 +10,7 @@ export function testItem(delivery: Partial<ClaimedDelivery> = {}, item: Partial<
     site: 'a',
     heldBytes: 10,
     redispatched: 0,
+    underWay: false,
     ...item,
     delivery: {
       id,

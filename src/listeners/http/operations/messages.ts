@@ -65,7 +65,7 @@ const STATUS_WORDS = new Map(
 export function messageRoutes(deps: {
   store: Store;
   clock: Clock;
-  traffic: Pick<Traffic, 'heldBy'>;
+  traffic: Pick<Traffic, 'heldBy' | 'waits'>;
 }): readonly ApiRoute[] {
   const { store, clock, traffic } = deps;
   return [
@@ -118,7 +118,7 @@ export function messageRoutes(deps: {
           (row) => String(row.seq),
           (row) => row,
         );
-        const items = list.Items.map((row) => withHolds(row, traffic)).filter(
+        const items = list.Items.map((row) => withReasons(row, traffic)).filter(
           (row) => status === undefined || hasStatus(row, status, now),
         );
         return json({ ...list, Items: items.map((row) => toSummary(row, now)) });
@@ -136,7 +136,7 @@ export function messageRoutes(deps: {
         answer: messageDetail,
       },
       handle: async ({ caller, params }) => {
-        const message = withHolds(await ownMessage(store, caller, params.id), traffic);
+        const message = withReasons(await ownMessage(store, caller, params.id), traffic);
         const now = clock.now();
         return json(toDetail(message, now));
       },
@@ -163,11 +163,18 @@ export function messageRoutes(deps: {
   ];
 }
 
-/** The message with the reason of a hold at each recipient that waits: held rows themselves are left alone. */
-export function withHolds(message: MessageView, traffic: Pick<Traffic, 'heldBy'>): MessageView {
+/**
+ * The message with what its recipients wait for now: a hold, or what their path says of those in memory. Nothing is
+ * written to their rows for it.
+ */
+export function withReasons(message: MessageView, traffic: Pick<Traffic, 'heldBy' | 'waits'>): MessageView {
   const { domain: senderDomain, lane } = message;
   let changed = false;
   const recipients = message.recipients.map((row) => {
+    if (row.state === 'sending') {
+      changed = true;
+      return { ...row, waitReason: traffic.waits.reasonOf(row.deliveryId) };
+    }
     if (row.state !== 'queued') return row;
     const recipientDomain = row.address.slice(row.address.lastIndexOf('@') + 1);
     const hold = traffic.heldBy({ senderDomain, recipientDomain, lane });
@@ -261,6 +268,8 @@ function toSummary(message: MessageView, now: number): MessageSummary {
 
 function toRecipient(row: RecipientView, now: number): MessageRecipient {
   const waits = row.state === 'queued';
+  // Of one that is being sent the row still holds what it waited for before.
+  const reason = waits || row.state === 'sending' ? row.waitReason : null;
   return {
     Email: row.address,
     Type: row.kind,
@@ -269,7 +278,7 @@ function toRecipient(row: RecipientView, now: number): MessageRecipient {
     LastSmtpCode: row.lastCode,
     LastResponse: row.lastReply ?? '',
     Class: row.lastCategory ?? '',
-    WaitReason: waits ? (row.waitReason ?? '') : '',
+    WaitReason: reason ?? '',
     NextAttemptAt: waits ? isoTime(row.dueAt) : null,
     ExpiresAt: isoTime(row.expiresAt),
     Route: row.route,

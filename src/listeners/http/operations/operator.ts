@@ -22,6 +22,7 @@ import { configAnswer, queueAnswer, warmupAnswer } from '../contract/schemas/ope
 import { DOMAIN } from '../contract/schemas/query.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, queryInteger, refuse } from '../route.ts';
 import { listedDomains } from '../tenancy.ts';
+import { withMemory } from './memory-queues.ts';
 import type { Traffic } from './traffic.ts';
 
 const MINUTE_MS = 60_000;
@@ -42,7 +43,7 @@ export function operatorRoutes(deps: {
   store: Store;
   clock: Clock;
   warmup: { list(): readonly WarmupView[] };
-  traffic: Pick<Traffic, 'heldBy'>;
+  traffic: Pick<Traffic, 'heldBy' | 'waits'>;
   config(): readonly ConfigItem[];
 }): readonly ApiRoute[] {
   const { store, clock } = deps;
@@ -73,13 +74,22 @@ export function operatorRoutes(deps: {
             ageLimitsMs: AGES.map(([, ms]) => ms),
           }),
         ]);
+        const domains = scope.domains === undefined ? null : new Set(scope.domains);
+        const inMemory = deps.traffic.waits
+          .queues()
+          .filter(({ senderDomain }) => domains?.has(senderDomain) ?? true);
+        // Leased, but waiting like the rest.
+        const leased = inMemory.reduce((sum, { createdAt }) => sum + createdAt.length, 0);
+        const sending = counts === null ? null : Math.max(0, counts.sending - leased);
+        const ages = AGES.map(([, ms]) => ms);
+        const queues = withMemory(waiting.queues, inMemory, now, ages);
         const answer: QueueAnswer = {
-          Waiting: counts === null ? null : counts.queued - counts.sending,
-          Sending: counts?.sending ?? null,
+          Waiting: counts === null || sending === null ? null : counts.queued - sending,
+          Sending: sending,
           PendingCalls: counts?.pendingCalls ?? null,
           OldestDueAt: isoTimeOrNull(counts?.oldestDueAt ?? null),
-          Queues: waiting.queues.map((queue) => toItem(queue, deps.traffic.heldBy(queue))),
-          More: waiting.more,
+          Queues: queues.slice(0, limit).map((queue) => toItem(queue, deps.traffic.heldBy(queue))),
+          More: waiting.more || queues.length > limit,
         };
         return json(answer);
       },

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { LANES, type Lane } from '../../../model/message.ts';
+import type { MemoryWaits } from '../../../pipeline/deliver/memory-waits.ts';
 import type { PathSnapshot, PathWord } from '../../../pipeline/deliver/path-state.ts';
 import type { RelayState } from '../../../pipeline/deliver/relay-health.ts';
 import {
@@ -57,6 +58,7 @@ import {
   json,
   refuse,
 } from '../route.ts';
+import { withMemory } from './memory-queues.ts';
 
 /** What these operations look at and change. */
 export interface Traffic {
@@ -65,6 +67,8 @@ export interface Traffic {
   /** The hold that keeps a queue's mail back, or null. */
   heldBy(question: { senderDomain: string; recipientDomain: string; lane: Lane }): Hold | null;
   paths(): readonly PathSnapshot[];
+  /** Why mail in memory is not being sent. */
+  waits: MemoryWaits;
   /** Relays that failed last. */
   relays(): readonly RelayState[];
   limitsFor(query: PathQuery): EffectiveLimits;
@@ -255,7 +259,9 @@ export function trafficRoutes(deps: {
       ageLimitsMs: [],
     });
     const reasons = new Map<string, number>();
-    for (const queue of waiting.queues) {
+    const inMemory = traffic.waits.queues().filter(({ recipientDomain }) => domains.has(recipientDomain));
+    const queues = withMemory(waiting.queues, inMemory, clock.now(), []);
+    for (const queue of queues) {
       const hold = traffic.heldBy(queue);
       for (const { reason, count } of hold === null
         ? queue.reasons
@@ -283,8 +289,8 @@ export function trafficRoutes(deps: {
             (hold.recipientDomain === null || domains.has(hold.recipientDomain)),
         )
         .map(toHold),
-      Waiting: waiting.queues.reduce((sum, queue) => sum + queue.waiting, 0),
-      Complete: !waiting.more && waiting.queues.every(({ complete }) => complete),
+      Waiting: queues.reduce((sum, queue) => sum + queue.waiting, 0),
+      Complete: !waiting.more && queues.every(({ complete }) => complete),
       Reasons: [...reasons]
         .filter(([reason]) => reason !== '')
         .sort((a, b) => b[1] - a[1])

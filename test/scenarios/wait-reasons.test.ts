@@ -1,0 +1,89 @@
+/**
+ * Everything that waits says why, wherever somebody looks: the message, the queue, the path, the command. Most of what
+ * waits is held in memory under a lease, where no row says anything.
+ */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
+import { startCommand } from './commands.ts';
+import { directKit } from './direct-kit.ts';
+import { fileScope, type Instance, until } from './harness.ts';
+
+const scope = fileScope();
+let dns: FakeDns;
+const kit = directKit(scope, () => dns, '127.31');
+
+beforeAll(async () => {
+  dns = await createFakeDns();
+  scope.defer(() => dns.close());
+});
+
+async function reasonOf(server: Instance, id: string): Promise<string> {
+  return until(`message ${id} says why it waits`, async () => {
+    const [recipient] = (await server.call('GET', `/email/${id}`)).json.Recipients;
+    return recipient.WaitReason === '' ? null : (recipient.WaitReason as string);
+  });
+}
+
+describe('mail that waits in memory', () => {
+  it('names the rate of its site', async () => {
+    const mx = await kit.farEnd({});
+    dns.set('slow.test', { MX: ['mx.slow.test'] });
+    dns.set('mx.slow.test', { A: [mx.address] });
+    const { server, token } = await kit.start({
+      shaping: [{ id: 'slow', domains: ['slow.test'], limits: { messagesPerSecond: 0.01 } }],
+    });
+    const first = await server.send({ To: [{ email: 'a@slow.test' }] }, { token });
+    expect((await server.settled(first)).Status).toBe('Delivered');
+    const second = await server.send({ To: [{ email: 'b@slow.test' }] }, { token });
+    const reason = 'rate limit of slow: 0.6/min';
+    expect(await reasonOf(server, second)).toBe(reason);
+    const queue = (await server.call('GET', '/queue')).json;
+    expect(queue).toMatchObject({ Waiting: 1, Sending: 0 });
+    expect(queue.Queues).toMatchObject([
+      { Site: 'slow.test', Waiting: 1, Due: 1, Reasons: [{ Reason: reason, Count: 1 }] },
+    ]);
+    expect((await server.call('GET', '/queue/paths/slow')).json).toMatchObject({
+      Waiting: 1,
+      Reasons: [{ Reason: reason, Count: 1 }],
+    });
+    const data = ['--data', server.folder];
+    const shown = await startCommand(scope, ['queue', ...data]).ended;
+    expect(shown.stdout).toContain(`${reason} (1)`);
+    expect((await startCommand(scope, ['message', second, ...data]).ended).stdout).toContain(reason);
+    // A token of another domain sees none of it.
+    const other = await server.call('GET', '/queue?Domain=other.example');
+    expect(other.json.Queues).toEqual([]);
+  });
+
+  it('names connections that are all in use, and stops waiting when it goes', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const mx = await kit.farEnd({ dot: [{ do: 'wait', until: held, next: '250 ok' }, '250 ok'] });
+    dns.set('busy.test', { MX: ['mx.busy.test'] });
+    dns.set('mx.busy.test', { A: [mx.address] });
+    const { server, token } = await kit.start({ settings: { 'max-connections': '1' } });
+    const first = await server.send({ To: [{ email: 'a@busy.test' }] }, { token });
+    await until('the first is being sent', async () => (await server.statusOf(first)) === 'Sending');
+    const second = await server.send({ To: [{ email: 'b@busy.test' }] }, { token });
+    expect(await reasonOf(server, second)).toBe('all connections to mx.busy.test are in use (1)');
+    const [sent] = (await server.call('GET', `/email/${first}`)).json.Recipients;
+    expect(sent).toMatchObject({ Status: 'Sending', WaitReason: '' });
+    expect((await server.call('GET', '/queue')).json).toMatchObject({ Waiting: 1, Sending: 1 });
+    release();
+    expect((await server.settled(second)).Recipients[0]).toMatchObject({
+      Status: 'Delivered',
+      WaitReason: '',
+    });
+    expect((await server.call('GET', '/queue')).json).toMatchObject({ Waiting: 0, Sending: 0, Queues: [] });
+  });
+
+  it('names DNS while its site is not known', async () => {
+    await kit.farEnd({});
+    dns.fault('mute.test', { kind: 'drop' });
+    const { server, token } = await kit.start();
+    const id = await server.send({ To: [{ email: 'a@mute.test' }] }, { token });
+    expect(await reasonOf(server, id)).toMatch(/DNS is asked where mail for mute\.test goes/);
+  });
+});
