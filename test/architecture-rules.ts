@@ -143,7 +143,11 @@ const TYPES_ONLY: ReadonlySet<string> = new Set([
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/listeners/http/server.ts'],
   zod: ['src/listeners/http/'],
-  'postal-mime': ['src/listeners/http/captured-mail.ts', 'src/listeners/returns/'],
+  'postal-mime': [
+    'src/listeners/http/captured-mail.ts',
+    'src/listeners/http/captured-parts.ts',
+    'src/listeners/returns/',
+  ],
   jose: ['src/policy/access/'],
   pino: ['src/lib/log.ts', 'src/cli/server-commands.ts'],
   'prom-client': ['src/server.ts', 'src/pipeline/'],

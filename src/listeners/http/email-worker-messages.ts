@@ -1,9 +1,10 @@
-/** What travels between the main thread and the worker that reads and composes large requests. */
+/** What travels between the main thread and the worker that reads and composes large requests, and reads large captures. */
 import type { Problem } from '../../lib/errors.ts';
 import type { PersonalOptions } from '../../model/personal.ts';
 import type { Submission } from '../../model/submission.ts';
 import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
 import type { Composed } from '../../pipeline/compose/compose.ts';
+import type { CapturedAnswer, CapturedWish } from './captured-wish.ts';
 import type { EmailLimits } from './contract/email-limits.ts';
 import type { TemplateForWorker } from './stored-templates.ts';
 
@@ -42,11 +43,21 @@ export type SplitBatch =
   | { ok: true; messages: readonly (Uint8Array | null)[] }
   | { ok: false; problems: readonly [Problem, ...Problem[]] };
 
-export type WorkerJob = EmailJob | SplitJob;
+/** A captured message to be read. */
+export interface CapturedJob {
+  kind: 'captured';
+  id: number;
+  /** Transferred. */
+  body: Uint8Array;
+  wish: CapturedWish;
+}
+
+export type WorkerJob = EmailJob | SplitJob | CapturedJob;
 
 export type WorkerResult =
   | { id: number; kind: 'email'; result: PreparedEmail }
   | { id: number; kind: 'split'; result: SplitBatch }
+  | { id: number; kind: 'captured'; result: CapturedAnswer }
   | { id: number; kind: 'failed'; failed: string };
 
 /** Between reading and composing the worker asks once what the sender's domain wants in its mail. */

@@ -8,7 +8,9 @@ import { Worker } from 'node:worker_threads';
 import { AppError } from '../../lib/errors.ts';
 import type { PersonalOptions } from '../../model/personal.ts';
 import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
+import type { CapturedAnswer } from './captured-wish.ts';
 import type {
+  CapturedJob,
   EmailJob,
   PersonalQuestion,
   PersonalReply,
@@ -27,6 +29,8 @@ export interface EmailWorkerPool {
   prepare(job: Omit<EmailJob, 'id' | 'kind'>, personal: PersonalLookUp): Promise<PreparedEmail>;
   /** Takes the bytes of a batch over; refusals as above. */
   split(job: Omit<SplitJob, 'id' | 'kind'>): Promise<SplitBatch>;
+  /** Takes the bytes of a captured message over; refusals as above. */
+  readCaptured(job: Omit<CapturedJob, 'id' | 'kind'>): Promise<CapturedAnswer>;
   close(): Promise<void>;
 }
 
@@ -66,6 +70,11 @@ export function createEmailWorkerPool(options: {
     async split(job) {
       const answer = await run({ ...job, kind: 'split', id: nextId++ }, null);
       if (answer.kind === 'split') return answer.result;
+      throw unexpected(answer);
+    },
+    async readCaptured(job) {
+      const answer = await run({ ...job, kind: 'captured', id: nextId++ }, null);
+      if (answer.kind === 'captured') return answer.result;
       throw unexpected(answer);
     },
     async close() {

@@ -1,6 +1,6 @@
 /**
- * Worker thread: reads and composes one large request at a time, so that megabytes of JSON and base64 never hold up
- * the event loop that answers everybody else. Given a job by message, it posts back the checked submission without
+ * Worker thread: reads and composes one large request at a time, or reads one large captured message, so that megabytes
+ * of JSON and base64 never hold up the event loop that answers everybody else. Given a job by message, it posts back the checked submission without
  * its contents and the composed bytes (transferred, not copied). What it throws is reported, never fatal.
  */
 import { parentPort } from 'node:worker_threads';
@@ -10,6 +10,7 @@ import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
 import { compose } from '../../pipeline/compose/compose.ts';
 import { createCompiledCache } from '../../pipeline/compose/template/compiled-cache.ts';
 import { compileTemplate } from '../../pipeline/compose/template/template.ts';
+import { readCaptured } from './captured-wish.ts';
 import { quoteLongContentIds } from './contract/attachments.ts';
 import { readBatchEnvelope } from './contract/email-batch.ts';
 import { parseEmailBody, readEmailObject } from './contract/email-request.ts';
@@ -52,9 +53,14 @@ type Ask = (id: number, asks: PersonalSubject) => Promise<PersonalOptions | null
 async function run(job: WorkerJob, ask: Ask): Promise<WorkerResult> {
   const { id } = job;
   try {
-    return job.kind === 'email'
-      ? { id, kind: 'email', result: await prepare(job, ask) }
-      : { id, kind: 'split', result: split(job) };
+    switch (job.kind) {
+      case 'email':
+        return { id, kind: 'email', result: await prepare(job, ask) };
+      case 'split':
+        return { id, kind: 'split', result: split(job) };
+      case 'captured':
+        return { id, kind: 'captured', result: await readCaptured(job.body, job.wish) };
+    }
   } catch (error) {
     const failed = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return { id, kind: 'failed', failed };
@@ -64,6 +70,11 @@ async function run(job: WorkerJob, ask: Ask): Promise<WorkerResult> {
 /** What goes back without being copied. */
 function transferable(answer: WorkerResult): ArrayBuffer[] {
   if (answer.kind === 'failed') return [];
+  if (answer.kind === 'captured') {
+    return answer.result.kind === 'file' && answer.result.file !== null
+      ? [answer.result.file.content.buffer]
+      : [];
+  }
   const given =
     answer.kind === 'email' ? [bytesOf(answer.result)] : answer.result.ok ? answer.result.messages : [];
   return given.flatMap((bytes) => (bytes?.buffer instanceof ArrayBuffer ? [bytes.buffer] : []));

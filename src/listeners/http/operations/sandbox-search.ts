@@ -7,7 +7,8 @@
 import { fillPlaces } from '../../../model/personal.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureFilter, CaptureView } from '../../../store/topics/captures.ts';
-import { type CapturedContents, readCapturedMail } from '../captured-mail.ts';
+import type { CapturedContents } from '../captured-mail.ts';
+import type { CapturedReader } from '../captured-reader.ts';
 import type { CaptureDetail, CaptureSummary } from '../contract/answers.ts';
 import { isoTime, queryAddress, queryFlag, queryText, queryTime, refuse } from '../route.ts';
 import { toNamedAddress } from './messages.ts';
@@ -46,6 +47,7 @@ const MAX_TEXT_CHARS = 256;
 /** A search over the captures of `store`. */
 export function createCaptureSearch(
   store: Pick<Store, 'listCaptures' | 'readContent' | 'readPlaces'>,
+  reader: CapturedReader,
 ): CaptureSearch {
   return {
     filtersOf(query) {
@@ -90,7 +92,7 @@ export function createCaptureSearch(
     matches,
     bytesOf,
     async detailOf(capture) {
-      return { ...toCaptureSummary(capture), ...(await readCapturedMail(await bytesOf(capture))) };
+      return { ...toCaptureSummary(capture), ...(await reader.contents(await bytesOf(capture))) };
     },
   };
 
@@ -98,7 +100,7 @@ export function createCaptureSearch(
     if (text === undefined && hasAttachment === undefined) return true;
     const content = await store.readContent({ messageSeq: capture.messageSeq });
     if (content === null) return false;
-    const mail = await readCapturedMail(content);
+    const mail = await reader.contents(content);
     if (hasAttachment !== undefined && hasAttachment !== hasFiles(mail)) return false;
     if (text === undefined) return true;
     const places = [capture.subject, mail.PlainContent, mail.HTMLContent];

@@ -1,7 +1,8 @@
 /**
  * The sandbox inbox (api.md §3): captured copies, one per recipient, with the very bytes that would have been sent.
  * Given the caller's domains; lists, shows, hands out raw bytes and deletes. `beforeId` of the store pages newest
- * first. The HTML of a captured message is returned as JSON text only, never as a page.
+ * first. What a browser is given of a captured message is somebody's: files are downloads, and the page may neither run
+ * nor load anything (`captured-parts.ts`).
  */
 
 import { z } from 'zod';
@@ -9,6 +10,8 @@ import { isUuid } from '../../../lib/ids.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
+import { downloadAs, PAGE_POLICY } from '../captured-parts.ts';
+import type { CapturedReader } from '../captured-reader.ts';
 import type { CaptureDetail, CaptureSummary, InboxItem, Page } from '../contract/answers.ts';
 import { nothing } from '../contract/schemas/problem.ts';
 import { CAPTURE_FILTERS, DOMAIN, PAGE, text } from '../contract/schemas/query.ts';
@@ -31,9 +34,11 @@ import { type CaptureSearch, toCaptureSummary } from './sandbox-search.ts';
 export function sandboxRoutes({
   store,
   search,
+  captured,
 }: {
   store: Store;
   search: CaptureSearch;
+  captured: CapturedReader;
 }): readonly ApiRoute[] {
   return [
     {
@@ -171,6 +176,67 @@ export function sandboxRoutes({
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
         return { status: 200, headers: rawHeaders(capture.id), body: await search.bytesOf(capture) };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/sandbox/messages/:id/html',
+      scope: 'email:read',
+      contract: {
+        id: 'getCapturePage',
+        summary: 'Show a captured message as a page',
+        description:
+          'One copy as a page for a browser: its HTML with the pictures it brought, or its text. Its policy lets it run nothing and load nothing; what it names elsewhere stays empty. To show it from a string, use `<iframe sandbox srcdoc>`: the page carries its policy along',
+        answer: z.string(),
+        media: 'text/html',
+        errors: ['content-expired'],
+      },
+      handle: async ({ caller, params }) => {
+        const capture = await ownCapture(caller, params.id);
+        const page = await captured.page(await search.bytesOf(capture));
+        if (page === null)
+          throw refuse('not-found', 'The message is not readable as MIME; use its raw bytes');
+        return {
+          status: 200,
+          headers: {
+            'content-type': 'text/html; charset=utf-8',
+            'content-security-policy': PAGE_POLICY,
+            'referrer-policy': 'no-referrer',
+            'x-dns-prefetch-control': 'off',
+            'cross-origin-resource-policy': 'same-origin',
+          },
+          body: page,
+        };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/sandbox/messages/:id/attachments/:place',
+      scope: 'email:read',
+      contract: {
+        id: 'getCaptureAttachment',
+        summary: 'Download a file of a captured message',
+        description: 'One file of a copy, as a download: `place` is where it stands in `Attachments`, from 0',
+        answer: z.string(),
+        media: 'application/octet-stream',
+        errors: ['content-expired'],
+      },
+      handle: async ({ caller, params }) => {
+        const capture = await ownCapture(caller, params.id);
+        const place = /^[0-9]{1,4}$/.test(params.place ?? '') ? Number(params.place) : null;
+        const file = place === null ? null : await captured.file(await search.bytesOf(capture), place);
+        if (file === null)
+          throw refuse('not-found', 'Attachments are numbered from 0, in the order of the list');
+        return {
+          status: 200,
+          headers: {
+            'content-type': file.type,
+            'content-disposition': downloadAs(file.filename),
+            'content-security-policy': "sandbox; default-src 'none'",
+            'cross-origin-resource-policy': 'same-origin',
+          },
+          body: file.content,
+        };
       },
     },
   ];

@@ -5,6 +5,7 @@
 
 import type { SendRate } from '../../../policy/limits/send-rate.ts';
 import { createCaptureFeed } from '../capture-feed.ts';
+import { createCapturedReader } from '../captured-reader.ts';
 import { emailRequest } from '../contract/schemas/email-request.ts';
 import { createCreateOnce } from '../create-once.ts';
 import type { HttpDeps, HttpOptions } from '../deps.ts';
@@ -60,7 +61,8 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     },
   );
   const email = emailRequest(options.email);
-  const search = createCaptureSearch(deps.store);
+  const captured = createCapturedReader(shared.workers, options);
+  const search = createCaptureSearch(deps.store, captured);
   const feed = createCaptureFeed(deps);
   return [
     sendEmailRoute({ ...shared, acceptance: deps.acceptance, reader, email }),
@@ -79,7 +81,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...templateRoutes({ ...deps, templates, createOnce }),
     ...tokenRoutes({ ...deps, createOnce }, { limits: options.email, maxBodyBytes: options.maxBodyBytes }),
     ...smtpCredentialRoutes({ ...deps, createOnce }),
-    ...sandboxRoutes({ ...deps, search }),
+    ...sandboxRoutes({ ...deps, search, captured }),
     ...sandboxWaitRoutes({ ...deps, search, feed }),
     ...sandboxStreamRoutes({ ...deps, search, feed }),
     ...operatorRoutes(deps),

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { codesOf, MAIL, openWorld, type World } from '../test-world.ts';
+
+/** The same by both ways: read where it is asked for, and in a worker. */
+describe.each([
+  ['on the spot', 100_000_000],
+  ['in a worker', 1_000],
+])('a captured message, read %s', (_, workerThresholdBytes) => {
+  let world: World;
+  let id: string;
+  beforeAll(async () => {
+    world = await openWorld({ options: { workerThresholdBytes } });
+    await world.sendMail({
+      ...MAIL,
+      CC: [],
+      Sandbox: true,
+      HTMLContent: `<p>Code 482913 ${'x'.repeat(2_000)}</p><img src="cid:logo"><script src="https://e.example/x"></script>`,
+      Attachments: [
+        { Content: 'aGVsbG8=', Filename: 'hello.txt', Type: 'text/plain' },
+        {
+          Content: 'iVBORw==',
+          Filename: 'logo.png',
+          Type: 'image/png',
+          Disposition: 'inline',
+          ContentId: 'logo',
+        },
+        { Content: 'PHNjcmlwdD4=', Filename: '..evil.html', Type: 'text/html' },
+      ],
+    });
+    await world.captureAll('main');
+    const list = (await world.call('GET', '/sandbox/messages')).json() as { Items: { ID: string }[] };
+    id = list.Items[0]?.ID ?? '';
+  });
+  afterAll(() => world.close());
+
+  it('shows what is in it', async () => {
+    const detail = (await world.call('GET', `/sandbox/messages/${id}`)).json();
+    expect(detail.Codes).toEqual(['482913']);
+    expect((detail.Attachments as { Filename: string }[]).map(({ Filename }) => Filename)).toEqual([
+      'logo.png',
+      'hello.txt',
+      '..evil.html',
+    ]);
+    expect(
+      (await world.call('GET', '/sandbox/messages?HasAttachment=true&Text=482913')).json().Items,
+    ).toHaveLength(1);
+  });
+
+  it('hands its files out one by one, as downloads', async () => {
+    const file = await world.call('GET', `/sandbox/messages/${id}/attachments/1`);
+    expect([file.status, file.text]).toEqual([200, 'hello']);
+    expect(file.headers).toMatchObject({
+      'content-type': 'text/plain',
+      'content-disposition': `attachment; filename="hello.txt"; filename*=UTF-8''hello.txt`,
+      'x-content-type-options': 'nosniff',
+    });
+    const evil = await world.call('GET', `/sandbox/messages/${id}/attachments/2`);
+    expect(evil.text).toBe('<script>');
+    expect(evil.headers['content-disposition']).toMatch(/^attachment; filename="evil\.html"/);
+    expect(evil.headers['content-security-policy']).toBe("sandbox; default-src 'none'");
+    for (const place of ['3', '-1', 'x', '0.5', '99999']) {
+      const none = await world.call('GET', `/sandbox/messages/${id}/attachments/${place}`);
+      expect([none.status, codesOf(none)]).toEqual([404, [404]]);
+    }
+  });
+
+  it('is a page with its own pictures', async () => {
+    const page = await world.call('GET', `/sandbox/messages/${id}/html`);
+    expect(page.headers['content-security-policy']).toMatch(/^sandbox; default-src 'none';/);
+    expect(page.text).toContain('<img src="data:image/png;base64,iVBORw==">');
+  });
+
+  it('belongs to its domain', async () => {
+    for (const path of ['html', 'attachments/0']) {
+      const { status } = await world.call('GET', `/sandbox/messages/${id}/${path}`, {
+        token: world.tokens.other,
+      });
+      expect(status).toBe(404);
+      const narrow = await world.call('GET', `/sandbox/messages/${id}/${path}`, {
+        token: world.tokens.narrow,
+      });
+      expect(codesOf(narrow)).toEqual([34]);
+    }
+  });
+});
