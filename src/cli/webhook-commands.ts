@@ -131,24 +131,62 @@ export const webhookCommands: CommandGroup = (program, context) => {
 
   webhook
     .command('replay <id>')
-    .description('calls a webhook again for past events')
-    .requiredOption('--since <time>', 'ISO time, e.g. 2026-11-20T00:00:00Z')
-    .option('--until <time>', 'ISO time (default now)')
+    .description('calls a webhook again: what failed, what happened since a time, or single calls')
+    .option('--since <time>', 'events from then on: ISO 8601 with an offset, or Unix seconds')
+    .option('--until <time>', 'up to then, likewise (default now)')
     .option('--only-failed', 'only events whose call failed')
-    .addHelpText('after', example('postrider webhook replay 1 --since 2026-11-20T00:00:00Z --only-failed'))
-    .action(async (id: string, options: { since: string; until?: string; onlyFailed?: boolean }) => {
+    .option('--delivery <number...>', 'these calls, by the DeliveryID that the log of calls shows')
+    .addHelpText(
+      'after',
+      example(
+        'postrider webhook replay 1 --only-failed',
+        'postrider webhook replay 1 --since 2026-11-20T00:00:00Z --only-failed',
+      ),
+    )
+    .action(async (id: string, options: ReplayOptions) => {
       const ctx = context();
+      const wanted = replayRequest(options);
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', `/webhooks/${webhookId(id)}/replay`, {
-          Since: options.since,
-          ...(options.until === undefined ? {} : { Until: options.until }),
-          OnlyFailed: options.onlyFailed === true,
-        });
+        const { body } = await api.call('POST', `/webhooks/${webhookId(id)}/replay`, wanted);
         const { Queued } = body as { Queued: number };
         ctx.print(body, `${Queued} ${Queued === 1 ? 'call' : 'calls'} queued.`);
       }, EXISTING);
     });
 };
+
+interface ReplayOptions {
+  since?: string;
+  until?: string;
+  onlyFailed?: boolean;
+  delivery?: string[];
+}
+
+function replayRequest({ since, until, onlyFailed, delivery }: ReplayOptions): Record<string, unknown> {
+  if (delivery !== undefined) {
+    if (since !== undefined || until !== undefined || onlyFailed !== undefined) {
+      throw new UsageError('give --delivery, or --since, --until and --only-failed, not both');
+    }
+    return {
+      DeliveryIDs: delivery.map((text) => {
+        if (!/^[1-9]\d{0,14}$/.test(text)) throw new UsageError(`"${text}" is not the number of a call`);
+        return Number(text);
+      }),
+    };
+  }
+  if (since === undefined && onlyFailed !== true) {
+    throw new UsageError('say which calls: --only-failed, --since TIME or --delivery NUMBER');
+  }
+  return {
+    ...(since === undefined ? {} : { Since: timeOf(since) }),
+    ...(until === undefined ? {} : { Until: timeOf(until) }),
+    OnlyFailed: onlyFailed === true,
+  };
+}
+
+/** Unix seconds are a number in the API, everything else a text. */
+function timeOf(text: string): number | string {
+  return /^\d{1,12}$/.test(text) ? Number(text) : text;
+}
 
 function webhookId(text: string): string {
   if (!/^\d{1,15}$/.test(text))
