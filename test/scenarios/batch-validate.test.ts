@@ -166,23 +166,31 @@ describe('POST /email/validate', () => {
       Colour: 'red',
     });
     expect(answer.json.Recipients).toBe(3);
-    expect(names(answer)).toEqual([
-      'unknown-property',
-      'no-text-part',
-      'recipient-suppressed',
-      'unsubscribe-missing',
-      'sandbox',
-    ]);
-    const good = await validate({
-      Priority: 'bulk',
-      Headers: { 'List-Unsubscribe': '<https://example.com/u>' },
-    });
-    expect(names(good)).toEqual([]);
+    expect(names(answer)).toEqual(['unknown-property', 'no-text-part', 'recipient-suppressed', 'sandbox']);
     const all = await validate({ To: [{ email: 'gone@example.net' }] });
     expect([all.status, all.json.Errors[0].Code]).toEqual([422, 14]);
     expect(names(await validate({ HTMLContent: `<p>${'x'.repeat(110_000)}</p>` }))).toEqual(['html-clipped']);
     const large = await validate({ HTMLContent: `<p>${'x'.repeat(400_000)}</p>`, PlainContent: '' });
     expect(large.json).toMatchObject({ Valid: true, Recipients: 1 });
+  });
+
+  it('knows who gets the unsubscribe header', async () => {
+    const Headers = { 'List-Unsubscribe': '<https://example.com/u>' };
+    const oneClick = { ...Headers, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
+    for (const [fields, expected] of [
+      [{ Priority: 'bulk' }, []],
+      [{ Priority: 'bulk', ListUnsubscribe: true }, []],
+      [{ Priority: 'bulk', ListUnsubscribe: false }, ['unsubscribe-kept']],
+      [{ Priority: 'bulk', Headers }, ['unsubscribe-not-one-click']],
+      [{ Priority: 'bulk', Headers: oneClick }, []],
+      [{ Headers }, []],
+      [{ ListUnsubscribe: true }, []],
+      [{ ListUnsubscribe: false }, []],
+      [{ Priority: 'critical', ListUnsubscribe: true }, ['unsubscribe-missing']],
+      [{ Priority: 'critical', ListUnsubscribe: false }, []],
+    ] as const) {
+      expect([fields, names(await validate(fields))]).toEqual([fields, expected]);
+    }
   });
 });
 

@@ -75,6 +75,8 @@ export interface Checked {
   suppressed: readonly { address: string; reason: string }[];
   /** Recipients that the sandbox would play. */
   played: number;
+  /** It would carry a one-click unsubscribe of ours. */
+  unsubscribe: boolean;
 }
 
 export type AcceptResult =
@@ -206,6 +208,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
       size: message.content.length,
       suppressed,
       played: message.recipients.filter(({ sandbox }) => sandbox !== null).length,
+      unsubscribe: offersUnsubscribe(message.places),
     };
   }
 

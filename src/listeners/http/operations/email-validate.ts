@@ -22,6 +22,7 @@ const CLIPPED_HTML_BYTES = 102 * 1024;
 /** Above this many hosts refuse a message, whatever we take. */
 const LARGE_MESSAGE_BYTES = 10 * 1024 * 1024;
 const UNSUBSCRIBE = 'list-unsubscribe';
+const ONE_CLICK = 'list-unsubscribe-post';
 
 /** The route. */
 export function validateEmailRoute(deps: {
@@ -117,11 +118,7 @@ function warnings(submission: Submission, checked: Checked): EmailWarning[] {
     Name: 'recipient-suppressed',
     Message: `${address} is on the suppression list and would get nothing: ${reason}`,
   }));
-  const hasUnsubscribe = submission.headers.some(([name]) => name.toLowerCase() === UNSUBSCRIBE);
-  if (submission.lane === 'bulk' && !hasUnsubscribe) {
-    const Message = 'Bulk mail needs a List-Unsubscribe header: the large receivers ask for one';
-    found.push({ Name: 'unsubscribe-missing', Message, Field: '/Headers' });
-  }
+  found.push(...unsubscribeWarnings(submission, checked.unsubscribe));
   if (checked.size > LARGE_MESSAGE_BYTES) {
     const Message = `The message has ${checked.size} octets: many hosts refuse more than 10 MiB`;
     found.push({ Name: 'large-message', Message });
@@ -131,4 +128,25 @@ function warnings(submission: Submission, checked: Checked): EmailWarning[] {
     found.push({ Name: 'sandbox', Message });
   }
   return found;
+}
+
+/** What becomes of a wish for the unsubscribe header, where that is not what was said (personalChoice decides). */
+function unsubscribeWarnings({ lane, headers, personal }: Submission, offered: boolean): EmailWarning[] {
+  const own = (wanted: string) => headers.some(([name]) => name.toLowerCase() === wanted);
+  const wish = personal?.listUnsubscribe ?? null;
+  if (own(UNSUBSCRIBE)) {
+    if (lane !== 'bulk' || own(ONE_CLICK)) return [];
+    const Message =
+      'List-Unsubscribe of your own without List-Unsubscribe-Post is not one-click: the large receivers ask for that';
+    return [{ Name: 'unsubscribe-not-one-click', Message, Field: '/Headers' }];
+  }
+  if (wish === true && !offered) {
+    const Message = 'Critical mail never has the unsubscribe header: ListUnsubscribe changes nothing';
+    return [{ Name: 'unsubscribe-missing', Message, Field: '/ListUnsubscribe' }];
+  }
+  if (wish === false && offered) {
+    const Message = 'Bulk mail always has the unsubscribe header: ListUnsubscribe changes nothing';
+    return [{ Name: 'unsubscribe-kept', Message, Field: '/ListUnsubscribe' }];
+  }
+  return [];
 }
