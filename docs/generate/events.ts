@@ -43,7 +43,9 @@ function whoMakes(): ReadonlyMap<string, string> {
     // The sample of a webhook test and the shape of a payload name kinds without making one.
     if (file.startsWith('src/model/') || /pipeline\/webhooks\/(?:webhooks|payload)\.ts$/.test(file)) continue;
     for (const [kind] of KINDS) {
-      const made = new RegExp(`(?:kind:|event\\(|fact\\(|\\?|:)\\s*'${kind.replace('.', '\\.')}'[,\\s)]`);
+      const made = new RegExp(
+        `(?:kind:|(?:event|fact|note|tell)\\((?:\\w+, )*|\\?|:)\\s*'${kind.replace('.', '\\.')}'[,\\s)]`,
+      );
       if (!made.test(text) || found.get(kind) === 'yes') continue;
       found.set(kind, file.endsWith('/deliver/sandbox.ts') ? 'by the sandbox' : 'yes');
     }
@@ -140,7 +142,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   To: 'the one recipient this event is about; never the lists',
   Subject: 'the subject line',
   Tags: 'the message’s labels',
-  Metadata: 'reserved; an empty object in this version, which refuses the field of the request',
+  Metadata: 'the message’s own texts by key',
   Sandbox: 'true: the message never left the machine',
   Attempt: 'number of the attempt; 0 where the event belongs to none',
   Reason: 'a sentence in plain words',
@@ -166,8 +168,7 @@ const WHERE: Readonly<Record<string, string>> = {
 
 const KINDS_TEXT = `One event is written for every change of a recipient's state, in the transaction that makes the change. The word in the
 first column stands in \`GET /events\`, in a message's timeline and in webhook calls; a kind without a payload type
-stands in the timeline only. Some kinds are made by the sandbox alone, because the listener for returns and
-the suppression list are not in this version; \`suppressed\` too happens only where the sandbox was asked for it.`;
+stands in the timeline only.`;
 
 const TOKENS_TEXT = `## Webhook tokens
 

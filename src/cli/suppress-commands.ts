@@ -16,6 +16,7 @@ const EXPORTED = [...COLUMNS, 'Domain', 'CreatedAt', 'MessageID', 'Reply', 'Rule
 /** What other services call the same column. */
 const ALIASES: Readonly<Record<string, (typeof COLUMNS)[number]>> = {
   email: 'Email',
+  emailaddress: 'Email',
   address: 'Email',
   recipient: 'Email',
   reason: 'Reason',

@@ -1,0 +1,175 @@
+/**
+ * docs/howto/receive-webhooks.md: every receiver of the page is started as it stands there and called by a real server,
+ * its shell blocks are pasted, and each receiver refuses what is not signed.
+ */
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { command, startCommand } from './commands.ts';
+import { fileScope, request, temporaryFolder, until } from './harness.ts';
+
+const run = promisify(execFile);
+const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
+const scope = fileScope();
+
+let data = '';
+let api = '';
+let token = '';
+let page = '';
+/** Folder of an application that has installed what the page imports. */
+let app = '';
+
+beforeAll(async () => {
+  data = await temporaryFolder(scope);
+  app = await temporaryFolder(scope);
+  page = await readFile(join(PROJECT, 'docs/howto/receive-webhooks.md'), 'utf8');
+  const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', data]);
+  const banner = await until('the banner is complete', () =>
+    dev.stdout().includes('Ctrl-C stops') ? dev.stdout() : null,
+  );
+  api = /API\s+(http\S+)/.exec(banner)?.[1] ?? '';
+  token = /Token\s+(\S+)/.exec(banner)?.[1] ?? '';
+  const packaged = join(app, 'node_modules', 'postrider');
+  await mkdir(packaged, { recursive: true });
+  const tsc = join(PROJECT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const clientOnly = [
+    tsc,
+    '-p',
+    join(PROJECT, 'tsconfig.client.json'),
+    '--outDir',
+    join(packaged, 'dist/client'),
+  ];
+  await run(process.execPath, clientOnly);
+  const { exports } = JSON.parse(await readFile(join(PROJECT, 'package.json'), 'utf8'));
+  const facts = { name: 'postrider', version: '0.0.0', type: 'module', exports };
+  await writeFile(join(packaged, 'package.json'), JSON.stringify(facts));
+  await symlink(join(PROJECT, 'node_modules/standardwebhooks'), join(app, 'node_modules/standardwebhooks'));
+  await writeFile(join(app, 'receiver.mjs'), block('// receiver.mjs'));
+  await writeFile(join(app, 'receiver.py'), block('# receiver.py'));
+});
+
+/** The `n`th code block of the page that begins so. */
+function block(first: string, n = 0): string {
+  const blocks = [...page.matchAll(/```(?:js|python|sh)\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+  const found = blocks.filter((text) => text.startsWith(first))[n];
+  if (found === undefined) throw new TypeError(`the page has no such block: ${first}`);
+  return found;
+}
+
+const cli = (...args: string[]) => command(scope, [...args, '--data', data]);
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new TypeError('expected a TCP address');
+  return address.port;
+}
+
+const VERIFIERS = [
+  ['nothing but Node', 'receiver.mjs', 0, 'plain.example'],
+  ['standardwebhooks', 'receiver.mjs', 1, 'standard.example'],
+  ['the client', 'receiver.mjs', 2, 'client.example'],
+  ['Python', 'receiver.py', null, 'python.example'],
+] as const;
+
+const HAS_PYTHON = spawnSync('python3', ['--version']).status === 0;
+
+describe.each(VERIFIERS)('a receiver with %s', (_, file, verifier, domain) => {
+  const able = HAS_PYTHON || verifier !== null;
+  it.skipIf(!able)('believes signed calls once each, and nothing else', async () => {
+    if (verifier !== null) await writeFile(join(app, 'verify.mjs'), block('// verify.mjs', verifier));
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}/hook`;
+    const created = await cli('webhook', 'create', '--domain', domain, '--event', 'bounce', '--json', url);
+    const { NewWebhookID, Secret } = JSON.parse(created.stdout);
+    const child = spawn(file.endsWith('.py') ? 'python3' : process.execPath, [file], {
+      cwd: app,
+      env: { PATH: process.env.PATH ?? '', WEBHOOK_SECRET: Secret, PORT: String(port) },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    scope.defer(async () => {
+      child.kill();
+      await ended;
+    });
+    let received = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      received += text;
+    });
+    const unsigned = () => fetch(url, { method: 'POST', body: '{"type":"email.bounced","data":{"To":"x"}}' });
+    const refused = await until('the receiver listens', () => unsigned().catch(() => null));
+    expect(refused.status).toBe(400);
+
+    const tested = await cli('webhook', 'test', String(NewWebhookID), '--json');
+    expect(JSON.parse(tested.stdout)).toMatchObject({ StatusCode: 200 });
+    const sent = await request('POST', `${api}email`, {
+      token,
+      body: {
+        From: { email: `a@${domain}` },
+        To: [{ email: 'bounced@simulator.test' }],
+        Subject: 'x',
+        ContentType: 'Text',
+        PlainContent: 'hi',
+      },
+    });
+    expect(sent.status).toBe(200);
+    await until('the bounce is reported', () => received.includes('bounced@simulator.test') || null);
+    const lines = () => received.split('\n').filter((line) => line.includes('bounced@simulator.test'));
+    const before = lines().length;
+
+    // What it has had is answered 200 and not done again; a rotated secret's calls carry the old signature too.
+    const last = async () => (await request('GET', `${api}webhooks/${NewWebhookID}`, { token })).json;
+    const answered = await until('the call is on record', async () => {
+      const hook = await last();
+      return hook.LastResponseTryCounter === 1 ? hook : null;
+    });
+    expect((await request('POST', `${api}webhooks/${NewWebhookID}/secret`, { token })).status).toBe(200);
+    const replayed = await cli('webhook', 'replay', String(NewWebhookID), '--since', '0');
+    expect(replayed.stdout).toBe('1 call queued.\n');
+    const again = await until('the replay was answered', async () => {
+      const hook = await last();
+      return hook.LastResponseAt === answered.LastResponseAt ? null : hook;
+    });
+    expect(again.LastResponseCode).toBe(200);
+    expect(lines()).toHaveLength(before);
+    expect(lines()[0]).toBe('email.bounced bounced@simulator.test');
+    expect((await unsigned()).status).toBe(400);
+  });
+});
+
+describe('the shell blocks', () => {
+  it('show the sample and what became of the message', async () => {
+    await writeFile(join(app, 'verify.mjs'), block('// verify.mjs'));
+    const port = await freePort();
+    const { Webhooks } = (await request('GET', `${api}webhooks`, { token })).json;
+    const id = 1 + Math.max(0, ...Webhooks.map((item: { WebhookID: number }) => item.WebhookID));
+    const script = block('WEBHOOK_SECRET=')
+      .replaceAll('./bin/postrider', `${PROJECT}bin/postrider --data "$DATA"`)
+      .replaceAll('127.0.0.1:9000', `127.0.0.1:${port}`)
+      .replaceAll('webhook test 1', `webhook test ${id}`);
+    const { stdout } = await run('bash', ['--norc', '-ec', script], {
+      cwd: app,
+      env: { PATH: process.env.PATH ?? '', DATA: data, PORT: String(port), NO_COLOR: '1' },
+    });
+    expect(stdout).toMatch(/^200 in \d+ ms$/m);
+    expect(stdout).toContain('email.accepted bounced@simulator.test\n');
+    expect(stdout).toContain('email.bounced bounced@simulator.test\n');
+
+    for (const first of [
+      './bin/postrider webhook list',
+      './bin/postrider webhook enable',
+      './bin/postrider webhook rotate',
+    ]) {
+      const lines = block(first)
+        .replaceAll('./bin/postrider', `${PROJECT}bin/postrider --data "$DATA"`)
+        .replace(/\b1\b/g, String(id));
+      await run('bash', ['--norc', '-ec', lines], { env: { PATH: process.env.PATH ?? '', DATA: data } });
+    }
+  });
+});
