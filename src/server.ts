@@ -9,6 +9,7 @@
  */
 import { dirname, join } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { createCheckup } from './checkup.ts';
 import type { LoadedConfig, Mode, Role } from './config.ts';
 import { configRows, publicUrl } from './config.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
@@ -101,8 +102,11 @@ export interface ServerParams {
   /** Ends the process at once. */
   kill?: () => void;
   clock?: Clock;
-  /** Authorities to trust in place of the built-in ones for mail servers and MTA-STS policies, and the port of these. */
-  trust?: { ca: readonly string[]; mtaStsPort: number };
+  /**
+   * Under test: authorities to trust in place of the built-in ones for mail servers and MTA-STS policies, the port of
+   * these, and that of the name servers of zones.
+   */
+  trust?: { ca: readonly string[]; mtaStsPort: number; zonePort?: number };
 }
 
 const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
@@ -179,8 +183,20 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     });
     const allTargets = [...config.route, ...routing.routes.flatMap(({ targets }) => targets)];
     const anyDomain = params.mode === 'dev' && allTargets.every((route) => route.kind === 'sandbox');
+    const checkup = createCheckup({
+      config,
+      routing,
+      resolver,
+      filter,
+      http: policyHttp,
+      clock,
+      random,
+      dataFolder: folder.path,
+      zonePort: params.trust?.zonePort,
+      ca: params.trust?.ca,
+    });
     const domains = createDomainService(
-      { store, resolver, sealer, clock, random },
+      { store, resolver, sealer, clock, random, doctor: checkup.domains },
       {
         anyDomain,
         selectorPrefix: 'pr',
@@ -429,6 +445,13 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         sendRate,
         acceptance,
         domains,
+        doctor: {
+          instance: () =>
+            checkup.instance({
+              suspicion: port25.suspicion(),
+              returns: returns?.address() ?? (config.returns === null ? 'off' : 'elsewhere'),
+            }),
+        },
         guard,
         webhooks,
         queue,

@@ -63,6 +63,7 @@ export const AREAS: readonly Area[] = [
     at: 'src/server.ts',
     may: [
       'config',
+      'checkup',
       'data-folder',
       'readiness',
       'traffic',
@@ -82,6 +83,12 @@ export const AREAS: readonly Area[] = [
   },
   { name: 'config', at: 'src/config.ts', may: ['lib'] },
   { name: 'config', at: 'src/config-routing.ts', may: ['lib'] },
+  // pipeline/deliver: the probe of port 25.
+  {
+    name: 'checkup',
+    at: 'src/checkup.ts',
+    may: ['config', 'policy/domains', 'pipeline/deliver', 'smtp', 'net', 'lib'],
+  },
   { name: 'backup', at: 'src/backup.ts', may: ['store/sqlite', 'lib'] },
   { name: 'data-folder', at: 'src/data-folder.ts', may: ['lib'] },
   { name: 'operator-files', at: 'src/operator-files.ts', may: ['lib'] },

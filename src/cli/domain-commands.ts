@@ -1,6 +1,7 @@
 /** `domain …`: sender domains and the DNS records that prove them. */
 import type { DomainAnswer } from '../listeners/http/contract/answers.ts';
 import { EXISTING, everyItem } from './api-client.ts';
+import { changeLines, checkLines } from './check-text.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { readSettings, settingRows } from './setting-words.ts';
 import { printable, styled, table } from './terminal.ts';
@@ -88,13 +89,7 @@ export const domainCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         const found = (await api.call('POST', `/domains/${encodeURIComponent(name)}/verify`))
           .body as DomainAnswer;
-        const lines = found.Checks.flatMap((check) => {
-          const mark = { Ok: styled(ctx.terminal.stdout, 'green', 'ok  '), Warning: 'warn', Failed: 'FAIL' }[
-            check.Status
-          ];
-          const first = `${mark}  ${check.Name}: ${printable(check.Message)}`;
-          return check.Fix === '' ? [first] : [first, `      ${printable(check.Fix)}`];
-        });
+        const lines = [...checkLines(ctx.terminal.stdout, found.Checks), ...changeLines(found.Changes)];
         const failed = found.Checks.some((check) => check.Status === 'Failed');
         if (failed) lines.push('', `The records to publish: postrider domain show ${found.Domain}`);
         ctx.print(found, [`${found.Domain}: ${found.Status}`, ...lines].join('\n'));
@@ -155,6 +150,7 @@ function settingsText(domain: DomainAnswer): string {
     LastCheckedAt: _lastCheckedAt,
     DnsRecords: _records,
     Checks: _checks,
+    Changes: _changes,
     ...settings
   } = domain;
   return `Settings, changed by "postrider domain set ${name} NAME=VALUE":\n\n${table(settingRows(settings))}`;

@@ -10,6 +10,7 @@ import { backupCommands } from './backup-commands.ts';
 import { causeCommands } from './cause-commands.ts';
 import { type CommandContext, example } from './command.ts';
 import { showConfig } from './config-command.ts';
+import { doctorCommand } from './doctor-command.ts';
 import { domainCommands } from './domain-commands.ts';
 import { explainCommands } from './explain-command.ts';
 import { messageCommands } from './message-commands.ts';
@@ -91,6 +92,7 @@ export function createProgram(terminal: Terminal): Program {
   );
   for (const group of [
     domainCommands,
+    doctorCommand,
     tokenCommands,
     smtpCommands,
     webhookCommands,

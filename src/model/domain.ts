@@ -90,5 +90,7 @@ export interface Domain {
   lastCheckedAt: number | null;
   /** The last check's results as JSON text, or null. */
   lastChecks: string | null;
+  /** What changed between checks lately, newest first, as JSON text, or null. */
+  changes: string | null;
   keys: DkimKey[];
 }

@@ -43,6 +43,8 @@ export interface DnsClientOptions {
   deadMs?: number;
   /** Exchanges under way at once, i.e. sockets; more wait their turn. Default 256. */
   maxInFlight?: number;
+  /** false: the servers are asked what they know themselves, as those of a zone are. Default true. */
+  recursion?: boolean;
 }
 
 export interface DnsClient {
@@ -71,6 +73,7 @@ export function createDnsClient(
 ): DnsClient {
   const { clock, random, servers } = deps;
   const { timeoutMs = 1000, tries = 2, tcpTimeoutMs = 3000, deadMs = 30_000, maxInFlight = 256 } = options;
+  const { recursion = true } = options;
   const deadUntilMs = new Map<DnsServer, number>();
   const abortOpen = new Set<() => void>();
   const waiting: (() => void)[] = [];
@@ -144,7 +147,7 @@ export function createDnsClient(
   function newQuery(question: Question, edns: boolean): { id: number; packet: Uint8Array } {
     const bytes = random.bytes(2);
     const id = ((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0);
-    return { id, packet: encodeQuery({ id, ...question, edns }) ?? new Uint8Array() };
+    return { id, packet: encodeQuery({ id, ...question, edns, recursion }) ?? new Uint8Array() };
   }
 
   /** Runs `start` until it finishes, `limitMs` pass, or the client closes; then `release` once. */

@@ -18,6 +18,7 @@ export const recordTypes = {
   TXT: 16,
   AAAA: 28,
   TLSA: 52,
+  CAA: 257,
 } as const;
 export type RecordType = keyof typeof recordTypes;
 
@@ -47,6 +48,8 @@ export type DnsRecordData =
   /** The character-strings joined, as UTF-8 with replacement. */
   | { type: 'TXT'; text: string }
   | { type: 'SOA'; minimumSeconds: number }
+  /** Who may issue certificates for the name (RFC 8659); `tag` in lower case. */
+  | { type: 'CAA'; critical: boolean; tag: string; value: string }
   | { type: 'TLSA'; usage: number; selector: number; matching: number; data: Uint8Array }
   /** A type or class not asked for here; its data is not looked at. */
   | { type: 'OTHER'; code: number };
@@ -70,7 +73,7 @@ export interface DnsMessage {
 export type DecodedMessage = { kind: 'message'; message: DnsMessage } | { kind: 'malformed'; detail: string };
 
 /**
- * Query bytes for one question of class IN: recursion desired, AD set to ask for the AD bit back (RFC 6840 §5.7),
+ * Query bytes for one question of class IN: recursion desired unless told otherwise, AD set to ask for the AD bit back (RFC 6840 §5.7),
  * an OPT record unless `edns` is false. Undefined when the name has no wire form.
  */
 export function encodeQuery(query: {
@@ -78,13 +81,14 @@ export function encodeQuery(query: {
   name: string;
   type: RecordType;
   edns: boolean;
+  recursion?: boolean;
 }): Uint8Array | undefined {
   const name = encodeName(query.name);
   if (!name) return undefined;
   const bytes = new Uint8Array(HEADER_BYTES + name.length + 4 + (query.edns ? 11 : 0));
   const view = new DataView(bytes.buffer);
   view.setUint16(0, query.id);
-  view.setUint16(2, 0x0120);
+  view.setUint16(2, query.recursion === false ? 0x0020 : 0x0120);
   view.setUint16(4, 1);
   view.setUint16(10, query.edns ? 1 : 0);
   bytes.set(name, HEADER_BYTES);
@@ -224,6 +228,17 @@ function readData(
         // A copy: `slice` of a Buffer would keep the whole packet.
         data: new Uint8Array(bytes.subarray(at + 3, end)),
       };
+    case recordTypes.CAA: {
+      const tagEnd = at + 2 + (bytes[at + 1] ?? 0);
+      if (end - at < 3 || tagEnd > end || tagEnd === at + 2) return undefined;
+      const latin = (from: number, to: number) => Buffer.from(bytes.subarray(from, to)).toString('latin1');
+      return {
+        type: 'CAA',
+        critical: ((bytes[at] ?? 0) & 0x80) !== 0,
+        tag: latin(at + 2, tagEnd).toLowerCase(),
+        value: latin(tagEnd, end),
+      };
+    }
     default:
       return { type: 'OTHER', code: typeCode };
   }

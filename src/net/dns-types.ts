@@ -35,6 +35,14 @@ export interface TlsaRecord {
   data: Uint8Array;
 }
 
+/** Who may issue certificates for a name (RFC 8659 §4). */
+export interface CaaRecord {
+  critical: boolean;
+  /** Lower case: `issue`, `issuewild`, `iodef`, … */
+  tag: string;
+  value: string;
+}
+
 /** A look-up of one type each. Names are A-labels, case-insensitive, without trailing dot. Never throws. */
 export interface Resolver {
   mx(name: string): Promise<DnsAnswer<MxRecord>>;

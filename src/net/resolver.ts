@@ -10,7 +10,7 @@ import type { Random } from '../lib/random.ts';
 import { createDnsClient, type DnsClientOptions } from './dns-client.ts';
 import { type DnsMessage, type DnsRecord, type RecordType, responseCodes } from './dns-codec.ts';
 import { normalizeName } from './dns-name.ts';
-import type { DnsAnswer, DnsFailureReason, MxRecord, Resolver, TlsaRecord } from './dns-types.ts';
+import type { CaaRecord, DnsAnswer, DnsFailureReason, MxRecord, Resolver, TlsaRecord } from './dns-types.ts';
 import { inNetwork, parseIp, parseNetwork, reverseName } from './ip-address.ts';
 import type { DnsServer } from './system-resolvers.ts';
 
@@ -34,8 +34,10 @@ export interface ResolverOptions extends DnsClientOptions {
 export interface CachingResolver extends Resolver {
   /** DANE records (RFC 6698); the caller builds `_25._tcp.<host>` and must look at `secure`. */
   tlsa(name: string): Promise<DnsAnswer<TlsaRecord>>;
-  /** Name servers of a zone. */
+  /** Name servers of a zone; none where the name is an alias of one. */
   ns(name: string): Promise<DnsAnswer<string>>;
+  /** Who may issue certificates for this very name; the caller climbs to its parents (RFC 8659 §3). */
+  caa(name: string): Promise<DnsAnswer<CaaRecord>>;
   /** Forgets all types of `name`, or everything; what is being asked right now is not kept either. */
   flush(name?: string): void;
   /** Ends queries under way with a failure and forgets everything. */
@@ -230,7 +232,9 @@ export function createResolver(
     a: (name) => records(name, 'A', addressOf),
     aaaa: (name) => records(name, 'AAAA', addressOf),
     cname: (name) => records(name, 'CNAME', targetOf),
-    ns: (name) => records(name, 'NS', targetOf),
+    ns: (name) =>
+      records(name, 'NS', (record) => (record.name === normalizeName(name) ? targetOf(record) : undefined)),
+    caa: (name) => records<CaaRecord>(name, 'CAA', caaOf),
     tlsa: (name) => records<TlsaRecord>(name, 'TLSA', tlsaOf),
     async ptr(address) {
       const name = reverseName(address);
@@ -265,6 +269,12 @@ function tlsaOf(record: DnsRecord): TlsaRecord | undefined {
   if (record.type !== 'TLSA') return undefined;
   const { usage, selector, matching, data } = record;
   return { usage, selector, matching, data };
+}
+
+function caaOf(record: DnsRecord): CaaRecord | undefined {
+  return record.type === 'CAA'
+    ? { critical: record.critical, tag: record.tag, value: record.value }
+    : undefined;
 }
 
 /** `localhost` is answered here, never asked for (RFC 6761 §6.3): the address filter then decides about loopback. */

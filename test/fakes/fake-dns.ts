@@ -21,6 +21,10 @@ export interface FakeRecords {
   PTR?: readonly string[];
   /** usage, selector, matching, hexadecimal data. */
   TLSA?: readonly (readonly [number, number, number, string])[];
+  /** flags, tag, value. */
+  CAA?: readonly (readonly [number, string, string])[];
+  /** Gives its other records although it has a CNAME, as servers that do not look after their zones do. */
+  besideAlias?: true;
   /** Of all these records; 300 unless given. */
   ttl?: number;
   /** Minimum of the SOA that comes with NODATA; 60 unless given, null for an answer without SOA. */
@@ -65,6 +69,8 @@ export interface FakeDns {
   text: string;
   /** Replaces a name's records, or removes the name. */
   set(name: string, records: FakeRecords | undefined): void;
+  /** Answers every name below `zone` that is not in the table. */
+  wildcard(zone: string, records: FakeRecords): void;
   /** For a name, a name and type (`'MX example.com'`) or everything (`'*'`); `times` queries long, or until cleared. */
   fault(target: string, fault: FakeFault | undefined, times?: number): void;
   /** How often a name (of that type) was asked for, over both transports; everything without a name. */
@@ -86,6 +92,7 @@ const CODES: Record<string, number> = {
   TXT: 16,
   AAAA: 28,
   TLSA: 52,
+  CAA: 257,
 };
 const TYPES = new Map(Object.entries(CODES).map(([type, code]) => [code, type]));
 
@@ -96,6 +103,7 @@ export async function createFakeDns(
 ): Promise<FakeDns> {
   const { address = '127.0.0.1', clock = systemClock } = options;
   const names = new Map(Object.entries(zones).map(([name, records]) => [plain(name), records]));
+  const wildcards = new Map<string, FakeRecords>();
   const faults = new Map<string, { fault: FakeFault; left: number }>();
   const queries: FakeQuery[] = [];
   const waiters: { total: number; resolve: () => void }[] = [];
@@ -224,20 +232,27 @@ export async function createFakeDns(
     return undefined;
   }
 
+  function recordsOf(name: string): FakeRecords | undefined {
+    const own = names.get(name);
+    if (own) return own;
+    return [...wildcards].find(([zone]) => name.endsWith(`.${zone}`))?.[1];
+  }
+
   function buildAnswer(query: { id: number; name: string; type: string }): Buffer {
     const answers: Buffer[] = [];
     let owner = query.name;
     let isSecure = names.get(owner)?.secure ?? false;
     // As a resolver does: the chain of aliases as far as it is known here, then the records at its end.
     for (let step = 0; step < 12; step++) {
-      const records = names.get(owner);
+      const records = recordsOf(owner);
       if (!records) break;
       isSecure &&= records.secure ?? false;
       if (records.CNAME === undefined || query.type === 'CNAME') break;
+      if (records.besideAlias === true && dataOf(records, query.type).length > 0) break;
       answers.push(record(owner, 'CNAME', records.ttl ?? 300, wireName(records.CNAME)));
       owner = plain(records.CNAME);
     }
-    const records = names.get(owner);
+    const records = recordsOf(owner);
     const data = records ? dataOf(records, query.type) : [];
     if (data.length > 0) {
       answers.push(...data.map((each) => record(owner, query.type, records?.ttl ?? 300, each)));
@@ -257,6 +272,7 @@ export async function createFakeDns(
       if (records) names.set(plain(name), records);
       else names.delete(plain(name));
     },
+    wildcard: (zone, records) => void wildcards.set(plain(zone), records),
     fault(target, fault, times = Number.POSITIVE_INFINITY) {
       if (fault) faults.set(target, { fault, left: times });
       else faults.delete(target);
@@ -372,6 +388,10 @@ function dataOf(records: FakeRecords, type: string): Buffer[] {
     case 'TLSA':
       return (records.TLSA ?? []).map(([usage, selector, matching, hex]) =>
         Buffer.concat([Buffer.of(usage, selector, matching), Buffer.from(hex, 'hex')]),
+      );
+    case 'CAA':
+      return (records.CAA ?? []).map(([flags, tag, value]) =>
+        Buffer.concat([Buffer.of(flags, tag.length), Buffer.from(tag), Buffer.from(value)]),
       );
     default:
       return [];

@@ -122,7 +122,7 @@ export interface InstanceOptions {
   /** POSTRIDER_… names without the prefix, lower case with dashes: the keys of the configuration. */
   settings?: Record<string, string>;
   /** Authorities in place of the built-in ones, and where MTA-STS policies are served. */
-  trust?: { ca: readonly string[]; mtaStsPort: number };
+  trust?: { ca: readonly string[]; mtaStsPort: number; zonePort?: number };
 }
 
 /** Starts a server on a free port. Without settings: `serve`, route sandbox, a DNS that nobody answers. */

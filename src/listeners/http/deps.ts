@@ -9,6 +9,7 @@ import type { Acceptance } from '../../pipeline/accept/accept.ts';
 import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import type { Access } from '../../policy/access/access.ts';
 import type { SmtpCredentials } from '../../policy/access/smtp-credentials.ts';
+import type { DomainCheck } from '../../policy/domains/doctor/check.ts';
 import type { DomainService } from '../../policy/domains/domains.ts';
 import type { GuardRails } from '../../policy/limits/guard-rails.ts';
 import type { SendRate } from '../../policy/limits/send-rate.ts';
@@ -27,6 +28,8 @@ export interface HttpDeps {
   sendRate?: SendRate;
   acceptance: Acceptance;
   domains: DomainService;
+  /** Examines this server itself. */
+  doctor: { instance(): Promise<readonly DomainCheck[]> };
   /** How sender domains stand with what comes back. */
   guard: Pick<GuardRails, 'standing'>;
   webhooks: WebhookService;

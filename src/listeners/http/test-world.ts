@@ -125,6 +125,7 @@ export async function openWorld(
     {
       store,
       domains,
+      doctor: { instance: async () => [] },
       webhooks,
       acceptance,
       clock,

@@ -29,8 +29,14 @@ describe('compareKey', () => {
     [`k=ed25519; p=${KEY}`, { kind: 'unusable', tag: 'k' }],
     [`h=sha1; p=${KEY}`, { kind: 'unusable', tag: 'h' }],
     [`s=tlsrpt; p=${KEY}`, { kind: 'unusable', tag: 's' }],
-    [`p=${KEY.slice(0, 20)}`, { kind: 'different', foundLength: 20, ourLength: KEY.length, truncated: true }],
-    ['p=AAAA', { kind: 'different', foundLength: 4, ourLength: KEY.length, truncated: false }],
+    [
+      `p=${KEY.slice(0, 20)}`,
+      { kind: 'different', foundLength: 20, ourLength: KEY.length, truncated: true, otherCase: false },
+    ],
+    [
+      'p=AAAA',
+      { kind: 'different', foundLength: 4, ourLength: KEY.length, truncated: false, otherCase: false },
+    ],
   ])('says of %j how it differs', (text, expected) => {
     expect(compareKey(text, KEY)).toEqual(expected);
   });

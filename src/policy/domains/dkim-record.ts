@@ -29,7 +29,8 @@ export type KeyComparison =
   | { kind: 'escaped' }
   /** `k=`, `h=` or `s=` shut our signatures out; `tag` as it would be without that. */
   | { kind: 'unusable'; tag: 'k' | 'h' | 's' }
-  | { kind: 'different'; foundLength: number; ourLength: number; truncated: boolean };
+  /** `otherCase`: the same letters, some of them made small or capital. */
+  | { kind: 'different'; foundLength: number; ourLength: number; truncated: boolean; otherCase: boolean };
 
 /** More than any key needs; the rest of a longer text is not looked at. */
 const MAX_TEXT = 16_384;
@@ -70,6 +71,7 @@ export function compareKey(text: string, publicKey: string): KeyComparison {
       foundLength: record.publicKey.length,
       ourLength: publicKey.length,
       truncated: publicKey.startsWith(record.publicKey),
+      otherCase: record.publicKey.toLowerCase() === publicKey.toLowerCase(),
     };
   }
   if (record.escaped) return { kind: 'escaped' };

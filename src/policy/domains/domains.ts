@@ -28,8 +28,10 @@ import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import { generateDkimKeyPair, loadPrivateKey } from './dkim-keys.ts';
 import { type DnsRecord, domainRecords } from './dns-records.ts';
+import { changesBetween, keepChanges } from './doctor/changes.ts';
+import type { DomainCheck } from './doctor/check.ts';
+import { createDomainDoctor, type DomainDoctor } from './doctor/domain-doctor.ts';
 import { mayRotate, needsNewStandby, nextSelector, RETIRED_FOR_MS } from './key-rotation.ts';
-import { type DomainCheck, verifyDomain } from './verify.ts';
 
 export interface DomainService {
   /** New domain with two DKIM keys. AppError domain-invalid, domain-exists. */
@@ -98,6 +100,8 @@ interface Deps {
   sealer: Sealer;
   clock: Clock;
   random: Random;
+  /** Examines domains; one over the resolver alone where left out. */
+  doctor?: DomainDoctor;
 }
 
 interface Cached {
@@ -113,10 +117,9 @@ const MAX_CACHED = 10_000;
 const DKIM_SEAL = 'dkim-key';
 const GRACE_MS = 2 * 24 * 3_600_000;
 
-export function createDomainService(
-  { store, resolver, sealer, clock, random }: Deps,
-  options: DomainOptions,
-): DomainService {
+export function createDomainService(deps: Deps, options: DomainOptions): DomainService {
+  const { store, sealer, clock, random } = deps;
+  const doctor = deps.doctor ?? createDomainDoctor(deps);
   const cache = new Map<string, Cached>();
   const quota = options.quota ?? NO_QUOTA;
   /** Those of all domains looked up so far; unlike the cache never emptied, since nothing of it may be forgotten. */
@@ -184,6 +187,7 @@ export function createDomainService(
               failingSince: null,
               lastCheckedAt: null,
               lastChecks: null,
+              changes: null,
             }),
           }),
     });
@@ -211,17 +215,19 @@ export function createDomainService(
   async function verify(name: string): Promise<{ domain: Domain; checks: readonly DomainCheck[] }> {
     const domain = await store.getDomain({ name });
     if (domain === null) throw unknownDomain(name);
-    const result = await verifyDomain({
-      resolver,
+    const result = await doctor.examine({
       domain: domain.name,
       verifyToken: domain.verifyToken,
       keys: domain.keys,
       bounceDomain: options.bounceDomain,
       returnPathHost: domain.settings.returnPathHost,
       tracking: trackingOf(domain),
+      bulk: domain.settings.listUnsubscribe,
+      subdomains: domain.settings.subdomains,
     });
     const now = clock.now();
     const next = nextStatus(domain, result, now);
+    const changes = changesBetween(checksOf(domain), result.checks, now);
     const changed = next.status !== domain.status;
     const kind =
       changed && next.status === 'Verified'
@@ -233,6 +239,7 @@ export function createDomainService(
       name,
       ...next,
       checks: JSON.stringify(result.checks),
+      changes: changes.length === 0 ? null : JSON.stringify(keepChanges(domain.changes, changes)),
       now,
       events: kind === null ? [] : [{ id: uuidv7(clock, random), kind, at: now, detail: null }],
     });
@@ -381,6 +388,11 @@ export function createDomainService(
     cache.set(name, fresh);
     return fresh;
   }
+}
+
+/** What the last check found, as it was stored by `verify`; null before the first. */
+export function checksOf(domain: Pick<Domain, 'lastChecks'>): readonly DomainCheck[] | null {
+  return domain.lastChecks === null ? null : (JSON.parse(domain.lastChecks) as DomainCheck[]);
 }
 
 /** Whether mail of this domain may leave: verified, or failing for less than the grace. */

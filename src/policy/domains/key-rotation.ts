@@ -9,7 +9,7 @@
  */
 import type { Domain } from '../../model/domain.ts';
 import { dkimHost } from './dns-records.ts';
-import type { DomainCheck } from './verify.ts';
+import type { DomainCheck } from './doctor/check.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** How long a retired key stays published. */

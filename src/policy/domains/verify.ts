@@ -9,26 +9,11 @@
  * they are compared whole, and shown cut and without control characters.
  */
 import type { DkimKey } from '../../model/domain.ts';
-import type { DnsAnswer, DnsFailureReason, Resolver } from '../../net/dns-types.ts';
+import type { DnsAnswer, Resolver } from '../../net/dns-types.ts';
 import { rsaBits } from './dkim-keys.ts';
 import { compareKey, type KeyComparison } from './dkim-record.ts';
 import { dkimHost, dkimValue, ownershipHost, ownershipValue, relativeHost } from './dns-records.ts';
-
-export interface DomainCheck {
-  /** `own`, `dkim1`, `dkim2`, … in the order of the keys; `return-path` and `track` where it has hosts of its own. */
-  id: string;
-  severity: 'ok' | 'warn' | 'fail';
-  record: {
-    type: 'TXT' | 'MX' | 'CNAME';
-    name: string;
-    expected: string /** At most 10 texts of at most 512 characters. */;
-    found: string[];
-  };
-  /** What was found, one or two sentences. */
-  message: string;
-  /** What to do; '' where nothing is. */
-  fix: string;
-}
+import { type DomainCheck, shownTexts, unanswered } from './doctor/check.ts';
 
 export interface DomainVerification {
   verified: boolean;
@@ -43,8 +28,7 @@ interface Finding {
   state: 'proven' | 'absent' | 'unknown';
 }
 
-const MAX_FOUND = 10;
-const MAX_FOUND_LENGTH = 512;
+const MAX_OWNERSHIP = 512;
 /** More texts than this at one name are not compared. */
 const MAX_COMPARED = 100;
 /** RFC 8301 §3.2: below the first verifiers must not accept, below the second they should not be asked to. */
@@ -52,46 +36,27 @@ const REFUSED_BELOW_BITS = 1024;
 const WEAK_BELOW_BITS = 2048;
 /** Zones of a domain that are tried for a name that the panel completed once too often. */
 const MAX_ZONES = 3;
-// C0, DEL, C1, line and paragraph separators, and what turns the direction of text around.
-const UNSHOWABLE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
-
 /**
  * Checks the domain now. `keys`: at most one `active`; without one the domain cannot be verified.
  * Never rejects because of what DNS answers.
  */
 export async function verifyDomain(params: {
-  resolver: Pick<Resolver, 'txt' | 'mx' | 'cname'>;
+  resolver: Pick<Resolver, 'txt'>;
   domain: string;
   verifyToken: string;
   keys: readonly Pick<DkimKey, 'selector' | 'role' | 'publicKey'>[];
-  /** The server's host in return paths, and the domain's own or null. */
-  bounceDomain: string;
-  returnPathHost: string | null;
-  /** The domain's host for personal links, and the name that it is to lead to; absent or null = none. */
-  tracking?: { host: string; target: string } | null;
 }): Promise<DomainVerification> {
-  const { resolver, domain, verifyToken, keys, bounceDomain, returnPathHost } = params;
-  const returnPath =
-    returnPathHost === null || returnPathHost === bounceDomain
-      ? []
-      : [checkReturnPath(resolver, returnPathHost, bounceDomain)];
-  const tracking = params.tracking ?? null;
-  const links =
-    tracking === null || tracking.host === tracking.target ? [] : [checkTrackingHost(resolver, tracking)];
-  const [[own, ...dkim], hosts] = await Promise.all([
-    Promise.all([
-      checkOwnership(resolver, domain, verifyToken),
-      ...keys.map((key, i) => checkKey(resolver, domain, key, `dkim${i + 1}`)),
-    ]),
-    Promise.all([...returnPath, ...links]),
+  const { resolver, domain, verifyToken, keys } = params;
+  const [own, ...dkim] = await Promise.all([
+    checkOwnership(resolver, domain, verifyToken),
+    ...keys.map((key, i) => checkKey(resolver, domain, key, `dkim${i + 1}`)),
   ]);
   const active = dkim[keys.findIndex((key) => key.role === 'active')];
   const signing = active?.state ?? 'absent';
   if (own.state !== 'proven' && signing === 'proven') own.check = provenByKey(own.check);
-  const verified = signing === 'proven';
   return {
-    verified,
-    checks: [own.check, ...dkim.map((finding) => finding.check), ...hosts],
+    verified: signing === 'proven',
+    checks: [own.check, ...dkim.map((finding) => finding.check)],
     temporary: signing === 'unknown',
   };
 }
@@ -106,7 +71,10 @@ async function checkOwnership(
   const isOurs = (text: string): boolean => unquoted(text).toLowerCase() === expected;
   const answer = await resolver.txt(name);
   const result = finding('own', name, expected, answer);
-  if (answer.kind === 'failure') return result('unknown', 'warn', ...failureSentences(name, answer.reason));
+  if (answer.kind === 'failure') {
+    const { message, fix } = unanswered(name, answer.reason);
+    return result('unknown', 'warn', message, fix);
+  }
   if (textsOf(answer).some(isOurs)) return result('proven', 'ok', 'The ownership record is in place.', '');
   const appended = await findAppended(resolver, name, domain, isOurs);
   if (appended !== null) return result('absent', 'fail', ...appendedSentences(appended));
@@ -126,55 +94,6 @@ async function checkOwnership(
   );
 }
 
-/** Where bounces of the domain's mail arrive. Mail goes out all the same, so nothing here fails the domain. */
-async function checkReturnPath(
-  resolver: Pick<Resolver, 'mx'>,
-  host: string,
-  bounceDomain: string,
-): Promise<DomainCheck> {
-  const answer = await resolver.mx(host);
-  const records = answer.kind === 'found' ? answer.records.slice(0, MAX_FOUND) : [];
-  const found = records.map((record) => showable(`${record.preference} ${record.exchange}`));
-  const record = { type: 'MX' as const, name: host, expected: `10 ${bounceDomain}`, found };
-  const check = (severity: DomainCheck['severity'], [message, fix]: Sentences): DomainCheck => {
-    return { id: 'return-path', severity, record, message, fix };
-  };
-  if (answer.kind === 'failure') return check('warn', failureSentences(host, answer.reason));
-  if (records.some((each) => each.exchange === bounceDomain)) {
-    return check('ok', [`Bounces to ${host} come to this server.`, '']);
-  }
-  const message =
-    records.length === 0
-      ? `${host} has no MX record, so bounces of this domain's mail are lost.`
-      : `The MX records of ${host} do not name ${bounceDomain}, so bounces go elsewhere.`;
-  return check('warn', [message, `Publish an MX record at ${host} with the value 10 ${bounceDomain}.`]);
-}
-
-/** Where personal links of the domain lead. Mail goes out all the same, so nothing here fails the domain. */
-async function checkTrackingHost(
-  resolver: Pick<Resolver, 'cname'>,
-  { host, target }: { host: string; target: string },
-): Promise<DomainCheck> {
-  const answer = await resolver.cname(host);
-  const records = answer.kind === 'found' ? answer.records.slice(0, MAX_FOUND) : [];
-  const record = { type: 'CNAME' as const, name: host, expected: target, found: records.map(showable) };
-  const check = (severity: DomainCheck['severity'], [message, fix]: Sentences): DomainCheck => {
-    return { id: 'track', severity, record, message, fix };
-  };
-  if (answer.kind === 'failure') return check('warn', failureSentences(host, answer.reason));
-  if (records.some((name) => name.toLowerCase().replace(/\.$/, '') === target)) {
-    return check('ok', [`Links on ${host} lead to this server.`, '']);
-  }
-  const message =
-    records.length === 0
-      ? `${host} has no CNAME record, so links and pixels in this domain's mail lead nowhere.`
-      : `The CNAME record of ${host} does not name ${target}, so links and pixels lead elsewhere.`;
-  return check('warn', [
-    message,
-    `Publish a CNAME record at ${host} with the value ${target}, and a certificate for ${host} in front of this server.`,
-  ]);
-}
-
 async function checkKey(
   resolver: Pick<Resolver, 'txt'>,
   domain: string,
@@ -186,7 +105,10 @@ async function checkKey(
   const result = finding(id, name, dkimValue(key.publicKey), answer);
   // Mail is signed by the active key alone; a standby that is wrong only stands in the way of the next rotation.
   const wrong = key.role === 'active' ? 'fail' : 'warn';
-  if (answer.kind === 'failure') return result('unknown', 'warn', ...failureSentences(name, answer.reason));
+  if (answer.kind === 'failure') {
+    const { message, fix } = unanswered(name, answer.reason);
+    return result('unknown', 'warn', message, fix);
+  }
 
   const [text, ...others] = textsOf(answer);
   if (text === undefined) {
@@ -236,7 +158,7 @@ function finding(id: string, name: string, expected: string, answer: DnsAnswer<s
     type: 'TXT',
     name,
     expected,
-    found: textsOf(answer).slice(0, MAX_FOUND).map(showable),
+    found: shownTexts(textsOf(answer)),
   };
   return (
     state: Finding['state'],
@@ -289,21 +211,6 @@ function provenByKey(check: DomainCheck): DomainCheck {
 
 type Sentences = [message: string, fix: string];
 
-const FAILURES: Record<DnsFailureReason, string> = {
-  timeout: 'no name server answered in time',
-  servfail: 'the name servers reported a failure of their own (SERVFAIL)',
-  refused: 'the name servers refused the question',
-  malformed: 'the answer could not be read',
-  network: 'the resolver could not be reached',
-};
-
-function failureSentences(name: string, reason: DnsFailureReason): Sentences {
-  return [
-    `The look-up of ${name} failed for now: ${FAILURES[reason]}. This says nothing about the record and changes nothing.`,
-    'Check again in some minutes. If it stays so, look at the name servers (and DNSSEC) of the domain and at the resolver of this server.',
-  ];
-}
-
 function appendedSentences(appended: { intended: string; found: string; relative: string }): Sentences {
   return [
     `Found it on ${appended.found} — your DNS panel appended the zone.`,
@@ -329,7 +236,13 @@ function severalSentences(name: string, texts: readonly string[], publicKey: str
 function differenceSentences(name: string, comparison: Exclude<KeyComparison, { kind: 'match' }>): Sentences {
   switch (comparison.kind) {
     case 'different': {
-      const { foundLength, ourLength, truncated } = comparison;
+      const { foundLength, ourLength, truncated, otherCase } = comparison;
+      if (otherCase) {
+        return [
+          `The record at ${name} holds our key in another case: the panel changed capital and small letters, which count here.`,
+          'Enter the text again exactly as shown; if the panel changes it, let a CNAME lead to a name elsewhere, or use another panel.',
+        ];
+      }
       const lengths = `found ${foundLength} of ${ourLength} characters`;
       return truncated
         ? [
@@ -362,11 +275,6 @@ function differenceSentences(name: string, comparison: Exclude<KeyComparison, { 
 
 /** One pair of quotes that a panel stored with the text does not make another owner. */
 function unquoted(text: string): string {
-  const trimmed = text.slice(0, MAX_FOUND_LENGTH).trim();
+  const trimmed = text.slice(0, MAX_OWNERSHIP).trim();
   return trimmed.startsWith('"') && trimmed.endsWith('"') ? trimmed.slice(1, -1).trim() : trimmed;
-}
-
-function showable(text: string): string {
-  const clean = text.slice(0, 2 * MAX_FOUND_LENGTH).replace(UNSHOWABLE, '');
-  return clean.length <= MAX_FOUND_LENGTH ? clean : `${clean.slice(0, MAX_FOUND_LENGTH - 1)}…`;
 }

@@ -52,6 +52,7 @@ export function describeDomains(suite: Suite): void {
         failingSince: null,
         lastCheckedAt: null,
         lastChecks: null,
+        changes: null,
         keys: KEYS,
       });
       expect(await suite.store().getDomain({ name: 'example.com' })).toEqual(domain);
@@ -158,6 +159,7 @@ export function describeDomains(suite: Suite): void {
         status: 'Verified',
         verifiedBy: 'dns',
         checks: '[1]',
+        changes: '["a"]',
         now: T0 + 5,
         events: [event('domain.verified', T0 + 5)],
       });
@@ -166,6 +168,7 @@ export function describeDomains(suite: Suite): void {
         verifiedBy: 'dns',
         verifiedAt: T0 + 5,
         lastChecks: '[1]',
+        changes: '["a"]',
         lastCheckedAt: T0 + 5,
         updatedAt: T0 + 5,
       });
@@ -185,12 +188,14 @@ export function describeDomains(suite: Suite): void {
         status: 'Verified',
         verifiedBy: 'dns',
         checks: '[3]',
+        changes: '["b"]',
         now: T0 + 4,
       });
       expect(domain).toMatchObject({
         verifiedAt: T0 + 1,
         failingSince: null,
         lastChecks: '[3]',
+        changes: '["b"]',
         lastCheckedAt: T0 + 4,
         updatedAt: T0 + 4,
       });

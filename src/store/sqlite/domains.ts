@@ -64,6 +64,7 @@ export function setDomainStatus(
 ): ResultOf<'setDomainStatus'> {
   const { changes } = session.db.run(
     `UPDATE domain SET status = ?, verified_by = ?, failing_since = ?, last_checks = coalesce(?, last_checks),
+       changes = coalesce(?, changes),
        last_checked_at = CASE WHEN ? THEN ? ELSE last_checked_at END,
        verified_at = CASE WHEN ? THEN coalesce(verified_at, ?) ELSE verified_at END,
        updated_at = CASE WHEN status <> ? THEN ? ELSE updated_at END
@@ -72,6 +73,7 @@ export function setDomainStatus(
     params.verifiedBy,
     params.failingSince,
     params.checks,
+    params.changes ?? null,
     params.checks === null ? 0 : 1,
     params.now,
     params.status === 'Verified' ? 1 : 0,
@@ -174,6 +176,7 @@ interface DomainRow {
   failing_since: number | null;
   last_checked_at: number | null;
   last_checks: string | null;
+  changes: string | null;
 }
 
 function toDomain(db: Connection, row: DomainRow): Domain {
@@ -199,6 +202,7 @@ function toDomain(db: Connection, row: DomainRow): Domain {
     failingSince: row.failing_since,
     lastCheckedAt: row.last_checked_at,
     lastChecks: row.last_checks,
+    changes: row.changes,
     keys: keys.map((key) => ({
       selector: key.selector,
       role: key.role,

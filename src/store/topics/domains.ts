@@ -28,6 +28,8 @@ export interface DomainStore {
     verifiedBy: 'dns' | 'operator' | null;
     failingSince: number | null;
     checks: string | null;
+    /** Replaces those kept; null or left out keeps them. */
+    changes?: string | null;
     now: number;
     events: readonly NewEvent[];
   }): Promise<Domain | null>;

@@ -327,6 +327,37 @@ export interface DomainCheckItem {
   Fix: string;
 }
 
+/** One check that came, went, became better or worse, or whose record reads otherwise. */
+export interface DomainChangeItem {
+  Name: string;
+  /** null: it came. */
+  From: DomainCheckItem['Status'] | null;
+  /** null: it went. */
+  To: DomainCheckItem['Status'] | null;
+  Message: string;
+  At: string;
+}
+
+/** One domain of GET /doctor. */
+export interface DoctorDomainItem {
+  Domain: string;
+  Status: DomainStatus;
+  CheckedAt: string | null;
+  Checks: readonly DomainCheckItem[];
+  /** Newest first. */
+  Changes: readonly DomainChangeItem[];
+  /** Its records as lines of a zone file. */
+  Zone: string;
+}
+
+/** GET /doctor. */
+export interface DoctorAnswer {
+  CheckedAt: string;
+  /** This server itself. */
+  Instance: readonly DomainCheckItem[];
+  Domains: readonly DoctorDomainItem[];
+}
+
 /** What its owner chose for a domain: shown with it, read by POST /domains and PATCH /domains/{name}. */
 export interface DomainSettingsAnswer {
   /** Its sub-domains may send too. */
@@ -369,6 +400,8 @@ export interface DomainAnswer extends DomainSettingsAnswer {
   DnsRecords: readonly DnsRecordItem[];
   /** What the last check found, item by item; empty before the first. */
   Checks: readonly DomainCheckItem[];
+  /** What changed between checks lately, newest first. */
+  Changes: readonly DomainChangeItem[];
   /** null: nothing came back lately. */
   Returns: DomainReturns | null;
 }

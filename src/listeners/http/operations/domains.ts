@@ -11,10 +11,9 @@ import { toALabelDomain } from '../../../mail/address.ts';
 import type { Domain, DomainSettingsPatch } from '../../../model/domain.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { callerDomains, mayActOn, requireScope } from '../../../policy/access/access.ts';
-import type { DomainService } from '../../../policy/domains/domains.ts';
-import type { DomainCheck } from '../../../policy/domains/verify.ts';
+import { checksOf, type DomainService } from '../../../policy/domains/domains.ts';
 import type { GuardRails, GuardStanding } from '../../../policy/limits/guard-rails.ts';
-import type { DnsRecordItem, DomainAnswer, DomainCheckItem, DomainReturns } from '../contract/answers.ts';
+import type { DnsRecordItem, DomainAnswer, DomainReturns } from '../contract/answers.ts';
 import { SETTINGS_SHAPE, settingsAnswer, settingsPatch } from '../contract/domain-settings.ts';
 import { domainAnswer, domainList } from '../contract/schemas/domains.ts';
 import { nothing } from '../contract/schemas/problem.ts';
@@ -22,10 +21,10 @@ import { PAGE } from '../contract/schemas/query.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, page, pageLimit, queryText, refuse } from '../route.ts';
+import { changeItems, toCheckItem } from './doctor.ts';
 
 const VERIFY_EVERY_MS = 10_000;
 const MAX_REMEMBERED = 10_000;
-const CHECK_STATUS = { ok: 'Ok', warn: 'Warning', fail: 'Failed' } as const;
 
 const unavailable = z
   .unknown()
@@ -133,7 +132,8 @@ export function domainRoutes(deps: {
       contract: {
         id: 'getDomain',
         summary: 'Show a sender domain',
-        description: 'One domain with its records and what the last check found',
+        description:
+          'One domain with its records, what the last check found (`Checks`) and what changed lately (`Changes`)',
         answer: domainAnswer,
       },
       handle: async ({ caller, params }) => json(toAnswer(await ownDomain(caller, params.name))),
@@ -242,7 +242,7 @@ export function domainRoutes(deps: {
   }
 
   function toAnswer(domain: Domain): DomainAnswer {
-    const checks = lastChecks(domain).map(toCheckItem);
+    const checks = (checksOf(domain) ?? []).map(toCheckItem);
     const statusOf = new Map(checks.map((check) => [`${check.Type} ${check.Host}`, check.Status]));
     return {
       Domain: domain.name,
@@ -265,6 +265,7 @@ export function domainRoutes(deps: {
         }),
       ),
       Checks: checks,
+      Changes: changeItems(domain),
       Returns: toReturns(guard.standing(domain.name)),
     };
   }
@@ -296,11 +297,6 @@ function ownHosts(domain: string, patch: DomainSettingsPatch): DomainSettingsPat
   return patch;
 }
 
-/** What the last check found; it was written by the domain service, so its shape is known. */
-function lastChecks(domain: Domain): readonly DomainCheck[] {
-  return domain.lastChecks === null ? [] : (JSON.parse(domain.lastChecks) as DomainCheck[]);
-}
-
 const LEVELS = { ok: 'Ok', warn: 'Warn', hold: 'Hold' } as const;
 
 function toReturns(standing: GuardStanding | null): DomainReturns | null {
@@ -311,18 +307,5 @@ function toReturns(standing: GuardStanding | null): DomainReturns | null {
     Bounced: standing.bounced,
     Complained: standing.complained,
     Reason: standing.reason,
-  };
-}
-
-function toCheckItem(check: DomainCheck): DomainCheckItem {
-  return {
-    Name: check.id,
-    Status: CHECK_STATUS[check.severity],
-    Type: check.record.type,
-    Host: check.record.name,
-    Expected: check.record.expected,
-    Found: check.record.found,
-    Message: check.message,
-    Fix: check.fix,
   };
 }

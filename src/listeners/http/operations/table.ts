@@ -16,6 +16,7 @@ import type { ApiRoute } from '../route.ts';
 import { createStoredTemplates } from '../stored-templates.ts';
 import { cancelRetryRoutes } from './cancel-retry.ts';
 import { causeRoutes } from './causes.ts';
+import { doctorRoutes } from './doctor.ts';
 import { domainRoutes } from './domains.ts';
 import { batchEmailRoute } from './email-batch.ts';
 import { validateEmailRoute } from './email-validate.ts';
@@ -85,6 +86,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...sandboxWaitRoutes({ ...deps, search, feed }),
     ...sandboxStreamRoutes({ ...deps, search, feed }),
     ...operatorRoutes(deps),
+    ...doctorRoutes(deps),
     ...trafficRoutes(deps),
     ...causeRoutes(deps, { maxAgeMs: options.maxAgeMs }),
   ];

@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import type {
   DnsRecordItem,
+  DoctorAnswer,
   DomainAnswer,
+  DomainChangeItem,
   DomainCheckItem,
   DomainReturns,
   EraseAnswer,
@@ -28,11 +30,13 @@ const dnsRecord = exactly<DnsRecordItem>()(
     .meta({ id: 'DnsRecord', description: 'A record to publish' }),
 );
 
+const checkStatus = z.enum(['Ok', 'Warning', 'Failed']);
+
 const check = exactly<DomainCheckItem>()(
   z
     .object({
       Name: z.string(),
-      Status: z.enum(['Ok', 'Warning', 'Failed']),
+      Status: checkStatus,
       Type: z.string().describe('Kind of record that was looked up'),
       Host: z.string(),
       Expected: z.string(),
@@ -41,6 +45,21 @@ const check = exactly<DomainCheckItem>()(
       Fix: z.string().describe('What to do; empty where nothing is'),
     })
     .meta({ id: 'DomainCheck' }),
+);
+
+const change = exactly<DomainChangeItem>()(
+  z
+    .object({
+      Name: z.string(),
+      From: checkStatus.nullable().describe('null: it came'),
+      To: checkStatus.nullable().describe('null: it went'),
+      Message: z.string(),
+      At: time,
+    })
+    .meta({
+      id: 'DomainChange',
+      description: 'A check that came, went, changed, or whose record reads otherwise',
+    }),
 );
 
 const returns = exactly<DomainReturns>()(
@@ -85,12 +104,32 @@ export const domainAnswer = exactly<DomainAnswer>()(
       LastCheckedAt: time.nullable(),
       DnsRecords: z.array(dnsRecord),
       Checks: z.array(check).describe('What the last check found, item by item; empty before the first'),
+      Changes: z.array(change).describe('What changed between checks lately, newest first'),
       Returns: returns.nullable().describe('null: nothing came back lately'),
     })
     .meta({ id: 'Domain' }),
 );
 
 export const domainList = exactly<Page<DomainAnswer>>()(pageOf('DomainList', domainAnswer));
+
+export const doctorAnswer = exactly<DoctorAnswer>()(
+  z
+    .object({
+      CheckedAt: time,
+      Instance: z.array(check).describe('This server itself'),
+      Domains: z.array(
+        z.object({
+          Domain: z.string(),
+          Status: domainStatus,
+          CheckedAt: time.nullable(),
+          Checks: z.array(check),
+          Changes: z.array(change),
+          Zone: z.string().describe('Its records as lines of a zone file'),
+        }),
+      ),
+    })
+    .meta({ id: 'Doctor' }),
+);
 
 export const eraseAnswer = exactly<EraseAnswer>()(
   z

@@ -1,0 +1,222 @@
+/**
+ * The domain doctor and the check-up of this server, put together from what the composition root has: which addresses
+ * mail leaves from, how to ask the servers of a zone, and the probes that are not DNS. Given parts and configuration,
+ * leaves a doctor for domains and a function that examines the instance; at most one examination of it runs at a time.
+ */
+import { readdir, stat, statfs } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+import type { Routing } from './config-routing.ts';
+import type { Clock } from './lib/clock.ts';
+import type { Random } from './lib/random.ts';
+import { type AddressCheck, createAddressFilter } from './net/address-filter.ts';
+import { type CertificateFacts, probeCertificate } from './net/certificate-probe.ts';
+import type { GuardedHttp } from './net/guarded-http.ts';
+import type { CachingResolver } from './net/resolver.ts';
+import { parseServers } from './net/system-resolvers.ts';
+import { createZoneServers } from './net/zone-servers.ts';
+import { probePort25 } from './pipeline/deliver/port-25.ts';
+import type { DomainCheck } from './policy/domains/doctor/check.ts';
+import { createDomainDoctor, type DomainDoctor } from './policy/domains/doctor/domain-doctor.ts';
+import {
+  examineInstance,
+  type InstanceFacts,
+  type InstanceProbes,
+  type SendingAddress,
+} from './policy/domains/doctor/instance.ts';
+import { openSession } from './smtp/client-session.ts';
+import { createTlsContexts } from './smtp/client-tls.ts';
+
+export interface Checkup {
+  domains: DomainDoctor;
+  /** Examines the instance now; who asks while that runs gets the same answer. */
+  instance(seen: { suspicion: string | null; returns: InstanceFacts['returns'] }): Promise<DomainCheck[]>;
+}
+
+interface Parts {
+  config: Config;
+  routing: Routing;
+  resolver: CachingResolver;
+  filter: AddressCheck;
+  http: Pick<GuardedHttp, 'get'>;
+  clock: Clock;
+  random: Random;
+  dataFolder: string;
+  /** Under test: the port of zones' servers, and authorities to trust. */
+  zonePort?: number | undefined;
+  ca?: readonly string[] | undefined;
+}
+
+const PROBE_MS = 5_000;
+const MAX_ADDRESSES = 16;
+
+/** Contacts nobody before it is asked to. */
+export function createCheckup(parts: Parts): Checkup {
+  const { config, resolver, filter, clock, random, zonePort, ca } = parts;
+  const direct = isDirect(parts);
+  let underWay: Promise<DomainCheck[]> | null = null;
+  const domains = createDomainDoctor({
+    resolver,
+    clock,
+    random,
+    zoneServers: () =>
+      createZoneServers(
+        { resolver, filter, clock, random },
+        zonePort === undefined ? {} : { port: zonePort },
+      ),
+    certificate: (host) => certificateOf(host),
+    addresses: async () => (await sendingAddresses()).map(({ address }) => address),
+  });
+
+  return {
+    domains,
+    instance(seen) {
+      underWay ??= examine(seen).finally(() => {
+        underWay = null;
+      });
+      return underWay;
+    },
+  };
+
+  async function examine(seen: Parameters<Checkup['instance']>[0]): Promise<DomainCheck[]> {
+    const addresses = await sendingAddresses();
+    return examineInstance(
+      { resolver, probes: probes(seen), now: clock.now() },
+      {
+        hostname: config.hostname,
+        bounceDomain: config['bounce-domain'] ?? config.hostname,
+        direct,
+        addresses,
+        returns: seen.returns,
+        operatorAddress: config['operator-address'],
+        blockLists: config['doctor-dnsbl'],
+        dataFolder: parts.dataFolder,
+      },
+    );
+  }
+
+  /** The configured sources, else the public addresses of this machine, else what its own name leads to. */
+  async function sendingAddresses(): Promise<SendingAddress[]> {
+    if (!direct) return [];
+    const ehlo = config.hostname;
+    const publicOnly = createAddressFilter({ allowNetworks: [] });
+    const isPublic = (address: string) =>
+      publicOnly.kind === 'filter' &&
+      publicOnly.check(address).allowed &&
+      (config.ipv6 || !address.includes(':'));
+    const configured = parts.routing.sources
+      .filter(({ address }) => isPublic(address))
+      .map((source) => ({ address: source.address, ehlo: source.ehlo ?? ehlo }));
+    if (configured.length > 0) return configured.slice(0, MAX_ADDRESSES);
+    const own = Object.values(networkInterfaces())
+      .flatMap((list) => list ?? [])
+      .map(({ address }) => address)
+      .filter(isPublic);
+    if (own.length > 0) return own.slice(0, MAX_ADDRESSES).map((address) => ({ address, ehlo }));
+    const named = await resolver.a(ehlo);
+    const behindNat = named.kind === 'found' ? named.records.filter(isPublic) : [];
+    return behindNat.slice(0, MAX_ADDRESSES).map((address) => ({ address, ehlo }));
+  }
+
+  async function certificateOf(host: string): Promise<CertificateFacts | null> {
+    const answer = await resolver.a(host);
+    const address = answer.kind === 'found' ? answer.records[0] : undefined;
+    if (address === undefined) return { kind: 'unreachable', detail: 'it has no address' };
+    // Where we may not connect to, we cannot say; a proxy in front of us may have such an address.
+    if (!filter.check(address).allowed) return null;
+    return probeCertificate({ clock, host, address, ...(ca === undefined ? {} : { ca }) });
+  }
+
+  function probes(seen: Parameters<Checkup['instance']>[0]): InstanceProbes {
+    return {
+      async port25() {
+        const servers = parseServers(config['doctor-probe'].join(','));
+        const targets =
+          config['doctor-probe'].length > 0 && servers.kind === 'servers' ? servers.servers : [];
+        if (targets.length === 0 && seen.suspicion !== null)
+          return { kind: 'blocked', detail: seen.suspicion };
+        const [source] = parts.routing.sources;
+        return probePort25({
+          clock,
+          targets,
+          timeoutMs: PROBE_MS,
+          ...(source === undefined ? {} : { localAddress: source.address }),
+        });
+      },
+      returns: () => probeReturns(seen.returns),
+      async clockOffsetMs() {
+        if (config['doctor-clock'] === null) return null;
+        const answer = await parts.http.get(config['doctor-clock'], {
+          timeoutMs: PROBE_MS,
+          allowHttp: 'always',
+        });
+        const theirs = answer.kind === 'answered' ? Date.parse(answer.headers.date ?? '') : Number.NaN;
+        // The header is cut to whole seconds.
+        return answer.kind !== 'answered' || Number.isNaN(theirs)
+          ? null
+          : Math.round(answer.answeredAt - theirs - 500);
+      },
+      async freeSpace() {
+        try {
+          const disk = await statfs(parts.dataFolder);
+          return {
+            bytes: disk.bavail * disk.bsize,
+            share: disk.blocks === 0 ? 1 : disk.bavail / disk.blocks,
+          };
+        } catch {
+          return null;
+        }
+      },
+      readableByOthers: () => readableByOthers(parts.dataFolder),
+    };
+  }
+
+  async function probeReturns(at: InstanceFacts['returns']): ReturnType<InstanceProbes['returns']> {
+    if (typeof at === 'string') return { kind: 'unreachable', detail: at };
+    const any = at.host === '0.0.0.0' || at.host === '::' || at.host === '';
+    const address = any ? '127.0.0.1' : at.host;
+    const opened = await openSession(
+      { host: config['bounce-domain'] ?? config.hostname, address, port: at.port, implicitTls: false },
+      {
+        clock,
+        heloName: config.hostname,
+        tls: 'opportunistic',
+        tlsContexts: createTlsContexts({ ca }),
+        timeouts: { connectMs: PROBE_MS, bannerMs: PROBE_MS, ehloMs: PROBE_MS, startTlsMs: PROBE_MS },
+      },
+    );
+    if (opened.kind === 'failed') return { kind: 'unreachable', detail: opened.detail };
+    const { session } = opened;
+    session.quit();
+    if (session.tls === null) return { kind: 'no-tls', detail: 'STARTTLS is not offered' };
+    const { authorized, authorizationError, validUntil } = session.tls;
+    if (!authorized || validUntil === null) {
+      return { kind: 'invalid', detail: authorizationError ?? 'not trusted' };
+    }
+    return { kind: 'valid', validUntil };
+  }
+}
+
+function isDirect({ config, routing }: Parts): boolean {
+  const targets = [...config.route, ...routing.routes.flatMap((rule) => rule.targets)];
+  return targets.some(({ kind }) => kind === 'mx');
+}
+
+/** The folder where it lets others in, or else the files in it that others could read. */
+async function readableByOthers(folder: string): Promise<string[]> {
+  const isOpen = async (path: string): Promise<boolean> => {
+    try {
+      return ((await stat(path)).mode & 0o077) !== 0;
+    } catch {
+      return false;
+    }
+  };
+  // Who may not enter the folder reads nothing in it.
+  if (!(await isOpen(folder))) return [];
+  const names = await readdir(folder).catch(() => []);
+  const open = await Promise.all(
+    names.slice(0, 100).map(async (name) => ((await isOpen(join(folder, name))) ? [name] : [])),
+  );
+  return open.flat();
+}

@@ -1,0 +1,31 @@
+/** How checks read on a terminal: one line each with its mark, the fix below it, and what changed since they were made before. */
+import type { DomainChangeItem, DomainCheckItem } from '../listeners/http/contract/answers.ts';
+import { printable, type Screen, styled, wrapped } from './terminal.ts';
+
+const MARKS = { Ok: 'ok', Warning: 'warn', Failed: 'FAIL' } as const;
+const STYLES = { Ok: 'green', Warning: 'yellow', Failed: 'red' } as const;
+const CHANGES_SHOWN = 5;
+
+/** Lines of a table: mark, name, sentence; the fix of each below it. */
+export function checkLines(screen: Screen, checks: readonly DomainCheckItem[]): string[] {
+  const width = Math.max(0, ...checks.map(({ Name }) => Name.length)) + 1;
+  return checks.flatMap((check) => {
+    const mark = styled(screen, STYLES[check.Status], MARKS[check.Status].padEnd(4));
+    const indent = 6 + width + 1;
+    const first = `${mark}  ${`${printable(check.Name)}:`.padEnd(width)} ${wrapped(screen, indent, printable(check.Message))}`;
+    if (check.Fix === '') return [first];
+    return [first, `${' '.repeat(indent)}${wrapped(screen, indent, printable(check.Fix))}`];
+  });
+}
+
+/** What changed lately, newest first; no lines where nothing did. */
+export function changeLines(changes: readonly DomainChangeItem[]): string[] {
+  if (changes.length === 0) return [];
+  const lines = changes.slice(0, CHANGES_SHOWN).map(({ At, Name, From, To, Message }) => {
+    const when = At.slice(0, 16).replace('T', ' ');
+    const from = From === null ? 'new' : MARKS[From];
+    const to = To === null ? 'gone' : MARKS[To];
+    return `  ${when}  ${printable(Name)}: ${from === to ? to : `${from} → ${to}`}: ${printable(Message)}`;
+  });
+  return ['', 'What changed:', ...lines];
+}

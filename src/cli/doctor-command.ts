@@ -1,0 +1,60 @@
+/** `doctor`: every DNS, network and health check again, each with its fix; exit code 1 where one fails. */
+import type { DoctorAnswer, DoctorDomainItem, DomainCheckItem } from '../listeners/http/contract/answers.ts';
+import { EXISTING } from './api-client.ts';
+import { changeLines, checkLines } from './check-text.ts';
+import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { CommandError, styled } from './terminal.ts';
+
+export const doctorCommand: CommandGroup = (program, context) => {
+  program
+    .command('doctor [domain]')
+    .description('checks this server and its sender domains again and says how to mend what is wrong')
+    .option('--zone', 'print the DNS records of the domain as lines of a zone file, and nothing else')
+    .addHelpText(
+      'after',
+      example('postrider doctor', 'postrider doctor example.com --zone >> example.com.zone'),
+    )
+    .action(async (domain: string | undefined, options: { zone?: boolean }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const query = domain === undefined ? '' : `?Domain=${encodeURIComponent(domain)}`;
+        const answer = (await api.call('GET', `/doctor${query}`)).body as DoctorAnswer;
+        if (options.zone === true) {
+          if (answer.Domains.length === 0) throw new CommandError('There is no sender domain yet.');
+          ctx.print(
+            answer.Domains.map(({ Domain, Zone }) => ({ Domain, Zone })),
+            answer.Domains.map(({ Domain, Zone }) => `; ${Domain}\n${Zone.trimEnd()}`).join('\n'),
+          );
+          return;
+        }
+        ctx.print(answer, text(ctx, answer));
+        const all = [...answer.Instance, ...answer.Domains.flatMap(({ Checks }) => Checks)];
+        if (all.some(({ Status }) => Status === 'Failed')) ctx.fail();
+      }, EXISTING);
+    });
+};
+
+function text(ctx: CommandContext, answer: DoctorAnswer): string {
+  const { stdout } = ctx.terminal;
+  const blocks = [
+    [styled(stdout, 'bold', 'This server'), ...checkLines(stdout, answer.Instance)].join('\n'),
+    ...answer.Domains.map((domain) => domainText(ctx, domain)),
+  ];
+  const all = [...answer.Instance, ...answer.Domains.flatMap(({ Checks }) => Checks)];
+  return `${blocks.join('\n\n')}\n\n${summary(all)}`;
+}
+
+function domainText(ctx: CommandContext, domain: DoctorDomainItem): string {
+  const { stdout } = ctx.terminal;
+  return [
+    styled(stdout, 'bold', `${domain.Domain}: ${domain.Status}`),
+    ...checkLines(stdout, domain.Checks),
+    ...changeLines(domain.Changes),
+  ].join('\n');
+}
+
+function summary(checks: readonly DomainCheckItem[]): string {
+  const count = (status: DomainCheckItem['Status']) =>
+    checks.filter(({ Status }) => Status === status).length;
+  return `${count('Ok')} ok, ${count('Warning')} to look at, ${count('Failed')} failed.`;
+}

@@ -1,0 +1,122 @@
+/**
+ * GET /doctor (api.md §3): every check again, of this server and of its sender domains, each with its fix, and the
+ * records of each domain as a zone file takes them. For admin tokens of all domains, since what it says of the server
+ * is everybody's. A domain that was looked at a moment ago is shown as it was found then.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import { toALabelDomain } from '../../../mail/address.ts';
+import type { Domain } from '../../../model/domain.ts';
+import { zoneSnippet } from '../../../policy/domains/dns-records.ts';
+import { readChanges } from '../../../policy/domains/doctor/changes.ts';
+import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
+import { checksOf, type DomainService } from '../../../policy/domains/domains.ts';
+import type {
+  DoctorAnswer,
+  DoctorDomainItem,
+  DomainChangeItem,
+  DomainCheckItem,
+} from '../contract/answers.ts';
+import { doctorAnswer } from '../contract/schemas/domains.ts';
+import { text } from '../contract/schemas/query.ts';
+import { type ApiRoute, isoTime, isoTimeOrNull, json, queryText, refuse } from '../route.ts';
+
+/** Looked at in one call; of more the others are shown as they were found last. */
+const MAX_EXAMINED = 50;
+const AT_ONCE = 4;
+const FRESH_MS = 10_000;
+const STATUS = { ok: 'Ok', warn: 'Warning', fail: 'Failed' } as const;
+
+/** `doctor` examines this server. */
+export function doctorRoutes(deps: {
+  domains: DomainService;
+  doctor: { instance(): Promise<readonly DomainCheck[]> };
+  clock: Clock;
+}): readonly ApiRoute[] {
+  const { domains, doctor, clock } = deps;
+  return [
+    {
+      method: 'GET',
+      path: '/doctor',
+      scope: 'admin',
+      contract: {
+        id: 'runDoctor',
+        summary: 'Check everything again',
+        description:
+          'Every check again, of this server and of its sender domains (or `Domain`): `{CheckedAt, Instance: [{Name, Status, Type, Host, Expected, Found, Message, Fix}], Domains: [{Domain, Status, CheckedAt, Checks, Changes, Zone}]}`; `Zone` is what a zone file takes. At most 50 domains are looked at in one call, and none that was within 10 seconds; the others are shown as they were found last. For tokens of all domains. [What the checks mean](../howto/dns-and-doctor.md)',
+        query: { Domain: text('Only this sender domain') },
+        answer: doctorAnswer,
+      },
+      handle: async ({ caller, query }) => {
+        if (!caller.domains.includes('*')) {
+          throw refuse('scope-missing', 'The doctor is for admin tokens of all domains');
+        }
+        const chosen = await choose(queryText(query, 'Domain', 255));
+        const [instance, examined] = await Promise.all([doctor.instance(), examineAll(chosen)]);
+        const answer: DoctorAnswer = {
+          CheckedAt: isoTime(clock.now()),
+          Instance: instance.map(toCheckItem),
+          Domains: examined.map(toItem),
+        };
+        return json(answer);
+      },
+    },
+  ];
+
+  async function choose(given: string | undefined): Promise<readonly Domain[]> {
+    if (given === undefined) return domains.list();
+    const name = toALabelDomain(given.trim());
+    const domain = name === null ? null : await domains.get(name);
+    if (domain === null) throw refuse('not-found');
+    return [domain];
+  }
+
+  async function examineAll(chosen: readonly Domain[]): Promise<Domain[]> {
+    const result = [...chosen];
+    const waiting = [...chosen.keys()].slice(0, MAX_EXAMINED);
+    const work = async (): Promise<void> => {
+      for (let i = waiting.shift(); i !== undefined; i = waiting.shift()) {
+        const domain = chosen[i];
+        if (domain === undefined || clock.now() - (domain.lastCheckedAt ?? 0) < FRESH_MS) continue;
+        result[i] = (await domains.verify(domain.name)).domain;
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    return result;
+  }
+
+  function toItem(domain: Domain): DoctorDomainItem {
+    return {
+      Domain: domain.name,
+      Status: domain.status,
+      CheckedAt: isoTimeOrNull(domain.lastCheckedAt),
+      Checks: (checksOf(domain) ?? []).map(toCheckItem),
+      Changes: changeItems(domain),
+      Zone: zoneSnippet(domains.records(domain)),
+    };
+  }
+}
+
+/** What changed between checks lately, newest first. */
+export function changeItems(domain: Domain): DomainChangeItem[] {
+  return readChanges(domain.changes).map((change) => ({
+    Name: change.id,
+    From: change.from === null ? null : STATUS[change.from],
+    To: change.to === null ? null : STATUS[change.to],
+    Message: change.message,
+    At: isoTime(change.at),
+  }));
+}
+
+/** A check in the words of the API. */
+export function toCheckItem(check: DomainCheck): DomainCheckItem {
+  return {
+    Name: check.id,
+    Status: STATUS[check.severity],
+    Type: check.record.type,
+    Host: check.record.name,
+    Expected: check.record.expected,
+    Found: check.record.found,
+    Message: check.message,
+    Fix: check.fix,
+  };
+}

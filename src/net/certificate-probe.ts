@@ -1,0 +1,63 @@
+/**
+ * Looks at the certificate that a host shows over TLS, without asking anything of it. Given the host's name and one of
+ * its addresses (checked by the caller's filter), leaves whether a browser would take it and until when; no socket
+ * stays open. Bounded by one time limit.
+ */
+import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls';
+import type { Clock } from '../lib/clock.ts';
+import { connectTcp } from './sockets.ts';
+
+export type CertificateFacts =
+  | { kind: 'valid'; validUntil: number }
+  /** `detail`: the reason in a few words or as OpenSSL names it. */
+  | { kind: 'invalid'; detail: string }
+  | { kind: 'unreachable'; detail: string };
+
+/** `ca`: authorities in place of the built-in ones, under test. Never rejects. */
+export async function probeCertificate(params: {
+  clock: Clock;
+  host: string;
+  address: string;
+  port?: number;
+  ca?: readonly string[];
+  timeoutMs?: number;
+}): Promise<CertificateFacts> {
+  const { clock, host, address, port = 443, ca, timeoutMs = 5_000 } = params;
+  const connected = await connectTcp({ clock, address, port, timeoutMs });
+  if (connected.kind !== 'connected') return { kind: 'unreachable', detail: connected.detail };
+  const { socket } = connected;
+  const options: ConnectionOptions = {
+    socket,
+    servername: host,
+    // The judgement is the point: a bad certificate must be seen, not refused.
+    rejectUnauthorized: false,
+    ...(ca === undefined ? {} : { ca: [...ca] }),
+  };
+  return new Promise((resolve) => {
+    const tls = tlsConnect(options);
+    const finish = (facts: CertificateFacts) => {
+      timer.cancel();
+      tls.destroy();
+      socket.destroy();
+      resolve(facts);
+    };
+    const timer = clock.setTimer(timeoutMs, () =>
+      finish({ kind: 'unreachable', detail: `no TLS within ${timeoutMs} ms` }),
+    );
+    tls.on('error', (error: NodeJS.ErrnoException) =>
+      finish({ kind: 'unreachable', detail: error.code ?? error.message }),
+    );
+    tls.once('close', () => finish({ kind: 'unreachable', detail: 'closed during the handshake' }));
+    tls.once('secureConnect', () => finish(factsOf(tls)));
+  });
+}
+
+function factsOf(tls: TLSSocket): CertificateFacts {
+  if (!tls.authorized) {
+    const reason = tls.authorizationError;
+    return { kind: 'invalid', detail: String(reason ?? 'not trusted').slice(0, 200) };
+  }
+  const until = Date.parse(tls.getPeerCertificate().valid_to);
+  if (Number.isNaN(until)) return { kind: 'invalid', detail: 'its end cannot be read' };
+  return { kind: 'valid', validUntil: until };
+}

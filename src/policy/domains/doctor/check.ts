@@ -1,0 +1,90 @@
+/**
+ * What one check of the doctor says (delivery.md §14), and how several findings about one record become one check.
+ * Everything shown comes from strangers' DNS, so it is cut and freed of control characters here.
+ */
+import type { DnsFailureReason } from '../../../net/dns-types.ts';
+
+export type Severity = 'ok' | 'warn' | 'fail';
+
+export interface DomainCheck {
+  /** `own`, `dkim1`, `dkim2`, … in the order of the keys, then the other rows of the table. */
+  id: string;
+  severity: Severity;
+  record: {
+    /** Kind of record, or of what else was looked at. */
+    type: 'TXT' | 'MX' | 'CNAME' | 'A' | 'PTR' | 'TLS' | 'SMTP' | 'HOST';
+    name: string;
+    /** '' where nothing in particular is. */
+    expected: string;
+    /** At most 10 texts of at most 512 characters. */
+    found: string[];
+  };
+  /** What was found, one or two sentences. */
+  message: string;
+  /** What to do; '' where nothing is. */
+  fix: string;
+}
+
+/** One thing that a judge found about a record. */
+export interface Finding {
+  severity: Severity;
+  message: string;
+  fix: string;
+}
+
+const MAX_FOUND = 10;
+const MAX_FOUND_LENGTH = 512;
+/** Findings about one record that are told; more would not be read. */
+const MAX_TOLD = 4;
+const RANK = { ok: 0, warn: 1, fail: 2 } as const;
+// C0, DEL, C1, line and paragraph separators, and what turns the direction of text around.
+const UNSHOWABLE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+
+/** `given` as it may be shown. */
+export function showable(given: string): string {
+  const clean = given.slice(0, 2 * MAX_FOUND_LENGTH).replace(UNSHOWABLE, '');
+  return clean.length <= MAX_FOUND_LENGTH ? clean : `${clean.slice(0, MAX_FOUND_LENGTH - 1)}…`;
+}
+
+/** The texts of a record as a check shows them. */
+export function shownTexts(texts: readonly string[]): string[] {
+  return texts.slice(0, MAX_FOUND).map(showable);
+}
+
+/** One check of all findings about a record, the worst first; without any, `fine` is said. */
+export function checkOf(
+  id: string,
+  record: Omit<DomainCheck['record'], 'found'> & { found: readonly string[] },
+  findings: readonly Finding[],
+  fine: string,
+): DomainCheck {
+  const worst = [...findings].sort((a, b) => RANK[b.severity] - RANK[a.severity]).slice(0, MAX_TOLD);
+  const shown = { ...record, found: shownTexts(record.found) };
+  const [first] = worst;
+  if (first === undefined) return { id, severity: 'ok', record: shown, message: fine, fix: '' };
+  const sentences = (texts: readonly string[]) => [...new Set(texts.filter((text) => text !== ''))].join(' ');
+  return {
+    id,
+    severity: first.severity,
+    record: shown,
+    message: sentences(worst.map(({ message }) => message)),
+    fix: sentences(worst.map(({ fix }) => fix)),
+  };
+}
+
+const FAILURES: Record<DnsFailureReason, string> = {
+  timeout: 'no name server answered in time',
+  servfail: 'the name servers reported a failure of their own (SERVFAIL)',
+  refused: 'the name servers refused the question',
+  malformed: 'the answer could not be read',
+  network: 'the resolver could not be reached',
+};
+
+/** The finding about a record that could not be looked up. */
+export function unanswered(name: string, reason: DnsFailureReason): Finding {
+  return {
+    severity: 'warn',
+    message: `The look-up of ${showable(name)} failed for now: ${FAILURES[reason]}. This says nothing about the record and changes nothing.`,
+    fix: 'Check again in some minutes. If it stays so, look at the name servers (and DNSSEC) of the domain and at the resolver of this server.',
+  };
+}

@@ -1,0 +1,265 @@
+/**
+ * DMARC (RFC 9989): finds the policy of a domain by climbing the tree of names, says which names belong to the same
+ * organisation, and judges the record.
+ *
+ * Given: look-ups and a domain. Leaves behind: what stands at each step of the climb, and judgements over it that are
+ * pure. `pct`, `rf` and `ri` are gone from the standard: they are never written here, and warned of where found.
+ * At most eight names are asked on the way up (RFC 9989 §4.10), at most three receivers of reports are looked at.
+ */
+import type { DnsAnswer } from '../../../net/dns-types.ts';
+import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
+
+export interface DmarcRecord {
+  /** Lower case; the first of a repeated tag counts. */
+  tags: ReadonlyMap<string, string>;
+  /** Mail domains of `rua=`. */
+  reportDomains: readonly string[];
+}
+
+/** One name on the way up. */
+export interface DmarcStep {
+  domain: string;
+  /** Texts that begin with `v=DMARC1`. */
+  texts: readonly string[];
+  /** null: none, several, or one that cannot be read. */
+  record: DmarcRecord | null;
+  failure: Extract<DnsAnswer<string>, { kind: 'failure' }> | null;
+}
+
+export interface DmarcClimb {
+  /** The domain itself first. */
+  steps: readonly DmarcStep[];
+  /** The organisational domain; the domain itself where no record was found. */
+  organisation: string;
+}
+
+const MAX_STEPS = 8;
+const MAX_TEXT = 4096;
+const MAX_TAGS = 32;
+const MAX_REPORT_DOMAINS = 3;
+const GONE = ['pct', 'rf', 'ri'];
+const POLICIES = ['none', 'quarantine', 'reject'];
+
+/** Whether a text is a DMARC record at all; the version is told apart by case (RFC 9989 §4.7). */
+export function isDmarc(text: string): boolean {
+  return /^\s*v\s*=\s*DMARC1\s*(?:;|$)/.test(text.slice(0, MAX_TEXT));
+}
+
+/** The tags of a record that `isDmarc`. */
+export function parseDmarc(text: string): DmarcRecord {
+  const tags = new Map<string, string>();
+  for (const part of text.slice(0, MAX_TEXT).split(';', MAX_TAGS)) {
+    const equals = part.indexOf('=');
+    if (equals < 0) continue;
+    const name = part.slice(0, equals).trim().toLowerCase();
+    if (!tags.has(name)) tags.set(name, part.slice(equals + 1).trim());
+  }
+  const reportDomains = (tags.get('rua') ?? '')
+    .split(',', 20)
+    .map((uri) => /^\s*mailto:[^@\s]+@([a-z0-9.-]+)/i.exec(uri)?.[1]?.toLowerCase().replace(/\.$/, ''))
+    .filter((domain) => domain !== undefined);
+  return { tags, reportDomains: [...new Set(reportDomains)].slice(0, MAX_REPORT_DOMAINS) };
+}
+
+/** Looks at `_dmarc` of the domain and of the names above it (RFC 9989 §4.10). */
+export async function climbDmarc(
+  txt: (name: string) => Promise<DnsAnswer<string>>,
+  domain: string,
+): Promise<DmarcClimb> {
+  const steps: DmarcStep[] = [];
+  for (const at of namesUp(domain)) {
+    const answer = await txt(`_dmarc.${at}`);
+    const texts = answer.kind === 'found' ? answer.records.filter(isDmarc) : [];
+    const [text] = texts;
+    const record = text !== undefined && texts.length === 1 ? parseDmarc(text) : null;
+    steps.push({ domain: at, texts, record, failure: answer.kind === 'failure' ? answer : null });
+    const psd = record?.tags.get('psd')?.toLowerCase();
+    if (psd === 'n' || (psd === 'y' && at !== domain)) break;
+  }
+  return { steps, organisation: organisationOf(domain, steps) };
+}
+
+/** The domain and what is above it, at most eight names: of a long one the middle is left out (§4.10). */
+function namesUp(domain: string): string[] {
+  const labels = domain.split('.');
+  const names = [domain];
+  for (let left = Math.max(1, labels.length - (MAX_STEPS - 1)); left < labels.length; left++) {
+    names.push(labels.slice(left).join('.'));
+  }
+  return names.slice(0, MAX_STEPS);
+}
+
+function organisationOf(domain: string, steps: readonly DmarcStep[]): string {
+  let found = domain;
+  for (const { domain: at, record } of steps) {
+    if (record === null) continue;
+    const psd = record.tags.get('psd')?.toLowerCase();
+    if (psd === 'n') return at;
+    // The suffix itself is nobody's: the name below it is the organisation.
+    if (psd === 'y' && at !== domain)
+      return domain
+        .split('.')
+        .slice(-(at.split('.').length + 1))
+        .join('.');
+    found = at;
+  }
+  return found;
+}
+
+/** Where a receiver may send reports about this domain: authorisations by receiving domain; true = given. */
+export async function reportAuthorisations(
+  txt: (name: string) => Promise<DnsAnswer<string>>,
+  policy: DmarcStep,
+  organisation: string,
+): Promise<ReadonlyMap<string, boolean | null>> {
+  const found = new Map<string, boolean | null>();
+  for (const domain of policy.record?.reportDomains ?? []) {
+    if (isUnder(domain, organisation)) continue;
+    const answer = await txt(`${policy.domain}._report._dmarc.${domain}`);
+    found.set(
+      domain,
+      answer.kind === 'failure' ? null : answer.kind === 'found' && answer.records.some(isDmarc),
+    );
+  }
+  return found;
+}
+
+/** The step whose record holds for the domain: its own, or that of the organisation; null = none. */
+export function policyOf(climb: DmarcClimb): DmarcStep | null {
+  const [own] = climb.steps;
+  if (own === undefined) return null;
+  if (own.record !== null || own.texts.length > 0) return own;
+  return climb.steps.find(({ domain, record }) => domain === climb.organisation && record !== null) ?? null;
+}
+
+/** Judges what holds for the domain. `bulk`: it sends newsletters. */
+export function judgeDmarc(
+  climb: DmarcClimb,
+  params: {
+    domain: string;
+    bulk: boolean;
+    authorisations: ReadonlyMap<string, boolean | null>;
+  },
+): DomainCheck {
+  const { domain, bulk, authorisations } = params;
+  const findings: Finding[] = [];
+  const own = climb.steps[0];
+  const policy = policyOf(climb);
+  const name = `_dmarc.${policy?.domain ?? domain}`;
+  const expected = 'v=DMARC1; p=none';
+  const record = { type: 'TXT', name, expected, found: policy?.texts ?? own?.texts ?? [] } as const;
+  const add = (severity: Finding['severity'], message: string, fix: string) =>
+    findings.push({ severity, message, fix });
+  if (policy === null) {
+    if (own?.failure !== null && own?.failure !== undefined) {
+      return checkOf('dmarc', record, [unanswered(name, own.failure.reason)], '');
+    }
+    add(
+      bulk ? 'fail' : 'warn',
+      `There is no DMARC record for ${domain}: large receivers refuse newsletters of such domains, and anybody can write in its name.`,
+      `Publish a TXT record at ${name}: ${expected}`,
+    );
+    return checkOf('dmarc', record, findings, '');
+  }
+  if (policy.texts.length > 1) {
+    add(
+      'fail',
+      `There are ${policy.texts.length} DMARC records at ${name}; with more than one, none counts.`,
+      'Keep one of them.',
+    );
+    return checkOf('dmarc', record, findings, '');
+  }
+  const tags = policy.record?.tags ?? new Map<string, string>();
+  const p = tags.get('p')?.toLowerCase();
+  if (p === undefined || !POLICIES.includes(p)) {
+    const what = p === undefined ? 'names no policy (p=)' : `has the unknown policy p=${showable(p)}`;
+    const counted = (policy.record?.reportDomains.length ?? 0) > 0;
+    add(
+      counted ? 'warn' : 'fail',
+      `The DMARC record at ${name} ${what}${counted ? '; receivers take it as p=none' : ', so it does not count'}.`,
+      'Write p=none, p=quarantine or p=reject behind v=DMARC1.',
+    );
+  }
+  const gone = GONE.filter((tag) => tags.has(tag));
+  if (gone.length > 0) {
+    const list = gone.map((tag) => `${tag}=`).join(', ');
+    add(
+      'warn',
+      `The DMARC record at ${name} uses ${list}, which ${gone.length === 1 ? 'is' : 'are'} gone from the standard and not looked at.`,
+      `Remove ${list}.`,
+    );
+  }
+  if (tags.get('t')?.toLowerCase() === 'y') {
+    add(
+      'warn',
+      `The DMARC record at ${name} is marked as a test (t=y), so its policy is not applied in full.`,
+      'Remove t=y once the reports look right.',
+    );
+  }
+  for (const [to, given] of authorisations) {
+    if (given !== false) continue;
+    add(
+      'warn',
+      `Reports about ${policy.domain} are to go to ${showable(to)}, which has not agreed to that, so receivers do not send them.`,
+      `Publish a TXT record at ${policy.domain}._report._dmarc.${showable(to)}: v=DMARC1`,
+    );
+  }
+  const inherited = policy.domain === domain ? '' : `, inherited from ${policy.domain}`;
+  return checkOf('dmarc', record, findings, `The DMARC record is in place (p=${p ?? 'none'}${inherited}).`);
+}
+
+/**
+ * Says whether the From address is the same organisation as DKIM's d= and the return path, which DMARC asks for.
+ * `returnOrganisation`: the organisational domain of the return path's host. `subdomains`: mail also comes from below.
+ */
+export function judgeAlignment(params: {
+  domain: string;
+  climb: DmarcClimb;
+  subdomains: boolean;
+  returnHost: string;
+  returnOrganisation: string;
+  /** DKIM's own check was all right. */
+  signed: boolean;
+}): DomainCheck {
+  const { domain, climb, subdomains, returnHost, returnOrganisation, signed } = params;
+  const tags = policyOf(climb)?.record?.tags ?? new Map<string, string>();
+  const strict = (tag: string) => tags.get(tag)?.toLowerCase() === 's';
+  const spf = strict('aspf') ? returnHost === domain : returnOrganisation === climb.organisation;
+  const dkim = !(strict('adkim') && subdomains);
+  const findings: Finding[] = [];
+  if (!dkim) {
+    findings.push({
+      severity: spf ? 'warn' : 'fail',
+      message: `adkim=s asks that DKIM's d= is the From domain itself: mail from below ${domain} is signed as d=${domain}, so strict alignment will fail for it.`,
+      fix: 'Remove adkim=s, or add each sub-domain as a sender domain of its own.',
+    });
+  }
+  if (strict('aspf') && !spf && (returnHost === domain || isUnder(returnHost, climb.organisation))) {
+    findings.push({
+      severity: dkim ? 'warn' : 'fail',
+      message: `aspf=s asks that the return path is at ${domain} itself: strict alignment will fail for ${returnHost}.`,
+      fix: dkim ? 'Remove aspf=s; until then DMARC rests on DKIM alone.' : 'Remove aspf=s.',
+    });
+  }
+  if (!signed && !spf) {
+    findings.push({
+      severity: 'fail',
+      message: 'Neither DKIM nor SPF speaks for the From domain, so mail fails DMARC.',
+      fix: 'Correct the DKIM record of the active key first.',
+    });
+  }
+  const bySpf = spf
+    ? `SPF aligns via ${returnHost}`
+    : `SPF does not align, since return paths are at ${returnHost}; DKIM alone is enough`;
+  return checkOf(
+    'align',
+    { type: 'HOST', name: domain, expected: '', found: [`d=${domain}`, `return path ${returnHost}`] },
+    findings,
+    `With From addresses at ${domain}, DKIM's d=${domain} aligns (${strict('adkim') ? 'strict' : 'relaxed'}); ${bySpf}.`,
+  );
+}
+
+/** `host` is `zone` or below it. */
+export function isUnder(host: string, zone: string): boolean {
+  return host === zone || host.endsWith(`.${zone}`);
+}

@@ -1,0 +1,421 @@
+/**
+ * Zones with every fault of the doctor's table, over real DNS on loopback: the same server as the zone's own and as the
+ * resolver, or two that do not agree. The sentences stand in a snapshot, to be read.
+ */
+import { generateKeyPairSync } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createFakeDns, type FakeDns, type FakeZones } from '../../../../test/fakes/fake-dns.ts';
+import { systemClock } from '../../../lib/clock.ts';
+import { createSystemRandom } from '../../../lib/random.ts';
+import { createAddressFilter } from '../../../net/address-filter.ts';
+import type { CertificateFacts } from '../../../net/certificate-probe.ts';
+import { createResolver } from '../../../net/resolver.ts';
+import { createZoneServers } from '../../../net/zone-servers.ts';
+import type { DomainVerification } from '../verify.ts';
+import type { DomainCheck } from './check.ts';
+import { createDomainDoctor } from './domain-doctor.ts';
+import type { ExaminedDomain } from './examine.ts';
+import type { LookupLimits } from './lookups.ts';
+
+const TOKEN = '0123456789abcdef0123456789abcdef';
+const D = 'shop.example';
+const OWN = `_postrider-verify.${D}`;
+const DKIM1 = `pr1._domainkey.${D}`;
+const DKIM2 = `pr2._domainkey.${D}`;
+const BOUNCES = `bounce.${D}`;
+const TRACK = `track.${D}`;
+const SERVER = 'mail.post.test';
+const SOURCE = '192.0.2.10';
+const keyOf = (bits: number): string =>
+  generateKeyPairSync('rsa', { modulusLength: bits })
+    .publicKey.export({ type: 'spki', format: 'der' })
+    .toString('base64');
+const KEY1 = keyOf(2048);
+const KEY2 = keyOf(2048);
+const NOW = Date.UTC(2026, 0, 1);
+
+const good = (): FakeZones => ({
+  [D]: { NS: ['ns1.example.net', 'ns2.example.net'], MX: ['mx.shop.example'], TXT: ['v=spf1 mx ~all'] },
+  'mx.shop.example': { A: ['192.0.2.99'] },
+  'ns1.example.net': { A: ['127.0.0.1'] },
+  'ns2.example.net': { A: ['127.0.0.1'] },
+  [OWN]: { TXT: [`postrider-verify=${TOKEN}`] },
+  [DKIM1]: { TXT: [`v=DKIM1; k=rsa; p=${KEY1}`] },
+  [DKIM2]: { TXT: [`v=DKIM1; k=rsa; p=${KEY2}`] },
+  [BOUNCES]: { MX: [SERVER], TXT: [`v=spf1 a:${SERVER} mx:${SERVER} ~all`] },
+  [TRACK]: { CNAME: SERVER },
+  [`_dmarc.${D}`]: { TXT: ['v=DMARC1; p=none; rua=mailto:d@shop.example'] },
+  [SERVER]: { A: [SOURCE] },
+});
+
+const open: { close(): Promise<void> | void }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+interface Setting {
+  examined?: Partial<ExaminedDomain>;
+  addresses?: readonly string[];
+  certificate?: CertificateFacts;
+  limits?: LookupLimits;
+  /** What resolvers say, where that is not what the zone says. */
+  others?: FakeZones;
+  prepare?: (zone: FakeDns, others: FakeDns) => void;
+}
+
+async function examine(zones: FakeZones, setting: Setting = {}) {
+  const zone = await createFakeDns(zones);
+  const others = setting.others === undefined ? zone : await createFakeDns(setting.others);
+  const random = createSystemRandom();
+  const resolver = createResolver(
+    { clock: systemClock, random, servers: [others.server] },
+    { timeoutMs: 200, tries: 1 },
+  );
+  open.push(zone, ...(others === zone ? [] : [others]), resolver);
+  setting.prepare?.(zone, others);
+  const filter = createAddressFilter({ allowNetworks: ['127.0.0.0/8'] });
+  if (filter.kind === 'invalid') throw new Error(filter.detail);
+  const doctor = createDomainDoctor(
+    {
+      resolver,
+      clock: { ...systemClock, now: () => NOW },
+      random,
+      zoneServers: () =>
+        createZoneServers({ resolver, filter, clock: systemClock, random }, { port: zone.server.port }),
+      addresses: async () => setting.addresses ?? [SOURCE],
+      certificate: async () => setting.certificate ?? { kind: 'valid', validUntil: NOW + 60 * 86_400_000 },
+    },
+    setting.limits,
+  );
+  const result = await doctor.examine({
+    domain: D,
+    verifyToken: TOKEN,
+    keys: [
+      { selector: 'pr1', role: 'active', publicKey: KEY1 },
+      { selector: 'pr2', role: 'standby', publicKey: KEY2 },
+    ],
+    bounceDomain: SERVER,
+    returnPathHost: BOUNCES,
+    tracking: { host: TRACK, target: SERVER },
+    bulk: false,
+    subdomains: false,
+    ...setting.examined,
+  });
+  return { result, zone, others };
+}
+
+function of(result: DomainVerification, id: string): DomainCheck {
+  const found = result.checks.find((each) => each.id === id);
+  if (found === undefined) throw new Error(`no check ${id} in ${result.checks.map((each) => each.id)}`);
+  return found;
+}
+
+const sentence = ({ id, severity, message, fix }: DomainCheck): string =>
+  `${severity.padEnd(4)} ${id}: ${message}${fix === '' ? '' : ` → ${fix}`}`;
+const withRecords = (more: FakeZones): FakeZones => ({ ...good(), ...more });
+const spf = (text: string, more: FakeZones = {}): FakeZones =>
+  withRecords({ [BOUNCES]: { MX: [SERVER], TXT: [text] }, ...more });
+const dmarc = (...texts: string[]): FakeZones => withRecords({ [`_dmarc.${D}`]: { TXT: texts } });
+const chain = (count: number): FakeZones =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, i) => [
+      `s${i}.example`,
+      { TXT: [`v=spf1 ${i + 1 < count ? `include:s${i + 1}.example` : `ip4:${SOURCE}`} ~all`] },
+    ]),
+  );
+
+describe('a domain in order', () => {
+  it('has nothing to mend', async () => {
+    const { result, zone } = await examine(good());
+    expect(result.verified).toBe(true);
+    expect(result.checks.map(sentence).join('\n')).toMatchSnapshot();
+    expect(result.checks.every(({ severity }) => severity === 'ok')).toBe(true);
+    expect(zone.queries.length).toBeLessThan(120);
+  });
+});
+
+/** What is wrong, the zone, the check that says so, how severe. */
+const FAULTS: readonly [string, FakeZones, string, 'warn' | 'fail', Setting?][] = [
+  [
+    'a key cut at 255',
+    withRecords({ [DKIM1]: { TXT: [`v=DKIM1; k=rsa; p=${KEY1.slice(0, 237)}`] } }),
+    'dkim1',
+    'fail',
+  ],
+  [
+    'a key in other case',
+    withRecords({ [DKIM1]: { TXT: [`v=DKIM1; k=rsa; p=${KEY1.toUpperCase()}`] } }),
+    'dkim1',
+    'fail',
+  ],
+  ['a key revoked', withRecords({ [DKIM1]: { TXT: ['v=DKIM1; p='] } }), 'dkim1', 'fail'],
+  [
+    'two key records',
+    withRecords({ [DKIM1]: { TXT: [`v=DKIM1; p=${KEY1}`, 'v=DKIM1; p=x'] } }),
+    'dkim1',
+    'fail',
+  ],
+  ['a test flag', withRecords({ [DKIM1]: { TXT: [`v=DKIM1; t=y; p=${KEY1}`] } }), 'dkim1', 'warn'],
+  [
+    'a zone appended',
+    withRecords({ [DKIM1]: {}, [`${DKIM1}.${D}`]: { TXT: [`v=DKIM1; p=${KEY1}`] } }),
+    'dkim1',
+    'fail',
+  ],
+  [
+    'a return path elsewhere',
+    withRecords({ [BOUNCES]: { MX: ['mx.other.example'], TXT: [`v=spf1 ip4:${SOURCE} -all`] } }),
+    'rp',
+    'warn',
+  ],
+  ['a return path nowhere', withRecords({ [BOUNCES]: { TXT: [`v=spf1 ip4:${SOURCE} -all`] } }), 'rp', 'warn'],
+  [
+    'a return path at an address',
+    withRecords({ [BOUNCES]: { MX: ['192.0.2.7', SERVER], TXT: [`v=spf1 ip4:${SOURCE} -all`] } }),
+    'rp',
+    'warn',
+  ],
+  [
+    'a return path at an alias',
+    withRecords({
+      [BOUNCES]: { MX: [SERVER, 'alias.example'], TXT: [`v=spf1 ip4:${SOURCE} -all`] },
+      'alias.example': { CNAME: SERVER },
+    }),
+    'rp',
+    'warn',
+  ],
+  [
+    'an alias beside records',
+    withRecords({
+      [BOUNCES]: { CNAME: SERVER, MX: [SERVER], TXT: [`v=spf1 ip4:${SOURCE} -all`], besideAlias: true },
+    }),
+    'rp',
+    'warn',
+  ],
+  ['no SPF', withRecords({ [BOUNCES]: { MX: [SERVER] } }), 'spf', 'fail'],
+  [
+    'two SPF records',
+    withRecords({ [BOUNCES]: { MX: [SERVER], TXT: ['v=spf1 -all', 'v=spf1 a ~all'] } }),
+    'spf',
+    'fail',
+  ],
+  ['SPF that cannot be read', spf(`v=spf1 ipv4:${SOURCE} -all`), 'spf', 'fail'],
+  ['SPF for everybody', spf('v=spf1 +all'), 'spf', 'fail'],
+  ['SPF of 11 look-ups', spf('v=spf1 include:s0.example ~all', chain(11)), 'spf', 'fail'],
+  ['SPF that includes itself', spf(`v=spf1 include:${BOUNCES} ~all`), 'spf', 'fail'],
+  [
+    'SPF of names that are gone',
+    spf(`v=spf1 a:n1.example a:n2.example a:n3.example ip4:${SOURCE} ~all`),
+    'spf',
+    'fail',
+  ],
+  ['SPF that includes nothing', spf(`v=spf1 include:gone.example ip4:${SOURCE} ~all`), 'spf', 'fail'],
+  ['SPF by ptr', spf(`v=spf1 ptr ip4:${SOURCE} ~all`), 'spf', 'warn'],
+  ['SPF without an end', spf(`v=spf1 ip4:${SOURCE}`), 'spf', 'warn'],
+  ['SPF of other addresses', spf('v=spf1 ip4:192.0.2.64/26 ip6:2001:db8::/32 -all'), 'spf', 'fail'],
+  ['SPF by macro', spf('v=spf1 exists:%{i}.spf.example -all'), 'spf', 'warn'],
+  ['a source that is not covered', good(), 'spf', 'fail', { addresses: [SOURCE, '2001:db8::1'] }],
+  ['no DMARC', withRecords({ [`_dmarc.${D}`]: {} }), 'dmarc', 'warn'],
+  [
+    'no DMARC for newsletters',
+    withRecords({ [`_dmarc.${D}`]: {} }),
+    'dmarc',
+    'fail',
+    { examined: { bulk: true } },
+  ],
+  ['two DMARC records', dmarc('v=DMARC1; p=none', 'v=DMARC1; p=reject'), 'dmarc', 'fail'],
+  ['DMARC without a policy', dmarc('v=DMARC1;'), 'dmarc', 'fail'],
+  ['DMARC with reports alone', dmarc('v=DMARC1; rua=mailto:d@shop.example'), 'dmarc', 'warn'],
+  ['DMARC of yesterday', dmarc('v=DMARC1; p=reject; pct=50; ri=3600'), 'dmarc', 'warn'],
+  ['DMARC as a test', dmarc('v=DMARC1; p=reject; t=y'), 'dmarc', 'warn'],
+  ['reports to strangers', dmarc('v=DMARC1; p=none; rua=mailto:x@reports.test'), 'dmarc', 'warn'],
+  [
+    'strict DKIM below the domain',
+    dmarc('v=DMARC1; p=none; adkim=s'),
+    'align',
+    'warn',
+    { examined: { subdomains: true } },
+  ],
+  ['strict SPF', dmarc('v=DMARC1; p=none; aspf=s'), 'align', 'warn'],
+  [
+    'all strict',
+    dmarc('v=DMARC1; p=none; aspf=s; adkim=s'),
+    'align',
+    'fail',
+    { examined: { subdomains: true } },
+  ],
+  [
+    'a null MX',
+    withRecords({ [D]: { NS: ['ns1.example.net'], MX: [[0, '']], TXT: ['v=spf1 ~all'] } }),
+    'from-mx',
+    'fail',
+  ],
+  [
+    'nowhere to answer',
+    withRecords({ [D]: { NS: ['ns1.example.net'], TXT: ['v=spf1 ~all'] } }),
+    'from-mx',
+    'fail',
+  ],
+  ['links to nowhere', withRecords({ [TRACK]: {} }), 'track', 'warn'],
+  ['links elsewhere', withRecords({ [TRACK]: { CNAME: 'other.example' } }), 'track', 'warn'],
+  [
+    'links without https',
+    good(),
+    'track',
+    'warn',
+    { certificate: { kind: 'unreachable', detail: 'ECONNREFUSED' } },
+  ],
+  [
+    'links with a wrong certificate',
+    good(),
+    'track',
+    'warn',
+    { certificate: { kind: 'invalid', detail: 'ERR_TLS_CERT_ALTNAME_INVALID' } },
+  ],
+  [
+    'links with an old certificate',
+    good(),
+    'track',
+    'warn',
+    { certificate: { kind: 'valid', validUntil: NOW + 5 * 86_400_000 } },
+  ],
+  [
+    'links that CAA forbids',
+    withRecords({ [D]: { ...good()[D], CAA: [[0, 'issue', ';']] } }),
+    'track',
+    'warn',
+  ],
+  [
+    'aliases in a circle',
+    withRecords({ [TRACK]: { CNAME: `a.${D}` }, [`a.${D}`]: { CNAME: TRACK } }),
+    'cname-loop',
+    'fail',
+  ],
+];
+
+describe('the doctor says what is wrong and what to do', () => {
+  it.each(FAULTS)('%s', async (_what, zones, id, severity, setting = {}) => {
+    const { result } = await examine(zones, setting);
+    const check = of(result, id);
+    expect(sentence(check)).toMatchSnapshot();
+    expect(check.severity).toBe(severity);
+    expect(check.fix).not.toBe('');
+  });
+
+  it('a wildcard that even carries our own record', async () => {
+    const zones = good();
+    const wild = (texts: string[]): Setting => ({
+      // Every name that was never published answers with the wildcard.
+      prepare: (zone) => zone.wildcard(D, { TXT: texts }),
+    });
+    const some = of((await examine(zones, wild(['hello']))).result, 'wildcard');
+    const ours = of((await examine(zones, wild([`postrider-verify=${TOKEN}`]))).result, 'wildcard');
+    expect([some, ours].map(sentence).join('\n')).toMatchSnapshot();
+    expect([some.severity, ours.severity]).toEqual(['warn', 'fail']);
+  });
+});
+
+describe('DMARC of the organisation', () => {
+  const below = { examined: { domain: 'news.shop.example', returnPathHost: null, tracking: null } };
+  it('is found by climbing, and reports may go anywhere inside it', async () => {
+    const { result, zone } = await examine(good(), below);
+    expect(of(result, 'dmarc').message).toBe(
+      'The DMARC record is in place (p=none, inherited from shop.example).',
+    );
+    expect(zone.count('_dmarc.example', 'TXT')).toBeGreaterThan(0);
+  });
+
+  it('ends at psd=n, and one label below psd=y', async () => {
+    const own = await examine(
+      withRecords({
+        '_dmarc.shop.example': { TXT: ['v=DMARC1; p=reject; psd=n'] },
+        '_dmarc.example': { TXT: ['v=DMARC1; p=none'] },
+      }),
+      below,
+    );
+    expect(of(own.result, 'dmarc').message).toContain('p=reject, inherited from shop.example');
+    const suffix = await examine(
+      withRecords({
+        '_dmarc.shop.example': { TXT: ['v=DMARC1; p=quarantine'] },
+        '_dmarc.example': { TXT: ['v=DMARC1; p=reject; psd=y'] },
+      }),
+      below,
+    );
+    expect(of(suffix.result, 'dmarc').message).toContain('p=quarantine, inherited from shop.example');
+  });
+
+  it('asks at most eight names however long the domain is', async () => {
+    const domain = `${'a.'.repeat(30)}shop.example`;
+    const { result, zone } = await examine(good(), { examined: { ...below.examined, domain } });
+    expect(of(result, 'dmarc').message).toContain('inherited from shop.example');
+    const names = new Set(
+      zone.queries
+        .filter(({ name, type }) => type === 'TXT' && /^_dmarc\..*example$/.test(name))
+        .map(({ name }) => name),
+    );
+    expect(names.size).toBeLessThanOrEqual(8);
+  });
+
+  it('takes the word of a receiver of reports', async () => {
+    const { result } = await examine({
+      ...dmarc('v=DMARC1; p=none; rua=mailto:x@reports.test'),
+      [`${D}._report._dmarc.reports.test`]: { TXT: ['v=DMARC1'] },
+    });
+    expect(of(result, 'dmarc').severity).toBe('ok');
+  });
+});
+
+describe('the zone and what others see', () => {
+  it('tells both, and believes the zone', async () => {
+    const { result } = await examine(good(), {
+      others: { ...good(), [`_dmarc.${D}`]: { TXT: ['v=DMARC1; p=reject'] }, [DKIM1]: {} },
+    });
+    expect(result.verified).toBe(true);
+    expect(sentence(of(result, 'dmarc'))).toMatchSnapshot();
+    expect(of(result, 'dkim1').message).toContain('others still see no record there for up to 60 s');
+  });
+
+  it('passes over name servers that are lame or silent, and asks the resolver where all are', async () => {
+    const { result, zone } = await examine(
+      withRecords({ 'ns1.example.net': { A: ['127.0.0.9'] }, 'ns2.example.net': { A: ['127.0.0.1'] } }),
+    );
+    expect(result.verified).toBe(true);
+    expect(result.checks.every(({ severity }) => severity === 'ok')).toBe(true);
+    expect(zone.count(OWN, 'TXT')).toBe(2);
+    const all = await examine(good(), {
+      others: good(),
+      prepare: (servers) => servers.fault('*', { kind: 'lame', referral: true }),
+    });
+    expect(all.result.checks.every(({ severity }) => severity === 'ok')).toBe(true);
+    expect(all.others.count(OWN, 'TXT')).toBe(1);
+  });
+
+  it('asks no name server at an address that is not public', async () => {
+    const { result, others } = await examine(good(), {
+      others: withRecords({
+        'ns1.example.net': { A: ['10.0.0.1'] },
+        'ns2.example.net': { A: ['169.254.169.254'] },
+      }),
+      prepare: (zone) => zone.fault('*', { kind: 'drop' }),
+    });
+    expect(result.verified).toBe(true);
+    expect(others.count(OWN, 'TXT')).toBe(1);
+  });
+
+  it('concludes nothing from silence', async () => {
+    const { result } = await examine(good(), {
+      prepare: (zone) => zone.fault('*', { kind: 'drop' }),
+      limits: { forMs: 1_000 },
+    });
+    expect([result.verified, result.temporary]).toEqual([false, true]);
+    expect(result.checks.filter(({ severity }) => severity === 'fail')).toEqual([]);
+  });
+
+  it('asks no more than its bound, whatever a zone leads to', async () => {
+    const { result, zone } = await examine(spf('v=spf1 include:s0.example ~all', chain(40)), {
+      limits: { maxQuestions: 30 },
+    });
+    expect(zone.queries.length).toBeLessThan(80);
+    expect(result.checks.length).toBeGreaterThan(5);
+  });
+});

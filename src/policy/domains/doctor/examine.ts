@@ -1,0 +1,236 @@
+/**
+ * Examines one sender domain: every row of the table in delivery.md §14, looked up together and judged one by one.
+ *
+ * Given: look-ups (bounded, the zone's own servers first), the domain's row and the names of this server. Leaves
+ * behind: the verdict of `verifyDomain`, on which sending depends, and the checks, which advise. Nothing is stored, and
+ * nothing but ownership and DKIM takes the right to send away. Never rejects because of what DNS answers.
+ */
+import type { DkimKey } from '../../../model/domain.ts';
+import type { CertificateFacts } from '../../../net/certificate-probe.ts';
+import type { CaaRecord, DnsAnswer } from '../../../net/dns-types.ts';
+import { dkimHost, ownershipValue } from '../dns-records.ts';
+import { type DomainVerification, verifyDomain } from '../verify.ts';
+import { type DomainCheck, showable } from './check.ts';
+import { climbDmarc, isUnder, judgeAlignment, judgeDmarc, policyOf, reportAuthorisations } from './dmarc.ts';
+import {
+  type Aliases,
+  judgeAliasLoops,
+  judgeBimi,
+  judgeFromMx,
+  judgeReturnPath,
+  judgeTracking,
+  judgeWildcard,
+} from './hosts.ts';
+import type { Difference, Lookups } from './lookups.ts';
+import { judgeSpf, walkSpf } from './spf.ts';
+
+export interface ExaminedDomain {
+  domain: string;
+  verifyToken: string;
+  keys: readonly Pick<DkimKey, 'selector' | 'role' | 'publicKey'>[];
+  /** The server's host in return paths, and the domain's own or null. */
+  bounceDomain: string;
+  returnPathHost: string | null;
+  /** The domain's host for personal links, and the name that it is to lead to; null = none. */
+  tracking: { host: string; target: string } | null;
+  /** It sends newsletters. */
+  bulk: boolean;
+  /** Mail also comes from sub-domains. */
+  subdomains: boolean;
+}
+
+export interface ExamineOptions {
+  /** Addresses that mail leaves from; empty = not known here, for example behind a relay. */
+  addresses: readonly string[];
+  /** What an SPF record of this server says. */
+  spf: string;
+  /** A word nobody used before, as a label. */
+  unusedLabel: string;
+  now: number;
+  /** Looks at a host's certificate; absent = certificates are not looked at. */
+  certificate?: ((host: string) => Promise<CertificateFacts | null>) | undefined;
+}
+
+const MAX_CAA_CLIMB = 5;
+
+/** One whole examination. */
+export async function examineDomain(
+  lookups: Lookups,
+  examined: ExaminedDomain,
+  options: ExamineOptions,
+): Promise<DomainVerification> {
+  const { domain, verifyToken, keys } = examined;
+  const returnHost = examined.returnPathHost ?? examined.bounceDomain;
+  const [verification, spf, dmarc, names] = await Promise.all([
+    verifyDomain({ resolver: lookups, domain, verifyToken, keys }),
+    examineSpf(lookups, examined, returnHost, options),
+    examineDmarc(lookups, examined, returnHost),
+    examineNames(lookups, examined, options),
+  ]);
+  const signed = verification.checks.some(
+    ({ id, severity, record }) =>
+      id.startsWith('dkim') &&
+      severity !== 'fail' &&
+      keys.some(({ role, selector }) => role === 'active' && record.name === dkimHost(selector, domain)),
+  );
+  const alignment = judgeAlignment({
+    domain,
+    climb: dmarc.climb,
+    subdomains: examined.subdomains,
+    returnHost,
+    returnOrganisation: dmarc.returnOrganisation,
+    signed,
+  });
+  const checks = [
+    ...verification.checks,
+    ...names.returnPath,
+    ...spf,
+    dmarc.check,
+    alignment,
+    ...names.others,
+  ];
+  return { ...verification, checks: checks.map((check) => withDifference(check, lookups.differences)) };
+}
+
+async function examineSpf(
+  lookups: Lookups,
+  { domain }: ExaminedDomain,
+  returnHost: string,
+  options: ExamineOptions,
+): Promise<DomainCheck[]> {
+  const judge = async (host: string, id: string, informational: boolean): Promise<DomainCheck> => {
+    const report = await walkSpf(isUnder(host, domain) ? lookups : lookups.others, lookups.others, host);
+    const addresses = informational ? [] : options.addresses;
+    return judgeSpf(report, { id, expected: informational ? '' : options.spf, addresses, informational });
+  };
+  return Promise.all([
+    judge(returnHost, 'spf', false),
+    ...(returnHost === domain ? [] : [judge(domain, 'spf-from', true)]),
+  ]);
+}
+
+async function examineDmarc(lookups: Lookups, { domain, bulk }: ExaminedDomain, returnHost: string) {
+  const climb = await climbDmarc(lookups.txt, domain);
+  const policy = policyOf(climb);
+  const [authorisations, returnClimb] = await Promise.all([
+    policy === null
+      ? new Map<string, null>()
+      : reportAuthorisations(lookups.others.txt, policy, climb.organisation),
+    isUnder(returnHost, climb.organisation) ? null : climbDmarc(lookups.others.txt, returnHost),
+  ]);
+  return {
+    climb,
+    returnOrganisation: returnClimb?.organisation ?? climb.organisation,
+    check: judgeDmarc(climb, { domain, bulk, authorisations }),
+  };
+}
+
+async function examineNames(
+  lookups: Lookups,
+  examined: ExaminedDomain,
+  options: ExamineOptions,
+): Promise<{ returnPath: DomainCheck[]; others: DomainCheck[] }> {
+  const { domain, bounceDomain, returnPathHost, tracking, keys, verifyToken } = examined;
+  const unused = `${options.unusedLabel}._domainkey.${domain}`;
+  const ownHosts = [
+    ...(returnPathHost === null || returnPathHost === domain ? [] : [returnPathHost]),
+    ...(tracking === null ? [] : [tracking.host]),
+    ...keys.map(({ selector }) => dkimHost(selector, domain)),
+  ];
+  const [mx, a, aaaa, bimi, unusedTexts, aliases] = await Promise.all([
+    lookups.mx(domain),
+    lookups.a(domain),
+    lookups.aaaa(domain),
+    lookups.txt(`default._bimi.${domain}`),
+    lookups.txt(unused),
+    Promise.all(ownHosts.map(async (host) => [host, await lookups.aliases(host)] as const)),
+  ]);
+  const byHost = new Map<string, Aliases>(aliases);
+  const [returnPath, track] = await Promise.all([
+    returnPathHost === null || returnPathHost === bounceDomain
+      ? null
+      : examineReturnPath(lookups, returnPathHost, bounceDomain, byHost.get(returnPathHost)),
+    tracking === null || tracking.host === tracking.target
+      ? null
+      : examineTracking(lookups, tracking, byHost.get(tracking.host), options),
+  ]);
+  const wildcard = judgeWildcard(domain, unused, unusedTexts, ownershipValue(verifyToken));
+  return {
+    returnPath: present([returnPath]),
+    others: present([
+      judgeFromMx({ domain, mx, addresses: [a, aaaa] }),
+      track,
+      judgeBimi(domain, bimi),
+      judgeAliasLoops(domain, byHost),
+      wildcard,
+    ]),
+  };
+}
+
+function present(checks: readonly (DomainCheck | null)[]): DomainCheck[] {
+  return checks.filter((check) => check !== null);
+}
+
+const NO_ALIASES: Aliases = { chain: [], loop: false };
+
+async function examineReturnPath(
+  lookups: Lookups,
+  host: string,
+  bounceDomain: string,
+  aliases: Aliases = NO_ALIASES,
+): Promise<DomainCheck> {
+  const [mx, besideAlias] = await Promise.all([lookups.mx(host), lookups.besideAlias(host, 'MX')]);
+  const exchanges = mx.kind === 'found' && aliases.chain.length === 0 ? mx.records.slice(0, 3) : [];
+  const aliased = await Promise.all(
+    exchanges
+      .filter(({ exchange }) => exchange !== '')
+      .map(async ({ exchange }) =>
+        (await lookups.others.cname(exchange)).kind === 'found' ? [exchange] : [],
+      ),
+  );
+  return judgeReturnPath({ host, bounceDomain, mx, aliases, besideAlias, aliasedExchanges: aliased.flat() });
+}
+
+async function examineTracking(
+  lookups: Lookups,
+  { host, target }: { host: string; target: string },
+  aliases: Aliases = NO_ALIASES,
+  { certificate, now }: ExamineOptions,
+): Promise<DomainCheck> {
+  const leadsHere = aliases.chain.includes(target);
+  const [cname, caa, shown] = await Promise.all([
+    lookups.cname(host),
+    climbCaa(lookups, host),
+    leadsHere && certificate !== undefined ? certificate(host) : null,
+  ]);
+  return judgeTracking({ host, target, cname, aliases, caa, certificate: shown, now });
+}
+
+/** The CAA records that hold for a name: those of the first name upwards that has any (RFC 8659 §3). */
+async function climbCaa(lookups: Lookups, host: string): Promise<readonly CaaRecord[]> {
+  let at = host;
+  for (let step = 0; step < MAX_CAA_CLIMB && at.includes('.'); step++) {
+    const answer: DnsAnswer<CaaRecord> = await lookups.caa(at);
+    if (answer.kind === 'failure') return [];
+    if (answer.kind === 'found' && answer.records.length > 0) return answer.records;
+    at = at.slice(at.indexOf('.') + 1);
+  }
+  return [];
+}
+
+/** Adds what others still see to the check of a record. */
+function withDifference(check: DomainCheck, differences: ReadonlyMap<string, Difference>): DomainCheck {
+  const difference = differences.get(`${check.record.type} ${check.record.name}`);
+  if (difference === undefined) return check;
+  const { others, ttlSeconds } = difference;
+  const seen = others.length === 0 ? 'no record there' : `"${others.slice(0, 2).map(brief).join('", "')}"`;
+  return {
+    ...check,
+    message: `${check.message} This is what the zone's own name servers say; others still see ${seen} for up to ${ttlSeconds} s.`,
+  };
+}
+
+function brief(text: string): string {
+  const shown = showable(text);
+  return shown.length <= 60 ? shown : `${shown.slice(0, 57)}…`;
+}

@@ -1,0 +1,251 @@
+/**
+ * Judges the other names of a sender domain: where its return paths lead, whether it can be answered, where its links
+ * lead and with which certificate, and what makes every answer meaningless (delivery.md §14: rp, from-mx, track, bimi,
+ * cname-loop, wildcard). Pure: given what was looked up, each leaves one check.
+ */
+import type { CertificateFacts } from '../../../net/certificate-probe.ts';
+import type { CaaRecord, DnsAnswer, MxRecord } from '../../../net/dns-types.ts';
+import { parseIp } from '../../../net/ip-address.ts';
+import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
+
+export interface Aliases {
+  chain: readonly string[];
+  loop: boolean;
+}
+
+const DAY_MS = 86_400_000;
+const SOON_MS = 14 * DAY_MS;
+
+/** Where bounces of the domain's mail arrive. Mail goes out all the same, so nothing here fails the domain. */
+export function judgeReturnPath(params: {
+  host: string;
+  /** Name of the server that takes bounces. */
+  bounceDomain: string;
+  mx: DnsAnswer<MxRecord>;
+  aliases: Aliases;
+  /** A CNAME and other records at the same name. */
+  besideAlias: boolean;
+  /** Whether each foreign or own exchange is itself an alias. */
+  aliasedExchanges: readonly string[];
+}): DomainCheck {
+  const { host, bounceDomain, mx, aliases, besideAlias, aliasedExchanges } = params;
+  const records = mx.kind === 'found' ? mx.records : [];
+  const found = [
+    ...aliases.chain.map((target) => `CNAME ${target}`),
+    ...records.map(({ preference, exchange }) => `${preference} ${exchange}`),
+  ];
+  const findings: Finding[] = [];
+  const fix = `Publish an MX record at ${host} with the value 10 ${bounceDomain}.`;
+  const byAlias = aliases.chain.includes(bounceDomain);
+  const byMx = records.some(({ exchange }) => exchange === bounceDomain);
+  if (besideAlias) {
+    findings.push({
+      severity: 'warn',
+      message: `${host} has a CNAME beside other records, which no name may have: some resolvers see one, some the other.`,
+      fix: `Remove the CNAME at ${host}.`,
+    });
+  }
+  const literal = records.find(({ exchange }) => parseIp(exchange) !== undefined);
+  if (literal !== undefined) {
+    findings.push({
+      severity: 'warn',
+      message: `The MX record of ${host} holds the address ${literal.exchange}; it must hold a name (RFC 5321 §5.1).`,
+      fix,
+    });
+  }
+  for (const exchange of aliasedExchanges) {
+    findings.push({
+      severity: 'warn',
+      message: `The MX record of ${host} names ${showable(exchange)}, which is an alias (CNAME); some servers refuse that (RFC 2181 §10.3).`,
+      fix: 'Name the host itself in the MX record.',
+    });
+  }
+  if (!byAlias && !byMx) {
+    if (mx.kind === 'failure') findings.push(unanswered(host, mx.reason));
+    else {
+      findings.push({
+        severity: 'warn',
+        message:
+          records.length === 0
+            ? `${host} has no MX record, so bounces of this domain's mail are lost.`
+            : `The MX records of ${host} do not name ${bounceDomain}, so bounces go elsewhere.`,
+        fix,
+      });
+    }
+  }
+  return checkOf(
+    'rp',
+    { type: 'MX', name: host, expected: `10 ${bounceDomain}`, found },
+    findings,
+    `Bounces to ${host} come to this server.`,
+  );
+}
+
+/** Whether the From domain can be answered. */
+export function judgeFromMx(params: {
+  domain: string;
+  mx: DnsAnswer<MxRecord>;
+  /** Answers of A and AAAA; asked only where there is no MX. */
+  addresses: readonly DnsAnswer<string>[];
+}): DomainCheck {
+  const { domain, mx, addresses } = params;
+  const records = mx.kind === 'found' ? mx.records : [];
+  const hosts = addresses.flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
+  const found = [...records.map(({ preference, exchange }) => `${preference} ${exchange || '.'}`), ...hosts];
+  const findings: Finding[] = [];
+  if (mx.kind === 'failure') findings.push(unanswered(domain, mx.reason));
+  else if (records.length > 0 && records.every(({ exchange }) => exchange === '')) {
+    findings.push({
+      severity: 'fail',
+      message: `${domain} has a null MX, which says that it takes no mail: many receivers refuse such senders, and replies fail.`,
+      fix: `Publish an MX record at ${domain} that names a server for its mail.`,
+    });
+  } else if (
+    records.length === 0 &&
+    addresses.every(({ kind }) => kind === 'no-data' || kind === 'no-name')
+  ) {
+    findings.push({
+      severity: 'fail',
+      message: `${domain} has neither an MX record nor an address: many receivers refuse such senders, and replies fail.`,
+      fix: `Publish an MX record at ${domain} that names a server for its mail.`,
+    });
+  } else if (records.length === 0 && hosts.length === 0) {
+    findings.push(unanswered(domain, 'timeout'));
+  }
+  return checkOf(
+    'from-mx',
+    { type: 'MX', name: domain, expected: '', found },
+    findings,
+    records.length > 0
+      ? `Replies to ${domain} have a place to go.`
+      : `${domain} has no MX record; replies go to its own address, which works.`,
+  );
+}
+
+/** Where personal links of the domain lead, and whether browsers trust what is there. */
+export function judgeTracking(params: {
+  host: string;
+  /** Name of this server. */
+  target: string;
+  cname: DnsAnswer<string>;
+  aliases: Aliases;
+  caa: readonly CaaRecord[];
+  /** null: not looked at. */
+  certificate: CertificateFacts | null;
+  now: number;
+}): DomainCheck {
+  const { host, target, cname, aliases, caa, certificate, now } = params;
+  const findings: Finding[] = [];
+  const leadsHere = aliases.chain.includes(target);
+  const publish = `Publish a CNAME record at ${host} with the value ${target}, and a certificate for ${host} in front of this server.`;
+  const warn = (message: string, fix: string) => findings.push({ severity: 'warn', message, fix });
+  if (!leadsHere) {
+    if (cname.kind === 'failure') findings.push(unanswered(host, cname.reason));
+    else if (aliases.chain.length === 0) {
+      warn(`${host} has no CNAME record, so links and pixels in this domain's mail lead nowhere.`, publish);
+    } else {
+      warn(
+        `The CNAME record of ${host} does not name ${target}, so links and pixels lead elsewhere.`,
+        publish,
+      );
+    }
+  }
+  const issuers = caa
+    .filter(({ tag }) => tag === 'issue')
+    .map(({ value }) => value.split(';')[0]?.trim() ?? '');
+  if (issuers.length > 0 && issuers.every((issuer) => issuer === '')) {
+    warn(
+      `The CAA record for ${host} forbids every authority to issue a certificate, so links cannot use https.`,
+      `Name your authority in a CAA record at ${host}, for example: 0 issue "letsencrypt.org"`,
+    );
+  }
+  if (leadsHere && certificate !== null) judgeCertificate(host, certificate, now, issuers, warn);
+  return checkOf(
+    'track',
+    { type: 'CNAME', name: host, expected: target, found: aliases.chain },
+    findings,
+    certificate?.kind === 'valid'
+      ? `Links on ${host} lead to this server, with a certificate until ${day(certificate.validUntil)}.`
+      : `Links on ${host} lead to this server.`,
+  );
+}
+
+function judgeCertificate(
+  host: string,
+  certificate: CertificateFacts,
+  now: number,
+  issuers: readonly string[],
+  warn: (message: string, fix: string) => void,
+): void {
+  switch (certificate.kind) {
+    case 'unreachable':
+      warn(
+        `${host} cannot be reached by https from here (${showable(certificate.detail)}), so links may not open.`,
+        `Let a web server with a certificate for ${host} pass requests on to this server.`,
+      );
+      return;
+    case 'invalid':
+      warn(
+        `The certificate of ${host} is not valid (${showable(certificate.detail)}), so browsers stop readers before the link.`,
+        `Get a certificate for ${host}${issuers.some((name) => name !== '') ? ` from ${issuers.filter((name) => name !== '').join(' or ')}, which its CAA record allows` : ''}.`,
+      );
+      return;
+    case 'valid':
+      if (certificate.validUntil - now < SOON_MS) {
+        warn(
+          `The certificate of ${host} ends on ${day(certificate.validUntil)}.`,
+          'Renew it, and see why that does not happen by itself.',
+        );
+      }
+  }
+}
+
+/** `2026-01-31`. */
+export function day(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+/** Information only: a logo beside the mail, at receivers that show one. */
+export function judgeBimi(domain: string, answer: DnsAnswer<string>): DomainCheck {
+  const name = `default._bimi.${domain}`;
+  const found = answer.kind === 'found' ? answer.records.filter((text) => /^v=BIMI1\b/i.test(text)) : [];
+  const fine =
+    found.length > 0
+      ? 'A logo is published (BIMI); receivers show it where DMARC refuses or quarantines forgeries.'
+      : 'No logo is published (BIMI); nothing is wrong with that.';
+  return checkOf('bimi', { type: 'TXT', name, expected: '', found }, [], fine);
+}
+
+/** Aliases that come back to themselves. */
+export function judgeAliasLoops(domain: string, hosts: ReadonlyMap<string, Aliases>): DomainCheck | null {
+  const loops = [...hosts].filter(([, { loop }]) => loop);
+  const [first] = loops;
+  if (first === undefined) return null;
+  const findings = loops.map(
+    ([host, { chain }]): Finding => ({
+      severity: 'fail',
+      message: `The CNAME of ${showable(host)} leads in a circle or does not end (${[host, ...chain].slice(0, 6).map(showable).join(' → ')}), so nothing can be found there.`,
+      fix: `Let the CNAME at ${showable(host)} name its target directly.`,
+    }),
+  );
+  const record = { type: 'CNAME', name: first[0], expected: '', found: first[1].chain } as const;
+  return checkOf('cname-loop', record, findings, `No alias of ${domain} leads in a circle.`);
+}
+
+/** `name`: one that nobody made up before; whatever stands there stands everywhere. */
+export function judgeWildcard(
+  domain: string,
+  name: string,
+  answer: DnsAnswer<string>,
+  ownership: string,
+): DomainCheck | null {
+  const texts = answer.kind === 'found' ? answer.records : [];
+  if (texts.length === 0) return null;
+  const ours = texts.some((text) => text.includes(ownership));
+  const finding: Finding = {
+    severity: ours ? 'fail' : 'warn',
+    message: `A wildcard TXT record of ${domain} answers every name${ours ? ', even with our own record: verification would be meaningless' : ', so a missing record looks like a wrong one'}.`,
+    fix: `Remove the record *.${domain} of type TXT, or give it a name of its own.`,
+  };
+  return checkOf('wildcard', { type: 'TXT', name, expected: 'no record', found: texts }, [finding], '');
+}

@@ -1,0 +1,185 @@
+/**
+ * The look-ups of one run of the doctor: the zone's own servers first, then the resolver that others would ask, and
+ * the difference between the two (delivery.md §14).
+ *
+ * Given: a resolver, and the servers of the zone where they can be asked. Leaves behind: the fresher answer, in the
+ * shape any resolver gives, and for each record what others still see. Bounded in questions and in time: what is over
+ * the bound is a failure like any other, and so says nothing about the record. Never throws.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import type { RecordType } from '../../../net/dns-codec.ts';
+import type { CaaRecord, DnsAnswer, MxRecord, Resolver } from '../../../net/dns-types.ts';
+import type { ZoneAnswer, ZoneServers } from '../../../net/zone-servers.ts';
+
+/** What the doctor asks; the resolver of the server has all of it. */
+export interface DoctorResolver extends Resolver {
+  caa?(name: string): Promise<DnsAnswer<CaaRecord>>;
+}
+
+/** The zone says one thing, a resolver remembers another. */
+export interface Difference {
+  /** What others still see; empty: no record. */
+  others: readonly string[];
+  /** For at most so long. */
+  ttlSeconds: number;
+}
+
+export interface Lookups extends Pick<Resolver, 'txt' | 'mx' | 'a' | 'aaaa' | 'cname'> {
+  /** Names of other people: the resolver alone, inside the same bounds. */
+  readonly others: Pick<Resolver, 'txt' | 'mx' | 'a' | 'aaaa' | 'cname' | 'ptr'>;
+  caa(name: string): Promise<DnsAnswer<CaaRecord>>;
+  /** The aliases that a name leads through, without itself; `loop` where they come back. */
+  aliases(name: string): Promise<{ chain: readonly string[]; loop: boolean }>;
+  /** Whether the zone holds records of a kind beside an alias at this name, which no name may have. */
+  besideAlias(name: string, type: RecordType): Promise<boolean>;
+  /** What was found to differ so far, by `TYPE name`. */
+  readonly differences: ReadonlyMap<string, Difference>;
+}
+
+export interface LookupLimits {
+  /** Questions of one run. Default 120. */
+  maxQuestions?: number;
+  /** No question is begun after this. Default 20,000. */
+  forMs?: number;
+}
+
+const MAX_ALIASES = 8;
+
+export function createLookups(
+  deps: { resolver: DoctorResolver; zone: Pick<ZoneServers, 'ask'> | null; clock: Clock },
+  limits: LookupLimits = {},
+): Lookups {
+  const { resolver, zone, clock } = deps;
+  const { maxQuestions = 120, forMs = 20_000 } = limits;
+  const endMs = clock.monotonicMs() + forMs;
+  const asked = new Map<string, Promise<unknown>>();
+  const differences = new Map<string, Difference>();
+  let questions = 0;
+
+  /** Asks once for each key, however often it is wanted. */
+  function once<T>(key: string, ask: () => Promise<T>, over: T): Promise<T> {
+    const known = asked.get(key);
+    // What stands under a key was put there by the same kind of question.
+    if (known !== undefined) return known as Promise<T>;
+    questions += 1;
+    const answer = questions > maxQuestions || clock.monotonicMs() > endMs ? Promise.resolve(over) : ask();
+    asked.set(key, answer);
+    return answer;
+  }
+
+  const over = {
+    kind: 'failure',
+    reason: 'timeout',
+    detail: 'the bound of one check is reached',
+  } as const;
+  const other = <T>(type: string, name: string, ask: () => Promise<DnsAnswer<T>>): Promise<DnsAnswer<T>> =>
+    once<DnsAnswer<T>>(`other ${type} ${name}`, ask, over);
+  const others = {
+    txt: (name: string) => other('TXT', name, () => resolver.txt(name)),
+    mx: (name: string) => other('MX', name, () => resolver.mx(name)),
+    a: (name: string) => other('A', name, () => resolver.a(name)),
+    aaaa: (name: string) => other('AAAA', name, () => resolver.aaaa(name)),
+    cname: (name: string) => other('CNAME', name, () => resolver.cname(name)),
+    ptr: (name: string) => other('PTR', name, () => resolver.ptr(name)),
+  };
+
+  function askZone(type: RecordType, name: string): Promise<ZoneAnswer> {
+    if (zone === null) return Promise.resolve(over);
+    return once<ZoneAnswer>(`zone ${type} ${name}`, () => zone.ask(name, type), over);
+  }
+
+  async function both<T>(
+    type: RecordType,
+    name: string,
+    ofOthers: (name: string) => Promise<DnsAnswer<T>>,
+    read: (record: Extract<ZoneAnswer, { kind: 'found' }>['records'][number]) => T | undefined,
+  ): Promise<DnsAnswer<T>> {
+    const [fresh, theirs] = await Promise.all([askZone(type, name), ofOthers(name)]);
+    const zoneSays = await fromZone(fresh, ofOthers, read);
+    if (zoneSays === null) return theirs;
+    noteDifference(`${type} ${name}`, zoneSays, theirs);
+    return zoneSays;
+  }
+
+  /** The zone's answer in the shape of a resolver's; null where there is none. */
+  async function fromZone<T>(
+    answer: ZoneAnswer,
+    ofOthers: (name: string) => Promise<DnsAnswer<T>>,
+    read: (record: Extract<ZoneAnswer, { kind: 'found' }>['records'][number]) => T | undefined,
+  ): Promise<DnsAnswer<T> | null> {
+    switch (answer.kind) {
+      case 'found': {
+        const records = answer.records.map(read).filter((value) => value !== undefined);
+        return { kind: 'found', records, ttlSeconds: answer.ttlSeconds, secure: false };
+      }
+      // Where it leads is mostly somebody else's zone.
+      case 'alias':
+        return ofOthers(answer.target);
+      case 'no-data':
+      case 'no-name':
+        return { kind: answer.kind, ttlSeconds: answer.ttlSeconds, secure: false };
+      case 'failure':
+        return null;
+    }
+  }
+
+  function noteDifference(key: string, fresh: DnsAnswer<unknown>, theirs: DnsAnswer<unknown>): void {
+    // An answer that failed says nothing, so it differs from nothing.
+    if (fresh.kind === 'failure' || theirs.kind === 'failure') return;
+    const texts = textsOf(theirs);
+    if (textsOf(fresh).sort().join('\n') === [...texts].sort().join('\n')) return;
+    differences.set(key, { others: texts, ttlSeconds: theirs.ttlSeconds });
+  }
+
+  const text = (record: { type: string }) =>
+    'text' in record && typeof record.text === 'string' ? record.text : undefined;
+
+  const lookups: Lookups = {
+    others,
+    differences,
+    txt: (name) => both('TXT', name, others.txt, text),
+    mx: (name) =>
+      both<MxRecord>('MX', name, others.mx, (record) =>
+        record.type === 'MX' ? { preference: record.preference, exchange: record.exchange } : undefined,
+      ),
+    a: (name) => both('A', name, others.a, (record) => (record.type === 'A' ? record.address : undefined)),
+    aaaa: (name) =>
+      both('AAAA', name, others.aaaa, (record) => (record.type === 'AAAA' ? record.address : undefined)),
+    cname: (name) =>
+      both('CNAME', name, others.cname, (record) => (record.type === 'CNAME' ? record.target : undefined)),
+    caa(name) {
+      const ask = resolver.caa;
+      if (ask === undefined) return Promise.resolve(over);
+      return other('CAA', name, () => ask(name));
+    },
+    async aliases(name) {
+      const chain: string[] = [];
+      for (let at = name; chain.length <= MAX_ALIASES; ) {
+        const answer = await lookups.cname(at);
+        const target = answer.kind === 'found' ? answer.records[0] : undefined;
+        if (target === undefined) return { chain, loop: false };
+        if (target === name || chain.includes(target)) return { chain: [...chain, target], loop: true };
+        chain.push(target);
+        at = target;
+      }
+      return { chain, loop: true };
+    },
+    async besideAlias(name, type) {
+      const [alias, records] = await Promise.all([askZone('CNAME', name), askZone(type, name)]);
+      return alias.kind === 'found' && records.kind === 'found';
+    },
+  };
+  return lookups;
+}
+
+/** The records as texts that can be compared and shown. */
+function textsOf(answer: DnsAnswer<unknown>): string[] {
+  if (answer.kind !== 'found') return [];
+  return answer.records.map((record) =>
+    typeof record === 'string'
+      ? record
+      : record !== null && typeof record === 'object'
+        ? Object.values(record).join(' ')
+        : String(record),
+  );
+}

@@ -1,0 +1,376 @@
+/**
+ * SPF (RFC 7208): reads the record of a host with everything it includes, counts what it costs a receiver, and says
+ * which addresses it lets send.
+ *
+ * Given: look-ups and a host. Leaves behind: a tree of records with addresses in their places, and judgements over it
+ * that are pure. Records come from strangers: the tree ends at 12 records and 30 look-ups, and a name that leads back
+ * to itself costs no more than that. Macros are not expanded, since what they give depends on a message.
+ */
+import type { DnsAnswer, MxRecord } from '../../../net/dns-types.ts';
+import { formatIp, inNetwork, parseIp, parseNetwork } from '../../../net/ip-address.ts';
+import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
+
+export interface SpfTerm {
+  /** Result where it fits: `+` pass, `-` fail, `~` soft fail, `?` neutral. */
+  qualifier: '+' | '-' | '~' | '?';
+  /** Mechanism, or the modifier `redirect`; lower case. */
+  name: 'all' | 'include' | 'a' | 'mx' | 'ptr' | 'ip4' | 'ip6' | 'exists' | 'redirect';
+  /** What follows the colon or equals sign; '' where nothing does. */
+  value: string;
+  /** Prefix lengths behind a slash, for IPv4 and IPv6. */
+  prefixes: readonly [v4: number, v6: number];
+}
+
+export type SpfParsed =
+  | { kind: 'record'; terms: readonly SpfTerm[] }
+  /** `term`: the first that no receiver could read; with it the whole record is of no use (RFC 7208 §4.6). */
+  | { kind: 'unreadable'; term: string };
+
+/** A record and what its terms stand for. */
+export interface SpfNode {
+  host: string;
+  texts: readonly string[];
+  state: 'record' | 'none' | 'several' | 'unreadable' | 'unanswered';
+  /** Of `unreadable`: the term. */
+  detail: string;
+  terms: readonly { term: SpfTerm; networks: readonly string[]; child: SpfNode | null; unknown: boolean }[];
+}
+
+export interface SpfReport {
+  root: SpfNode;
+  /** Terms that make a receiver ask DNS (RFC 7208 §4.6.4: at most 10). */
+  lookups: number;
+  /** Of these, names without an answer (at most 2). */
+  voids: number;
+  failure: Extract<DnsAnswer<string>, { kind: 'failure' }> | null;
+}
+
+/** Who asks. */
+export interface SpfResolver {
+  txt(name: string): Promise<DnsAnswer<string>>;
+  a(name: string): Promise<DnsAnswer<string>>;
+  aaaa(name: string): Promise<DnsAnswer<string>>;
+  mx(name: string): Promise<DnsAnswer<MxRecord>>;
+}
+
+const MAX_LOOKUPS = 10;
+const MAX_VOIDS = 2;
+const MAX_NODES = 12;
+const MAX_WALKED = 30;
+const MAX_TERMS = 100;
+const MAX_TEXT = 4096;
+const VERSION = /^v=spf1(?: |$)/i;
+const TERM =
+  /^([-+~?]?)(all|include|a|mx|ptr|ip4|ip6|exists)(?::([^/\s]{1,255}))?((?:\/\d{1,3})?(?:\/\/\d{1,3})?)$/i;
+const MODIFIER = /^([a-z][a-z0-9_.-]*)=(\S*)$/i;
+
+/** Whether a text is an SPF record at all. */
+export function isSpf(text: string): boolean {
+  return VERSION.test(text.slice(0, MAX_TEXT));
+}
+
+/** The terms of a record that `isSpf`. */
+export function parseSpf(text: string): SpfParsed {
+  const terms: SpfTerm[] = [];
+  for (const word of text.slice(0, MAX_TEXT).split(' ').slice(1, MAX_TERMS)) {
+    if (word === '') continue;
+    const modifier = MODIFIER.exec(word);
+    if (modifier !== null) {
+      if (modifier[1]?.toLowerCase() === 'redirect') {
+        terms.push({ qualifier: '+', name: 'redirect', value: lower(modifier[2]), prefixes: [32, 128] });
+      }
+      continue;
+    }
+    const term = readTerm(word);
+    if (term === null) return { kind: 'unreadable', term: word };
+    terms.push(term);
+  }
+  return { kind: 'record', terms };
+}
+
+function readTerm(word: string): SpfTerm | null {
+  const ip = /^([-+~?]?)(ip4|ip6):(\S+)$/i.exec(word);
+  if (ip !== null) {
+    const name = lower(ip[2]) === 'ip4' ? 'ip4' : 'ip6';
+    const value = lower(ip[3]);
+    const network = parseNetwork(loose(value));
+    if (network.kind === 'invalid' || value.includes(':') !== (name === 'ip6')) return null;
+    return { qualifier: sign(ip[1]), name, value, prefixes: [32, 128] };
+  }
+  const found = TERM.exec(word);
+  if (found === null) return null;
+  const [, qualifier, kind, value, slashes = ''] = found;
+  const name = lower(kind) as Exclude<SpfTerm['name'], 'redirect'>;
+  if (name === 'ip4' || name === 'ip6') return null;
+  if ((name === 'include' || name === 'exists') && (value ?? '') === '') return null;
+  if (name === 'all' && (value !== undefined || slashes !== '')) return null;
+  const [, v4, v6] = /^(?:\/(\d+))?(?:\/\/(\d+))?$/.exec(slashes) ?? [];
+  const prefixes = [Number(v4 ?? 32), Number(v6 ?? 128)] as const;
+  if (prefixes[0] > 32 || prefixes[1] > 128) return null;
+  return { qualifier: sign(qualifier), name, value: lower(value), prefixes };
+}
+
+/** `192.0.2.1/24`: receivers mask the bits behind the prefix, our reader of networks refuses them. */
+function loose(value: string): string {
+  const slash = value.indexOf('/');
+  if (slash < 0) return value;
+  const ip = parseIp(value.slice(0, slash));
+  const bits = Number(value.slice(slash + 1));
+  if (ip === undefined || !/^\d{1,3}$/.test(value.slice(slash + 1)) || bits > ip.bytes.length * 8)
+    return value;
+  const bytes = ip.bytes.map((byte, i) => byte & (0xff00 >> Math.min(8, Math.max(0, bits - i * 8))) & 0xff);
+  return `${formatIp(bytes)}/${bits}`;
+}
+
+function sign(text: string | undefined): SpfTerm['qualifier'] {
+  return text === '-' || text === '~' || text === '?' ? text : '+';
+}
+
+function lower(text: string | undefined): string {
+  return (text ?? '').toLowerCase();
+}
+
+/** Looks up the record of `host` and what it refers to. `own`: asks the zone itself; `others` for what is included. */
+export async function walkSpf(own: SpfResolver, others: SpfResolver, host: string): Promise<SpfReport> {
+  const report: SpfReport = { root: nodeOf(host), lookups: 0, voids: 0, failure: null };
+  let nodes = 0;
+  report.root = await walk(host, own);
+  return report;
+
+  async function walk(at: string, resolver: SpfResolver): Promise<SpfNode> {
+    const node = nodeOf(at);
+    if (++nodes > MAX_NODES) return { ...node, state: 'unanswered' };
+    const answer = await resolver.txt(at);
+    if (answer.kind === 'failure') {
+      report.failure ??= answer;
+      return { ...node, state: 'unanswered' };
+    }
+    const texts = answer.kind === 'found' ? answer.records.filter(isSpf) : [];
+    const [text] = texts;
+    if (text === undefined) {
+      if (at !== host) report.voids += answer.kind === 'found' ? 0 : 1;
+      return node;
+    }
+    if (texts.length > 1) return { ...node, texts, state: 'several' };
+    const parsed = parseSpf(text);
+    if (parsed.kind === 'unreadable') return { ...node, texts, state: 'unreadable', detail: parsed.term };
+    const terms: SpfNode['terms'][number][] = [];
+    for (const term of parsed.terms) {
+      terms.push(await fill(term, at, resolver));
+      // What stands behind it is never reached (RFC 7208 §5.1).
+      if (term.name === 'all') break;
+    }
+    return { ...node, texts, state: 'record', terms };
+  }
+
+  async function fill(term: SpfTerm, at: string, resolver: SpfResolver): Promise<SpfNode['terms'][number]> {
+    const plain = { term, networks: [], child: null, unknown: false };
+    if (term.name === 'all') return plain;
+    if (term.name === 'ip4' || term.name === 'ip6') return { ...plain, networks: [loose(term.value)] };
+    report.lookups += 1;
+    if (report.lookups > MAX_WALKED || term.value.includes('%')) return { ...plain, unknown: true };
+    const target = term.value === '' ? at : term.value.replace(/\.$/, '');
+    const asks = target === at ? resolver : others;
+    switch (term.name) {
+      case 'include':
+      case 'redirect':
+        return { ...plain, child: await walk(target, others) };
+      case 'a':
+        return { ...plain, ...(await addresses([target], term, asks)) };
+      case 'mx': {
+        const answer = await asks.mx(target);
+        if (answer.kind === 'failure') return { ...plain, unknown: true };
+        if (answer.kind !== 'found') report.voids += 1;
+        const hosts = answer.kind === 'found' ? answer.records.slice(0, 10) : [];
+        const found = await addresses(
+          hosts.map(({ exchange }) => exchange).filter((name) => name !== ''),
+          term,
+          others,
+          false,
+        );
+        return { ...plain, ...found };
+      }
+      case 'ptr':
+      case 'exists':
+        return { ...plain, unknown: true };
+    }
+  }
+
+  async function addresses(hosts: readonly string[], term: SpfTerm, asks: SpfResolver, counts = true) {
+    const networks: string[] = [];
+    let unknown = false;
+    for (const name of hosts) {
+      const [v4, v6] = await Promise.all([asks.a(name), asks.aaaa(name)]);
+      if (v4.kind === 'found') networks.push(...v4.records.map((ip) => loose(`${ip}/${term.prefixes[0]}`)));
+      if (v6.kind === 'found') networks.push(...v6.records.map((ip) => loose(`${ip}/${term.prefixes[1]}`)));
+      if (v4.kind === 'failure' || v6.kind === 'failure') unknown = true;
+      else if (counts && v4.kind !== 'found' && v6.kind !== 'found') report.voids += 1;
+    }
+    return { networks: networks.slice(0, 100), unknown };
+  }
+}
+
+function nodeOf(host: string): SpfNode {
+  return { host, texts: [], state: 'none', detail: '', terms: [] };
+}
+
+/** What the record says of an address: the sign of the term that fits, `none`, or `unknown` where it depends. */
+export function evaluateSpf(node: SpfNode, address: string): SpfTerm['qualifier'] | 'none' | 'unknown' {
+  const ip = parseIp(address);
+  if (ip === undefined || node.state === 'unanswered') return 'unknown';
+  if (node.state !== 'record') return 'none';
+  let redirect: SpfNode | null = null;
+  let unknown = false;
+  for (const { term, networks, child, unknown: open } of node.terms) {
+    if (term.name === 'redirect') {
+      redirect = child;
+      continue;
+    }
+    if (open) unknown = true;
+    if (term.name === 'all') return unknown && term.qualifier !== '+' ? 'unknown' : term.qualifier;
+    if (term.name === 'include') {
+      const inner = child === null ? 'none' : evaluateSpf(child, address);
+      if (inner === '+') return term.qualifier;
+      if (inner === 'unknown') unknown = true;
+      continue;
+    }
+    const fits = networks.some((text) => {
+      const network = parseNetwork(text);
+      return network.kind === 'network' && inNetwork(ip, network.network);
+    });
+    if (fits) return term.qualifier;
+  }
+  if (unknown) return 'unknown';
+  return redirect === null ? '?' : evaluateSpf(redirect, address);
+}
+
+/** Judges the record at `report.root.host`. `addresses`: those that mail leaves from; empty = not known here. */
+export function judgeSpf(
+  report: SpfReport,
+  params: { id: string; expected: string; addresses: readonly string[]; informational?: boolean },
+): DomainCheck {
+  const { root } = report;
+  const { addresses, expected } = params;
+  const host = showable(root.host);
+  const add = (severity: Finding['severity'], message: string, fix: string) =>
+    findings.push({ severity: params.informational === true ? 'warn' : severity, message, fix });
+  const findings: Finding[] = [];
+  const check = (fine: string): DomainCheck => {
+    const record = { type: 'TXT', name: root.host, expected, found: root.texts } as const;
+    return checkOf(params.id, record, findings, fine);
+  };
+  switch (root.state) {
+    case 'unanswered':
+      if (report.failure !== null) findings.push(unanswered(root.host, report.failure.reason));
+      return check('');
+    case 'none':
+      if (params.informational === true) {
+        return check(`${host} has no SPF record; return paths are elsewhere, so none is needed here.`);
+      }
+      add(
+        'fail',
+        `There is no SPF record at ${host}, the host of the return paths.`,
+        publish(host, expected),
+      );
+      return check('');
+    case 'several':
+      add(
+        'fail',
+        `There are ${root.texts.length} SPF records at ${host}; with more than one, none counts.`,
+        'Merge them into one record that begins with v=spf1 once.',
+      );
+      return check('');
+    case 'unreadable':
+      add(
+        'fail',
+        `The SPF record at ${host} cannot be read: "${showable(root.detail)}" is not a term of SPF, so the whole record counts for nothing.`,
+        'Correct or remove that term.',
+      );
+      return check('');
+    case 'record':
+      judgeTerms(report, addresses, expected, add);
+      return check(
+        addresses.length === 0
+          ? `The SPF record at ${host} is sound and costs ${report.lookups} of ${MAX_LOOKUPS} look-ups.`
+          : `The SPF record at ${host} lets ${addresses.join(', ')} send and costs ${report.lookups} of ${MAX_LOOKUPS} look-ups.`,
+      );
+  }
+}
+
+function judgeTerms(
+  report: SpfReport,
+  addresses: readonly string[],
+  expected: string,
+  add: (severity: Finding['severity'], message: string, fix: string) => void,
+): void {
+  const { root, lookups, voids } = report;
+  const host = showable(root.host);
+  const all = root.terms.find(({ term }) => term.name === 'all')?.term;
+  if (all?.qualifier === '+') {
+    add(
+      'fail',
+      `The SPF record at ${host} ends with +all: it lets everybody in the world send.`,
+      'End it with ~all.',
+    );
+  }
+  if (lookups > MAX_LOOKUPS) {
+    const count = lookups > MAX_WALKED ? `more than ${MAX_WALKED}` : `${lookups}`;
+    add(
+      'fail',
+      `The SPF record at ${host} takes ${count} look-ups; receivers stop at ${MAX_LOOKUPS} and take it as an error.`,
+      'Remove includes that are no longer used, or name their addresses with ip4: instead.',
+    );
+  }
+  if (voids > MAX_VOIDS) {
+    add(
+      'fail',
+      `${voids} names in the SPF record at ${host} do not exist; receivers stop at more than ${MAX_VOIDS}.`,
+      'Remove the terms whose names are gone.',
+    );
+  }
+  for (const { term, child } of root.terms) {
+    if (child === null || (child.state !== 'none' && child.state !== 'several')) continue;
+    add(
+      'fail',
+      `The SPF record at ${host} refers to ${showable(child.host)}, which has ${child.state === 'none' ? 'no SPF record' : 'several SPF records'}: receivers take that as an error.`,
+      `Remove ${term.name}${term.name === 'redirect' ? '=' : ':'}${showable(child.host)}.`,
+    );
+  }
+  if (root.terms.some(({ term }) => term.name === 'ptr')) {
+    add(
+      'warn',
+      `The SPF record at ${host} uses ptr, which is slow and not looked at by many receivers (RFC 7208 §5.5).`,
+      'Replace ptr by ip4: terms with the addresses.',
+    );
+  }
+  if (all === undefined && !root.terms.some(({ term }) => term.name === 'redirect')) {
+    add('warn', `The SPF record at ${host} has no end, so it refuses nobody.`, 'End it with ~all.');
+  }
+  for (const address of addresses) {
+    const result = evaluateSpf(root, address);
+    if (result === '+') continue;
+    if (result === 'unknown') {
+      add(
+        'warn',
+        `Whether ${address} may send by the SPF record at ${host} cannot be told: it depends on macros, or on names that did not answer.`,
+        `To be sure, add ${ipTerm(address)} to it.`,
+      );
+      continue;
+    }
+    add(
+      'fail',
+      `The SPF record at ${host} does not cover ${address}, from which mail leaves.`,
+      `Add ${ipTerm(address)} before its end${expected === '' ? '' : `, or what "${expected}" names`}.`,
+    );
+  }
+}
+
+function publish(host: string, expected: string): string {
+  return expected === ''
+    ? `Publish a TXT record at ${host} that begins with v=spf1.`
+    : `Publish a TXT record at ${host}: ${expected}`;
+}
+
+function ipTerm(address: string): string {
+  return `${address.includes(':') ? 'ip6' : 'ip4'}:${address}`;
+}

@@ -1,0 +1,124 @@
+/** The doctor: every check again for an operator, by command and API; zone files that paste; what changed. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
+import { command } from './commands.ts';
+import { fileScope, type Instance, makeToken, startInstance } from './harness.ts';
+
+interface Check {
+  Name: string;
+  Status: 'Ok' | 'Warning' | 'Failed';
+  Message: string;
+  Fix: string;
+}
+interface DoctorFacts {
+  Instance: Check[];
+  Domains: {
+    Domain: string;
+    Status: string;
+    Checks: Check[];
+    Changes: { Name: string; From: string | null; To: string | null; Message: string }[];
+    Zone: string;
+  }[];
+}
+
+const scope = fileScope();
+let server: Instance;
+let dns: FakeDns;
+
+beforeAll(async () => {
+  dns = await createFakeDns({
+    'post.test': { NS: ['ns.post.test'], TXT: ['v=spf1 ip4:192.0.2.1 ~all'] },
+    'ns.post.test': { A: ['127.0.0.1'] },
+    org: { NS: ['a0.org.test'], secure: true },
+  });
+  scope.defer(() => dns.close());
+  server = await startInstance(scope, {
+    settings: {
+      dns: dns.text,
+      hostname: 'mail.post.test',
+      'bounce-domain': 'post.test',
+      returns: '127.0.0.1:0',
+      'allow-networks': '127.0.0.0/8',
+      'operator-address': 'ops@post.test',
+    },
+    trust: { ca: [], mtaStsPort: 1, zonePort: dns.server.port },
+  });
+});
+
+const doctor = (...args: string[]) => command(scope, ['doctor', ...args, '--data', server.folder]);
+const checkOf = (checks: readonly Check[], name: string) => checks.find(({ Name }) => Name === name);
+
+describe('postrider doctor', () => {
+  it('says what is wrong with server and domain, with fixes, and exits with 1', async () => {
+    await server.call('POST', '/domains', { body: { Domain: 'one.example' } });
+    const result = await doctor('one.example');
+    expect(result.code, result.stderr).toBe(1);
+    expect(result.stdout).toContain('This server');
+    expect(result.stdout).toContain('one.example: Pending');
+    expect(result.stdout).toMatch(
+      /FAIL {2}dkim1: +The DKIM record is missing at pr1\._domainkey\.one\.example\./,
+    );
+    expect(result.stdout).toMatch(/\n +Publish it exactly as shown/);
+    expect(result.stdout).toMatch(
+      /warn {2}returns: +The listener for bounces shows a certificate that is not trusted/,
+    );
+    expect(result.stdout).toMatch(/ok {4}resolver: +The resolver validates DNSSEC/);
+    expect(result.stdout).toMatch(/\d+ ok, \d+ to look at, \d+ failed\.\n$/);
+  });
+
+  it('prints a zone file that pastes: published as printed, the domain is verified', async () => {
+    await server.call('POST', '/domains', { body: { Domain: 'two.example' } });
+    dns.set('two.example', { MX: ['mx.two.example'], NS: ['ns.post.test'] });
+    const result = await doctor('two.example', '--zone');
+    expect(result.code).toBe(0);
+    for (const line of result.stdout.split('\n')) {
+      const [, name, text] = /^(\S+)\. \d+ IN TXT (.*)$/.exec(line) ?? [];
+      if (name === undefined || text === undefined) continue;
+      dns.set(name, { TXT: [[...text.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, piece]) => piece ?? '')] });
+    }
+    const after = await command(scope, [
+      'domain',
+      'verify',
+      'two.example',
+      '--data',
+      server.folder,
+      '--json',
+    ]);
+    expect(JSON.parse(after.stdout).Status).toBe('Verified');
+  });
+
+  it('tells what changed since the last run, in the answer and as text', async () => {
+    await server.call('POST', '/domains', { body: { Domain: 'three.example', Verified: true } });
+    dns.set('three.example', { MX: ['mx.three.example'], NS: ['ns.post.test'] });
+    dns.set('_dmarc.three.example', { TXT: ['v=DMARC1; p=none'] });
+    const get = async (): Promise<DoctorFacts> =>
+      (await server.call('GET', '/doctor?Domain=three.example')).json;
+    const first = (await get()).Domains[0];
+    expect(first?.Changes).toEqual([]);
+    expect(checkOf(first?.Checks ?? [], 'dmarc')?.Status).toBe('Ok');
+    // Looked at a moment ago: shown as it was found, and nobody is asked again.
+    const asked = dns.count('_dmarc.three.example', 'TXT');
+    await get();
+    expect(dns.count('_dmarc.three.example', 'TXT')).toBe(asked);
+
+    dns.set('_dmarc.three.example', { TXT: ['v=DMARC1; p=none', 'v=DMARC1; p=reject'] });
+    const verified = (await server.call('POST', '/domains/three.example/verify')).json;
+    // The resolver of the server remembers the old record; the zone's own server is believed.
+    const change = verified.Changes.find(({ Name }: { Name: string }) => Name === 'dmarc');
+    expect(change).toMatchObject({ From: 'Ok', To: 'Failed' });
+    expect(change.Message).toContain('others still see "v=DMARC1; p=none" for up to');
+    expect((await doctor('three.example')).stdout).toMatch(
+      /What changed:\n {2}\S+ \S+ {2}dmarc: ok → FAIL: There are 2/,
+    );
+    const shown = (await server.call('GET', '/domains/three.example')).json;
+    expect(shown.Checks).toEqual(verified.Checks);
+    expect(shown.Changes).toEqual(verified.Changes);
+  });
+
+  it('is for administrators of all domains, and knows no strangers', async () => {
+    const one = await makeToken(server, { Domains: ['one.example'], Scopes: ['admin'] });
+    expect((await server.call('GET', '/doctor', { token: one })).status).toBe(403);
+    expect((await server.call('GET', '/doctor?Domain=nobody.example')).status).toBe(404);
+    expect((await doctor('nobody.example')).code).toBe(1);
+  });
+});
