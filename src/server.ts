@@ -46,6 +46,7 @@ import { createPort25Watch } from './pipeline/deliver/port-25.ts';
 import { createRelayHealth } from './pipeline/deliver/relay-health.ts';
 import { createRoutes } from './pipeline/deliver/routes.ts';
 import { createSettlementRules } from './pipeline/deliver/settlement.ts';
+import { createTenantLessons } from './pipeline/deliver/tenant-lessons.ts';
 import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls-counters.ts';
 import { createMtaSts } from './pipeline/deliver/tls-mta-sts.ts';
 import { createGuardMetrics } from './pipeline/events/guard-metrics.ts';
@@ -65,6 +66,7 @@ import { createDomainService } from './policy/domains/domains.ts';
 import { createGuardRails } from './policy/limits/guard-rails.ts';
 import { type Hold, holdReason, siteNames } from './policy/limits/holds.ts';
 import { createSendRate } from './policy/limits/send-rate.ts';
+import { createTenantPauses } from './policy/limits/shaping/tenant-pauses.ts';
 import { createWarmup } from './policy/limits/warmup/warmup.ts';
 import { createRetention, keptFor } from './policy/retention/retention.ts';
 import { createDiskWatch, missingSources, readiness } from './readiness.ts';
@@ -273,6 +275,11 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const placements = createPlacements({ routes, resolver, shaping, warmup, clock });
     const heldBy = (question: SiteQuestion): Hold | null =>
       holds.heldBy({ ...question, sites: placements.sitesOf(question).flatMap(siteNames) });
+    const pauses = createTenantPauses(traffic.overrides);
+    const pausedBy = (question: SiteQuestion) => {
+      const place = pauses.any() ? placements.placement(placements.nameOf(question)) : null;
+      return place?.kind === 'path' ? pauses.of(question.senderDomain, place) : null;
+    };
     const queue = createQueue(
       {
         store,
@@ -285,7 +292,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         suppressed: rules.suppressed,
         heldBy(question) {
           const hold = heldBy(question);
-          return hold === null ? null : { reason: holdReason(hold), until: hold.until };
+          return hold === null ? pausedBy(question) : { reason: holdReason(hold), until: hold.until };
         },
         eventsStored,
       },
@@ -356,6 +363,17 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         metrics: createDeliverMetrics(registry),
         relays,
         port25,
+        tenantLessons: createTenantLessons({
+          clock,
+          log: logs.service,
+          overrides: traffic.overrides,
+          checkDomain: (name) => {
+            domains.verify(name).catch((err: unknown) => {
+              logs.service.warn({ err, domain: name }, 'the records of a sender domain could not be checked');
+            });
+          },
+          holdBulk: (name, why) => guard.holdListed(name, why),
+        }),
         failpoints,
       },
       {
@@ -462,6 +480,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
           overrides: traffic.overrides,
           holds,
           heldBy: (question) => heldBy({ ...question, sandbox: null }),
+          pausedBy: (question) => pausedBy({ ...question, sandbox: null })?.reason ?? null,
           paths: deliver.paths,
           waits: deliver.waits,
           relays: relays.unhealthy,

@@ -82,6 +82,7 @@ beforeAll(async () => {
       overrides,
       holds,
       heldBy: holds.heldBy,
+      pausedBy: () => null,
       paths: () => [],
       waits: { reasonOf: () => null, queues: () => [] },
       relays: () => [],

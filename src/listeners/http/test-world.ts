@@ -143,6 +143,7 @@ export async function openWorld(
         overrides,
         holds,
         heldBy: holds.heldBy,
+        pausedBy: () => null,
         paths: () => paths,
         waits: { reasonOf: (id) => inMemory.reasonOf(id), queues: () => inMemory.queues() },
         relays: () => [],

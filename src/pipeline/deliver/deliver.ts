@@ -38,6 +38,7 @@ import { SANDBOX_SITE } from './routes.ts';
 import { createSandboxRoute } from './sandbox.ts';
 import type { SettlementRules } from './settlement.ts';
 import { createSigning, type SignerSource } from './signing.ts';
+import type { TenantLessons } from './tenant-lessons.ts';
 import type { TlsCounters } from './tls-counters.ts';
 import type { MtaSts } from './tls-mta-sts.ts';
 import { createOpener } from './tls-opening.ts';
@@ -75,6 +76,8 @@ export interface DeliverDeps {
   failpoints: Failpoints;
   relays: RelayHealth;
   port25: Port25Watch;
+  /** What replies teach about one sender domain. */
+  tenantLessons: TenantLessons;
   warmup: Warmup;
 }
 
@@ -119,6 +122,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
       // What a person took back may go at once.
       deps.overrides.onRemoved(() => {
         for (const path of paths.values()) path.wake();
+        queue.holdsChanged();
       });
     },
     async stop(deadlineMs) {
@@ -132,10 +136,11 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
     },
   };
 
-  function whyItWaits({ site }: ReadyItem): string {
+  function whyItWaits(item: ReadyItem): string {
+    const { site } = item;
     const place = placements.placement(site);
     if (place?.kind === 'unknown') return `DNS is asked where mail for ${place.domain} goes`;
-    return paths.get(site)?.reason() ?? '';
+    return paths.get(site)?.reason(item) ?? '';
   }
 
   /** An outcome that cannot be stored is no reason to stay: the next start takes its lease back. */
@@ -191,7 +196,10 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         provider: place.provider === null ? null : providerOf(`${place.source} ${place.provider}`),
         endpoints: (recipientDomain, wish) => wayOut.endpointsOf(place.way, recipientDomain, wish),
         open: (endpoint, signal) => wayOut.open(place.way, endpoint, place.site, { signal }),
-        heard: (endpoint, outcome) => learnFromOutcome({ endpoints, opener }, endpoint, outcome),
+        heard: (endpoint, outcome, senderDomain) => {
+          learnFromOutcome({ endpoints, opener }, endpoint, outcome);
+          deps.tenantLessons.heard(place, senderDomain, outcome);
+        },
         notOpened: (endpoint, result, category) =>
           learnFromOpening({ endpoints, opener }, endpoint, result, category),
         setApart: placements.setApart,

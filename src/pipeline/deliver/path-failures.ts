@@ -167,10 +167,21 @@ export function createPathFailures(deps: Deps): PathFailures {
 
   /** Fewer connections, or fewer messages on one, is all that it asks for: others carry the message. */
   function handOn(outcome: PathOutcome, item: ReadyItem | undefined, link: Link | undefined): boolean {
-    if (outcome.category !== 'connection_limited' || item === undefined || link === undefined) return false;
+    if (item === undefined || link === undefined) return false;
+    if (outcome.category === 'tls_required') return underTls(item, link);
+    if (outcome.category !== 'connection_limited') return false;
     if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || (links.size <= 1 && link.taken <= 1))
       return false;
     links.leave(link);
+    item.redispatched += 1;
+    queue.putBack(item);
+    return true;
+  }
+
+  /** Asked for encryption on a connection in the clear: from now on there is none, and the message goes at once. */
+  function underTls(item: ReadyItem, link: Link): boolean {
+    if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || link.session.tls !== null) return false;
+    links.leaveClear();
     item.redispatched += 1;
     queue.putBack(item);
     return true;

@@ -55,6 +55,8 @@ export function lessonsOf(
     }
     case 'ip_reputation':
       return [note('connections', 1, HOUR), note('messagesPerSecond', SLOWEST, HOUR)];
+    case 'tls_required':
+      return [note('tls', 'required', 7 * 24 * HOUR)];
     case 'ip_blocklisted':
       return [note('suspended', 'yes', context.waitMs)];
     default:

@@ -34,6 +34,10 @@ export interface Links {
   readonly all: number;
   readonly busyCount: number;
   slots(): Pick<Slots, 'busy' | 'criticalOf'>;
+  /** Connections in use by one sender domain. */
+  busyOf(tenant: string): number;
+  /** Those in the clear take nothing new. */
+  leaveClear(): void;
   /** Least recently used first, so that no host draws everything (delivery.md §4.2). */
   idle(may: (link: Link) => boolean): Link | null;
   busy(may: (link: Link) => boolean): Link | null;
@@ -69,6 +73,10 @@ export function createLinks({ clock, closed }: { clock: Clock; closed(): void })
         criticalOf: (tenant) =>
           using.filter((link) => link.lane === 'critical' && link.tenant === tenant).length,
       };
+    },
+    busyOf: (tenant) => inUse().filter((link) => link.tenant === tenant).length,
+    leaveClear() {
+      for (const link of links) if (link.session.tls === null) leave(link);
     },
     idle(may) {
       for (const link of links) {

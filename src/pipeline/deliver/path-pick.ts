@@ -16,6 +16,8 @@ export interface Slots {
   busy: Readonly<Record<Lane, number>>;
   /** Busy with critical mail of this tenant. */
   criticalOf(tenant: string): number;
+  /** Whether a sender domain may use one more connection, as far as its own limits go. */
+  allows(tenant: string): boolean;
   /** Other lanes' mail, or other tenants' critical mail, waits for the path. */
   othersWait(tenant: string): boolean;
 }
@@ -79,7 +81,7 @@ export function createPicker(): Picker {
     const { usable, busy } = slots;
     const { lane, senderDomain } = item.delivery;
     const all = busy.critical + busy.normal + busy.bulk;
-    if (all >= usable) return false;
+    if (all >= usable || !slots.allows(senderDomain)) return false;
     switch (lane) {
       case 'critical':
         // Calling everything critical gains nothing while others wait.

@@ -84,6 +84,7 @@ describe('what goes next', () => {
     usable,
     busy: { critical: 0, normal: 0, bulk: 0, ...busy },
     criticalOf: () => busy.critical ?? 0,
+    allows: () => true,
     othersWait: () => false,
     ...more,
   });

@@ -15,7 +15,12 @@ import { type Logger, maskAddresses } from '../../lib/log.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
-import { type Overrides, pathKey, type Shaping } from '../../policy/limits/shaping/types.ts';
+import {
+  type EffectiveLimits,
+  type Overrides,
+  pathKey,
+  type Shaping,
+} from '../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
@@ -32,6 +37,7 @@ import { createLinks, type Link } from './path-links.ts';
 import { type Opened, type OpeningDeps, openForHead, pathOutcome } from './path-opening.ts';
 import { createPicker } from './path-pick.ts';
 import type { PathSnapshot, PathWord } from './path-state.ts';
+import { createPathTenants } from './path-tenants.ts';
 import { createPathView } from './path-view.ts';
 import { createPathWarmup } from './path-warmup.ts';
 import type { Placement } from './placements.ts';
@@ -46,8 +52,8 @@ export interface Path {
   /** Rows it can use within the next seconds. */
   demand(): number;
   snapshot(): PathSnapshot;
-  /** Why what waits for it in memory is not being sent, '' = it is about to go. */
-  reason(): string;
+  /** Why this item, which waits for it in memory, is not being sent, '' = it is about to go. */
+  reason(item: ReadyItem): string;
   /** Finishes what is in flight until `deadlineMs`, gives everything else back. */
   stop(deadlineMs: number): Promise<void>;
   /** Nothing is in flight, prepared or connected: the path may be forgotten. */
@@ -74,7 +80,7 @@ export interface PathDeps extends OpeningDeps {
   /** Whether a recipient's mail goes by another path than this one now. */
   elsewhere(delivery: ClaimedDelivery): boolean;
   /** An attempt ended: what it teaches about the way there is remembered elsewhere. */
-  heard(endpoint: Endpoint, outcome: Outcome): void;
+  heard(endpoint: Endpoint, outcome: Outcome, senderDomain: string): void;
   /** A domain of this site has DNS of its own mind: it goes by a path of its own. */
   setApart(recipientDomain: string): void;
 }
@@ -93,11 +99,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   const { name, place, queue, preparer, rules, clock, log, mailLog, metrics, failpoints } = deps;
   const { source, site, provider } = place;
   const route = place.way.targets[0]?.kind === 'relay' ? ('relay' as const) : ('mx' as const);
-  const gates = createPathGates(
-    clock,
-    () => deps.shaping.limitsFor({ source, site, provider, route }),
-    deps.provider,
-  );
+  const gates = createPathGates(clock, () => limitsOf(), deps.provider);
   const startAt = route === 'relay' ? capNow() : null;
   const health = createPathHealth({ clock, memory: deps.memory, source, site, startAt });
   const links = createLinks({ clock, closed: linkClosed });
@@ -110,6 +112,10 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   );
   const warm = createPathWarmup({ warmup: deps.warmup, now: clock.now, wake: pump }, { source, provider });
   const pace = createPace(clock);
+  const tenants = createPathTenants(
+    { clock, overrides: deps.overrides, limits: (senderDomain) => limitsOf(senderDomain) },
+    site,
+  );
   const failures = createPathFailures({
     ...deps,
     ...{ source, site, gates, health, links, ready, view, finish },
@@ -135,7 +141,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     wake: pump,
     demand,
     snapshot: view.snapshot,
-    reason: view.reason,
+    reason: ({ delivery }) => tenants.reason(delivery.senderDomain) || view.reason(),
     stop,
     get idle() {
       return links.all === 0 && !opening && preparingNow() === 0 && ready.size === 0 && inFlight === 0;
@@ -143,6 +149,11 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   };
 
   // ── how much ────────────────────────────────────────────────────────────────────────────────────────────
+
+  function limitsOf(senderDomain?: string): EffectiveLimits {
+    const query = { source, site, provider, route };
+    return deps.shaping.limitsFor(senderDomain === undefined ? query : { ...query, senderDomain });
+  }
 
   function capNow(): number {
     return Math.max(1, Math.min(gates.effective().limits.connections, options.maxConnections));
@@ -216,11 +227,14 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       const most = probing ? 1 - inFlight : Math.min(2 * (links.size + 2), demand());
       const busy = () => (probing ? preparingNow() + ready.size : preparing[lane] + ready.count(lane));
       while (busy() < most) {
-        const item = queue.take(name, lane);
+        const item = queue.take(name, lane, ({ delivery }) => tenants.mayTake(delivery.senderDomain));
         if (item === null) break;
+        tenants.took(item.delivery.senderDomain);
         void prepare(item);
       }
     }
+    const refusedMs = tenants.refusedForMs();
+    if (refusedMs !== null) wakeAfter(refusedMs);
   }
 
   async function prepare(item: ReadyItem): Promise<void> {
@@ -274,7 +288,11 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     if (health.breaker().kind === 'half-open' && inFlight > 0) return false;
     const near = behindAnother(NEAR_MS);
     if (near !== null) return send(near.link, near.prepared);
-    const slots = { ...links.slots(), usable: usable(), othersWait };
+    const allows = (tenant: string) => {
+      const most = tenants.connections(tenant);
+      return most === Number.POSITIVE_INFINITY || links.busyOf(tenant) < most;
+    };
+    const slots = { ...links.slots(), usable: usable(), othersWait, allows };
     const candidates = ready.candidates(slots).filter(isWarm);
     for (const prepared of candidates) {
       const link = links.idle((candidate) => carries(candidate, prepared));
@@ -405,7 +423,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     if (result.kind === 'done') link.latencyMs = result.latencyMs;
     const outcome = transactionOutcome(result, peer, item.redispatched, deps.classifier);
     if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
-    deps.heard(link.endpoint, outcome);
+    deps.heard(link.endpoint, outcome, delivery.senderDomain);
     warm.heard(outcome);
     metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
     if (outcome.kind === 'again') {

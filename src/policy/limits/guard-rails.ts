@@ -27,6 +27,8 @@ export interface GuardRails extends Service {
   standing(domain: string): GuardStanding | null;
   /** Levels of all domains that were looked at. */
   levels(): readonly GuardLevel[];
+  /** A far end found this domain's links on a blocklist again and again: its bulk mail is held for a day. */
+  holdListed(domain: string, why: string): void;
   /** Looks now at what came back since the last time; for tests and the first look. */
   look(): Promise<void>;
 }
@@ -51,6 +53,9 @@ const FIRST_LOOK_EVENTS = 100_000;
 /** Who released a hold is believed for so long. */
 const BELIEVED_MS = 24 * 3_600_000;
 const BY = 'guard-rails';
+const BY_LISTING = 'guard-rails:listed';
+/** A listing is looked at again after so long. */
+const LISTED_MS = 24 * 3_600_000;
 
 /** Nothing happens before `start`. */
 export function createGuardRails(deps: Deps): GuardRails {
@@ -76,6 +81,11 @@ export function createGuardRails(deps: Deps): GuardRails {
     standing: (domain) => standings.get(domain) ?? null,
     levels: () => [...standings.values()].map(({ level }) => level),
     look,
+    holdListed(domain, why) {
+      holdListed(domain, why).catch((err: unknown) =>
+        log.warn({ err, domain }, 'the bulk lane of a sender domain could not be held'),
+      );
+    },
   };
 
   function round(): void {
@@ -130,6 +140,20 @@ export function createGuardRails(deps: Deps): GuardRails {
     held.add(domain);
     log.error({ domain, ...standing }, 'the bulk lane of a sender domain is held');
     await tell(domain, 'domain.held', standing.reason);
+  }
+
+  async function holdListed(domain: string, why: string): Promise<void> {
+    const fits = (hold: Hold) => hold.senderDomain === domain && hold.lane === 'bulk' && hold.site === null;
+    if (holds.list().some((hold) => fits(hold) && hold.createdBy === BY_LISTING)) return;
+    const reason =
+      `Links of ${domain} are on a blocklist (${why}). Take them out or have them delisted, then release it`.slice(
+        0,
+        400,
+      );
+    const match = { senderDomain: domain, recipientDomain: null, site: null, lane: 'bulk' as const };
+    await holds.add({ ...match, reason, until: clock.now() + LISTED_MS, createdBy: BY_LISTING });
+    log.error({ domain, why }, 'the bulk lane of a sender domain is held');
+    await tell(domain, 'domain.held', reason);
   }
 
   async function release(domain: string, standing: GuardStanding): Promise<void> {

@@ -65,7 +65,7 @@ const STATUS_WORDS = new Map(
 export function messageRoutes(deps: {
   store: Store;
   clock: Clock;
-  traffic: Pick<Traffic, 'heldBy' | 'waits'>;
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'waits'>;
 }): readonly ApiRoute[] {
   const { store, clock, traffic } = deps;
   return [
@@ -167,7 +167,10 @@ export function messageRoutes(deps: {
  * The message with what its recipients wait for now: a hold, or what their path says of those in memory. Nothing is
  * written to their rows for it.
  */
-export function withReasons(message: MessageView, traffic: Pick<Traffic, 'heldBy' | 'waits'>): MessageView {
+export function withReasons(
+  message: MessageView,
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'waits'>,
+): MessageView {
   const { domain: senderDomain, lane } = message;
   let changed = false;
   const recipients = message.recipients.map((row) => {
@@ -178,9 +181,11 @@ export function withReasons(message: MessageView, traffic: Pick<Traffic, 'heldBy
     if (row.state !== 'queued') return row;
     const recipientDomain = row.address.slice(row.address.lastIndexOf('@') + 1);
     const hold = traffic.heldBy({ senderDomain, recipientDomain, lane });
-    if (hold === null) return row;
+    const pause =
+      hold === null ? traffic.pausedBy({ senderDomain, recipientDomain, lane }) : holdReason(hold);
+    if (pause === null) return row;
     changed = true;
-    return { ...row, waitReason: holdReason(hold) };
+    return { ...row, waitReason: pause };
   });
   return changed ? { ...message, recipients } : message;
 }

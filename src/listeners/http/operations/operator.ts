@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { type Hold, holdReason } from '../../../policy/limits/holds.ts';
+import { holdReason } from '../../../policy/limits/holds.ts';
 import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../../store/store.ts';
 import type { WaitingQueue } from '../../../store/topics/queue.ts';
@@ -43,7 +43,7 @@ export function operatorRoutes(deps: {
   store: Store;
   clock: Clock;
   warmup: { list(): readonly WarmupView[] };
-  traffic: Pick<Traffic, 'heldBy' | 'waits'>;
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'waits'>;
   config(): readonly ConfigItem[];
 }): readonly ApiRoute[] {
   const { store, clock } = deps;
@@ -88,7 +88,7 @@ export function operatorRoutes(deps: {
           Sending: sending,
           PendingCalls: counts?.pendingCalls ?? null,
           OldestDueAt: isoTimeOrNull(counts?.oldestDueAt ?? null),
-          Queues: queues.slice(0, limit).map((queue) => toItem(queue, deps.traffic.heldBy(queue))),
+          Queues: queues.slice(0, limit).map((queue) => toItem(queue, deps.traffic)),
           More: waiting.more || queues.length > limit,
         };
         return json(answer);
@@ -147,7 +147,9 @@ function toWarmupItem(view: WarmupView): WarmupItem {
   };
 }
 
-function toItem(queue: WaitingQueue, hold: Hold | null): QueueItem {
+function toItem(queue: WaitingQueue, traffic: Pick<Traffic, 'heldBy' | 'pausedBy'>): QueueItem {
+  const hold = traffic.heldBy(queue);
+  const reason = hold === null ? traffic.pausedBy(queue) : holdReason(hold);
   const [under1m = 0, under10m = 0, under1h = 0, under1d = 0, older = 0] = queue.byAge;
   return {
     Site: queue.recipientDomain,
@@ -161,8 +163,8 @@ function toItem(queue: WaitingQueue, hold: Hold | null): QueueItem {
     Ages: { Under1m: under1m, Under10m: under10m, Under1h: under1h, Under1d: under1d, Older: older },
     // What keeps all of it back counts more than what each row waited for before.
     Reasons:
-      hold === null
+      reason === null
         ? queue.reasons.slice(0, MAX_REASONS).map(({ reason, count }) => ({ Reason: reason, Count: count }))
-        : [{ Reason: holdReason(hold), Count: queue.waiting }],
+        : [{ Reason: reason, Count: queue.waiting }],
   };
 }

@@ -66,6 +66,8 @@ export interface Traffic {
   holds: Pick<Holds, 'list' | 'add' | 'release'>;
   /** The hold that keeps a queue's mail back, or null. */
   heldBy(question: { senderDomain: string; recipientDomain: string; lane: Lane }): Hold | null;
+  /** Why a sender domain's mail may not go to a site for a time, or null. */
+  pausedBy(question: { senderDomain: string; recipientDomain: string; lane: Lane }): string | null;
   paths(): readonly PathSnapshot[];
   /** Why mail in memory is not being sent. */
   waits: MemoryWaits;

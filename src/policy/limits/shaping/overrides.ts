@@ -41,6 +41,8 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
   /** By scope and key; each list newest first. */
   const book = new Map<string, readonly Override[]>();
   let count = 0;
+  /** Keys that have overrides, by scope. */
+  const places: Record<OverrideScope, number> = { path: 0, 'tenant@site': 0, 'domain@provider': 0 };
   let removed: () => void = () => {};
   const behind = createWriteBehind<Override>(
     clock,
@@ -90,6 +92,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
       removed();
       return found;
     },
+    any: (scope) => places[scope] > 0,
     onRemoved(listener) {
       removed = listener;
     },
@@ -119,8 +122,10 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
 
   function put(place: string, list: readonly Override[]): void {
     count += list.length - (book.get(place)?.length ?? 0);
+    const before = book.size;
     if (list.length === 0) book.delete(place);
     else book.set(place, list);
+    places[place.slice(0, place.indexOf(' ')) as OverrideScope] += book.size - before;
   }
 
   /** What ended goes first; then, should that not do, what would end soonest. */

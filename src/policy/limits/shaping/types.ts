@@ -98,6 +98,8 @@ export interface Overrides {
   of(scope: OverrideScope, key: string): readonly Override[];
   /** Until when (and why) nothing goes out for the key, or null. */
   suspended(scope: OverrideScope, key: string): Override | null;
+  /** Whether there is one of this scope at all, in force or ended lately. */
+  any(scope: OverrideScope): boolean;
 }
 
 /** Key of a `path` override. */
