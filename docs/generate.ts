@@ -1,12 +1,12 @@
 /**
- * Writes the reference pages from the tables in the code: `node docs/generate.ts`.
+ * Writes the reference pages and `openapi.json` from the tables in the code: `node docs/generate.ts`.
  * What a table holds is printed as it is; sentences that no table holds stand in docs/generate/, one file a page, and
  * are matched against the table by name, so that a new operation without a sentence, or a sentence without its
  * operation, stops the script. test/docs/reference.test.ts compares the pages with what this makes.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { apiPage } from './generate/api.ts';
+import { apiPage, openApiText } from './generate/api.ts';
 import { commandsPage } from './generate/commands.ts';
 import { configurationPage } from './generate/configuration.ts';
 import { errorsPage } from './generate/errors.ts';
@@ -14,6 +14,8 @@ import { eventsPage } from './generate/events.ts';
 import { metricsPage } from './generate/metrics.ts';
 import { replyRulesPage, shapingPage } from './generate/shaping.ts';
 
+/** The document of the API, at the top of the repository. */
+export const OPENAPI = join(import.meta.dirname, '..', 'openapi.json');
 export const REFERENCE = join(import.meta.dirname, 'reference');
 
 /** File name → whole text, in the order of the table of contents. */
@@ -32,4 +34,5 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
 
 if (import.meta.main) {
   for (const [name, text] of await referencePages()) writeFileSync(join(REFERENCE, name), text);
+  writeFileSync(OPENAPI, openApiText());
 }

@@ -3,6 +3,7 @@ import { createHealthRoutes, type HealthDeps } from '../../src/listeners/health/
 import { settingMeanings } from '../../src/listeners/http/contract/domain-settings.ts';
 import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/contract/email-limits.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps } from '../../src/listeners/http/deps.ts';
+import { openApiDocument } from '../../src/listeners/http/openapi/document.ts';
 import { apiRoutes, type Shared } from '../../src/listeners/http/operations/table.ts';
 import type { ApiRoute } from '../../src/listeners/http/route.ts';
 import { PRESETS } from '../../src/model/token.ts';
@@ -29,6 +30,11 @@ export function operations(): readonly Operation[] {
 /** The routes below /api/v1 with what each promises. */
 export function contractRoutes(): readonly ApiRoute[] {
   return apiRoutes({} as HttpDeps, DEFAULT_HTTP_OPTIONS, {} as Shared);
+}
+
+/** `openapi.json`. */
+export function openApiText(): string {
+  return `${JSON.stringify(openApiDocument(contractRoutes()), null, 2)}\n`;
 }
 
 /** Paths from the root that need no token of the API. */

@@ -22,6 +22,7 @@ import { createIdempotency } from './idempotency.ts';
 import { problemPage } from './operations/problem-pages.ts';
 import { apiRoutes } from './operations/table.ts';
 import { problemAnswer, toAppError } from './problem.ts';
+import { referenceRoutes } from './reference/routes.ts';
 import { type ApiAnswer, type ApiRoute, METADATA_PREFIX, type PlainRoute, type RequestEnd } from './route.ts';
 import { writeProblemToSocket } from './socket-problem.ts';
 
@@ -61,6 +62,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       path: `${BASE}/problems/:name`,
       handle: ({ params }) => problemPage(params.name ?? ''),
     },
+    ...referenceRoutes(BASE, routes, publicUrl),
     {
       method: 'GET',
       path: '/.well-known/jwks.json',

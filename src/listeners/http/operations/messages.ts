@@ -81,7 +81,6 @@ export function messageRoutes(deps: {
         query: {
           ...MAIL_FILTERS,
           Status: text('Of the message or one of its recipients, e.g. Bounced'),
-          'Metadata.{key}': text('The value of that key; may be given for several keys'),
           ...PAGE,
         },
         answer: messageList,

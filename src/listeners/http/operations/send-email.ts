@@ -34,7 +34,7 @@ export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendE
       id: 'sendEmail',
       summary: 'Send a message',
       description:
-        'Takes a message: `{MessageID}`. 200 means checked and on disk, not delivered. Takes `Idempotency-Key`. See below',
+        'Takes a message: `{MessageID}`. 200 means checked and on disk, not delivered. Takes `Idempotency-Key`',
       body: { schema: email, example: EMAIL_EXAMPLE },
       answer: emailAnswer,
       headers: { Location: 'Address of the message' },
