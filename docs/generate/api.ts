@@ -40,7 +40,14 @@ export function openApiText(): string {
 /** Paths from the root that need no token of the API. */
 export function plainPaths(): readonly string[] {
   const health = createHealthRoutes({} as HealthDeps).map((route) => route.path);
-  return ['/.well-known/jwks.json', '/api/v1/problems/{name}', ...health];
+  return [
+    '/.well-known/jwks.json',
+    '/api/v1',
+    '/api/v1/openapi.json',
+    '/api/v1/docs',
+    '/api/v1/problems/{name}',
+    ...health,
+  ];
 }
 
 export function apiPage(): string {
@@ -81,6 +88,10 @@ function braces(path: string): string {
 
 const PLAIN: Readonly<Record<string, string>> = {
   '/.well-known/jwks.json': 'The public keys of tokens',
+  '/api/v1': 'Where the next two are: `{Reference, OpenAPI}`',
+  '/api/v1/openapi.json': 'This API as an OpenAPI 3.1 document, with the address of the server',
+  '/api/v1/docs':
+    'The same as a page: fields, commands to copy, forms to try things. Needs nothing from elsewhere',
   '/api/v1/problems/{name}': 'What an error means: the page behind `type`',
   '/healthz': '200 as long as the process answers',
   '/readyz': '200, or 503 with the check that is not met',
