@@ -26,7 +26,7 @@ export interface ApiContract {
   status?: 201;
   /** Of the JSON body; with another `media`, of what it carries. */
   answer: z.ZodType;
-  media?: 'message/rfc822' | 'text/event-stream' | 'text/html' | 'application/octet-stream';
+  media?: 'message/rfc822' | 'text/event-stream' | 'text/html' | '*/*';
   /** Headers of the answer beside the common ones, with their meaning. */
   headers?: Readonly<Record<string, string>>;
   /** Takes an Idempotency-Key. */

@@ -108,7 +108,7 @@ function operation(route: ApiRoute, components: Components): Json {
 function contentOf({ contract }: ApiRoute, components: Components): Json {
   const schema = components.output(contract.answer, `${capital(contract.id)}Answer`);
   if (contract.media === undefined) return { 'application/json': { schema } };
-  if (contract.media === 'message/rfc822') return { 'message/rfc822': { schema: { type: 'string' } } };
+  if (contract.media !== 'text/event-stream') return { [contract.media]: { schema } };
   // OpenAPI 3.1 has no word for the parts of a stream; the extension says what each `data` holds.
   return { 'text/event-stream': { schema: { type: 'string' }, 'x-event-data': schema } };
 }

@@ -62,6 +62,11 @@ export const PATH_PARAMETERS: Readonly<Record<string, Json>> = {
   'tokens/:id': word('TokenID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70'),
   'smtp-credentials/:id': word('CredentialID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70'),
   'messages/:id': uuid('ID of the captured message'),
+  'attachments/:place': {
+    description: 'Where the file stands in `Attachments`, from 0',
+    schema: { type: 'integer', minimum: 0 },
+    example: 0,
+  },
   'paths/:site': word('Name of the site, its provider, or a recipient domain of it', 'example.net'),
   'causes/:id': number('CauseID'),
   'overrides/:id': word('OverrideID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70'),

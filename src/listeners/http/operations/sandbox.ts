@@ -218,7 +218,7 @@ export function sandboxRoutes({
         summary: 'Download a file of a captured message',
         description: 'One file of a copy, as a download: `place` is where it stands in `Attachments`, from 0',
         answer: z.string(),
-        media: 'application/octet-stream',
+        media: '*/*',
         errors: ['content-expired'],
       },
       handle: async ({ caller, params }) => {
