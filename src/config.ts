@@ -80,6 +80,8 @@ export interface Config {
   dkim: boolean;
   'queue-limit': number;
   'simulator-domain': string;
+  'notice-wait': number;
+  'notices-per-hour': number;
   'retain-content': number;
   'retain-content-bytes': number | null;
   'retain-events': number;
@@ -333,6 +335,21 @@ export const CONFIG_KEYS: { readonly [K in ConfigKey]: KeyFacts<Config[K]> } = {
     both('simulator.test'),
     'recipients there are played by the sandbox and never leave the machine',
     domainText,
+  ),
+  'notice-wait': key(
+    'duration',
+    both('30s'),
+    'from the first failure of a message that came by SMTP to the notice to its sender; others until then share it',
+    (t) => {
+      const ms = parseDuration(t);
+      return ms === null || ms > 3_600_000 ? bad('use a duration of at most an hour, e.g. 30s') : good(ms);
+    },
+  ),
+  'notices-per-hour': key(
+    '1 … 100000',
+    both('50'),
+    'notices to one sender in an hour; the others wait for the next one, a day at most',
+    (t) => parseInteger(t, 1, 100_000),
   ),
   'retain-content': key(
     'duration',

@@ -53,6 +53,8 @@ import { createGuardMetrics } from './pipeline/events/guard-metrics.ts';
 import { createReaderFacts } from './pipeline/events/reader-facts.ts';
 import { createReaderMetrics } from './pipeline/events/reader-metrics.ts';
 import { createReturnMetrics } from './pipeline/events/returns-metrics.ts';
+import { createNoticeMetrics } from './pipeline/notices/notice-metrics.ts';
+import { createNotices } from './pipeline/notices/notices.ts';
 import { createQueue, QUEUE_DEFAULTS, type SiteQuestion } from './pipeline/queue/queue.ts';
 import { createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
 import { createRetrySchedule } from './pipeline/queue/retry-schedule.ts';
@@ -454,6 +456,14 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       },
     );
     createQueueMetrics(registry, { store, queue, clock });
+    const notices = createNotices(
+      { store, acceptance, clock, random, log: logs.service, metrics: createNoticeMetrics(registry) },
+      {
+        hostname: config.hostname,
+        waitMs: config['notice-wait'],
+        perHour: config['notices-per-hour'],
+      },
+    );
 
     const http = createHttpListener(
       {
@@ -611,6 +621,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     webhookSender = sender;
     if (roles.has('upkeep')) await start(upkeep);
     if (roles.has('upkeep')) await start(guard);
+    if (roles.has('upkeep')) await start(notices);
     await start(disk);
     await start(readerFacts);
     await start(http);
@@ -637,7 +648,9 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         const leftMs = () => Math.max(0, endMs - clock.monotonicMs());
         // All draw on one deadline. Nothing new is sent or called from now on; what still arrives is kept for the next
         // start.
-        const working = [upkeep, guard, sender, deliver].filter((service) => started.includes(service));
+        const working = [upkeep, guard, notices, sender, deliver].filter((service) =>
+          started.includes(service),
+        );
         const finished = Promise.all(working.map((service) => service.stop(leftMs())));
         // Messages that are arriving by SMTP may still be taken; everybody else is told to come back.
         if (started.includes(submission)) await submission.stop(Math.min(leftMs(), SMTP_DRAIN_MS));

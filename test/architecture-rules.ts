@@ -34,6 +34,7 @@ const PIPELINE = [
   'pipeline/deliver',
   'pipeline/events',
   'pipeline/webhooks',
+  'pipeline/notices',
 ] as const;
 const LISTENER_BASE = [...PIPELINE, ...POLICY, 'store', 'smtp', 'mail', ...BASE] as const;
 const LISTENERS = [
@@ -125,6 +126,12 @@ export const AREAS: readonly Area[] = [
   { name: CLASSIFIER, at: `src/${CLASSIFIER}/`, may: ['mail', ...BASE] },
   { name: 'pipeline/events', at: 'src/pipeline/events/', may: [CLASSIFIER, ...POLICY, ...PIPELINE_BASE] },
   { name: 'pipeline/webhooks', at: 'src/pipeline/webhooks/', may: ['net', ...POLICY, ...PIPELINE_BASE] },
+  // A notice is a message: it is written here and goes in by the same door as every other.
+  {
+    name: 'pipeline/notices',
+    at: 'src/pipeline/notices/',
+    may: [CLASSIFIER, 'pipeline/accept', 'pipeline/compose', ...PIPELINE_BASE],
+  },
   ...POLICY.map((name) => ({ name, at: `src/${name}/`, may: ['store', 'mail', 'net', ...BASE] })),
   { name: 'store', at: 'src/store/store.ts', may: BASE },
   { name: 'store', at: 'src/store/topics/', may: BASE },

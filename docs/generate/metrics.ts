@@ -6,6 +6,7 @@ import { createTlsMetrics } from '../../src/pipeline/deliver/tls-counters.ts';
 import { createGuardMetrics } from '../../src/pipeline/events/guard-metrics.ts';
 import { createReaderMetrics } from '../../src/pipeline/events/reader-metrics.ts';
 import { createReturnMetrics } from '../../src/pipeline/events/returns-metrics.ts';
+import { createNoticeMetrics } from '../../src/pipeline/notices/notice-metrics.ts';
 import { createQueueMetrics } from '../../src/pipeline/queue/queue-metrics.ts';
 import { createWebhookMetrics } from '../../src/pipeline/webhooks/metrics.ts';
 import { page, table } from './markdown.ts';
@@ -19,6 +20,7 @@ export async function metricsPage(): Promise<string> {
   createReaderMetrics(registry);
   createReturnMetrics(registry);
   createGuardMetrics(registry, () => []);
+  createNoticeMetrics(registry);
   // Only asked for values when the figures are read, which never happens here.
   createQueueMetrics(registry, {} as Parameters<typeof createQueueMetrics>[1]);
   const rows = registry

@@ -14,14 +14,16 @@ export const smtpCommands: CommandGroup = (program, context) => {
     .requiredOption('--domain <domain>', 'sender domain they are for')
     .option('--name <name>', 'a name to recognise it by')
     .option('--sandbox', 'everything sent with it stays in the sandbox')
+    .option('--no-notices', 'no mail to the sender when a recipient fails')
     .addHelpText('after', example('postrider smtp create --domain example.com'))
-    .action(async (options: { domain: string; name?: string; sandbox?: boolean }) => {
+    .action(async (options: { domain: string; name?: string; sandbox?: boolean; notices: boolean }) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', '/smtp-credentials', {
           Domain: options.domain,
           ...(options.name === undefined ? {} : { Name: options.name }),
           ...(options.sandbox ? { Sandbox: true } : {}),
+          ...(options.notices ? {} : { Notices: false }),
         });
         const made = body as NewSmtpCredentialAnswer;
         ctx.terminal.stderr.write(`For ${made.Domain}; the password is not shown again.\n`);

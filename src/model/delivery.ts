@@ -81,14 +81,8 @@ export interface ClaimedDelivery {
   needsSmtpUtf8: boolean;
   /** The content has octets above 127. */
   eightBit: boolean;
-  /** What its sender asked of notices by SMTP (RFC 3461), passed on to servers that understand it; absent = nothing. */
-  dsn?: {
-    notify?: readonly ('NEVER' | 'SUCCESS' | 'FAILURE' | 'DELAY')[];
-    ret?: 'FULL' | 'HDRS';
-    envid?: string;
-    /** `rfc822;…` in xtext. */
-    orcpt?: string;
-  };
+  /** It travels as MAIL FROM:<>; absent = under a return path of ours. */
+  nullSender?: true;
   /** Not null: this recipient never leaves the machine, and the sandbox plays this result. */
   sandbox: SandboxResult | null;
   /** An earlier attempt may have succeeded unrecorded, so a success now may be a second copy. */

@@ -12,6 +12,8 @@ export interface SmtpCredential {
   domain: string;
   /** Everything sent with it stays in the sandbox. */
   sandbox: boolean;
+  /** Who logs in with it gets notices by mail. */
+  notices: boolean;
   /** scrypt: salt, derived key, and N as a power of two (r = 8, p = 1). */
   salt: Uint8Array;
   hash: Uint8Array;

@@ -3,6 +3,7 @@
  * door, then trust.
  */
 import type { Lane, Mailbox, RecipientKind, SandboxResult } from './message.ts';
+import type { NoticeKind, NoticeWish } from './notice.ts';
 import type { PersonalWish } from './personal.ts';
 
 export interface SubmittedRecipient {
@@ -13,6 +14,10 @@ export interface SubmittedRecipient {
   /** Lower-case A-label. */
   domain: string;
   kind: RecipientKind;
+  /** What the sender wants to be told of it by mail; absent = nothing. */
+  notify?: readonly NoticeKind[];
+  /** `type;address` as the sender gave it (RFC 3461 §4.2), decoded. */
+  orcpt?: string;
 }
 
 export interface SubmittedAttachment {
@@ -60,6 +65,8 @@ export interface RawSubmission
   extends Omit<Submission, 'recipients' | 'body' | 'headers' | 'attachments' | 'subject'> {
   /** Lower-case A-label of the envelope's sender; null for the null sender `<>`. */
   envelopeDomain: string | null;
+  /** Where notices go; null = there are none. */
+  notice: NoticeWish | null;
   /** Distinct; the envelope's, whatever the header says. */
   recipients: readonly SubmittedRecipient[];
   /** Decoded, for showing; may be ''. */
@@ -78,4 +85,6 @@ export interface Caller {
   sandbox: boolean;
   /** Sends per second, null = no own limit. */
   rateLimit: number | null;
+  /** false: whoever sends by SMTP gets no notices by mail. Left out: true. */
+  notices?: boolean;
 }

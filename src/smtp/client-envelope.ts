@@ -30,7 +30,8 @@ function mailParameters(tx: Transaction, offered: Capabilities): string {
   if (offered.sizeOffered) out += ` SIZE=${tx.size}`;
   if (tx.eightBit) out += ' BODY=8BITMIME';
   if (tx.smtpUtf8) out += ' SMTPUTF8';
-  if (tx.dsn !== undefined && offered.dsn) {
+  // RFC 3461 §6.1: about mail from the null sender nobody is told anything.
+  if (tx.dsn !== undefined && offered.dsn && tx.mailFrom !== '') {
     const envid = xtext(tx.dsn.envid ?? '');
     out += ` RET=${tx.dsn.ret ?? 'HDRS'}`;
     // RFC 3461 §4.4: at most 100 characters.
@@ -41,6 +42,7 @@ function mailParameters(tx: Transaction, offered: Capabilities): string {
 
 function rcptParameters(tx: Transaction, recipient: string, offered: Capabilities): string {
   if (tx.dsn === undefined || !offered.dsn) return '';
+  if (tx.mailFrom === '') return ' NOTIFY=NEVER';
   const { notify = ['FAILURE', 'DELAY'], orcpt } = tx.dsn;
   const own = xtext(recipient);
   const original = orcpt ?? (own === null ? null : `rfc822;${own}`);

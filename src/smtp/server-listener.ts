@@ -56,6 +56,8 @@ export interface SmtpPortsOptions {
   maxConnectionsPerAddress: number;
   /** Octets that arriving messages may hold together. */
   maxMemoryBytes: number;
+  /** DSN (RFC 3461) is offered; left out: no. */
+  dsn?: boolean;
 }
 
 interface Connection {
@@ -221,7 +223,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
         startTls: true,
         tls,
         auth,
-        dsn: false,
+        dsn: options.dsn === true,
         memory,
         limits,
       },

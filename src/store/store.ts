@@ -21,6 +21,7 @@ import type { EventStore } from './topics/events.ts';
 import type { InstanceStore } from './topics/instance.ts';
 import type { LimitStore } from './topics/limits.ts';
 import type { MessageStore } from './topics/messages.ts';
+import type { NoticeStore } from './topics/notices.ts';
 import type { QueueStore } from './topics/queue.ts';
 import type { ReaderStore } from './topics/readers.ts';
 import type { RetentionStore } from './topics/retention.ts';
@@ -58,6 +59,7 @@ export interface Store
     SuppressionStore,
     EventStore,
     ReturnStore,
+    NoticeStore,
     WebhookStore,
     DomainStore,
     CredentialStore,

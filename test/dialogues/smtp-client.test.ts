@@ -578,15 +578,15 @@ describe('one transaction', () => {
     });
     const full = await start({ capabilities: ['8BITMIME', 'SMTPUTF8', 'DSN'] });
     expect(verdicts(await full.session.transact(tx))).toEqual(['dot 250 true']);
-    await full.session.transact(message({ dsn: {}, recipients: ['a=b@mx.test'] }));
+    await full.session.transact(message({ dsn: { envid: 'a+b=c' }, recipients: ['a=b@mx.test'] }));
     await full.session.transact(
       message({ dsn: { notify: ['NEVER'], ret: 'FULL', orcpt: 'rfc822;first@mx.test', envid: 'é' } }),
     );
     await full.session.transact(message());
     expect(full.wire.commands.filter((line) => /MAIL|RCPT/.test(line))).toEqual([
-      'MAIL FROM:<> BODY=8BITMIME SMTPUTF8 RET=HDRS ENVID=a+2Bb+3Dc',
-      'RCPT TO:<é@mx.test> NOTIFY=FAILURE,DELAY',
-      'MAIL FROM:<from@client.test> RET=HDRS',
+      'MAIL FROM:<> BODY=8BITMIME SMTPUTF8',
+      'RCPT TO:<é@mx.test> NOTIFY=NEVER',
+      'MAIL FROM:<from@client.test> RET=HDRS ENVID=a+2Bb+3Dc',
       'RCPT TO:<a=b@mx.test> NOTIFY=FAILURE,DELAY ORCPT=rfc822;a+3Db@mx.test',
       'MAIL FROM:<from@client.test> RET=FULL',
       'RCPT TO:<to@mx.test> NOTIFY=NEVER ORCPT=rfc822;first@mx.test',

@@ -14,6 +14,8 @@ export interface SinkMessage {
   rcpts: readonly string[];
   /** Parameters of MAIL, upper case, e.g. ["SIZE=120"]. */
   mailParams: readonly string[];
+  /** Parameters of RCPT as they were, one text for each recipient. */
+  rcptParams: readonly string[];
   /** As it was before dot-stuffing, ending in CRLF. Empty when the sink does not keep data. */
   data: Buffer;
   tls: boolean;
@@ -36,6 +38,8 @@ export interface SinkOptions {
   auth?: { user: string; pass: string };
   /** False: data is counted and forgotten. */
   keepData?: boolean;
+  /** The reply that refuses a recipient, without its line end; null takes it. */
+  refuse?: (recipient: string) => string | null;
   /** Called for each message when its 250 is about to be written. */
   onMessage?: (message: SinkMessage) => void;
 }
@@ -86,6 +90,7 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
   let from: string | null = null;
   let mailParams: string[] = [];
   let rcpts: string[] = [];
+  let rcptParams: string[] = [];
   let out = '';
 
   const flush = () => {
@@ -95,6 +100,7 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
   const reset = () => {
     from = null;
     rcpts = [];
+    rcptParams = [];
     mailParams = [];
   };
   const ehlo = () => {
@@ -161,9 +167,12 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
       }
       case 'RCPT': {
         if (from === null) return '503 5.5.1 MAIL first\r\n';
-        const match = /^RCPT TO:<([^>]+)>.*$/i.exec(line);
+        const match = /^RCPT TO:<([^>]+)>(.*)$/i.exec(line);
         if (match === null) return '501 5.5.4 syntax\r\n';
+        const refusal = options.refuse?.(match[1] ?? '') ?? null;
+        if (refusal !== null) return `${refusal}\r\n`;
         rcpts.push(match[1] ?? '');
+        rcptParams.push((match[2] ?? '').trim());
         return '250 2.1.5 ok\r\n';
       }
       case 'DATA':
@@ -222,7 +231,7 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
     counts.recipients += rcpts.length;
     counts.bytes += raw.length;
     const data = options.keepData === false ? Buffer.alloc(0) : Buffer.from(destuff(raw));
-    const message = { from: from ?? '', rcpts, mailParams, data, tls: secure, connection };
+    const message = { from: from ?? '', rcpts, mailParams, rcptParams, data, tls: secure, connection };
     if (options.keepData !== false) shared.messages.push(message);
     options.onMessage?.(message);
     shared.arrived();

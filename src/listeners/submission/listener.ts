@@ -75,6 +75,7 @@ export function createSubmissionListener(
       maxConnections: options.maxConnections,
       maxConnectionsPerAddress: options.maxConnectionsPerAddress,
       maxMemoryBytes: options.maxMemoryBytes,
+      dsn: true,
     },
   );
   return {

@@ -8,10 +8,17 @@ import { decodeWords } from '../../mail/decode-words.ts';
 import { type ListedMailbox, parseMailboxList } from '../../mail/mailbox-list.ts';
 import { type RawField, type RawHeader, rawFieldValue, readRawHeader } from '../../mail/raw-header.ts';
 import type { MessageId, RecipientKind } from '../../model/message.ts';
+import type { NoticeKind } from '../../model/notice.ts';
 import type { RawSubmission, SubmittedRecipient } from '../../model/submission.ts';
 import { DATE_OFFSET, dateText } from '../../pipeline/compose/compose.ts';
 import { reply } from '../../smtp/server-reply.ts';
-import type { ReceivedMessage, ServerEnvelope, ServerReply, SessionFacts } from '../../smtp/server-types.ts';
+import type {
+  RcptTo,
+  ReceivedMessage,
+  ServerEnvelope,
+  ServerReply,
+  SessionFacts,
+} from '../../smtp/server-types.ts';
 import { readExtensionFields } from './extension-fields.ts';
 
 export interface RawContext {
@@ -23,6 +30,8 @@ export interface RawContext {
   hostname: string;
   messageId: MessageId;
   nowMs: number;
+  /** The sender is told by mail what became of it. */
+  notices: boolean;
 }
 
 export interface RawRefusal {
@@ -78,7 +87,8 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
     from: { name: author.name, address: author.address },
     fromDomain: author.domain,
     envelopeDomain: envelope.from.address?.domain ?? null,
-    recipients: recipientsOf(envelope, bytes, header),
+    notice: noticeWish(context),
+    recipients: recipientsOf(context, header),
     replyTo: mailboxesOf(bytes, header, 'reply-to').map(({ name, address }) => ({ name, address })),
     subject: decodeWords(subject ?? '')
       .slice(0, MAX_SUBJECT_CHARS)
@@ -117,7 +127,10 @@ function readAuthor(bytes: Uint8Array, header: Header): ListedMailbox | string {
 }
 
 /** The envelope's recipients, each once. Who is named in To or Cc is shown there; everybody else stays hidden. */
-function recipientsOf(envelope: ServerEnvelope, bytes: Uint8Array, header: Header): SubmittedRecipient[] {
+function recipientsOf(context: RawContext, header: Header): SubmittedRecipient[] {
+  const { envelope, notices } = context;
+  const { bytes } = context.message;
+  const tells = notices && envelope.from.address !== null;
   const shown = new Map<string, { name: string; kind: RecipientKind }>();
   for (const [field, kind] of [
     ['cc', 'CC'],
@@ -126,7 +139,8 @@ function recipientsOf(envelope: ServerEnvelope, bytes: Uint8Array, header: Heade
     for (const { name, address } of mailboxesOf(bytes, header, field)) shown.set(address, { name, kind });
   }
   const found = new Map<string, SubmittedRecipient>();
-  for (const { address } of envelope.recipients) {
+  for (const to of envelope.recipients) {
+    const { address } = to;
     if (address === null || found.has(address.text)) continue;
     const listed = shown.get(address.text);
     found.set(address.text, {
@@ -134,10 +148,26 @@ function recipientsOf(envelope: ServerEnvelope, bytes: Uint8Array, header: Heade
       address: address.text,
       domain: address.domain,
       kind: listed?.kind ?? 'BCC',
+      ...(tells ? wishOf(to) : {}),
     });
   }
   const order: readonly RecipientKind[] = ['To', 'CC', 'BCC'];
   return [...found.values()].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+}
+
+/** The null sender is never told anything (RFC 5321 §4.5.5). */
+function noticeWish({ envelope, notices }: RawContext): RawSubmission['notice'] {
+  const { address, ret, envid } = envelope.from;
+  return address === null || !notices ? null : { sender: address.text, ret, envid };
+}
+
+/** RFC 3461 §4.1: who says nothing is told of failures. */
+function wishOf({ notify, orcpt }: RcptTo): Pick<SubmittedRecipient, 'notify' | 'orcpt'> {
+  const kinds: NoticeKind[] = notify.length === 0 ? ['failure'] : [];
+  if (notify.includes('SUCCESS')) kinds.push('success');
+  if (notify.includes('FAILURE')) kinds.push('failure');
+  if (notify.includes('DELAY')) kinds.push('delay');
+  return kinds.length === 0 ? {} : { notify: kinds, ...(orcpt === null ? {} : { orcpt }) };
 }
 
 /** Of every field of that name; one that cannot be read names nobody. */

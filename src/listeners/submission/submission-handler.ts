@@ -146,6 +146,7 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
       hostname: options.hostname,
       messageId,
       nowMs,
+      notices: from.notices !== false,
     });
     if (raw.kind === 'refused') return raw.reply;
     const result = await acceptance.acceptRaw({

@@ -21,7 +21,7 @@ import type { Caller, RawSubmission, Submission } from '../../model/submission.t
 import type { Suppression } from '../../model/suppression.ts';
 import { suppressedRecipients, suppressionText } from '../../policy/suppressions/suppressions.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
-import type { NewMessage, NewRecipient } from '../../store/topics/acceptance.ts';
+import type { NewMessage, NewRecipient, ToldNotice } from '../../store/topics/acceptance.ts';
 import { type Composed, compose, DATE_OFFSET } from '../compose/compose.ts';
 import { personalRaw } from '../compose/personal-raw.ts';
 import type { Queue } from '../queue/queue.ts';
@@ -102,6 +102,30 @@ export interface RawAcceptance {
   acceptRaw(request: RawRequest): Promise<AcceptResult>;
 }
 
+/** A notice to a sender: a message of our own with the null sender. */
+export interface NoticeRequest {
+  submission: RawSubmission;
+  prepared: RawRequest['prepared'];
+  /** Told with its commit, or it is not stored. */
+  tells: ToldNotice;
+}
+
+/** The door for notices, which use up no quota, follow nobody's links and are forgotten when they are delivered. */
+export interface NoticeAcceptance {
+  /** false: what it tells was told already, and nothing is stored. Throws AppErrors as `accept` does. */
+  acceptNotice(request: NoticeRequest): Promise<boolean>;
+}
+
+/** Who sends notices. */
+export const NOTICE_CALLER: Caller = {
+  tokenId: 'notices',
+  owner: 'notices',
+  domains: ['*'],
+  scopes: new Set(['email:send']),
+  sandbox: false,
+  rateLimit: null,
+};
+
 /** Whose keys sign: the registered domain that covers `fromDomain` for this caller, or the refusal. */
 export interface SenderDomains {
   senderFor(
@@ -145,7 +169,10 @@ interface Deps {
   publicUrl?(): string;
 }
 
-export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance & RawAcceptance {
+export function createAcceptance(
+  deps: Deps,
+  options: AcceptOptions,
+): Acceptance & RawAcceptance & NoticeAcceptance {
   const { store, senders, clock, random } = deps;
   const committer = createCommitter(deps, options);
   const personalRules = createPersonalRules({
@@ -157,6 +184,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     accept,
     acceptBatch,
     acceptRaw,
+    acceptNotice,
     async personalOptions(caller, subject) {
       const sender = await senders.senderFor(caller, subject.fromDomain);
       return sender.kind === 'domain' ? personalRules.optionsFor(subject, sender.personal ?? null) : null;
@@ -187,6 +215,16 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     message.keepContent = await keepsContent(submission, name);
     await screen(message);
     return take(request, { message, quota: quota ?? null });
+  }
+
+  async function acceptNotice({ submission, prepared, tells }: NoticeRequest): Promise<boolean> {
+    const { messageId, dateMs, composed } = prepared;
+    const { name } = await senderDomain(NOTICE_CALLER, submission.fromDomain);
+    checkSize(composed);
+    const message = newMessage({ caller: NOTICE_CALLER, submission }, name, messageId, dateMs, composed);
+    message.keepContent = false;
+    await screen(message);
+    return committer.tell(NOTICE_CALLER, { message, quota: null }, tells);
   }
 
   async function acceptBatch(request: BatchRequest) {
@@ -320,7 +358,7 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
     const wholeResult: SandboxResult | null = submission.sandbox ?? (caller.sandbox ? 'deliver' : null);
     const { sendAt } = submission;
     const recipients: NewRecipient[] = [];
-    for (const { address, domain: recipientDomain, kind } of submission.recipients) {
+    for (const { address, domain: recipientDomain, kind, notify, orcpt } of submission.recipients) {
       const magic = recipientDomain === options.simulatorDomain ? magicResult(address) : null;
       const sandbox = submission.sandbox ?? magic ?? wholeResult;
       const suppressed = sandbox === 'suppress';
@@ -332,6 +370,8 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
         dueAt: sendAt ?? now,
         waitReason: sendAt === null ? null : 'scheduled',
         sandbox,
+        ...(notify === undefined ? {} : { notify }),
+        ...(orcpt === undefined ? {} : { orcpt }),
         events: [
           suppressed
             ? {
@@ -368,8 +408,16 @@ export function createAcceptance(deps: Deps, options: AcceptOptions): Acceptance
       expiryGiven: submission.expiresAt !== null,
       dateOffset: composed.dateOffset === undefined ? DATE_OFFSET : composed.dateOffset,
       recipients,
+      ...envelopeFacts(submission),
     };
   }
+}
+
+/** Mail over HTTP has no envelope of its own. */
+function envelopeFacts(submission: Submission | RawSubmission): Pick<NewMessage, 'nullSender' | 'notice'> {
+  if (!('envelopeDomain' in submission)) return {};
+  if (submission.envelopeDomain === null) return { nullSender: true };
+  return submission.notice === null ? {} : { notice: submission.notice };
 }
 
 /** A Date of ours moves with what is put in front of it. */

@@ -13,7 +13,13 @@ import { offersUnsubscribe } from '../../model/personal.ts';
 import type { QuotaLimits } from '../../model/quota.ts';
 import type { Caller } from '../../model/submission.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
-import type { CommitResult, NewMessage, NewRecipient, QuotaCharge } from '../../store/topics/acceptance.ts';
+import type {
+  CommitResult,
+  NewMessage,
+  NewRecipient,
+  QuotaCharge,
+  ToldNotice,
+} from '../../store/topics/acceptance.ts';
 import type { Queue, StoredRow } from '../queue/queue.ts';
 import type { AcceptMetrics } from './accept-metrics.ts';
 
@@ -31,9 +37,14 @@ export interface Taking {
   body: string;
 }
 
+/** What a request may come to. */
+export type Taken = Exclude<CommitResult, { kind: 'key-reused' | 'told' }>;
+
 export interface Committer {
   /** Throws AppError unavailable, idempotency-key-reused. */
-  take(request: Taking, drafts: readonly Draft[]): Promise<Exclude<CommitResult, { kind: 'key-reused' }>>;
+  take(request: Taking, drafts: readonly Draft[]): Promise<Taken>;
+  /** A notice, with what it tells; false where that is told already. Throws AppError unavailable. */
+  tell(caller: Caller, draft: Draft, tells: ToldNotice): Promise<boolean>;
   /** From now on everything is refused. */
   close(): void;
   /** Why nothing is taken now, or null. */
@@ -67,7 +78,15 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
   const { store, queue, clock, epoch, log, metrics } = deps;
   let closed = false;
   return {
-    take,
+    async take(request, drafts) {
+      const result = await taken(request, drafts);
+      if (result.kind === 'told') throw new Error('A commit that tells nothing cannot have been told');
+      return result;
+    },
+    async tell(caller, draft, tells) {
+      const result = await taken({ caller, idempotency: null, body: '' }, [draft], tells);
+      return result.kind === 'committed';
+    },
     close() {
       closed = true;
     },
@@ -75,10 +94,10 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
     requireOpen,
   };
 
-  async function take(request: Taking, drafts: readonly Draft[]) {
+  async function taken(request: Taking, drafts: readonly Draft[], tells?: ToldNotice) {
     requireOpen();
     const holds = drafts.map(({ message }) => reserve(message));
-    const result = await commit(request, drafts, () => holds.forEach(release));
+    const result = await commit(request, drafts, tells, () => holds.forEach(release));
     if (result.kind !== 'committed') {
       drafts.forEach(({ message }, i) => {
         release(holds[i] ?? { rows: 0, bytes: 0 });
@@ -137,7 +156,12 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
     queue.unreserve(rows, bytes);
   }
 
-  async function commit(request: Taking, drafts: readonly Draft[], undo: () => void): Promise<CommitResult> {
+  async function commit(
+    request: Taking,
+    drafts: readonly Draft[],
+    tells: ToldNotice | undefined,
+    undo: () => void,
+  ): Promise<CommitResult> {
     const quotas = charges(drafts);
     const now = drafts[0]?.message.createdAt ?? clock.now();
     try {
@@ -145,6 +169,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
         messages: drafts.map(({ message }) => message),
         epoch,
         ...(quotas.length === 0 ? {} : { quotas }),
+        ...(tells === undefined ? {} : { tells }),
         idempotency:
           request.idempotency === null
             ? null
@@ -221,6 +246,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
         needsSmtpUtf8: message.needsSmtpUtf8,
         eightBit: message.eightBit,
         sandbox: recipient.sandbox,
+        ...(message.nullSender === true ? { nullSender: true as const } : {}),
         mayBeDuplicate: false,
         firstDeferredAt: null,
         lastDeferredEventAt: null,

@@ -17,6 +17,7 @@ import type { Signing, SigningResult } from './signing.ts';
 
 export interface Prepared {
   item: ReadyItem;
+  /** '' for the null sender. */
   mailFrom: string;
   /** Header lines in front of the content: signature, then the unsigned reference. */
   prefix: Uint8Array;
@@ -101,7 +102,10 @@ export function createPreparer(
         kind: 'ready',
         prepared: {
           item,
-          mailFrom: `${tokens.make('b', delivery.id)}@${sender.returnPathHost ?? options.bounceDomain}`,
+          mailFrom:
+            delivery.nullSender === true
+              ? ''
+              : `${tokens.make('b', delivery.id)}@${sender.returnPathHost ?? options.bounceDomain}`,
           prefix: prefixOf(delivery, signed),
           content,
           note: signed.kind === 'unsigned' ? signed.reason : null,
@@ -109,7 +113,7 @@ export function createPreparer(
           asksForTls: await asksForTls(delivery),
           eightBit: delivery.eightBit || delivery.needsSmtpUtf8,
           // Notices come to our return path, whatever the sender asked for; the token says about which copy.
-          dsn: { envid: tokens.ref(delivery.id), ...delivery.dsn },
+          dsn: { envid: tokens.ref(delivery.id) },
           ...(fill === undefined ? {} : { fill }),
         },
       };

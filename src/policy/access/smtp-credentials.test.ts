@@ -40,7 +40,7 @@ function setUp() {
   return { ...kept, clock, credentials };
 }
 
-const WANTED = { name: 'Shop', domain: 'example.com', owner: 'project-1', sandbox: false };
+const WANTED = { name: 'Shop', domain: 'example.com', owner: 'project-1', sandbox: false, notices: true };
 
 describe('an SMTP credential', () => {
   it('logs in with its own password and may send from its one domain', async () => {
@@ -56,6 +56,7 @@ describe('an SMTP credential', () => {
       scopes: new Set(['email:send']),
       sandbox: false,
       rateLimit: null,
+      notices: true,
     });
   });
 

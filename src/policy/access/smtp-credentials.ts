@@ -29,6 +29,7 @@ export interface SmtpCredentials {
     domain: string;
     owner: string;
     sandbox: boolean;
+    notices: boolean;
     idempotency?: (credential: SmtpCredential) => IdempotencyEntry;
   }): Promise<{ credential: SmtpCredential; password: string }>;
   /** Ends one of the given domains (undefined = any); false where there is none of that id. */
@@ -90,7 +91,7 @@ export function createSmtpCredentials(
       return caller;
     },
 
-    async create({ name, domain, owner, sandbox, idempotency }) {
+    async create({ name, domain, owner, sandbox, notices, idempotency }) {
       for (;;) {
         const password = Buffer.from(random.bytes(PASSWORD_BYTES)).toString('base64url');
         const salt = random.bytes(SALT_BYTES);
@@ -101,6 +102,7 @@ export function createSmtpCredentials(
           owner,
           domain,
           sandbox,
+          notices,
           salt,
           hash: await derive(password, salt, costLog2),
           costLog2,
@@ -180,5 +182,6 @@ function callerOf(row: SmtpCredential): Caller {
     scopes: new Set(['email:send']),
     sandbox: row.sandbox,
     rateLimit: null,
+    notices: row.notices,
   };
 }

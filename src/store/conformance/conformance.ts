@@ -17,6 +17,7 @@ import { describeInstance } from './instance.ts';
 import { describeKeyed } from './keyed.ts';
 import { describeLimits } from './limits.ts';
 import { describeMessages } from './messages.ts';
+import { describeNotices } from './notices.ts';
 import { describeReaders } from './readers.ts';
 import { describeRetention } from './retention.ts';
 import { describeReturns } from './returns.ts';
@@ -68,6 +69,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeEvents,
       describeWarmups,
       describeReturns,
+      describeNotices,
       describeCauses,
       describeStats,
       describeWebhooks,

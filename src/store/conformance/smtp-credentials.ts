@@ -13,6 +13,7 @@ export function credential(more: Partial<SmtpCredential> = {}): SmtpCredential {
     owner: 'project-1',
     domain: 'example.com',
     sandbox: false,
+    notices: true,
     salt: new Uint8Array([1, 2]),
     hash: new Uint8Array([3, 4]),
     costLog2: 14,
@@ -25,7 +26,7 @@ export function credential(more: Partial<SmtpCredential> = {}): SmtpCredential {
 export function describeSmtpCredentials(suite: Suite): void {
   describe('SMTP credentials', () => {
     it('come back by their user name as they were stored', async () => {
-      const one = credential({ sandbox: true });
+      const one = credential({ sandbox: true, notices: false });
       expect(await suite.store().addSmtpCredential({ credential: one })).toBe('added');
       expect(await suite.store().getSmtpCredential({ username: one.username })).toEqual(one);
       expect(await suite.store().getSmtpCredential({ username: 'nobody' })).toBeNull();

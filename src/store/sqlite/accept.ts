@@ -7,6 +7,7 @@ import type { CommitResult, IdempotencyEntry, KeyHeld, NewMessage } from '../top
 import { laneCode, recipientKindCode, sandboxCode, stateCode, uuidBytes } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { appendEvent } from './events.ts';
+import { insertWish, noteFact, notifyBits, tellNotice } from './notices.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { charge } from './quota.ts';
 import type { Session } from './session.ts';
@@ -19,6 +20,7 @@ export function commitAccepted(session: Session, params: ParamsOf<'commitAccepte
   }
   const exceeded = params.quotas === undefined ? null : charge(session, params.quotas);
   if (exceeded !== null) return exceeded;
+  if (params.tells !== undefined && !tellNotice(session, params.tells)) return { kind: 'told' };
   if (params.idempotency !== null) storeKey(session.db, params.idempotency);
   return {
     kind: 'committed',
@@ -83,8 +85,8 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
   const seq = db.run(
     `INSERT INTO message (id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, eight_bit, body_offset, size,
        created_at, expires_at, from_address, subject, lists, tags, metadata, send_at, expiry_given, date_offset,
-       keep_content, personal)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       keep_content, personal, null_sender)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     uuidBytes(message.id),
     domainId,
     session.nameId(message.tokenId),
@@ -106,6 +108,7 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
     message.dateOffset,
     message.keepContent === false ? 0 : 1,
     personalBits(message.places),
+    message.nullSender === true ? 1 : 0,
   ).lastId;
   if (hasMetadata) {
     for (const [name, value] of Object.entries(message.metadata)) {
@@ -125,12 +128,14 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
     message.content.length,
   );
 
+  insertWish(db, seq, message);
   const deliveries = message.recipients.map((recipient) => {
     const queueId = session.queueId(message.lane, recipient.sandbox !== null, domainId, recipient.domain);
+    const notify = message.notice === undefined ? null : notifyBits(recipient.notify);
     const id = db.run(
       `INSERT INTO delivery (message_seq, queue_id, state, epoch, attempts, due_at, expires_at, updated_at, kind,
-         may_be_duplicate, sandbox, address, wait_reason)
-       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, 0, ?, ?, ?)`,
+         may_be_duplicate, sandbox, address, wait_reason, notify)
+       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, 0, ?, ?, ?, ?)`,
       seq,
       queueId,
       stateCode.of(recipient.state),
@@ -142,9 +147,15 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
       recipient.sandbox === null ? null : sandboxCode.of(recipient.sandbox),
       recipient.address,
       recipient.waitReason,
+      notify,
     ).lastId;
+    let eventSeq: number | null = null;
     for (const event of recipient.events)
-      appendEvent(session, event, { domainId, messageSeq: seq, deliveryId: id });
+      eventSeq = appendEvent(session, event, { domainId, messageSeq: seq, deliveryId: id });
+    if (notify !== null && recipient.state === 'suppressed') {
+      const at = message.createdAt;
+      noteFact(db, { messageSeq: seq, deliveryId: id, notify, kind: 'failure', eventSeq, at });
+    }
     return { id, queueId };
   });
   return { seq, deliveries };

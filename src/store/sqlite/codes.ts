@@ -6,6 +6,7 @@
 import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
 import { EVENT_KINDS, type EventKind, eventKindOf } from '../../model/event.ts';
 import type { Lane, RecipientKind, SandboxResult } from '../../model/message.ts';
+import type { NoticeKind } from '../../model/notice.ts';
 import type { SuppressionReason } from '../../model/suppression.ts';
 import type { ReturnFact } from '../topics/returns.ts';
 import type { CallLogEntry } from '../topics/webhooks.ts';
@@ -40,6 +41,9 @@ export const stateCode = code<DeliveryState>('delivery state', {
   canceled: 6,
   rejected: 7,
 });
+
+/** `notice_due.kind`; together, as bits, `delivery.notify`. */
+export const noticeKindCode = code<NoticeKind>('kind of notice', { success: 1, failure: 2, delay: 4 });
 
 /** `webhook_call.state`. The partial indexes name 0 (pending) and 1 (sending). */
 export const callStateCode = code<CallLogEntry['state']>('call state', {

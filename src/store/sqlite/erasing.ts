@@ -19,7 +19,9 @@ const MENTIONS_SQL = `SELECT m.seq,
     instr(fold(m.lists || m.subject || coalesce(m.tags, '') || coalesce(m.metadata, '')), ?1) > 0
     OR EXISTS (SELECT 1 FROM delivery d WHERE d.message_seq = m.seq
       AND instr(fold(d.address || ' ' || coalesce(d.last_reply, '') || coalesce(d.wait_reason, '')), ?1) > 0)
-    OR EXISTS (SELECT 1 FROM event e WHERE e.message_seq = m.seq AND instr(fold(e.detail), ?1) > 0) AS found
+    OR EXISTS (SELECT 1 FROM event e WHERE e.message_seq = m.seq AND instr(fold(e.detail), ?1) > 0)
+    OR EXISTS (SELECT 1 FROM message_notice w WHERE w.message_seq = m.seq
+      AND instr(fold(w.sender || ' ' || coalesce(w.envid, '') || ' ' || coalesce(w.orcpts, '')), ?1) > 0) AS found
   FROM message m WHERE m.seq > ?2 ORDER BY m.seq LIMIT ?3`;
 
 export function findMentions(db: Connection, params: ParamsOf<'findMentions'>): ResultOf<'findMentions'> {
@@ -61,6 +63,7 @@ export function eraseMessages({ db }: Session, params: ParamsOf<'eraseMessages'>
     const recipients = maskRecipients(db, seq, key, mask);
     const events = maskEvents(db, 'message_seq = ?', [seq], mask);
     const texts = maskTexts(db, seq, message, named.lists, key, mask);
+    const notices = maskWish(db, seq, key, mask);
     if (named.found || recipients.found) {
       if (recipients.waits) {
         db.run('UPDATE message SET keep_content = 0 WHERE seq = ?', seq);
@@ -71,7 +74,7 @@ export function eraseMessages({ db }: Session, params: ParamsOf<'eraseMessages'>
         db.run('DELETE FROM kept_content WHERE domain_id = ? AND message_seq = ?', message.domain_id, seq);
       }
     }
-    if (named.found || recipients.found || texts || events > 0) result.messages += 1;
+    if (named.found || recipients.found || texts || notices || events > 0) result.messages += 1;
     result.events += events;
   }
   return result;
@@ -90,6 +93,7 @@ export function eraseElsewhere(
     key,
   ).changes;
   db.run('DELETE FROM suppression_evidence WHERE key = ?', key);
+  db.run('DELETE FROM notice_count WHERE fold(sender) = ?', key);
   for (const row of db.all<{ id: number; body: string; error: string }>(
     'SELECT id, last_response_body AS body, last_error AS error FROM webhook',
   )) {
@@ -193,6 +197,26 @@ function maskTexts(
     seq,
   );
   return after.subject !== before.subject || after.tags !== before.tags || after.metadata !== before.metadata;
+}
+
+/** Who is erased is told nothing more; what a sender gave with its message is masked. */
+function maskWish(db: Connection, seq: number, key: string, mask: Mask): boolean {
+  const row = db.get<{ sender: string; envid: string | null; orcpts: string | null }>(
+    'SELECT sender, envid, orcpts FROM message_notice WHERE message_seq = ?',
+    seq,
+  );
+  if (row === undefined) return false;
+  if (suppressionKey(row.sender) === key) {
+    db.run('DELETE FROM notice_due WHERE message_seq = ?', seq);
+    db.run('DELETE FROM message_notice WHERE message_seq = ?', seq);
+    db.run('UPDATE delivery SET notify = NULL WHERE message_seq = ?', seq);
+    return true;
+  }
+  const envid = row.envid === null ? null : mask(row.envid);
+  const orcpts = row.orcpts === null ? null : mask(row.orcpts);
+  if (envid === row.envid && orcpts === row.orcpts) return false;
+  db.run('UPDATE message_notice SET envid = ?, orcpts = ? WHERE message_seq = ?', envid, orcpts, seq);
+  return true;
 }
 
 /** `found`: the person is a recipient. `waits`: somebody's copy of the message is not final. */

@@ -297,6 +297,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     purgeSuppressions: (params) => write('purgeSuppressions', params),
     appendEvents: (params) => write('appendEvents', params),
     recordReturn: (params) => suppress(() => write('recordReturn', params)),
+    dueNotices: (params) => read('dueNotices', params),
+    putOffNotices: (params) => write('putOffNotices', params),
     returnSubjects: (params) => read('returnSubjects', params),
     outcomeRates: (params) => read('outcomeRates', params),
     returnedDomains: (params) => read('returnedDomains', params),

@@ -25,6 +25,7 @@ export type WriteName =
   | 'purgeSuppressions'
   | 'appendEvents'
   | 'recordReturn'
+  | 'putOffNotices'
   | 'appendReaderFacts'
   | 'unsubscribe'
   | 'createWebhook'

@@ -12,6 +12,7 @@ import * as events from './events.ts';
 import * as instance from './instance.ts';
 import * as limits from './limits.ts';
 import * as messages from './messages.ts';
+import * as notices from './notices.ts';
 import type { ReadTable, WriteTable } from './operation-types.ts';
 import * as queue from './queue.ts';
 import * as quota from './quota.ts';
@@ -47,6 +48,7 @@ export const WRITES: WriteTable = {
   purgeSuppressions: suppressions.purgeSuppressions,
   appendEvents: events.appendEvents,
   recordReturn: returns.recordReturn,
+  putOffNotices: notices.putOffNotices,
   appendReaderFacts: readers.appendReaderFacts,
   unsubscribe: readers.unsubscribe,
   createWebhook: webhooks.createWebhook,
@@ -109,6 +111,7 @@ export const READS: ReadTable = {
   suppressedAmong: suppressions.suppressedAmong,
   suppressedDomains: suppressions.suppressedDomains,
   listSuppressions: suppressions.listSuppressions,
+  dueNotices: notices.dueNotices,
   returnSubjects: returns.returnSubjects,
   outcomeRates: returns.outcomeRates,
   returnedDomains: returns.returnedDomains,

@@ -9,12 +9,14 @@
 import { uuidText } from '../../lib/ids.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
+import type { NoticeKind } from '../../model/notice.ts';
 import type { QueueCounts, QueueHint, Settlement } from '../topics/queue.ts';
 import { insertCapture } from './captures.ts';
 import { causeId } from './causes.ts';
 import { laneCode, queueLaneCode, recipientKindCode, routeCode, sandboxCode, stateCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { appendEvent } from './events.ts';
+import { noteFact } from './notices.ts';
 import type { ParamsOf } from './operation-types.ts';
 import { dropUnkeptContent } from './retention.ts';
 import type { Session } from './session.ts';
@@ -42,7 +44,7 @@ const NEXT_DUE_SQL = `${WAITING_QUEUES} SELECT min(due_at) AS due_at FROM hint`;
 
 const CLAIM_COLUMNS = `d.id, d.queue_id, d.message_seq, d.attempts, d.expires_at, d.kind, d.may_be_duplicate, d.sandbox,
   d.first_deferred_at, d.last_deferred_event_at, d.wait_reason, d.address, d.last_category, d.last_reply, m.id AS message_id, m.lane,
-  m.from_address, m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8, m.eight_bit, m.personal, n.text AS sender_domain,
+  m.from_address, m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8, m.eight_bit, m.personal, m.null_sender, n.text AS sender_domain,
   q.recipient_domain`;
 
 const CLAIM_JOINS = `CROSS JOIN message m ON m.seq = d.message_seq
@@ -159,6 +161,7 @@ interface ClaimRow {
   needs_smtputf8: number;
   eight_bit: number;
   personal: number;
+  null_sender: number;
   sender_domain: string;
   recipient_domain: string;
 }
@@ -212,6 +215,7 @@ function lease(
     lastCategory: row.last_category,
     ...(wasScheduled ? { wasScheduled } : {}),
     ...(row.personal === 0 ? {} : { personal: true, listUnsubscribe: row.personal === 3 }),
+    ...(row.null_sender === 0 ? {} : { nullSender: true as const }),
     ...(reasons.length === 0 ? {} : { suppressedFor: reasons }),
   };
 }
@@ -220,7 +224,13 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
   const { db } = session;
   const waits = outcome.state === 'queued';
   const deferred = outcome.events.find((event) => event.kind === 'deferred');
-  const row = db.get<{ message_seq: number; address: string; domain_id: number; keep_content: number }>(
+  const row = db.get<{
+    message_seq: number;
+    address: string;
+    notify: number | null;
+    domain_id: number;
+    keep_content: number;
+  }>(
     `UPDATE delivery SET state = ?, epoch = 0, due_at = coalesce(?, due_at), wait_reason = ?, attempts = attempts + ?,
        updated_at = ?, last_category = coalesce(?, last_category), last_reply = coalesce(?, last_reply),
        last_code = coalesce(?, last_code), route = coalesce(?, route),
@@ -228,7 +238,7 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
        last_deferred_event_at = coalesce(?, last_deferred_event_at),
        cause_id = CASE WHEN ? THEN NULL ELSE coalesce(?, cause_id) END
      WHERE id = ? AND state = 1 AND epoch = ?
-     RETURNING message_seq, address, (SELECT domain_id FROM message WHERE seq = message_seq) AS domain_id,
+     RETURNING message_seq, address, notify, (SELECT domain_id FROM message WHERE seq = message_seq) AS domain_id,
        (SELECT keep_content FROM message WHERE seq = message_seq) AS keep_content`,
     stateCode.of(outcome.state),
     waits ? (outcome.dueAt ?? now) : null,
@@ -252,7 +262,13 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
     return 'fenced';
   }
   const subject = { domainId: row.domain_id, messageSeq: row.message_seq, deliveryId: outcome.deliveryId };
-  for (const event of outcome.events) appendEvent(session, event, subject);
+  let eventSeq: number | null = null;
+  for (const event of outcome.events) eventSeq = appendEvent(session, event, subject);
+  if (row.notify !== null) {
+    const { messageSeq, deliveryId } = subject;
+    const kind = toldAs(outcome.state);
+    if (kind !== null) noteFact(db, { messageSeq, deliveryId, notify: row.notify, kind, eventSeq, at: now });
+  }
   if (outcome.capture !== undefined) {
     insertCapture(db, outcome.capture, { ...subject, envelopeTo: row.address });
   }
@@ -262,6 +278,24 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
   }
   if (!waits && row.keep_content === 0) dropUnkeptContent(db, row.message_seq);
   return 'settled';
+}
+
+/** What a sender would call the outcome; null where there is nothing to tell. */
+function toldAs(state: Settlement['state']): NoticeKind | null {
+  switch (state) {
+    case 'delivered':
+      return 'success';
+    case 'queued':
+      return 'delay';
+    case 'bounced':
+    case 'failed':
+    case 'suppressed':
+    case 'rejected':
+      return 'failure';
+    case 'sending':
+    case 'canceled':
+      return null;
+  }
 }
 
 /** One timeline entry under the id of the outcome's first event; an outcome without events leaves no trace. */

@@ -9,7 +9,9 @@ import type { Connection } from './connection.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { findNameId, type Session } from './session.ts';
 
-const WAITS = 'EXISTS (SELECT 1 FROM delivery WHERE message_seq = m.seq AND state IN (0, 1))';
+/** Somebody's copy is not final, or its sender is still to be told of it. */
+const WAITS = `(EXISTS (SELECT 1 FROM delivery WHERE message_seq = m.seq AND state IN (0, 1))
+  OR EXISTS (SELECT 1 FROM notice_due WHERE message_seq = m.seq))`;
 const SHOWN = 'EXISTS (SELECT 1 FROM capture WHERE message_seq = m.seq)';
 
 /** Contents that one domain keeps, oldest first. Tests hold the plans of these to their indexes. */
@@ -205,6 +207,8 @@ const HANGING = [
   ['event', 'message_seq'],
   ['capture', 'message_seq'],
   ['content', 'message_seq'],
+  ['notice_due', 'message_seq'],
+  ['message_notice', 'message_seq'],
   ['delivery', 'message_seq'],
   ['message', 'seq'],
 ] as const;

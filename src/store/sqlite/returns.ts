@@ -10,6 +10,7 @@ import type { OutcomeRates, ReturnFact, ReturnResult, ReturnSubject } from '../t
 import { eventKindCode, returnKindCode, routeCode, stateCode, suppressionReasonCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { appendEvent, type EventSubject, idBytes } from './events.ts';
+import { noteFact } from './notices.ts';
 import type { ParamsOf } from './operation-types.ts';
 import { findNameId, type Session } from './session.ts';
 import { applySignal } from './suppressions.ts';
@@ -52,7 +53,7 @@ export function returnSubjects(db: Connection, params: ParamsOf<'returnSubjects'
 export function recordReturn(session: Session, params: ParamsOf<'recordReturn'>): ReturnResult {
   const { fact, now } = params;
   const row = session.db.get<DeliveryRow>(
-    `SELECT d.id, d.state, d.attempts, d.address, d.message_seq, m.id AS message_id, m.domain_id
+    `SELECT d.id, d.state, d.attempts, d.address, d.notify, d.message_seq, m.id AS message_id, m.domain_id
      FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq WHERE d.id = ?`,
     fact.deliveryId,
   );
@@ -148,7 +149,11 @@ function bounce(
     now,
     row.id,
   );
-  appendEvent(session, fact.event, subject);
+  const eventSeq = appendEvent(session, fact.event, subject);
+  if (row.notify !== null) {
+    const { message_seq: messageSeq, id: deliveryId, notify } = row;
+    noteFact(session.db, { messageSeq, deliveryId, notify, kind: 'failure', eventSeq, at: now });
+  }
   if (fact.suppress !== null) applySignal(session, fact.suppress, subject, row.address, now);
   return 'recorded';
 }
@@ -197,6 +202,7 @@ interface DeliveryRow {
   state: number;
   attempts: number;
   address: string;
+  notify: number | null;
   message_seq: number;
   message_id: Uint8Array;
   domain_id: number;

@@ -11,14 +11,15 @@ export function addSmtpCredential(
   { credential }: ParamsOf<'addSmtpCredential'>,
 ): ResultOf<'addSmtpCredential'> {
   const { changes } = db.run(
-    `INSERT INTO smtp_credential (id, username, name, owner, domain, sandbox, salt, hash, cost_log2, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (username) DO NOTHING`,
+    `INSERT INTO smtp_credential (id, username, name, owner, domain, sandbox, notices, salt, hash, cost_log2, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (username) DO NOTHING`,
     credential.id,
     credential.username,
     credential.name,
     credential.owner,
     credential.domain,
     credential.sandbox ? 1 : 0,
+    credential.notices ? 1 : 0,
     credential.salt,
     credential.hash,
     credential.costLog2,
@@ -66,6 +67,7 @@ interface CredentialRow {
   owner: string;
   domain: string;
   sandbox: number;
+  notices: number;
   salt: Uint8Array;
   hash: Uint8Array;
   cost_log2: number;
@@ -80,6 +82,7 @@ function toCredential(row: CredentialRow): SmtpCredential {
     owner: row.owner,
     domain: row.domain,
     sandbox: row.sandbox === 1,
+    notices: row.notices === 1,
     salt: row.salt,
     hash: row.hash,
     costLog2: row.cost_log2,

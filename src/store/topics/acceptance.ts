@@ -1,5 +1,6 @@
 /** Committing accepted messages, and the idempotency keys committed with them. Part of the Store (`../store.ts` says what all its operations promise). */
 import type { AddressLists, Lane, MessageId, RecipientKind, SandboxResult } from '../../model/message.ts';
+import type { NoticeKind, NoticeWish } from '../../model/notice.ts';
 import type { Places } from '../../model/personal.ts';
 import type { QuotaLimits, QuotaPeriod, QuotaUse } from '../../model/quota.ts';
 import type { NewEvent } from './events.ts';
@@ -15,6 +16,10 @@ export interface NewRecipient {
   waitReason: string | null;
   sandbox: SandboxResult | null;
   events: readonly NewEvent[];
+  /** What the sender wants to be told of it; absent or empty = nothing. */
+  notify?: readonly NoticeKind[];
+  /** `type;address` as the sender gave it, decoded. */
+  orcpt?: string;
 }
 
 export interface NewMessage {
@@ -47,6 +52,18 @@ export interface NewMessage {
   /** Where the 31 octets of a Date of ours stand in the content; null = the date is the sender's. */
   dateOffset: number | null;
   recipients: readonly NewRecipient[];
+  /** It travels as MAIL FROM:<>, and nobody is told of it. */
+  nullSender?: boolean;
+  /** To whom its notices go; absent = there are none. */
+  notice?: NoticeWish;
+}
+
+/** What a notice tells of: the facts of a message up to one, to this sender. */
+export interface ToldNotice {
+  messageSeq: number;
+  upToId: number;
+  sender: string;
+  now: number;
 }
 
 /** What messages use up of the quota of their sender domain. */
@@ -83,6 +100,8 @@ export type CommitResult =
       messages: readonly { seq: number; deliveries: readonly { id: number; queueId: number }[] }[];
     }
   | KeyHeld
+  /** The facts it was to tell are told already, or gone. */
+  | { kind: 'told' }
   /** `left` of `max` recipients until `resetAt`: fewer than were to be charged. */
   | {
       kind: 'quota-exceeded';
@@ -101,6 +120,8 @@ export interface AcceptanceStore {
     idempotency: IdempotencyEntry | null;
     /** Absent where no domain has a quota; one a domain. */
     quotas?: readonly QuotaCharge[];
+    /** These messages are a notice: what it tells is told with this commit, and never twice. */
+    tells?: ToldNotice;
   }): Promise<CommitResult>;
   /** What a domain has used up of the windows that `now` is in; windows of which nothing was used are there too. */
   quotaUse(params: { domain: string; now: number }): Promise<readonly QuotaUse[]>;

@@ -479,6 +479,8 @@ export interface SmtpCredentialAnswer {
   Name: string;
   Domain: string;
   Sandbox: boolean;
+  /** Who sends with it is told of failures by mail. */
+  Notices: boolean;
   CreatedAt: string;
 }
 

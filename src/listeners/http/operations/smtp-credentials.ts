@@ -21,6 +21,7 @@ const NEW_CREDENTIAL = z.object({
   Name: z.string().trim().min(1).max(128).optional(),
   Domain: z.string().max(255).optional(),
   Sandbox: z.boolean().optional(),
+  Notices: z.boolean().optional(),
 });
 
 /** The routes. */
@@ -60,7 +61,7 @@ export function smtpCredentialRoutes(deps: {
         id: 'createSmtpCredential',
         summary: 'Make an SMTP credential',
         description:
-          '`{Domain?, Name?, Sandbox?}`: 201 `{CredentialID, Username, Password, …}`; the password is shown this once',
+          '`{Domain?, Name?, Sandbox?, Notices?}`: 201 `{CredentialID, Username, Password, …}`; the password is shown this once. `Notices: false`: no mail to senders about failures',
         body: { schema: NEW_CREDENTIAL, example: { Name: 'printer', Domain: 'example.com' } },
         status: 201,
         answer: newSmtpCredentialAnswer,
@@ -79,6 +80,7 @@ export function smtpCredentialRoutes(deps: {
             owner: caller.owner,
             // What cannot send for real cannot make something that does.
             sandbox: caller.sandbox || body.Sandbox === true,
+            notices: body.Notices !== false,
             ...withEntry(key, (make) => (made: SmtpCredential) => make(201, toAnswer(made))),
           });
           const answer: NewSmtpCredentialAnswer = { ...toAnswer(credential), Password: password };
@@ -113,6 +115,7 @@ function toAnswer(credential: SmtpCredential): SmtpCredentialAnswer {
     Name: credential.name,
     Domain: credential.domain,
     Sandbox: credential.sandbox,
+    Notices: credential.notices,
     CreatedAt: isoTime(credential.createdAt),
   };
 }

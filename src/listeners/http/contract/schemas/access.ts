@@ -50,6 +50,7 @@ const credential = {
   Name: z.string(),
   Domain: z.string(),
   Sandbox: z.boolean(),
+  Notices: z.boolean().describe('Who sends with it is told of failures by mail'),
   CreatedAt: time,
 };
 

@@ -1,0 +1,223 @@
+/**
+ * Notices to senders of SMTP mail (RFC 3461, RFC 3464). Given the facts that are due in the store, one message's together
+ * and a little later, so that recipients that fail at once share a notice, it writes a report to the envelope sender and
+ * has it accepted like any mail: from the sender's own domain and signed, with the null sender, tagged `notice`. The commit
+ * of a notice takes its facts away, so each is told once, whatever crashes. A sender gets at most so many in an hour; the
+ * others wait, a day at most. What can never be written is dropped and said in the log; the events stay.
+ */
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Service } from '../../lib/loop.ts';
+import type { Random } from '../../lib/random.ts';
+import { parseAddress } from '../../mail/address.ts';
+import {
+  isSevenBitMessage,
+  SENDER_NAME,
+  type StatusReport,
+  writeStatusReport,
+} from '../../mail/dsn-writer.ts';
+import type { MessageId } from '../../model/message.ts';
+import { type Store, StoreUnavailable } from '../../store/store.ts';
+import type { DueNotice } from '../../store/topics/notices.ts';
+import type { NoticeAcceptance } from '../accept/accept.ts';
+import { dateText } from '../compose/compose.ts';
+import type { NoticeMetrics } from './notice-metrics.ts';
+import { noticeWords } from './notice-text.ts';
+
+export interface Notices extends Service {
+  /** Writes what is due now; for tests and the service itself. */
+  look(): Promise<void>;
+}
+
+interface Deps {
+  store: Pick<Store, 'dueNotices' | 'putOffNotices' | 'readContent'>;
+  acceptance: NoticeAcceptance;
+  clock: Clock;
+  random: Random;
+  /** The service log. */
+  log: Logger;
+  metrics: NoticeMetrics;
+}
+
+export interface NoticeOptions {
+  /** Reporting-MTA. */
+  hostname: string;
+  /** From the first fact to the notice. */
+  waitMs: number;
+  /** To one sender. */
+  perHour: number;
+  /** Largest message that comes back whole; above it, its header. */
+  maxWholeBytes?: number;
+}
+
+/** The tag that every notice carries. */
+export const NOTICE_TAG = 'notice';
+/** Recipients that a notice lists. */
+const MAX_RECIPIENTS = 100;
+const PAGE = 20;
+const MAX_WHOLE_BYTES = 256 * 1024;
+const MAX_HEADER_BYTES = 64 * 1024;
+const LOOK_EVERY_MS = 5_000;
+const HOUR_MS = 3_600_000;
+/** What could not be told for so long is old news. */
+const TOO_OLD_MS = 24 * HOUR_MS;
+/** A refusal that says to come back later than this is not waited for. */
+const PASSES_SECONDS = 60;
+
+/** Nothing happens before `start`. */
+export function createNotices(deps: Deps, options: NoticeOptions): Notices {
+  const { store, acceptance, clock, random, log, metrics } = deps;
+  const maxWholeBytes = options.maxWholeBytes ?? MAX_WHOLE_BYTES;
+  let timer: Timer | null = null;
+  let working: Promise<void> = Promise.resolve();
+  let running = false;
+  return {
+    async start() {
+      running = true;
+      round();
+    },
+    async stop() {
+      running = false;
+      timer?.cancel();
+      await working;
+    },
+    look: () => look(() => true),
+  };
+
+  function round(): void {
+    working = look(() => running)
+      .catch((err: unknown) => log.warn({ err }, 'notices could not be written; they wait'))
+      .then(() => {
+        const everyMs = Math.max(50, Math.min(LOOK_EVERY_MS, options.waitMs));
+        if (running) timer = clock.setTimer(everyMs, round);
+      });
+  }
+
+  /** Rejects where the store or acceptance must be asked again later. */
+  async function look(goesOn: () => boolean): Promise<void> {
+    for (let full = true; full && goesOn(); ) {
+      const now = clock.now();
+      const due = await store.dueNotices({
+        dueBefore: now - options.waitMs,
+        now,
+        limit: PAGE,
+        maxRecipients: MAX_RECIPIENTS,
+      });
+      // Read once for the whole page: what is written of it counts for what follows.
+      const written = new Map<string, number>();
+      for (const notice of due) {
+        if (!goesOn()) return;
+        await handle(notice, written);
+      }
+      full = due.length > 0;
+    }
+  }
+
+  /** Afterwards the facts are told, put off or gone: they are not found again at once. */
+  async function handle(notice: DueNotice, written: Map<string, number>): Promise<void> {
+    const now = clock.now();
+    const { messageSeq, upToId, messageId, sender } = notice;
+    if (notice.recipients.length === 0) {
+      await store.putOffNotices({ messageSeq, upToId, dueFrom: null });
+      return;
+    }
+    const before = written.get(sender) ?? 0;
+    if (notice.toldThisHour + before >= options.perHour) {
+      if (now - notice.oldestAt > TOO_OLD_MS) {
+        await drop(notice, `more than ${options.perHour} notices an hour, for a day`);
+        return;
+      }
+      const nextHour = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS;
+      await store.putOffNotices({ messageSeq, upToId, dueFrom: nextHour - options.waitMs });
+      metrics.count('put_off');
+      return;
+    }
+    const to = parseAddress(sender);
+    if (!to.ok) {
+      await drop(notice, `its sender ${to.problem}`);
+      return;
+    }
+    try {
+      const id = uuidv7(clock, random) as MessageId;
+      const told = await acceptance.acceptNotice(await compose(notice, to.address, id, now));
+      if (!told) return;
+      written.set(sender, before + 1);
+      metrics.count('written');
+      log.info({ messageId, notice: id, to: sender, recipients: notice.recipients.length }, 'notice written');
+    } catch (error) {
+      if (error instanceof StoreUnavailable || !(error instanceof AppError)) throw error;
+      if ((error.retryAfterSeconds ?? Number.POSITIVE_INFINITY) <= PASSES_SECONDS) throw error;
+      await drop(notice, error.message);
+    }
+  }
+
+  async function drop(notice: DueNotice, why: string): Promise<void> {
+    const { messageSeq, upToId, messageId } = notice;
+    await store.putOffNotices({ messageSeq, upToId, dueFrom: null });
+    metrics.count('dropped');
+    log.warn({ messageId, why }, 'a notice to the sender of a message was dropped');
+  }
+
+  async function compose(
+    notice: DueNotice,
+    to: { text: string; domain: string },
+    id: MessageId,
+    now: number,
+  ): Promise<Parameters<NoticeAcceptance['acceptNotice']>[0]> {
+    const { messageSeq, upToId, sender } = notice;
+    const returned = await returnedOf(notice);
+    const words = noticeWords(notice, { hostname: options.hostname, returned: returned?.kind ?? null });
+    const from = `MAILER-DAEMON@${to.domain}`;
+    const written = writeStatusReport({
+      from,
+      to: to.text,
+      subject: words.subject,
+      date: dateText(now),
+      arrivalDate: dateText(notice.createdAt),
+      messageId: `${id}@${to.domain}`,
+      reportingMta: options.hostname,
+      envelopeId: notice.envid,
+      text: words.text,
+      recipients: words.recipients,
+      returned,
+    });
+    return {
+      submission: {
+        from: { name: SENDER_NAME, address: from },
+        fromDomain: to.domain,
+        envelopeDomain: null,
+        notice: null,
+        recipients: [{ name: '', address: to.text, domain: to.domain, kind: 'To' }],
+        replyTo: [],
+        subject: words.subject,
+        tags: [NOTICE_TAG],
+        metadata: { NoticeFor: notice.messageId },
+        sendAt: null,
+        expiresAt: null,
+        lane: 'normal',
+        // What only played stays where it played.
+        sandbox: notice.sandbox ? 'deliver' : null,
+      },
+      prepared: {
+        messageId: id,
+        dateMs: now,
+        composed: { ...written, eightBit: false, dateOffset: null },
+      },
+      tells: { messageSeq, upToId, sender, now },
+    };
+  }
+
+  /** RET is about failures; of everything else, and of what is too large or not 7-bit, the header (RFC 3461 §4.3). */
+  async function returnedOf(notice: DueNotice): Promise<StatusReport['returned']> {
+    const bytes = await store.readContent({ messageSeq: notice.messageSeq });
+    if (bytes === null) return null;
+    const failed = notice.recipients.some(({ kind }) => kind === 'failure');
+    if (notice.ret === 'FULL' && failed && bytes.length <= maxWholeBytes && isSevenBitMessage(bytes)) {
+      return { kind: 'whole', bytes };
+    }
+    // Without the empty line; a header beyond all measure is cut.
+    return { kind: 'header', bytes: bytes.subarray(0, Math.min(notice.bodyOffset - 2, MAX_HEADER_BYTES)) };
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * Notices to senders: given a change of a recipient whose sender wants to hear of it, a row in `notice_due` in the same
+ * transaction; given a notice that is being committed, its rows go with that commit, so that each fact is told once
+ * whatever crashes. A recipient without a wish (`delivery.notify` null: all HTTP mail) costs nothing here.
+ */
+import { uuidText } from '../../lib/ids.ts';
+import type { MessageId } from '../../model/message.ts';
+import type { NoticeKind } from '../../model/notice.ts';
+import type { NewMessage } from '../topics/acceptance.ts';
+import type { EventDetail } from '../topics/events.ts';
+import type { DueNotice, DueRecipient } from '../topics/notices.ts';
+import { noticeKindCode, routeCode, stateCode } from './codes.ts';
+import type { Connection } from './connection.ts';
+import type { ParamsOf } from './operation-types.ts';
+import { dropUnkeptContent } from './retention.ts';
+import type { Session } from './session.ts';
+
+/** In `delivery.notify` beside the codes of the kinds: the sender was told of the delay. */
+const DELAY_TOLD = 8;
+const DELAY_AFTER_MS = 4 * 3_600_000;
+const HOUR_MS = 3_600_000;
+const HOURS_KEPT = 2;
+/** Facts looked at for each message that is to be found. */
+const LOOK_AHEAD = 20;
+
+/** Facts that are due, longest due first. Tests hold its plan to the index. */
+export const DUE_FACTS_SQL = `SELECT message_seq FROM notice_due INDEXED BY notice_due_from
+  WHERE due_from <= ? ORDER BY due_from LIMIT ?`;
+
+/** The newest fact of each recipient of a message, without delays that are over. */
+const NEWEST = `FROM notice_due n CROSS JOIN delivery d ON d.id = n.delivery_id
+  WHERE n.id IN (SELECT max(id) FROM notice_due WHERE message_seq = ? AND id <= ? GROUP BY delivery_id)
+    AND (n.kind <> 4 OR d.state IN (0, 1))`;
+
+/** A fact about a recipient, as far as the store knows it when it happens. */
+export interface Fact {
+  messageSeq: number;
+  deliveryId: number;
+  /** Column `notify` of its row. */
+  notify: number;
+  kind: NoticeKind;
+  eventSeq: number | null;
+  at: number;
+}
+
+/** Column `delivery.notify`. */
+export function notifyBits(kinds: readonly NoticeKind[] | undefined): number | null {
+  if (kinds === undefined || kinds.length === 0) return null;
+  return kinds.reduce((bits, kind) => bits | noticeKindCode.of(kind), 0);
+}
+
+/** To whom the notices of a new message go. */
+export function insertWish(db: Connection, seq: number, message: NewMessage): void {
+  if (message.notice === undefined) return;
+  const { sender, ret, envid } = message.notice;
+  const orcpts = message.recipients.flatMap(({ address, orcpt }) =>
+    orcpt === undefined ? [] : [[address, orcpt] as const],
+  );
+  db.run(
+    'INSERT INTO message_notice (message_seq, sender, ret, envid, orcpts) VALUES (?, ?, ?, ?, ?)',
+    seq,
+    sender,
+    ret === null ? null : ret === 'FULL' ? 1 : 0,
+    envid,
+    orcpts.length === 0 ? null : JSON.stringify(Object.fromEntries(orcpts)),
+  );
+}
+
+/** Keeps a fact to be told, where the sender asked for its kind. */
+export function noteFact(db: Connection, fact: Fact): void {
+  if ((fact.notify & noticeKindCode.of(fact.kind)) === 0) return;
+  if (fact.kind === 'delay') {
+    if (!isLongDelay(db, fact)) return;
+    db.run('UPDATE delivery SET notify = notify | ? WHERE id = ?', DELAY_TOLD, fact.deliveryId);
+  }
+  db.run(
+    'INSERT INTO notice_due (message_seq, delivery_id, kind, event_seq, at, due_from) VALUES (?, ?, ?, ?, ?, ?)',
+    fact.messageSeq,
+    fact.deliveryId,
+    noticeKindCode.of(fact.kind),
+    fact.eventSeq,
+    fact.at,
+    fact.at,
+  );
+}
+
+/** Takes what a notice tells away, with the commit of that notice; false where somebody has told it. */
+export function tellNotice({ db }: Session, told: NonNullable<ParamsOf<'commitAccepted'>['tells']>): boolean {
+  const { messageSeq, upToId, sender, now } = told;
+  const { changes } = db.run('DELETE FROM notice_due WHERE message_seq = ? AND id <= ?', messageSeq, upToId);
+  if (changes === 0) return false;
+  const hour = Math.floor(now / HOUR_MS);
+  db.run(
+    'INSERT INTO notice_count (sender, hour, count) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1',
+    sender,
+    hour,
+  );
+  db.run('DELETE FROM notice_count WHERE hour < ?', hour - HOURS_KEPT);
+  dropUnkeptContent(db, messageSeq);
+  return true;
+}
+
+/** See `Store.putOffNotices`. */
+export function putOffNotices({ db }: Session, params: ParamsOf<'putOffNotices'>): number {
+  const { messageSeq, upToId, dueFrom } = params;
+  if (dueFrom !== null) {
+    const sql = 'UPDATE notice_due SET due_from = ? WHERE message_seq = ? AND id <= ?';
+    return db.run(sql, dueFrom, messageSeq, upToId).changes;
+  }
+  const { changes } = db.run('DELETE FROM notice_due WHERE message_seq = ? AND id <= ?', messageSeq, upToId);
+  dropUnkeptContent(db, messageSeq);
+  return changes;
+}
+
+/** See `Store.dueNotices`. */
+export function dueNotices(db: Connection, params: ParamsOf<'dueNotices'>): DueNotice[] {
+  const facts = db.all<{ message_seq: number }>(DUE_FACTS_SQL, params.dueBefore, params.limit * LOOK_AHEAD);
+  const seqs = [...new Set(facts.map((fact) => fact.message_seq))].slice(0, params.limit);
+  return seqs.flatMap((seq) => noticeOf(db, seq, params.maxRecipients, Math.floor(params.now / HOUR_MS)));
+}
+
+function noticeOf(db: Connection, seq: number, maxRecipients: number, hour: number): DueNotice[] {
+  const row = db.get<NoticeRow>(
+    `SELECT m.id AS message_id, m.subject, m.created_at, m.body_offset, m.size, m.sandbox, n.text AS domain, w.sender, w.ret,
+       w.envid, w.orcpts, (SELECT max(id) FROM notice_due WHERE message_seq = m.seq) AS up_to,
+       (SELECT min(at) FROM notice_due WHERE message_seq = m.seq) AS oldest_at,
+       (SELECT count FROM notice_count WHERE sender = w.sender AND hour = ?) AS told
+     FROM message m CROSS JOIN message_notice w ON w.message_seq = m.seq CROSS JOIN name n ON n.id = m.domain_id
+     WHERE m.seq = ?`,
+    hour,
+    seq,
+  );
+  if (row === undefined) return [];
+  const orcpts = row.orcpts === null ? {} : (JSON.parse(row.orcpts) as Record<string, string>);
+  const rows = db.all<FactRow>(
+    `SELECT n.kind, n.at, d.address, d.state, d.route, d.expires_at, d.last_reply,
+       (SELECT detail FROM event WHERE seq = n.event_seq) AS detail
+     ${NEWEST} ORDER BY n.kind = 2 DESC, n.id LIMIT ?`,
+    seq,
+    row.up_to,
+    maxRecipients,
+  );
+  const total = db.get<{ n: number }>(`SELECT count(*) AS n ${NEWEST}`, seq, row.up_to)?.n ?? 0;
+  return [
+    {
+      messageSeq: seq,
+      messageId: uuidText(row.message_id) as MessageId,
+      domain: row.domain,
+      subject: row.subject,
+      createdAt: row.created_at,
+      bodyOffset: row.body_offset,
+      size: row.size,
+      sandbox: row.sandbox === 1,
+      sender: row.sender,
+      ret: row.ret === null ? null : row.ret === 1 ? 'FULL' : 'HDRS',
+      envid: row.envid,
+      upToId: row.up_to,
+      oldestAt: row.oldest_at,
+      recipients: rows.map((one) => recipientOf(one, orcpts)),
+      more: total - rows.length,
+      toldThisHour: row.told ?? 0,
+    },
+  ];
+}
+
+function recipientOf(row: FactRow, orcpts: Readonly<Record<string, string>>): DueRecipient {
+  return {
+    address: row.address,
+    orcpt: Object.hasOwn(orcpts, row.address) ? (orcpts[row.address] ?? null) : null,
+    kind: noticeKindCode.word(row.kind),
+    at: row.at,
+    state: stateCode.word(row.state),
+    route: row.route === null ? null : routeCode.word(row.route),
+    expiresAt: row.expires_at,
+    lastReply: row.last_reply,
+    detail: row.detail === null ? null : (JSON.parse(row.detail) as EventDetail),
+  };
+}
+
+/** Four hours, or half of what it may wait at all; told once. */
+function isLongDelay(db: Connection, { notify, deliveryId, at }: Fact): boolean {
+  if ((notify & DELAY_TOLD) !== 0) return false;
+  const row = db.get<{ since: number; expires_at: number }>(
+    `SELECT coalesce(m.send_at, m.created_at) AS since, d.expires_at FROM delivery d CROSS JOIN message m
+     ON m.seq = d.message_seq WHERE d.id = ?`,
+    deliveryId,
+  );
+  if (row === undefined) return false;
+  return at - row.since >= Math.min(DELAY_AFTER_MS, (row.expires_at - row.since) / 2);
+}
+
+interface NoticeRow {
+  message_id: Uint8Array;
+  subject: string;
+  created_at: number;
+  body_offset: number;
+  size: number;
+  sandbox: number;
+  domain: string;
+  sender: string;
+  ret: number | null;
+  envid: string | null;
+  orcpts: string | null;
+  up_to: number;
+  oldest_at: number;
+  told: number | null;
+}
+
+interface FactRow {
+  kind: number;
+  at: number;
+  address: string;
+  state: number;
+  route: number | null;
+  expires_at: number;
+  last_reply: string | null;
+  detail: string | null;
+}
