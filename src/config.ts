@@ -155,10 +155,12 @@ export const CONFIG_KEYS: { readonly [K in ConfigKey]: KeyFacts<Config[K]> } = {
     'domain of return-path addresses; `hostname` where not set',
     domainText,
   ),
-  'service-domain': {
-    ...key('domain', both(null), 'adds a second DKIM signature of this domain', domainText),
-    notYet: true,
-  },
+  'service-domain': key(
+    'domain',
+    both(null),
+    'a sender domain of the operator’s, added at the start, whose key signs every message beside its sender’s own, so that feedback loops are enrolled in once; it signs once its records are published',
+    domainText,
+  ),
   'secret-key': {
     ...key(
       '64 hexadecimal digits; several separated by commas, the first seals',

@@ -13,7 +13,7 @@ import { createCheckup } from './checkup.ts';
 import type { LoadedConfig, Mode, Role } from './config.ts';
 import { configRows, publicUrl } from './config.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
-import { type Clock, systemClock } from './lib/clock.ts';
+import { type Clock, sleep, systemClock } from './lib/clock.ts';
 import { createFailpoints, type Failpoints, NO_FAILPOINTS } from './lib/failpoints.ts';
 import { uuidv7 } from './lib/ids.ts';
 import type { Loggers } from './lib/log.ts';
@@ -38,6 +38,7 @@ import { makeSelfSigned } from './net/self-signed.ts';
 import { parseServers } from './net/system-resolvers.ts';
 import { createAcceptance } from './pipeline/accept/accept.ts';
 import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
+import { watchAuthentication } from './pipeline/deliver/auth-watch.ts';
 import { createClassifier } from './pipeline/deliver/classifier/classify.ts';
 import { createDeliver } from './pipeline/deliver/deliver.ts';
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
@@ -64,7 +65,9 @@ import { createWebhookService } from './pipeline/webhooks/webhooks.ts';
 import { createAccess } from './policy/access/access.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
+import { createAuthFailures } from './policy/domains/auth-failures.ts';
 import { createDomainService } from './policy/domains/domains.ts';
+import { addServiceDomain } from './policy/domains/service-domain.ts';
 import { createGuardRails } from './policy/limits/guard-rails.ts';
 import { type Hold, holdReason, siteNames } from './policy/limits/holds.ts';
 import { createSendRate } from './policy/limits/send-rate.ts';
@@ -213,8 +216,10 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         trackingTarget:
           config['public-url'] === null ? config.hostname : new URL(config['public-url']).hostname,
         dkim: config.dkim,
+        serviceDomain: config['service-domain'],
       },
     );
+    if (roles.has('deliver')) await addServiceDomain(domains, config['service-domain'], logs.service);
     if (!config.dkim) logs.service.warn({}, 'messages are not signed (dkim=off); a relay behind must do it');
     const access = createAccess({ store, clock, random, sealer, instanceId, log: logs.service });
     const smtpCredentials = createSmtpCredentials({ store, clock, random, log: logs.service });
@@ -263,14 +268,30 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     createGuardMetrics(registry, guard.levels);
     const retry = createRetrySchedule(random, config.retry);
     const relayed = allTargets.some((route) => route.kind === 'relay');
-    const rules = createSettlementRules({
+    const authFailures = createAuthFailures({
+      domains,
+      holds,
+      store,
       clock,
       random,
-      epoch,
-      retry,
-      relayed,
-      atMostOnce: domains.sendsAtMostOnce,
+      log: logs.service,
+      eventsStored,
     });
+    const rules = watchAuthentication(
+      createSettlementRules({
+        clock,
+        random,
+        epoch,
+        retry,
+        relayed,
+        atMostOnce: domains.sendsAtMostOnce,
+      }),
+      (delivery) => {
+        // Of the names a site goes by the last is the widest: the provider, where it has one.
+        const site = placements.sitesOf(delivery).at(-1);
+        if (site !== undefined) authFailures.note({ senderDomain: delivery.senderDomain, site });
+      },
+    );
     const newSources = routing.sources.flatMap(({ id, newSince }) => (newSince === null ? [] : [id]));
     const warmup = createWarmup({ store, clock, log: logs.service }, { sources: newSources });
     await warmup.start();
@@ -666,6 +687,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         await warmup.stop();
         for (const service of [mtaSts, tlsCounters])
           if (started.includes(service)) await service.stop(leftMs());
+        await Promise.race([authFailures.settled(), sleep(clock, Math.min(leftMs(), GIVE_BACK_MS))]);
         guardedHttp.close();
         policyHttp.close();
         resolver.close();

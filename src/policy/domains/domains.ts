@@ -17,7 +17,6 @@ import {
   type Domain,
   type DomainSettings,
   type DomainSettingsPatch,
-  type DomainStatus,
   mergeSettings,
 } from '../../model/domain.ts';
 import type { PersonalSettings } from '../../model/personal.ts';
@@ -31,6 +30,7 @@ import { type DnsRecord, domainRecords } from './dns-records.ts';
 import { changesBetween, keepChanges } from './doctor/changes.ts';
 import type { DomainCheck } from './doctor/check.ts';
 import { createDomainDoctor, type DomainDoctor } from './doctor/domain-doctor.ts';
+import { checksOf, maySend, nextStatus } from './domain-status.ts';
 import { mayRotate, needsNewStandby, nextSelector, RETIRED_FOR_MS } from './key-rotation.ts';
 
 export interface DomainService {
@@ -92,6 +92,8 @@ export interface DomainOptions {
   trackingTarget?: string;
   /** false: the operator's relay signs, so nothing is signed here. */
   dkim: boolean;
+  /** Sender domain whose key signs below every other's, while it may send; left out or null = none. */
+  serviceDomain?: string | null;
 }
 
 interface Deps {
@@ -115,7 +117,6 @@ const CACHE_MS = 5_000;
 const MAX_CACHED = 10_000;
 /** Purpose label under which DKIM keys are sealed. */
 const DKIM_SEAL = 'dkim-key';
-const GRACE_MS = 2 * 24 * 3_600_000;
 
 export function createDomainService(deps: Deps, options: DomainOptions): DomainService {
   const { store, sealer, clock, random } = deps;
@@ -353,13 +354,33 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     }
     if (!options.dkim)
       return { kind: 'unsigned', reason: 'unsigned: signing is switched off (dkim=off)' } as const;
+    const own = await keysOf(cached, domain);
+    if (own.kind === 'held') return own;
+    const service = await serviceSigners(name);
+    if (service.kind === 'held') return service;
+    // The order of the fields: whom mail comes from, then who sends it (delivery.md §10.1).
+    return { kind: 'signers', signers: [...own.signers, ...service.signers] } as const;
+  }
+
+  async function keysOf(cached: Cached, domain: Domain) {
     cached.signers ??= loadSigners(domain);
     try {
       return { kind: 'signers', signers: await cached.signers } as const;
     } catch (cause) {
       cached.signers = null;
-      return held('signing_failed', `the DKIM key of ${name} cannot be used: ${(cause as Error).message}`);
+      const why = (cause as Error).message;
+      return held('signing_failed', `the DKIM key of ${domain.name} cannot be used: ${why}`);
     }
+  }
+
+  /** None while its records are not seen: a signature that nobody can verify helps nobody. */
+  async function serviceSigners(name: string) {
+    const { serviceDomain = null } = options;
+    const none = { kind: 'signers', signers: [] as readonly DkimSigner[] } as const;
+    if (serviceDomain === null || serviceDomain === name) return none;
+    const cached = await lookUp(serviceDomain);
+    if (cached.domain === null || !maySend(cached.domain, clock.now())) return none;
+    return keysOf(cached, cached.domain);
   }
 
   async function loadSigners(domain: Domain): Promise<readonly DkimSigner[]> {
@@ -388,36 +409,6 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     cache.set(name, fresh);
     return fresh;
   }
-}
-
-/** What the last check found, as it was stored by `verify`; null before the first. */
-export function checksOf(domain: Pick<Domain, 'lastChecks'>): readonly DomainCheck[] | null {
-  return domain.lastChecks === null ? null : (JSON.parse(domain.lastChecks) as DomainCheck[]);
-}
-
-/** Whether mail of this domain may leave: verified, or failing for less than the grace. */
-export function maySend(domain: Domain, now: number): boolean {
-  if (domain.status === 'Verified') return true;
-  return (
-    domain.status === 'Failing' && (domain.failingSince === null || now - domain.failingSince < GRACE_MS)
-  );
-}
-
-function nextStatus(
-  domain: Domain,
-  result: { verified: boolean; temporary: boolean },
-  now: number,
-): { status: DomainStatus; verifiedBy: Domain['verifiedBy']; failingSince: number | null } {
-  if (domain.status === 'Suspended') return keep(domain);
-  if (result.verified) return { status: 'Verified', verifiedBy: 'dns', failingSince: null };
-  // The operator's own word and a DNS time-out take nothing away.
-  if (domain.verifiedBy === 'operator' || result.temporary || domain.status === 'Pending')
-    return keep(domain);
-  return { status: 'Failing', verifiedBy: domain.verifiedBy, failingSince: domain.failingSince ?? now };
-}
-
-function keep(domain: Domain) {
-  return { status: domain.status, verifiedBy: domain.verifiedBy, failingSince: domain.failingSince };
 }
 
 function held(category: 'domain_not_verified' | 'signing_failed', detail: string) {

@@ -9,7 +9,8 @@ import type { Domain } from '../../../model/domain.ts';
 import { zoneSnippet } from '../../../policy/domains/dns-records.ts';
 import { readChanges } from '../../../policy/domains/doctor/changes.ts';
 import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
-import { checksOf, type DomainService } from '../../../policy/domains/domains.ts';
+import { checksOf } from '../../../policy/domains/domain-status.ts';
+import type { DomainService } from '../../../policy/domains/domains.ts';
 import type {
   DoctorAnswer,
   DoctorDomainItem,

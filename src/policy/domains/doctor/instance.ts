@@ -52,7 +52,7 @@ const LEAST_FREE_SHARE = 0.05;
 const LOW_FREE_SHARE = 0.15;
 /** Names that providers give to addresses nobody asked a name for. */
 const GENERIC_WORDS =
-  /(?:^|[.-])(?:dyn(?:amic)?|dhcp|dsl|adsl|pool|ppp|cable|customers?|clients?|static|unassigned|generic|rev|reverse)(?=[.\d-])/i;
+  /(?:^|[.-])(?:(?:dyn(?:amic)?|dhcp|a?dsl|pool|ppp|cable|unassigned|generic)(?=[.\d]|-\d|-ip)|(?:customers?|clients?|static|rev)(?=\d|-\d|-ip))/i;
 
 /** Every check of the instance. */
 export async function examineInstance(
@@ -345,7 +345,12 @@ async function checkBlockLists(
     } else clear += 1;
   }
   const record = { type: 'A', name: address, expected: 'not listed', found } as const;
-  return checkOf(`dnsbl ${address}`, record, findings, `${address} stands on none of ${clear} block lists.`);
+  return checkOf(
+    `dnsbl ${address}`,
+    record,
+    findings,
+    `${address} is not listed (${clear} of ${zones.length} block lists asked answered so).`,
+  );
 }
 
 async function checkClock(probes: InstanceProbes): Promise<DomainCheck> {

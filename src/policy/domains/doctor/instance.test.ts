@@ -1,0 +1,179 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createFakeDns, type FakeZones } from '../../../../test/fakes/fake-dns.ts';
+import { systemClock } from '../../../lib/clock.ts';
+import { createSystemRandom } from '../../../lib/random.ts';
+import { createResolver } from '../../../net/resolver.ts';
+import { examineInstance, type InstanceFacts, type InstanceProbes, isGeneric } from './instance.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+const DAY_MS = 86_400_000;
+const FACTS: InstanceFacts = {
+  hostname: 'mail.post.test',
+  bounceDomain: 'post.test',
+  direct: true,
+  addresses: [{ address: '192.0.2.10', ehlo: 'mail.post.test' }],
+  returns: { host: '0.0.0.0', port: 25 },
+  operatorAddress: 'ops@example.com',
+  blockLists: ['secret-key.zen.list.test'],
+  dataFolder: '/var/lib/postrider',
+};
+const PROBES: InstanceProbes = {
+  port25: async () => ({ kind: 'open', detail: '198.51.100.7:25 answers' }),
+  returns: async () => ({ kind: 'valid', validUntil: NOW + 60 * DAY_MS }),
+  clockOffsetMs: async () => 400,
+  freeSpace: async () => ({ bytes: 40 * 2 ** 30, share: 0.4 }),
+  readableByOthers: async () => [],
+};
+const LISTED = '10.2.0.192.secret-key.zen.list.test';
+const good = (): FakeZones => ({
+  '10.2.0.192.in-addr.arpa': { PTR: ['mail.post.test'] },
+  'mail.post.test': { A: ['192.0.2.10'] },
+  'post.test': { TXT: ['v=spf1 ip4:192.0.2.0/28 -all'] },
+  org: { NS: ['a0.org.test'], secure: true },
+});
+
+const open: { close(): Promise<void> | void }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function examine(
+  zones: FakeZones,
+  facts: Partial<InstanceFacts> = {},
+  probes: Partial<InstanceProbes> = {},
+) {
+  const dns = await createFakeDns(zones);
+  const resolver = createResolver({
+    clock: systemClock,
+    random: createSystemRandom(),
+    servers: [dns.server],
+  });
+  open.push(dns, resolver);
+  const checks = await examineInstance(
+    { resolver, probes: { ...PROBES, ...probes }, now: NOW },
+    { ...FACTS, ...facts },
+  );
+  return checks.map(
+    ({ id, severity, message, fix }) =>
+      `${severity.padEnd(4)} ${id}: ${message}${fix === '' ? '' : ` → ${fix}`}`,
+  );
+}
+
+describe('a server in order', () => {
+  it('has nothing to mend, and says what was looked at', async () => {
+    const sentences = await examine(good());
+    expect(sentences.join('\n')).toMatchSnapshot();
+    expect(sentences.every((sentence) => sentence.startsWith('ok'))).toBe(true);
+  });
+});
+
+/** What is wrong, the check that says so with its severity, zones, facts, probes. */
+const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Partial<InstanceProbes>?][] = [
+  ['no PTR', 'fail ptr', { '10.2.0.192.in-addr.arpa': {} }],
+  [
+    'a PTR of another name',
+    'warn ptr',
+    { '10.2.0.192.in-addr.arpa': { PTR: ['other.post.test'] }, 'other.post.test': { A: ['192.0.2.10'] } },
+  ],
+  ['a PTR that leads elsewhere', 'fail ptr', { 'mail.post.test': { A: ['192.0.2.77'] } }],
+  [
+    'a generic PTR',
+    'warn ptr',
+    {
+      '10.2.0.192.in-addr.arpa': { PTR: ['192-0-2-10.pool.isp.test'] },
+      '192-0-2-10.pool.isp.test': { A: ['192.0.2.10'] },
+    },
+  ],
+  ['SPF without the address', 'fail spf', { 'post.test': { TXT: ['v=spf1 ip4:192.0.2.64/28 -all'] } }],
+  ['no SPF', 'fail spf', { 'post.test': {} }],
+  ['a listed address', 'fail dnsbl', { [LISTED]: { A: ['127.0.0.2'] } }],
+  ['a list that refuses', 'warn dnsbl', { [LISTED]: { A: ['127.255.255.254'] } }],
+  ['a resolver that does not validate', 'warn resolver', { org: { NS: ['a0.org.test'] } }],
+  ['a name without a domain', 'fail name', {}, { hostname: 'myhost' }],
+  ['no known address', 'warn name', {}, { addresses: [] }],
+  [
+    'port 25 closed',
+    'fail port25',
+    {},
+    {},
+    { port25: async () => ({ kind: 'blocked', detail: 'outgoing port 25 seems blocked' }) },
+  ],
+  [
+    'port 25 unknown',
+    'ok   port25',
+    {},
+    {},
+    { port25: async () => ({ kind: 'unknown', detail: 'no host was named to try' }) },
+  ],
+  ['no listener for bounces', 'warn returns', {}, { returns: 'off' }],
+  [
+    'a deaf listener for bounces',
+    'fail returns',
+    {},
+    {},
+    { returns: async () => ({ kind: 'unreachable', detail: 'ECONNREFUSED' }) },
+  ],
+  [
+    'a listener without TLS',
+    'warn returns',
+    {},
+    {},
+    { returns: async () => ({ kind: 'no-tls', detail: 'STARTTLS is not offered' }) },
+  ],
+  [
+    'a self-signed listener',
+    'warn returns',
+    {},
+    {},
+    { returns: async () => ({ kind: 'invalid', detail: 'DEPTH_ZERO_SELF_SIGNED_CERT' }) },
+  ],
+  [
+    'a certificate that ends',
+    'warn returns',
+    {},
+    {},
+    { returns: async () => ({ kind: 'valid', validUntil: NOW + 3 * DAY_MS }) },
+  ],
+  ['a clock that is slow', 'warn clock', {}, {}, { clockOffsetMs: async () => -30_000 }],
+  ['a clock that is wrong', 'fail clock', {}, {}, { clockOffsetMs: async () => 3_600_000 }],
+  ['a clock nobody knows of', 'ok   clock', {}, {}, { clockOffsetMs: async () => null }],
+  ['nobody to write to', 'warn operator', {}, { operatorAddress: null }],
+  ['little disk', 'warn disk', {}, {}, { freeSpace: async () => ({ bytes: 2 ** 30, share: 0.1 }) }],
+  ['no disk', 'fail disk', {}, {}, { freeSpace: async () => ({ bytes: 2 ** 28, share: 0.02 }) }],
+  ['secrets others can read', 'fail data', {}, {}, { readableByOthers: async () => ['secret-key'] }],
+];
+
+describe('the doctor says what is wrong with the server', () => {
+  it.each(FAULTS)('%s', async (_what, begins, zones, facts = {}, probes = {}) => {
+    const sentences = await examine({ ...good(), ...zones }, facts, probes);
+    const found = sentences.filter((sentence) => sentence.startsWith(begins));
+    expect(found, sentences.join('\n')).toHaveLength(1);
+    expect(found[0]).toMatchSnapshot();
+    // The key in the name of a block list is nobody else's to see.
+    expect(sentences.join('\n')).not.toContain('secret-key.zen');
+  });
+
+  it('says nothing of addresses, port 25 and feedback loops where a relay sends', async () => {
+    const sentences = await examine(good(), { direct: false, addresses: [] });
+    expect(
+      sentences.filter((sentence) => /ptr|port25|feedback|spf|dnsbl/.test(sentence.slice(5, 14))),
+    ).toEqual([]);
+    expect(sentences.every((sentence) => sentence.startsWith('ok'))).toBe(true);
+  });
+});
+
+describe('isGeneric', () => {
+  it.each([
+    ['mail.example.com', false],
+    ['mx10.example.com', false],
+    ['mx-2-10.example.com', false],
+    ['192-0-2-10.isp.example', true],
+    ['10.2.0.192.isp.example', true],
+    ['host-192-0-2-10.isp.example', true],
+    ['dynamic.10.isp.example', true],
+    ['pool-7.isp.example', true],
+    ['static-shop.example.com', false],
+  ])('%s: %s', (name, generic) => {
+    expect(isGeneric(name, '192.0.2.10')).toBe(generic);
+  });
+});

@@ -1,0 +1,43 @@
+/**
+ * The state of a sender domain (delivery.md §14), from what a check found; pure.
+ *
+ *   Pending ──verified──► Verified ──a check fails──► Failing ──verified──► Verified
+ *   Suspended stays until a person changes it; the operator's word and a DNS failure take nothing away.
+ *
+ * A failing domain goes on sending for two days: records vanish by mistake, and come back.
+ */
+import type { Domain, DomainStatus } from '../../model/domain.ts';
+import type { DomainCheck } from './doctor/check.ts';
+
+const GRACE_MS = 2 * 24 * 3_600_000;
+
+/** Whether mail of this domain may leave: verified, or failing for less than the grace. */
+export function maySend(domain: Domain, now: number): boolean {
+  if (domain.status === 'Verified') return true;
+  return (
+    domain.status === 'Failing' && (domain.failingSince === null || now - domain.failingSince < GRACE_MS)
+  );
+}
+
+/** What a check makes of a domain. */
+export function nextStatus(
+  domain: Domain,
+  result: { verified: boolean; temporary: boolean },
+  now: number,
+): { status: DomainStatus; verifiedBy: Domain['verifiedBy']; failingSince: number | null } {
+  if (domain.status === 'Suspended') return keep(domain);
+  if (result.verified) return { status: 'Verified', verifiedBy: 'dns', failingSince: null };
+  // The operator's own word and a DNS time-out take nothing away.
+  if (domain.verifiedBy === 'operator' || result.temporary || domain.status === 'Pending')
+    return keep(domain);
+  return { status: 'Failing', verifiedBy: domain.verifiedBy, failingSince: domain.failingSince ?? now };
+}
+
+function keep(domain: Domain) {
+  return { status: domain.status, verifiedBy: domain.verifiedBy, failingSince: domain.failingSince };
+}
+
+/** What the last check found, as the domain service stored it; null before the first. */
+export function checksOf(domain: Pick<Domain, 'lastChecks'>): readonly DomainCheck[] | null {
+  return domain.lastChecks === null ? null : (JSON.parse(domain.lastChecks) as DomainCheck[]);
+}
