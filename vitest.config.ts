@@ -7,6 +7,7 @@ const parts = [
   'src/pipeline/events/**/*.test.ts',
   'src/policy/limits/guard-rails.test.ts',
   'src/pipeline/queue/queue.test.ts',
+  'src/pipeline/notices/notices.test.ts',
   'src/pipeline/webhooks/sender.test.ts',
   'src/policy/limits/shaping/overrides.test.ts',
   'src/listeners/http/{hostile,operations}.test.ts',

@@ -317,6 +317,28 @@ describe('the X-Postrider- fields', () => {
     await server.call('POST', `/email/${id}/cancel`);
   });
 
+  it('send it later with an unsubscribe pair on top, and the Date is found again when it moves', async () => {
+    const client = await loggedIn();
+    const at = Math.floor(Date.now() / 1000) + 3600;
+    const fields = `X-Postrider-Send-At: ${at}\r\nX-Postrider-List-Unsubscribe: true\r\nX-Postrider-Track: opens\r\n`;
+    const html =
+      'From: <shop@example.com>\r\nSubject: Later\r\nContent-Type: text/html\r\n\r\n<p>Hello</p>\r\n';
+    const id = queuedId(await send(client, fields + html));
+    const raw = async () => (await server.call('GET', `/email/${id}/raw`)).text;
+    const before = await raw();
+    expect(before).toMatch(/^List-Unsubscribe: /m);
+    expect([...before.matchAll(/^Date: (.*)$/gm)].map(([, text = '']) => Date.parse(text))).toEqual([
+      at * 1000,
+    ]);
+    const SendAt = at + 86_400;
+    expect((await server.call('PATCH', `/email/${id}`, { body: { SendAt } })).status).toBe(200);
+    const after = await raw();
+    const date = /^Date: .*$/m;
+    expect(Date.parse(/^Date: (.*)$/m.exec(after)?.[1] ?? '')).toBe(SendAt * 1000);
+    expect(after.replace(date, '')).toBe(before.replace(date, ''));
+    await server.call('POST', `/email/${id}/cancel`);
+  });
+
   it('make a repeated message one', async () => {
     const client = await loggedIn();
     const data = `X-Postrider-Idempotency-Key: order-77\r\n${MESSAGE}`;
@@ -359,6 +381,24 @@ describe('the X-Postrider- fields', () => {
 });
 
 describe('a message', () => {
+  it('over the quota of its domain is put off, and nothing of it is kept', async () => {
+    await server.call('POST', '/domains', { body: { Domain: 'quota.example', Verified: true } });
+    await server.call('PATCH', '/domains/quota.example', { body: { Quota: { PerDay: 3 } } });
+    const client = await loggedIn(await makeToken({ Domains: ['quota.example', 'example.com'] }));
+    const from = 'shop@quota.example';
+    const data = MESSAGE.replace('shop@example.com', from);
+    queuedId(await send(client, data, { from, to: ['b@example.net', 'c@example.net'] }));
+    const listed = async () => (await server.call('GET', '/email?Domain=quota.example')).json.Items.length;
+    expect(await listed()).toBe(1);
+    const refused = await send(client, data, { from, to: ['d@example.net', 'e@example.net'] });
+    expect(refused).toMatch(/^452 4\.7\.1 .*quota\.example/);
+    expect(await listed()).toBe(1);
+    // What is left can be used, and other domains are not concerned.
+    queuedId(await send(client, data, { from, to: ['f@example.net'] }));
+    expect(await send(client, data, { from })).toMatch(/^452 4\.7\.1 /);
+    queuedId(await send(client, MESSAGE));
+  });
+
   it('that goes in circles is refused', async () => {
     const trace = 'Received: from a by b; Sat, 21 Nov 2026 11:44:00 +0000\r\n';
     const client = await loggedIn();

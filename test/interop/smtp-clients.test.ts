@@ -48,7 +48,11 @@ async function arrived(subject: string) {
 }
 
 beforeAll(async () => {
-  sink = await startSmtpSink({ eightBitMime: true, smtpUtf8: true });
+  sink = await startSmtpSink({
+    eightBitMime: true,
+    smtpUtf8: true,
+    refuse: (recipient) => (recipient.startsWith('gone') ? '550 5.1.1 No such user' : null),
+  });
   scope.defer(() => sink.close());
   server = await startInstance(scope, {
     settings: {
@@ -56,6 +60,7 @@ beforeAll(async () => {
       'submission-tls': '127.0.0.1:0',
       route: `smtp://127.0.0.1:${sink.port}`,
       retry: '100ms',
+      'notice-wait': '100ms',
     },
   });
   port = server.server.submission.plain?.port ?? 0;
@@ -129,6 +134,53 @@ with smtplib.SMTP(host, int(port), timeout=20) as client:
     const { stdout } = await run('python3', [script, '127.0.0.1', `${port}`, 'token', token]);
     expect(stdout).toMatch(/^550 5\.7\.1 /);
     await arrived('smtplib');
+  });
+
+  it('python’s smtplib asks for a notice, and its parser reads it', async ({ skip }) => {
+    await needs('python3', skip);
+    const script = join(folder, 'notice.py');
+    await writeFile(
+      script,
+      `import smtplib, ssl, sys
+host, port, user, password = sys.argv[1:]
+context = ssl.create_default_context()
+context.check_hostname = False
+context.verify_mode = ssl.CERT_NONE
+with smtplib.SMTP(host, int(port), timeout=20) as client:
+    client.starttls(context=context)
+    client.login(user, password)
+    client.sendmail('asker@example.com', ['gone@example.net'],
+        'From: asker@example.com\\r\\nSubject: asks\\r\\n\\r\\nx\\r\\n',
+        mail_options=['RET=FULL', 'ENVID=py-1'],
+        rcpt_options=['NOTIFY=FAILURE,DELAY', 'ORCPT=rfc822;gone@example.net'])
+    print(client.has_extn('dsn'))
+`,
+    );
+    const { stdout } = await run('python3', [script, '127.0.0.1', `${port}`, 'token', token]);
+    expect(stdout.trim()).toBe('True');
+    const notice = await until('the notice arrives', () =>
+      sink.messages.find(({ rcpts }) => rcpts[0] === 'asker@example.com'),
+    );
+    expect(notice.from).toBe('');
+    const file = join(folder, 'notice.eml');
+    await writeFile(file, notice.data);
+    const reader = `import email, sys
+from email import policy
+message = email.message_from_bytes(open(sys.argv[1], 'rb').read(), policy=policy.default)
+text, status, returned = message.iter_parts()
+whole, recipient = status.get_payload()
+print(message.get_content_type(), message.get_param('report-type'), len(message.defects))
+print(status.get_content_type(), whole['Original-Envelope-Id'], recipient['Action'], recipient['Status'])
+print(recipient['Original-Recipient'], recipient['Final-Recipient'])
+print(returned.get_content_type(), returned.get_payload(0)['Subject'])
+`;
+    const read = await run('python3', ['-c', reader, file]);
+    expect(read.stdout.trim().split('\n')).toEqual([
+      'multipart/report delivery-status 0',
+      'message/delivery-status py-1 failed 5.1.1',
+      'rfc822;gone@example.net rfc822;gone@example.net',
+      'message/rfc822 asks',
+    ]);
   });
 
   it.each(['smtp', 'smtps'])('curl sends by %s', async (scheme) => {

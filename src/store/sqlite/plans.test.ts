@@ -3,6 +3,7 @@ import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts'
 import { commitAccepted } from './accept.ts';
 import type { Connection } from './connection.ts';
 import { findEvents, lastEventSeq } from './events.ts';
+import { DUE_FACTS_SQL } from './notices.ts';
 import { openDatabase } from './open-database.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues } from './queue.ts';
 import { KEPT_CONTENTS_SQL, OLD_CALLS_SQL, OLD_MESSAGES_SQL, OLDEST_CONTENTS_SQL } from './retention.ts';
@@ -77,6 +78,12 @@ describe('query plans over a long queue', () => {
       const steps = planOf(sql, 1, 0, 20);
       expect(steps.some((step) => step.startsWith('SCAN') || step.includes('TEMP B-TREE'))).toBe(false);
     }
+  });
+
+  it('finds facts that senders are to be told along their index, in its order', () => {
+    expect(planOf(DUE_FACTS_SQL, T0, 20)).toEqual([
+      'SEARCH notice_due USING INDEX notice_due_from (due_from<?)',
+    ]);
   });
 
   it('steps from queue to queue without reading their rows', () => {
