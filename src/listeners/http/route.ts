@@ -141,6 +141,19 @@ export function queryFlag(query: ReadonlyMap<string, string>, name: string): boo
   throw invalidParameter(`${name} is true or false`, name);
 }
 
+/**
+ * `After` of a list, where it looks like a cursor of it; undefined where absent or empty. Anything else is refused: taken
+ * for a place in the list, it would skip or repeat without a word.
+ */
+export function queryCursor(
+  query: ReadonlyMap<string, string>,
+  looksRight: (text: string) => boolean,
+): string | undefined {
+  const text = queryText(query, 'After', 320);
+  if (text === undefined || looksRight(text)) return text;
+  throw invalidParameter('After is not a NextCursor of this list', 'After');
+}
+
 /** 422/422 that names the parameter. */
 export function invalidParameter(message: string, name: string): AppError {
   return new AppError('invalid-parameter', { message, field: `/${name}` });

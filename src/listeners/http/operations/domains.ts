@@ -21,7 +21,16 @@ import { nothing } from '../contract/schemas/problem.ts';
 import { PAGE } from '../contract/schemas/query.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
-import { type ApiRoute, isoTime, isoTimeOrNull, json, page, pageLimit, queryText, refuse } from '../route.ts';
+import {
+  type ApiRoute,
+  isoTime,
+  isoTimeOrNull,
+  json,
+  page,
+  pageLimit,
+  queryCursor,
+  refuse,
+} from '../route.ts';
 import { changeItems, toCheckItem } from './doctor.ts';
 
 const VERIFY_EVERY_MS = 10_000;
@@ -75,7 +84,7 @@ export function domainRoutes(deps: {
       },
       handle: async ({ caller, query }) => {
         const limit = pageLimit(query);
-        const after = queryText(query, 'After', 255);
+        const after = queryCursor(query, (text) => toALabelDomain(text) === text);
         const rows = [...(await domains.list(callerDomains(caller)))]
           .sort((a, b) => (a.name < b.name ? -1 : 1))
           .filter((row) => after === undefined || row.name > after)

@@ -23,6 +23,7 @@ import {
   json,
   page,
   pageLimit,
+  queryCursor,
   queryText,
   refuse,
 } from '../route.ts';
@@ -56,7 +57,7 @@ export function sandboxRoutes({
       handle: async (request) => {
         const { query } = request;
         const limit = pageLimit(query);
-        const after = queryText(query, 'After', 64);
+        const after = queryCursor(query, isUuid);
         const filters = search.filtersOf(query);
         const { found, more, lastId } = await search.newest(listedDomains(request), filters, limit, after);
         const answer: Page<CaptureSummary> = {

@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { isUuid } from '../../../lib/ids.ts';
 import type { SmtpCredential } from '../../../model/smtp-credential.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
@@ -14,7 +15,7 @@ import { nothing } from '../contract/schemas/problem.ts';
 import { DOMAIN, PAGE } from '../contract/schemas/query.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
-import { type ApiRoute, isoTime, json, page, pageLimit, queryText, refuse } from '../route.ts';
+import { type ApiRoute, isoTime, json, page, pageLimit, queryCursor, refuse } from '../route.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';
 
 const NEW_CREDENTIAL = z.object({
@@ -45,7 +46,7 @@ export function smtpCredentialRoutes(deps: {
       },
       handle: async (request) => {
         const limit = pageLimit(request.query);
-        const after = queryText(request.query, 'After', 64);
+        const after = queryCursor(request.query, isUuid);
         const rows = [...(await store.listSmtpCredentials(listedDomains(request)))]
           .sort((a, b) => (a.id < b.id ? 1 : -1))
           .filter(({ id }) => after === undefined || id < after)

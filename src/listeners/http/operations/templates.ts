@@ -33,6 +33,7 @@ import {
   json,
   page,
   pageLimit,
+  queryCursor,
   queryInteger,
   queryText,
   refuse,
@@ -88,7 +89,7 @@ export function templateRoutes(deps: {
       handle: async (request) => {
         const limit = pageLimit(request.query);
         const wanted = queryText(request.query, 'Name', 128);
-        const after = queryText(request.query, 'After', 64);
+        const after = queryCursor(request.query, isUuid);
         const rows = await store.listTemplates({
           ...listedDomains(request),
           ...(wanted === undefined ? {} : { name: wanted }),

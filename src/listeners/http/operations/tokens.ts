@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
+import { isUuid } from '../../../lib/ids.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { PRESETS, SCOPES, type Scope, type Token } from '../../../model/token.ts';
@@ -32,7 +33,16 @@ import { nothing } from '../contract/schemas/problem.ts';
 import { PAGE } from '../contract/schemas/query.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
-import { type ApiRoute, isoTime, isoTimeOrNull, json, page, pageLimit, queryText, refuse } from '../route.ts';
+import {
+  type ApiRoute,
+  isoTime,
+  isoTimeOrNull,
+  json,
+  page,
+  pageLimit,
+  queryCursor,
+  refuse,
+} from '../route.ts';
 import { ownDomains } from '../tenancy.ts';
 
 const DEFAULT_LIFETIME_SECONDS = 365 * 86_400;
@@ -105,7 +115,7 @@ export function tokenRoutes(
       },
       handle: async ({ caller, query }) => {
         const limit = pageLimit(query);
-        const after = queryText(query, 'After', 64);
+        const after = queryCursor(query, isUuid);
         const rows = [...(await store.listTokens(ownDomains(caller)))]
           .filter((token) => isOwn(caller, token))
           .sort((a, b) => (a.id < b.id ? 1 : -1))
