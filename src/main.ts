@@ -2,11 +2,19 @@
  * Entry: arguments and environment in, exit code out. The only file that reads `process.env` for configuration,
  * besides handing it to `loadConfig`; everything else is given what it needs.
  */
+import { join } from 'node:path';
+import { calledAs } from './cli/called-as.ts';
 import { createProgram } from './cli/program.ts';
 import { UsageError } from './cli/terminal.ts';
 import { ConfigError } from './config.ts';
 
 const program = createProgram({
+  calledAs: () =>
+    calledAs({
+      path: process.env.PATH,
+      cwd: process.cwd(),
+      launcher: join(import.meta.dirname, '..', 'bin', 'postrider'),
+    }),
   environment: process.env,
   stdout: process.stdout,
   stderr: process.stderr,

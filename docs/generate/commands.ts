@@ -7,7 +7,7 @@ import { code, page, table } from './markdown.ts';
 /** The tree, built without running anything. */
 export function commandTree(): Command {
   const { stdout, stderr, stdin } = process;
-  return createProgram({ environment: {}, stdout, stderr, stdin }).tree;
+  return createProgram({ calledAs: () => 'postrider', environment: {}, stdout, stderr, stdin }).tree;
 }
 
 /** Every command that does something, with its full name: `domain add`. */

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { loadConfig, type Mode } from '../config.ts';
 import { silentLoggers } from '../lib/log.ts';
 import { type RunningServer, startServer } from '../server.ts';
+import { commandLine } from './command.ts';
 import { explainStart } from './start-errors.ts';
 import { CommandError, printable, type Terminal } from './terminal.ts';
 
@@ -65,10 +66,11 @@ export async function openApi(
   { existing = false }: { existing?: boolean } = {},
 ): Promise<Api> {
   const mode: Mode = 'serve';
+  const command = (words: string) => commandLine(terminal, flags, words);
   const { config } = loadConfig(mode, flags, terminal.environment);
   const running = await findServer(config.data);
   if (running !== null) {
-    return { ...client(running.url, running.token, null), close: async () => undefined };
+    return { ...client(running.url, running.token, null, command), close: async () => undefined };
   }
   if (existing && config.database === 'sqlite:' && !existsSync(join(config.data, 'postrider.db'))) {
     throw new CommandError(
@@ -87,7 +89,7 @@ export async function openApi(
     throw explainStart(cause, config);
   }
   return {
-    ...client(server.localUrl, server.adminToken, config.data),
+    ...client(server.localUrl, server.adminToken, config.data, command),
     close: () => server.stop(SHORT_DRAIN_MS),
   };
 }
@@ -113,7 +115,12 @@ async function findServer(folder: string): Promise<{ url: string; token: string 
   }
 }
 
-function client(url: string, token: string, alone: string | null): Omit<Api, 'close'> {
+function client(
+  url: string,
+  token: string,
+  alone: string | null,
+  command: (words: string) => string,
+): Omit<Api, 'close'> {
   return {
     url,
     token,
@@ -148,7 +155,7 @@ function client(url: string, token: string, alone: string | null): Omit<Api, 'cl
     }
     if (response.status < 400) return response;
     const { parsed } = await readBody(response);
-    const why = missing(response.status, path) ?? problemText(parsed, response.status);
+    const why = missing(response.status, path, command) ?? problemText(parsed, response.status, command);
     throw new CommandError(alone === null ? why : `${why}\n${workedAlone(alone)}`);
   }
 }
@@ -194,11 +201,11 @@ const THINGS: Readonly<Record<string, readonly [string, string]>> = {
 };
 
 /** A 404 for one thing, in words that name it and how to find the right one; null for other answers. */
-function missing(status: number, path: string): string | null {
+function missing(status: number, path: string, command: (words: string) => string): string | null {
   const [, kind = '', id] = /^\/([a-z-]+)\/([^/?]+)/.exec(path) ?? [];
   const thing = THINGS[kind];
   if (status !== 404 || thing === undefined || id === undefined) return null;
-  return `there is no ${thing[0]} "${printable(decodeURIComponent(id))}"; see: postrider ${thing[1]}`;
+  return `there is no ${thing[0]} "${printable(decodeURIComponent(id))}"; see: ${command(thing[1])}`;
 }
 
 /** A refusal may differ from what the server itself would say: `dev` takes more than `serve`. */
@@ -206,10 +213,14 @@ function workedAlone(folder: string): string {
   return `(no server runs on ${folder}; the command worked on its store by itself, by the rules of serve)`;
 }
 
-function problemText(body: unknown, status: number): string {
+function problemText(body: unknown, status: number, command: (words: string) => string): string {
   const problem = body as { Errors?: { Message?: string; Field?: string }[]; Error?: string } | undefined;
   const lines = (problem?.Errors ?? []).map(({ Message, Field }) =>
     Field === undefined || Field === '' ? `${Message}` : `${Message} (${Field})`,
   );
-  return lines.length > 0 ? lines.join('\n') : (problem?.Error ?? `the server answered ${status}`);
+  const text = lines.length > 0 ? lines.join('\n') : (problem?.Error ?? `the server answered ${status}`);
+  // The server says `postrider …` in its hints, because it does not know how it is called here.
+  return text.replace(/(?<=\b(?:run|see): )postrider ([a-z][\w. -]*[\w-])/g, (_, words: string) =>
+    command(words),
+  );
 }

@@ -47,7 +47,7 @@ export const backupCommands: CommandGroup = (program, context) => {
         lines.push(
           `${facts.waiting} recipients waited then. What was sent to them since would go a second time, marked as a possible duplicate.`,
           held
-            ? 'All mail is held back until you say: postrider queue release'
+            ? `All mail is held back until you say: ${ctx.command('queue release --all')}`
             : 'They are sent as soon as a server starts.',
         );
       }

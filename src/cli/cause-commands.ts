@@ -1,7 +1,7 @@
 /** `causes`: what failed or waits for one reason; `causes resend`: once it is mended, all of them again. */
 import { systemClock } from '../lib/clock.ts';
 import type { CauseItem, CausesAnswer, ResendAnswer } from '../listeners/http/contract/answers.ts';
-import { type CommandGroup, example } from './command.ts';
+import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { createProgress } from './progress.ts';
 import { printable, table, UsageError } from './terminal.ts';
 
@@ -15,7 +15,7 @@ export const causeCommands: CommandGroup = (program, context) => {
       await ctx.withApi(
         async (api) => {
           const answer = (await api.call('GET', '/causes?Limit=100')).body as CausesAnswer;
-          ctx.print(answer, causesText(answer));
+          ctx.print(answer, causesText(ctx, answer));
         },
         { existing: true },
       );
@@ -26,8 +26,10 @@ export const causeCommands: CommandGroup = (program, context) => {
     .description('queue everything of one cause again, now that it is mended; who is suppressed stays out')
     .addHelpText('after', example('postrider causes resend 12'))
     .action(async (id: string) => {
-      if (!/^[1-9][0-9]{0,14}$/.test(id)) throw new UsageError('an id is a number; see: postrider causes');
       const ctx = context();
+      if (!/^[1-9][0-9]{0,14}$/.test(id)) {
+        throw new UsageError(`an id is a number; see: ${ctx.command('causes')}`);
+      }
       await ctx.withApi(
         async (api) => {
           const cause = (await api.call('GET', `/causes/${id}`)).body as CauseItem;
@@ -56,7 +58,7 @@ export const causeCommands: CommandGroup = (program, context) => {
     });
 };
 
-function causesText({ Items }: CausesAnswer): string {
+function causesText(ctx: CommandContext, { Items }: CausesAnswer): string {
   if (Items.length === 0) return 'Nothing failed or waits for a reason that several share.';
   const rows = Items.map((item) => [
     String(item.CauseID),
@@ -72,6 +74,6 @@ function causesText({ Items }: CausesAnswer): string {
   return [
     table([['ID', 'CATEGORY', 'SITE', 'FROM', 'WAITING', 'FAILED', 'SINCE', 'REPLY'], ...rows]),
     ...(worst === undefined ? [] : [`${worst.CauseID}: ${worst.Explanation}`]),
-    'When a cause is mended: postrider causes resend <ID>',
+    `When a cause is mended: ${ctx.command('causes resend ID')}`,
   ].join('\n\n');
 }

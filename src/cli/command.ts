@@ -1,6 +1,7 @@
 /** What every command is given, and the shape of its help. */
 import type { Command } from 'commander';
 import type { Api } from './api-client.ts';
+import { quoted } from './called-as.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface CommandContext {
@@ -9,6 +10,8 @@ export interface CommandContext {
   /** Configuration flags given on the command line, by key. */
   flags: Readonly<Record<string, string | undefined>>;
   json: boolean;
+  /** `words` behind the program's name and the data folder, as the user can paste it: for hints. */
+  command(words: string): string;
   /** Runs `work` with the server's API, and closes it whatever happens. `existing`: makes no new data folder. */
   withApi<T>(work: (api: Api) => Promise<T>, options?: { existing?: boolean }): Promise<T>;
   /** The command was carried out and its answer is no: exit code 1, without a further message. */
@@ -19,6 +22,15 @@ export interface CommandContext {
 
 /** Adds a group of commands to the program. `context` is valid once an action runs. */
 export type CommandGroup = (program: Command, context: () => CommandContext) => void;
+
+/** `domain list` as the user would type it here, with the data folder that was named. */
+export function commandLine(
+  { calledAs }: Pick<Terminal, 'calledAs'>,
+  { data }: Readonly<Record<string, string | undefined>>,
+  words: string,
+): string {
+  return `${calledAs()} ${words}${data === undefined ? '' : ` --data ${quoted(data)}`}`;
+}
 
 /** An `Example:` section for a command's help. */
 export function example(...lines: string[]): string {

@@ -30,7 +30,10 @@ export const domainCommands: CommandGroup = (program, context) => {
           );
         }
         warnOfShortName(ctx, added);
-        ctx.print(added, `${recordsText(ctx, added)}\n\nThen run: postrider domain verify ${added.Domain}`);
+        ctx.print(
+          added,
+          `${recordsText(ctx, added)}\n\nThen run: ${ctx.command(`domain verify ${added.Domain}`)}`,
+        );
       });
     });
 
@@ -61,7 +64,7 @@ export const domainCommands: CommandGroup = (program, context) => {
         warnOfShortName(ctx, found);
         ctx.print(
           found,
-          `${found.Domain}: ${found.Status}\n\n${settingsText(found)}\n\n${recordsText(ctx, found)}`,
+          `${found.Domain}: ${found.Status}\n\n${settingsText(ctx, found)}\n\n${recordsText(ctx, found)}`,
         );
       }, EXISTING);
     });
@@ -76,7 +79,7 @@ export const domainCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         const { body } = await api.call('PATCH', `/domains/${encodeURIComponent(name)}`, change);
         const changed = body as DomainAnswer;
-        ctx.print(changed, `${changed.Domain}\n\n${settingsText(changed)}`);
+        ctx.print(changed, `${changed.Domain}\n\n${settingsText(ctx, changed)}`);
       }, EXISTING);
     });
 
@@ -91,7 +94,7 @@ export const domainCommands: CommandGroup = (program, context) => {
           .body as DomainAnswer;
         const lines = [...checkLines(ctx.terminal.stdout, found.Checks), ...changeLines(found.Changes)];
         const failed = found.Checks.some((check) => check.Status === 'Failed');
-        if (failed) lines.push('', `The records to publish: postrider domain show ${found.Domain}`);
+        if (failed) lines.push('', `The records to publish: ${ctx.command(`domain show ${found.Domain}`)}`);
         ctx.print(found, [`${found.Domain}: ${found.Status}`, ...lines].join('\n'));
         if (found.Status !== 'Verified') ctx.fail();
       }, EXISTING);
@@ -108,7 +111,7 @@ export const domainCommands: CommandGroup = (program, context) => {
           .body as DomainAnswer;
         ctx.print(
           found,
-          `${found.Domain} signs with its other key now. Leave both DKIM records published: the old one for 7 days;\nthen "postrider domain show ${found.Domain}" has a new one to publish in its place.`,
+          `${found.Domain} signs with its other key now. Leave both DKIM records published: the old one for 7 days;\nthen "${ctx.command(`domain show ${found.Domain}`)}" has a new one to publish in its place.`,
         );
       }, EXISTING);
     });
@@ -133,12 +136,12 @@ function warnOfShortName(ctx: CommandContext, domain: DomainAnswer): void {
   if (name === undefined) return;
   ctx.terminal.stderr.write(
     `Warning: the server is called "${printable(name)}", which is not a full name, so its SPF record helps nobody. ` +
-      `Set hostname (e.g. mail.example.com) before you publish it; then: postrider domain show ${domain.Domain}\n`,
+      `Set hostname (e.g. mail.example.com) before you publish it; then: ${ctx.command(`domain show ${domain.Domain}`)}\n`,
   );
 }
 
 /** Everything that `domain set` can change, in the words that it takes. */
-function settingsText(domain: DomainAnswer): string {
+function settingsText(ctx: CommandContext, domain: DomainAnswer): string {
   const {
     Domain: name,
     Status: _status,
@@ -153,7 +156,7 @@ function settingsText(domain: DomainAnswer): string {
     Changes: _changes,
     ...settings
   } = domain;
-  return `Settings, changed by "postrider domain set ${name} NAME=VALUE":\n\n${table(settingRows(settings))}`;
+  return `Settings, changed by "${ctx.command(`domain set ${name} NAME=VALUE`)}":\n\n${table(settingRows(settings))}`;
 }
 
 /** Records in a form that can be typed into a DNS panel: long values on lines of their own. */

@@ -16,7 +16,7 @@ export async function warnOfUnknownDomains(
     if (domain === '*' || (await isKnown(api, domain))) continue;
     const name = printable(domain);
     context.terminal.stderr.write(
-      `Warning: ${name} is not a domain of this server yet; add it with: postrider domain add ${name}\n`,
+      `Warning: ${name} is not a domain of this server yet; add it with: ${context.command(`domain add ${name}`)}\n`,
     );
   }
 }

@@ -8,7 +8,7 @@ import { CONFIG_KEYS, type ConfigKey, type Mode } from '../config.ts';
 import { openApi } from './api-client.ts';
 import { backupCommands } from './backup-commands.ts';
 import { causeCommands } from './cause-commands.ts';
-import { type CommandContext, example } from './command.ts';
+import { type CommandContext, commandLine, example } from './command.ts';
 import { showConfig } from './config-command.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { domainCommands } from './domain-commands.ts';
@@ -63,6 +63,7 @@ export function createProgram(terminal: Terminal): Program {
       version,
       flags,
       json,
+      command: (words) => commandLine(terminal, flags, words),
       async withApi(work, options) {
         const api = await openApi(flags, terminal, version, options);
         try {

@@ -9,6 +9,7 @@ import { type Config, loadConfig, type Mode } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLoggers } from '../lib/log.ts';
 import { type RunningServer, startServer } from '../server.ts';
+import { commandLine } from './command.ts';
 import { explainStart } from './start-errors.ts';
 import { styled, type Terminal } from './terminal.ts';
 
@@ -121,7 +122,8 @@ function banner(server: RunningServer, config: Config, terminal: Terminal, logFi
     ContentType: 'HTML',
     HTMLContent: '<h1>It works</h1><p>Sent by postrider.</p>',
   });
-  const where = config.data === join(process.cwd(), 'postrider-data') ? '' : ` --data ${config.data}`;
+  const elsewhere = config.data === join(process.cwd(), 'postrider-data') ? {} : { data: config.data };
+  const command = (words: string) => commandLine(terminal, elsewhere, words);
   const routes = config.route.map((route) => route.kind).join(', ');
   const safe =
     routes === 'sandbox'
@@ -148,8 +150,8 @@ curl -sS ${api}/email \\
 
 ${head('Look at it:')}
 
-./bin/postrider messages${where}
-./bin/postrider message MESSAGE_ID${where}
+${command('messages')}
+${command('message MESSAGE_ID')}
 curl -sS ${api}/sandbox/messages -H "Authorization: Bearer $(cat ${join(config.data, 'admin-token')})"
 
 ${dim(`Log: ${logFile}. Delete ${config.data} to start afresh. Ctrl-C stops.`)}

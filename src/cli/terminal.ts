@@ -2,6 +2,8 @@
 import { styleText } from 'node:util';
 
 export interface Terminal {
+  /** How the user calls this program (called-as.ts). */
+  calledAs: () => string;
   environment: Readonly<Record<string, string | undefined>>;
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WriteStream;

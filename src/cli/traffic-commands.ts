@@ -59,14 +59,21 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
     .action(async (options: MatchOptions & { reason: string; until?: string }) => {
       const ctx = context();
       const until = options.until === undefined ? undefined : instantOf(options.until);
+      const match = matchBody(options);
+      if (Object.keys(match).length === 0) {
+        throw new UsageError('say what is held: --from, --to, --site, --priority, or --all');
+      }
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', '/queue/hold', {
-          ...matchBody(options),
+          ...match,
           Reason: options.reason,
           ...(until === undefined ? {} : { Until: until }),
         });
         const hold = body as HoldItem;
-        ctx.print(hold, `${holdsText([hold])}\n\nRelease it with: postrider queue release ${hold.HoldID}`);
+        ctx.print(
+          hold,
+          `${holdsText([hold])}\n\nRelease it with: ${ctx.command(`queue release ${hold.HoldID}`)}`,
+        );
       }, EXISTING);
     });
 
@@ -78,11 +85,14 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
     )
     .action(async (id: string | undefined, options: MatchOptions) => {
       const ctx = context();
+      const wanted = { ...matchBody(options), ...(id === undefined ? {} : { HoldID: id }) };
+      if (Object.keys(wanted).length === 0) {
+        throw new UsageError(
+          `say what is released: the id of a hold (see: ${ctx.command('queue holds')}), what it names, or --all`,
+        );
+      }
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', '/queue/release', {
-          ...matchBody(options),
-          ...(id === undefined ? {} : { HoldID: id }),
-        });
+        const { body } = await api.call('POST', '/queue/release', wanted);
         const { Released } = body as ReleaseAnswer;
         ctx.print(body, `Released ${Released} ${Released === 1 ? 'hold' : 'holds'}.`);
       }, EXISTING);

@@ -7,7 +7,7 @@ import type {
   WebhookTest,
 } from '../listeners/http/contract/answers.ts';
 import { EXISTING } from './api-client.ts';
-import { type CommandGroup, example } from './command.ts';
+import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { printable, table, UsageError } from './terminal.ts';
 
@@ -75,7 +75,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
       .action(async (id: string) => {
         const ctx = context();
         await ctx.withApi(async (api) => {
-          const { body } = await api.call('PATCH', `/webhooks/${webhookId(id)}`, { Status: status });
+          const { body } = await api.call('PATCH', `/webhooks/${webhookId(ctx, id)}`, { Status: status });
           const { Pending } = body as WebhookDetail;
           const wait = Pending === 0 ? '' : ` ${Pending} ${Pending === 1 ? 'call waits' : 'calls wait'}.`;
           ctx.print(body, `Webhook ${id} is ${status.toLowerCase()}.${wait}`);
@@ -90,7 +90,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
     .action(async (id: string) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', `/webhooks/${webhookId(id)}/secret`);
+        const { body } = await api.call('POST', `/webhooks/${webhookId(ctx, id)}/secret`);
         const made = body as WebhookSecretAnswer;
         ctx.print(
           made,
@@ -106,7 +106,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
     .action(async (id: string) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        await api.call('DELETE', `/webhooks/${webhookId(id)}`);
+        await api.call('DELETE', `/webhooks/${webhookId(ctx, id)}`);
         ctx.print({ Removed: Number(id) }, `Removed webhook ${id}.`);
       }, EXISTING);
     });
@@ -118,7 +118,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
     .action(async (id: string) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', `/webhooks/${webhookId(id)}/test`, {});
+        const { body } = await api.call('POST', `/webhooks/${webhookId(ctx, id)}/test`, {});
         const result = body as WebhookTest;
         const text =
           result.StatusCode === 0
@@ -147,7 +147,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
       const ctx = context();
       const wanted = replayRequest(options);
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', `/webhooks/${webhookId(id)}/replay`, wanted);
+        const { body } = await api.call('POST', `/webhooks/${webhookId(ctx, id)}/replay`, wanted);
         const { Queued } = body as { Queued: number };
         ctx.print(body, `${Queued} ${Queued === 1 ? 'call' : 'calls'} queued.`);
       }, EXISTING);
@@ -188,8 +188,8 @@ function timeOf(text: string): number | string {
   return /^\d{1,12}$/.test(text) ? Number(text) : text;
 }
 
-function webhookId(text: string): string {
+function webhookId(ctx: CommandContext, text: string): string {
   if (!/^\d{1,15}$/.test(text))
-    throw new UsageError(`"${text}" is not a webhook id; see: postrider webhook list`);
+    throw new UsageError(`"${text}" is not a webhook id; see: ${ctx.command('webhook list')}`);
   return text;
 }

@@ -293,3 +293,44 @@ describe('postrider send', () => {
     expect(none.stderr).toMatch(/other\.example/);
   });
 });
+
+describe('hints', () => {
+  it('name the next command as it is called here, with its data folder', async () => {
+    const server = await startInstance(scope);
+    const data = ['--data', server.folder];
+    const here = './bin/postrider';
+    const where = `--data ${server.folder}`;
+    const added = await command(scope, ['domain', 'add', 'hints.example', ...data]);
+    expect(added.stdout).toContain(`Then run: ${here} domain verify hints.example ${where}\n`);
+    const unknown = await command(scope, ['domain', 'show', 'nobody.example', ...data]);
+    expect(unknown.stderr).toContain(`see: ${here} domain list ${where}\n`);
+    const mail = [
+      '--from',
+      'a@hints.example',
+      '--to',
+      'b@example.net',
+      '--subject',
+      'x',
+      '--text',
+      'README.md',
+    ];
+    const early = await command(scope, ['send', ...mail, ...data]);
+    expect([early.code, early.stderr]).toEqual([
+      1,
+      expect.stringContaining(`run: ${here} domain verify hints.example ${where}`),
+    ]);
+    const held = await command(scope, ['queue', 'hold', '--all', '--reason', 'x', ...data]);
+    expect(held.stdout).toMatch(new RegExp(`Release it with: ${here} queue release [0-9a-f-]+ ${where}`));
+    for (const wrong of [
+      ['queue', 'release'],
+      ['queue', 'hold', '--reason', 'x'],
+      ['webhook', 'test', 'x'],
+      ['webhook', 'replay', '1'],
+      ['webhook', 'replay', '1', '--only-failed', '--delivery', '1'],
+    ]) {
+      const { code } = await command(scope, [...wrong, ...data]);
+      expect([wrong, code]).toEqual([wrong, 2]);
+    }
+    expect((await command(scope, ['queue', 'release', '--all', ...data])).stdout).toBe('Released 1 hold.\n');
+  });
+});

@@ -1,0 +1,33 @@
+/**
+ * How the user calls this program, for hints that can be pasted: the bare name where PATH leads to it, else the launcher's
+ * path from where the user stands. Nothing is run; a PATH that names folders which cannot be read is no error.
+ */
+import { realpathSync } from 'node:fs';
+import { delimiter, join, relative, sep } from 'node:path';
+
+const NAME = 'postrider';
+
+/** `postrider`, `./bin/postrider` or an absolute path. `launcher`: the file in `bin` that starts this program. */
+export function calledAs(options: { path: string | undefined; cwd: string; launcher: string }): string {
+  const { path = '', cwd, launcher } = options;
+  const real = realPath(launcher);
+  const inPath = path
+    .split(delimiter)
+    .some((folder) => folder !== '' && realPath(join(folder, NAME)) === real);
+  if (real !== null && inPath) return NAME;
+  const fromHere = relative(cwd, launcher);
+  return fromHere.startsWith('..') || fromHere.startsWith(sep) ? quoted(launcher) : quoted(`./${fromHere}`);
+}
+
+/** `text` as one word of a shell. */
+export function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function realPath(file: string): string | null {
+  try {
+    return realpathSync(file);
+  } catch {
+    return null;
+  }
+}
