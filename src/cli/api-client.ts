@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { loadConfig, type Mode } from '../config.ts';
 import { silentLoggers } from '../lib/log.ts';
 import { type RunningServer, startServer } from '../server.ts';
-import { commandLine } from './command.ts';
+import { commandLine } from './called-as.ts';
 import { explainStart } from './start-errors.ts';
 import { CommandError, printable, type Terminal } from './terminal.ts';
 

@@ -4,6 +4,7 @@
  */
 import { realpathSync } from 'node:fs';
 import { delimiter, join, relative, sep } from 'node:path';
+import type { Terminal } from './terminal.ts';
 
 const NAME = 'postrider';
 
@@ -17,6 +18,15 @@ export function calledAs(options: { path: string | undefined; cwd: string; launc
   if (real !== null && inPath) return NAME;
   const fromHere = relative(cwd, launcher);
   return fromHere.startsWith('..') || fromHere.startsWith(sep) ? quoted(launcher) : quoted(`./${fromHere}`);
+}
+
+/** `domain list` as the user would type it here, with the data folder that was named. */
+export function commandLine(
+  { calledAs }: Pick<Terminal, 'calledAs'>,
+  { data }: Readonly<Record<string, string | undefined>>,
+  words: string,
+): string {
+  return `${calledAs()} ${words}${data === undefined ? '' : ` --data ${quoted(data)}`}`;
 }
 
 /** `text` as one word of a shell. */

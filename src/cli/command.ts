@@ -1,7 +1,6 @@
 /** What every command is given, and the shape of its help. */
 import type { Command } from 'commander';
 import type { Api } from './api-client.ts';
-import { quoted } from './called-as.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface CommandContext {
@@ -22,15 +21,6 @@ export interface CommandContext {
 
 /** Adds a group of commands to the program. `context` is valid once an action runs. */
 export type CommandGroup = (program: Command, context: () => CommandContext) => void;
-
-/** `domain list` as the user would type it here, with the data folder that was named. */
-export function commandLine(
-  { calledAs }: Pick<Terminal, 'calledAs'>,
-  { data }: Readonly<Record<string, string | undefined>>,
-  words: string,
-): string {
-  return `${calledAs()} ${words}${data === undefined ? '' : ` --data ${quoted(data)}`}`;
-}
 
 /** An `Example:` section for a command's help. */
 export function example(...lines: string[]): string {

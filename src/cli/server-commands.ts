@@ -9,7 +9,7 @@ import { type Config, loadConfig, type Mode } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLoggers } from '../lib/log.ts';
 import { type RunningServer, startServer } from '../server.ts';
-import { commandLine } from './command.ts';
+import { commandLine } from './called-as.ts';
 import { explainStart } from './start-errors.ts';
 import { styled, type Terminal } from './terminal.ts';
 
