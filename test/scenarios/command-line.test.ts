@@ -191,6 +191,8 @@ describe('commands without a running server', () => {
     expect(token.stderr).toContain('exmaple.com is not a domain of this server yet');
     const smtp = await command(scope, ['smtp', 'create', '--domain', 'exmaple.com', ...data]);
     expect([smtp.code, smtp.stderr]).toEqual([0, expect.stringContaining('exmaple.com is not a domain')]);
+    const silent = ['smtp', 'create', '--domain', 'example.com', '--no-notices', '--json', ...data];
+    expect(JSON.parse((await command(scope, silent)).stdout)).toMatchObject({ Notices: false });
     const message = await command(scope, ['message', 'nothing', ...data]);
     expect([message.code, message.stderr]).toEqual([
       1,

@@ -305,6 +305,18 @@ describe('a sender by SMTP', () => {
     await noneFor(await connected(), id);
   });
 
+  it('of what the sandbox played finds the notice in the sandbox', async () => {
+    const data = `X-Postrider-Sandbox: bounce\r\nFrom: <${SENDER}>\r\nSubject: Played\r\n\r\nx\r\n`;
+    const id = await accepted(await connected(), { to: ['fine-16@reader.example'], data });
+    const [notice] = await until('the notice', async () => {
+      const rows = await noticesOf(id);
+      return rows.length > 0 ? rows : null;
+    });
+    const facts = await server.settled(notice?.MessageID ?? '');
+    expect(facts.Recipients).toMatchObject([{ Email: SENDER, Status: 'Delivered', Route: 'sandbox' }]);
+    expect(far.messages.some(({ data: bytes }) => bytes.includes(`${notice?.MessageID}@`))).toBe(false);
+  });
+
   it('asks with Nodemailer', async () => {
     const transport = createTransport({
       host: '127.0.0.1',
