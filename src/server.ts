@@ -74,6 +74,7 @@ import { createSendRate } from './policy/limits/send-rate.ts';
 import { createTenantPauses } from './policy/limits/shaping/tenant-pauses.ts';
 import { createWarmup } from './policy/limits/warmup/warmup.ts';
 import { createRetention, keptFor } from './policy/retention/retention.ts';
+import { createSandboxRules } from './policy/sandbox/sandbox-rules.ts';
 import { createDiskWatch, missingSources, readiness } from './readiness.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import { openCertificates } from './smtp/server-certificates.ts';
@@ -183,6 +184,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       params.trust === undefined ? {} : { ca: params.trust.ca },
     );
     const bounceDomain = config['bounce-domain'] ?? config.hostname;
+    const sandboxRules = createSandboxRules({ store, clock, random });
+    await sandboxRules.load();
     const routes = createRoutes({
       rules: routing.routes,
       targets: config.route,
@@ -397,6 +400,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
           },
           holdBulk: (name, why) => guard.holdListed(name, why),
         }),
+        faults: sandboxRules,
         failpoints,
       },
       {
@@ -466,6 +470,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         eventsStored,
         refusing: () => disk.refusing(),
         publicUrl: ownUrl,
+        faultMayFit: (mail) =>
+          sandboxRules.mayPlay(mail) && routes.wayOf({ ...mail, sandbox: null }).kind === 'sandbox',
       },
       {
         // An unsubscribe address helps only where somebody reads what comes there.
@@ -504,6 +510,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         guard,
         webhooks,
         queue,
+        sandboxRules,
+        leadsOut: (mail) => routes.wayOf({ ...mail, sandbox: null }).kind !== 'sandbox',
         eventsStored,
         onStored: stored.subscribe,
         warmup,
@@ -554,6 +562,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         email: { ...DEFAULT_EMAIL_LIMITS, maxRecipients: config['max-recipients'] },
         sendsPerSecond: config['rate-limit'],
         maxAgeMs: config['max-age'],
+        simulatorDomain: config['simulator-domain'],
         idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS,
       },
     );

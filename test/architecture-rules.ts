@@ -26,6 +26,7 @@ const POLICY = [
   'policy/suppressions',
   'policy/limits',
   'policy/retention',
+  'policy/sandbox',
 ] as const;
 const PIPELINE = [
   'pipeline/accept',

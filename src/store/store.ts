@@ -26,6 +26,7 @@ import type { QueueStore } from './topics/queue.ts';
 import type { ReaderStore } from './topics/readers.ts';
 import type { RetentionStore } from './topics/retention.ts';
 import type { ReturnStore } from './topics/returns.ts';
+import type { SandboxRuleStore } from './topics/sandbox-rules.ts';
 import type { SuppressionStore } from './topics/suppressions.ts';
 import type { TemplateStore } from './topics/templates.ts';
 import type { TlsStore } from './topics/tls.ts';
@@ -68,6 +69,7 @@ export interface Store
     RetentionStore,
     ErasingStore,
     CaptureStore,
+    SandboxRuleStore,
     CauseStore,
     LimitStore,
     WarmupStore,

@@ -208,6 +208,20 @@ const CASES: Partial<Record<ErrorName, () => Promise<Answer>>> = {
     await server.settled(id);
     return server.call('POST', `/email/${id}/cancel`);
   },
+  'not-releasable': async () => {
+    const id = await server.send({ Sandbox: true, To: [{ email: 'stays@example.net' }] }, { token });
+    await server.settled(id);
+    const { ID } = (await server.call('GET', '/sandbox/wait?To=stays@example.net', { token })).json;
+    const body = { To: 'bounced@simulator.test' };
+    return server.call('POST', `/sandbox/messages/${ID}/release`, { token, body });
+  },
+  'sandbox-rule-limit': async () => {
+    const body = { Recipient: 'nobody@example.net', Result: 'Fail' };
+    for (let i = 0; i < 100; i++) await server.call('POST', '/sandbox/rules', { token, body });
+    const answer = await server.call('POST', '/sandbox/rules', { token, body });
+    await server.call('DELETE', '/sandbox/rules', { token });
+    return answer;
+  },
   'not-scheduled': async () => {
     const id = await server.send({}, { token });
     return server.call('PATCH', `/email/${id}`, { body: { SendAt: Math.floor(Date.now() / 1000) + 60 } });

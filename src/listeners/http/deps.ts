@@ -5,6 +5,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
+import type { Lane } from '../../model/message.ts';
 import type { Acceptance } from '../../pipeline/accept/accept.ts';
 import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import type { Access } from '../../policy/access/access.ts';
@@ -14,6 +15,7 @@ import type { DomainService } from '../../policy/domains/domains.ts';
 import type { GuardRails } from '../../policy/limits/guard-rails.ts';
 import type { SendRate } from '../../policy/limits/send-rate.ts';
 import type { WarmupView } from '../../policy/limits/warmup/warmup.ts';
+import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConfigItem } from './contract/answers.ts';
 import { DEFAULT_EMAIL_LIMITS, type EmailLimits } from './contract/email-limits.ts';
@@ -35,6 +37,10 @@ export interface HttpDeps {
   webhooks: WebhookService;
   /** Told where recipients are due now. */
   queue: { wake(at?: number): void };
+  /** Whether mail to a recipient would leave this server: its route leads out. */
+  leadsOut(mail: { senderDomain: string; recipientDomain: string; lane: Lane }): boolean;
+  /** Faults of the sandbox on demand. */
+  sandboxRules: Pick<SandboxRules, 'list' | 'add' | 'remove'>;
   /** Told where events with webhook calls were stored. */
   eventsStored(): void;
   /** Calls the listener after anything of this process was stored, until the function it gives back is called. */
@@ -80,6 +86,8 @@ export interface HttpOptions {
   sendsPerSecond: number | null;
   /** Give-up age of mail that is queued again; null = that of its lane. */
   maxAgeMs: number | null;
+  /** Magic recipients are at this domain. */
+  simulatorDomain: string;
   /** How long an answer to an Idempotency-Key is repeated. */
   idempotencyWindowMs: number;
 }
@@ -100,5 +108,6 @@ export const DEFAULT_HTTP_OPTIONS: HttpOptions = {
   keepAliveTimeoutMs: 72_000,
   sendsPerSecond: null,
   maxAgeMs: null,
+  simulatorDomain: 'simulator.test',
   idempotencyWindowMs: 24 * 3_600_000,
 };

@@ -87,6 +87,7 @@ export function recordingAcceptance(answer?: (request: AcceptRequest) => Promise
       return answer === undefined ? Promise.resolve({ kind: 'accepted', messageId }) : answer(request);
     },
     acceptBatch: () => Promise.reject(new Error('no batch is expected here')),
+    release: () => Promise.reject(new Error('no release is expected here')),
     check: () => Promise.reject(new Error('no check is expected here')),
     close() {},
     personalOptions: async () => null,

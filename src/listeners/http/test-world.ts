@@ -29,6 +29,7 @@ import { createDomainService } from '../../policy/domains/domains.ts';
 import { createHolds } from '../../policy/limits/holds.ts';
 import { createOverrides } from '../../policy/limits/shaping/overrides.ts';
 import { createShaping } from '../../policy/limits/shaping/shaping.ts';
+import { createSandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import type { HttpDeps, HttpOptions } from './deps.ts';
@@ -135,6 +136,8 @@ export async function openWorld(
           woken.queue += 1;
         },
       },
+      leadsOut: () => true,
+      sandboxRules: createSandboxRules({ store, clock, random }),
       eventsStored() {
         woken.events += 1;
       },

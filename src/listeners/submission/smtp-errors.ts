@@ -102,6 +102,8 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'not-cancelable': SYNTAX,
   'not-retryable': SYNTAX,
   'not-scheduled': SYNTAX,
+  'not-releasable': SYNTAX,
+  'sandbox-rule-limit': SYNTAX,
   'webhook-url-invalid': SYNTAX,
   'webhook-event-unknown': SYNTAX,
   'webhook-limit': SYNTAX,

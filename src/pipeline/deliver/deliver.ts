@@ -17,6 +17,7 @@ import type { OverrideBook } from '../../policy/limits/shaping/overrides.ts';
 import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
 import type { Shaping } from '../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
+import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { TlsContexts } from '../../smtp/client-tls.ts';
 import type { Store } from '../../store/store.ts';
 import type { Queue } from '../queue/queue.ts';
@@ -79,6 +80,8 @@ export interface DeliverDeps {
   /** What replies teach about one sender domain. */
   tenantLessons: TenantLessons;
   warmup: Warmup;
+  /** Faults that are played on demand. */
+  faults: Pick<SandboxRules, 'faultFor'>;
 }
 
 export interface DeliverOptions {
@@ -247,10 +250,17 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
 
   async function play(item: Parameters<typeof preparer.prepare>[0]): Promise<void> {
     try {
+      // What was asked for by name, a result or a magic recipient, stays as it is.
+      const fault = item.delivery.sandbox === 'deliver' ? await deps.faults.faultFor(item.delivery) : null;
+      const delayedUntil = fault === null ? 0 : fault.since + fault.rule.delayMs;
+      if (delayedUntil > clock.now()) {
+        queue.giveBack(item, Math.min(delayedUntil, item.delivery.expiresAt), 'delayed by a sandbox rule');
+        return;
+      }
       const result = await preparer.prepare(item);
       const settlement =
         result.kind === 'ready'
-          ? sandbox.play(item.delivery, result.prepared)
+          ? sandbox.play(item.delivery, result.prepared, fault?.rule ?? null)
           : rules.settle(item.delivery, result.outcome);
       const { messageId, id, address } = item.delivery;
       metrics.attempted(settlement.state, 0);

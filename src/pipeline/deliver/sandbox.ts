@@ -8,17 +8,25 @@ import type { Random } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { EventKind } from '../../model/event.ts';
 import { inboxLabel } from '../../model/inbox.ts';
+import type { SandboxResult } from '../../model/message.ts';
+import type { SandboxRule } from '../../model/sandbox-rule.ts';
 import type { NewCapture } from '../../store/topics/captures.ts';
 import type { EventDetail } from '../../store/topics/events.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import type { Classifier } from './classifier/classify.ts';
+import type { Verdict } from './classifier/verdict.ts';
 import { NO_FACTS, type ReplyFacts } from './outcome.ts';
 import type { Prepared } from './prepared.ts';
 import type { SettlementRules } from './settlement.ts';
 import { replyOutcome } from './transaction-outcome.ts';
 
 export interface SandboxRoute {
-  play(delivery: ClaimedDelivery, copy: Pick<Prepared, 'mailFrom' | 'prefix' | 'note' | 'fill'>): Settlement;
+  /** `rule`: a fault on demand, for a recipient that would be delivered otherwise. */
+  play(
+    delivery: ClaimedDelivery,
+    copy: Pick<Prepared, 'mailFrom' | 'prefix' | 'note' | 'fill'>,
+    rule: SandboxRule | null,
+  ): Settlement;
 }
 
 const REPLIES = {
@@ -38,11 +46,12 @@ interface Deps {
 
 export function createSandboxRoute({ clock, random, rules, classifier }: Deps): SandboxRoute {
   return {
-    play(delivery, { mailFrom, prefix, note, fill }) {
-      const result = delivery.sandbox ?? 'deliver';
-      if (result === 'bounce' || result === 'softbounce') return refused(delivery, REPLIES[result]);
-      // Deferred once, delivered at the next try: what greylisting does.
-      if (result === 'defer' && delivery.attempts === 0) return refused(delivery, REPLIES.defer);
+    play(delivery, { mailFrom, prefix, note, fill }, rule) {
+      const result = rule?.result ?? delivery.sandbox ?? 'deliver';
+      if (result === 'bounce' || result === 'softbounce') return refused(delivery, result, rule);
+      // Deferred once, delivered at the next try: what greylisting does. A rule may want more of it.
+      if (result === 'defer' && delivery.attempts < (rule?.defers ?? 1))
+        return refused(delivery, result, rule);
       if (result === 'fail') {
         const detail = 'Simulated: given up, the destination never answered';
         return rules.settle(delivery, { kind: 'failed', category: 'expired', detail, facts: NO_FACTS });
@@ -66,21 +75,36 @@ export function createSandboxRoute({ clock, random, rules, classifier }: Deps): 
         note === null || delivered === undefined
           ? settlement.events
           : [{ ...delivered, detail: { ...delivered.detail, reason: note } }];
-      return { ...settlement, events: [...noted, ...after(delivery)], capture };
+      return { ...settlement, events: [...noted, ...after(result)], capture };
     },
   };
 
-  function refused(delivery: ClaimedDelivery, reply: ReplyFacts): Settlement {
-    const verdict = classifier.classify({ stage: 'rcpt', ...reply, mx: 'sandbox', origin: 'remote' });
+  function refused(
+    delivery: ClaimedDelivery,
+    result: keyof typeof REPLIES,
+    rule: SandboxRule | null,
+  ): Settlement {
+    const reply: ReplyFacts = rule?.reply ?? REPLIES[result];
+    const read = classifier.classify({ stage: 'rcpt', ...reply, mx: 'sandbox', origin: 'remote' });
+    // A rule's own words say why; that it bounces or waits is what the rule asks for, whatever they would mean elsewhere.
+    const verdict: Verdict =
+      rule === null
+        ? read
+        : { ...read, scope: 'recipient', action: result === 'defer' ? 'retry' : 'bounce', giveUp: null };
     const detail = `${reply.code} ${reply.enhanced} ${reply.text}`;
-    const outcome = replyOutcome(verdict, 'rcpt', reply, detail, { ...NO_FACTS, remoteMta: 'sandbox' });
-    return rules.settle(delivery, outcome);
+    const facts = { ...NO_FACTS, remoteMta: 'sandbox' };
+    const outcome = replyOutcome(verdict, 'rcpt', reply, detail, facts);
+    // A second look, as at a domain that seems gone, is nothing that a rule asks for.
+    return rules.settle(
+      delivery,
+      outcome.kind === 'bounced' && rule !== null ? { ...outcome, twice: false } : outcome,
+    );
   }
 
   /** Facts that follow a delivery; no state change. */
-  function after(delivery: ClaimedDelivery) {
+  function after(result: SandboxResult) {
     const client: EventDetail = { ipAddress: '127.0.0.1', userAgent: SIMULATED_AGENT, bot: false };
-    switch (delivery.sandbox) {
+    switch (result) {
       case 'complain':
         return [fact('complained', { reason: 'Simulated: reported as spam' })];
       case 'open':

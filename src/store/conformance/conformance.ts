@@ -21,6 +21,7 @@ import { describeNotices } from './notices.ts';
 import { describeReaders } from './readers.ts';
 import { describeRetention } from './retention.ts';
 import { describeReturns } from './returns.ts';
+import { describeSandboxRules } from './sandbox-rules.ts';
 import { describeScheduling } from './scheduling.ts';
 import { describeSettling } from './settling.ts';
 import { describeSmtpCredentials } from './smtp-credentials.ts';
@@ -81,6 +82,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeTemplates,
       describeMessages,
       describeCaptures,
+      describeSandboxRules,
       describeRetention,
       describeErasing,
       describeLimits,

@@ -129,6 +129,10 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
   );
 
   insertWish(db, seq, message);
+  if (message.releases !== undefined) {
+    const sql = 'UPDATE capture SET released_at = ?, released_as = ? WHERE id = ?';
+    db.run(sql, message.createdAt, message.id, message.releases);
+  }
   const deliveries = message.recipients.map((recipient) => {
     const queueId = session.queueId(message.lane, recipient.sandbox !== null, domainId, recipient.domain);
     const notify = message.notice === undefined ? null : notifyBits(recipient.notify);

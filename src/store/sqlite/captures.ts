@@ -4,7 +4,7 @@
  */
 import { uuidText } from '../../lib/ids.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
-import type { CaptureFilter, CaptureView, InboxView, NewCapture } from '../topics/captures.ts';
+import type { CaptureFilter, CaptureView, InboxView, NewCapture, ReleaseFacts } from '../topics/captures.ts';
 import type { Connection } from './connection.ts';
 import { createFilter, type Filter } from './filter.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
@@ -34,7 +34,7 @@ export function insertCapture(
 }
 
 /** What the token or credential behind a message is called; '' where it has no name any more. */
-function senderName(db: Connection, messageSeq: number): string {
+export function senderName(db: Connection, messageSeq: number): string {
   const row = db.get<{ name: string }>(
     `SELECT coalesce((SELECT name FROM token WHERE id = n.text),
        (SELECT name FROM smtp_credential WHERE id = n.text), '') AS name
@@ -96,6 +96,28 @@ export function getCapture(db: Connection, params: ParamsOf<'getCapture'>): Capt
   filter.oneOf('c.domain_id', findNameIds(db, params.domains));
   const row = db.get<CaptureRow>(`SELECT ${VIEW} ${filter.where()}`, ...filter.values());
   return row === undefined ? null : toView(row);
+}
+
+/** See `Store.releaseFacts`. */
+export function releaseFacts(db: Connection, params: ParamsOf<'releaseFacts'>): ReleaseFacts | null {
+  const row = db.get<{
+    keep_content: number;
+    body_offset: number;
+    needs_smtputf8: number;
+    eight_bit: number;
+    date_offset: number | null;
+  }>(
+    'SELECT keep_content, body_offset, needs_smtputf8, eight_bit, date_offset FROM message WHERE seq = ?',
+    params.messageSeq,
+  );
+  if (row === undefined) return null;
+  return {
+    keepContent: row.keep_content === 1,
+    bodyOffset: row.body_offset,
+    needsSmtpUtf8: row.needs_smtputf8 === 1,
+    eightBit: row.eight_bit === 1,
+    dateOffset: row.date_offset,
+  };
 }
 
 /** Inboxes by name and domain; see `Store.listInboxes`. Steps from one to the next through the index. */

@@ -94,6 +94,7 @@ export function eraseElsewhere(
   ).changes;
   db.run('DELETE FROM suppression_evidence WHERE key = ?', key);
   db.run('DELETE FROM notice_count WHERE fold(sender) = ?', key);
+  db.run('DELETE FROM sandbox_rule WHERE fold(recipient) = fold(?)', params.address);
   for (const row of db.all<{ id: number; body: string; error: string }>(
     'SELECT id, last_response_body AS body, last_error AS error FROM webhook',
   )) {

@@ -75,6 +75,8 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'removeOverride',
   // Who keeps mail back relies on it.
   'addHold',
+  'addSandboxRule',
+  'removeSandboxRules',
   'removeHolds',
 ]);
 
@@ -356,6 +358,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     capturesSince: (params) => read('capturesSince', params),
     getCapture: (params) => read('getCapture', params),
     listInboxes: (params) => read('listInboxes', params),
+    releaseFacts: (params) => read('releaseFacts', params),
+    addSandboxRule: (params) => write('addSandboxRule', params),
+    removeSandboxRules: (params) => write('removeSandboxRules', params),
+    useSandboxRule: (params) => write('useSandboxRule', params),
+    listSandboxRules: (params) => read('listSandboxRules', params),
+    ruleSubject: (params) => read('ruleSubject', params),
     deleteCaptures: (params) => write('deleteCaptures', params),
     saveWarmup: (params) => write('saveWarmup', params),
     purgeCauses: (params) => write('purgeCauses', params),

@@ -19,6 +19,7 @@ import * as quota from './quota.ts';
 import * as readers from './readers.ts';
 import * as retention from './retention.ts';
 import * as returns from './returns.ts';
+import * as sandboxRules from './sandbox-rules.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
 import * as stats from './stats.ts';
 import * as suppressions from './suppressions.ts';
@@ -77,6 +78,9 @@ export const WRITES: WriteTable = {
   removeTemplate: templates.removeTemplate,
   purgeCauses: causes.purgeCauses,
   deleteCaptures: captures.deleteCaptures,
+  addSandboxRule: sandboxRules.addSandboxRule,
+  removeSandboxRules: sandboxRules.removeSandboxRules,
+  useSandboxRule: sandboxRules.useSandboxRule,
   purgeIdempotency: accept.purgeIdempotency,
   eraseMessages: erasing.eraseMessages,
   eraseElsewhere: erasing.eraseElsewhere,
@@ -139,6 +143,9 @@ export const READS: ReadTable = {
   capturesSince: captures.capturesSince,
   getCapture: captures.getCapture,
   listInboxes: captures.listInboxes,
+  releaseFacts: captures.releaseFacts,
+  listSandboxRules: sandboxRules.listSandboxRules,
+  ruleSubject: sandboxRules.ruleSubject,
   domainsWithMail: retention.domainsWithMail,
   findMentions: erasing.findMentions,
   findExpired: retention.findExpired,

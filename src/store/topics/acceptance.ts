@@ -52,6 +52,8 @@ export interface NewMessage {
   /** Where the 31 octets of a Date of ours stand in the content; null = the date is the sender's. */
   dateOffset: number | null;
   recipients: readonly NewRecipient[];
+  /** The capture that it releases: marked in the same transaction. */
+  releases?: string;
   /** It travels as MAIL FROM:<>, and nobody is told of it. */
   nullSender?: boolean;
   /** To whom its notices go; absent = there are none. */

@@ -44,6 +44,15 @@ export interface InboxView {
   latest: { id: string; at: number; subject: string };
 }
 
+/** What a new message with a captured one's content has to know of it. */
+export interface ReleaseFacts {
+  keepContent: boolean;
+  bodyOffset: number;
+  needsSmtpUtf8: boolean;
+  eightBit: boolean;
+  dateOffset: number | null;
+}
+
 export interface CaptureFilter {
   domains?: readonly string[];
   /** In lower case. */
@@ -69,6 +78,8 @@ export interface CaptureStore {
     params: Omit<CaptureFilter, 'beforeId'> & { afterSeq: number },
   ): Promise<{ captures: readonly CaptureView[]; lastSeq: number }>;
   getCapture(params: { id: string; domains?: readonly string[] }): Promise<CaptureView | null>;
+  /** Facts of a message with captures; null where it is gone. */
+  releaseFacts(params: { messageSeq: number }): Promise<ReleaseFacts | null>;
   /** Inboxes that hold something, by name and then domain, behind `after`; at most `limit`. */
   listInboxes(params: {
     domains?: readonly string[];

@@ -535,6 +535,44 @@ export interface CaptureSummary {
   ReleasedAs: string | null;
 }
 
+/** POST /sandbox/messages/{ID}/release. */
+export interface ReleasedAnswer {
+  /** Of the message that goes out. */
+  MessageID: string;
+}
+
+export type RuleResultWord =
+  | 'Deliver'
+  | 'Bounce'
+  | 'SoftBounce'
+  | 'Defer'
+  | 'Fail'
+  | 'Complain'
+  | 'Open'
+  | 'Click';
+
+/** One item of GET /sandbox/rules, and what POST answers. */
+export interface SandboxRuleItem {
+  RuleID: string;
+  Domain: string;
+  Inbox: string | null;
+  Recipient: string | null;
+  Subject: string | null;
+  Tag: string | null;
+  Result: RuleResultWord;
+  /** How often it is deferred before it is delivered; 0 unless Result is Defer. */
+  Defers: number;
+  DelayMs: number;
+  Reply: { Code: number; Enhanced: string; Text: string } | null;
+  Probability: number;
+  /** null = every recipient that fits. */
+  Times: number | null;
+  /** Recipients it was used for. */
+  Uses: number;
+  CreatedAt: string;
+  ExpiresAt: string;
+}
+
 /** One item of GET /sandbox/inboxes. */
 export interface InboxItem {
   /** '' for mail whose sender has no name. */

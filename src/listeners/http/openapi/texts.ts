@@ -62,6 +62,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, Json>> = {
   'tokens/:id': word('TokenID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70'),
   'smtp-credentials/:id': word('CredentialID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70'),
   'messages/:id': uuid('ID of the captured message'),
+  'rules/:id': uuid('RuleID'),
   'attachments/:place': {
     description: 'Where the file stands in `Attachments`, from 0',
     schema: { type: 'integer', minimum: 0 },

@@ -27,6 +27,8 @@ import { messageRoutes } from './messages.ts';
 import { operatorRoutes } from './operator.ts';
 import { rescheduleRoute } from './reschedule.ts';
 import { sandboxRoutes } from './sandbox.ts';
+import { sandboxReleaseRoute } from './sandbox-release.ts';
+import { sandboxRuleRoutes } from './sandbox-rules.ts';
 import { createCaptureSearch } from './sandbox-search.ts';
 import { sandboxStreamRoutes } from './sandbox-stream.ts';
 import { sandboxWaitRoutes } from './sandbox-wait.ts';
@@ -83,6 +85,11 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...tokenRoutes({ ...deps, createOnce }, { limits: options.email, maxBodyBytes: options.maxBodyBytes }),
     ...smtpCredentialRoutes({ ...deps, createOnce }),
     ...sandboxRoutes({ ...deps, search, captured }),
+    ...sandboxRuleRoutes(deps),
+    sandboxReleaseRoute(
+      { ...deps, idempotency: shared.idempotency },
+      { simulatorDomain: options.simulatorDomain },
+    ),
     ...sandboxWaitRoutes({ ...deps, search, feed }),
     ...sandboxStreamRoutes({ ...deps, search, feed }),
     ...operatorRoutes(deps),

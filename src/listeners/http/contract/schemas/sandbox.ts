@@ -1,6 +1,13 @@
 /** Schemas of the answers about captured mail. */
 import { z } from 'zod';
-import type { CaptureDetail, CaptureSummary, InboxItem, Page } from '../answers.ts';
+import type {
+  CaptureDetail,
+  CaptureSummary,
+  InboxItem,
+  Page,
+  ReleasedAnswer,
+  SandboxRuleItem,
+} from '../answers.ts';
 import { namedAddress } from './email.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
 
@@ -61,5 +68,31 @@ export const captureDetail = exactly<CaptureDetail>()(
     })
     .meta({ id: 'CaptureDetail' }),
 );
+
+export const released = exactly<ReleasedAnswer>()(z.object({ MessageID: z.uuid() }).meta({ id: 'Released' }));
+
+export const ruleItem = exactly<SandboxRuleItem>()(
+  z
+    .object({
+      RuleID: z.uuid(),
+      Domain: z.string(),
+      Inbox: z.string().nullable(),
+      Recipient: z.string().nullable(),
+      Subject: z.string().nullable(),
+      Tag: z.string().nullable(),
+      Result: z.enum(['Deliver', 'Bounce', 'SoftBounce', 'Defer', 'Fail', 'Complain', 'Open', 'Click']),
+      Defers: count.describe('Of Defer: how often before it is delivered'),
+      DelayMs: count,
+      Reply: z.object({ Code: count, Enhanced: z.string(), Text: z.string() }).nullable(),
+      Probability: z.number(),
+      Times: count.nullable().describe('null = every recipient that fits'),
+      Uses: count.describe('Recipients it was used for'),
+      CreatedAt: time,
+      ExpiresAt: time,
+    })
+    .meta({ id: 'SandboxRule' }),
+);
+
+export const ruleList = z.object({ Items: z.array(ruleItem) }).meta({ id: 'SandboxRuleList' });
 
 export const capturesDeleted = z.object({ Deleted: count }).meta({ id: 'CapturesDeleted' });

@@ -1,0 +1,222 @@
+/**
+ * Faults on demand (GET, POST, DELETE /sandbox/rules): what the sandbox plays for recipients that fit. Given rules of the
+ * caller's sender domains; leaves them stored. Every rule ends by itself: one that a broken run left behind is gone a day
+ * later.
+ */
+import { z } from 'zod';
+import type { Clock } from '../../../lib/clock.ts';
+import { isUuid } from '../../../lib/ids.ts';
+import { RULE_RESULTS, type RuleResult, type SandboxRule } from '../../../model/sandbox-rule.ts';
+import { pickDomain } from '../../../policy/access/access.ts';
+import { MAX_RULES_PER_DOMAIN, type SandboxRules } from '../../../policy/sandbox/sandbox-rules.ts';
+import type { RuleResultWord, SandboxRuleItem } from '../contract/answers.ts';
+import { nothing } from '../contract/schemas/problem.ts';
+import { DOMAIN, text } from '../contract/schemas/query.ts';
+import { capturesDeleted, ruleItem, ruleList } from '../contract/schemas/sandbox.ts';
+import { readJsonBody } from '../json-request.ts';
+import { type ApiRoute, invalidParameter, isoTime, json, queryText, refuse } from '../route.ts';
+import { listedDomains, ownDomains } from '../tenancy.ts';
+
+const WORDS: Readonly<Record<RuleResult, RuleResultWord>> = {
+  deliver: 'Deliver',
+  bounce: 'Bounce',
+  softbounce: 'SoftBounce',
+  defer: 'Defer',
+  fail: 'Fail',
+  complain: 'Complain',
+  open: 'Open',
+  click: 'Click',
+};
+const REPLIED: ReadonlySet<RuleResult> = new Set(['bounce', 'softbounce', 'defer']);
+const DAY_SECONDS = 86_400;
+const MAX_DELAY_MS = 3_600_000;
+const PLAIN = /^[\x20-\x7e]+$/;
+
+const RULE = z.object({
+  Domain: z.string().max(253).optional().describe('Sender domain; needed where the token holds several'),
+  Inbox: z.string().min(1).max(320).optional(),
+  Recipient: z
+    .string()
+    .min(1)
+    .max(320)
+    .optional()
+    .describe('An address, or * and how it ends: *@example.net, *+late@example.net'),
+  Subject: z.string().min(1).max(998).optional().describe('Held by the subject, in any case'),
+  Tag: z.string().min(1).max(256).optional(),
+  Result: z.string().max(32).describe('Deliver, Bounce, SoftBounce, Defer, Fail, Complain, Open or Click'),
+  Defers: z.int().min(1).max(20).optional().describe('Of Defer: how often before it is delivered; 1'),
+  DelayMs: z.int().min(0).max(MAX_DELAY_MS).optional().describe('Before the first try'),
+  Code: z.int().min(400).max(599).optional().describe('SMTP reply: 5xx for a bounce, 4xx for Defer'),
+  Enhanced: z
+    .string()
+    .regex(/^[45]\.[0-9]{1,3}\.[0-9]{1,3}$/)
+    .optional(),
+  Text: z.string().min(1).max(200).regex(PLAIN).optional(),
+  Probability: z.number().gt(0).max(1).optional(),
+  Times: z.int().min(1).max(1_000_000).optional().describe('Recipients it is used for; all where left out'),
+  ExpiresIn: z
+    .int()
+    .min(1)
+    .max(30 * DAY_SECONDS)
+    .optional()
+    .describe('Seconds; a day'),
+});
+
+/** The rule routes. */
+export function sandboxRuleRoutes(deps: {
+  sandboxRules: Pick<SandboxRules, 'list' | 'add' | 'remove'>;
+  clock: Clock;
+}): readonly ApiRoute[] {
+  const { sandboxRules: rules, clock } = deps;
+  return [
+    {
+      method: 'GET',
+      path: '/sandbox/rules',
+      scope: 'email:read',
+      contract: {
+        id: 'listSandboxRules',
+        summary: 'List faults of the sandbox',
+        description:
+          'Rules of the sandbox that stand, oldest first, with their uses: `{Items}`. `Domain` filters',
+        query: DOMAIN,
+        answer: ruleList,
+      },
+      handle: async (request) => json({ Items: (await rules.list(listedDomains(request))).map(toItem) }),
+    },
+    {
+      method: 'POST',
+      path: '/sandbox/rules',
+      scope: 'email:send',
+      contract: {
+        id: 'createSandboxRule',
+        summary: 'Have the sandbox play a fault',
+        description:
+          '`{Domain?, Inbox?, Recipient?, Subject?, Tag?, Result, Defers?, DelayMs?, Code?, Enhanced?, Text?, Probability?, Times?, ExpiresIn?}`: what the sandbox plays for recipients that fit all that is named and would be delivered there otherwise, 201 with its `RuleID`. For mail accepted from now on; the first rule that fits is used. Results, events and webhooks are those of real mail, marked `Sandbox`; nothing is suppressed. A `Result` in the request and magic recipients win. Ends after `ExpiresIn` seconds (a day; at most 30). At most 100 a domain',
+        body: { schema: RULE, example: { Recipient: '*@example.net', Result: 'Defer', Defers: 2, Times: 1 } },
+        status: 201,
+        answer: ruleItem,
+        errors: ['domain-ambiguous', 'not-found', 'sandbox-result-unknown', 'sandbox-rule-limit'],
+      },
+      handle: async (request) => {
+        const body = readJsonBody(request, RULE);
+        const domain = pickDomain(request.caller, body.Domain);
+        const result = RULE_RESULTS.find((known) => known === body.Result.toLowerCase());
+        if (result === undefined) {
+          throw refuse('sandbox-result-unknown', `Result must be one of ${Object.values(WORDS).join(', ')}`);
+        }
+        if (body.Defers !== undefined && result !== 'defer') {
+          throw invalidParameter('Defers belongs to the Result Defer', 'Defers');
+        }
+        const rule = await rules.add({
+          domain,
+          inbox: body.Inbox?.toLowerCase() ?? null,
+          recipient: recipientOf(body.Recipient),
+          subject: body.Subject ?? null,
+          tag: body.Tag ?? null,
+          result,
+          defers: result === 'defer' ? (body.Defers ?? 1) : 0,
+          delayMs: body.DelayMs ?? 0,
+          reply: replyOf(body, result),
+          probability: body.Probability ?? 1,
+          times: body.Times ?? null,
+          expiresAt: clock.now() + (body.ExpiresIn ?? DAY_SECONDS) * 1000,
+        });
+        if (rule === null) {
+          throw refuse('sandbox-rule-limit', `${domain} has ${MAX_RULES_PER_DOMAIN} rules; delete some`);
+        }
+        return json(toItem(rule), 201);
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/sandbox/rules',
+      scope: 'email:send',
+      contract: {
+        id: 'deleteSandboxRules',
+        summary: 'End faults of the sandbox',
+        description:
+          'Ends the rules of the token’s domains, or those of one `Inbox`, or of one `Domain`: `{Deleted}`',
+        query: { Inbox: text('Only those of this inbox'), ...DOMAIN },
+        answer: capturesDeleted,
+      },
+      handle: async (request) => {
+        const inbox = queryText(request.query, 'Inbox', 320)?.toLowerCase();
+        const wanted = { ...listedDomains(request), ...(inbox === undefined ? {} : { inbox }) };
+        return json({ Deleted: await rules.remove(wanted) });
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/sandbox/rules/:id',
+      scope: 'email:send',
+      contract: {
+        id: 'deleteSandboxRule',
+        summary: 'End one fault of the sandbox',
+        description: 'Ends one rule: `{}`. What waits for it is delivered at its next try',
+        answer: nothing,
+      },
+      handle: async ({ caller, params }) => {
+        const id = (params.id ?? '').toLowerCase();
+        const gone = isUuid(id) ? await rules.remove({ ids: [id], ...ownDomains(caller) }) : 0;
+        if (gone === 0) throw refuse('not-found');
+        return json({});
+      },
+    },
+  ];
+}
+
+/** In lower case; a star only in front. */
+function recipientOf(given: string | undefined): string | null {
+  if (given === undefined) return null;
+  const wanted = given.trim().toLowerCase();
+  if (wanted.indexOf('*', 1) > 0 || !(wanted.startsWith('*') || /^[^@\s]+@[^@\s]+$/.test(wanted))) {
+    throw invalidParameter(
+      'Recipient is an address, or * and how it ends, such as *@example.net',
+      'Recipient',
+    );
+  }
+  return wanted;
+}
+
+function replyOf(
+  body: { Code?: number | undefined; Enhanced?: string | undefined; Text?: string | undefined },
+  result: RuleResult,
+): SandboxRule['reply'] {
+  if (body.Code === undefined && body.Enhanced === undefined && body.Text === undefined) return null;
+  if (!REPLIED.has(result)) {
+    throw invalidParameter('Code, Enhanced and Text belong to Bounce, SoftBounce and Defer', 'Code');
+  }
+  const first = result === 'defer' ? '4' : '5';
+  const code = body.Code ?? Number(`${first}50`);
+  const enhanced = body.Enhanced ?? `${first}.0.0`;
+  if (!String(code).startsWith(first) || !enhanced.startsWith(first)) {
+    throw invalidParameter(
+      `Code and Enhanced begin with ${first} where the Result is ${WORDS[result]}`,
+      'Code',
+    );
+  }
+  return { code, enhanced, text: body.Text ?? 'Simulated by a rule' };
+}
+
+function toItem(rule: SandboxRule): SandboxRuleItem {
+  return {
+    RuleID: rule.id,
+    Domain: rule.domain,
+    Inbox: rule.inbox,
+    Recipient: rule.recipient,
+    Subject: rule.subject,
+    Tag: rule.tag,
+    Result: WORDS[rule.result],
+    Defers: rule.defers,
+    DelayMs: rule.delayMs,
+    Reply:
+      rule.reply === null
+        ? null
+        : { Code: rule.reply.code, Enhanced: rule.reply.enhanced, Text: rule.reply.text },
+    Probability: rule.probability,
+    Times: rule.times,
+    Uses: rule.uses,
+    CreatedAt: isoTime(rule.createdAt),
+    ExpiresAt: isoTime(rule.expiresAt),
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * A captured message that goes out after all: a new message with the captured one's composed content, so that delivery
+ * signs it anew and gives it tokens of its own. Given what is stored of the captured one; leaves a message for one
+ * recipient, not accepted yet. Its Message-ID is its own where the captured one's was ours; its Date is as it was.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Mailbox, MessageId } from '../../model/message.ts';
+import type { Places } from '../../model/personal.ts';
+import type { Caller, SubmittedRecipient } from '../../model/submission.ts';
+import type { NewMessage, NewRecipient } from '../../store/topics/acceptance.ts';
+import type { ReleaseFacts } from '../../store/topics/captures.ts';
+import type { MessageView } from '../../store/topics/messages.ts';
+import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
+
+/** A captured message as it is stored. */
+export interface Captured {
+  captureId: string;
+  message: Pick<MessageView, 'id' | 'lane' | 'lists' | 'subject' | 'tags' | 'metadata'>;
+  facts: ReleaseFacts;
+  content: Uint8Array;
+  places: Places | null;
+}
+
+/** A captured message that is to go out after all. */
+export interface ReleaseRequest {
+  caller: Caller;
+  captured: Captured;
+  /** All it goes to. */
+  recipient: SubmittedRecipient;
+  idempotency: { operation: string; key: string; fingerprint: Uint8Array } | null;
+}
+
+/** The domain of its From. */
+export function fromDomainOf({ message }: Captured): string {
+  const { address } = message.lists.from;
+  return address.slice(address.lastIndexOf('@') + 1);
+}
+
+/** The new message, for the sender domain that was found for it. */
+export function releasedMessage(
+  request: Omit<ReleaseRequest, 'idempotency'> & { domain: string },
+  { clock, random, maxAgeMs }: { clock: Clock; random: Random; maxAgeMs: number | null },
+): NewMessage & { recipients: NewRecipient[] } {
+  const { caller, captured, domain } = request;
+  const { message, facts, places } = captured;
+  const now = clock.now();
+  const id = uuidv7(clock, random) as MessageId;
+  const recipient: NewRecipient = {
+    address: request.recipient.address,
+    domain: request.recipient.domain,
+    kind: request.recipient.kind,
+    state: 'queued',
+    dueAt: now,
+    waitReason: null,
+    sandbox: null,
+    events: [{ id: uuidv7(clock, random), kind: 'accepted', at: now, detail: null }],
+  };
+  const to: Mailbox = { name: '', address: recipient.address };
+  return {
+    id,
+    domain,
+    tokenId: caller.tokenId,
+    lane: message.lane,
+    lists: { from: message.lists.from, to: [to], cc: [], bcc: [], replyTo: message.lists.replyTo },
+    subject: message.subject,
+    tags: message.tags,
+    metadata: message.metadata,
+    sandbox: false,
+    keepContent: facts.keepContent,
+    content: withOwnId(captured.content, facts.bodyOffset, message.id, id),
+    ...(places === null ? {} : { places }),
+    bodyOffset: facts.bodyOffset,
+    needsSmtpUtf8: facts.needsSmtpUtf8,
+    eightBit: facts.eightBit,
+    createdAt: now,
+    sendAt: null,
+    expiresAt: now + (maxAgeMs ?? LANE_MAX_AGE[message.lane]),
+    expiryGiven: false,
+    dateOffset: facts.dateOffset,
+    recipients: [recipient],
+    releases: captured.captureId,
+  };
+}
+
+/** Ids are all of one length, so nothing moves: places and offsets stay true. */
+function withOwnId(content: Uint8Array, bodyOffset: number, old: MessageId, own: MessageId): Uint8Array {
+  const bytes = Buffer.from(content);
+  const at = bytes.subarray(0, bodyOffset).indexOf(`<${old}@`);
+  if (at >= 0) bytes.write(own, at + 1, 'latin1');
+  return bytes;
+}

@@ -1,0 +1,98 @@
+/**
+ * Faults on demand: which rule plays a recipient that goes to the sandbox. Rules are kept in memory as well, so that mail
+ * without rules asks the store nothing; which one is used, and how often, the store decides. A rule is about mail that is
+ * accepted while it stands, never about mail that really goes out.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Random } from '../../lib/random.ts';
+import { inboxLabel } from '../../model/inbox.ts';
+import { mayFit, type RuleQuestion, type SandboxRule } from '../../model/sandbox-rule.ts';
+import type { SandboxRuleStore } from '../../store/topics/sandbox-rules.ts';
+
+/** A rule at work. `since`: when it was first used for this recipient. */
+export interface Fault {
+  rule: SandboxRule;
+  since: number;
+}
+
+export interface SandboxRules {
+  /** Reads what is stored; once, before use. */
+  load(): Promise<void>;
+  /** From the store, with the uses so far. */
+  list(domains: { domains?: readonly string[] }): Promise<readonly SandboxRule[]>;
+  /** Stored before it resolves; null where the domain has as many as it may have. */
+  add(wanted: Omit<SandboxRule, 'id' | 'uses' | 'createdAt'>): Promise<SandboxRule | null>;
+  /** How many. */
+  remove(which: { ids?: readonly string[]; inbox?: string; domains?: readonly string[] }): Promise<number>;
+  /** Whether some rule may be about this mail, as far as is known when it is accepted. From memory. */
+  mayPlay(mail: Omit<RuleQuestion, 'inbox'>): boolean;
+  /** The fault that this recipient gets, the same at each of its attempts; null = none. */
+  faultFor(delivery: {
+    id: number;
+    messageSeq: number;
+    senderDomain: string;
+    address: string;
+    attempts: number;
+  }): Promise<Fault | null>;
+}
+
+export const MAX_RULES_PER_DOMAIN = 100;
+
+/** Knows no rules until `load`. */
+export function createSandboxRules(deps: {
+  store: SandboxRuleStore;
+  clock: Clock;
+  random: Random;
+}): SandboxRules {
+  const { store, clock, random } = deps;
+  let rules: readonly SandboxRule[] = [];
+
+  return {
+    load,
+    list: (domains) => store.listSandboxRules({ ...domains, now: clock.now() }),
+    async add(wanted) {
+      const now = clock.now();
+      const rule: SandboxRule = { ...wanted, id: uuidv7(clock, random), uses: 0, createdAt: now };
+      const added = await store.addSandboxRule({ rule, now, maxPerDomain: MAX_RULES_PER_DOMAIN });
+      if (!added) return null;
+      rules = [...rules.filter(({ expiresAt }) => expiresAt > now), rule];
+      return rule;
+    },
+    async remove(which) {
+      const count = await store.removeSandboxRules(which);
+      await load();
+      return count;
+    },
+    mayPlay(mail) {
+      if (rules.length === 0) return false;
+      const now = clock.now();
+      const inbox = inboxLabel(mail.address) ?? undefined;
+      return rules.some((rule) => rule.expiresAt > now && mayFit(rule, { ...mail, inbox }));
+    },
+    async faultFor(delivery) {
+      // Whoever was tried before may have a rule that has ended since.
+      const before = delivery.attempts > 0;
+      if (rules.length === 0 && !before) return null;
+      const now = clock.now();
+      const { senderDomain, address } = delivery;
+      const label = inboxLabel(address) ?? undefined;
+      const asked = { senderDomain, address, subject: undefined, tags: undefined, inbox: label };
+      let fitting = rules.filter((rule) => rule.expiresAt > now && mayFit(rule, asked));
+      if (fitting.some((rule) => rule.subject !== null || rule.tag !== null || rule.inbox !== null)) {
+        const known = await store.ruleSubject({ messageSeq: delivery.messageSeq });
+        if (known === null) return null;
+        const inbox = label ?? known.sender.toLowerCase();
+        const mail = { senderDomain, address, subject: known.subject, tags: known.tags, inbox };
+        fitting = fitting.filter((rule) => mayFit(rule, mail));
+      }
+      const drawn = fitting.filter(({ probability }) => probability >= 1 || random.float() < probability);
+      if (drawn.length === 0 && !before && fitting.length === 0) return null;
+      return store.useSandboxRule({ deliveryId: delivery.id, ids: drawn.map(({ id }) => id), now });
+    },
+  };
+
+  async function load(): Promise<void> {
+    rules = await store.listSandboxRules({ now: clock.now() });
+  }
+}
