@@ -16,6 +16,7 @@ import { domainCommands } from './domain-commands.ts';
 import { explainCommands } from './explain-command.ts';
 import { messageCommands } from './message-commands.ts';
 import { queueCommand } from './queue-command.ts';
+import { sandboxCommands } from './sandbox-commands.ts';
 import { runServer } from './server-commands.ts';
 import { smtpCommands } from './smtp-commands.ts';
 import { suppressCommands } from './suppress-commands.ts';
@@ -105,6 +106,7 @@ export function createProgram(terminal: Terminal): Program {
     overrideCommands,
     causeCommands,
     suppressCommands,
+    sandboxCommands,
     templateCommands,
     explainCommands,
     backupCommands,

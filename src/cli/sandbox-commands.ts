@@ -1,0 +1,284 @@
+/** `sandbox …`: the inboxes of captured mail, waiting for mail, releasing it, and faults on demand. */
+import type {
+  CaptureDetail,
+  CaptureSummary,
+  InboxItem,
+  ReleasedAnswer,
+  SandboxRuleItem,
+} from '../listeners/http/contract/answers.ts';
+import { EXISTING, everyItem } from './api-client.ts';
+import { type CommandGroup, example } from './command.ts';
+import { printable, table, UsageError } from './terminal.ts';
+
+type Options = Record<string, string | undefined>;
+
+const FILTERS = [
+  ['inbox', 'Inbox'],
+  ['to', 'To'],
+  ['from', 'From'],
+  ['subject', 'Subject'],
+  ['text', 'Text'],
+  ['tag', 'Tag'],
+] as const;
+const EXAMPLE_ID = '019ab0c1-7d3e-7000-8000-000000000000';
+
+export const sandboxCommands: CommandGroup = (program, context) => {
+  const sandbox = program.command('sandbox').description('captured mail: inboxes, waiting, release, faults');
+  const path = (id: string) => `/sandbox/messages/${encodeURIComponent(id)}`;
+
+  sandbox
+    .command('inboxes')
+    .description('inboxes that hold something')
+    .addHelpText('after', example('postrider sandbox inboxes'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const items = await everyItem<InboxItem>(api, '/sandbox/inboxes');
+        const rows = items.map((item) => [
+          printable(item.Inbox === '' ? '(none)' : item.Inbox),
+          item.Domain,
+          String(item.Count),
+          item.LatestAt,
+          printable(item.LatestSubject),
+        ]);
+        const head = ['INBOX', 'DOMAIN', 'MAILS', 'LATEST', 'SUBJECT'];
+        ctx.print(items, rows.length === 0 ? 'Nothing captured.' : table([head, ...rows]));
+      });
+    });
+
+  sandbox
+    .command('list')
+    .description('captured mail, newest first')
+    .option('--inbox <name>', 'in this inbox')
+    .option('--to <address>', 'to this address')
+    .option('--from <address>', 'from this address')
+    .option('--subject <text>', 'subject holds this text')
+    .option('--text <text>', 'subject or contents hold this text')
+    .option('--tag <tag>', 'carries this tag')
+    .option('--limit <n>', 'how many at the most', '25')
+    .addHelpText('after', example('postrider sandbox list --inbox run-17'))
+    .action(async (options: Options) => {
+      const ctx = context();
+      const query = queryOf(options);
+      query.set('Limit', options.limit ?? '25');
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('GET', `/sandbox/messages?${query}`);
+        const { Items } = body as { Items: CaptureSummary[] };
+        const rows = Items.map((item) => [
+          item.ID,
+          item.CapturedAt,
+          printable(item.Inbox),
+          printable(item.EnvelopeTo),
+          printable(item.Subject),
+        ]);
+        const head = ['ID', 'CAPTURED', 'INBOX', 'TO', 'SUBJECT'];
+        ctx.print(Items, rows.length === 0 ? 'Nothing captured.' : table([head, ...rows]));
+      });
+    });
+
+  sandbox
+    .command('show <id>')
+    .description('one captured mail: contents, files, links and codes')
+    .addHelpText('after', example(`postrider sandbox show ${EXAMPLE_ID}`))
+    .action(async (id: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('GET', path(id));
+        ctx.print(body, detailText(body as CaptureDetail));
+      }, EXISTING);
+    });
+
+  sandbox
+    .command('wait')
+    .description('waits for the first mail that fits, and shows it; one that is there already counts')
+    .option('--inbox <name>', 'in this inbox')
+    .option('--to <address>', 'to this address')
+    .option('--from <address>', 'from this address')
+    .option('--subject <text>', 'subject holds this text')
+    .option('--text <text>', 'subject or contents hold this text')
+    .option('--tag <tag>', 'carries this tag')
+    .option('--timeout <seconds>', '0 to 60', '30')
+    .option('--code', 'prints the first code in it alone')
+    .addHelpText('after', example('postrider sandbox wait --inbox run-17 --subject Sign --code --timeout 0'))
+    .action(async (options: Options & { code?: string }) => {
+      const ctx = context();
+      const query = queryOf(options);
+      query.set('Timeout', options.timeout ?? '30');
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('GET', `/sandbox/wait?${query}`);
+        const mail = body as CaptureDetail;
+        if (options.code === undefined) {
+          ctx.print(body, detailText(mail));
+          return;
+        }
+        const [code] = mail.Codes;
+        if (code === undefined) throw new UsageError(`no code stands in ${mail.ID}`);
+        ctx.print(body, code);
+      }, EXISTING);
+    });
+
+  sandbox
+    .command('clear')
+    .description('empties one inbox, or with --all all of them')
+    .option('--inbox <name>', 'only this inbox')
+    .option('--all', 'every inbox')
+    .addHelpText('after', example('postrider sandbox clear --inbox run-17'))
+    .action(async (options: { inbox?: string; all?: boolean }) => {
+      const ctx = context();
+      if (options.inbox === undefined && options.all !== true)
+        throw new UsageError('name --inbox, or say --all');
+      const query = options.inbox === undefined ? '' : `?${new URLSearchParams({ Inbox: options.inbox })}`;
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('DELETE', `/sandbox/messages${query}`);
+        ctx.print(body, `Removed ${(body as { Deleted: number }).Deleted}.`);
+      });
+    });
+
+  sandbox
+    .command('release <id>')
+    .description('sends a captured mail for real, as a message of its own')
+    .option('--to <address>', 'to this address in place of its own recipient')
+    .addHelpText('after', example(`postrider sandbox release ${EXAMPLE_ID} --to me@example.net`))
+    .action(async (id: string, options: { to?: string }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const wanted = options.to === undefined ? {} : { To: options.to };
+        const { body } = await api.call('POST', `${path(id)}/release`, wanted);
+        ctx.print(body, (body as ReleasedAnswer).MessageID);
+      }, EXISTING);
+    });
+
+  const rules = sandbox.command('rules').description('faults that the sandbox plays on demand');
+
+  rules
+    .command('list')
+    .description('rules that stand, oldest first')
+    .addHelpText('after', example('postrider sandbox rules list'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { Items } = (await api.call('GET', '/sandbox/rules')).body as { Items: SandboxRuleItem[] };
+        const rows = Items.map((item) => [
+          item.RuleID,
+          item.Domain,
+          printable(item.Recipient ?? item.Inbox ?? item.Subject ?? item.Tag ?? '(all)'),
+          item.Result,
+          `${item.Uses}${item.Times === null ? '' : `/${item.Times}`}`,
+          item.ExpiresAt,
+        ]);
+        const head = ['ID', 'DOMAIN', 'FOR', 'RESULT', 'USED', 'UNTIL'];
+        ctx.print(Items, rows.length === 0 ? 'No rules.' : table([head, ...rows]));
+      });
+    });
+
+  rules
+    .command('add <result>')
+    .description('plays Deliver, Bounce, SoftBounce, Defer, Fail, Complain, Open or Click for what fits')
+    .option('--domain <domain>', 'sender domain, where the token holds several')
+    .option('--inbox <name>', 'mail for this inbox')
+    .option('--recipient <pattern>', 'an address, or * and how it ends')
+    .option('--subject <text>', 'subject holds this text')
+    .option('--tag <tag>', 'carries this tag')
+    .option('--code <n>', 'SMTP reply code')
+    .option('--enhanced <x.y.z>', 'enhanced status code')
+    .option('--text <text>', 'text of the reply')
+    .option('--defers <n>', 'of Defer: how often before it is delivered')
+    .option('--delay <ms>', 'milliseconds before the first try')
+    .option('--probability <p>', 'of a recipient that fits, above 0 to 1')
+    .option('--times <n>', 'recipients it is used for')
+    .option('--expires-in <seconds>', 'when it ends by itself')
+    .addHelpText(
+      'after',
+      example(
+        "postrider sandbox rules add Defer --domain example.com --recipient '*@slow.example' --defers 2",
+      ),
+    )
+    .action(async (result: string, options: Options) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', '/sandbox/rules', ruleOf(result, options));
+        ctx.print(body, (body as SandboxRuleItem).RuleID);
+      });
+    });
+
+  rules
+    .command('clear')
+    .description('ends all rules, or those of one inbox')
+    .option('--inbox <name>', 'only those of this inbox')
+    .addHelpText('after', example('postrider sandbox rules clear --inbox run-17'))
+    .action(async (options: { inbox?: string }) => {
+      const ctx = context();
+      const query = options.inbox === undefined ? '' : `?${new URLSearchParams({ Inbox: options.inbox })}`;
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('DELETE', `/sandbox/rules${query}`);
+        ctx.print(body, `Ended ${(body as { Deleted: number }).Deleted}.`);
+      });
+    });
+};
+
+function queryOf(options: Options): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [flag, parameter] of FILTERS) {
+    const value = options[flag];
+    if (value !== undefined) query.set(parameter, value);
+  }
+  return query;
+}
+
+/** A request's body; what is no number is left to the server to refuse. */
+function ruleOf(result: string, options: Options): Record<string, string | number> {
+  const body: Record<string, string | number> = { Result: result };
+  for (const [flag, name] of [
+    ['domain', 'Domain'],
+    ['inbox', 'Inbox'],
+    ['recipient', 'Recipient'],
+    ['subject', 'Subject'],
+    ['tag', 'Tag'],
+    ['enhanced', 'Enhanced'],
+    ['text', 'Text'],
+  ] as const) {
+    const value = options[flag];
+    if (value !== undefined) body[name] = value;
+  }
+  for (const [flag, name] of [
+    ['code', 'Code'],
+    ['defers', 'Defers'],
+    ['delay', 'DelayMs'],
+    ['probability', 'Probability'],
+    ['times', 'Times'],
+    ['expiresIn', 'ExpiresIn'],
+  ] as const) {
+    const value = options[flag];
+    if (value === undefined) continue;
+    if (!Number.isFinite(Number(value))) throw new UsageError(`${flag}: "${value}" is not a number`);
+    body[name] = Number(value);
+  }
+  return body;
+}
+
+function detailText(mail: CaptureDetail): string {
+  const lines: [string, string][] = [
+    ['ID', mail.ID],
+    ['Message', mail.MessageID],
+    ['Inbox', mail.Inbox],
+    ['Captured', mail.CapturedAt],
+    ['From', mail.From.Email],
+    ['To', mail.EnvelopeTo],
+    ['Subject', mail.Subject],
+    ...mail.Attachments.map((file, i): [string, string] => [
+      `File ${i}`,
+      `${file.Filename} (${file.Type}, ${file.Size} octets)`,
+    ]),
+    ...mail.Links.map((link): [string, string] => ['Link', link]),
+    ...mail.Codes.map((code): [string, string] => ['Code', code]),
+    ...(mail.ReleasedAs === null
+      ? []
+      : [['Released', `${mail.ReleasedAt} as ${mail.ReleasedAs}`] as [string, string]]),
+  ];
+  const head = lines.map(([name, value]) => `${`${name}:`.padEnd(10)} ${printable(value)}`).join('\n');
+  const text = (mail.PlainContent === '' ? mail.HTMLContent : mail.PlainContent)
+    .split(/\r?\n/)
+    .map(printable)
+    .join('\n');
+  return `${head}\n\n${mail.ParseError ?? text}`;
+}
