@@ -6,6 +6,7 @@
  */
 import type { Lane } from '../../model/message.ts';
 import { createLaneTurns } from '../queue/lane-turns.ts';
+import { shareKey } from './grouping.ts';
 import { laneSlots } from './path-limits.ts';
 import type { Prepared } from './prepared.ts';
 
@@ -33,12 +34,15 @@ export interface Picker {
   mayUseSlot(prepared: Prepared, slots: Slots): boolean;
   /** First of each lane, in turn, whatever connections there are: for one that carries its lane already. */
   heads(): Prepared[];
+  /** Whether one that is ready takes further copies along, by their `shareKey`. */
+  leads(key: string): boolean;
   /** It goes. */
   took(prepared: Prepared): void;
   /** Removes and returns those that `leaves` says. */
   remove(leaves: (prepared: Prepared) => boolean): Prepared[];
 }
 
+const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
 const LARGE_BYTES = 5 * 1024 * 1024;
 
 export function createPicker(): Picker {
@@ -60,6 +64,10 @@ export function createPicker(): Picker {
     },
     mayUseSlot,
     heads: () => turns.order().flatMap((lane) => lanes[lane][0] ?? []),
+    leads: (key) =>
+      LANES.some((lane) =>
+        lanes[lane].some(({ shared, item }) => shared !== null && shareKey(item.delivery) === key),
+      ),
     took(prepared) {
       const { lane } = prepared.item.delivery;
       const index = lanes[lane].indexOf(prepared);
@@ -68,7 +76,7 @@ export function createPicker(): Picker {
     },
     remove(leaves) {
       const gone: Prepared[] = [];
-      for (const lane of ['critical', 'normal', 'bulk'] as const) {
+      for (const lane of LANES) {
         const kept: Prepared[] = [];
         for (const prepared of lanes[lane]) (leaves(prepared) ? gone : kept).push(prepared);
         lanes[lane] = kept;

@@ -75,6 +75,7 @@ describe('what goes next', () => {
     asksForTls: false,
     eightBit: false,
     dsn: { envid: '' },
+    shared: null,
   });
   const slots = (
     usable: number,

@@ -17,6 +17,7 @@ import type { Lane } from '../../model/message.ts';
 import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
 import {
   type EffectiveLimits,
+  type OverrideNote,
   type Overrides,
   pathKey,
   type Shaping,
@@ -27,7 +28,8 @@ import type { ReadyItem } from '../queue/ready-item.ts';
 import { LEAST_TIME_LEFT_MS, type RetrySchedule } from '../queue/retry-schedule.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import type { Endpoint } from './endpoints.ts';
-import type { Outcome } from './outcome.ts';
+import { mayShare, mostInOne, shareKey } from './grouping.ts';
+import type { Outcome, ReplyFacts } from './outcome.ts';
 import { logOutcome } from './outcome-log.ts';
 import { createPace } from './pace.ts';
 import { CRITICAL_PROBE_MS, createPathFailures } from './path-failures.ts';
@@ -38,13 +40,13 @@ import { type Opened, type OpeningDeps, openForHead, pathOutcome } from './path-
 import { createPicker } from './path-pick.ts';
 import type { PathSnapshot, PathWord } from './path-state.ts';
 import { createPathTenants } from './path-tenants.ts';
+import { transact } from './path-transaction.ts';
 import { createPathView } from './path-view.ts';
 import { createPathWarmup } from './path-warmup.ts';
 import type { Placement } from './placements.ts';
 import type { Prepared, Preparer } from './prepared.ts';
 import type { SettlementRules } from './settlement.ts';
 import { mayCarry } from './tls-plan.ts';
-import { transactionOutcome } from './transaction-outcome.ts';
 
 export interface Path {
   /** There may be work, or a reason to look again. */
@@ -105,6 +107,8 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   const links = createLinks({ clock, closed: linkClosed });
   const ready = createPicker();
   const preparing: Record<Lane, number> = { critical: 0, normal: 0, bulk: 0 };
+  /** Of those being prepared, messages whose further copies travel with them. */
+  const preparingShared = new Set<string>();
   const abort = new AbortController();
   const view = createPathView(
     { name, place, queue, gates, health, links, clock, overrides: deps.overrides, route },
@@ -124,6 +128,22 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       noOpenBeforeMs = clock.monotonicMs() + forMs;
     },
   });
+  const transaction = {
+    ...{ name, queue, preparer, clock, metrics, failpoints, failures, ready, finish },
+    classifier: deps.classifier,
+    stopping: () => stopping,
+    note: (lesson: Pick<OverrideNote, 'param' | 'value' | 'until' | 'rule' | 'why'>) =>
+      deps.overrides.note({ scope: 'path', key: pathKey(source, site), ...lesson }),
+    heard(endpoint: Endpoint, outcome: Outcome, senderDomain: string) {
+      deps.heard(endpoint, outcome, senderDomain);
+      warm.heard(outcome);
+    },
+    replied(delivered: ReplyFacts | null) {
+      pace.ended();
+      health.succeeded(links.busyCount, capNow());
+      if (delivered !== null) view.succeeded(word(delivered));
+    },
+  };
   let inFlight = 0;
   let opening = false;
   /** A further connection was refused while others work: not asked for again before this (monotonic) time. */
@@ -227,7 +247,11 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       const most = probing ? 1 - inFlight : Math.min(2 * (links.size + 2), demand());
       const busy = () => (probing ? preparingNow() + ready.size : preparing[lane] + ready.count(lane));
       while (busy() < most) {
-        const item = queue.take(name, lane, ({ delivery }) => tenants.mayTake(delivery.senderDomain));
+        const item = queue.take(
+          name,
+          lane,
+          ({ delivery }) => !isLed(delivery) && tenants.mayTake(delivery.senderDomain),
+        );
         if (item === null) break;
         tenants.took(item.delivery.senderDomain);
         void prepare(item);
@@ -240,6 +264,8 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   async function prepare(item: ReadyItem): Promise<void> {
     const { lane, recipientDomain } = item.delivery;
     preparing[lane] += 1;
+    const shared = mayShare(item.delivery) ? shareKey(item.delivery) : null;
+    if (shared !== null) preparingShared.add(shared);
     view.met(recipientDomain);
     try {
       const result = await preparer.prepare(item);
@@ -253,7 +279,35 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       queue.giveBack(item, clock.now() + STORE_RETRY_MS, null);
     }
     preparing[lane] -= 1;
+    if (shared !== null) preparingShared.delete(shared);
     pump();
+  }
+
+  /** A copy of the same message to the same domain is about to go, and takes this one along. */
+  function isLed(delivery: ClaimedDelivery): boolean {
+    if (!mayShare(delivery)) return false;
+    const key = shareKey(delivery);
+    return preparingShared.has(key) || ready.leads(key);
+  }
+
+  /** Further recipients of a message that goes now, for the same transaction. */
+  function companionsOf({ item, shared }: Prepared): ReadyItem[] {
+    const { lane } = item.delivery;
+    const companions: ReadyItem[] = [];
+    if (shared === null) return companions;
+    const key = shareKey(item.delivery);
+    const most = mostInOne(limitsOf(item.delivery.senderDomain).limits.recipientsPerTransaction);
+    const fits = ({ delivery }: ReadyItem) => mayShare(delivery) && shareKey(delivery) === key;
+    while (companions.length + 1 < most && warm.mayGo(lane)) {
+      const next = queue.take(name, lane, fits);
+      if (next === null) break;
+      next.underWay = true;
+      warm.went(lane);
+      tenants.took(item.delivery.senderDomain);
+      companions.push(next);
+    }
+    if (companions.length > 0) preparer.sharedBy(item.delivery);
+    return companions;
   }
 
   // ── which next, and over what ───────────────────────────────────────────────────────────────────────────
@@ -385,8 +439,11 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     inFlight += 1;
     item.underWay = true;
     links.take(link, item.delivery);
-    transact(link, prepared)
-      .catch((cause: unknown) => failures.attemptBroke(item, cause))
+    const companions = companionsOf(prepared);
+    transact(transaction, link, prepared, companions)
+      .catch((cause: unknown) => {
+        for (const broken of [item, ...companions]) failures.attemptBroke(broken, cause);
+      })
       .then(() => {
         inFlight -= 1;
         links.done(link, item.delivery, gates.effective().limits.idleMs);
@@ -397,52 +454,6 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       links.leave(link);
     }
     return true;
-  }
-
-  async function transact(link: Link, prepared: Prepared): Promise<void> {
-    const { item, content, prefix } = prepared;
-    const { delivery } = item;
-    const smtpUtf8 = delivery.needsSmtpUtf8 || !isAscii(delivery.address);
-    const result = await link.session.transact({
-      mailFrom: prepared.mailFrom,
-      recipients: [delivery.address],
-      data: [prefix, content],
-      size: prefix.length + content.length,
-      smtpUtf8,
-      eightBit: prepared.eightBit,
-      dsn: prepared.dsn,
-      onDataSent: () => failpoints.reach('after-data-sent'),
-    });
-    if (result.kind === 'not-sendable' && result.why === 'eight-bit-unsupported') {
-      const again = await preparer.inSevenBit(prepared);
-      if (again.kind === 'ready') return ready.addFirst(again.prepared);
-      if (again.kind === 'outcome') return finish(item, again.outcome);
-    }
-    const { host, address, route: by } = link.endpoint;
-    const peer = { host, address, route: by, opening: link.opening };
-    if (result.kind === 'done') link.latencyMs = result.latencyMs;
-    const outcome = transactionOutcome(result, peer, item.redispatched, deps.classifier);
-    if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
-    deps.heard(link.endpoint, outcome, delivery.senderDomain);
-    warm.heard(outcome);
-    metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
-    if (outcome.kind === 'again') {
-      item.redispatched += 1;
-      if (stopping) queue.giveBack(item, clock.now(), null);
-      else queue.putBack(item);
-      return;
-    }
-    if (outcome.kind === 'path') return failures.failed(outcome, { item, link });
-    // Any final reply says that the path works; what it says about the message does not matter here.
-    if (result.kind === 'done') {
-      pace.ended();
-      health.succeeded(links.busyCount, capNow());
-      if (outcome.kind === 'delivered') view.succeeded(word(outcome.reply));
-    }
-    finish(item, outcome);
-    if (result.kind === 'lost' && !result.untried) {
-      failures.lostUnder(delivery.messageId, `connections to ${host} end early: ${result.detail}`);
-    }
   }
 
   /** Stores an outcome. The window keeps the item until then. */
@@ -530,13 +541,8 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     links.quitAll();
   }
 
-  function word(reply: { code: number; text: string } | null): PathWord {
-    const text = reply === null ? '' : maskAddresses(`${reply.code} ${reply.text}`).slice(0, 512);
+  function word(reply: ReplyFacts): PathWord {
+    const text = maskAddresses(`${reply.code} ${reply.text}`).slice(0, 512);
     return { at: clock.now(), text };
   }
-}
-
-function isAscii(text: string): boolean {
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 126) return false;
-  return true;
 }

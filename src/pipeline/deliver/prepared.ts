@@ -11,6 +11,7 @@ import { fillPlaces, type Place, type Places } from '../../model/personal.ts';
 import type { DsnParameters } from '../../smtp/client-types.ts';
 import type { Store } from '../../store/store.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
+import { mayShare, shareKey } from './grouping.ts';
 import type { Outcome } from './outcome.ts';
 import { NO_FACTS } from './outcome.ts';
 import type { Signing, SigningResult } from './signing.ts';
@@ -31,9 +32,14 @@ export interface Prepared {
   /** The content has octets above 127. */
   eightBit: boolean;
   dsn: DsnParameters;
+  /** How it goes with further recipients in one transaction; null = it does not. */
+  shared: Shared | null;
   /** What stands in the places of this copy; absent = it has none. */
   fill?: readonly string[];
 }
+
+/** What a transaction of several recipients says in place of what names one of them. */
+export type Shared = Pick<Prepared, 'mailFrom' | 'prefix' | 'dsn'>;
 
 export type PrepareResult =
   | { kind: 'ready'; prepared: Prepared }
@@ -42,6 +48,8 @@ export type PrepareResult =
 export interface Preparer {
   /** Rejects only where the store cannot be read. */
   prepare(item: ReadyItem): Promise<PrepareResult>;
+  /** Copies of this message to this domain went together: those that are tried again keep that return path. */
+  sharedBy(delivery: ClaimedDelivery): void;
   /**
    * The same for a server that takes no octets above 127 (RFC 6152): its parts encoded, signed anew. `impossible` where
    * that would change what is signed or encrypted.
@@ -64,6 +72,8 @@ interface Deps {
   asksForTls(delivery: ClaimedDelivery): Promise<boolean>;
 }
 
+/** Messages of which it is known that copies went together. */
+const MAX_WENT = 10_000;
 /** Messages whose places are kept: their recipients are delivered close together. */
 const KEPT = 256;
 
@@ -72,6 +82,8 @@ export function createPreparer(
   options: { bounceDomain: string },
 ): Preparer {
   const kept = new Map<number, Promise<Places | null>>();
+  /** By `shareKey`, oldest first. */
+  const went = new Set<string>();
   return {
     async prepare(item) {
       const { delivery } = item;
@@ -98,6 +110,10 @@ export function createPreparer(
       const content = places === null || fill === undefined ? shared : fillPlaces(shared, places, fill);
       const signed = await signing.sign(delivery, content);
       if (signed.kind === 'held') return { kind: 'outcome', outcome: signed };
+      const host = sender.returnPathHost ?? options.bounceDomain;
+      const together = mayShare(delivery) ? sharedOf(delivery, signed, host) : null;
+      // A greylisting server knows a sender by its return path.
+      const again = together !== null && went.has(shareKey(delivery));
       return {
         kind: 'ready',
         prepared: {
@@ -105,7 +121,10 @@ export function createPreparer(
           mailFrom:
             delivery.nullSender === true
               ? ''
-              : `${tokens.make('b', delivery.id)}@${sender.returnPathHost ?? options.bounceDomain}`,
+              : again
+                ? together.mailFrom
+                : `${tokens.make('b', delivery.id)}@${host}`,
+          shared: together,
           prefix: prefixOf(delivery, signed),
           content,
           note: signed.kind === 'unsigned' ? signed.reason : null,
@@ -118,6 +137,13 @@ export function createPreparer(
         },
       };
     },
+    sharedBy(delivery) {
+      const key = shareKey(delivery);
+      went.delete(key);
+      went.add(key);
+      const oldest = went.values().next();
+      if (went.size > MAX_WENT && !oldest.done) went.delete(oldest.value);
+    },
     async inSevenBit(prepared) {
       const { delivery } = prepared.item;
       const made = toSevenBit(prepared.content);
@@ -126,14 +152,29 @@ export function createPreparer(
       if (signed.kind === 'held') return { kind: 'outcome', outcome: signed };
       return {
         kind: 'ready',
-        prepared: { ...prepared, content: made.bytes, prefix: prefixOf(delivery, signed), eightBit: false },
+        prepared: {
+          ...prepared,
+          content: made.bytes,
+          prefix: prefixOf(delivery, signed),
+          shared: prepared.shared === null ? null : { ...prepared.shared, prefix: headerOf(signed) },
+          eightBit: false,
+        },
       };
     },
   };
 
   function prefixOf(delivery: ClaimedDelivery, signed: SigningResult): Uint8Array {
     const reference = Buffer.from(`X-Postrider-Ref: ${tokens.ref(delivery.id)}\r\n`, 'latin1');
-    return signed.kind === 'signed' ? Buffer.concat([signed.header, reference]) : reference;
+    return Buffer.concat([headerOf(signed), reference]);
+  }
+
+  /** Without what names one recipient. */
+  function sharedOf({ messageSeq, messageId }: ClaimedDelivery, signed: SigningResult, host: string): Shared {
+    return {
+      mailFrom: `${tokens.make('g', messageSeq)}@${host}`,
+      prefix: headerOf(signed),
+      dsn: { envid: messageId },
+    };
   }
 
   function textFor({ kind, link, digest }: Place, host: string, deliveryId: number): string {
@@ -162,4 +203,8 @@ export function createPreparer(
     read.catch(() => kept.delete(messageSeq));
     return read;
   }
+}
+
+function headerOf(signed: SigningResult): Uint8Array {
+  return signed.kind === 'signed' ? signed.header : new Uint8Array(0);
 }

@@ -20,12 +20,13 @@ const MAX_REDISPATCHES = 2;
 /** Refusals that come from wrong DNS more often than not: believed when they are said again (delivery.md §7.2). */
 const TWICE: ReadonlySet<Category> = new Set(['relay_denied', 'routing_loop']);
 
-/** Outcome of a one-recipient transaction. `redispatched`: times it was handed on already. */
+/** Outcome for the recipient at `index` of a transaction. `redispatched`: times it was handed on already. */
 export function transactionOutcome(
   result: TransactionResult,
   peer: Peer,
   redispatched: number,
   classifier: Pick<Classifier, 'classify'>,
+  index = 0,
 ): Outcome {
   const remoteMta = peer.host === peer.address ? peer.host : `${peer.host} [${peer.address}]`;
   if (result.kind === 'not-sendable') {
@@ -45,9 +46,9 @@ export function transactionOutcome(
     durationMs: result.latencyMs,
     route: peer.route,
   };
-  if (result.kind === 'done') {
-    const [recipient] = result.recipients;
-    if (recipient === undefined) throw new TypeError('a transaction has at least one recipient');
+  const recipient = result.recipients[index] ?? null;
+  // A refusal that was final before the connection ended counts as if it had not.
+  if (recipient !== null) {
     const reply = replyFacts(recipient.reply);
     if (recipient.accepted) return { kind: 'delivered', route: peer.route, reply, facts };
     const verdict = classifier.classify({
@@ -59,6 +60,7 @@ export function transactionOutcome(
     const detail = `${peer.host} said: ${recipient.reply.code} ${recipient.reply.text}`.slice(0, 512);
     return replyOutcome(verdict, recipient.stage, reply, detail, facts);
   }
+  if (result.kind === 'done') throw new TypeError('each recipient of a transaction has its reply');
   const reply = result.reply === null ? null : replyFacts(result.reply);
   const detail = `the connection to ${peer.host} ended at ${result.stage}: ${result.detail}`.slice(0, 512);
   if (result.afterDot) return { kind: 'unknown', detail, facts };
