@@ -103,4 +103,19 @@ describe('queues that are due', () => {
     }
     expect(instants).toBe(32);
   });
+
+  it('come back at once when they were heard of at their site and something later waits as well', () => {
+    const due = createDueQueues(() => 'site');
+    due.note(ref(1), 1_800_000, 0);
+    due.note(ref(1), 0, 0);
+    due.advance(0);
+    due.note(ref(1), 0, 0);
+    const queue = due.next('site', any);
+    if (queue === null) throw new Error('one is due');
+    due.exhausted(queue, queue.heard);
+    expect(due.count('site')).toBe(0);
+    due.note(ref(1), 10, 10);
+    expect([...due.advance(10)]).toEqual(['site']);
+    expect(due.count('site')).toBe(1);
+  });
 });

@@ -106,8 +106,9 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       }
       queue.heard += 1;
       if (at <= now) {
+        if (queue.due || queue.soon) return;
         // It reaches its site by the next `advance`, which tells whom to wake.
-        if (!queue.due && !queue.soon) heap.push({ at: now, queue });
+        heap.push({ at: now, queue });
         queue.soon = true;
         return;
       }
