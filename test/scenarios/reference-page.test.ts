@@ -1,0 +1,150 @@
+/**
+ * GET /api/v1/docs: what it loads, what it may run, and, where there is a Chromium, what a person can do with it: read
+ * without JavaScript, find, try an operation with the keyboard, and leave no trace of the token.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, addDomain, fileScope, type Instance, request, startInstance } from './harness.ts';
+
+const DRIVER = join(import.meta.dirname, '..', '..', 'node_modules', 'playwright-core');
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+  existsSync,
+);
+const hasBrowser = CHROMIUM !== undefined && existsSync(DRIVER);
+if (!hasBrowser)
+  process.stderr.write('SKIPPED: the reference page in a browser (npm ci; apt-get install chromium)\n');
+
+/** As much of the driver as is used here. */
+interface Page {
+  goto(url: string): Promise<unknown>;
+  evaluate<T>(script: string): Promise<T>;
+  click(selector: string): Promise<void>;
+  fill(selector: string, text: string): Promise<void>;
+  focus(selector: string): Promise<void>;
+  textContent(selector: string): Promise<string | null>;
+  isVisible(selector: string): Promise<boolean>;
+  waitForSelector(selector: string): Promise<unknown>;
+  url(): string;
+  keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
+  on(event: 'request', listener: (request: { url(): string }) => void): void;
+  on(event: 'pageerror', listener: (error: Error) => void): void;
+}
+interface Browser {
+  newContext(options: object): Promise<{ newPage(): Promise<Page>; cookies(): Promise<unknown[]> }>;
+  close(): Promise<void>;
+}
+
+const scope = fileScope();
+let server: Instance;
+let url: string;
+let page: Answer;
+let token: string;
+
+beforeAll(async () => {
+  server = await startInstance(scope);
+  token = await addDomain(server, 'example.com');
+  url = `${server.server.localUrl}/api/v1/docs`;
+  page = await request('GET', url);
+});
+
+describe('the reference page', () => {
+  it('runs its own style and script by their hashes, and nothing else', () => {
+    const policy = page.headers.get('content-security-policy') ?? '';
+    for (const [tag, directive] of [
+      ['style', 'style-src'],
+      ['script', 'script-src'],
+    ] as const) {
+      const inside = [...page.text.matchAll(new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`, 'g'))];
+      expect(inside).toHaveLength(1);
+      const hash = createHash('sha256')
+        .update(inside[0]?.[1] ?? '')
+        .digest('base64');
+      expect(policy).toContain(`${directive} 'sha256-${hash}';`);
+    }
+    expect(policy).toMatch(
+      /^default-src 'none';.*connect-src 'self';.*form-action 'none'; frame-ancestors 'none'$/,
+    );
+    expect(policy).not.toContain('unsafe');
+  });
+
+  it('loads nothing, and has no handlers in its markup', () => {
+    const markup = page.text.replace(/<(script|style)>[\s\S]*?<\/\1>/g, '');
+    expect(markup).not.toMatch(/<(?:script|img|iframe|link rel="stylesheet")|\son\w+=|\sstyle=|javascript:/i);
+    expect(page.text).not.toMatch(/localStorage|sessionStorage|document\.cookie|indexedDB/);
+  });
+
+  it('has every operation, with a command that names this server', async () => {
+    const document = (await request('GET', url.replace(/docs$/, 'openapi.json'))).json;
+    for (const item of Object.values<Record<string, { operationId?: string }>>(document.paths)) {
+      for (const { operationId } of Object.values(item)) {
+        if (operationId !== undefined)
+          expect(page.text).toContain(`<article class="operation" id="${operationId}"`);
+      }
+    }
+    expect(page.text).toContain(`curl -X POST &#39;${server.server.localUrl}/api/v1/email&#39;`);
+    const root = await request('GET', `${server.server.localUrl}/api/v1`);
+    expect(root.json).toEqual({ Reference: url, OpenAPI: url.replace(/docs$/, 'openapi.json') });
+  });
+});
+
+describe.skipIf(!hasBrowser)('in a browser', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    const driver: string = 'playwright-core';
+    const { chromium } = (await import(driver)) as {
+      chromium: { launch(options: object): Promise<Browser> };
+    };
+    browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: ['--no-sandbox', '--disable-background-networking'],
+    });
+    scope.defer(() => browser.close());
+  });
+
+  it('can be read without JavaScript', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const plain = await context.newPage();
+    await plain.goto(url);
+    expect(await plain.isVisible('#sendEmail h3')).toBe(true);
+    expect(await plain.isVisible('#sendEmail .curl code')).toBe(true);
+    expect(await plain.isVisible('#sendEmail .try')).toBe(false);
+  });
+
+  it('finds, sends with the keyboard, and keeps the token to itself', async () => {
+    const context = await browser.newContext({ colorScheme: 'dark' });
+    const tab = await context.newPage();
+    const asked: string[] = [];
+    const errors: Error[] = [];
+    tab.on('request', (one) => asked.push(one.url()));
+    tab.on('pageerror', (error) => errors.push(error));
+    await tab.goto(url);
+    await tab.keyboard.press('/');
+    await tab.keyboard.type('send a message');
+    expect(await tab.isVisible('#sendEmail')).toBe(true);
+    expect(await tab.isVisible('#listWebhooks')).toBe(false);
+    await tab.fill('#token', token);
+    await tab.focus('#sendEmail .try summary');
+    await tab.keyboard.press('Enter');
+    await tab.focus('#sendEmail .try button[type=submit]');
+    await tab.keyboard.press('Enter');
+    await tab.waitForSelector('#sendEmail output .status.good');
+    expect(await tab.textContent('#sendEmail output pre')).toMatch(/"MessageID": "[0-9a-f-]{36}"/);
+    const { Items } = (await server.call('GET', '/email')).json;
+    expect(Items[0]).toMatchObject({ Subject: 'Your receipt', Tags: ['receipt'] });
+
+    const dark = await tab.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
+    expect(dark).toBe('rgb(20, 23, 26)');
+    expect(await tab.evaluate('localStorage.length + sessionStorage.length + document.cookie.length')).toBe(
+      0,
+    );
+    expect(await context.cookies()).toEqual([]);
+    expect(
+      asked.filter((one) => !one.startsWith(server.server.localUrl) && !one.startsWith('data:')),
+    ).toEqual([]);
+    expect([...asked, tab.url()].filter((one) => one.includes(token))).toEqual([]);
+    expect(errors).toEqual([]);
+  });
+});
