@@ -62,9 +62,11 @@ export function readReply(pasted: string): PastedReply | null {
   return code === 0 ? null : { code, enhanced, text: texts.join(' ') };
 }
 
-/** Enhanced code at the start of a reply's text, or null. */
+const ENHANCED_LAST = /\(#([245]\.\d{1,3}\.\d{1,3})\)\.?$/;
+
+/** Enhanced code at the start of a reply's text, or at its very end as qmail writes it: `sorry (#5.1.1)`. */
 export function enhancedIn(text: string): string | null {
-  return ENHANCED.exec(text.slice(0, 40))?.[1] ?? null;
+  return ENHANCED.exec(text.slice(0, 40))?.[1] ?? ENHANCED_LAST.exec(text.trimEnd().slice(-20))?.[1] ?? null;
 }
 
 const HINT =
