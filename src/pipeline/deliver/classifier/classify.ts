@@ -179,11 +179,13 @@ function byEnhanced(enhanced: string | null, permanent: boolean, stage: Stage): 
   });
   // At MAIL the server has not heard of a recipient: addressing codes there are about the sender.
   if (stage === 'mail' && (subject === 1 || subject === 2)) return say('sender_rejected', 'medium');
+  // After the message was sent they may be about the message as well: a bare code suppresses nobody then.
+  const addressee: Confidence = stage === 'rcpt' ? 'high' : 'medium';
   switch (ruleId) {
     case '1.1':
     case '1.3':
     case '1.6':
-      return say('recipient_invalid');
+      return say('recipient_invalid', addressee);
     case '1.2':
     case '1.10':
       return say('domain_invalid');
@@ -191,7 +193,7 @@ function byEnhanced(enhanced: string | null, permanent: boolean, stage: Stage): 
     case '1.8':
       return say('sender_rejected');
     case '2.1':
-      return say('mailbox_inactive');
+      return say('mailbox_inactive', addressee);
     case '2.2':
       return say('mailbox_full');
     case '2.3':
