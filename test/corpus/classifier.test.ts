@@ -5,8 +5,14 @@
  *   replies/  rules are corrected by these: this guards against going back
  *   sealed/   no rule was ever changed because of these: this says how replies fare that nobody foresaw
  *
- * Whoever corrects a rule because of a sealed reply moves that reply into replies/ and finds fresh ones. When the 382
- * sealed replies were collected, the rules then in force got 61.5 % of the categories and 82.5 % of the scopes.
+ * Whoever corrects a rule because of a sealed reply moves that reply into replies/ and finds fresh ones; part of a file
+ * is moved by lot, so that what stays is no selection. Category, scope and wrong suppressions of what was sealed:
+ *
+ *   382 replies, the rules then in force, before anything was changed    61.5 %   82.5 %   1
+ *   332 replies, after the first round of corrections                    82.8 %   94.9 %   0
+ *   326 replies, half of the server texts exchanged                      86.8 %   94.2 %   2
+ *   309 replies, half of the bounce lists exchanged                      86.1 %   93.9 %   3
+ *   306 replies, provider pages exchanged for recent logs                89.9 %   95.8 %   0
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +21,7 @@ import { isCategory } from '../../src/pipeline/deliver/classifier/categories.ts'
 import { createClassifier, shippedRules } from '../../src/pipeline/deliver/classifier/classify.ts';
 import { readReply, subjectOf } from '../../src/pipeline/deliver/classifier/normalise.ts';
 import type { RuleData } from '../../src/pipeline/deliver/classifier/rule-set.ts';
-import type { Stage } from '../../src/pipeline/deliver/classifier/verdict.ts';
+import { explanationOf, type Stage, sentenceOf } from '../../src/pipeline/deliver/classifier/verdict.ts';
 
 interface Sample {
   stage: Stage;
@@ -46,6 +52,8 @@ const MAY_SUPPRESS: Readonly<Record<string, readonly string[]>> = {
   mailbox_full: ['soft'],
 };
 
+const ABOUT_OUR_ADDRESS: ReadonlySet<string> = new Set(['ip_reputation', 'ip_blocklisted', 'ptr_missing']);
+
 function measure(samples: readonly Sample[]) {
   const misses: string[] = [];
   const wrongSuppressions: string[] = [];
@@ -59,7 +67,8 @@ function measure(samples: readonly Sample[]) {
     if (verdict.category === sample.category) category += 1;
     if (verdict.scope === sample.scope) scope += 1;
     if (verdict.category !== sample.category || verdict.scope !== sample.scope) misses.push(said);
-    if (verdict.suppress !== 'no' && !(MAY_SUPPRESS[sample.category] ?? []).includes(verdict.suppress))
+    const may = sample.scope === 'recipient' ? (MAY_SUPPRESS[sample.category] ?? []) : [];
+    if (verdict.suppress !== 'no' && !may.includes(verdict.suppress))
       wrongSuppressions.push(`${verdict.suppress}: ${said}`);
   }
   return { misses, wrongSuppressions, category: category / samples.length, scope: scope / samples.length };
@@ -95,20 +104,39 @@ describe('the corpus of replies', () => {
     expect([...known, ...sealed].filter(({ reply }) => examples.has(subject(reply))).map(({ reply }) => reply)).toEqual([]);
   });
 
-  it('is understood: scope ≥ 94 %, category ≥ 89 %', () => {
-    const result = measure(known);
-    report('replies', known, result);
-    expect(result.wrongSuppressions.length).toBeLessThanOrEqual(1);
-    expect(result.scope).toBeGreaterThanOrEqual(0.94);
-    expect(result.category).toBeGreaterThanOrEqual(0.89);
+  it('is explained, and a refusal about our own address never gives a message up', () => {
+    for (const { stage, mx, reply } of [...known, ...sealed]) {
+      const read = readReply(reply);
+      if (read === null) throw new TypeError(reply);
+      const verdict = classifier.classify({ stage, ...read, mx, origin: 'remote' });
+      expect(sentenceOf(explanationOf(verdict)), reply).toMatch(/\w.*\.$/);
+      if (ABOUT_OUR_ADDRESS.has(verdict.category)) expect(['path', 'defer'], reply).toContain(verdict.action);
+    }
   });
 
-  it('tells what to expect of unforeseen replies: scope ≥ 82 %, category ≥ 61 %', () => {
+  it('means nothing when it is a text of our own', () => {
+    for (const { stage, mx, reply } of [...known, ...sealed]) {
+      const read = readReply(reply);
+      if (read === null) throw new TypeError(reply);
+      const { ruleId } = classifier.classify({ stage, ...read, mx, origin: 'local' });
+      expect(ruleId, reply).toMatch(/^(?:code|stage):/);
+    }
+  });
+
+  it('is understood: scope ≥ 99 %, category ≥ 98 %, no wrong suppression', () => {
+    const result = measure(known);
+    report('replies', known, result);
+    expect(result.wrongSuppressions).toEqual([]);
+    expect(result.scope).toBeGreaterThanOrEqual(0.99);
+    expect(result.category).toBeGreaterThanOrEqual(0.98);
+  });
+
+  it('tells what to expect of unforeseen replies: scope ≥ 95 %, category ≥ 89 %, no wrong suppression', () => {
     const result = measure(sealed);
     report('sealed', sealed, result);
     expect(sealed.length).toBeGreaterThanOrEqual(300);
-    expect(result.wrongSuppressions.length).toBeLessThanOrEqual(1);
-    expect(result.scope).toBeGreaterThanOrEqual(0.82);
-    expect(result.category).toBeGreaterThanOrEqual(0.61);
+    expect(result.wrongSuppressions).toEqual([]);
+    expect(result.scope).toBeGreaterThanOrEqual(0.95);
+    expect(result.category).toBeGreaterThanOrEqual(0.89);
   });
 });

@@ -56,6 +56,17 @@ describe('what a reply is taken for', () => {
     });
   });
 
+  it('reads the code that qmail writes at the end', () => {
+    expect(said('502 sorry (#5.5.1)', { stage: 'dot' })).toMatchObject({ category: 'protocol_error' });
+    expect(said('553 sorry, nobody (#5.1.1)').ruleId).toBe('code:x.1.1');
+  });
+
+  it('suppresses nobody for a bare code about the addressee once the message was sent', () => {
+    expect(said('550 5.1.1 Refused', { stage: 'dot' })).toMatchObject({ suppress: 'no' });
+    expect(said('550 5.2.1 Refused', { stage: 'dot' })).toMatchObject({ suppress: 'no' });
+    expect(said('550 5.1.1 Refused', { stage: 'rcpt' })).toMatchObject({ suppress: 'hard' });
+  });
+
   it('does not take a 450 with 4.1.1 for the end of an address', () => {
     expect(said('450 4.1.1 <a@example.net>: unverified address')).toMatchObject({
       action: 'retry',
