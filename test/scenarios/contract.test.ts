@@ -94,6 +94,8 @@ beforeAll(async () => {
   const rotated = (await make('/tokens', { Name: 'r', Preset: 'Send' })).TokenID;
   const credential = (await make('/smtp-credentials', { Name: 'n' })).CredentialID;
   await make('/suppressions', { Items: [{ Email: 'gone@example.net' }] });
+  const played = { Domain: 'example.com', Recipient: 'nobody@example.net', Result: 'Defer' };
+  const rule = (await make('/sandbox/rules', played)).RuleID;
   await receiver.next('a call', ({ json }) => json.type === 'email.delivered');
   for (const { Host, Value, Type } of (await server.call('GET', '/domains/example.com')).json.DnsRecords) {
     if (Type === 'TXT') for (const name of [Host, `${Host}.example.com`]) dns.set(name, { TXT: [Value] });
@@ -116,6 +118,8 @@ beforeAll(async () => {
     return Items[0]?.CauseID;
   });
   const atRelaying = { url: relaying.server.localUrl, token: relaying.token };
+  await relaying.settled(await relaying.send({ Sandbox: true }, { token: sender }));
+  const [{ ID: releasable }] = (await relaying.call('GET', '/sandbox/messages')).json.Items;
   // And an override, which a test may simply note.
   world = await openWorld();
   afterAll(() => world.close());
@@ -157,6 +161,10 @@ beforeAll(async () => {
     getSite: { params: { site: 'far.test' }, at: atRelaying },
     listOverrides: { at: atWorld },
     deleteOverride: { params: { id: override.OverrideID }, at: atWorld },
+    releaseCapture: { params: { id: releasable }, at: atRelaying },
+    deleteSandboxRules: { query: 'Domain=other.example' },
+    createSandboxRule: { body: played },
+    deleteSandboxRule: { params: { id: rule } },
     getCaptureAttachment: { params: { id: capture, place: 0 } },
     streamEvents: { query: 'After=0' },
     streamCaptures: { query: 'After=0' },
