@@ -251,6 +251,22 @@ export interface MessageDetail extends MessageSummary {
   Recipients: readonly MessageRecipient[];
 }
 
+/** A file that a message carries, without its contents. */
+export interface AttachmentFacts {
+  Filename: string;
+  Type: string;
+  Disposition: string;
+  ContentId: string;
+  Size: number;
+}
+
+/** GET /email/{MessageID}: with what it says, as long as that is kept; null from then on. */
+export interface MessageWithContents extends MessageDetail {
+  HTMLContent: string | null;
+  PlainContent: string | null;
+  Attachments: readonly AttachmentFacts[] | null;
+}
+
 /** What would be taken but is likely not meant. */
 export interface EmailWarning {
   Name: string;
@@ -589,13 +605,7 @@ export interface CaptureDetail extends CaptureSummary {
   HTMLContent: string;
   PlainContent: string;
   Headers: readonly { Name: string; Value: string }[];
-  Attachments: readonly {
-    Filename: string;
-    Type: string;
-    Disposition: string;
-    ContentId: string;
-    Size: number;
-  }[];
+  Attachments: readonly AttachmentFacts[];
   /** Targets of the links in the HTML, in order, at most 200. */
   Links: readonly string[];
   /** Runs of 4 to 8 digits that look like one-time codes, at most 20. */

@@ -21,8 +21,15 @@ import {
 import { holdReason } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageView, RecipientView } from '../../../store/topics/messages.ts';
-import type { MessageDetail, MessageRecipient, MessageSummary, NamedAddress } from '../contract/answers.ts';
-import { messageDetail, messageList } from '../contract/schemas/email.ts';
+import type { CapturedReader } from '../captured-reader.ts';
+import type {
+  MessageDetail,
+  MessageRecipient,
+  MessageSummary,
+  MessageWithContents,
+  NamedAddress,
+} from '../contract/answers.ts';
+import { messageList, messageWithContents } from '../contract/schemas/email.ts';
 import { MAIL_FILTERS, PAGE, text } from '../contract/schemas/query.ts';
 import {
   type ApiRoute,
@@ -66,8 +73,9 @@ export function messageRoutes(deps: {
   store: Store;
   clock: Clock;
   traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'waits'>;
+  captured: Pick<CapturedReader, 'contents'>;
 }): readonly ApiRoute[] {
-  const { store, clock, traffic } = deps;
+  const { store, clock, traffic, captured } = deps;
   return [
     {
       method: 'GET',
@@ -131,13 +139,16 @@ export function messageRoutes(deps: {
         id: 'getEmail',
         summary: 'Show a message',
         description:
-          'One message with every recipient: status, attempts, last reply, why it waits, when it is tried next',
-        answer: messageDetail,
+          'One message with every recipient: status, attempts, last reply, why it waits, when it is tried next; its contents and what is attached, as long as they are kept',
+        answer: messageWithContents,
       },
       handle: async ({ caller, params }) => {
         const message = withReasons(await ownMessage(store, caller, params.id), traffic);
-        const now = clock.now();
-        return json(toDetail(message, now));
+        const answer: MessageWithContents = {
+          ...toDetail(message, clock.now()),
+          ...(await contentsOf(message)),
+        };
+        return json(answer);
       },
     },
     {
@@ -160,6 +171,20 @@ export function messageRoutes(deps: {
       },
     },
   ];
+
+  async function contentsOf({
+    seq,
+  }: MessageView): Promise<Pick<MessageWithContents, 'HTMLContent' | 'PlainContent' | 'Attachments'>> {
+    const bytes = await store.readContent({ messageSeq: seq });
+    if (bytes === null) return { HTMLContent: null, PlainContent: null, Attachments: null };
+    const { HTMLContent, PlainContent, Attachments } = await captured.contents(bytes);
+    return { HTMLContent: orNull(HTMLContent), PlainContent: orNull(PlainContent), Attachments };
+  }
+}
+
+/** A part that a message does not have. */
+function orNull(text: string): string | null {
+  return text === '' ? null : text;
 }
 
 /**

@@ -75,7 +75,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...eventRoutes(deps),
     ...eventStreamRoutes(deps),
     ...statsRoutes(deps),
-    ...messageRoutes(deps),
+    ...messageRoutes({ ...deps, captured }),
     ...cancelRetryRoutes(deps, { maxAgeMs: options.maxAgeMs }),
     rescheduleRoute(deps, { maxAgeMs: options.maxAgeMs }),
     eraseRoute(deps),

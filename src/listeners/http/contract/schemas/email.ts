@@ -1,6 +1,7 @@
 /** Schemas of the answers about mail: sending, checking, reading, second thoughts. */
 import { z } from 'zod';
 import type {
+  AttachmentFacts,
   BatchAnswer,
   CancelAnswer,
   EmailAnswer,
@@ -8,6 +9,7 @@ import type {
   MessageDetail,
   MessageRecipient,
   MessageSummary,
+  MessageWithContents,
   NamedAddress,
   Page,
   RetryAnswer,
@@ -138,4 +140,28 @@ const recipient = exactly<MessageRecipient>()(
 
 export const messageDetail = exactly<MessageDetail>()(
   z.object({ ...summary, Recipients: z.array(recipient) }).meta({ id: 'MessageDetail' }),
+);
+
+export const attachmentFacts = exactly<AttachmentFacts>()(
+  z
+    .object({
+      Filename: z.string(),
+      Type: z.string(),
+      Disposition: z.string(),
+      ContentId: z.string(),
+      Size: count,
+    })
+    .meta({ id: 'AttachmentFacts' }),
+);
+
+export const messageWithContents = exactly<MessageWithContents>()(
+  z
+    .object({
+      ...summary,
+      Recipients: z.array(recipient),
+      HTMLContent: z.string().nullable().describe('Null: none, or no longer kept'),
+      PlainContent: z.string().nullable().describe('Null: none, or no longer kept'),
+      Attachments: z.array(attachmentFacts).nullable().describe('Null: no longer kept'),
+    })
+    .meta({ id: 'MessageWithContents' }),
 );

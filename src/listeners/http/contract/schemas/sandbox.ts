@@ -8,7 +8,7 @@ import type {
   ReleasedAnswer,
   SandboxRuleItem,
 } from '../answers.ts';
-import { namedAddress } from './email.ts';
+import { attachmentFacts, namedAddress } from './email.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
 
 const summary = {
@@ -53,15 +53,7 @@ export const captureDetail = exactly<CaptureDetail>()(
       HTMLContent: z.string(),
       PlainContent: z.string(),
       Headers: z.array(z.object({ Name: z.string(), Value: z.string() })),
-      Attachments: z.array(
-        z.object({
-          Filename: z.string(),
-          Type: z.string(),
-          Disposition: z.string(),
-          ContentId: z.string(),
-          Size: count,
-        }),
-      ),
+      Attachments: z.array(attachmentFacts),
       Links: z.array(z.string()).describe('Targets of the links in the HTML, in order, at most 200'),
       Codes: z.array(z.string()).describe('Runs of 4 to 8 digits that look like one-time codes, at most 20'),
       ParseError: z.string().nullable().describe('Why there is no parsed view; null = there is one'),

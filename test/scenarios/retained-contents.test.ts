@@ -1,0 +1,36 @@
+/** GET /email/{MessageID} shows what the message says and carries, as long as that is kept. */
+import { describe, expect, it } from 'vitest';
+import { addDomain, fileScope, startInstance } from './harness.ts';
+
+const scope = fileScope();
+
+describe('a message that is looked at', () => {
+  it('has its contents and the facts of its files', async () => {
+    const server = await startInstance(scope);
+    const token = await addDomain(server, 'example.com');
+    const id = await server.send(
+      {
+        HTMLContent: '<p>Grüße</p>',
+        PlainContent: 'Greetings',
+        Attachments: [{ Filename: 'täglich.txt', Type: 'text/plain', Content: 'aGVsbG8=' }],
+      },
+      { token },
+    );
+    const { json } = await server.call('GET', `/email/${id}`, { token });
+    expect(json.HTMLContent).toContain('<p>Grüße</p>');
+    expect(json.PlainContent).toContain('Greetings');
+    expect(json.Attachments).toEqual([
+      { Filename: 'täglich.txt', Type: 'text/plain', Disposition: 'attachment', ContentId: '', Size: 5 },
+    ]);
+  });
+
+  it('has null in their place once they are gone', async () => {
+    const server = await startInstance(scope, { settings: { 'retain-content': '0s' } });
+    const token = await addDomain(server, 'example.com');
+    const id = await server.send({}, { token });
+    await server.settled(id);
+    const { json } = await server.call('GET', `/email/${id}`, { token });
+    expect([json.HTMLContent, json.PlainContent, json.Attachments]).toEqual([null, null, null]);
+    expect((await server.call('GET', `/email/${id}/raw`, { token })).status).toBe(410);
+  });
+});
