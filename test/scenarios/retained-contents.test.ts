@@ -1,5 +1,6 @@
 /** GET /email/{MessageID} shows what the message says and carries, as long as that is kept. */
 import { describe, expect, it } from 'vitest';
+import { startSmtpSink } from '../fakes/smtp-sink.ts';
 import { addDomain, fileScope, startInstance } from './harness.ts';
 
 const scope = fileScope();
@@ -25,9 +26,11 @@ describe('a message that is looked at', () => {
   });
 
   it('has null in their place once they are gone', async () => {
-    const server = await startInstance(scope, { settings: { 'retain-content': '0s' } });
+    const sink = await startSmtpSink();
+    scope.defer(() => sink.close());
+    const server = await startInstance(scope, { settings: { route: `smtp://127.0.0.1:${sink.port}` } });
     const token = await addDomain(server, 'example.com');
-    const id = await server.send({}, { token });
+    const id = await server.send({ KeepContent: false }, { token });
     await server.settled(id);
     const { json } = await server.call('GET', `/email/${id}`, { token });
     expect([json.HTMLContent, json.PlainContent, json.Attachments]).toEqual([null, null, null]);
