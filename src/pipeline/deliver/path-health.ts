@@ -37,6 +37,9 @@ const MESSAGES_TO_BLAME = 2;
 const UNKNOWN_START = 2;
 const KNOWN_START = 5;
 const RESUME_AT = 2;
+const KNOWN_FOR_MS = 24 * 3_600_000;
+/** A success is remembered so often. */
+const TOLD_EVERY_MS = 3_600_000;
 
 export function createPathHealth(deps: {
   clock: Clock;
@@ -48,14 +51,15 @@ export function createPathHealth(deps: {
 }): PathHealth {
   const { clock, memory, source, site } = deps;
   const recalled = memory.recall(source, site);
-  const known = recalled !== null && recalled.failures === 0;
+  const known =
+    recalled !== null && recalled.failures === 0 && clock.now() - recalled.updatedAt < KNOWN_FOR_MS;
   const window = createConcurrencyWindow(deps.startAt ?? (known ? KNOWN_START : UNKNOWN_START));
   const lost = new Set<string>();
   let failures = recalled?.failures ?? 0;
   let until: number | null = recalled?.blockedUntil ?? null;
   let reason = recalled?.reason ?? '';
   let probing = false;
-  let told = false;
+  let toldAtMs = Number.NEGATIVE_INFINITY;
   let openedAt = clock.now();
 
   const remember = (): void => {
@@ -100,9 +104,11 @@ export function createPathHealth(deps: {
       } else {
         window.succeeded(busy, cap);
         // Known from now on, also to the next start.
-        if (!told) remember();
+        if (clock.monotonicMs() - toldAtMs >= TOLD_EVERY_MS) {
+          toldAtMs = clock.monotonicMs();
+          remember();
+        }
       }
-      told = true;
       return closes;
     },
     lostUnder(messageId) {

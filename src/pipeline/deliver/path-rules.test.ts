@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import type { Lane } from '../../model/message.ts';
-import type { PathState } from '../../policy/limits/shaping/path-memory.ts';
+import type { PathState, RememberedPath } from '../../policy/limits/shaping/path-memory.ts';
 import { testItem } from '../queue/test-items.ts';
 import { createClassifier } from './classifier/classify.ts';
 import { createPathHealth } from './path-health.ts';
@@ -14,10 +14,18 @@ import type { Prepared } from './prepared.ts';
 
 const T0 = 1_790_000_000_000;
 
-function health(remembered: Partial<PathState> | null = null) {
+function health(remembered: Partial<RememberedPath> | null = null) {
   const clock = createVirtualClock(T0);
   const states: PathState[] = [];
-  const base = { source: '', site: 'a', blockedUntil: null, reason: '', failures: 0, concurrency: 1 };
+  const base = {
+    source: '',
+    site: 'a',
+    blockedUntil: null,
+    reason: '',
+    failures: 0,
+    concurrency: 1,
+    updatedAt: T0,
+  };
   const memory = {
     recall: () => (remembered === null ? null : { ...base, ...remembered }),
     remember: (state: PathState) => void states.push(state),
@@ -49,6 +57,15 @@ describe('the breaker', () => {
     expect(path.breaker()).toEqual({ kind: 'open', until: T0 + 60_000, failures: 1 });
   });
 
+  it('says once an hour that it works', async () => {
+    const { clock, path, states } = health();
+    for (let n = 0; n < 3; n++) path.succeeded(1, 10);
+    expect(states).toHaveLength(1);
+    await clock.advance(3_600_000);
+    path.succeeded(1, 10);
+    expect(states).toHaveLength(2);
+  });
+
   it('blames the path for two different messages, not for one that fails twice', () => {
     const { path } = health();
     expect([path.lostUnder('m1'), path.lostUnder('m1')]).toEqual([false, false]);
@@ -60,6 +77,10 @@ describe('the breaker', () => {
     const { path } = health({ blockedUntil: T0 + 5_000, failures: 3, reason: 'path: refused' });
     expect(path.breaker()).toEqual({ kind: 'open', until: T0 + 5_000, failures: 3 });
     expect(health({}).path.window.size).toBe(5);
+    // Five for a success within a day, no longer.
+    expect(health({ updatedAt: T0 - 23 * 3_600_000 }).path.window.size).toBe(5);
+    expect(health({ updatedAt: T0 - 25 * 3_600_000 }).path.window.size).toBe(2);
+    expect(health({ failures: 1 }).path.window.size).toBe(2);
     expect(health().path.window.size).toBe(2);
   });
 });

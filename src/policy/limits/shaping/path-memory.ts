@@ -11,13 +11,16 @@ import { pathKey } from './types.ts';
 
 export type PathState = Omit<StoredPathState, 'key' | 'updatedAt'>;
 
+/** `updatedAt`: when it was so last, to an hour. */
+export type RememberedPath = PathState & { updatedAt: number };
+
 export interface PathMemory {
   /** Reads what is stored; once, before use. */
   load(): Promise<void>;
   /** What a path had come to, or null. A block that is over is given as none. */
-  recall(source: string, site: string): PathState | null;
+  recall(source: string, site: string): RememberedPath | null;
   /** Every path that is blocked now. */
-  blocked(): readonly PathState[];
+  blocked(): readonly RememberedPath[];
   /** The path has changed. Call it for changes, not for each message. */
   remember(state: PathState): void;
   /** Stores what is not stored yet. */
@@ -25,6 +28,8 @@ export interface PathMemory {
 }
 
 const MAX_PATHS = 20_000;
+/** A path that is as it was is stored again after so long: it is known by its last success. */
+const SAID_AGAIN_MS = 3_600_000;
 
 /** Empty until `load`. */
 export function createPathMemory(deps: {
@@ -33,7 +38,7 @@ export function createPathMemory(deps: {
   log: Logger;
 }): PathMemory {
   const { store, clock, log } = deps;
-  const known = new Map<string, PathState>();
+  const known = new Map<string, RememberedPath>();
   const behind = createWriteBehind<StoredPathState>(
     clock,
     (states) => store.putPathStates({ states }),
@@ -42,8 +47,7 @@ export function createPathMemory(deps: {
 
   return {
     async load() {
-      for (const { key, updatedAt: _, ...state } of await store.listPathStates({ limit: MAX_PATHS }))
-        known.set(key, state);
+      for (const { key, ...state } of await store.listPathStates({ limit: MAX_PATHS })) known.set(key, state);
     },
     recall(source, site) {
       const state = known.get(pathKey(source, site));
@@ -53,16 +57,17 @@ export function createPathMemory(deps: {
     remember(state) {
       const key = pathKey(state.source, state.site);
       const before = known.get(key);
-      if (before !== undefined && same(before, state)) return;
+      const updatedAt = clock.now();
+      if (before !== undefined && same(before, state) && updatedAt - before.updatedAt < SAID_AGAIN_MS) return;
       known.delete(key);
-      known.set(key, state);
+      known.set(key, { ...state, updatedAt });
       forgetOldest();
-      behind.put(key, { ...state, key, reason: state.reason.slice(0, 512), updatedAt: clock.now() });
+      behind.put(key, { ...state, key, reason: state.reason.slice(0, 512), updatedAt });
     },
     flush: () => behind.flush(),
   };
 
-  function current(state: PathState): PathState {
+  function current(state: RememberedPath): RememberedPath {
     if (state.blockedUntil === null || state.blockedUntil > clock.now()) return state;
     return { ...state, blockedUntil: null, reason: '' };
   }
