@@ -498,7 +498,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
         return;
       case 'unresolved':
         // The others of the site need not wait for one domain's DNS.
-        if (route === 'mx' && recipientDomain !== site) failures.setApart(recipientDomain);
+        if (route === 'mx' && recipientDomain !== place.hosts) failures.setApart(recipientDomain);
         else failures.failed(opened.outcome);
         return;
       case 'without-tls':

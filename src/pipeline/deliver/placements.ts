@@ -18,7 +18,15 @@ export type Placement =
   | { kind: 'sandbox' }
   /** Not known yet: `lookUp` the domain. */
   | { kind: 'unknown'; domain: string }
-  | { kind: 'path'; way: SmtpWay; source: string; site: string; provider: string | null };
+  | {
+      kind: 'path';
+      way: SmtpWay;
+      source: string;
+      site: string;
+      provider: string | null;
+      /** The site without the relays behind it. */
+      hosts: string;
+    };
 
 export interface Placements {
   /** Name of the path, the room or the sandbox that a recipient belongs to now. Never waits. */
@@ -98,6 +106,7 @@ export function createPlacements(deps: {
       return named(
         other,
         other.relays === '' ? known : { ...known, site: `${known.site}|${relaysOf(other)}` },
+        known.site,
       );
     }
     const room = roomOf(recipientDomain);
@@ -121,9 +130,9 @@ export function createPlacements(deps: {
     return place === 0 ? way.relays : `${way.relays}#${place + 1}`;
   }
 
-  function named(way: SmtpWay, { site, provider }: SiteName): string {
+  function named(way: SmtpWay, { site, provider }: SiteName, hosts = site): string {
     const key = pathKey(way.source.id, site);
-    if (!names.has(key)) names.set(key, { kind: 'path', way, source: way.source.id, site, provider });
+    if (!names.has(key)) names.set(key, { kind: 'path', way, source: way.source.id, site, provider, hosts });
     return key;
   }
 
@@ -173,7 +182,7 @@ export function createPlacements(deps: {
     moved(roomOf(domain));
     if (before === undefined || before.site === name.site) return;
     for (const [key, place] of names) {
-      if (place.kind === 'path' && place.site === before.site) moved(key);
+      if (place.kind === 'path' && place.hosts === before.site) moved(key);
     }
   }
 }
