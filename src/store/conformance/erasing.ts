@@ -6,6 +6,7 @@ import {
   delivered,
   event,
   everyEvent,
+  idempotency,
   message,
   only,
   recipient,
@@ -103,6 +104,34 @@ export function describeErasing(suite: Suite): void {
       ).toMatchObject({ suppressions: 0 });
       expect(await store.removeSuppressions({ domain: 'example.com', address: PERSON, now: T0 })).toBe(1);
       expect(await among(PERSON)).toEqual([]);
+    });
+
+    it('masks what is kept beside messages: what far ends said of a cause, and answers kept for a key', async () => {
+      const store = suite.store();
+      const own = await send(PERSON);
+      const reply = `550 5.7.1 <${PERSON}>: Relay access denied`;
+      const cause = {
+        category: 'relay_denied',
+        scope: 'domain',
+        site: 'example.net',
+        senderDomain: '',
+      } as const;
+      const failed = delivered(own.ids[0] ?? 0, 1, {
+        state: 'bounced',
+        cause: { ...cause, shape: '550 5.7.1 <address> relay access denied', reply },
+      });
+      await store.settle({ now: T0, settlements: [failed] });
+      const kept = idempotency({
+        body: JSON.stringify({ Results: [{ Errors: [`${PERSON} is on the list`, 'and so on'] }] }),
+      });
+      await store.addSuppressions({ domain: 'example.com', now: T0, entries: [], idempotency: kept });
+      await erase([own.seq]);
+      await store.eraseElsewhere({ address: PERSON, proposedKey: new Uint8Array(32).fill(5) });
+      const { owner, operation, key } = kept;
+      const answer = await store.findIdempotent({ owner, operation, key, expiresBefore: 0 });
+      const causes = await store.listCauses({ limit: 10, countUpTo: 10 });
+      expect(causes).toHaveLength(1);
+      expect(JSON.stringify([answer?.body, causes]).toLowerCase()).not.toContain(PERSON.toLowerCase());
     });
 
     it('overwrites what is free, in steps, to an end', async () => {

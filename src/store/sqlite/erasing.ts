@@ -62,7 +62,7 @@ export function eraseMessages({ db }: Session, params: ParamsOf<'eraseMessages'>
     const named = maskLists(JSON.parse(message.lists) as AddressLists, key);
     const recipients = maskRecipients(db, seq, key, mask);
     const events = maskEvents(db, 'message_seq = ?', [seq], mask);
-    const texts = maskTexts(db, seq, message, named.lists, key, mask);
+    const texts = maskMessage(db, seq, message, named.lists, key, mask);
     const notices = maskWish(db, seq, key, mask);
     if (named.found || recipients.found) {
       if (recipients.waits) {
@@ -102,7 +102,29 @@ export function eraseElsewhere(
     const sql = 'UPDATE webhook SET last_response_body = ?, last_error = ? WHERE id = ?';
     db.run(sql, mask(row.body), mask(row.error), row.id);
   }
+  maskTexts(
+    db,
+    key,
+    'SELECT id, reply AS text FROM cause WHERE instr(fold(reply), ?) > 0',
+    'UPDATE cause SET reply = ? WHERE id = ?',
+  );
+  // Most kept answers are a MessageID and no more.
+  maskTexts(
+    db,
+    key,
+    'SELECT id, body AS text FROM idempotency WHERE length(body) > 64 AND instr(fold(body), ?) > 0',
+    'UPDATE idempotency SET body = ? WHERE id = ?',
+  );
+  db.run('UPDATE sandbox_rule SET recipient = ? WHERE fold(recipient) = ?', ERASED, key);
   return { events: maskEvents(db, 'message_seq IS NULL', [], mask), suppressions };
+}
+
+function maskTexts(db: Connection, key: string, select: string, update: string): void {
+  const mask = maskOf(key);
+  for (const { id, text } of db.all<{ id: number; text: string }>(select, key)) {
+    const masked = mask(text);
+    if (masked !== text) db.run(update, masked, id);
+  }
 }
 
 /** Takes free pages into use as zeros; when there are none left, all of them are given back. */
@@ -170,7 +192,7 @@ function maskLists(lists: AddressLists, key: string): { lists: AddressLists; fou
   return { lists: masked, found };
 }
 
-function maskTexts(
+function maskMessage(
   db: Connection,
   seq: number,
   before: MessageTexts,
