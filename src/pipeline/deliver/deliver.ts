@@ -120,7 +120,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
 
   return {
     async start() {
-      queue.onWork(wake, demand);
+      queue.onWork(wake, demand, (name) => paths.get(name)?.pace() ?? 0);
       placements.onMoved((name) => queue.regroup(name));
       // What a person took back may go at once.
       deps.overrides.onRemoved(() => {

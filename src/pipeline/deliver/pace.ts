@@ -5,6 +5,8 @@ export interface Pace {
   ended(): void;
   /** Within about five seconds, at most ten. */
   lately(): number;
+  /** In a second, of late; soon after a burst began too. */
+  perSecond(): number;
 }
 
 const SPAN_MS = 5_000;
@@ -26,6 +28,11 @@ export function createPace(clock: Clock): Pace {
     ended() {
       turn();
       now += 1;
+    },
+    perSecond() {
+      turn();
+      const passedMs = clock.monotonicMs() - startedAtMs;
+      return Math.max((before / SPAN_MS) * 1000, (now / Math.max(1000, passedMs)) * 1000);
     },
     lately() {
       turn();

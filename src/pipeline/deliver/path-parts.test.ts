@@ -1,9 +1,27 @@
 /** The small parts of a path: rates, the concurrency window, and the names of sites. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { createConcurrencyWindow } from './concurrency.ts';
 import { createRateGate } from './gcra.ts';
+import { createPace } from './pace.ts';
 import { registrableName, siteNameOf } from './site-key.ts';
+
+describe('the pace of a path', () => {
+  it('is what it gets through in a second, soon after a burst begins, and nothing after a rest', async () => {
+    const clock = createVirtualClock(0);
+    const pace = createPace(clock);
+    expect(pace.perSecond()).toBe(0);
+    for (let n = 0; n < 300; n++) pace.ended();
+    expect(pace.perSecond()).toBe(300);
+    await clock.advance(3_000);
+    expect(pace.perSecond()).toBe(100);
+    await clock.advance(3_000);
+    expect(pace.perSecond()).toBe(60);
+    await clock.advance(20_000);
+    expect(pace.perSecond()).toBe(0);
+  });
+});
 
 describe('a rate', () => {
   it('lets a burst go, then one at a time, and says how long to wait', () => {

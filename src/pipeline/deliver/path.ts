@@ -53,6 +53,8 @@ export interface Path {
   wake(): void;
   /** Rows it can use within the next seconds. */
   demand(): number;
+  /** Messages it got through within about the last second. */
+  pace(): number;
   snapshot(): PathSnapshot;
   /** Why this item, which waits for it in memory, is not being sent, '' = it is about to go. */
   reason(item: ReadyItem): string;
@@ -160,6 +162,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   return {
     wake: pump,
     demand,
+    pace: pace.perSecond,
     snapshot: view.snapshot,
     reason: ({ delivery }) => tenants.reason(delivery.senderDomain) || view.reason(),
     stop,

@@ -188,6 +188,30 @@ describe('the window over the store', () => {
     }, 50);
   });
 
+  it('lets a site that is quick hold about what it sends in a second, and no more', async () => {
+    const { queue } = await start({ maxRowsPerSite: 8 });
+    let pace = 0;
+    queue.onWork(
+      () => {},
+      () => 5_000,
+      () => pace,
+    );
+    const reservable = () => {
+      let rows = 0;
+      while (queue.reserve([{ ...asked, lane: 'critical' }], 10)[0] === true) rows += 1;
+      queue.unreserve(rows, rows * 10);
+      return rows;
+    };
+    // One sender leaves a quarter to others.
+    expect(reservable()).toBe(6);
+    pace = 100;
+    expect(reservable()).toBe(75);
+    pace = 50_000;
+    expect(reservable()).toBe(768);
+    pace = 1;
+    expect(reservable()).toBe(6);
+  });
+
   it('keeps fresh mail behind what spilled, and lets it in from memory again afterwards', async () => {
     const { queue } = await start({ maxRows: 4, maxRowsPerSite: 4 });
     await queued(6);

@@ -57,6 +57,8 @@ export interface Worker {
   wake(site: string): void;
   /** How many rows a site can use within the next seconds: not more are claimed for it. */
   demand(site: string): number;
+  /** How many it got through within about the last second. */
+  pace?(site: string): number;
 }
 
 /** A recipient that was stored as queued. */
@@ -80,7 +82,7 @@ export interface Queue extends Service {
   /** What is held has changed: what waits, in memory too, is looked at again. */
   holdsChanged(): void;
   /** Who takes the work. Without `demand` a site may hold as much as the window allows. */
-  onWork(wake: Worker['wake'], demand?: Worker['demand']): void;
+  onWork(wake: Worker['wake'], demand?: Worker['demand'], pace?: Worker['pace']): void;
   /**
    * Next item of a site, of one lane where given, whose tenant's head `admits`; null where none waits, the site is
    * blocked, or the store cannot record an outcome.
@@ -137,6 +139,8 @@ const ROW_OVERHEAD_BYTES = 1024;
 /** Above this share of all rows a site gets little: room is left for the others. */
 const CROWDED_SHARE = 3 / 4;
 const CROWDED_ROWS = 32;
+/** Rows of a site that sends so many within a second. */
+const FAST_SITE_ROWS = 1024;
 
 export function createQueue(
   { store, clock, random, log, epoch, siteOf, expire, suppressed, heldBy = () => null, eventsStored }: Deps,
@@ -203,8 +207,8 @@ export function createQueue(
       for (const site of window.sites()) worker.wake(site);
       for (const site of [...due.sites()]) claims.refill(site);
     },
-    onWork(wake, demand = () => options.maxRowsPerSite) {
-      worker = { wake, demand };
+    onWork(wake, demand = () => options.maxRowsPerSite, pace = () => 0) {
+      worker = { wake, demand, pace };
     },
     take,
     recordable,
@@ -283,7 +287,11 @@ export function createQueue(
 
   /** Rows that a site should hold at most, for what it can use soon and what the others need. */
   function allowance(site: string): number {
-    const useful = Math.max(1, Math.min(options.maxRowsPerSite, worker.demand(site)));
+    // What spills into the store is read back, and all that follows has to wait behind it: a site that is quick holds
+    // about what it sends in a second, and a burst stays in memory.
+    const quick = Math.min(FAST_SITE_ROWS, options.maxRows / 4, worker.pace?.(site) ?? 0);
+    const most = Math.max(options.maxRowsPerSite, Math.floor(quick));
+    const useful = Math.max(1, Math.min(most, worker.demand(site)));
     return window.rows > CROWDED_SHARE * options.maxRows ? Math.min(useful, CROWDED_ROWS) : useful;
   }
 

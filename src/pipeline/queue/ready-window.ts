@@ -46,7 +46,7 @@ export interface ReadyWindow {
   readonly bytes: number;
 }
 
-/** What room is asked for. `siteRows`: fewer rows than the general limit for this site; absent = no such limit. */
+/** What room is asked for. `siteRows`: what this site may hold, in place of the general limit. */
 export interface Place {
   site: string;
   lane: Lane;
@@ -113,7 +113,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
 
   /** Rows that this lane and tenant may still have at the site. */
   const siteRoom = ({ site: name, lane, tenant, siteRows }: Place): number => {
-    const most = Math.min(limits.maxRowsPerSite, siteRows ?? limits.maxRowsPerSite);
+    const most = siteRows ?? limits.maxRowsPerSite;
     const site = sites.get(name);
     const ofLane = Math.max(1, Math.ceil(most * LANE_SHARE[lane]));
     const ofTenant = Math.max(1, Math.ceil(ofLane * TENANT_SHARE));
