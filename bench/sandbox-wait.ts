@@ -1,6 +1,7 @@
 /**
  * How soon GET /sandbox/wait answers, with many inboxes under load: each inbox waits for its own mail, mail by mail, while
- * all the others get theirs. Given --inboxes, --mails (measured, per inbox) and --before (there already, per inbox), it
+ * all the others get theirs. Given --inboxes, --mails (measured, per inbox), --before (there already, per inbox) and
+ * --pause (ms from one mail of an inbox to its next, on average: 100 inboxes and 300 are 300 mails a second), it
  * prints percentiles of the time from a capture's CapturedAt to the end of its answer, and how many answers were another
  * inbox's. Server and clients share one machine; the clock is the same.
  *
@@ -20,9 +21,11 @@ const { values } = parseArgs({
     inboxes: { type: 'string', default: '100' },
     mails: { type: 'string', default: '20' },
     before: { type: 'string', default: '100' },
+    pause: { type: 'string', default: '300' },
   },
 });
 const [inboxes, mails, before] = [Number(values.inboxes), Number(values.mails), Number(values.before)];
+const pauseMs = Number(values.pause);
 const data = mkdtempSync(join(tmpdir(), 'postrider-bench-'));
 const server = await startServer({
   mode: 'dev',
@@ -78,7 +81,7 @@ await Promise.all(
       const path = `/sandbox/wait?Inbox=inbox-${inbox}&Subject=${encodeURIComponent(subject)}&Timeout=60`;
       const waiting = call('GET', path);
       // The waiter is there before the mail comes, as in a test that waits for what it has just asked for.
-      await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 500));
+      await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 2 * pauseMs));
       await call('POST', '/email', mailTo(inbox, subject));
       const answer = await waiting;
       const at = Date.now();
