@@ -196,7 +196,7 @@ describe('commands without a running server', () => {
     const message = await command(scope, ['message', 'nothing', ...data]);
     expect([message.code, message.stderr]).toEqual([
       1,
-      expect.stringContaining('there is no message "nothing"; see: postrider messages'),
+      expect.stringMatching(/there is no message "nothing"; see: \S*postrider messages/),
     ]);
   });
 
