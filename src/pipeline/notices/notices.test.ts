@@ -54,7 +54,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function start(options: Partial<NoticeOptions> = {}): Notices {
+function start(
+  options: Partial<NoticeOptions> = {},
+  faults: Partial<Pick<Store, 'readContent'>> = {},
+): Notices {
   const random = createSystemRandom();
   const log: Logger = { debug() {}, info() {}, warn: (_, text) => void warnings.push(`${text}`), error() {} };
   const retry = createRetrySchedule(random, null);
@@ -101,7 +104,14 @@ function start(options: Partial<NoticeOptions> = {}): Notices {
   );
   registry = new Registry();
   return createNotices(
-    { store, acceptance, clock, random, log, metrics: createNoticeMetrics(registry) },
+    {
+      store: {
+        dueNotices: (params) => store.dueNotices(params),
+        putOffNotices: (params) => store.putOffNotices(params),
+        readContent: faults.readContent ?? ((params) => store.readContent(params)),
+      },
+      ...{ acceptance, clock, random, log, metrics: createNoticeMetrics(registry) },
+    },
     { hostname: 'mail.example.com', waitMs: WAIT, perHour: 50, ...options },
   );
 }
@@ -312,4 +322,26 @@ it('goes on by itself between start and stop', async () => {
   );
   await notices.stop(0);
   expect(clock.pendingTimers()).toBe(0);
+});
+
+it('goes on with the others where one message cannot be told of, and gives it up after a day', async () => {
+  const broken = await failing(1);
+  const notices = start(
+    {},
+    {
+      readContent: async (params) => {
+        if (params.messageSeq === broken) throw new TypeError('nobody thought of this message');
+        return store.readContent(params);
+      },
+    },
+  );
+  await failing(1);
+  await clock.advance(WAIT);
+  await notices.look();
+  expect(await written()).toHaveLength(1);
+  for (let hours = 0; hours < 27; hours += 1) {
+    await clock.advance(HOUR);
+    await notices.look();
+  }
+  expect([await counted('written'), await counted('dropped')]).toEqual([1, 1]);
 });

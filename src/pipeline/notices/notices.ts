@@ -147,10 +147,19 @@ export function createNotices(deps: Deps, options: NoticeOptions): Notices {
       metrics.count('written');
       log.info({ messageId, notice: id, to: sender, recipients: notice.recipients.length }, 'notice written');
     } catch (error) {
-      if (error instanceof StoreUnavailable || !(error instanceof AppError)) throw error;
+      if (error instanceof StoreUnavailable) throw error;
+      if (!(error instanceof AppError)) return putAside(notice, error, now);
       if ((error.retryAfterSeconds ?? Number.POSITIVE_INFINITY) <= PASSES_SECONDS) throw error;
       await drop(notice, error.message);
     }
+  }
+
+  /** A bug that one message meets: the notices behind it go on, and it is tried again until it is old news. */
+  async function putAside(notice: DueNotice, err: unknown, now: number): Promise<void> {
+    const { messageSeq, upToId, messageId } = notice;
+    log.error({ err, messageId }, 'a notice to the sender of a message could not be written');
+    if (now - notice.oldestAt > TOO_OLD_MS) return drop(notice, 'it could not be written for a day');
+    await store.putOffNotices({ messageSeq, upToId, dueFrom: now + HOUR_MS });
   }
 
   async function drop(notice: DueNotice, why: string): Promise<void> {
