@@ -30,8 +30,9 @@ interface Deps {
 }
 
 const COUNT_UP_TO = 10_000;
-/** Recipients that one request queues again: a second's work. */
+/** Recipients that one request queues again, or looks at where many are left out: a second's work, or some. */
 const MAX_RESENT = 2_000;
+const MAX_LOOKED_AT = 20_000;
 const PORTION = 200;
 
 /** The three routes. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
@@ -102,7 +103,7 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
     const left = { Suppressed: 0, ContentGone: 0, Moved: 0 };
     let queued = 0;
     let afterId = 0;
-    for (let seen = 0; seen < MAX_RESENT; seen += PORTION) {
+    for (let seen = 0; queued < MAX_RESENT && seen < MAX_LOOKED_AT; seen += PORTION) {
       const members = await store.causeMembers({ id, afterId, limit: PORTION });
       const last = members.at(-1);
       if (last === undefined) return { Queued: queued, LeftOut: left, More: false };
