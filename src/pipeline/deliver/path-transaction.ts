@@ -31,6 +31,8 @@ interface Deps {
   ready: Pick<Picker, 'addFirst'>;
   note(lesson: Pick<OverrideNote, 'param' | 'value' | 'until' | 'rule' | 'why'>): void;
   heard(endpoint: Endpoint, outcome: Outcome, senderDomain: string): void;
+  /** So many recipients were taken back before the far end had a say about them. */
+  cameBack(count: number): void;
   /** A final reply came to this message. */
   replied(delivered: ReplyFacts | null): void;
   finish(item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>): void;
@@ -63,6 +65,7 @@ export async function transact(
   if (result.kind === 'not-sendable' && result.why === 'eight-bit-unsupported') {
     const again = await deps.preparer.inSevenBit(prepared);
     if (again.kind !== 'impossible') {
+      deps.cameBack(items.length);
       giveOn(companions);
       if (again.kind === 'ready') deps.ready.addFirst(again.prepared);
       else deps.finish(item, again.outcome);
@@ -74,6 +77,7 @@ export async function transact(
   if (result.kind === 'done') link.latencyMs = result.latencyMs;
   const tooMany = oneTooMany(result);
   if (tooMany.limit !== null) learn(tooMany.limit, host);
+  deps.cameBack(tooMany.refused.size);
   const goingOn: ReadyItem[] = [];
   let pathFailed = false;
   items.forEach((one, index) => {

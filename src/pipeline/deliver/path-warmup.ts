@@ -16,11 +16,20 @@ export interface PathWarmup {
   went(lane: Lane): void;
   /** What became of one that went. */
   heard(outcome: Outcome): void;
+  /** So many that went never reached the provider. */
+  cameBack(count: number): void;
   /** Messages taken ahead that will not go. */
   release(): void;
 }
 
-const FREE: PathWarmup = { mayGo: () => true, waiting: null, went() {}, heard() {}, release() {} };
+const FREE: PathWarmup = {
+  mayGo: () => true,
+  waiting: null,
+  went() {},
+  heard() {},
+  cameBack() {},
+  release() {},
+};
 
 /** `now`: epoch milliseconds. */
 export function createPathWarmup(
@@ -69,6 +78,9 @@ export function createPathWarmup(
         const deferred = outcome.kind === 'deferred' || outcome.kind === 'path';
         warmup.outcome(source, provider, deferred ? 'deferred' : 'accepted');
       }
+    },
+    cameBack(count) {
+      for (let i = 0; i < count; i++) warmup.giveBack(source, provider);
     },
     release() {
       for (const _ of ahead) warmup.giveBack(source, provider);

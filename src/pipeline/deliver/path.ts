@@ -140,6 +140,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       deps.heard(endpoint, outcome, senderDomain);
       warm.heard(outcome);
     },
+    cameBack: (count: number) => warm.cameBack(count),
     replied(delivered: ReplyFacts | null) {
       pace.ended();
       health.succeeded(links.busyCount, capNow());
