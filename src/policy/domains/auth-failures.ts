@@ -37,7 +37,8 @@ const REPLIES = 3;
 const WITHIN_MS = 10 * 60_000;
 const HELD_MS = 3_600_000;
 const MAX_WATCHED = 10_000;
-const BY = 'doctor';
+/** Who its holds say they are by. */
+export const HELD_BY_DOCTOR = 'doctor';
 
 export function createAuthFailures(deps: Deps): AuthFailures {
   const { domains, holds, store, clock, random, log } = deps;
@@ -70,7 +71,10 @@ export function createAuthFailures(deps: Deps): AuthFailures {
   async function act(senderDomain: string, site: string): Promise<void> {
     const isHeld = holds
       .list()
-      .some((hold) => hold.createdBy === BY && hold.senderDomain === senderDomain && hold.site === site);
+      .some(
+        (hold) =>
+          hold.createdBy === HELD_BY_DOCTOR && hold.senderDomain === senderDomain && hold.site === site,
+      );
     // What was under way when the hold came is refused too, and says nothing new.
     if (isHeld) return;
     const reason =
@@ -78,7 +82,7 @@ export function createAuthFailures(deps: Deps): AuthFailures {
       `(SPF, DKIM or DMARC); mail to it waits for an hour. What to mend: postrider doctor ${senderDomain}`;
     const match = { senderDomain, recipientDomain: null, site, lane: null };
     const now = clock.now();
-    await holds.add({ ...match, reason, until: now + HELD_MS, createdBy: BY });
+    await holds.add({ ...match, reason, until: now + HELD_MS, createdBy: HELD_BY_DOCTOR });
     log.error({ domain: senderDomain, site }, 'mail of a sender domain is held: its authentication fails');
     const event = { id: uuidv7(clock, random), kind: 'domain.failing', at: now, detail: { reason } } as const;
     await store.appendEvents({ events: [{ ...event, domain: senderDomain, deliveryId: null }] });

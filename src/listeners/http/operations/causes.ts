@@ -11,6 +11,7 @@ import type { Random } from '../../../lib/random.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { categoryFacts, isCategory, pascalCase } from '../../../pipeline/deliver/classifier/categories.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
+import { HELD_BY_DOCTOR } from '../../../policy/domains/auth-failures.ts';
 import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CauseMember, CauseView } from '../../../store/topics/causes.ts';
@@ -18,6 +19,7 @@ import type { CauseItem, CausesAnswer, ResendAnswer } from '../contract/answers.
 import { causeItem, causesAnswer, resendAnswer } from '../contract/schemas/operator.ts';
 import { PAGE } from '../contract/schemas/query.ts';
 import { type ApiRoute, isoTime, json, pageLimit, refuse } from '../route.ts';
+import type { Traffic } from './traffic.ts';
 
 interface Deps {
   store: Store;
@@ -27,6 +29,7 @@ interface Deps {
   queue: { wake(): void };
   /** Told where events with webhook calls were stored. */
   eventsStored(): void;
+  traffic: Pick<Traffic, 'overrides' | 'holds'>;
 }
 
 const COUNT_UP_TO = 10_000;
@@ -76,12 +79,14 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
         id: 'resendCause',
         summary: 'Try again what failed for one cause',
         description:
-          'Queues its recipients again, at most 2,000 a request: `{Queued, LeftOut: {Suppressed, ContentGone, Moved}, More}`',
+          'Queues its recipients again, at most 2,000 a request, and ends the pause that the fault brought upon the sender domain: `{Queued, LeftOut: {Suppressed, ContentGone, Moved}, More}`',
         answer: resendAnswer,
       },
       handle: async ({ caller, params }) => {
         requireAllDomains(caller);
-        const { id } = await known(params.id);
+        const cause = await known(params.id);
+        const { id } = cause;
+        await endPauses(cause);
         const answer = await resend(id);
         if (answer.Queued > 0) {
           deps.eventsStored();
@@ -97,6 +102,20 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
     const cause = await store.getCause({ id: Number(id), countUpTo: COUNT_UP_TO });
     if (cause === null) throw refuse('not-found');
     return cause;
+  }
+
+  /** Whoever says that it is mended does not wait for the pause that the fault brought about. */
+  async function endPauses({ category, senderDomain }: CauseView): Promise<void> {
+    for (const { id, param, rule, key } of deps.traffic.overrides.list()) {
+      const own = senderDomain !== '' && key.startsWith(`${senderDomain}@`);
+      if (own && param === 'suspended' && rule === category) await deps.traffic.overrides.remove(id);
+    }
+    if (category !== 'auth_failed') return;
+    const { holds } = deps.traffic;
+    const held = holds
+      .list()
+      .filter((hold) => hold.createdBy === HELD_BY_DOCTOR && hold.senderDomain === senderDomain);
+    if (held.length > 0) await holds.release(held.map(({ id }) => id));
   }
 
   async function resend(id: number): Promise<ResendAnswer> {
