@@ -13,6 +13,9 @@ const parts = [
   'src/listeners/http/{hostile,operations}.test.ts',
   'src/listeners/http/operations/**/*.test.ts',
 ];
+// Real sockets, threads and processes on a machine that does other things too: what fails is tried once more and named as
+// such in the report. A test that needs it is a bug to be found; it does not stop everybody meanwhile.
+const patient = { retry: 1 } as const;
 const common = { environment: 'node', testTimeout: 20_000, hookTimeout: 30_000, pool: 'forks' } as const;
 export default defineConfig({
   test: {
@@ -25,12 +28,13 @@ export default defineConfig({
           exclude: ['src/store/**', ...parts],
         },
       },
-      { test: { ...common, name: 'parts', include: parts } },
+      { test: { ...common, ...patient, name: 'parts', include: parts } },
       { test: { ...common, name: 'store', include: ['src/store/**/*.test.ts'], testTimeout: 60_000 } },
       { test: { ...common, name: 'docs', include: ['test/docs/**/*.test.ts', 'test/*.test.ts'] } },
       {
         test: {
           ...common,
+          ...patient,
           name: 'system',
           include: ['test/{scenarios,dialogues,chaos,fuzz,interop,simulation}/**/*.test.ts'],
           testTimeout: 120_000,
