@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../../test/fakes/fake-dns.ts';
-import { createVirtualClock } from '../../test/fakes/virtual-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../../test/fakes/virtual-clock.ts';
 import { createSystemRandom, type Random } from '../lib/random.ts';
 import { createAddressFilter } from './address-filter.ts';
 import { type MxHosts, resolveMxHosts } from './mx-hosts.ts';
@@ -8,11 +8,12 @@ import { type CachingResolver, createResolver } from './resolver.ts';
 
 let dns: FakeDns;
 let resolver: CachingResolver;
+let clock: VirtualClock;
 const systemRandom = createSystemRandom();
 
 beforeEach(async () => {
   dns = await createFakeDns();
-  const clock = createVirtualClock();
+  clock = createVirtualClock();
   resolver = createResolver({ clock, random: systemRandom, servers: [dns.server] });
 });
 afterEach(async () => {
@@ -174,6 +175,21 @@ describe('what DNS says about the domain (scenario 13)', () => {
       expect(await hostsFor(text)).toEqual({ kind: 'no-domain' });
     }
     expect(dns.count()).toBe(0);
+  });
+});
+
+describe('a host that moves (scenario 15)', () => {
+  it('is followed after a minute where its TTL is five seconds, not at every message', async () => {
+    dns.set('moving.test', { MX: ['old.moving.test'], ttl: 5 });
+    for (const name of ['old', 'new']) dns.set(`${name}.moving.test`, { A: PUBLIC, ttl: 5 });
+    expect(namesOf(await hostsFor('moving.test'))).toEqual(['old.moving.test']);
+    dns.set('moving.test', { MX: ['new.moving.test'], ttl: 5 });
+    const asked = dns.count();
+    await clock.advance(59_000);
+    expect(namesOf(await hostsFor('moving.test'))).toEqual(['old.moving.test']);
+    expect(dns.count()).toBe(asked);
+    await clock.advance(1_000);
+    expect(namesOf(await hostsFor('moving.test'))).toEqual(['new.moving.test']);
   });
 });
 

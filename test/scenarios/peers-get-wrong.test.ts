@@ -5,13 +5,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import type { Script, ScriptedMx } from '../fakes/scripted-mx.ts';
 import { destuff } from '../fakes/smtp-sink.ts';
 import { directKit } from './direct-kit.ts';
-import { fileScope, type Instance, type MessageFacts, until } from './harness.ts';
+import { fileScope, type Instance, type MessageFacts, startInstance, until } from './harness.ts';
 import { dkimVerdict, readMail } from './signed-mail.ts';
 
 const NET = '127.35';
@@ -194,6 +197,38 @@ describe('content that would break a line', () => {
   });
 });
 
+describe('mail that waits for its sender domain', () => {
+  it('is held with the reason where the domain was suspended meanwhile', async () => {
+    const mx = await domain('patient.test', {});
+    // Accepted by a server that does not deliver, so that the state changes before the first attempt.
+    const { server: taking, token: own } = await kit.start({ settings: { roles: 'http' } });
+    const id = await taking.send({ To: [{ email: 'a@patient.test' }] }, { token: own });
+    await taking.stop();
+    await suspend(taking.folder);
+    const settings = {
+      route: 'mx',
+      dns: dns.text,
+      'mx-port': String(mx.port),
+      'allow-networks': '127.0.0.0/8',
+      retry: '200ms',
+    };
+    const sending = await startInstance(scope, { folder: taking.folder, settings });
+    const row = await until('it is held', async () => {
+      const [found] = (await sending.call('GET', `/email/${id}`)).json.Recipients;
+      return found.WaitReason === '' ? null : found;
+    });
+    expect(row).toMatchObject({
+      Status: 'Held',
+      Attempts: 0,
+      WaitReason: expect.stringContaining('Suspended'),
+    });
+    // It is looked at again within a minute: the domain may come back.
+    expect(Date.parse(row.NextAttemptAt) - Date.now()).toBeLessThanOrEqual(61_000);
+    await sending.stop();
+    expect(messagesOf(mx)).toEqual([]);
+  });
+});
+
 describe('a first host that swallows connections', () => {
   it('is passed over within twenty seconds for a one-time code', async () => {
     const { id, tookMs, facts } = await swallowed;
@@ -204,6 +239,21 @@ describe('a first host that swallows connections', () => {
     expect((await eventsOf(id)).at(-1)?.RemoteMta).toContain('mx.good.test');
   });
 });
+
+/** As a person with the database would: there is no command for it. */
+async function suspend(folder: string): Promise<void> {
+  const store = await openSqliteStore({ path: join(folder, 'postrider.db'), clock: systemClock });
+  await store.setDomainStatus({
+    name: 'example.com',
+    status: 'Suspended',
+    verifiedBy: 'operator',
+    failingSince: null,
+    checks: null,
+    events: [],
+    now: systemClock.now(),
+  });
+  await store.close();
+}
 
 async function throughTheHole(): Promise<{ id: string; tookMs: number; facts: MessageFacts }> {
   const hole = `${NET}.9.1`;

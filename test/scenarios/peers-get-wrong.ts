@@ -127,7 +127,7 @@ export const PEER_CASES: readonly PeerCase[] = [
     15,
     'an MX that moves while mail waits',
     [WAYS_IN, 'is asked for again after nobody answered there'],
-    [RESOLVER, 'keeps a found answer at least a minute and at most an hour'],
+    [MX_HOSTS, 'is followed after a minute where its TTL is five seconds, not at every message'],
   ),
   shown(16, 'resolvers that are down for an hour', [
     RESOLVER,
@@ -296,10 +296,16 @@ export const PEER_CASES: readonly PeerCase[] = [
     'src/listeners/http/operations/rotation.test.ts',
     'refuses with a sentence while the DNS does not show the standby key',
   ]),
-  shown(45, 'mail of a domain that is gone meanwhile is held, not sent unsigned', [
-    'test/scenarios/delivery-relay.test.ts',
-    'is held while its domain is gone, and never sent unsigned',
-  ]),
+  shown(
+    45,
+    'mail of a domain that may not send any more is held, not sent unsigned',
+    [HERE, 'is held with the reason where the domain was suspended meanwhile'],
+    ['test/scenarios/delivery-relay.test.ts', 'is held while its domain is gone, and never sent unsigned'],
+    [
+      'src/policy/domains/domain-status.test.ts',
+      'goes on sending for two days from the first check that failed, and no longer',
+    ],
+  ),
   shown(
     46,
     'a bounce with several recipients, the first only delayed',

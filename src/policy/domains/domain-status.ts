@@ -12,7 +12,7 @@ import type { DomainCheck } from './doctor/check.ts';
 const GRACE_MS = 2 * 24 * 3_600_000;
 
 /** Whether mail of this domain may leave: verified, or failing for less than the grace. */
-export function maySend(domain: Domain, now: number): boolean {
+export function maySend(domain: Pick<Domain, 'status' | 'failingSince'>, now: number): boolean {
   if (domain.status === 'Verified') return true;
   return (
     domain.status === 'Failing' && (domain.failingSince === null || now - domain.failingSince < GRACE_MS)
@@ -21,7 +21,7 @@ export function maySend(domain: Domain, now: number): boolean {
 
 /** What a check makes of a domain. */
 export function nextStatus(
-  domain: Domain,
+  domain: Pick<Domain, 'status' | 'verifiedBy' | 'failingSince'>,
   result: { verified: boolean; temporary: boolean },
   now: number,
 ): { status: DomainStatus; verifiedBy: Domain['verifiedBy']; failingSince: number | null } {
@@ -33,7 +33,7 @@ export function nextStatus(
   return { status: 'Failing', verifiedBy: domain.verifiedBy, failingSince: domain.failingSince ?? now };
 }
 
-function keep(domain: Domain) {
+function keep(domain: Pick<Domain, 'status' | 'verifiedBy' | 'failingSince'>) {
   return { status: domain.status, verifiedBy: domain.verifiedBy, failingSince: domain.failingSince };
 }
 
