@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
-import { createDnsClient, type DnsClientOptions } from './dns-client.ts';
+import { createDnsClient, type DnsClient, type DnsClientOptions } from './dns-client.ts';
 import { type DnsMessage, type DnsRecord, type RecordType, responseCodes } from './dns-codec.ts';
 import { normalizeName } from './dns-name.ts';
 import type { CaaRecord, DnsAnswer, DnsFailureReason, MxRecord, Resolver, TlsaRecord } from './dns-types.ts';
@@ -63,10 +63,16 @@ const STALE_RECHECK_MS = 30_000;
 
 /**
  * `trustedAd`: believe the AD bit from any of `servers`; without it only from those on loopback, since anyone on the
- * way could set it.
+ * way could set it. `client`: who asks the servers, where it is not the network.
  */
 export function createResolver(
-  deps: { clock: Clock; random: Random; servers: readonly DnsServer[]; trustedAd?: boolean },
+  deps: {
+    clock: Clock;
+    random: Random;
+    servers: readonly DnsServer[];
+    trustedAd?: boolean;
+    client?: DnsClient;
+  },
   options: ResolverOptions = {},
 ): CachingResolver {
   const { clock, servers, trustedAd = false } = deps;
@@ -80,7 +86,7 @@ export function createResolver(
     maxEntries = 10_000,
     maxCacheBytes = 32 * 1024 * 1024,
   } = options;
-  const client = createDnsClient(deps, options);
+  const client = deps.client ?? createDnsClient(deps, options);
   const trusted = new Set(servers.filter((server) => trustedAd || isLoopback(server.address)));
   /** In order of last use, oldest first. Keys are `TYPE name`. */
   const cache = new Map<string, Entry>();

@@ -6,6 +6,7 @@
  * Can go wrong: refused, unreachable, too slow, aborted; each comes back as a value, and no socket stays open then.
  */
 import { connect, isIP, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
 
 export interface ConnectRequest {
@@ -19,9 +20,12 @@ export interface ConnectRequest {
   signal?: AbortSignal | undefined;
 }
 
-export type ConnectResult =
-  | { kind: 'connected'; socket: Socket }
+export type ConnectResult<Stream extends Duplex = Duplex> =
+  | { kind: 'connected'; socket: Stream }
   | { kind: 'refused' | 'timeout' | 'unreachable' | 'aborted' | 'error'; detail: string };
+
+/** How a connection is had: `connectTcp`, or a network that a test plays. */
+export type Connect = (request: ConnectRequest) => Promise<ConnectResult>;
 
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN', 'EADDRNOTAVAIL']);
 
@@ -32,7 +36,7 @@ function failureKind(code: string | undefined): 'refused' | 'timeout' | 'unreach
 }
 
 /** Connects within `timeoutMs`. Never throws; after anything but `connected` the socket is destroyed. */
-export function connectTcp(request: ConnectRequest): Promise<ConnectResult> {
+export function connectTcp(request: ConnectRequest): Promise<ConnectResult<Socket>> {
   const { address, port, localAddress, timeoutMs, clock, signal } = request;
   if (isIP(address) === 0) {
     return Promise.resolve({ kind: 'error', detail: `not an IP address: ${address.slice(0, 80)}` });
@@ -54,7 +58,7 @@ export function connectTcp(request: ConnectRequest): Promise<ConnectResult> {
       ...(localAddress === undefined ? {} : { localAddress }),
     });
     let settled = false;
-    const settle = (result: ConnectResult) => {
+    const settle = (result: ConnectResult<Socket>) => {
       if (settled) return;
       settled = true;
       timer.cancel();

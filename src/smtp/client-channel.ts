@@ -5,7 +5,7 @@
  * The deadline is one timer that is moved only when it has to fire earlier: a timer per command would cost more than
  * parsing its reply. It is not extended by partial replies, so a dripping server gains nothing.
  */
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { LostReason } from './client-types.ts';
 import { createReplyReader, type Reply } from './reply.ts';
@@ -41,14 +41,14 @@ export interface Channel {
   expectNothing(): void;
   close(reason: LostReason, detail: string, reply?: Reply | null): void;
   /** Gives the socket away (to a TLS handshake): no listener of this channel stays on it, and nothing is closed. */
-  detach(): Socket;
+  detach(): Duplex;
 }
 
 const RESET_CODES = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
 const MAX_UNREAD_BYTES = 128 * 1024;
 
 /** Starts reading from `socket`, which belongs to the channel from now on. */
-export function createChannel(socket: Socket, clock: Clock): Channel {
+export function createChannel(socket: Duplex, clock: Clock): Channel {
   const reader = createReplyReader();
   let listener: ChannelListener | null = null;
   let closed: ChannelClose | null = null;

@@ -5,7 +5,7 @@
  * it came at and no connection. Nothing is tried twice here: another host, another rung of TLS or clear text after a
  * failed handshake are decisions of the caller.
  */
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { connectTcp } from '../net/sockets.ts';
 import { authenticate } from './client-auth.ts';
 import { type Channel, type ChannelClose, createChannel } from './client-channel.ts';
@@ -129,7 +129,7 @@ async function sayHello(opening: Opening): Promise<Step> {
 }
 
 /** Shakes hands on `socket` and continues on a fresh channel: nothing read in clear text survives (RFC 3207 §4.2). */
-async function secure(opening: Opening, socket: Socket): Promise<Step> {
+async function secure(opening: Opening, socket: Duplex): Promise<Step> {
   const { target, options, timeouts, log } = opening;
   const shaken = await startTls({
     socket,
@@ -202,7 +202,7 @@ async function logIn(opening: Opening): Promise<Step> {
   }
 }
 
-async function runSteps(opening: Opening, socket: Socket): Promise<Step> {
+async function runSteps(opening: Opening, socket: Duplex): Promise<Step> {
   const first = opening.target.implicitTls ? await secure(opening, socket) : OK;
   if (first.kind !== 'ok') return first;
   for (const step of [awaitBanner, sayHello, startTlsIfAsked, logIn]) {
@@ -220,7 +220,7 @@ export async function openSession(target: Target, options: OpenOptions): Promise
   const { clock, signal } = options;
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const log = new Conversation(clock.monotonicMs());
-  const connected = await connectTcp({
+  const connected = await (options.connect ?? connectTcp)({
     address: target.address,
     port: target.port,
     localAddress: options.localAddress,

@@ -4,8 +4,8 @@
  * failure and no socket at all. Whether to fall back to clear text is the caller's decision, never made here.
  * A certificate is always checked; only `verified` and `dane` insist on the outcome, and then before anything is sent.
  */
-import type { Socket } from 'node:net';
 import { isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
 import {
   type ConnectionOptions,
   createSecureContext,
@@ -80,7 +80,7 @@ export function createTlsContexts(
 }
 
 export interface HandshakeRequest {
-  socket: Socket;
+  socket: Duplex;
   /** Name for SNI and for the certificate check; an IP literal is checked as such and not sent. */
   host: string;
   mode: TlsMode;

@@ -3,6 +3,7 @@
  * reported as the server gave it, and what it means for the message is decided elsewhere.
  */
 import type { Clock } from '../lib/clock.ts';
+import type { Connect } from '../net/sockets.ts';
 import type { TlsContexts, TlsFacts, TlsMode } from './client-tls.ts';
 import type { ConversationLog } from './conversation.ts';
 import type { DaneRequest } from './dane.ts';
@@ -69,6 +70,8 @@ export interface OpenOptions {
   timeouts?: Partial<Timeouts> | undefined;
   /** Source address to bind, an IP literal. */
   localAddress?: string | undefined;
+  /** Where connections come from; TCP where left out. */
+  connect?: Connect | undefined;
   /** Ends the opening (not an open session) early. */
   signal?: AbortSignal | undefined;
   /** Shared by all sessions; made once, because a TLS context costs milliseconds. Without it each session makes one. */

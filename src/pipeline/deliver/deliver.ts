@@ -13,6 +13,7 @@ import type { ReturnPathTokens } from '../../mail/verp.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { AddressCheck } from '../../net/address-filter.ts';
 import type { CachingResolver } from '../../net/resolver.ts';
+import type { Connect } from '../../net/sockets.ts';
 import type { OverrideBook } from '../../policy/limits/shaping/overrides.ts';
 import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
 import type { Shaping } from '../../policy/limits/shaping/types.ts';
@@ -82,6 +83,8 @@ export interface DeliverDeps {
   warmup: Warmup;
   /** Faults that are played on demand. */
   faults: Pick<SandboxRules, 'faultFor'>;
+  /** Where connections come from; TCP where left out. */
+  connect?: Connect;
 }
 
 export interface DeliverOptions {

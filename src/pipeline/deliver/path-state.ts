@@ -19,6 +19,8 @@ export type WaitKind =
   | 'none'
   | 'breaker'
   | 'suspended'
+  /** A connection is being opened. */
+  | 'connecting'
   /** All connections that may be used are in use. */
   | 'slots'
   | 'message-rate'

@@ -114,6 +114,10 @@ export function createPathView(
       const text = `${site} takes no mail until ${iso(blocked.until)}: ${why}`;
       return { kind: 'breaker', text, until: blocked.until };
     }
+    // What waits for the outcome of the one that is tried is mostly not in memory.
+    if (health.breaker().kind === 'half-open') {
+      return { kind: 'breaker', text: `${site} failed and is tried again with one message`, until: null };
+    }
     if (!anybodyWaits || waitsFor === 'none') return { kind: 'none', text: null, until: null };
     return { kind: waitsFor, text: words(), until: waitsUntil };
   }
@@ -129,6 +133,8 @@ export function createPathView(
         return `all ${limits.providerConnections ?? 0} connections to ${provider ?? site} are in use`;
       case 'warm-up':
         return waitsWhy;
+      case 'connecting':
+        return `a connection to ${site} is being opened`;
       case 'store':
         return 'outcomes cannot be stored at the moment, so nothing is sent';
       default:

@@ -317,6 +317,10 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   // ── which next, and over what ───────────────────────────────────────────────────────────────────────────
 
   function dispatch(): void {
+    const now = clock.now();
+    for (const { item } of ready.remove((one) => one.item.delivery.expiresAt <= now)) {
+      void queue.settle(item, rules.expire(item.delivery, now, view.snapshot().reason));
+    }
     // What was being prepared when the path was blocked waits with the rest.
     const blocked = queue.blocked(name);
     if (stopping || blocked !== null) {
@@ -367,6 +371,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     // An unused connection that may not carry what waits makes room for one that may.
     if (links.size >= usable()) links.leaveOneIdle();
     if (mayOpen()) openLink(first).catch(openingBroke);
+    if (opening && links.size === 0) view.waits('connecting');
     return false;
   }
 

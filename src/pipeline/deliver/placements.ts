@@ -82,7 +82,8 @@ export function createPlacements(deps: {
     placement: (name) => (name === SANDBOX_SITE ? { kind: 'sandbox' } : (names.get(name) ?? null)),
     lookUp,
     setApart(domain) {
-      keep(domain, { site: domain, provider: null }, APART_MS);
+      // Its provider, where one is known, goes on counting its connections.
+      keep(domain, { site: domain, provider: domains.get(domain)?.provider ?? null }, APART_MS);
     },
     onMoved(listener) {
       moved = listener;
@@ -160,7 +161,9 @@ export function createPlacements(deps: {
       const ttlMs = answer.kind === 'failure' ? APART_MS : answer.ttlSeconds * 1000;
       if (answer.kind === 'failure' && (domains.get(domain)?.usableUntilMs ?? 0) > clock.monotonicMs())
         return;
-      keep(domain, { site: domain, provider: null }, answer.kind === 'no-data' ? ttlMs : APART_MS);
+      // A name that is gone for a moment comes back to the provider it had, perhaps before this is asked again.
+      const provider = answer.kind === 'no-data' ? null : (domains.get(domain)?.provider ?? null);
+      keep(domain, { site: domain, provider }, answer.kind === 'no-data' ? ttlMs : APART_MS);
       return;
     }
     const hosts = [...answer.records]

@@ -7,6 +7,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Connect } from '../../net/sockets.ts';
 import { openSession } from '../../smtp/client-session.ts';
 import type { TlsContexts, TlsMode } from '../../smtp/client-tls.ts';
 import type { OpenFailure, OpenResult, Timeouts } from '../../smtp/client-types.ts';
@@ -37,6 +38,8 @@ export interface OpenerDeps {
   log: Logger;
   tlsContexts: TlsContexts;
   counters: Pick<TlsCounters, 'count'>;
+  /** Where connections come from; TCP where left out. */
+  connect?: Connect | undefined;
 }
 
 const DAY_MS = 24 * 3_600_000;
@@ -132,6 +135,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
         allowPlaintextAuth: endpoint.allowPlaintextAuth,
         tlsContexts,
         localAddress: wish.localAddress,
+        connect: deps.connect,
         signal: wish.signal,
         smallClientHello,
         timeouts,

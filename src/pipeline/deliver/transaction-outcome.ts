@@ -20,6 +20,16 @@ const MAX_REDISPATCHES = 2;
 /** Refusals that come from wrong DNS more often than not: believed when they are said again (delivery.md §7.2). */
 const TWICE: ReadonlySet<Category> = new Set(['relay_denied', 'routing_loop']);
 
+/** What a 421 in the middle of a session may say of our address, our rate or our connections: no message pays for it. */
+const ABOUT_US: ReadonlySet<Category> = new Set([
+  'connection_limited',
+  'rate_limited',
+  'ip_reputation',
+  'ip_blocklisted',
+  'ptr_missing',
+  'tls_required',
+]);
+
 /** Outcome for the recipient at `index` of a transaction. `redispatched`: times it was handed on already. */
 export function transactionOutcome(
   result: TransactionResult,
@@ -64,6 +74,10 @@ export function transactionOutcome(
   const reply = result.reply === null ? null : replyFacts(result.reply);
   const detail = `the connection to ${peer.host} ended at ${result.stage}: ${result.detail}`.slice(0, 512);
   if (result.afterDot) return { kind: 'unknown', detail, facts };
+  if (result.reason === '421' && reply !== null && !result.untried) {
+    const verdict = classifier.classify({ stage: result.stage, ...reply, mx: peer.host, origin: 'remote' });
+    if (ABOUT_US.has(verdict.category)) return replyOutcome(verdict, result.stage, reply, detail, facts);
+  }
   const unfair = result.untried || (result.reused && (result.stage === 'mail' || result.reason === '421'));
   if (result.reason === 'local' || (unfair && redispatched < MAX_REDISPATCHES))
     return { kind: 'again', detail };

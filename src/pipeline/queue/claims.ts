@@ -52,6 +52,8 @@ interface Deps {
   /** There is work for a site, or a reason for it to look again. */
   wake(site: string): void;
   expire(delivery: ClaimedDelivery, now: number): Settlement;
+  /** Ends what waits in memory and has no time left: the search in the store does not see it. */
+  expireHeld(now: number): void;
   eventsStored(): void;
 }
 
@@ -140,7 +142,8 @@ export function createClaims(deps: Deps, options: { sweepMs: number; maxRows: nu
   function schedule(): void {
     if (!running) return;
     const now = clock.now();
-    sweepAt = now + Math.max(0, nextSweepMs - clock.monotonicMs());
+    // Whole milliseconds: a timer that fires a fraction too soon would be set again for no time at all.
+    sweepAt = now + Math.max(0, Math.ceil(nextSweepMs - clock.monotonicMs()));
     const at = sweeping === null ? Math.min(sweepAt, due.nextAt ?? sweepAt) : (due.nextAt ?? null);
     if (at === null) return;
     if (timer !== null && timerAt <= at && timerAt > now) return;
@@ -174,6 +177,7 @@ export function createClaims(deps: Deps, options: { sweepMs: number; maxRows: nu
   async function sweep(): Promise<void> {
     const nowMs = clock.monotonicMs();
     if (nowMs >= nextExpiryCheckMs && !deps.closed(null)) {
+      deps.expireHeld(clock.now());
       await settleExpired(clock.now());
       nextExpiryCheckMs = nowMs + EXPIRY_CHECK_MS;
     }

@@ -147,6 +147,17 @@ function takeAll(queue: Queue, site = 'example.net'): ReadyItem[] {
 const asked = { recipientDomain: 'example.net', senderDomain: 'example.com', sandbox: null } as const;
 
 describe('the window over the store', () => {
+  it('ends in time what waits in memory for a site that takes nothing', async () => {
+    await queued(3, 'example.net', { expiresAt: T0 + MINUTE });
+    const { queue } = await start();
+    await eventually(() => inMemory(queue, 'example.net') === 3);
+    await clock.advance(MINUTE);
+    await eventually(async () => (await states()).failed === 3, 1_000);
+    expect(clock.now()).toBeLessThanOrEqual(T0 + MINUTE + 10_000);
+    expect(await eventKinds()).toEqual(['failed', 'failed', 'failed']);
+    expect(queue.held.rows).toBe(0);
+  });
+
   it('never holds more than its limits, and refills until everything is done', async () => {
     await queued(30);
     const { queue, called } = await start({ maxRows: 5, maxRowsPerSite: 5 });

@@ -186,6 +186,12 @@ export function createQueue(
       },
       wake: (site) => worker.wake(site),
       expire: (delivery, now) => expire(delivery, now, blocks.get(siteOf(delivery))?.reason ?? null),
+      expireHeld(now) {
+        for (const item of window.remove(({ delivery }) => delivery.expiresAt <= now))
+          void settler.settle(item, expire(item.delivery, now, null));
+        // What was taken and waits for a connection is looked at by whoever took it.
+        for (const site of window.sites()) worker.wake(site);
+      },
     },
     options,
   );

@@ -34,6 +34,8 @@ export interface ReadyWindow {
   drain(site: string): ReadyItem[];
   /** What waits for `site` and belongs elsewhere by `siteOf` goes there; the sites that got something. */
   regroup(site: string, siteOf: (item: ReadyItem) => string): Set<string>;
+  /** Removes and returns what waits, of any site, and `leaves` says (not what was taken). */
+  remove(leaves: (item: ReadyItem) => boolean): ReadyItem[];
   waiting(site: string): Readonly<Record<Lane, number>>;
   /** Rows of a site in memory, those that were taken included. */
   held(site: string): number;
@@ -136,6 +138,14 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     else site.heldByTenant.set(key, left);
   };
 
+  const removeFrom = (site: SiteRows, leaves: (item: ReadyItem) => boolean): ReadyItem[] => {
+    const gone = LANES.flatMap((lane) =>
+      site.lanes[lane].size === 0 ? [] : site.lanes[lane].remove(leaves),
+    );
+    for (const item of gone) count(site, item, -1);
+    return gone;
+  };
+
   const forgetEmpty = (name: string, site: SiteRows): void => {
     if (site.held === 0) sites.delete(name);
   };
@@ -199,11 +209,9 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     },
     drain(name) {
       const site = sites.get(name);
-      if (site === undefined) return [];
-      const gone = LANES.flatMap((lane) => site.lanes[lane].remove(() => true));
-      for (const item of gone) count(site, item, -1);
-      return gone;
+      return site === undefined ? [] : removeFrom(site, () => true);
     },
+    remove: (leaves) => [...sites.values()].flatMap((site) => removeFrom(site, leaves)),
     regroup(name, where) {
       const reached = new Set<string>();
       const site = sites.get(name);

@@ -1,12 +1,16 @@
-/** The SQLite engine against what any engine must do. */
+/** The SQLite engine against what any engine must do: with its threads, and on the caller's thread alone. */
 import { systemClock } from '../../lib/clock.ts';
 import { describeStoreConformance } from '../conformance/conformance.ts';
 import { openSqliteStore } from './open.ts';
 import { temporaryFolder } from './test-support.ts';
 
-describeStoreConformance('SQLite', async () => {
+describeStoreConformance('SQLite', () => opened({}));
+describeStoreConformance('SQLite without threads', () => opened({ threads: 0 }));
+
+async function opened(options: { threads?: 0 }) {
   const folder = temporaryFolder();
-  const open = () => openSqliteStore({ path: folder.file('store.db'), clock: systemClock, patienceMs: 1 });
+  const open = () =>
+    openSqliteStore({ path: folder.file('store.db'), clock: systemClock, patienceMs: 1, ...options });
   let store = await open();
   return {
     store,
@@ -20,4 +24,4 @@ describeStoreConformance('SQLite', async () => {
       folder.remove();
     },
   };
-});
+}

@@ -9,6 +9,7 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import { KeyTaken, type Store, StoreUnavailable } from '../store.ts';
 import { contentBytes, createArena } from './arena.ts';
 import { createGroupCommit, type Operation } from './group-commit.ts';
+import { createInProcess } from './in-process.ts';
 import { takeLock } from './lock.ts';
 import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
 import type {
@@ -23,9 +24,11 @@ import type {
   WriterReply,
   WriterRequest,
 } from './protocol.ts';
+import { openReader } from './reader-work.ts';
 import { StoreRefused } from './refusal.ts';
 import { createSuppressionFilter } from './suppression-filter.ts';
 import { createThread } from './thread.ts';
+import { openWriter } from './writer-work.ts';
 
 const MAX_BATCH_OPERATIONS = 128;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
@@ -119,6 +122,8 @@ export interface SqliteStoreOptions {
   failStoreWrites?: FailStoreWrites | null;
   /** Largest size of the database in pages, for tests of a full disk. */
   maxPages?: number | null;
+  /** 0 = everything on the caller's thread, for tests on a virtual clock. Left out: threads of its own. */
+  threads?: 0;
 }
 
 /** Opens or creates the database and starts its threads. Throws StoreRefused. */
@@ -137,12 +142,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     maxPages: options.maxPages ?? null,
   };
   const readerData: ReaderData = { path };
-  const writer = createThread<WriterRequest, WriterReply>(
-    new URL('./writer-thread.ts', import.meta.url),
-    writerData,
-  );
+  const alone = options.threads === 0;
+  const writer = alone
+    ? createInProcess<WriterRequest, WriterReply>(() => openWriter(writerData))
+    : createThread<WriterRequest, WriterReply>(new URL('./writer-thread.ts', import.meta.url), writerData);
   const makeReader = () =>
-    createThread<ReaderRequest, ReaderReply>(new URL('./reader-thread.ts', import.meta.url), readerData);
+    alone
+      ? createInProcess<ReaderRequest, ReaderReply>(() => openReader(readerData))
+      : createThread<ReaderRequest, ReaderReply>(new URL('./reader-thread.ts', import.meta.url), readerData);
   const reader = makeReader();
   const searcher = makeReader();
   // The reader starts beside the writer; should it fail, the first read says so.

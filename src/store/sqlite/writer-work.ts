@@ -1,0 +1,44 @@
+/**
+ * What the writer does, wherever it runs: in a thread of its own (writer-thread.ts) or on the caller's
+ * (in-process.ts). Opening it opens (and migrates) the database; then it answers one request at a time with the only
+ * connection that writes. Throws StoreRefused where the database must not be touched.
+ */
+import { createBatchRunner } from './batch.ts';
+import { openDatabase } from './open-database.ts';
+import type { WireCall, WriteCall, WriterData, WriterReply, WriterRequest } from './protocol.ts';
+import { createSession } from './session.ts';
+
+/** One side of a thread's work: requests in, replies out, synchronously. */
+export interface Work<Request, Reply> {
+  answer(request: Request): Reply;
+  close(): void;
+}
+
+export type WriterAsk = Exclude<WriterRequest, { kind: 'close' }>;
+
+/** The writer over an open database. */
+export function openWriter(data: WriterData): Work<WriterAsk, WriterReply> {
+  const arena = new Uint8Array(data.arena);
+  const db = openDatabase(data.path);
+  if (data.maxPages !== null) db.exec(`PRAGMA max_page_count = ${data.maxPages}`);
+  const runner = createBatchRunner(createSession(db), data.failStoreWrites);
+
+  /** Puts the contents back into calls that crossed without them. */
+  function unpack(call: WireCall): WriteCall {
+    if (call.name !== 'commitAccepted') return call;
+    const messages = call.params.messages.map((message) => ({
+      ...message,
+      content:
+        message.content instanceof Uint8Array
+          ? message.content
+          : arena.subarray(message.content.offset, message.content.offset + message.content.length),
+    }));
+    return { name: 'commitAccepted', params: { ...call.params, messages } };
+  }
+
+  return {
+    answer: (request) =>
+      request.kind === 'batch' ? runner.run(request.calls.map(unpack), request.synced) : [runner.probe()],
+    close: () => db.close(),
+  };
+}

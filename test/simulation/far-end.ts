@@ -1,0 +1,272 @@
+/**
+ * A mail server in memory: reads real SMTP bytes, answers as its plan says, late or never where it is in trouble, and
+ * writes down what it took. One site may have several hosts; they share its plan and its counts.
+ */
+import type { Clock } from '../../src/lib/clock.ts';
+import type { ReturnPathTokens } from '../../src/mail/verp.ts';
+import type { Answer, ClientHalf, ServerHalf } from './network.ts';
+import type { Dice } from './seeded.ts';
+import { REFUSALS, type Refusal, type Trouble, type TroubleKind } from './troubles.ts';
+import type { OpenConnection, Wire, WireTransaction } from './wire.ts';
+
+export interface SitePlan {
+  name: string;
+  provider: string | null;
+  hosts: readonly { name: string; address: string }[];
+  /** Round trip. */
+  latencyMs: number;
+  /** How long it thinks about a message. */
+  dotMs: number;
+  pipelining: boolean;
+  troubles: Trouble[];
+}
+
+interface Deps {
+  clock: Clock;
+  dice: Dice;
+  wire: Wire;
+  tokens: ReturnPathTokens;
+}
+
+const GREYLIST_MS = 240_000;
+const MINUTE = 60_000;
+
+export interface FarEnd {
+  answer(source: string, process: number, mostMessages: () => number): Answer;
+}
+
+export function createFarEnd(plan: SitePlan, { clock, dice, wire, tokens }: Deps): FarEnd {
+  const firstSeen = new Map<string, number>();
+  let minute = { startedMs: 0, messages: 0 };
+
+  const trouble = (kind: TroubleKind): Trouble | null => {
+    if (plan.troubles.length === 0) return null;
+    const nowMs = clock.monotonicMs();
+    return (
+      plan.troubles.find((one) => one.kind === kind && nowMs >= one.fromMs && nowMs < one.untilMs) ?? null
+    );
+  };
+  /** The trouble is on, and meets this one. */
+  const strikes = (kind: TroubleKind): boolean => {
+    const found = trouble(kind);
+    return found !== null && dice.chance(found.share);
+  };
+
+  return {
+    answer(source, process, mostMessages) {
+      if (trouble('black-hole') !== null) return { kind: 'silent' };
+      if (trouble('refuses') !== null) return { kind: 'refuses', afterMs: plan.latencyMs };
+      return {
+        kind: 'connects',
+        afterMs: plan.latencyMs,
+        serve: (client) => {
+          const connection = { site: plan.name, source, process, mostMessages: mostMessages(), messages: 0 };
+          return serve(client, connection);
+        },
+      };
+    },
+  };
+
+  function serve(client: ClientHalf, connection: OpenConnection): ServerHalf {
+    let input = '';
+    let inBody = false;
+    let busy = false;
+    let now: WireTransaction | null = null;
+    let refused = false;
+    let arrivedMs = clock.monotonicMs();
+    let out = '';
+    wire.connect(connection);
+    after(plan.latencyMs, greet);
+
+    return {
+      received(bytes) {
+        input += bytes.toString('latin1');
+        arrivedMs = clock.monotonicMs();
+        if (!busy) after(plan.latencyMs, work);
+      },
+      gone() {
+        wire.disconnect(connection);
+      },
+    };
+
+    function after(ms: number, next: () => void): void {
+      busy = true;
+      const slower = trouble('tarpits');
+      clock.setTimer(slower === null ? ms : ms + slower.most * 1000, () => {
+        busy = false;
+        if (client.isOpen) next();
+      });
+    }
+
+    function flush(): void {
+      if (out === '') return;
+      client.say(out);
+      out = '';
+    }
+
+    function say(text: string): void {
+      out += `${text}\r\n`;
+    }
+
+    function hangUp(text: string | null, how: 'end' | 'reset' = 'end'): void {
+      if (text !== null) say(text);
+      flush();
+      wire.disconnect(connection);
+      client[how]();
+    }
+
+    function greet() {
+      if (trouble('mute') !== null) return;
+      const few = trouble('few-connections');
+      if (few !== null && wire.openNow(plan.name) > few.most) return hangUp(REFUSALS['few-connections'].text);
+      if (trouble('greets-554') !== null) return hangUp(REFUSALS['greets-554'].text);
+      if (trouble('greets-421') !== null) return hangUp(REFUSALS['greets-421'].text);
+      say('220 mx.test ESMTP');
+      flush();
+      work();
+    }
+
+    function work(): void {
+      while (!busy && client.isOpen) {
+        const end = inBody ? bodyEnd() : input.indexOf('\r\n');
+        if (end < 0) break;
+        const text = input.slice(0, end);
+        if (inBody) {
+          input = input.slice(end + (end === 0 ? 3 : 5));
+          inBody = false;
+          onMessage(text);
+        } else {
+          input = input.slice(end + 2);
+          onCommand(text);
+        }
+      }
+      if (client.isOpen) flush();
+    }
+
+    function bodyEnd(): number {
+      return input.startsWith('.\r\n') ? 0 : input.indexOf('\r\n.\r\n');
+    }
+
+    function onCommand(line: string) {
+      const verb = line.slice(0, 4).toUpperCase();
+      switch (verb) {
+        case 'EHLO':
+          return say(`250-mx.test\r\n${plan.pipelining ? '250-PIPELINING\r\n' : ''}250 SIZE 10000000`);
+        case 'MAIL':
+          return onMail(line);
+        case 'RCPT':
+          return onRcpt(line);
+        case 'DATA':
+          if (now === null || refused) return say('503 5.5.1 no valid recipients');
+          if (strikes('drops-in-data')) return hangUp(null, 'reset');
+          inBody = true;
+          return say('354 go ahead');
+        case 'RSET':
+          now = null;
+          return say('250 2.0.0 forgotten');
+        case 'QUIT':
+          return hangUp('221 2.0.0 bye');
+        default:
+          return say('502 5.5.2 what?');
+      }
+    }
+
+    function onMail(line: string) {
+      const local = /<([^@>]*)@/.exec(line)?.[1] ?? '';
+      const token = tokens.parse(local);
+      if (!token.ok || typeof token.id !== 'number') throw new Error(`not a return path of ours: ${line}`);
+      refused = false;
+      now = {
+        deliveryId: token.id,
+        address: null,
+        site: plan.name,
+        source: connection.source,
+        process: connection.process,
+        atMs: arrivedMs,
+        messageId: null,
+        takenAtMs: null,
+        confirmed: false,
+        blamedPath: false,
+      };
+      wire.begin(now, connection);
+      const few = trouble('few-messages');
+      if (few !== null && connection.messages > few.most) {
+        now.blamedPath = true;
+        return hangUp(REFUSALS['few-messages'].text);
+      }
+      const slow = trouble('slow-down');
+      if (slow !== null && isTooFast(slow.most)) return refuse(REFUSALS['slow-down']);
+      if (trouble('blocklisted') !== null) return refuse(REFUSALS.blocklisted);
+      say('250 2.1.0 ok');
+    }
+
+    function isTooFast(most: number): boolean {
+      const nowMs = clock.monotonicMs();
+      if (nowMs - minute.startedMs >= MINUTE) minute = { startedMs: nowMs, messages: 0 };
+      minute.messages += 1;
+      return minute.messages > most;
+    }
+
+    function onRcpt(line: string) {
+      if (now === null || refused) return say('503 5.5.1 MAIL first');
+      const address = /<([^>]*)>/.exec(line)?.[1] ?? '';
+      now.address = address;
+      const unknown = trouble('unknown-users');
+      if (unknown !== null && shareOf(address) < unknown.share) return refuse(REFUSALS['unknown-users']);
+      const full = trouble('full-mailboxes');
+      if (full !== null && shareOf(address) > 1 - full.share) return refuse(REFUSALS['full-mailboxes']);
+      if (strikes('lookup-failures')) return refuse(REFUSALS['lookup-failures']);
+      if (trouble('greylists') !== null && isNew(address)) return refuse(REFUSALS.greylists);
+      say('250 2.1.5 ok');
+    }
+
+    function isNew(address: string): boolean {
+      const key = `${connection.source} ${address}`;
+      const nowMs = clock.monotonicMs();
+      const seen = firstSeen.get(key);
+      if (seen === undefined) firstSeen.set(key, nowMs);
+      return nowMs - (seen ?? nowMs) < GREYLIST_MS;
+    }
+
+    function refuse({ text, about }: Refusal): void {
+      refused = true;
+      if (now !== null && about === 'path') now.blamedPath = true;
+      say(text);
+    }
+
+    function onMessage(text: string) {
+      const transaction = now;
+      if (transaction === null) return say('503 5.5.1 RCPT first');
+      now = null;
+      transaction.messageId = /^message-id:\s*<([^>]*)>/im.exec(text)?.[1] ?? '';
+      if (strikes('drops-after-dot')) {
+        if (dice.chance(0.5)) transaction.takenAtMs = clock.monotonicMs();
+        return hangUp(null, dice.chance(0.5) ? 'end' : 'reset');
+      }
+      if (strikes('mute-after-dot')) {
+        transaction.takenAtMs = clock.monotonicMs();
+        busy = true;
+        return;
+      }
+      if (strikes('dislikes-content')) return say(REFUSALS['dislikes-content'].text);
+      transaction.takenAtMs = clock.monotonicMs();
+      flush();
+      if (plan.dotMs > 0) return after(plan.dotMs, () => accept(transaction));
+      transaction.confirmed = true;
+      say('250 2.0.0 kept');
+    }
+
+    function accept(transaction: WireTransaction): void {
+      transaction.confirmed = true;
+      say('250 2.0.0 kept');
+      work();
+    }
+  }
+}
+
+/** A number from 0 to 1 that an address keeps. */
+function shareOf(address: string): number {
+  let hash = 2_166_136_261;
+  for (let i = 0; i < address.length; i++) hash = Math.imul(hash ^ address.charCodeAt(i), 16_777_619);
+  return (hash >>> 0) / 4_294_967_296;
+}

@@ -1,0 +1,239 @@
+/**
+ * What happens in one simulated run, worked out from its seed before it begins: sites with their troubles, the
+ * operator's limits, mail by lane and sender over time, what operators do, when processes die, the store fails or
+ * somebody turns the clock. Pure.
+ */
+import type { Lane } from '../../src/model/message.ts';
+import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
+import type { SitePlan } from './far-end.ts';
+import type { Source } from './process.ts';
+import { createDice, type Dice } from './seeded.ts';
+import { TROUBLES, type Trouble } from './troubles.ts';
+
+export type Action =
+  | {
+      kind: 'send';
+      tenant: string;
+      lane: Lane;
+      recipients: readonly string[];
+      /** Null = by the lane's age. */
+      expiresInMs: number | null;
+      sendInMs: number | null;
+      octets: number;
+    }
+  | { kind: 'cancel'; pick: number }
+  | { kind: 'hold'; tenant: string | null; domain: string | null; lane: Lane | null; forMs: number }
+  | { kind: 'suppress'; tenant: string; address: string }
+  | {
+      kind: 'override';
+      site: number;
+      param: 'connections' | 'messagesPerSecond' | 'suspended';
+      forMs: number;
+    }
+  | { kind: 'crash'; downMs: number }
+  /** Dies when so many more 250s have been read. */
+  | { kind: 'crash-after'; replies: number }
+  | { kind: 'restart'; downMs: number; deadlineMs: number }
+  | { kind: 'outage'; forMs: number; as: 'full' | 'io' }
+  | { kind: 'jump'; byMs: number }
+  | { kind: 'move'; domain: string; toSite: number }
+  | { kind: 'dns'; domain: string; fault: 'servfail' | 'nxdomain'; forMs: number };
+
+export interface Timed {
+  atMs: number;
+  action: Action;
+}
+
+export interface Plan {
+  seed: number;
+  sites: SitePlan[];
+  domains: { name: string; site: number }[];
+  /** shaping.json of the operator. */
+  shaping: { id: string; mx?: string[]; oneSite?: boolean; limits: Partial<PathLimits> }[];
+  sources: readonly Source[];
+  windowRows: number;
+  /** In order of time. */
+  timeline: readonly Timed[];
+  loadUntilMs: number;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+export function planOf(seed: number): Plan {
+  const dice = createDice(seed, 1);
+  const loadUntilMs = dice.pick([2, 5, 10, 20, 40]) * MINUTE;
+  const providers = dice.whole(0, 2);
+  const sites = Array.from({ length: dice.whole(2, 8) }, (_, i) => siteOf(dice, i, providers, loadUntilMs));
+  const domains = sites.flatMap((site, i) =>
+    Array.from({ length: dice.chance(0.3) ? 3 : 1 }, (_, j) => ({
+      name: `d${j}.${site.name}.test`,
+      site: i,
+    })),
+  );
+  const tenants = Array.from({ length: dice.whole(1, 4) }, (_, i) => `sender${i}.test`);
+  const timeline = [
+    ...mail(dice, { loadUntilMs, tenants, domains: domains.map(({ name }) => name) }),
+    ...happenings(dice, {
+      loadUntilMs,
+      tenants,
+      domains: domains.map(({ name }) => name),
+      sites: sites.length,
+    }),
+  ].sort((a, b) => a.atMs - b.atMs);
+  return {
+    seed,
+    sites,
+    domains,
+    shaping: limitsOf(dice, providers),
+    sources: dice.chance(0.3)
+      ? [
+          { id: 'out1', address: '20.0.0.1' },
+          { id: 'out2', address: '20.0.0.2' },
+        ]
+      : [{ id: 'out1', address: '20.0.0.1' }],
+    windowRows: dice.chance(0.3) ? dice.whole(16, 128) : 4096,
+    timeline,
+    loadUntilMs,
+  };
+}
+
+function siteOf(dice: Dice, index: number, providers: number, loadUntilMs: number): SitePlan {
+  const provider = providers > 0 && dice.chance(0.5) ? dice.whole(1, providers) : null;
+  const name = `site${index}`;
+  const suffix = provider === null ? `${name}.net` : `big${provider}.net`;
+  const hosts = Array.from({ length: dice.chance(0.3) ? 2 : 1 }, (_, i) => ({
+    name: `mx${i}-${name}.${suffix}`,
+    address: `20.1.${index}.${i + 1}`,
+  }));
+  return {
+    name,
+    provider: provider === null ? null : `big${provider}`,
+    hosts,
+    latencyMs: dice.pick([1, 5, 20, 80, 200]),
+    dotMs: dice.chance(0.2) ? dice.pick([50, 500, 5_000]) : 0,
+    pipelining: dice.chance(0.85),
+    troubles: dice.chance(0.35) ? [] : troublesOf(dice, loadUntilMs),
+  };
+}
+
+function troublesOf(dice: Dice, loadUntilMs: number): Trouble[] {
+  return Array.from({ length: dice.whole(1, 3) }, () => {
+    const fromMs = dice.chance(0.4) ? 0 : dice.between(0, loadUntilMs);
+    const lasts = dice.pick([0.5, 2, 10, 30, 90]) * MINUTE;
+    return {
+      kind: dice.pick(TROUBLES),
+      fromMs,
+      untilMs: fromMs + lasts,
+      share: dice.pick([0.05, 0.2, 0.5, 1]),
+      most: dice.whole(1, 6),
+    };
+  });
+}
+
+function limitsOf(dice: Dice, providers: number): Plan['shaping'] {
+  const some = (): Partial<PathLimits> => ({
+    connections: dice.whole(1, 10),
+    messagesPerConnection: dice.pick([1, 3, 10, 100]),
+    newConnectionsPerMinute: dice.pick([6, 30, 100]),
+    messagesPerSecond: dice.pick([0.5, 2, 10, 100]),
+  });
+  const rows: Plan['shaping'] = dice.chance(0.6) ? [{ id: 'default', limits: some() }] : [];
+  for (let i = 1; i <= providers; i++) {
+    const limits = some();
+    rows.push({
+      id: `big${i}`,
+      mx: [`.big${i}.net`],
+      oneSite: dice.chance(0.5),
+      limits: { ...limits, providerConnections: dice.whole(1, 6) },
+    });
+  }
+  return rows;
+}
+
+interface Scene {
+  loadUntilMs: number;
+  tenants: readonly string[];
+  domains: readonly string[];
+}
+
+function mail(dice: Dice, { loadUntilMs, tenants, domains }: Scene): Timed[] {
+  const timed: Timed[] = [];
+  let user = 0;
+  const messages = dice.whole(8, 60);
+  for (let i = 0; i < messages; i++) {
+    const lane = dice.pick(['critical', 'normal', 'normal', 'bulk', 'bulk'] as const);
+    const count = lane === 'critical' ? 1 : lane === 'normal' ? dice.whole(1, 4) : dice.whole(1, 25);
+    const home = dice.pick(domains);
+    const recipients = new Set<string>();
+    while (recipients.size < count) {
+      const domain = dice.chance(0.5) ? home : dice.pick(domains);
+      // Some people get mail again and again, so that what is learnt of them shows.
+      recipients.add(dice.chance(0.1) ? `again${dice.whole(1, 30)}@${domain}` : `u${user++}@${domain}`);
+    }
+    timed.push({
+      atMs: dice.chance(0.2) ? 0 : dice.between(0, loadUntilMs),
+      action: {
+        kind: 'send',
+        tenant: dice.pick(tenants),
+        lane,
+        recipients: [...recipients],
+        expiresInMs: dice.pick([2, 5, 15, 30, 60, 120]) * MINUTE + dice.whole(0, 59) * SECOND,
+        sendInMs: dice.chance(0.07) ? dice.between(MINUTE / 2, 20 * MINUTE) : null,
+        octets: dice.chance(0.05) ? dice.whole(50_000, 200_000) : dice.whole(100, 4_000),
+      },
+    });
+  }
+  return timed;
+}
+
+function happenings(dice: Dice, scene: Scene & { sites: number }): Timed[] {
+  const { loadUntilMs, tenants, domains } = scene;
+  const timed: Timed[] = [];
+  const happens = (share: number, make: () => Action) => {
+    while (dice.chance(share)) {
+      timed.push({ atMs: dice.between(SECOND, loadUntilMs + 10 * MINUTE), action: make() });
+    }
+  };
+  happens(0.4, () => ({ kind: 'cancel', pick: dice.float() }));
+  happens(0.25, () => ({
+    kind: 'hold',
+    tenant: dice.chance(0.5) ? dice.pick(tenants) : null,
+    domain: dice.chance(0.3) ? dice.pick(domains) : null,
+    lane: dice.chance(0.3) ? dice.pick(['critical', 'normal', 'bulk'] as const) : null,
+    forMs: dice.between(10 * SECOND, 20 * MINUTE),
+  }));
+  happens(0.25, () => ({
+    kind: 'suppress',
+    tenant: dice.pick(tenants),
+    address: `again${dice.whole(1, 30)}@${dice.pick(domains)}`,
+  }));
+  happens(0.25, () => ({
+    kind: 'override',
+    site: dice.whole(0, scene.sites - 1),
+    param: dice.pick(['connections', 'messagesPerSecond', 'suspended'] as const),
+    forMs: dice.between(10 * SECOND, 20 * MINUTE),
+  }));
+  happens(0.25, () => ({ kind: 'crash', downMs: dice.between(SECOND, MINUTE) }));
+  happens(0.2, () => ({ kind: 'crash-after', replies: dice.whole(1, 20) }));
+  happens(0.2, () => ({
+    kind: 'restart',
+    downMs: dice.between(SECOND, MINUTE),
+    deadlineMs: dice.pick([1, 10, 30]) * SECOND,
+  }));
+  happens(0.2, () => ({
+    kind: 'outage',
+    forMs: dice.between(SECOND, 5 * MINUTE),
+    as: dice.pick(['full', 'io'] as const),
+  }));
+  happens(0.15, () => ({ kind: 'jump', byMs: dice.pick([-HOUR, HOUR, -5 * MINUTE, 5 * MINUTE]) }));
+  happens(0.15, () => ({ kind: 'move', domain: dice.pick(domains), toSite: dice.whole(0, scene.sites - 1) }));
+  happens(0.3, () => ({
+    kind: 'dns',
+    domain: dice.chance(0.3) ? '*' : dice.pick(domains),
+    fault: dice.chance(0.75) ? 'servfail' : 'nxdomain',
+    forMs: dice.between(SECOND, 15 * MINUTE),
+  }));
+  return timed;
+}

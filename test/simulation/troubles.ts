@@ -1,0 +1,91 @@
+/**
+ * What can be wrong with a far end, as data: each trouble lasts from one monotonic instant to another. `share` says how
+ * many messages, recipients or connections it meets, `most` where it begins. The words of the replies are those that
+ * real servers use, so that the classifier is part of the simulation.
+ */
+export type TroubleKind =
+  // before anything is said
+  | 'refuses'
+  | 'black-hole'
+  // at the greeting
+  | 'greets-554'
+  | 'greets-421'
+  | 'mute'
+  | 'few-connections'
+  // at MAIL
+  | 'few-messages'
+  | 'slow-down'
+  | 'blocklisted'
+  // at RCPT
+  | 'greylists'
+  | 'unknown-users'
+  | 'full-mailboxes'
+  | 'lookup-failures'
+  // in and after DATA
+  | 'drops-in-data'
+  | 'drops-after-dot'
+  | 'mute-after-dot'
+  | 'dislikes-content'
+  // all the time
+  | 'tarpits';
+
+export interface Trouble {
+  kind: TroubleKind;
+  fromMs: number;
+  untilMs: number;
+  share: number;
+  most: number;
+}
+
+export const TROUBLES: readonly TroubleKind[] = [
+  'refuses',
+  'black-hole',
+  'greets-554',
+  'greets-421',
+  'mute',
+  'few-connections',
+  'few-messages',
+  'slow-down',
+  'blocklisted',
+  'greylists',
+  'unknown-users',
+  'full-mailboxes',
+  'lookup-failures',
+  'drops-in-data',
+  'drops-after-dot',
+  'mute-after-dot',
+  'dislikes-content',
+  'tarpits',
+];
+
+/** `path`: no message pays for it. */
+export interface Refusal {
+  text: string;
+  about: 'path' | 'message';
+}
+
+export const REFUSALS = {
+  'greets-554': { text: '554 mx.test no SMTP service here', about: 'path' },
+  'greets-421': { text: '421 4.3.2 mx.test service not available', about: 'path' },
+  'few-connections': { text: '421 4.7.0 Too many open connections, come back later', about: 'path' },
+  'few-messages': {
+    text: '421 4.7.0 Max message per connection reached, closing transmission channel',
+    about: 'path',
+  },
+  'slow-down': { text: '450 4.7.1 You are sending too many messages, slow down', about: 'path' },
+  blocklisted: {
+    text: '554 5.7.1 Service unavailable; Client host [20.0.0.1] blocked using zen.spamhaus.org',
+    about: 'path',
+  },
+  greylists: {
+    text: '450 4.2.0 Recipient address rejected: Greylisted, see http://postgrey.schweikert.ch',
+    about: 'message',
+  },
+  'unknown-users': {
+    text: '550 5.1.1 Recipient address rejected: User unknown in local recipient table',
+    about: 'message',
+  },
+  'full-mailboxes': { text: '552 5.2.2 The mailbox is over quota', about: 'message' },
+  'lookup-failures': { text: '451 4.3.0 Temporary lookup failure', about: 'message' },
+  'dislikes-content': { text: '554 5.7.1 This message has been identified as spam', about: 'message' },
+} as const satisfies Partial<Record<TroubleKind, Refusal>>;

@@ -1,0 +1,102 @@
+/**
+ * What the far ends saw: every transaction with what became of it there, and the connections open at each instant. The
+ * far ends are the only witnesses that do not ask the engine, so what is promised about the wire is held against them.
+ */
+
+/** One MAIL, and how it went on. */
+export interface WireTransaction {
+  deliveryId: number;
+  /** Null until RCPT. */
+  address: string | null;
+  site: string;
+  source: string;
+  /** Which process sent it, 1 = the first. */
+  process: number;
+  /** Monotonic time at which MAIL arrived. */
+  atMs: number;
+  /** Of the message that came with it. */
+  messageId: string | null;
+  /** When the far end took the message; null = it did not. */
+  takenAtMs: number | null;
+  /** The reply to the final dot reached the process. */
+  confirmed: boolean;
+  /** It was refused with words about us or our connection, which no message is to pay for. */
+  blamedPath: boolean;
+}
+
+export interface OpenConnection {
+  site: string;
+  source: string;
+  process: number;
+  /** Messages it may carry by the limits in force when it opened. */
+  mostMessages: number;
+  messages: number;
+}
+
+/** Asked at each instant at which something begins; what comes back is a violation. */
+export interface WireWatch {
+  opened(connection: OpenConnection, open: { path: number; provider: number }): void;
+  mail(transaction: WireTransaction, connection: OpenConnection): void;
+}
+
+export interface Wire {
+  readonly transactions: readonly WireTransaction[];
+  readonly open: ReadonlySet<OpenConnection>;
+  /** Transactions of one delivery, oldest first. */
+  of(deliveryId: number): readonly WireTransaction[];
+  openNow(site: string, source?: string): number;
+  connect(connection: OpenConnection): void;
+  disconnect(connection: OpenConnection): void;
+  begin(transaction: WireTransaction, connection: OpenConnection): void;
+  /** Most connections at a time, over all sites. */
+  readonly peak: number;
+}
+
+export function createWire(
+  watch: WireWatch,
+  sitesBeside: (site: string) => readonly string[],
+  options: { keep: boolean },
+): Wire {
+  const transactions: WireTransaction[] = [];
+  const byDelivery = new Map<number, WireTransaction[]>();
+  const open = new Set<OpenConnection>();
+  const counts = new Map<string, number>();
+  let peak = 0;
+
+  const add = (site: string, source: string, by: number) => {
+    for (const key of [site, `${source}>${site}`]) counts.set(key, (counts.get(key) ?? 0) + by);
+  };
+  const openNow = (site: string, source?: string) =>
+    counts.get(source === undefined ? site : `${source}>${site}`) ?? 0;
+
+  return {
+    transactions,
+    open,
+    of: (deliveryId) => byDelivery.get(deliveryId) ?? [],
+    openNow,
+    connect(connection) {
+      const { site, source } = connection;
+      open.add(connection);
+      add(site, source, 1);
+      peak = Math.max(peak, open.size);
+      const provider = sitesBeside(site).reduce((sum, other) => sum + openNow(other, source), 0);
+      watch.opened(connection, { path: openNow(site, source), provider });
+    },
+    disconnect(connection) {
+      if (open.delete(connection)) add(connection.site, connection.source, -1);
+    },
+    begin(transaction, connection) {
+      connection.messages += 1;
+      if (options.keep) {
+        transactions.push(transaction);
+        const known = byDelivery.get(transaction.deliveryId);
+        if (known === undefined) byDelivery.set(transaction.deliveryId, [transaction]);
+        else known.push(transaction);
+      }
+      watch.mail(transaction, connection);
+    },
+    get peak() {
+      return peak;
+    },
+  };
+}

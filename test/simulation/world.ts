@@ -1,0 +1,548 @@
+/**
+ * One simulated run: days of one installation within milliseconds. Given a plan (plan.ts), plays it on a virtual clock
+ * with the real engine over a real database: far ends, DNS and network are in memory, processes die and come back,
+ * and whatever the engine promises is held against the far ends' own notes (wire.ts) and the store (checks.ts). The
+ * same seed makes the same run.
+ */
+import { createHash } from 'node:crypto';
+import { AppError } from '../../src/lib/errors.ts';
+import { uuidv7 } from '../../src/lib/ids.ts';
+import { createReturnPathTokens } from '../../src/mail/verp.ts';
+import type { Caller, Submission } from '../../src/model/submission.ts';
+import { siteNameOf } from '../../src/pipeline/deliver/site-key.ts';
+import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
+import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
+import { pathKey } from '../../src/policy/limits/shaping/types.ts';
+import type { FailStoreWrites } from '../../src/store/sqlite/protocol.ts';
+import { createVirtualClock } from '../fakes/virtual-clock.ts';
+import { checkEnd, checkStopped, checkWaiting, type Diary } from './checks.ts';
+import { createFarEnd, type FarEnd } from './far-end.ts';
+import { createNames } from './names.ts';
+import { createNetwork } from './network.ts';
+import { type Action, type Plan, planOf } from './plan.ts';
+import { type Process, startProcess } from './process.ts';
+import { openRoom } from './room.ts';
+import { createDice } from './seeded.ts';
+import { createWire } from './wire.ts';
+import { createWireRules } from './wire-rules.ts';
+
+export interface RunResult {
+  seed: number;
+  /** Broken promises; empty where all was well. */
+  wrong: readonly string[];
+  recipients: number;
+  transactions: number;
+  processes: number;
+  virtualMs: number;
+  /** Of everything the far ends saw: two runs of one seed have the same. */
+  digest: string;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const STEP_MS = MINUTE;
+const MAX_WRONG = 20;
+/** Nothing lives longer than its expiry, its last transaction and a clock set back. */
+const OVERTIME_MS = 6 * 60 * MINUTE;
+const CRITICAL_MS = MINUTE;
+
+const CALLER: Caller = {
+  tokenId: 'simulated',
+  owner: 'simulated',
+  domains: ['*'],
+  scopes: new Set(['email:send']),
+  sandbox: false,
+  rateLimit: null,
+};
+
+/** Typed so that what a function assigns later is not overlooked. */
+const noProcess = (): Process | null => null;
+
+export async function runSeed(seed: number): Promise<RunResult> {
+  return runPlan(planOf(seed));
+}
+
+export async function runPlan(plan: Plan): Promise<RunResult> {
+  const { seed } = plan;
+  const wrong: string[] = [];
+  const said = new Set<string>();
+  const note = (what: string) => {
+    // What goes on is told once.
+    const kind = what.replaceAll(/\d+ m?s\b/g, '');
+    if (said.has(kind)) return;
+    said.add(kind);
+    if (wrong.length < MAX_WRONG) wrong.push(`at ${Math.round(clock.monotonicMs() / 1000)} s: ${what}`);
+  };
+  const clock = createVirtualClock();
+  const dice = createDice(seed, 2);
+  const tokens = createReturnPathTokens([{ id: 1, secret: Buffer.from('simulated return path') }]);
+  const outage: FailStoreWrites & { as: 'full' | 'io' } = { from: 0, count: 0, as: 'full' };
+  const room = await openRoom({ clock, shaping: plan.shaping, failStoreWrites: outage });
+  const diary: Diary = { crashes: [], outages: [], canceled: new Map() };
+  /** Periods in which nobody can be prompt. */
+  const disturbed: { fromMs: number; untilMs: number }[] = [];
+  const urgent: { id: number; site: number; atMs: number }[] = [];
+  const holds: {
+    tenant: string | null;
+    domain: string | null;
+    lane: string | null;
+    fromMs: number;
+    untilMs: number;
+  }[] = [];
+
+  // ── the world outside ───────────────────────────────────────────────────────────────────────────────────
+  const names = createNames(clock);
+  const written = createShaping(
+    { of: () => [] },
+    { maxConnections: null, sourceIds: new Set(plan.sources.map(({ id }) => id)) },
+  );
+  const used = written.useOperatorFile(JSON.stringify(plan.shaping), 'shaping.json');
+  if (used.kind === 'refused') throw new Error(used.problems.join('; '));
+  const hostsOf = (site: number) => plan.sites[site]?.hosts.map(({ name }) => name) ?? [];
+  const engineSites = new Map(
+    plan.sites.map((site, i) => {
+      const hosts = hostsOf(i);
+      return [site.name, siteNameOf(site.name, hosts, written.groupingOf(site.name, hosts)).site];
+    }),
+  );
+  const providerOf = new Map(plan.sites.map(({ name, provider }) => [name, provider]));
+  const where = (site: string, source: string) => ({
+    site: engineSites.get(site) ?? site,
+    source,
+    provider: providerOf.get(site) ?? null,
+  });
+  let process = noProcess();
+  let processes = 0;
+  const rules = createWireRules(
+    {
+      nowMs: () => clock.monotonicMs(),
+      wallMs: () => clock.now(),
+      written: (site, source) => written.limitsFor({ ...where(site, source), route: 'mx' }).limits,
+      inForce(site, source) {
+        const at = where(site, source);
+        return process === null
+          ? written.limitsFor({ ...at, route: 'mx' }).limits
+          : process.limits(at.source, at.site, at.provider);
+      },
+      overrides: (site, source) =>
+        process?.traffic.overrides.of('path', pathKey(source, where(site, source).site)) ?? [],
+      process: () => processes,
+      isApart(site) {
+        const home = plan.sites.flatMap(({ name }, i) => (isSameSite(site, name) ? [i] : []));
+        return plan.domains.some((domain) => home.includes(domain.site) && isUnresolved(domain.name));
+      },
+      heldForMs(transaction) {
+        const nowMs = clock.monotonicMs();
+        const on = holds.filter(({ fromMs, untilMs }) => nowMs >= fromMs && nowMs < untilMs);
+        if (on.length === 0) return null;
+        const mail = room.mailOf(transaction.deliveryId);
+        const since = on
+          .filter(
+            ({ tenant, domain, lane }) =>
+              (tenant === null || tenant === mail?.tenant) &&
+              (domain === null || domain === mail?.domain) &&
+              (lane === null || lane === mail?.lane),
+          )
+          .map(({ fromMs }) => fromMs);
+        return since.length === 0 ? null : nowMs - Math.min(...since);
+      },
+    },
+    note,
+  );
+  const isSameSite = (one: string, other: string) => engineSites.get(one) === engineSites.get(other);
+  // Sites of one provider may share its connections, or be one site altogether.
+  const beside = (site: string) => {
+    const provider = providerOf.get(site);
+    return plan.sites
+      .filter((other) => provider !== null && other.provider === provider)
+      .map(({ name }) => name);
+  };
+  const wire = createWire(
+    {
+      opened: (connection, open) => {
+        const same = beside(connection.site).filter(
+          (other) => engineSites.get(other) === engineSites.get(connection.site),
+        );
+        const path =
+          same.length < 2
+            ? open.path
+            : same.reduce((sum, other) => sum + wire.openNow(other, connection.source), 0);
+        rules.opened({ ...connection, site: same[0] ?? connection.site }, { ...open, path });
+      },
+      mail: rules.mail,
+    },
+    beside,
+    { keep: true },
+  );
+  const farEnds = new Map<string, FarEnd>();
+  for (const site of plan.sites) {
+    const farEnd = createFarEnd(site, { clock, dice, wire, tokens });
+    for (const host of site.hosts) {
+      names.setAddress(host.name, host.address);
+      farEnds.set(host.address, farEnd);
+    }
+  }
+  for (const { name, site } of plan.domains) names.setMx(name, hostsOf(site));
+  const sourceIds = new Map(plan.sources.map(({ id, address }) => [address, id]));
+  const network = createNetwork(clock, ({ address, localAddress }) => {
+    const source = sourceIds.get(localAddress ?? '') ?? '';
+    return farEnds.get(address)?.answer(source, processes, () => 0) ?? { kind: 'silent' };
+  });
+
+  // ── a run ───────────────────────────────────────────────────────────────────────────────────────────────
+  let downUntilMs = 0;
+  let diesAfter: number | null = null;
+  let steadySinceMs = 0;
+  let unexplained: ReadonlySet<number> = new Set();
+  let lastLookMs = 0;
+  await boot();
+  for (const { atMs, action } of plan.timeline) {
+    await advanceTo(atMs);
+    await act(action);
+  }
+  await advanceTo(plan.loadUntilMs);
+  const overMs = clock.monotonicMs() + OVERTIME_MS;
+  while (room.unfinished() > 0 && clock.monotonicMs() < overMs && wrong.length < MAX_WRONG) {
+    await advanceTo(clock.monotonicMs() + STEP_MS);
+  }
+  const held = process?.queue.held;
+  if (room.unfinished() === 0 && held !== undefined && (held.rows > 0 || held.bytes > 0)) {
+    // What ended a moment ago may still be on its way out of memory.
+    await clock.advance(SECOND);
+    const left = process?.queue.held;
+    if (left !== undefined && (left.rows > 0 || left.bytes > 0))
+      note(`${left.rows} rows, ${left.bytes} octets are left in memory when all is done`);
+  }
+  await stopProcess(30 * SECOND);
+  for (const what of checkEnd(room.db, wire, diary)) note(what);
+  for (const what of lateCritical()) note(what);
+  if (wire.open.size > 0) note(`${wire.open.size} connections are open after the end`);
+  const recipients = room.recipients();
+  const virtualMs = clock.monotonicMs();
+  await room.close();
+  return {
+    seed,
+    wrong,
+    recipients,
+    transactions: wire.transactions.length,
+    processes,
+    virtualMs,
+    digest: digest(),
+  };
+
+  async function boot(): Promise<void> {
+    processes += 1;
+    const started = startProcess(
+      { clock, random: createDice(seed, 100 + processes), store: room.store, names, network, tokens },
+      {
+        folder: room.folder,
+        sources: plan.sources,
+        queue: { ...QUEUE_DEFAULTS, maxRows: plan.windowRows },
+        ipv6: false,
+        diesAfter,
+      },
+    );
+    diesAfter = null;
+    try {
+      process = await started;
+      steadySinceMs = clock.monotonicMs();
+    } catch {
+      // The store cannot be written: whoever supervises tries again.
+      process = null;
+      downUntilMs = clock.monotonicMs() + 5 * SECOND;
+    }
+  }
+
+  /** On in steps, looking at everything after each; a process that is down comes back in its time. */
+  async function advanceTo(untilMs: number): Promise<void> {
+    while (clock.monotonicMs() < untilMs) {
+      const nowMs = clock.monotonicMs();
+      if (process === null && nowMs >= downUntilMs) await boot();
+      const next = Math.min(
+        untilMs,
+        nowMs + STEP_MS,
+        process === null ? Math.max(downUntilMs, nowMs + 1) : untilMs,
+      );
+      await clock.advance(next - nowMs);
+      if (process !== null && !process.alive) down(5 * SECOND);
+      look();
+    }
+  }
+
+  function down(forMs: number): void {
+    const nowMs = clock.monotonicMs();
+    diary.crashes.push(process?.diedAtMs ?? nowMs);
+    disturbed.push({ fromMs: nowMs - STEP_MS, untilMs: nowMs + forMs + 30 * SECOND });
+    process?.die();
+    process = null;
+    downUntilMs = nowMs + forMs;
+  }
+
+  async function stopProcess(deadlineMs: number): Promise<void> {
+    if (process === null) return;
+    const ending = process;
+    let stopped = false;
+    const stopping = ending.stop(deadlineMs).then(() => {
+      stopped = true;
+    });
+    const lastMs = clock.monotonicMs() + 2 * deadlineMs + 10 * SECOND;
+    while (!stopped && clock.monotonicMs() < lastMs) await clock.advance(100);
+    if (!stopped) note(`a stop within ${deadlineMs} ms has not ended`);
+    else await stopping;
+    ending.die();
+    process = null;
+    const unwritable = outage.count > 0;
+    if (stopped && !unwritable) for (const what of checkStopped(room.db)) note(what);
+  }
+
+  function look(): void {
+    const nowMs = clock.monotonicMs();
+    if (process === null || outage.count > 0 || nowMs - steadySinceMs < 30 * SECOND) return;
+    const { queue, deliver, epoch } = process;
+    const paths = deliver.paths();
+    const full = queue.held.rows >= 0.7 * plan.windowRows;
+    const now = { wallMs: clock.now(), monotonicMs: nowMs, epoch };
+    const hasReason = (domain: string) =>
+      full ||
+      paths.some((path) => path.reason !== null && isWayTo(path.site, domain)) ||
+      isUnresolved(domain);
+    const found = checkWaiting(room.db, wire, now, hasReason, mayHang);
+    for (const what of found.wrong) note(what);
+    // At one instant a path may stand between two reasons; not at two looks in a row.
+    if (nowMs - lastLookMs >= 10 * SECOND) {
+      for (const id of found.unexplained)
+        if (unexplained.has(id) && !isHeld(id)) note(`delivery ${id} is due and waits for no reason`);
+      unexplained = new Set(found.unexplained);
+      lastLookMs = nowMs;
+    }
+    if (queue.held.rows > plan.windowRows)
+      note(`${queue.held.rows} rows in memory, ${plan.windowRows} are allowed`);
+  }
+
+  /** As far as the world knows, and it knows of every move. */
+  function isWayTo(site: string, domain: string): boolean {
+    if (site === domain) return true;
+    const places = plan.timeline.flatMap(({ action }) =>
+      action.kind === 'move' && action.domain === domain ? [action.toSite] : [],
+    );
+    const home = plan.domains.find(({ name }) => name === domain)?.site;
+    return [...places, ...(home === undefined ? [] : [home])].some(
+      (place) => engineSites.get(plan.sites[place]?.name ?? '') === site,
+    );
+  }
+
+  function isUnresolved(domain: string): boolean {
+    const nowMs = clock.monotonicMs();
+    return plan.timeline.some(
+      ({ atMs, action }) =>
+        action.kind === 'dns' &&
+        (action.domain === '*' || action.domain === domain) &&
+        nowMs >= atMs &&
+        nowMs < atMs + action.forMs + MINUTE,
+    );
+  }
+
+  function isHeld(deliveryId: number): boolean {
+    const mail = room.mailOf(deliveryId);
+    if (mail === null || process === null) return false;
+    const { tenant: senderDomain, domain: recipientDomain, lane } = mail;
+    return process.traffic.holds.heldBy({ senderDomain, recipientDomain, lane }) !== null;
+  }
+
+  /** It may stand behind a message that its far end is silent about. */
+  function mayHang(deliveryId: number): boolean {
+    const domain = room.mailOf(deliveryId)?.domain;
+    const site = plan.domains.find(({ name }) => name === domain)?.site;
+    return plan.sites[site ?? -1]?.troubles.some(({ kind }) => kind === 'mute-after-dot') ?? false;
+  }
+
+  function disturb(forMs: number): void {
+    const nowMs = clock.monotonicMs();
+    disturbed.push({ fromMs: nowMs, untilMs: nowMs + forMs });
+  }
+
+  async function act(action: Action): Promise<void> {
+    const now = clock.now();
+    const nowMs = clock.monotonicMs();
+    switch (action.kind) {
+      case 'send':
+        return send(action);
+      case 'cancel': {
+        const ids = room.cancelable(action.pick);
+        if (ids === null || process === null) return;
+        const before = new Set(ids.deliveryIds.filter((id) => room.isQueued(id)));
+        await room.store
+          .cancelQueued({
+            messageSeq: ids.messageSeq,
+            now,
+            recipients: ids.deliveryIds.map((deliveryId) => ({
+              deliveryId,
+              event: { id: uuidv7(clock, dice), kind: 'canceled', at: now, detail: null },
+            })),
+          })
+          .then(
+            () => {
+              for (const id of before) diary.canceled.set(id, nowMs);
+            },
+            () => {},
+          );
+        return;
+      }
+      case 'hold': {
+        const { tenant, domain, lane, forMs } = action;
+        const kept = process?.traffic.holds.add({
+          senderDomain: tenant,
+          recipientDomain: domain,
+          site: null,
+          lane,
+          reason: 'simulated',
+          until: now + forMs,
+          createdBy: 'operator',
+        });
+        disturb(forMs + MINUTE);
+        await kept?.then(
+          () => holds.push({ tenant, domain, lane, fromMs: nowMs, untilMs: nowMs + forMs }),
+          () => {},
+        );
+        return;
+      }
+      case 'suppress':
+        await room.store
+          .addSuppressions({
+            domain: action.tenant,
+            entries: [{ address: action.address, reason: 'Manual', note: '', expiresAt: null, source: null }],
+            now,
+          })
+          .catch(() => {});
+        return;
+      case 'override': {
+        const site = plan.sites[action.site];
+        const [source] = plan.sources;
+        if (site === undefined || source === undefined) return;
+        const value = { connections: 1, messagesPerSecond: 0.5, suspended: 'yes' }[action.param];
+        process?.traffic.overrides.note({
+          scope: 'path',
+          key: pathKey(source.id, engineSites.get(site.name) ?? site.name),
+          param: action.param,
+          value,
+          until: now + action.forMs,
+          rule: 'operator',
+          why: 'simulated',
+        });
+        disturb(action.forMs + MINUTE);
+        return;
+      }
+      case 'crash':
+        if (process !== null) down(action.downMs);
+        return;
+      case 'crash-after':
+        diesAfter = action.replies;
+        return;
+      case 'restart':
+        disturbed.push({
+          fromMs: nowMs - MINUTE,
+          untilMs: nowMs + action.deadlineMs + action.downMs + 30 * SECOND,
+        });
+        await stopProcess(action.deadlineMs);
+        downUntilMs = clock.monotonicMs() + action.downMs;
+        return;
+      case 'outage':
+        if (outage.count > 0) return;
+        Object.assign(outage, { count: Number.POSITIVE_INFINITY, as: action.as });
+        disturb(action.forMs + MINUTE);
+        diary.outages.push({ fromMs: nowMs, untilMs: nowMs + action.forMs + 5 * SECOND });
+        clock.setTimer(action.forMs, () => {
+          outage.count = 0;
+          steadySinceMs = clock.monotonicMs();
+        });
+        return;
+      case 'jump':
+        clock.jumpWallTo(now + action.byMs);
+        steadySinceMs = nowMs;
+        disturb(2 * 60 * MINUTE);
+        // Of holds it is no longer known on which clock they end.
+        holds.length = 0;
+        return;
+      case 'move':
+        names.setMx(action.domain, hostsOf(action.toSite));
+        disturb(10 * MINUTE);
+        return;
+      case 'dns':
+        names.fault(action.domain, action.fault, nowMs, nowMs + action.forMs);
+        disturb(action.forMs + 5 * MINUTE);
+    }
+  }
+
+  async function send(mail: Extract<Action, { kind: 'send' }>): Promise<void> {
+    if (process === null) return;
+    const accepting = process.acceptance;
+    const now = clock.now();
+    const sendAt = mail.sendInMs === null ? null : Math.round(now + mail.sendInMs);
+    const submission: Submission = {
+      from: { name: '', address: `news@${mail.tenant}` },
+      fromDomain: mail.tenant,
+      recipients: mail.recipients.map((address) => ({
+        name: '',
+        address,
+        domain: address.slice(address.indexOf('@') + 1),
+        kind: 'To',
+      })),
+      replyTo: [],
+      subject: 'Simulated',
+      body: {
+        kind: 'text',
+        text: 'x'
+          .repeat(60)
+          .concat('\n')
+          .repeat(Math.ceil(mail.octets / 61)),
+      },
+      tags: [],
+      headers: [],
+      attachments: [],
+      metadata: {},
+      sendAt,
+      expiresAt: mail.expiresInMs === null ? null : (sendAt ?? now) + mail.expiresInMs,
+      lane: mail.lane,
+      sandbox: null,
+    };
+    const nowMs = clock.monotonicMs();
+    try {
+      const result = await accepting.accept({ caller: CALLER, submission, idempotency: null });
+      if (result.kind !== 'accepted' || mail.lane !== 'critical' || sendAt !== null) return;
+      for (const { id, domain } of room.deliveriesOf(result.messageId)) {
+        const site = plan.domains.find(({ name }) => name === domain)?.site;
+        if (site !== undefined) urgent.push({ id, site, atMs: nowMs });
+      }
+    } catch (cause) {
+      // Refused: nothing was promised.
+      if (!(cause instanceof AppError)) throw cause;
+    }
+  }
+
+  /** Where a site has no trouble and nobody disturbs, a one-time code goes at once, whatever else waits. */
+  function lateCritical(): string[] {
+    return urgent.flatMap(({ id, site, atMs }) => {
+      const plain = plan.sites[site];
+      if (plain === undefined || plain.troubles.length > 0 || plain.provider !== null) return [];
+      const company = urgent.filter(
+        (other) => other.site === site && Math.abs(other.atMs - atMs) < MINUTE,
+      ).length;
+      const withinMs = CRITICAL_MS + company * 12 * SECOND;
+      if (disturbed.some(({ fromMs, untilMs }) => fromMs < atMs + withinMs && untilMs > atMs)) return [];
+      if (diary.canceled.has(id)) return [];
+      const [first] = wire.of(id);
+      if (first !== undefined && first.atMs - atMs <= withinMs) return [];
+      if (room.stateOf(id) === 'suppressed') return [];
+      const waited =
+        first === undefined ? 'never went' : `waited ${Math.round((first.atMs - atMs) / 1000)} s`;
+      return [`critical delivery ${id} to ${plain.name} ${waited}, at most ${withinMs / 1000} s are allowed`];
+    });
+  }
+
+  function digest(): string {
+    const hash = createHash('sha256');
+    for (const { deliveryId, atMs, takenAtMs, messageId } of wire.transactions)
+      hash.update(`${deliveryId} ${atMs} ${takenAtMs} ${messageId}\n`);
+    return hash.digest('hex').slice(0, 16);
+  }
+}
