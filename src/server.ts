@@ -38,7 +38,6 @@ import { makeSelfSigned } from './net/self-signed.ts';
 import { parseServers } from './net/system-resolvers.ts';
 import { createAcceptance } from './pipeline/accept/accept.ts';
 import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
-import { watchAuthentication } from './pipeline/deliver/auth-watch.ts';
 import { createClassifier } from './pipeline/deliver/classifier/classify.ts';
 import { createDeliver } from './pipeline/deliver/deliver.ts';
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
@@ -65,7 +64,7 @@ import { createWebhookService } from './pipeline/webhooks/webhooks.ts';
 import { createAccess } from './policy/access/access.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
-import { createAuthFailures } from './policy/domains/auth-failures.ts';
+import { createAuthAlarm } from './policy/domains/auth-alarm.ts';
 import { createDomainService } from './policy/domains/domains.ts';
 import { addServiceDomain } from './policy/domains/service-domain.ts';
 import { createGuardRails } from './policy/limits/guard-rails.ts';
@@ -271,30 +270,15 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     createGuardMetrics(registry, guard.levels);
     const retry = createRetrySchedule(random, config.retry);
     const relayed = allTargets.some((route) => route.kind === 'relay');
-    const authFailures = createAuthFailures({
-      domains,
-      holds,
-      store,
+    const authAlarm = createAuthAlarm({ domains, store, clock, random, log: logs.service, eventsStored });
+    const rules = createSettlementRules({
       clock,
       random,
-      log: logs.service,
-      eventsStored,
+      epoch,
+      retry,
+      relayed,
+      atMostOnce: domains.sendsAtMostOnce,
     });
-    const rules = watchAuthentication(
-      createSettlementRules({
-        clock,
-        random,
-        epoch,
-        retry,
-        relayed,
-        atMostOnce: domains.sendsAtMostOnce,
-      }),
-      (delivery) => {
-        // Of the names a site goes by the last is the widest: the provider, where it has one.
-        const site = placements.sitesOf(delivery).at(-1);
-        if (site !== undefined) authFailures.note({ senderDomain: delivery.senderDomain, site });
-      },
-    );
     const newSources = routing.sources.flatMap(({ id, newSince }) => (newSince === null ? [] : [id]));
     const warmup = createWarmup({ store, clock, log: logs.service }, { sources: newSources });
     await warmup.start();
@@ -393,11 +377,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
           clock,
           log: logs.service,
           overrides: traffic.overrides,
-          checkDomain: (name) => {
-            domains.verify(name).catch((err: unknown) => {
-              logs.service.warn({ err, domain: name }, 'the records of a sender domain could not be checked');
-            });
-          },
+          authFailing: authAlarm.raise,
           holdBulk: (name, why) => guard.holdListed(name, why),
         }),
         faults: sandboxRules,
@@ -696,7 +676,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         await warmup.stop();
         for (const service of [mtaSts, tlsCounters])
           if (started.includes(service)) await service.stop(leftMs());
-        await Promise.race([authFailures.settled(), sleep(clock, Math.min(leftMs(), GIVE_BACK_MS))]);
+        await Promise.race([authAlarm.settled(), sleep(clock, Math.min(leftMs(), GIVE_BACK_MS))]);
         guardedHttp.close();
         policyHttp.close();
         resolver.close();

@@ -67,7 +67,7 @@ describe('the service domain', () => {
 });
 
 describe('replies that authentication failed', () => {
-  it('hold the sender’s mail to that receiver, tell it, and let the doctor look', async () => {
+  it('pause the sender’s mail to that receiver, tell it, and let the doctor look', async () => {
     const before = (await server.call('GET', '/domains/example.com')).json;
     expect(before.LastCheckedAt).toBeNull();
     const ids: string[] = [];
@@ -75,10 +75,11 @@ describe('replies that authentication failed', () => {
       ids.push(await server.send({ To: [{ email: `a${i}@strict.example` }] }, { token }));
       await server.settled(ids[i] ?? '');
     }
-    await until('a hold', async () => (await server.call('GET', '/queue/holds')).json.Items.length === 1);
-    const [hold] = (await server.call('GET', '/queue/holds')).json.Items;
-    expect(hold).toMatchObject({ SenderDomain: 'example.com' });
-    expect(hold.Reason).toContain('postrider doctor example.com');
+    const [pause] = await until('a pause', async () => {
+      const { Items } = (await server.call('GET', '/overrides')).json;
+      return Items.length > 0 && Items;
+    });
+    expect(pause).toMatchObject({ Param: 'suspended', Rule: 'auth_failed' });
     await until(
       'a look',
       async () => (await server.call('GET', '/domains/example.com')).json.LastCheckedAt !== null,
@@ -88,7 +89,10 @@ describe('replies that authentication failed', () => {
     await server.send({ To: [{ email: 'b@strict.example' }] }, { token });
     await until('a reason', async () => {
       const { Queues } = (await server.call('GET', '/queue')).json;
-      return JSON.stringify(Queues).includes('held: ') && JSON.stringify(Queues).includes('strict.example');
+      return (
+        JSON.stringify(Queues).includes('is paused until') &&
+        JSON.stringify(Queues).includes('strict.example')
+      );
     });
     const commands = strict.connections.flatMap((connection) => connection.commands);
     expect(commands.filter((command) => command.includes('b@strict.example'))).toEqual([]);

@@ -88,7 +88,7 @@ describe('what replies teach about a sender domain', () => {
     const checked: string[] = [];
     const made = createTenantLessons({
       ...{ clock, overrides, log: quietLog },
-      checkDomain: (name) => void checked.push(name),
+      authFailing: (name: string) => void checked.push(name),
       holdBulk() {},
     });
     return {

@@ -29,8 +29,8 @@ interface Deps {
   clock: Clock;
   log: Logger;
   overrides: Pick<Overrides, 'note'>;
-  /** Looks the records of a sender domain up now. */
-  checkDomain(senderDomain: string): void;
+  /** A site refuses a sender domain's mail for its authentication: told to whoever can mend it. */
+  authFailing(senderDomain: string, site: string): void;
   /** Holds a sender domain's bulk mail back. */
   holdBulk(senderDomain: string, reason: string): void;
 }
@@ -47,7 +47,7 @@ const MAX_ALERTS = 10_000;
 const OPERATORS: ReadonlySet<Category> = new Set(['ip_blocklisted', 'ip_reputation', 'ptr_missing']);
 const PAGE = /https?:\/\/[^\s<>"'\])]{4,300}/i;
 
-export function createTenantLessons({ clock, log, overrides, checkDomain, holdBulk }: Deps): TenantLessons {
+export function createTenantLessons({ clock, log, overrides, authFailing, holdBulk }: Deps): TenantLessons {
   const authFailures = createTrips({ times: 3, withinMs: 10 * MINUTE });
   const listings = createTrips({ times: 3, withinMs: HOUR });
   const complaints = createTrips({ times: 2, withinMs: HOUR });
@@ -70,7 +70,7 @@ export function createTenantLessons({ clock, log, overrides, checkDomain, holdBu
           { senderDomain, site: provider ?? site, why },
           'mail of a sender domain is paused at a site',
         );
-        checkDomain(senderDomain);
+        authFailing(senderDomain, provider ?? site);
       } else if (verdict.category === 'url_or_domain_blocklisted') {
         if (listings.happened(senderDomain, nowMs)) holdBulk(senderDomain, why);
       } else if (verdict.category === 'spam_content' && verdict.scope === 'sender_domain') {

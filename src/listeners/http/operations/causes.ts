@@ -11,7 +11,6 @@ import type { Random } from '../../../lib/random.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { categoryFacts, isCategory, pascalCase } from '../../../pipeline/deliver/classifier/categories.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
-import { HELD_BY_DOCTOR } from '../../../policy/domains/auth-failures.ts';
 import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CauseMember, CauseView } from '../../../store/topics/causes.ts';
@@ -29,7 +28,7 @@ interface Deps {
   queue: { wake(): void };
   /** Told where events with webhook calls were stored. */
   eventsStored(): void;
-  traffic: Pick<Traffic, 'overrides' | 'holds'>;
+  traffic: Pick<Traffic, 'overrides'>;
 }
 
 const COUNT_UP_TO = 10_000;
@@ -110,12 +109,6 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
       const own = senderDomain !== '' && key.startsWith(`${senderDomain}@`);
       if (own && param === 'suspended' && rule === category) await deps.traffic.overrides.remove(id);
     }
-    if (category !== 'auth_failed') return;
-    const { holds } = deps.traffic;
-    const held = holds
-      .list()
-      .filter((hold) => hold.createdBy === HELD_BY_DOCTOR && hold.senderDomain === senderDomain);
-    if (held.length > 0) await holds.release(held.map(({ id }) => id));
   }
 
   async function resend(id: number): Promise<ResendAnswer> {
