@@ -215,7 +215,7 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
         clock,
         log,
         overrides: traffic.overrides,
-        checkDomain() {},
+        authFailing() {},
         holdBulk() {},
       }),
       faults: sandboxRules,
