@@ -49,7 +49,9 @@ export function createWireRules(asked: RuleQuestions, wrong: (what: string) => v
       if (open.path > most && !apart)
         wrong(`${open.path} connections from ${source} to ${site}, where ${most} are allowed`);
       const { providerConnections } = written;
-      if (providerConnections !== null && open.provider > providerConnections) {
+      // After a restart nobody knows the provider of a domain whose DNS fails (docs/known-issues.md).
+      const unknown = apart && asked.process() > 1;
+      if (providerConnections !== null && open.provider > providerConnections && !unknown) {
         wrong(
           `${open.provider} connections to the provider of ${site}, where ${providerConnections} are allowed`,
         );
