@@ -147,7 +147,7 @@ async function go(
   day: number,
 ): Promise<'went' | 'waits'> {
   for (;;) {
-    const written = new Promise<void>((resolve) => warmup.onReady(SOURCE, provider, resolve));
+    const written = new Promise<void>((resolve) => warmup.onReady(SOURCE, provider, 'path', resolve));
     const answer = warmup.take(SOURCE, provider, lane);
     if (answer.kind === 'go') break;
     if (answer.until !== null) return 'waits';

@@ -30,12 +30,15 @@ it('gives back what was taken for recipients that the far end had no say about',
   const warmup = createWarmup({ store, clock, log }, { sources: ['fresh'] });
   await warmup.start();
   const written = new Promise<void>((wake) => {
-    const path = createPathWarmup({ warmup, now: clock.now, wake }, { source: 'fresh', provider: 'yahoo' });
+    const path = createPathWarmup(
+      { warmup, name: 'path', now: clock.now, wake },
+      { source: 'fresh', provider: 'yahoo' },
+    );
     expect(path.mayGo('normal')).toBe(false);
   });
   await written;
   const path = createPathWarmup(
-    { warmup, now: clock.now, wake() {} },
+    { warmup, name: 'path', now: clock.now, wake() {} },
     { source: 'fresh', provider: 'yahoo' },
   );
   const used = () => warmup.list()[0]?.used;

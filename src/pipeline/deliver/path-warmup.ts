@@ -35,6 +35,8 @@ const FREE: PathWarmup = {
 export function createPathWarmup(
   deps: {
     warmup: Pick<Warmup, 'warms' | 'take' | 'giveBack' | 'outcome' | 'onReady'>;
+    /** Of the path. */
+    name: string;
     now(): number;
     /** The budget may have room again. */
     wake(): void;
@@ -45,7 +47,7 @@ export function createPathWarmup(
   if (provider === null || !warmup.warms(source)) return FREE;
   const ahead = new Set<Lane>();
   let waiting: PathWarmup['waiting'] = null;
-  warmup.onReady(source, provider, deps.wake);
+  warmup.onReady(source, provider, deps.name, deps.wake);
 
   return {
     mayGo(lane) {

@@ -116,7 +116,10 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     { name, place, queue, gates, health, links, clock, overrides: deps.overrides, route },
     { usable, inFlight: () => inFlight, ready: (lane) => ready.count(lane) + preparing[lane] },
   );
-  const warm = createPathWarmup({ warmup: deps.warmup, now: clock.now, wake: pump }, { source, provider });
+  const warm = createPathWarmup(
+    { warmup: deps.warmup, name, now: clock.now, wake: pump },
+    { source, provider },
+  );
   const pace = createPace(clock);
   const tenants = createPathTenants(
     { clock, overrides: deps.overrides, limits: (senderDomain) => limitsOf(senderDomain) },

@@ -41,8 +41,11 @@ export interface Warmup {
   giveBack(source: string, provider: string): void;
   /** What the provider said to one that did. `blocked`: about the source's reputation. */
   outcome(source: string, provider: string, kind: 'accepted' | 'deferred' | 'blocked'): void;
-  /** Called where waiting with `until` null may end for this source and provider; one listener each. */
-  onReady(source: string, provider: string, listener: () => void): void;
+  /**
+   * Called where waiting with `until` null may end for this source and provider. Several paths may lead there: `who` names
+   * one of them, and replaces what it said before.
+   */
+  onReady(source: string, provider: string, who: string, listener: () => void): void;
   /** Every source and provider that is or was warmed up, as it stands. */
   list(): readonly WarmupView[];
 }
@@ -87,7 +90,7 @@ export function createWarmup(
 ): Warmup {
   const warming = new Set(options.sources);
   const entries = new Map<string, Entry>();
-  const listeners = new Map<string, () => void>();
+  const listeners = new Map<string, Map<string, () => void>>();
   let saveTimer: Timer | null = null;
 
   return {
@@ -171,8 +174,9 @@ export function createWarmup(
       saveSoon();
     },
 
-    onReady(source, provider, listener) {
-      listeners.set(key(source, provider), listener);
+    onReady(source, provider, who, listener) {
+      const there = listeners.get(key(source, provider)) ?? new Map<string, () => void>();
+      listeners.set(key(source, provider), there.set(who, listener));
     },
 
     list() {
@@ -212,7 +216,7 @@ export function createWarmup(
     const portion = Math.min(LARGEST_PORTION, Math.max(1, Math.floor(budget / PORTIONS_A_DAY)));
     const done = (): void => {
       entry.writing = null;
-      listeners.get(key(entry.source, entry.provider))?.();
+      for (const tell of listeners.get(key(entry.source, entry.provider))?.values() ?? []) tell();
     };
     entry.writing = write(entry, portion).then(done, (cause: unknown) => {
       log.warn({ err: cause, source: entry.source }, 'a warm-up portion could not be written down');
