@@ -5,7 +5,7 @@ import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { createSystemRandom } from '../lib/random.ts';
-import type { EraseAnswer } from '../listeners/http/contract/answers.ts';
+import type { EraseAnswer } from '../listeners/http/contract/answers/suppressions.ts';
 import { EXISTING } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { createProgress } from './progress.ts';

@@ -1,6 +1,6 @@
 /** `causes`: what failed or waits for one reason; `causes resend`: once it is mended, all of them again. */
 import { systemClock } from '../lib/clock.ts';
-import type { CauseItem, CausesAnswer, ResendAnswer } from '../listeners/http/contract/answers.ts';
+import type { CauseItem, CausesAnswer, ResendAnswer } from '../listeners/http/contract/answers/queue.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { createProgress } from './progress.ts';
 import { printable, table, UsageError } from './terminal.ts';

@@ -1,5 +1,6 @@
 /** `doctor`: every DNS, network and health check again, each with its fix; exit code 1 where one fails. */
-import type { DoctorAnswer, DoctorDomainItem, DomainCheckItem } from '../listeners/http/contract/answers.ts';
+import type { DoctorAnswer, DoctorDomainItem } from '../listeners/http/contract/answers/doctor.ts';
+import type { DomainCheckItem } from '../listeners/http/contract/answers/domains.ts';
 import { EXISTING } from './api-client.ts';
 import { changeLines, checkLines } from './check-text.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';

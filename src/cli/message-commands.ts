@@ -5,8 +5,8 @@ import type {
   MessageDetail,
   MessageSummary,
   RetryAnswer,
-  TimelineEntry,
-} from '../listeners/http/contract/answers.ts';
+} from '../listeners/http/contract/answers/email.ts';
+import type { TimelineEntry } from '../listeners/http/contract/answers/events.ts';
 import { EXISTING } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { readBytes, readObject, readText } from './files.ts';

@@ -3,7 +3,8 @@
  * timeline with the SMTP conversation. Given the API's answers; leaves text, wrapped where a terminal shows it.
  * Everything that came from outside is made safe for the terminal.
  */
-import type { MessageDetail, TimelineEntry } from '../listeners/http/contract/answers.ts';
+import type { MessageDetail } from '../listeners/http/contract/answers/email.ts';
+import type { TimelineEntry } from '../listeners/http/contract/answers/events.ts';
 import { printable, type Screen, styled, wrapped } from './terminal.ts';
 
 const MAX_ADDRESS_COLUMN = 40;

@@ -5,7 +5,7 @@ import type {
   InboxItem,
   ReleasedAnswer,
   SandboxRuleItem,
-} from '../listeners/http/contract/answers.ts';
+} from '../listeners/http/contract/answers/sandbox.ts';
 import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printable, table, UsageError } from './terminal.ts';

@@ -1,5 +1,8 @@
 /** `smtp …`: user names and passwords for SMTP submission. `create` prints the password once. */
-import type { NewSmtpCredentialAnswer, SmtpCredentialAnswer } from '../listeners/http/contract/answers.ts';
+import type {
+  NewSmtpCredentialAnswer,
+  SmtpCredentialAnswer,
+} from '../listeners/http/contract/answers/access.ts';
 import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';

@@ -3,7 +3,11 @@ import { createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { systemClock } from '../lib/clock.ts';
-import type { Page, SuppressionAnswer, SuppressionsAdded } from '../listeners/http/contract/answers.ts';
+import type { Page } from '../listeners/http/contract/answers/page.ts';
+import type {
+  SuppressionAnswer,
+  SuppressionsAdded,
+} from '../listeners/http/contract/answers/suppressions.ts';
 import type { Api } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { csvLine, parseCsv } from './csv.ts';

@@ -1,5 +1,9 @@
 /** `token …`: API tokens. `create` prints the JWT alone on standard output, so that it can be captured. */
-import type { NewTokenAnswer, RotatedTokenAnswer, TokenAnswer } from '../listeners/http/contract/answers.ts';
+import type {
+  NewTokenAnswer,
+  RotatedTokenAnswer,
+  TokenAnswer,
+} from '../listeners/http/contract/answers/access.ts';
 import { PRESETS } from '../model/token.ts';
 import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';

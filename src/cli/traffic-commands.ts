@@ -9,7 +9,7 @@ import type {
   PathsAnswer,
   ReleaseAnswer,
   SiteAnswer,
-} from '../listeners/http/contract/traffic-answers.ts';
+} from '../listeners/http/contract/answers/traffic.ts';
 import { EXISTING } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printable, table, UsageError } from './terminal.ts';

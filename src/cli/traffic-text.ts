@@ -6,7 +6,7 @@ import type {
   PathLimitItem,
   RelayItem,
   SiteAnswer,
-} from '../listeners/http/contract/traffic-answers.ts';
+} from '../listeners/http/contract/answers/traffic.ts';
 import { printable, table } from './terminal.ts';
 
 /** `queue path`: limits with their origin, state, reason, what waits. */

@@ -1,5 +1,5 @@
 /** `warmup`: how far new sources have come at each provider; `warmup plan`: the calendar of one beforehand. */
-import type { WarmupAnswer } from '../listeners/http/contract/answers.ts';
+import type { WarmupAnswer } from '../listeners/http/contract/answers/traffic.ts';
 import { warmupPlan } from '../policy/limits/warmup/plan.ts';
 import { type CommandGroup, example } from './command.ts';
 import { table, UsageError } from './terminal.ts';

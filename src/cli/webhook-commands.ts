@@ -5,7 +5,7 @@ import type {
   WebhookRecord,
   WebhookSecretAnswer,
   WebhookTest,
-} from '../listeners/http/contract/answers.ts';
+} from '../listeners/http/contract/answers/webhooks.ts';
 import { EXISTING } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';

@@ -9,28 +9,30 @@
  *       Subject: 'Your receipt', HTMLContent: '<p>Thank you.</p>',
  *     });
  */
+import type { MeAnswer } from '../listeners/http/contract/answers/access.ts';
+import type { DomainAnswer } from '../listeners/http/contract/answers/domains.ts';
 import type {
   CancelAnswer,
-  CaptureDetail,
-  CaptureSummary,
-  DomainAnswer,
   EmailAnswer,
-  MeAnswer,
   MessageDetail,
   MessageSummary,
-  NewWebhookAnswer,
-  Page,
   RetryAnswer,
-  StatsAnswer,
-  StreamedEvent,
+} from '../listeners/http/contract/answers/email.ts';
+import type { StreamedEvent, TimelineEntry } from '../listeners/http/contract/answers/events.ts';
+import type { Page } from '../listeners/http/contract/answers/page.ts';
+import type { CaptureDetail, CaptureSummary } from '../listeners/http/contract/answers/sandbox.ts';
+import type { StatsAnswer } from '../listeners/http/contract/answers/stats.ts';
+import type {
   SuppressionAnswer,
   SuppressionDetail,
   SuppressionsAdded,
-  TimelineEntry,
+} from '../listeners/http/contract/answers/suppressions.ts';
+import type {
+  NewWebhookAnswer,
   WebhookDetail,
   WebhookRecord,
   WebhookTest,
-} from '../listeners/http/contract/answers.ts';
+} from '../listeners/http/contract/answers/webhooks.ts';
 import { type Caller, type CallOptions, type ClientOptions, createCaller, pathPart } from './caller.ts';
 import { streamedEvents } from './event-stream.ts';
 import type {

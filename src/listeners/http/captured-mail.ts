@@ -4,7 +4,7 @@
  * counts are bounded, and nothing here is ever rendered.
  */
 import PostalMime from 'postal-mime';
-import type { CaptureDetail } from './contract/answers.ts';
+import type { CaptureDetail } from './contract/answers/sandbox.ts';
 
 const MAX_LINKS = 200;
 const MAX_CODES = 20;

@@ -17,7 +17,7 @@ import type { SendRate } from '../../policy/limits/send-rate.ts';
 import type { WarmupView } from '../../policy/limits/warmup/warmup.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { Store } from '../../store/store.ts';
-import type { ConfigItem } from './contract/answers.ts';
+import type { ConfigItem } from './contract/answers/operator.ts';
 import { DEFAULT_EMAIL_LIMITS, type EmailLimits } from './contract/email-limits.ts';
 import type { Traffic } from './operations/traffic.ts';
 import type { PlainRoute } from './route.ts';

@@ -6,7 +6,7 @@
 import { AppError, ERRORS, type ErrorName, type Problem } from '../../lib/errors.ts';
 import { isUuid } from '../../lib/ids.ts';
 import { StoreUnavailable } from '../../store/store.ts';
-import type { ProblemBody } from './contract/answers.ts';
+import type { ProblemBody } from './contract/answers/problem.ts';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 

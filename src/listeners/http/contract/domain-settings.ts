@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { toALabelDomain } from '../../../mail/address.ts';
 import type { DomainSettings, DomainSettingsPatch } from '../../../model/domain.ts';
-import type { DomainSettingsAnswer } from './answers.ts';
+import type { DomainSettingsAnswer } from './answers/domains.ts';
 
 interface Setting<Shown> {
   /** What a request may say; the outcome is what changes. */

@@ -16,7 +16,7 @@ import { suppressedRecipients } from '../../../policy/suppressions/suppressions.
 import type { Store } from '../../../store/store.ts';
 import type { NewEvent } from '../../../store/topics/events.ts';
 import type { RecipientView } from '../../../store/topics/messages.ts';
-import type { CancelAnswer, RetryAnswer } from '../contract/answers.ts';
+import type { CancelAnswer, RetryAnswer } from '../contract/answers/email.ts';
 import { cancelAnswer, retryAnswer } from '../contract/schemas/email.ts';
 import { type ApiRoute, json, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';

@@ -14,7 +14,7 @@ import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CauseMember, CauseView } from '../../../store/topics/causes.ts';
-import type { CauseItem, CausesAnswer, ResendAnswer } from '../contract/answers.ts';
+import type { CauseItem, CausesAnswer, ResendAnswer } from '../contract/answers/queue.ts';
 import { causeItem, causesAnswer, resendAnswer } from '../contract/schemas/operator.ts';
 import { PAGE } from '../contract/schemas/query.ts';
 import { type ApiRoute, isoTime, json, pageLimit, refuse } from '../route.ts';

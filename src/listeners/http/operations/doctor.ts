@@ -11,12 +11,8 @@ import { readChanges } from '../../../policy/domains/doctor/changes.ts';
 import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
 import { checksOf } from '../../../policy/domains/domain-status.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
-import type {
-  DoctorAnswer,
-  DoctorDomainItem,
-  DomainChangeItem,
-  DomainCheckItem,
-} from '../contract/answers.ts';
+import type { DoctorAnswer, DoctorDomainItem } from '../contract/answers/doctor.ts';
+import type { DomainChangeItem, DomainCheckItem } from '../contract/answers/domains.ts';
 import { doctorAnswer } from '../contract/schemas/domains.ts';
 import { text } from '../contract/schemas/query.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, queryText, refuse } from '../route.ts';

@@ -14,7 +14,7 @@ import { callerDomains, mayActOn, requireScope } from '../../../policy/access/ac
 import { checksOf } from '../../../policy/domains/domain-status.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
 import type { GuardRails, GuardStanding } from '../../../policy/limits/guard-rails.ts';
-import type { DnsRecordItem, DomainAnswer, DomainReturns } from '../contract/answers.ts';
+import type { DnsRecordItem, DomainAnswer, DomainReturns } from '../contract/answers/domains.ts';
 import { SETTINGS_SHAPE, settingsAnswer, settingsPatch } from '../contract/domain-settings.ts';
 import { domainAnswer, domainList } from '../contract/schemas/domains.ts';
 import { nothing } from '../contract/schemas/problem.ts';

@@ -9,7 +9,7 @@ import { AppError } from '../../../lib/errors.ts';
 import type { Acceptance, BatchRequest } from '../../../pipeline/accept/accept.ts';
 import type { BatchItem, ItemOutcome } from '../../../pipeline/accept/batch.ts';
 import type { SendRate } from '../../../policy/limits/send-rate.ts';
-import type { BatchAnswer } from '../contract/answers.ts';
+import type { BatchAnswer } from '../contract/answers/email.ts';
 import { readBatchEnvelope } from '../contract/email-batch.ts';
 import { isJsonObject } from '../contract/json-properties.ts';
 import { batchAnswer } from '../contract/schemas/email.ts';

@@ -9,7 +9,7 @@ import { AppError, type Problem } from '../../../lib/errors.ts';
 import type { Caller, Submission } from '../../../model/submission.ts';
 import type { Acceptance, Checked } from '../../../pipeline/accept/accept.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
-import type { EmailWarning, ValidateAnswer } from '../contract/answers.ts';
+import type { EmailWarning, ValidateAnswer } from '../contract/answers/email.ts';
 import { validateAnswer } from '../contract/schemas/email.ts';
 import { EMAIL_ERRORS, EMAIL_EXAMPLE } from '../contract/schemas/email-request.ts';
 import { type EmailReader, type ParsedBody, parseBody } from '../email-reader.ts';

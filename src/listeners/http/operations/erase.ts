@@ -11,7 +11,7 @@ import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import { parseAddress } from '../../../mail/address.ts';
 import type { Store } from '../../../store/store.ts';
-import type { EraseAnswer } from '../contract/answers.ts';
+import type { EraseAnswer } from '../contract/answers/suppressions.ts';
 import { eraseAnswer } from '../contract/schemas/domains.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, json, refuse } from '../route.ts';

@@ -10,7 +10,7 @@ import { type Clock, sleep } from '../../../lib/clock.ts';
 import type { Store } from '../../../store/store.ts';
 import type { EventFilter, EventView } from '../../../store/topics/events.ts';
 import { createChangeWaiter } from '../change-waiter.ts';
-import type { StreamedEvent } from '../contract/answers.ts';
+import type { StreamedEvent } from '../contract/answers/events.ts';
 import { streamedEvent } from '../contract/schemas/events.ts';
 import { EVENT_FILTERS, text } from '../contract/schemas/query.ts';
 import { type ApiRequest, type ApiRoute, queryAddress, queryText } from '../route.ts';

@@ -11,7 +11,8 @@ import { categoryOfClass } from '../../../pipeline/deliver/classifier/categories
 import { outcomeSentence } from '../../../pipeline/deliver/classifier/verdict.ts';
 import type { Store } from '../../../store/store.ts';
 import type { EventView } from '../../../store/topics/events.ts';
-import type { AddressPair, EventList, EventRecord, Page, TimelineEntry } from '../contract/answers.ts';
+import type { AddressPair, EventList, EventRecord, TimelineEntry } from '../contract/answers/events.ts';
+import type { Page } from '../contract/answers/page.ts';
 import { eventList, timeline } from '../contract/schemas/events.ts';
 import { EVENT_FILTERS, PAGE, text } from '../contract/schemas/query.ts';
 import {

@@ -28,7 +28,7 @@ import type {
   MessageSummary,
   MessageWithContents,
   NamedAddress,
-} from '../contract/answers.ts';
+} from '../contract/answers/email.ts';
 import { messageList, messageWithContents } from '../contract/schemas/email.ts';
 import { MAIL_FILTERS, PAGE, text } from '../contract/schemas/query.ts';
 import {

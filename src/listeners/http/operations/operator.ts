@@ -10,14 +10,9 @@ import { holdReason } from '../../../policy/limits/holds.ts';
 import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../../store/store.ts';
 import type { WaitingQueue } from '../../../store/topics/queue.ts';
-import type {
-  ConfigAnswer,
-  ConfigItem,
-  QueueAnswer,
-  QueueItem,
-  WarmupAnswer,
-  WarmupItem,
-} from '../contract/answers.ts';
+import type { ConfigAnswer, ConfigItem } from '../contract/answers/operator.ts';
+import type { QueueAnswer, QueueItem } from '../contract/answers/queue.ts';
+import type { WarmupAnswer, WarmupItem } from '../contract/answers/traffic.ts';
 import { configAnswer, queueAnswer, warmupAnswer } from '../contract/schemas/operator.ts';
 import { DOMAIN } from '../contract/schemas/query.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, queryInteger, refuse } from '../route.ts';

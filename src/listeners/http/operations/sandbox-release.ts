@@ -9,7 +9,7 @@ import { isUuid } from '../../../lib/ids.ts';
 import { parseAddress } from '../../../mail/address.ts';
 import type { Acceptance } from '../../../pipeline/accept/accept.ts';
 import type { Store } from '../../../store/store.ts';
-import type { ReleasedAnswer } from '../contract/answers.ts';
+import type { ReleasedAnswer } from '../contract/answers/sandbox.ts';
 import { released } from '../contract/schemas/sandbox.ts';
 import type { HttpDeps } from '../deps.ts';
 import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';

@@ -9,7 +9,7 @@ import { isUuid } from '../../../lib/ids.ts';
 import { RULE_RESULTS, type RuleResult, type SandboxRule } from '../../../model/sandbox-rule.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import { MAX_RULES_PER_DOMAIN, type SandboxRules } from '../../../policy/sandbox/sandbox-rules.ts';
-import type { RuleResultWord, SandboxRuleItem } from '../contract/answers.ts';
+import type { RuleResultWord, SandboxRuleItem } from '../contract/answers/sandbox.ts';
 import { nothing } from '../contract/schemas/problem.ts';
 import { DOMAIN, text } from '../contract/schemas/query.ts';
 import { capturesDeleted, ruleItem, ruleList } from '../contract/schemas/sandbox.ts';

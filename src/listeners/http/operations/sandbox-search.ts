@@ -9,7 +9,7 @@ import type { Store } from '../../../store/store.ts';
 import type { CaptureFilter, CaptureView } from '../../../store/topics/captures.ts';
 import type { CapturedContents } from '../captured-mail.ts';
 import type { CapturedReader } from '../captured-reader.ts';
-import type { CaptureDetail, CaptureSummary } from '../contract/answers.ts';
+import type { CaptureDetail, CaptureSummary } from '../contract/answers/sandbox.ts';
 import { isoTime, queryAddress, queryFlag, queryText, queryTime, refuse } from '../route.ts';
 import { toNamedAddress } from './messages.ts';
 

@@ -7,7 +7,7 @@
 
 import type { z } from 'zod';
 import type { Acceptance, AcceptRequest } from '../../../pipeline/accept/accept.ts';
-import type { EmailAnswer } from '../contract/answers.ts';
+import type { EmailAnswer } from '../contract/answers/email.ts';
 import { emailAnswer } from '../contract/schemas/email.ts';
 import { EMAIL_ERRORS, EMAIL_EXAMPLE } from '../contract/schemas/email-request.ts';
 import { type EmailReader, type ParsedBody, parseBody } from '../email-reader.ts';

@@ -9,7 +9,7 @@ import type { SmtpCredential } from '../../../model/smtp-credential.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
 import type { Store } from '../../../store/store.ts';
-import type { NewSmtpCredentialAnswer, SmtpCredentialAnswer } from '../contract/answers.ts';
+import type { NewSmtpCredentialAnswer, SmtpCredentialAnswer } from '../contract/answers/access.ts';
 import { newSmtpCredentialAnswer, smtpCredentialList } from '../contract/schemas/access.ts';
 import { nothing } from '../contract/schemas/problem.ts';
 import { DOMAIN, PAGE } from '../contract/schemas/query.ts';

@@ -10,7 +10,7 @@ import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
 import type { Store } from '../../../store/store.ts';
 import type { StatsCount, StatsGroupBy } from '../../../store/topics/events.ts';
 import { createCallRate } from '../call-rate.ts';
-import type { StatsAnswer, StatsCounts, StatsInterval, StatsRates } from '../contract/answers.ts';
+import type { StatsAnswer, StatsCounts, StatsInterval, StatsRates } from '../contract/answers/stats.ts';
 import { statsAnswer } from '../contract/schemas/events.ts';
 import { DOMAIN, moment } from '../contract/schemas/query.ts';
 import { type ApiRoute, invalidParameter, isoTime, json, queryFlag, queryText, queryTime } from '../route.ts';

@@ -12,7 +12,11 @@ import { pickDomain } from '../../../policy/access/access.ts';
 import { expiryOf } from '../../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../../store/store.ts';
 import type { NewSuppression } from '../../../store/topics/suppressions.ts';
-import type { SuppressionAnswer, SuppressionDetail, SuppressionsAdded } from '../contract/answers.ts';
+import type {
+  SuppressionAnswer,
+  SuppressionDetail,
+  SuppressionsAdded,
+} from '../contract/answers/suppressions.ts';
 import { instant } from '../contract/instant.ts';
 import { propertyTable, readProperties } from '../contract/json-properties.ts';
 import { suppressionDetail, suppressionList, suppressionsAdded } from '../contract/schemas/domains.ts';

@@ -18,7 +18,7 @@ import {
 import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
-import type { TemplateDetail, TemplateRendering, TemplateSummary } from '../contract/answers.ts';
+import type { TemplateDetail, TemplateRendering, TemplateSummary } from '../contract/answers/templates.ts';
 import { nothing } from '../contract/schemas/problem.ts';
 import { DOMAIN, PAGE, text } from '../contract/schemas/query.ts';
 import { templateDetail, templateList, templateRendering } from '../contract/schemas/templates.ts';

@@ -20,7 +20,7 @@ import type {
   QuotaAnswer,
   RotatedTokenAnswer,
   TokenAnswer,
-} from '../contract/answers.ts';
+} from '../contract/answers/access.ts';
 import type { EmailLimits } from '../contract/email-limits.ts';
 import {
   meAnswer,

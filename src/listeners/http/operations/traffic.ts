@@ -25,16 +25,6 @@ import type {
   PathQuery,
 } from '../../../policy/limits/shaping/types.ts';
 import type { Store } from '../../../store/store.ts';
-import type { ApiContract } from '../contract/operation.ts';
-import { nothing } from '../contract/schemas/problem.ts';
-import {
-  holdItem,
-  holdsAnswer,
-  overridesAnswer,
-  pathsAnswer,
-  releaseAnswer,
-  siteAnswer as siteSchema,
-} from '../contract/schemas/traffic.ts';
 import type {
   HoldItem,
   HoldsAnswer,
@@ -47,7 +37,17 @@ import type {
   RelayItem,
   ReleaseAnswer,
   SiteAnswer,
-} from '../contract/traffic-answers.ts';
+} from '../contract/answers/traffic.ts';
+import type { ApiContract } from '../contract/operation.ts';
+import { nothing } from '../contract/schemas/problem.ts';
+import {
+  holdItem,
+  holdsAnswer,
+  overridesAnswer,
+  pathsAnswer,
+  releaseAnswer,
+  siteAnswer as siteSchema,
+} from '../contract/schemas/traffic.ts';
 import { readJsonBody } from '../json-request.ts';
 import {
   type ApiRequest,

@@ -13,15 +13,15 @@ import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CallLogEntry } from '../../../store/topics/webhooks.ts';
+import type { Page } from '../contract/answers/page.ts';
 import type {
   NewWebhookAnswer,
-  Page,
   WebhookCall,
   WebhookDetail,
   WebhookList,
   WebhookRecord,
   WebhookSecretAnswer,
-} from '../contract/answers.ts';
+} from '../contract/answers/webhooks.ts';
 import { instant } from '../contract/instant.ts';
 import { nothing } from '../contract/schemas/problem.ts';
 import { DOMAIN, PAGE } from '../contract/schemas/query.ts';

@@ -4,12 +4,12 @@ import type {
   MeAnswer,
   NewSmtpCredentialAnswer,
   NewTokenAnswer,
-  Page,
   QuotaAnswer,
   RotatedTokenAnswer,
   SmtpCredentialAnswer,
   TokenAnswer,
-} from '../answers.ts';
+} from '../answers/access.ts';
+import type { Page } from '../answers/page.ts';
 import { domainStatus } from './domains.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
 

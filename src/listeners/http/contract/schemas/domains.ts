@@ -1,18 +1,20 @@
 /** Schemas of the answers about sender domains, about whom they do not send to, and about erased persons. */
 import { z } from 'zod';
+import type { DoctorAnswer } from '../answers/doctor.ts';
 import type {
   DnsRecordItem,
-  DoctorAnswer,
   DomainAnswer,
   DomainChangeItem,
   DomainCheckItem,
   DomainReturns,
+} from '../answers/domains.ts';
+import type { Page } from '../answers/page.ts';
+import type {
   EraseAnswer,
-  Page,
   SuppressionAnswer,
   SuppressionDetail,
   SuppressionsAdded,
-} from '../answers.ts';
+} from '../answers/suppressions.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
 
 const dnsRecord = exactly<DnsRecordItem>()(

@@ -11,10 +11,10 @@ import type {
   MessageSummary,
   MessageWithContents,
   NamedAddress,
-  Page,
   RetryAnswer,
   ValidateAnswer,
-} from '../answers.ts';
+} from '../answers/email.ts';
+import type { Page } from '../answers/page.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
 import { problemItem } from './problem.ts';
 

@@ -1,15 +1,9 @@
 /** Schemas of the answers about what happened: the event list, timelines, the stream, statistics. */
 import { z } from 'zod';
 import type { Bounce } from '../../../../model/bounce.ts';
-import type {
-  EventList,
-  EventRecord,
-  Page,
-  StatsAnswer,
-  StatsFigures,
-  StreamedEvent,
-  TimelineEntry,
-} from '../answers.ts';
+import type { EventList, EventRecord, StreamedEvent, TimelineEntry } from '../answers/events.ts';
+import type { Page } from '../answers/page.ts';
+import type { StatsAnswer, StatsFigures } from '../answers/stats.ts';
 import { metadata, route } from './email.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
 

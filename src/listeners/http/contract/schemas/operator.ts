@@ -1,17 +1,8 @@
 /** Schemas of the answers for operators: queue, causes, warm-up, configuration, health. */
 import { z } from 'zod';
-import type {
-  CauseItem,
-  CausesAnswer,
-  ConfigAnswer,
-  ConfigItem,
-  HealthAnswer,
-  QueueAnswer,
-  QueueItem,
-  ResendAnswer,
-  WarmupAnswer,
-  WarmupItem,
-} from '../answers.ts';
+import type { ConfigAnswer, ConfigItem, HealthAnswer } from '../answers/operator.ts';
+import type { CauseItem, CausesAnswer, QueueAnswer, QueueItem, ResendAnswer } from '../answers/queue.ts';
+import type { WarmupAnswer, WarmupItem } from '../answers/traffic.ts';
 import { priority } from './email.ts';
 import { bounce } from './events.ts';
 import { count, exactly, time } from './exactly.ts';

@@ -1,6 +1,6 @@
 /** Schema of the one error body (RFC 9457 with two dialects beside it), and of the empty answer. */
 import { z } from 'zod';
-import type { ProblemBody } from '../answers.ts';
+import type { ProblemBody } from '../answers/problem.ts';
 import { exactly } from './exactly.ts';
 
 export const problemItem = exactly<ProblemBody['Errors'][number]>()(

@@ -1,13 +1,13 @@
 /** Schemas of the answers about captured mail. */
 import { z } from 'zod';
+import type { Page } from '../answers/page.ts';
 import type {
   CaptureDetail,
   CaptureSummary,
   InboxItem,
-  Page,
   ReleasedAnswer,
   SandboxRuleItem,
-} from '../answers.ts';
+} from '../answers/sandbox.ts';
 import { attachmentFacts, namedAddress } from './email.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
 

@@ -1,6 +1,7 @@
 /** Schemas of the answers about templates. */
 import { z } from 'zod';
-import type { Page, TemplateDetail, TemplateRendering, TemplateSummary } from '../answers.ts';
+import type { Page } from '../answers/page.ts';
+import type { TemplateDetail, TemplateRendering, TemplateSummary } from '../answers/templates.ts';
 import { exactly, pageOf, time } from './exactly.ts';
 
 const version = z.int().min(1);

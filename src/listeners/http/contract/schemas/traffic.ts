@@ -12,7 +12,7 @@ import type {
   RelayItem,
   ReleaseAnswer,
   SiteAnswer,
-} from '../traffic-answers.ts';
+} from '../answers/traffic.ts';
 import { priority } from './email.ts';
 import { count, exactly, time } from './exactly.ts';
 import { reasons } from './operator.ts';

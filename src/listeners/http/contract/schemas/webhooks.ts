@@ -1,14 +1,14 @@
 /** Schemas of the answers about webhooks. The three of the core are closed: their members never change. */
 import { z } from 'zod';
+import type { Page } from '../answers/page.ts';
 import type {
   NewWebhookAnswer,
-  Page,
   WebhookCall,
   WebhookDetail,
   WebhookList,
   WebhookSecretAnswer,
   WebhookTest,
-} from '../answers.ts';
+} from '../answers/webhooks.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
 
 const record = {

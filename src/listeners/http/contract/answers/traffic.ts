@@ -1,4 +1,4 @@
-/** JSON of what slows, stops or keeps back delivery: GET /queue/paths, GET /overrides, POST /queue/hold and release. */
+/** What slows, stops or keeps back delivery: paths, holds, overrides, warm-ups. Types only. */
 
 /** One limit of a path with where its value comes from. */
 export interface PathLimitItem {
@@ -118,4 +118,21 @@ export interface SiteAnswer {
   /** false: more wait than were counted. */
   Complete: boolean;
   Reasons: readonly { Reason: string; Count: number }[];
+}
+/** One new source at one provider. */
+export interface WarmupItem {
+  Source: string;
+  Provider: string;
+  /** Messages within any 24 hours; null = warm, no budget. */
+  Budget: number | null;
+  /** Within the last 24 hours. */
+  Used: number;
+  DeferredToday: number;
+  BlockedToday: number;
+  LastUsedAt: string | null;
+}
+
+/** GET /warmup. */
+export interface WarmupAnswer {
+  Items: readonly WarmupItem[];
 }

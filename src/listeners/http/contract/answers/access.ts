@@ -1,0 +1,74 @@
+/** Tokens, SMTP credentials and what a caller may know of itself. Types only. */
+import type { DomainStatus } from '../../../../model/domain.ts';
+
+/** One item of GET /tokens. */
+export interface TokenAnswer {
+  TokenID: string;
+  Name: string;
+  Domains: readonly string[];
+  Scopes: readonly string[];
+  Sandbox: boolean;
+  IPAllowList: readonly string[];
+  RateLimit: number | null;
+  CreatedAt: string;
+  ExpiresAt: string | null;
+  LastUsedAt: string | null;
+  LastUsedIP: string | null;
+  RevokedAt: string | null;
+}
+
+/** POST /tokens: `Token` is shown this once. */
+export interface NewTokenAnswer {
+  TokenID: string;
+  Token: string;
+}
+
+/** POST /tokens/{ID}/rotate: the old token is good until then. */
+export interface RotatedTokenAnswer extends NewTokenAnswer {
+  PreviousValidUntil: string;
+}
+
+/** An item of GET /smtp-credentials. */
+export interface SmtpCredentialAnswer {
+  CredentialID: string;
+  Username: string;
+  Name: string;
+  Domain: string;
+  Sandbox: boolean;
+  /** Who sends with it is told of failures by mail. */
+  Notices: boolean;
+  CreatedAt: string;
+}
+
+/** POST /smtp-credentials: `Password` is shown this once. */
+export interface NewSmtpCredentialAnswer extends SmtpCredentialAnswer {
+  Password: string;
+}
+
+/** GET /me. */
+export interface MeAnswer {
+  TokenID: string;
+  Owner: string;
+  Domains: readonly { Domain: string; Status: DomainStatus | 'Unknown' }[];
+  AllDomains: boolean;
+  Scopes: readonly string[];
+  Sandbox: boolean;
+  Limits: {
+    RecipientsPerMessage: number;
+    AttachmentsPerMessage: number;
+    BodyBytes: number;
+    SendsPerSecond: number | null;
+  };
+  /** Of the domains that have one. */
+  Quotas: readonly QuotaAnswer[];
+}
+
+/** What is left of one window of a domain's mail quota. */
+export interface QuotaAnswer {
+  Domain: string;
+  Period: 'minute' | 'hour' | 'day';
+  /** Recipients. */
+  Limit: number;
+  Remaining: number;
+  ResetAt: string;
+}
