@@ -6,7 +6,7 @@
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from './config.ts';
+import type { Config } from './config/table.ts';
 import type { Routing } from './config-routing.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Random } from './lib/random.ts';

@@ -2,7 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { CONFIG_KEYS, ConfigError, loadConfig, parseDuration, publicUrl, shownValue } from './config.ts';
+import { parseDuration } from './config/forms.ts';
+import { publicUrl } from './config/public-url.ts';
+import { shownValue } from './config/shown.ts';
+import { CONFIG_KEYS } from './config/table.ts';
+import { ConfigError, loadConfig } from './config.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'postrider-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));

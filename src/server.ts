@@ -10,8 +10,11 @@
 import { dirname, join } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createCheckup } from './checkup.ts';
-import type { LoadedConfig, Mode, Role } from './config.ts';
-import { configRows, publicUrl } from './config.ts';
+import type { Mode } from './config/key-facts.ts';
+import type { Role } from './config/keys/server.ts';
+import { publicUrl } from './config/public-url.ts';
+import { configRows } from './config/shown.ts';
+import type { LoadedConfig } from './config.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { type Clock, sleep, systemClock } from './lib/clock.ts';
 import { createFailpoints, type Failpoints, NO_FAILPOINTS } from './lib/failpoints.ts';
@@ -145,9 +148,6 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     params.failpoints === undefined || params.kill === undefined
       ? NO_FAILPOINTS
       : createFailpoints(params.failpoints, params.kill);
-  for (const name of params.loaded.notYet) {
-    logs.service.warn({ key: name }, `${name} is set, but this version does not have that part yet`);
-  }
 
   const folder = await openDataFolder(config.data, config['secret-key'], random);
   const store = await openSqliteStore({

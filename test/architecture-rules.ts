@@ -84,6 +84,7 @@ export const AREAS: readonly Area[] = [
     ],
   },
   { name: 'config', at: 'src/config.ts', may: ['lib'] },
+  { name: 'config', at: 'src/config/', may: ['lib'] },
   { name: 'config', at: 'src/config-routing.ts', may: ['lib'] },
   // pipeline/deliver: the probe of port 25.
   {

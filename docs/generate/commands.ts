@@ -1,7 +1,7 @@
 /** commands.md: the tree of commands as the program builds it, each with its own help. */
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.ts';
-import { CONFIG_KEYS } from '../../src/config.ts';
+import { CONFIG_KEYS } from '../../src/config/table.ts';
 import { code, page, table } from './markdown.ts';
 
 /** The tree, built without running anything. */

@@ -1,20 +1,17 @@
-/** configuration.md: the table of keys in src/config.ts. */
-import { CONFIG_KEYS } from '../../src/config.ts';
+/** configuration.md: the table of keys in src/config/. */
+import { CONFIG_KEYS, CONFIG_NAMES, environmentName } from '../../src/config/table.ts';
 import { code, page, table } from './markdown.ts';
 
 export function configurationPage(): string {
-  const rows = Object.entries(CONFIG_KEYS).map(([name, facts]) => {
+  const rows = CONFIG_NAMES.map((name) => {
+    const facts = CONFIG_KEYS[name];
     const { dev, serve } = facts.defaults;
-    const meaning =
-      facts.notYet === true
-        ? `${facts.meaning}. *Not in this version: setting it is reported at the start*`
-        : facts.meaning;
     return [
       `\`${name}\``,
-      `\`${facts.environment}\``,
+      `\`${environmentName(name)}\``,
       facts.form,
       dev === serve ? code(dev) : `dev ${code(dev)}, serve ${code(serve)}`,
-      facts.secret === true ? `${meaning}. *Secret: never printed*` : meaning,
+      facts.secret === true ? `${facts.meaning}. *Secret: never printed*` : facts.meaning,
     ];
   });
   return page(

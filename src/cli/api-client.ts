@@ -6,7 +6,8 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadConfig, type Mode } from '../config.ts';
+import type { Mode } from '../config/key-facts.ts';
+import { loadConfig } from '../config.ts';
 import { silentLoggers } from '../lib/log.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import { commandLine } from './called-as.ts';

@@ -1,5 +1,7 @@
 /** `config`: the effective configuration, without secrets. */
-import { configRows, loadConfig } from '../config.ts';
+
+import { configRows } from '../config/shown.ts';
+import { loadConfig } from '../config.ts';
 import type { CommandContext } from './command.ts';
 import { styled, table, UsageError } from './terminal.ts';
 

@@ -4,7 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
-import { CONFIG_KEYS, type ConfigKey, type Mode } from '../config.ts';
+import type { Mode } from '../config/key-facts.ts';
+import { CONFIG_KEYS, type ConfigKey } from '../config/table.ts';
 import { openApi } from './api-client.ts';
 import { backupCommands } from './backup-commands.ts';
 import { commandLine } from './called-as.ts';
@@ -175,8 +176,7 @@ function configOptions(command: Command, mode: Mode): Command {
     if (name === 'data') continue;
     const usual = facts.defaults[mode];
     const form = `${facts.form}${usual === null || usual === '' ? '' : `; default ${usual}`}`;
-    const later = facts.notYet ? ' Not in this version.' : '';
-    const text = `${facts.meaning} (${form})${later}`.replaceAll('`', '');
+    const text = `${facts.meaning} (${form})`.replaceAll('`', '');
     const option = new Option(`--${name} <value>`, text);
     command.addOption(facts.secret ? option.hideHelp() : option);
   }

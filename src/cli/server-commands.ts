@@ -5,7 +5,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { destination } from 'pino';
-import { type Config, loadConfig, type Mode } from '../config.ts';
+import type { Mode } from '../config/key-facts.ts';
+import type { Config } from '../config/table.ts';
+import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLoggers } from '../lib/log.ts';
 import { type RunningServer, startServer } from '../server.ts';

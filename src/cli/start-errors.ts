@@ -3,7 +3,7 @@
  * that this user may not have. Given what was thrown and the configuration; leaves an Error to print. What it does not
  * know it gives back unchanged.
  */
-import type { Config } from '../config.ts';
+import type { Config } from '../config/table.ts';
 
 const LISTENERS = ['http', 'submission', 'submission-tls', 'returns'] as const;
 const WHY: Readonly<Record<string, string>> = {

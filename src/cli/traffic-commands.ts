@@ -1,6 +1,6 @@
 /** `queue path`, `queue hold`, `queue release`, `queue holds`, and `override …`: why mail waits, and keeping it back. */
 import type { Command } from 'commander';
-import { parseDuration } from '../config.ts';
+import { parseDuration } from '../config/forms.ts';
 import { systemClock } from '../lib/clock.ts';
 import type {
   HoldItem,

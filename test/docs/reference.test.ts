@@ -10,7 +10,7 @@ import { operations, plainPaths } from '../../docs/generate/api.ts';
 import { commandTree, leafCommands } from '../../docs/generate/commands.ts';
 import { sources } from '../../docs/generate/markdown.ts';
 import { REFERENCE, referencePages } from '../../docs/generate.ts';
-import { CONFIG_KEYS } from '../../src/config.ts';
+import { CONFIG_KEYS } from '../../src/config/table.ts';
 import { ERRORS } from '../../src/lib/errors.ts';
 import { EVENT_KINDS, WEBHOOK_TOKENS } from '../../src/model/event.ts';
 

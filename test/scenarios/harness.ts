@@ -8,7 +8,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { loadConfig, type Mode } from '../../src/config.ts';
+import type { Mode } from '../../src/config/key-facts.ts';
+import { loadConfig } from '../../src/config.ts';
 import { createLoggers } from '../../src/lib/log.ts';
 import { type RunningServer, startServer } from '../../src/server.ts';
 

@@ -1,0 +1,60 @@
+/** What is taken in: sizes, rates and quotas, the sandbox’s own domain. */
+
+import { bad, domainText, good, type Parsed, parseInteger, splitList } from '../forms.ts';
+import { both, type KeyTable, key } from '../key-facts.ts';
+
+/** Their values, parsed. */
+export interface AcceptanceConfig {
+  'rate-limit': number | null;
+  'quota-per-minute': number | null;
+  'quota-per-hour': number | null;
+  'quota-per-day': number | null;
+  'max-recipients': number;
+  'max-message-bytes': number;
+  'blocked-extensions': readonly string[];
+  'queue-limit': number;
+  'simulator-domain': string;
+}
+
+export const ACCEPTANCE_KEYS: KeyTable<AcceptanceConfig> = {
+  'rate-limit': key('sends per second or `off`', both('off'), 'sends per second for each token', (t) => {
+    if (t === 'off') return good(null);
+    const n = Number(t);
+    return Number.isFinite(n) && n > 0 ? good(n) : bad('use a number above 0, or off');
+  }),
+  'quota-per-minute': key('a whole number or `off`', both('off'), quotaMeaning('minute'), parseQuota),
+  'quota-per-hour': key('a whole number or `off`', both('off'), quotaMeaning('hour'), parseQuota),
+  'quota-per-day': key('a whole number or `off`', both('off'), quotaMeaning('day'), parseQuota),
+  'max-recipients': key('1 … 1000', both('50'), 'recipients of one message in To, CC and BCC together', (t) =>
+    parseInteger(t, 1, 1000),
+  ),
+  'max-message-bytes': key('bytes', both('26214400'), 'encoded size of one message, 1 to 100 MiB', (t) =>
+    parseInteger(t, 1_048_576, 104_857_600),
+  ),
+  'blocked-extensions': key(
+    'list',
+    both(''),
+    'file name endings refused as attachments, e.g. `exe,js`',
+    (t) => good(splitList(t).map((item) => item.replace(/^\./, '').toLowerCase())),
+  ),
+  'queue-limit': key(
+    'recipients',
+    both('5000000'),
+    'high-water mark: above this many waiting recipients new mail is answered 503',
+    (t) => parseInteger(t, 1, 1_000_000_000),
+  ),
+  'simulator-domain': key(
+    'domain',
+    both('simulator.test'),
+    'recipients there are played by the sandbox and never leave the machine',
+    domainText,
+  ),
+};
+
+function quotaMeaning(period: string): string {
+  return `recipients a sender domain may write to in a ${period} (of UTC), where it has no quota of its own`;
+}
+
+function parseQuota(text: string): Parsed<number | null> {
+  return text === 'off' ? good(null) : parseInteger(text, 0, 1_000_000_000);
+}

@@ -1,0 +1,99 @@
+/** How mail leaves: the way out, DNS, how often and how long it is tried. */
+
+import { parseRouteTarget, type RouteTarget, withoutPasswords } from '../../config-routing.ts';
+import {
+  bad,
+  good,
+  type Parsed,
+  parseCidrs,
+  parseDuration,
+  parseDurations,
+  parseInteger,
+  parseSwitch,
+  splitList,
+} from '../forms.ts';
+import { both, type KeyTable, key } from '../key-facts.ts';
+
+/** Their values, parsed. */
+export interface DeliveryConfig {
+  route: readonly RouteTarget[];
+  dns: readonly string[];
+  'dns-trusted': boolean;
+  ipv6: boolean;
+  'mx-port': number;
+  'allow-networks': readonly string[];
+  retry: readonly number[] | null;
+  'max-age': number | null;
+  'max-connections': number | null;
+}
+
+export const DELIVERY_KEYS: KeyTable<DeliveryConfig> = {
+  route: {
+    ...key(
+      '`sandbox`, `mx`, `pool:NAME`, `smtp://…`, `smtps://…`; a list fails over in order',
+      { dev: 'sandbox', serve: 'mx' },
+      'the way out: captured here, direct to the recipients’ servers, or through a relay',
+      parseRoutes,
+    ),
+    shown: withoutPasswords,
+  },
+  dns: key('`host:port` list', both(''), 'resolvers; the system’s where not set', (t) => {
+    const list = splitList(t);
+    const wrong = list.find((item) => !/^(\[[0-9a-f:.]+\]|[0-9.]+|[0-9a-f:]+)(:\d{1,5})?$/i.test(item));
+    return wrong === undefined ? good(list) : bad(`"${wrong}" is not address[:port], e.g. 127.0.0.1:53`);
+  }),
+  'dns-trusted': key(
+    '`on` or `off`',
+    both('off'),
+    'believes the resolvers of `dns` that an answer is DNSSEC-validated (the AD bit), which DANE needs; those on loopback are believed anyway. Only for validating resolvers that nobody stands between',
+    parseSwitch,
+  ),
+  ipv6: key(
+    '`on` or `off`',
+    both('off'),
+    'direct delivery to IPv6 addresses too, after the IPv4 ones; only with an IPv6 address of this server that has a PTR record and stands in SPF',
+    parseSwitch,
+  ),
+  'mx-port': key('port', both('25'), 'port for direct delivery', (t) => parseInteger(t, 1, 65_535)),
+  'allow-networks': key(
+    'CIDR list',
+    { dev: '127.0.0.0/8,::1/128', serve: '' },
+    'networks, otherwise refused as private, that MX hosts and webhook targets may lie in',
+    parseCidrs,
+  ),
+  retry: key(
+    'list of waits',
+    both(null),
+    'replaces every computed wait before the next attempt, e.g. `1s,2s,5s`; the last one repeats',
+    parseDurations,
+  ),
+  'max-age': key(
+    'duration',
+    both(null),
+    'give-up age; where not set 1 h critical, 72 h normal and bulk',
+    (t) => {
+      const ms = parseDuration(t);
+      return ms === null || ms < 1000 ? bad('use a duration of at least 1s, e.g. 72h') : good(ms);
+    },
+  ),
+  'max-connections': key(
+    '1 … 1000',
+    both(null),
+    'SMTP connections from one source to one site: what sites of no known provider and relays get, and a cap for known providers; the shaping data decides where not set',
+    (t) => parseInteger(t, 1, 1000),
+  ),
+};
+
+function parseRoutes(text: string): Parsed<readonly RouteTarget[]> {
+  const routes: RouteTarget[] = [];
+  for (const item of splitList(text)) {
+    const route = parseRouteTarget(item);
+    if (route === null) {
+      return bad(
+        'use sandbox, mx, pool:NAME, smtp://user:password@host:port or smtps://host:port, with special characters of a password percent-encoded (%2C for a comma, %25 for a percent sign)',
+      );
+    }
+    routes.push(route);
+  }
+  return routes.length === 0 ? bad('use sandbox, mx or a relay such as smtp://127.0.0.1:2525') : good(routes);
+}

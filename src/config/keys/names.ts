@@ -1,0 +1,39 @@
+/** Names that this server goes by outside, and whether it signs. */
+
+import { domainText, parseSwitch } from '../forms.ts';
+import { both, type KeyFacts, type KeyTable, key } from '../key-facts.ts';
+
+/** Their values, parsed. */
+export interface NameConfig {
+  hostname: string;
+  'bounce-domain': string | null;
+  'service-domain': string | null;
+  dkim: boolean;
+}
+
+export const NAMES_KEYS: KeyTable<NameConfig> = {
+  hostname: key(
+    'host name',
+    both(null),
+    'EHLO name; the system name where not set',
+    domainText,
+  ) as KeyFacts<string>,
+  'bounce-domain': key(
+    'domain',
+    both(null),
+    'domain of return-path addresses; `hostname` where not set',
+    domainText,
+  ),
+  'service-domain': key(
+    'domain',
+    both(null),
+    'a sender domain of the operator’s, added at the start, whose key signs every message beside its sender’s own, so that feedback loops are enrolled in once; it signs once its records are published',
+    domainText,
+  ),
+  dkim: key(
+    '`on` or `off`',
+    both('on'),
+    'signs every message; `off` only where a relay behind this server signs instead',
+    parseSwitch,
+  ),
+};

@@ -1,0 +1,53 @@
+/** How long things are kept. */
+
+import { bad, good, type Parsed, parseDuration, parseInteger } from '../forms.ts';
+import { both, type KeyTable, key } from '../key-facts.ts';
+
+/** Their values, parsed. */
+export interface RetentionConfig {
+  'retain-content': number;
+  'retain-content-bytes': number | null;
+  'retain-events': number;
+  'retain-calls': number;
+  'retain-captures': number;
+}
+
+export const RETENTION_KEYS: KeyTable<RetentionConfig> = {
+  'retain-content': key(
+    'duration',
+    both('7d'),
+    'how long contents are kept from acceptance on; `0s` = until the last recipient is final',
+    (t) => parseRetention(t, 0),
+  ),
+  'retain-content-bytes': key(
+    'bytes or `off`',
+    both('off'),
+    'above this size of all contents together the oldest go, whose recipients are final',
+    (t) => (t === 'off' ? good(null) : parseInteger(t, 0, Number.MAX_SAFE_INTEGER)),
+  ),
+  'retain-events': key(
+    'duration',
+    both('60d'),
+    'how long messages, their recipients and events are kept from acceptance on',
+    (t) => parseRetention(t, 86_400_000),
+  ),
+  'retain-calls': key(
+    'duration',
+    both('7d'),
+    'how long the log of webhook calls is kept after they ended',
+    (t) => parseRetention(t, 3_600_000),
+  ),
+  'retain-captures': key(
+    'duration',
+    both('7d'),
+    'how long the sandbox keeps what it captured, with its content',
+    (t) => parseRetention(t, 60_000),
+  ),
+};
+
+/** How long something is kept: at least `leastMs`, at most ten years. */
+function parseRetention(text: string, leastMs: number): Parsed<number> {
+  const ms = parseDuration(text);
+  if (ms !== null && ms >= leastMs && ms <= 3650 * 86_400_000) return good(ms);
+  return bad(`use a duration from ${leastMs / 1000}s to 3650d, e.g. 7d`);
+}

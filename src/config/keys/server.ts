@@ -1,0 +1,115 @@
+/** What the process is: its data, its listeners, its certificates, what it logs. */
+
+import {
+  bad,
+  good,
+  type ListenAddress,
+  nonEmpty,
+  parseCidrs,
+  parseListen,
+  parseOptionalListen,
+  parseSwitch,
+  splitList,
+} from '../forms.ts';
+import { both, type KeyTable, key } from '../key-facts.ts';
+
+export const ROLES = ['http', 'submission', 'returns', 'deliver', 'webhooks', 'upkeep'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Their values, parsed. */
+export interface ServerConfig {
+  data: string;
+  database: string;
+  http: ListenAddress;
+  submission: ListenAddress | null;
+  'submission-tls': ListenAddress | null;
+  returns: ListenAddress | null;
+  'public-url': string | null;
+  'trusted-proxies': readonly string[];
+  'tls-cert': string | null;
+  'tls-key': string | null;
+  'secret-key': string | null;
+  'operator-address': string | null;
+  roles: readonly Role[];
+  'log-level': 'debug' | 'info' | 'warn' | 'error';
+  'mask-addresses': boolean;
+}
+
+export const SERVER_KEYS: KeyTable<ServerConfig> = {
+  data: key('folder', both('./postrider-data'), 'folder of the embedded database, keys and spool', (t) =>
+    nonEmpty(t, 'a folder path'),
+  ),
+  database: key(
+    '`sqlite:PATH`',
+    both('sqlite:'),
+    'the store; `sqlite:` alone is `postrider.db` in the data folder',
+    (t) => {
+      if (t.startsWith('sqlite:')) return good(t);
+      if (/^postgres(ql)?:/.test(t))
+        return bad('PostgreSQL is not available in this version; use sqlite:PATH');
+      return bad('use sqlite: or sqlite:PATH');
+    },
+  ),
+  http: key('`host:port`', both('127.0.0.1:8025'), 'API listener; port 0 takes a free port', parseListen),
+  submission: key(
+    '`host:port` or `off`',
+    { dev: '127.0.0.1:1025', serve: 'off' },
+    'SMTP submission listener, with STARTTLS',
+    parseOptionalListen,
+  ),
+  'submission-tls': key(
+    '`host:port` or `off`',
+    both('off'),
+    'SMTP submission listener that begins with TLS',
+    parseOptionalListen,
+  ),
+  returns: key(
+    '`host:port` or `off`',
+    both('off'),
+    'inbound SMTP for bounces and complaints, with STARTTLS; the internet reaches it at port 25 of the bounce domain',
+    parseOptionalListen,
+  ),
+  'public-url': key('URL', both(null), 'what clients and links use; made from `http` where not set', (t) =>
+    /^https?:\/\/[^/\s]+/.test(t)
+      ? good(t.replace(/\/+$/, ''))
+      : bad('use http://host[:port] or https://host[:port]'),
+  ),
+  'trusted-proxies': key('CIDR list', both(''), 'proxies whose X-Forwarded-For is believed', parseCidrs),
+  'tls-cert': key(
+    'file',
+    both(null),
+    'certificate chain (PEM) of the SMTP listeners, read again when it changes; self-signed where not set',
+    (t) => nonEmpty(t, 'a file'),
+  ),
+  'tls-key': key('file', both(null), 'key (PEM) of `tls-cert`', (t) => nonEmpty(t, 'a file')),
+  'secret-key': {
+    ...key(
+      '64 hexadecimal digits; several separated by commas, the first seals',
+      both(null),
+      'seals keys and secrets at rest; made at the first start (file `secret-key`, mode 0600) where not set',
+      (t) =>
+        t.split(',').every((part) => /^[0-9a-f]{64}$/i.test(part.trim()))
+          ? good(t)
+          : bad('use 64 hexadecimal digits, e.g. from: openssl rand -hex 32'),
+    ),
+    secret: true,
+  },
+  'operator-address': key(
+    'address',
+    both(null),
+    'where mail for postmaster and abuse at the bounce domain is passed on to; kept in the spool where not set',
+    (t) => (/^[^\s@]+@[^\s@]+$/.test(t) ? good(t) : bad('use an address, e.g. ops@example.com')),
+  ),
+  roles: key('list', both(ROLES.join(',')), 'what this process does', (t) => {
+    const list = splitList(t);
+    const wrong = list.find((item) => !(ROLES as readonly string[]).includes(item));
+    if (wrong !== undefined || list.length === 0) return bad(`use some of ${ROLES.join(', ')}`);
+    return good(list as Role[]);
+  }),
+  'log-level': key('`debug`, `info`, `warn`, `error`', both('info'), 'least level that is logged', (t) =>
+    t === 'debug' || t === 'info' || t === 'warn' || t === 'error'
+      ? good(t)
+      : bad('use debug, info, warn or error'),
+  ),
+  'mask-addresses': key('`on` or `off`', both('off'), 'masks recipients in the mail log', parseSwitch),
+};

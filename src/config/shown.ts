@@ -1,0 +1,42 @@
+/** The configuration as people are shown it: `postrider config`, GET /config, messages about a value. No secrets. */
+import { type Routing, routingRows } from '../config-routing.ts';
+import type { Mode } from './key-facts.ts';
+import { CONFIG_KEYS, CONFIG_NAMES, type ConfigKey, environmentName } from './table.ts';
+
+/** One value with where it came from. */
+export interface ConfigOrigin {
+  text: string | null;
+  source: 'flag' | 'environment' | 'file' | 'default';
+}
+
+/** How a key's value may be printed or logged. */
+export function shownValue(name: ConfigKey, text: string): string {
+  const facts = CONFIG_KEYS[name];
+  return facts.secret ? '(secret)' : (facts.shown?.(text) ?? text);
+}
+
+/** Every key as people are shown it: value in force without secrets, where it came from, default, meaning. */
+export function configRows(
+  mode: Mode,
+  { origins, routing }: { origins: Readonly<Record<ConfigKey, ConfigOrigin>>; routing: Routing },
+) {
+  const rows = CONFIG_NAMES.map((name) => {
+    const facts = CONFIG_KEYS[name];
+    const { text, source } = origins[name];
+    return {
+      key: name,
+      value: text === null ? null : shownValue(name, text),
+      source,
+      environment: environmentName(name),
+      default: facts.defaults[mode],
+      meaning: facts.meaning,
+    };
+  });
+  const structured = routingRows(routing).map((row) => ({
+    ...row,
+    source: 'file' as const,
+    environment: '',
+    default: null,
+  }));
+  return [...rows, ...structured];
+}
