@@ -25,7 +25,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ['errors.md', errorsPage()],
     ['events.md', eventsPage()],
     ['commands.md', commandsPage()],
-    ['configuration.md', configurationPage()],
+    ['config.md', configurationPage()],
     ['metrics.md', await metricsPage()],
     ['shaping.md', shapingPage()],
     ['reply-rules.md', replyRulesPage()],

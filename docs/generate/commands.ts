@@ -40,7 +40,7 @@ function section(name: string, command: Command): string {
   const options = optionTable(command);
   if (options !== '') blocks.push(options);
   if (takesConfiguration(command)) {
-    blocks.push('Takes every key of [the configuration](configuration.md) as a flag: `--<key> <value>`.');
+    blocks.push('Takes every key of [the configuration](config.md) as a flag: `--<key> <value>`.');
   }
   const example = exampleOf(command);
   if (example !== '') blocks.push(`\`\`\`sh\n${example}\n\`\`\``);

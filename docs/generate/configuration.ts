@@ -1,4 +1,4 @@
-/** configuration.md: the table of keys in src/config/. */
+/** config.md: the table of keys in src/config/. */
 import { CONFIG_KEYS, CONFIG_NAMES, environmentName } from '../../src/config/table.ts';
 import { code, page, table } from './markdown.ts';
 

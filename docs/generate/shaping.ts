@@ -86,7 +86,7 @@ const FIELDS: readonly (readonly [string, string])[] = [
     'true (the default): all hosts are one site with one set of connections; false: each domain or host set is one',
   ],
   ['`limits`', 'the figures below; what is left out stays'],
-  ['`sources`', 'limits by the id of an [egress source](configuration.md#sources-and-routes)'],
+  ['`sources`', 'limits by the id of an [egress source](config.md#sources-and-routes)'],
   [
     '`belowMessagesPerDay`',
     'of the row `small`: up to how many messages a day a site of no provider counts as small',

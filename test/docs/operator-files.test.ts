@@ -25,8 +25,8 @@ describe('examples in the documentation', () => {
     expect(createClassifier().useOperatorRules(JSON.parse(text))).toEqual({ kind: 'used', count: 1 });
   });
 
-  it('of configuration.md are good sources and routes', () => {
-    const [text = ''] = examples('reference/configuration.md');
+  it('of config.md are good sources and routes', () => {
+    const [text = ''] = examples('reference/config.md');
     const problems: string[] = [];
     const { sources, routes } = readRouting(JSON.parse(text), [{ kind: 'mx' }], problems);
     expect([problems, sources.length, routes.length]).toEqual([[], 2, 2]);

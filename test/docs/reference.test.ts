@@ -35,7 +35,7 @@ describe('the reference', () => {
   });
 
   it('names every configuration key', () => {
-    expect(column('configuration.md', 0)).toEqual(Object.keys(CONFIG_KEYS));
+    expect(column('config.md', 0)).toEqual(Object.keys(CONFIG_KEYS));
   });
 
   it('names every event and every token', () => {
