@@ -1,13 +1,14 @@
 /**
- * One process of the server as far as delivery goes, put together as `src/server.ts` does it: store, traffic,
- * placements, queue, deliver, acceptance. Only what is outside is played: clock, randomness, DNS servers, the network.
+ * One process of the server as far as delivery goes: the engine as the server composes it (`src/engine.ts`). Only what
+ * is outside is played: clock, randomness, DNS servers, the network.
  * `stop` is the orderly end; `die` is kill -9: from that instant nothing it planned happens, nothing it asks for
  * reaches the store or the network, and nobody is told.
  */
 import { Registry } from 'prom-client';
+import { createEngine, type Engine } from '../../src/engine.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { Failpoints } from '../../src/lib/failpoints.ts';
-import { silentLogger } from '../../src/lib/log.ts';
+import { silentLoggers } from '../../src/lib/log.ts';
 import type { Random } from '../../src/lib/random.ts';
 import { createSealer } from '../../src/lib/seal.ts';
 import { createPersonalTokens } from '../../src/mail/personal-token.ts';
@@ -15,35 +16,12 @@ import type { ReturnPathTokens } from '../../src/mail/verp.ts';
 import { createAddressFilter } from '../../src/net/address-filter.ts';
 import { createGuardedHttp } from '../../src/net/guarded-http.ts';
 import { createResolver } from '../../src/net/resolver.ts';
-import { type Acceptance, createAcceptance } from '../../src/pipeline/accept/accept.ts';
-import { createAcceptMetrics } from '../../src/pipeline/accept/accept-metrics.ts';
 import { type Classifier, createClassifier } from '../../src/pipeline/deliver/classifier/classify.ts';
-import { createDeliver, type Deliver } from '../../src/pipeline/deliver/deliver.ts';
-import { createDeliverMetrics } from '../../src/pipeline/deliver/deliver-metrics.ts';
-import { createPlacements } from '../../src/pipeline/deliver/placements.ts';
-import { createPort25Watch } from '../../src/pipeline/deliver/port-25.ts';
-import { createRelayHealth } from '../../src/pipeline/deliver/relay-health.ts';
-import { createRoutes } from '../../src/pipeline/deliver/routes.ts';
-import { createSettlementRules } from '../../src/pipeline/deliver/settlement.ts';
-import { createTenantLessons } from '../../src/pipeline/deliver/tenant-lessons.ts';
-import { createTlsCounters, createTlsMetrics } from '../../src/pipeline/deliver/tls-counters.ts';
-import { createMtaSts } from '../../src/pipeline/deliver/tls-mta-sts.ts';
-import {
-  createQueue,
-  type Queue,
-  type QueueOptions,
-  type SiteQuestion,
-} from '../../src/pipeline/queue/queue.ts';
-import { createRetrySchedule } from '../../src/pipeline/queue/retry-schedule.ts';
+import type { QueueOptions } from '../../src/pipeline/queue/queue.ts';
 import { createDomainService } from '../../src/policy/domains/domains.ts';
-import { type Hold, holdReason, siteNames } from '../../src/policy/limits/holds.ts';
-import { createTenantPauses } from '../../src/policy/limits/shaping/tenant-pauses.ts';
 import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
-import { createWarmup } from '../../src/policy/limits/warmup/warmup.ts';
-import { createSandboxRules } from '../../src/policy/sandbox/sandbox-rules.ts';
 import { createTlsContexts } from '../../src/smtp/client-tls.ts';
 import type { Store } from '../../src/store/store.ts';
-import { openTraffic, type TrafficParts } from '../../src/traffic.ts';
 import type { Names } from './names.ts';
 import type { Network } from './network.ts';
 
@@ -77,10 +55,7 @@ export interface Process {
   /** Monotonic; null while it lives. */
   readonly diedAtMs: number | null;
   readonly epoch: number;
-  readonly queue: Queue;
-  readonly deliver: Deliver;
-  readonly traffic: TrafficParts;
-  readonly acceptance: Acceptance;
+  readonly engine: Engine;
   /** In force now, for a path by the world's own knowledge of the site. */
   limits(source: string, site: string, provider: string | null): PathLimits;
   stop(deadlineMs: number): Promise<void>;
@@ -102,8 +77,6 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
   const { clock } = life;
   const store = life.whileAlive(deps.store);
   const plug = network.plugIn(clock);
-  const log = silentLogger;
-  const registry = new Registry();
   const epoch = await store.beginEpoch({ nodeId: 'simulated', now: clock.now() });
   let confirmed = 0;
   let diedAtMs: number | null = null;
@@ -119,140 +92,46 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
   const resolver = createResolver({ clock, random, servers: [], client: names.client(clock) });
   const filter = createAddressFilter({ allowNetworks: [] });
   if (filter.kind === 'invalid') throw new Error(filter.detail);
-  const routes = createRoutes({
-    rules: [],
-    targets: [{ kind: 'mx', pool: 'default' }],
-    sources: options.sources.map((source) => ({ ...source, ehlo: null, pool: 'default' })),
-  });
   const domains = createDomainService(
     { store, resolver, sealer, clock, random },
     { anyDomain: true, selectorPrefix: 'pr', bounceDomain: BOUNCE_DOMAIN, dkim: false },
   );
-  const traffic = await openTraffic(
-    { store, clock, random, classifier, log },
-    {
-      folder: options.folder,
-      maxConnections: null,
-      sourceIds: new Set(options.sources.map(({ id }) => id)),
-      strict: true,
-    },
-  );
-  const { holds, shaping } = traffic;
-  const retry = createRetrySchedule(random, null);
-  const rules = createSettlementRules({
-    clock,
-    random,
-    epoch,
-    retry,
-    relayed: false,
-    atMostOnce: domains.sendsAtMostOnce,
-  });
-  const warmup = createWarmup({ store, clock, log }, { sources: [] });
-  await warmup.start();
-  const sandboxRules = createSandboxRules({ store, clock, random });
-  await sandboxRules.load();
-  const placements = createPlacements({ routes, resolver, shaping, warmup, clock });
-  const pauses = createTenantPauses(traffic.overrides);
-  const pausedBy = (question: SiteQuestion) => {
-    const place = pauses.any() ? placements.placement(placements.nameOf(question)) : null;
-    return place?.kind === 'path' ? pauses.of(question.senderDomain, place) : null;
-  };
-  const heldBy = (question: SiteQuestion): Hold | null =>
-    holds.heldBy({ ...question, sites: placements.sitesOf(question).flatMap(siteNames) });
-  const queue = createQueue(
-    {
-      store,
-      clock,
-      random,
-      log,
-      epoch,
-      siteOf: placements.nameOf,
-      expire: rules.expire,
-      suppressed: rules.suppressed,
-      heldBy(question) {
-        const hold = heldBy(question);
-        return hold === null ? pausedBy(question) : { reason: holdReason(hold), until: hold.until };
-      },
-      eventsStored() {},
-    },
-    options.queue,
-  );
-  holds.onChange(() => queue.holdsChanged());
-  const tlsCounters = createTlsCounters({ store, clock, log, metrics: createTlsMetrics(registry) });
   const http = createGuardedHttp({ clock, resolver, filter }, {});
-  const mtaSts = createMtaSts({ store, resolver, http, clock, log, failed() {} });
-  const deliver = createDeliver(
+  const engine = await createEngine(
     {
-      store,
-      queue,
-      placements,
-      shaping,
-      overrides: traffic.overrides,
-      memory: traffic.pathMemory,
-      rules,
-      retry,
-      signers: domains,
-      senders: domains,
-      tokens,
-      personalTokens,
-      resolver,
-      filter,
-      tlsContexts,
-      mtaSts,
-      tlsCounters,
-      clock,
-      random,
-      log,
-      mailLog: log,
-      classifier,
-      metrics: createDeliverMetrics(registry),
-      relays: createRelayHealth(clock),
-      port25: createPort25Watch({ clock, log }, { port: 25 }),
-      failpoints,
-      warmup,
-      // Nobody's records are looked at and nobody's bulk mail is held: that is not this part's.
-      tenantLessons: createTenantLessons({
-        clock,
-        log,
-        overrides: traffic.overrides,
-        authFailing() {},
-        holdBulk() {},
-      }),
-      faults: sandboxRules,
+      ...{ store, clock, random, epoch, resolver, filter, tlsContexts, domains, tokens, personalTokens },
+      ...{ classifier, failpoints },
+      logs: silentLoggers,
+      registry: new Registry(),
+      policyHttp: http,
       connect: plug.connect,
-    },
-    {
-      heloName: 'sender.test',
-      bounceDomain: BOUNCE_DOMAIN,
-      mxPort: 25,
-      ipv6: options.ipv6,
-      maxConnections: 1000,
-    },
-  );
-  const acceptance = createAcceptance(
-    {
-      store,
-      senders: domains,
-      keepsContent: async () => true,
-      queue,
-      clock,
-      random,
-      epoch,
-      log,
-      metrics: createAcceptMetrics(registry),
-      failpoints,
       eventsStored() {},
+      // Nobody's records are looked at and nobody's bulk mail is held: that is not this part's.
+      authFailing() {},
+      holdBulk() {},
+      keepsContent: async () => true,
       refusing: () => null,
     },
     {
-      mailtoDomain: null,
-      maxMessageBytes: 30_000_000,
-      simulatorDomain: 'simulator.test',
-      maxAgeMs: null,
-      idempotencyWindowMs: 86_400_000,
+      folder: options.folder,
+      strict: true,
+      rules: [],
+      targets: [{ kind: 'mx', pool: 'default' }],
+      sources: options.sources.map((source) => ({ ...source, ehlo: null, pool: 'default', newSince: null })),
+      maxConnections: null,
+      retry: null,
+      queue: options.queue,
+      accept: {
+        mailtoDomain: null,
+        maxMessageBytes: 30_000_000,
+        simulatorDomain: 'simulator.test',
+        maxAgeMs: null,
+        idempotencyWindowMs: 86_400_000,
+      },
+      deliver: { heloName: 'sender.test', bounceDomain: BOUNCE_DOMAIN, mxPort: 25, ipv6: options.ipv6 },
     },
   );
-  for (const service of [tlsCounters, mtaSts, deliver, queue]) await service.start();
+  await engine.start();
 
   function die(): void {
     diedAtMs ??= deps.clock.monotonicMs();
@@ -268,19 +147,13 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
       return diedAtMs;
     },
     epoch,
-    queue,
-    deliver,
-    traffic,
-    acceptance,
-    limits: (source, site, provider) => shaping.limitsFor({ source, site, provider, route: 'mx' }).limits,
+    engine,
+    limits: (source, site, provider) =>
+      engine.traffic.shaping.limitsFor({ source, site, provider, route: 'mx' }).limits,
     die,
     async stop(deadlineMs) {
-      acceptance.close();
-      await deliver.stop(deadlineMs);
-      await queue.stop(Math.max(deadlineMs, 1_000));
-      await traffic.flush();
-      await warmup.stop();
-      for (const service of [mtaSts, tlsCounters]) await service.stop(1_000);
+      await engine.drain(deadlineMs);
+      await engine.stop(Math.max(deadlineMs, 1_000));
       http.close();
       resolver.close();
       if (life.alive) die();

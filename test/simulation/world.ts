@@ -125,7 +125,7 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
           : process.limits(at.source, at.site, at.provider);
       },
       overrides: (site, source) =>
-        process?.traffic.overrides.of('path', pathKey(source, where(site, source).site)) ?? [],
+        process?.engine.traffic.overrides.of('path', pathKey(source, where(site, source).site)) ?? [],
       process: () => processes,
       isApart(site) {
         const home = plan.sites.flatMap(({ name }, i) => (isSameSite(site, name) ? [i] : []));
@@ -205,11 +205,11 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
   while (room.unfinished() > 0 && clock.monotonicMs() < overMs && wrong.length < MAX_WRONG) {
     await advanceTo(clock.monotonicMs() + STEP_MS);
   }
-  const held = process?.queue.held;
+  const held = process?.engine.queue.held;
   if (room.unfinished() === 0 && held !== undefined && (held.rows > 0 || held.bytes > 0)) {
     // What ended a moment ago may still be on its way out of memory.
     await clock.advance(SECOND);
-    const left = process?.queue.held;
+    const left = process?.engine.queue.held;
     if (left !== undefined && (left.rows > 0 || left.bytes > 0))
       note(`${left.rows} rows, ${left.bytes} octets are left in memory when all is done`);
   }
@@ -298,7 +298,8 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
   function look(): void {
     const nowMs = clock.monotonicMs();
     if (process === null || outage.count > 0 || nowMs - steadySinceMs < 30 * SECOND) return;
-    const { queue, deliver, epoch } = process;
+    const { epoch } = process;
+    const { queue, deliver } = process.engine;
     const paths = deliver.paths();
     const full = queue.held.rows >= 0.7 * plan.windowRows;
     const now = { wallMs: clock.now(), monotonicMs: nowMs, epoch };
@@ -346,7 +347,7 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
     const mail = room.mailOf(deliveryId);
     if (mail === null || process === null) return false;
     const { tenant: senderDomain, domain: recipientDomain, lane } = mail;
-    return process.traffic.holds.heldBy({ senderDomain, recipientDomain, lane }) !== null;
+    return process.engine.traffic.holds.heldBy({ senderDomain, recipientDomain, lane }) !== null;
   }
 
   /** It may stand behind a message that its far end is silent about. */
@@ -390,7 +391,7 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
       }
       case 'hold': {
         const { tenant, domain, lane, forMs } = action;
-        const kept = process?.traffic.holds.add({
+        const kept = process?.engine.traffic.holds.add({
           senderDomain: tenant,
           recipientDomain: domain,
           site: null,
@@ -420,7 +421,7 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
         const [source] = plan.sources;
         if (site === undefined || source === undefined) return;
         const value = { connections: 1, messagesPerSecond: 0.5, suspended: 'yes' }[action.param];
-        process?.traffic.overrides.note({
+        process?.engine.traffic.overrides.note({
           scope: 'path',
           key: pathKey(source.id, engineSites.get(site.name) ?? site.name),
           param: action.param,
@@ -475,7 +476,7 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
 
   async function send(mail: Extract<Action, { kind: 'send' }>): Promise<void> {
     if (process === null) return;
-    const accepting = process.acceptance;
+    const accepting = process.engine.acceptance;
     const now = clock.now();
     const sendAt = mail.sendInMs === null ? null : Math.round(now + mail.sendInMs);
     const submission: Submission = {

@@ -1,0 +1,54 @@
+/**
+ * Who may use this server, put together: tokens, SMTP logins, how fast each sends, and the administrator's own token,
+ * which is made at the first start and again when it is no longer good. Given the store and the folder's secrets.
+ */
+import type { DataFolder } from './data-folder.ts';
+import type { Clock } from './lib/clock.ts';
+import type { Logger } from './lib/log.ts';
+import type { Random } from './lib/random.ts';
+import type { Sealer } from './lib/seal.ts';
+import { type Access, createAccess } from './policy/access/access.ts';
+import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
+import { createSendRate, type SendRate } from './policy/limits/send-rate.ts';
+import type { Store } from './store/store.ts';
+
+export interface Accounts {
+  access: Access;
+  smtpCredentials: ReturnType<typeof createSmtpCredentials>;
+  sendRate: SendRate;
+  /** Also in the file `admin-token`. */
+  adminToken: string;
+}
+
+/** `perSecond`: what one token sends at most where it says nothing itself. */
+export async function openAccounts(
+  deps: { store: Store; clock: Clock; random: Random; sealer: Sealer; instanceId: string; log: Logger },
+  folder: Pick<DataFolder, 'adminToken'>,
+  { perSecond }: Parameters<typeof createSendRate>[1],
+): Promise<Accounts> {
+  const access = createAccess(deps);
+  const isUsable = (jwt: string): Promise<boolean> =>
+    access.authenticate(`Bearer ${jwt}`, '127.0.0.1').then(
+      () => true,
+      () => false,
+    );
+  const adminToken = await folder.adminToken(async (existing) => {
+    if (existing !== null && (await isUsable(existing))) return existing;
+    const minted = await access.mint({
+      name: 'admin',
+      domains: ['*'],
+      scopes: ['admin'],
+      expiresInSeconds: null,
+      sandbox: false,
+      ipAllowList: [],
+      rateLimit: null,
+    });
+    return minted.jwt;
+  });
+  return {
+    access,
+    smtpCredentials: createSmtpCredentials(deps),
+    sendRate: createSendRate(deps.clock, { perSecond }),
+    adminToken,
+  };
+}

@@ -1,0 +1,286 @@
+/**
+ * The delivery engine put together: acceptance, queue and delivery with all they consult. Given the store, a clock,
+ * randomness, name resolution and whatever else is outside, leaves one service; the server runs it, and so does the
+ * simulation, which plays everything outside.
+ *
+ * Without `start()` messages are still accepted, and nothing is sent. It stops in two steps, because mail may come in
+ * while the last transactions finish: `drain` sends nothing new, `stop` gives back what is still held and stores what
+ * is not stored yet. What `createEngine` throws is a mistake in an operator's file, or the store's.
+ */
+import type { Registry } from 'prom-client';
+import type { RouteRule, RouteTarget, SourceConfig } from './config-routing.ts';
+import type { Clock } from './lib/clock.ts';
+import type { Failpoints } from './lib/failpoints.ts';
+import type { Loggers } from './lib/log.ts';
+import type { Service } from './lib/loop.ts';
+import type { Random } from './lib/random.ts';
+import type { PersonalTokens } from './mail/personal-token.ts';
+import type { ReturnPathTokens } from './mail/verp.ts';
+import type { AddressCheck } from './net/address-filter.ts';
+import type { GuardedHttp } from './net/guarded-http.ts';
+import type { CachingResolver } from './net/resolver.ts';
+import type { Connect } from './net/sockets.ts';
+import { type AcceptOptions, createAcceptance } from './pipeline/accept/accept.ts';
+import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
+import type { Classifier } from './pipeline/deliver/classifier/classify.ts';
+import { createDeliver, type Deliver, type DeliverOptions } from './pipeline/deliver/deliver.ts';
+import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
+import { createPlacements } from './pipeline/deliver/placements.ts';
+import { createPort25Watch, type Port25Watch } from './pipeline/deliver/port-25.ts';
+import { createRelayHealth, type RelayHealth } from './pipeline/deliver/relay-health.ts';
+import { createRoutes, type Routes } from './pipeline/deliver/routes.ts';
+import { createSettlementRules } from './pipeline/deliver/settlement.ts';
+import { createTenantLessons } from './pipeline/deliver/tenant-lessons.ts';
+import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls-counters.ts';
+import { createMtaSts } from './pipeline/deliver/tls-mta-sts.ts';
+import { createQueue, type Queue, type QueueOptions, type SiteQuestion } from './pipeline/queue/queue.ts';
+import { createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
+import { createRetrySchedule } from './pipeline/queue/retry-schedule.ts';
+import type { DomainService } from './policy/domains/domains.ts';
+import { type Hold, holdReason, siteNames } from './policy/limits/holds.ts';
+import { createTenantPauses, type TenantPause } from './policy/limits/shaping/tenant-pauses.ts';
+import { createWarmup, type Warmup } from './policy/limits/warmup/warmup.ts';
+import { createSandboxRules, type SandboxRules } from './policy/sandbox/sandbox-rules.ts';
+import type { TlsContexts } from './smtp/client-tls.ts';
+import type { Store } from './store/store.ts';
+import { openTraffic, type TrafficParts } from './traffic.ts';
+
+export interface EngineDeps {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  logs: Loggers;
+  registry: Registry;
+  /** Of this process, from `beginEpoch`. */
+  epoch: number;
+  resolver: CachingResolver;
+  /** Which addresses of mail servers may be connected to. */
+  filter: AddressCheck;
+  /** Fetches the policies of recipients' domains. */
+  policyHttp: GuardedHttp;
+  tlsContexts: TlsContexts;
+  /** Where connections come from; TCP where left out. */
+  connect?: Connect;
+  domains: DomainService;
+  tokens: ReturnPathTokens;
+  personalTokens: PersonalTokens;
+  classifier: Classifier;
+  failpoints: Failpoints;
+  /** Events were stored: webhook calls may be due. */
+  eventsStored(): void;
+  /** A receiver says that a sender domain's authentication fails. */
+  authFailing: Parameters<typeof createTenantLessons>[0]['authFailing'];
+  /** A receiver has listed a sender domain: its bulk mail is to wait. */
+  holdBulk: Parameters<typeof createTenantLessons>[0]['holdBulk'];
+  /** Whether contents of a sender domain are kept once every recipient is final. */
+  keepsContent(domain: string): Promise<boolean>;
+  /** Reasons besides a full queue not to accept, or null. */
+  refusing(): string | null;
+  /** Base of personal links where a domain has no tracking host; absent = no such links are made. */
+  publicUrl?(): string;
+}
+
+export interface EngineOptions {
+  /** Where the operator's files lie. */
+  folder: string;
+  /** A mistake in them is thrown; otherwise logged. */
+  strict: boolean;
+  rules: readonly RouteRule[];
+  targets: readonly RouteTarget[];
+  sources: readonly SourceConfig[];
+  /** The key `max-connections` where it is set. */
+  maxConnections: number | null;
+  /** Waits between attempts; null = the built-in ones. */
+  retry: Parameters<typeof createRetrySchedule>[1];
+  queue: QueueOptions;
+  accept: AcceptOptions;
+  deliver: Omit<DeliverOptions, 'maxConnections'>;
+  /** Under test: the port of policy hosts. */
+  mtaStsPort?: number;
+}
+
+export interface Engine extends Service {
+  readonly acceptance: ReturnType<typeof createAcceptance>;
+  readonly queue: Queue;
+  readonly deliver: Deliver;
+  readonly traffic: TrafficParts;
+  readonly routes: Routes;
+  readonly warmup: Warmup;
+  readonly sandboxRules: SandboxRules;
+  readonly relays: RelayHealth;
+  readonly port25: Port25Watch;
+  /** What the operator or a guard-rail holds; null = nothing. */
+  heldBy(question: SiteQuestion): Hold | null;
+  /** What a receiver has paused for this sender; null = nothing. */
+  pausedBy(question: SiteQuestion): TenantPause | null;
+  /** Sends nothing new; resolves when what was under way has ended, at the latest after `deadlineMs`. */
+  drain(deadlineMs: number): Promise<void>;
+}
+
+/** The shaping data says how many connections a path has; this is what it may say at most. */
+const MAX_CONNECTIONS = 1000;
+/** What has started is stopped within this where a later part cannot start. */
+const GIVE_UP_MS = 1_000;
+
+/** Loads what is remembered; sends nothing before `start()`. */
+export async function createEngine(deps: EngineDeps, options: EngineOptions): Promise<Engine> {
+  const { store, clock, random, logs, registry, epoch, resolver, domains, classifier } = deps;
+  const { failpoints, eventsStored } = deps;
+  const log = logs.service;
+  const sandboxRules = createSandboxRules({ store, clock, random });
+  await sandboxRules.load();
+  const routes = createRoutes(options);
+  const traffic = await openTraffic(
+    { store, clock, random, classifier, log },
+    {
+      folder: options.folder,
+      maxConnections: options.maxConnections,
+      sourceIds: new Set(options.sources.map(({ id }) => id)),
+      strict: options.strict,
+    },
+  );
+  const { holds, shaping, overrides } = traffic;
+  const retry = createRetrySchedule(random, options.retry);
+  const targets = [...options.targets, ...options.rules.flatMap((rule) => rule.targets)];
+  const rules = createSettlementRules({
+    clock,
+    random,
+    epoch,
+    retry,
+    relayed: targets.some(({ kind }) => kind === 'relay'),
+    atMostOnce: domains.sendsAtMostOnce,
+  });
+  const newSources = options.sources.flatMap(({ id, newSince }) => (newSince === null ? [] : [id]));
+  const warmup = createWarmup({ store, clock, log }, { sources: newSources });
+  await warmup.start();
+  const placements = createPlacements({ routes, resolver, shaping, warmup, clock });
+  const heldBy = (question: SiteQuestion): Hold | null =>
+    holds.heldBy({ ...question, sites: placements.sitesOf(question).flatMap(siteNames) });
+  const pauses = createTenantPauses(overrides);
+  const pausedBy = (question: SiteQuestion): TenantPause | null => {
+    const place = pauses.any() ? placements.placement(placements.nameOf(question)) : null;
+    return place?.kind === 'path' ? pauses.of(question.senderDomain, place) : null;
+  };
+  const queue = createQueue(
+    {
+      store,
+      clock,
+      random,
+      log,
+      epoch,
+      siteOf: placements.nameOf,
+      expire: rules.expire,
+      suppressed: rules.suppressed,
+      heldBy(question) {
+        const hold = heldBy(question);
+        return hold === null ? pausedBy(question) : { reason: holdReason(hold), until: hold.until };
+      },
+      eventsStored,
+    },
+    options.queue,
+  );
+  holds.onChange(() => queue.holdsChanged());
+  const tlsCounters = createTlsCounters({ store, clock, log, metrics: createTlsMetrics(registry) });
+  const mtaSts = createMtaSts(
+    {
+      store,
+      resolver,
+      http: deps.policyHttp,
+      clock,
+      log,
+      failed: (domain, result) => tlsCounters.count({ domain, policy: 'sts', mxHost: '', result }),
+    },
+    options.mtaStsPort === undefined ? {} : { port: options.mtaStsPort },
+  );
+  const relays = createRelayHealth(clock);
+  const port25 = createPort25Watch({ clock, log }, { port: options.deliver.mxPort });
+  const deliver = createDeliver(
+    {
+      ...{
+        store,
+        queue,
+        placements,
+        shaping,
+        warmup,
+        overrides,
+        rules,
+        retry,
+        resolver,
+        mtaSts,
+        tlsCounters,
+      },
+      ...{ clock, random, log, classifier, relays, port25, failpoints },
+      memory: traffic.pathMemory,
+      signers: domains,
+      senders: domains,
+      tokens: deps.tokens,
+      personalTokens: deps.personalTokens,
+      filter: deps.filter,
+      tlsContexts: deps.tlsContexts,
+      mailLog: logs.mail,
+      metrics: createDeliverMetrics(registry),
+      tenantLessons: createTenantLessons({
+        clock,
+        log,
+        overrides,
+        authFailing: deps.authFailing,
+        holdBulk: deps.holdBulk,
+      }),
+      faults: sandboxRules,
+      ...(deps.connect === undefined ? {} : { connect: deps.connect }),
+    },
+    { ...options.deliver, maxConnections: MAX_CONNECTIONS },
+  );
+  const acceptance = createAcceptance(
+    {
+      ...{ store, queue, clock, random, epoch, failpoints, eventsStored },
+      senders: domains,
+      keepsContent: deps.keepsContent,
+      log: logs.mail,
+      metrics: createAcceptMetrics(registry),
+      refusing: deps.refusing,
+      ...(deps.publicUrl === undefined ? {} : { publicUrl: deps.publicUrl }),
+      faultMayFit: (mail) =>
+        sandboxRules.mayPlay(mail) && routes.wayOf({ ...mail, sandbox: null }).kind === 'sandbox',
+    },
+    options.accept,
+  );
+  createQueueMetrics(registry, { store, queue, clock });
+
+  /** In the order of their starts: delivery is ready before work is handed out. */
+  const services: readonly Service[] = [tlsCounters, mtaSts, deliver, queue];
+  const running = new Set<Service>();
+  let draining: Promise<void> | null = null;
+
+  function drain(deadlineMs: number): Promise<void> {
+    draining ??= running.has(deliver) ? deliver.stop(deadlineMs) : Promise.resolve();
+    return draining;
+  }
+
+  return {
+    ...{ acceptance, queue, deliver, traffic, routes, warmup, sandboxRules, relays, port25 },
+    heldBy,
+    pausedBy,
+    async start() {
+      try {
+        for (const service of services) {
+          await service.start();
+          running.add(service);
+        }
+      } catch (cause) {
+        for (const service of [...running].reverse()) await service.stop(GIVE_UP_MS).catch(() => undefined);
+        throw cause;
+      }
+    },
+    drain,
+    async stop(deadlineMs) {
+      acceptance.close();
+      await drain(deadlineMs);
+      // The queue gives back what was never started, and waits for the last outcomes to be stored.
+      if (running.has(queue)) await queue.stop(deadlineMs);
+      await traffic.flush();
+      await warmup.stop();
+      for (const service of [mtaSts, tlsCounters]) if (running.has(service)) await service.stop(deadlineMs);
+    },
+  };
+}

@@ -1,0 +1,140 @@
+/**
+ * The HTTP listener put together: the API, and beside it health, metrics and the tracking routes. Given the engine, who
+ * may use it and what else the API shows; nothing listens before it is started.
+ */
+import type { Registry } from 'prom-client';
+import type { Accounts } from './accounts.ts';
+import type { Checkup } from './checkup.ts';
+import type { Mode } from './config/key-facts.ts';
+import { configRows } from './config/shown.ts';
+import type { LoadedConfig } from './config.ts';
+import type { Engine } from './engine.ts';
+import type { Clock } from './lib/clock.ts';
+import type { Logger } from './lib/log.ts';
+import type { Random } from './lib/random.ts';
+import type { Signal } from './lib/signal.ts';
+import { createHealthRoutes } from './listeners/health/health.ts';
+import { DEFAULT_EMAIL_LIMITS } from './listeners/http/contract/email-limits.ts';
+import { createHttpListener, type HttpListener } from './listeners/http/server.ts';
+import type { Returns } from './listeners/returns/open-returns.ts';
+import { createTrackingRoutes } from './listeners/tracking/tracking.ts';
+import type { PersonalTokens } from './mail/personal-token.ts';
+import type { CachingResolver } from './net/resolver.ts';
+import type { ReaderFacts } from './pipeline/events/reader-facts.ts';
+import type { DomainService } from './policy/domains/domains.ts';
+import type { GuardRails } from './policy/limits/guard-rails.ts';
+import { readiness } from './readiness.ts';
+import type { Store } from './store/store.ts';
+import type { WebhookParts } from './webhooks.ts';
+
+interface Parts {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  registry: Registry;
+  resolver: CachingResolver;
+  domains: DomainService;
+  accounts: Accounts;
+  engine: Engine;
+  guard: GuardRails;
+  webhooks: Pick<WebhookParts, 'service'>;
+  checkup: Checkup;
+  personalTokens: PersonalTokens;
+  readerFacts: ReaderFacts;
+  /** Null = mail that comes back is not taken here. */
+  returns: Returns | null;
+  eventsStored(): void;
+  /** Anything of this process was stored. */
+  stored: Signal;
+  publicUrl(): string;
+}
+
+/** A port that is taken rejects `start()`. */
+export function createHttpApi(
+  parts: Parts,
+  { loaded, mode, idempotencyWindowMs }: { loaded: LoadedConfig; mode: Mode; idempotencyWindowMs: number },
+): HttpListener {
+  const { store, clock, random, log, resolver, domains, accounts, engine, guard, eventsStored, returns } =
+    parts;
+  const { config } = loaded;
+  const { access } = accounts;
+  const { traffic, deliver, port25 } = engine;
+  const returnsReadiness = () => {
+    if (returns === null) return [];
+    const refused = returns.refusing();
+    return [{ name: 'returns', ok: refused === null, detail: refused ?? '' }];
+  };
+
+  return createHttpListener(
+    {
+      ...{ store, access, domains, guard, eventsStored, clock, random, log },
+      smtpCredentials: accounts.smtpCredentials,
+      sendRate: accounts.sendRate,
+      acceptance: engine.acceptance,
+      doctor: {
+        instance: () =>
+          parts.checkup.instance({
+            suspicion: port25.suspicion(),
+            returns: returns?.address() ?? (config.returns === null ? 'off' : 'elsewhere'),
+          }),
+      },
+      webhooks: parts.webhooks.service,
+      queue: engine.queue,
+      sandboxRules: engine.sandboxRules,
+      leadsOut: (mail) => engine.routes.wayOf({ ...mail, sandbox: null }).kind !== 'sandbox',
+      onStored: parts.stored.subscribe,
+      warmup: engine.warmup,
+      traffic: {
+        overrides: traffic.overrides,
+        holds: traffic.holds,
+        heldBy: (question) => engine.heldBy({ ...question, sandbox: null }),
+        pausedBy: (question) => engine.pausedBy({ ...question, sandbox: null })?.reason ?? null,
+        paths: deliver.paths,
+        waits: deliver.waits,
+        relays: engine.relays.unhealthy,
+        limitsFor: traffic.shaping.limitsFor,
+        async providerOf(domain) {
+          const found = await resolver.mx(domain);
+          const hosts = found.kind === 'found' ? found.records.map(({ exchange }) => exchange) : [];
+          return traffic.shaping.groupingOf(domain, hosts).provider;
+        },
+      },
+      config: () =>
+        configRows(mode, loaded).map((row) => ({
+          Key: row.key,
+          Value: row.value,
+          Source: row.source,
+          Default: row.default,
+          Meaning: row.meaning,
+        })),
+      routes: [
+        ...createHealthRoutes({
+          metrics: parts.registry,
+          access,
+          ready: async () => [
+            ...(await readiness(store, engine.acceptance.refusing, port25.suspicion)),
+            ...returnsReadiness(),
+          ],
+        }),
+        ...createTrackingRoutes({
+          tokens: parts.personalTokens,
+          facts: parts.readerFacts,
+          publicUrl: parts.publicUrl,
+        }),
+      ],
+    },
+    {
+      host: config.http.host,
+      port: config.http.port,
+      ...(config['public-url'] === null ? {} : { publicUrl: config['public-url'] }),
+      trustedProxies: config['trusted-proxies'],
+      blockedExtensions: config['blocked-extensions'],
+      email: { ...DEFAULT_EMAIL_LIMITS, maxRecipients: config['max-recipients'] },
+      sendsPerSecond: config['rate-limit'],
+      maxAgeMs: config['max-age'],
+      simulatorDomain: config['simulator-domain'],
+      idempotencyWindowMs,
+    },
+  );
+}

@@ -1,0 +1,66 @@
+/**
+ * What leads out of this machine, put together: name resolution, which addresses may be connected to, and HTTP that
+ * keeps to both. Given the configuration, leaves parts that nobody has used yet; `close` ends their connections. Throws
+ * with a sentence for the operator where `dns` or `allow-networks` cannot be read.
+ */
+import type { Config } from './config/table.ts';
+import type { Clock } from './lib/clock.ts';
+import type { Random } from './lib/random.ts';
+import { type AddressCheck, createAddressFilter } from './net/address-filter.ts';
+import { createGuardedHttp, type GuardedHttp } from './net/guarded-http.ts';
+import { ownAddresses } from './net/own-addresses.ts';
+import { type CachingResolver, createResolver } from './net/resolver.ts';
+import { parseServers } from './net/system-resolvers.ts';
+
+export interface NetworkParts {
+  resolver: CachingResolver;
+  filter: AddressCheck;
+  /** For mail servers: our own listeners are none. */
+  mxFilter: AddressCheck;
+  /** For what customers name. */
+  http: GuardedHttp;
+  /** For policies of recipients' domains: their own web servers. */
+  policyHttp: GuardedHttp;
+  close(): void;
+}
+
+/** `ca`: under test, authorities to trust in place of the built-in ones for recipients' policies. */
+export function openNetwork(
+  { clock, random }: { clock: Clock; random: Random },
+  config: Config,
+  ca: readonly string[] | undefined,
+): NetworkParts {
+  const servers = parseServers(config.dns.length === 0 ? 'system' : config.dns.join(','));
+  if (servers.kind === 'invalid') throw new Error(`dns "${servers.text}": ${servers.detail}`);
+  const filter = filterOf(config, []);
+  const mxFilter = filterOf(
+    config,
+    ownAddresses([config.http, config.submission, config['submission-tls'], config.returns]),
+  );
+  const resolver = createResolver({
+    clock,
+    random,
+    servers: servers.servers,
+    trustedAd: config['dns-trusted'],
+  });
+  const policyHttp = createGuardedHttp({ clock, resolver, filter }, ca === undefined ? {} : { ca });
+  const http = createGuardedHttp({ clock, resolver, filter });
+  return {
+    resolver,
+    filter,
+    mxFilter,
+    http,
+    policyHttp,
+    close() {
+      http.close();
+      policyHttp.close();
+      resolver.close();
+    },
+  };
+}
+
+function filterOf(config: Config, own: ReturnType<typeof ownAddresses>): AddressCheck {
+  const filter = createAddressFilter({ allowNetworks: config['allow-networks'], own });
+  if (filter.kind === 'invalid') throw new Error(`allow-networks "${filter.text}": ${filter.detail}`);
+  return filter;
+}

@@ -1,0 +1,128 @@
+/**
+ * What listens for SMTP, put together: the certificates, submission behind a login, and the listener for mail that
+ * comes back. Given the engine and who may use it; nothing listens before each is started.
+ */
+import type { Registry } from 'prom-client';
+import type { Accounts } from './accounts.ts';
+import type { Mode } from './config/key-facts.ts';
+import type { Config } from './config/table.ts';
+import type { Engine } from './engine.ts';
+import type { Clock } from './lib/clock.ts';
+import type { Logger } from './lib/log.ts';
+import type { Random } from './lib/random.ts';
+import { createReturns, type Returns } from './listeners/returns/open-returns.ts';
+import { createSubmissionListener, DEFAULT_SUBMISSION_OPTIONS } from './listeners/submission/listener.ts';
+import type { ReturnPathTokens } from './mail/verp.ts';
+import type { Caller } from './model/submission.ts';
+import type { CachingResolver } from './net/resolver.ts';
+import { makeSelfSigned } from './net/self-signed.ts';
+import type { Classifier } from './pipeline/deliver/classifier/classify.ts';
+import { createReturnMetrics } from './pipeline/events/returns-metrics.ts';
+import type { DomainService } from './policy/domains/domains.ts';
+import { type Certificates, openCertificates } from './smtp/server-certificates.ts';
+import type { Store } from './store/store.ts';
+
+export interface SmtpListeners {
+  certificates: Certificates;
+  submission: ReturnType<typeof createSubmissionListener>;
+  /** Null = mail that comes back is not taken here. */
+  returns: Returns | null;
+}
+
+interface Parts {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  registry: Registry;
+  resolver: CachingResolver;
+  domains: DomainService;
+  accounts: Accounts;
+  engine: Pick<Engine, 'acceptance'>;
+  classifier: Pick<Classifier, 'classify'>;
+  tokens: ReturnPathTokens;
+  eventsStored(): void;
+}
+
+/** Who submits on loopback without a login; in development only. */
+const WITHOUT_LOGIN: Caller = {
+  tokenId: 'smtp-without-login',
+  owner: 'smtp-without-login',
+  domains: ['*'],
+  scopes: new Set(['email:send']),
+  sandbox: false,
+  rateLimit: null,
+};
+
+/** Throws where a certificate's files cannot be read. */
+export async function openSmtpListeners(
+  parts: Parts,
+  { config, mode, folder }: { config: Config; mode: Mode; folder: string },
+): Promise<SmtpListeners> {
+  const { clock, random, log, accounts, domains } = parts;
+  const { acceptance } = parts.engine;
+  const roles = new Set(config.roles);
+  const certificates = await openCertificates(
+    { clock, report: (message, err) => log.error({ err }, message) },
+    // Who does not listen, a command for example, needs no files.
+    (roles.has('submission') || config.returns !== null) &&
+      config['tls-cert'] !== null &&
+      config['tls-key'] !== null
+      ? { kind: 'files', cert: config['tls-cert'], key: config['tls-key'] }
+      : { kind: 'pair', pair: makeSelfSigned({ clock, random }, [config.hostname]) },
+  );
+  const submission = createSubmissionListener(
+    {
+      access: accounts.access,
+      credentials: accounts.smtpCredentials,
+      sendRate: accounts.sendRate,
+      acceptance,
+      senders: domains,
+      certificates,
+      clock,
+      random,
+      log,
+    },
+    {
+      submission: config.submission,
+      submissionTls: config['submission-tls'],
+      hostname: config.hostname,
+      loopbackCaller: mode === 'dev' ? WITHOUT_LOGIN : null,
+      limits: {
+        ...DEFAULT_SUBMISSION_OPTIONS.limits,
+        maxMessageBytes: config['max-message-bytes'],
+        // RFC 5321 §4.5.3.1.8: never fewer than a hundred.
+        maxRecipients: Math.max(100, config['max-recipients']),
+      },
+    },
+  );
+  if (config.returns === null || !roles.has('returns')) return { certificates, submission, returns: null };
+  const returns = createReturns(
+    {
+      store: parts.store,
+      tokens: parts.tokens,
+      classifier: parts.classifier,
+      keys: async (name) => {
+        const answer = await parts.resolver.txt(name);
+        if (answer.kind === 'found') return { kind: 'found', texts: answer.records };
+        return { kind: answer.kind === 'failure' ? 'failure' : 'none' };
+      },
+      certificates,
+      clock,
+      random,
+      log,
+      metrics: createReturnMetrics(parts.registry),
+      acceptance,
+      senders: domains,
+      eventsStored: parts.eventsStored,
+    },
+    {
+      listen: config.returns,
+      hostname: config.hostname,
+      bounceDomain: config['bounce-domain'] ?? config.hostname,
+      operatorAddress: config['operator-address'],
+      data: folder,
+    },
+  );
+  return { certificates, submission, returns };
+}

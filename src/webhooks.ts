@@ -1,0 +1,72 @@
+/**
+ * Webhooks put together: what the API changes of them, and the sender, which is woken when events were stored. Given
+ * the store and HTTP that keeps to the address rules. Until `sends()` nobody is woken: before, the sender does not run.
+ */
+import type { Registry } from 'prom-client';
+import type { Config } from './config/table.ts';
+import type { Clock } from './lib/clock.ts';
+import type { Loggers } from './lib/log.ts';
+import type { Random } from './lib/random.ts';
+import type { Sealer } from './lib/seal.ts';
+import type { GuardedHttp } from './net/guarded-http.ts';
+import { createWebhookMetrics } from './pipeline/webhooks/metrics.ts';
+import { createWebhookSender, type WebhookSender } from './pipeline/webhooks/sender.ts';
+import { createWebhookService } from './pipeline/webhooks/webhooks.ts';
+import type { Store } from './store/store.ts';
+
+export interface WebhookParts {
+  service: ReturnType<typeof createWebhookService>;
+  sender: WebhookSender;
+  /** Calls may be due: the sender looks, soon. */
+  wake(): void;
+  /** From now on `wake` wakes the sender. */
+  sends(): void;
+}
+
+/** Calls start at the latest this long after their event; between them the sender is not asked. */
+const WAKE_MS = 50;
+
+/** Calls nobody before the sender is started. */
+export function createWebhooks(
+  deps: {
+    store: Store;
+    http: GuardedHttp;
+    clock: Clock;
+    random: Random;
+    sealer: Sealer;
+    epoch: number;
+    log: Loggers;
+    registry: Registry;
+  },
+  config: Config,
+): WebhookParts {
+  const allowHttp = config['webhook-allow-http'] ? 'always' : 'listed-networks';
+  const sender = createWebhookSender(
+    { ...deps, metrics: createWebhookMetrics(deps.registry) },
+    { allowHttp, ...(config['webhook-retry'] === null ? {} : { retryDelaysMs: config['webhook-retry'] }) },
+  );
+  let sends = false;
+  return {
+    service: createWebhookService(deps, { allowHttp }),
+    sender,
+    wake: coalesced(deps.clock, WAKE_MS, () => {
+      if (sends) sender.wake();
+    }),
+    sends() {
+      sends = true;
+    },
+  };
+}
+
+/** `fire` once within `delayMs` of the first call, however many calls there are until then. */
+function coalesced(clock: Clock, delayMs: number, fire: () => void): () => void {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    clock.setTimer(delayMs, () => {
+      waiting = false;
+      fire();
+    });
+  };
+}
