@@ -94,6 +94,7 @@ export function createHttpApi(
         waits: deliver.waits,
         relays: engine.relays.unhealthy,
         limitsFor: traffic.shaping.limitsFor,
+        isProvider: traffic.shaping.isProvider,
         async providerOf(domain) {
           const found = await resolver.mx(domain);
           const hosts = found.kind === 'found' ? found.records.map(({ exchange }) => exchange) : [];

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { Mode } from '../config/key-facts.ts';
 import { loadConfig } from '../config.ts';
 import { silentLoggers } from '../lib/log.ts';
+import type { Page } from '../listeners/http/contract/answers/page.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
 import { explainStart } from './start-errors.ts';
@@ -44,16 +45,23 @@ export const EXISTING = { existing: true } as const;
 
 /** Every item of a list that the API gives page by page. `path`: without a query. */
 export async function everyItem<Item>(api: Pick<Api, 'call'>, path: string): Promise<readonly Item[]> {
-  const items: Item[] = [];
-  let after: string | null = '';
-  while (after !== null) {
-    const query: string = after === '' ? '' : `&After=${encodeURIComponent(after)}`;
-    const { body } = await api.call('GET', `${path}?Limit=100${query}`);
-    const page = body as { Items: readonly Item[]; NextCursor: string | null };
-    items.push(...page.Items);
-    after = page.NextCursor;
+  const { Items } = await everyPage<Page<Item>>(api, path);
+  return Items;
+}
+
+/** The same as one page, with whatever else the last page carries: what `--json` of a list prints. */
+export async function everyPage<Answer extends Page<unknown>>(
+  api: Pick<Api, 'call'>,
+  path: string,
+): Promise<Answer> {
+  const items: unknown[] = [];
+  for (let after = ''; ; ) {
+    const query = after === '' ? '' : `&After=${encodeURIComponent(after)}`;
+    const answer = (await api.call('GET', `${path}?Limit=100${query}`)).body as Answer;
+    items.push(...answer.Items);
+    if (answer.NextCursor === null) return { ...answer, Items: items };
+    after = answer.NextCursor;
   }
-  return items;
 }
 
 /**

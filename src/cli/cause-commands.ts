@@ -1,6 +1,7 @@
 /** `causes`: what failed or waits for one reason; `causes resend`: once it is mended, all of them again. */
 import { systemClock } from '../lib/clock.ts';
 import type { CauseItem, CausesAnswer, ResendAnswer } from '../listeners/http/contract/answers/queue.ts';
+import { everyPage } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { createProgress } from './progress.ts';
 import { printable, table, UsageError } from './terminal.ts';
@@ -14,7 +15,7 @@ export const causeCommands: CommandGroup = (program, context) => {
       const ctx = context();
       await ctx.withApi(
         async (api) => {
-          const answer = (await api.call('GET', '/causes?Limit=100')).body as CausesAnswer;
+          const answer = await everyPage<CausesAnswer>(api, '/causes');
           ctx.print(answer, causesText(ctx, answer));
         },
         { existing: true },

@@ -10,7 +10,7 @@ import type {
   ReleaseAnswer,
   SiteAnswer,
 } from '../listeners/http/contract/answers/traffic.ts';
-import { EXISTING } from './api-client.ts';
+import { EXISTING, everyPage } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printable, table, UsageError } from './terminal.ts';
 import { holdsText, overridesText, relaysText, siteText } from './traffic-text.ts';
@@ -33,8 +33,8 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
       const ctx = context();
       await ctx.withApi(async (api) => {
         if (site === undefined) {
-          const { body } = await api.call('GET', '/queue/paths');
-          ctx.print(body, pathsText(body as PathsAnswer));
+          const answer = await everyPage<PathsAnswer>(api, '/queue/paths');
+          ctx.print(answer, pathsText(answer));
           return;
         }
         const { body } = await api.call('GET', `/queue/paths/${encodeURIComponent(site)}`);
@@ -105,9 +105,9 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
     .action(async () => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('GET', '/queue/holds');
-        const { Items } = body as HoldsAnswer;
-        ctx.print(body, Items.length === 0 ? 'Nothing is held back.' : holdsText(Items));
+        const answer = await everyPage<HoldsAnswer>(api, '/queue/holds');
+        const { Items } = answer;
+        ctx.print(answer, Items.length === 0 ? 'Nothing is held back.' : holdsText(Items));
       }, EXISTING);
     });
 }
@@ -122,9 +122,9 @@ export const overrideCommands: CommandGroup = (program, context) => {
     .action(async () => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('GET', '/overrides');
-        const { Items } = body as OverridesAnswer;
-        ctx.print(body, Items.length === 0 ? 'No override is in force.' : overridesText(Items));
+        const answer = await everyPage<OverridesAnswer>(api, '/overrides');
+        const { Items } = answer;
+        ctx.print(answer, Items.length === 0 ? 'No override is in force.' : overridesText(Items));
       }, EXISTING);
     });
 
@@ -172,7 +172,9 @@ function instantOf(text: string): string {
 function pathsText({ Items, Relays }: PathsAnswer): string {
   const failed = Relays.length === 0 ? '' : `\n\n${relaysText(Relays)}`;
   if (Items.length === 0) return `No path has been used since the start.${failed}`;
-  const rows = Items.map((path) => [
+  // What is kept back stands first: that is what people come for.
+  const shown = [...Items].sort((a, b) => Number(a.Reason === null) - Number(b.Reason === null));
+  const rows = shown.map((path) => [
     printable(path.Site),
     path.Source,
     path.State,

@@ -13,7 +13,7 @@ import { printable, table } from './terminal.ts';
 export function siteText(answer: SiteAnswer): string {
   const blocks = answer.Paths.map(pathText);
   if (answer.Paths.length === 0) {
-    blocks.push(`${printable(answer.Site)}: nothing has gone there since the start. It would begin with:`);
+    blocks.push(`${printable(answer.Site)}: ${answer.Note}:`);
     blocks.push(limitsText(answer.Limits));
   }
   if (answer.Relays.length > 0) blocks.push(relaysText(answer.Relays));

@@ -1,6 +1,7 @@
 /** `warmup`: how far new sources have come at each provider; `warmup plan`: the calendar of one beforehand. */
 import type { WarmupAnswer } from '../listeners/http/contract/answers/traffic.ts';
 import { warmupPlan } from '../policy/limits/warmup/plan.ts';
+import { everyPage } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { table, UsageError } from './terminal.ts';
 
@@ -15,7 +16,7 @@ export const warmupCommands: CommandGroup = (program, context) => {
       const ctx = context();
       await ctx.withApi(
         async (api) => {
-          const answer = (await api.call('GET', '/warmup')).body as WarmupAnswer;
+          const answer = await everyPage<WarmupAnswer>(api, '/warmup');
           ctx.print(answer, stateText(answer));
         },
         { existing: true },

@@ -87,6 +87,7 @@ beforeAll(async () => {
       waits: { reasonOf: () => null, queues: () => [] },
       relays: () => [],
       limitsFor: shaping.limitsFor,
+      isProvider: shaping.isProvider,
       providerOf: async (domain) => shaping.groupingOf(domain, []).provider,
     },
     routes: createHealthRoutes({

@@ -148,8 +148,9 @@ export function queryFlag(query: ReadonlyMap<string, string>, name: string): boo
 export function queryCursor(
   query: ReadonlyMap<string, string>,
   looksRight: (text: string) => boolean,
+  max = 320,
 ): string | undefined {
-  const text = queryText(query, 'After', 320);
+  const text = queryText(query, 'After', max);
   if (text === undefined || looksRight(text)) return text;
   throw invalidParameter('After is not a NextCursor of this list', 'After');
 }

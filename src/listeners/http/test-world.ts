@@ -151,6 +151,7 @@ export async function openWorld(
         waits: { reasonOf: (id) => inMemory.reasonOf(id), queues: () => inMemory.queues() },
         relays: () => [],
         limitsFor: shaping.limitsFor,
+        isProvider: (name) => shaping.isProvider(name),
         providerOf: async (domain) => shaping.groupingOf(domain, []).provider,
       },
       config: () => [],

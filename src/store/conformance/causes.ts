@@ -55,6 +55,20 @@ export function describeCauses(suite: Suite): void {
       expect(causes[1]).toMatchObject({ senderDomain: 'example.com', waiting: 0, failed: 1 });
     });
 
+    it('lists what lies behind a place, also where several were seen at once', async () => {
+      for (const site of ['a.example', 'b.example', 'c.example'])
+        await failing({ ...CAUSE, site }, 'bounced');
+      await failing({ ...CAUSE, site: 'd.example' }, 'bounced', T0 + 1);
+      const seen: string[] = [];
+      for (let before: { lastSeen: number; id: number } | undefined; ; ) {
+        const [cause] = await suite.store().listCauses({ ...(before && { before }), limit: 1, countUpTo: 1 });
+        if (cause === undefined) break;
+        seen.push(cause.site);
+        before = cause;
+      }
+      expect(seen).toEqual(['d.example', 'c.example', 'b.example', 'a.example']);
+    });
+
     it('counts up to a bound, and gives the members in order', async () => {
       const ids: number[] = [];
       for (let i = 0; i < 5; i++) ids.push(await failing(CAUSE, 'bounced'));

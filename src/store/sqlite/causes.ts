@@ -62,10 +62,12 @@ export function listCauses(db: Connection, params: ParamsOf<'listCauses'>): Caus
   return db
     .all<CauseRow>(
       `SELECT ${COLUMNS} ${FROM} WHERE EXISTS (SELECT 1 FROM delivery d INDEXED BY delivery_cause WHERE d.cause_id = c.id
-         AND d.state IN (0, 1, ?, ?))
+         AND d.state IN (0, 1, ?, ?)) AND (c.last_seen, c.id) < (?, ?)
        ORDER BY c.last_seen DESC, c.id DESC LIMIT ?`,
       stateCode.of('bounced'),
       stateCode.of('failed'),
+      params.before?.lastSeen ?? Number.MAX_SAFE_INTEGER,
+      params.before?.id ?? Number.MAX_SAFE_INTEGER,
       params.limit,
     )
     .map((row) => toView(db, row, params.countUpTo));

@@ -41,8 +41,12 @@ export interface CauseMember {
 }
 
 export interface CauseStore {
-  /** Causes that still have recipients, the latest seen first. */
-  listCauses(params: { limit: number; countUpTo: number }): Promise<readonly CauseView[]>;
+  /** Causes that still have recipients, the latest seen first, then by id; behind `before` where it is given. */
+  listCauses(params: {
+    before?: { lastSeen: number; id: number };
+    limit: number;
+    countUpTo: number;
+  }): Promise<readonly CauseView[]>;
   /** null where there is no such cause, or nobody is left in it. */
   getCause(params: { id: number; countUpTo: number }): Promise<CauseView | null>;
   /** Its recipients that wait, bounced or were given up, by delivery id, after `afterId`. */

@@ -17,7 +17,7 @@ import type { CauseMember, CauseView } from '../../../store/topics/causes.ts';
 import type { CauseItem, CausesAnswer, ResendAnswer } from '../contract/answers/queue.ts';
 import { causeItem, causesAnswer, resendAnswer } from '../contract/schemas/operator.ts';
 import { PAGE } from '../contract/schemas/query.ts';
-import { type ApiRoute, isoTime, json, pageLimit, refuse } from '../route.ts';
+import { type ApiRoute, isoTime, json, page, pageLimit, queryCursor, refuse } from '../route.ts';
 import type { Traffic } from './traffic.ts';
 
 interface Deps {
@@ -32,6 +32,8 @@ interface Deps {
 }
 
 const COUNT_UP_TO = 10_000;
+/** When it was last seen, and its id. */
+const CURSOR = /^[0-9]{1,15}\.[1-9][0-9]{0,14}$/;
 /** Recipients that one request queues again, or looks at where many are left out: a second's work, or some. */
 const MAX_RESENT = 2_000;
 const MAX_LOOKED_AT = 20_000;
@@ -49,14 +51,21 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
         id: 'listCauses',
         summary: 'List why mail fails',
         description:
-          'What failed or waits for one reason that several recipients share, the latest first: `{Items: [{CauseID, Category, Scope, Site, SenderDomain, Reply, Explanation, Waiting, Failed, FirstSeen, LastSeen, Example}]}`. `Limit`',
-        query: { Limit: PAGE.Limit },
+          'What failed or waits for one reason that several recipients share, the latest first, a page: `{CauseID, Category, Scope, Site, SenderDomain, Reply, Explanation, Waiting, Failed, FirstSeen, LastSeen, Example}`. A cause that is met again meanwhile moves to the front',
+        query: PAGE,
         answer: causesAnswer,
       },
       handle: async ({ caller, query }) => {
         requireAllDomains(caller);
-        const rows = await store.listCauses({ limit: pageLimit(query), countUpTo: COUNT_UP_TO });
-        const answer: CausesAnswer = { Items: rows.map(toItem) };
+        const limit = pageLimit(query);
+        const after = queryCursor(query, (text) => CURSOR.test(text));
+        const [lastSeen = 0, id = 0] = after?.split('.').map(Number) ?? [];
+        const rows = await store.listCauses({
+          ...(after === undefined ? {} : { before: { lastSeen, id } }),
+          limit: limit + 1,
+          countUpTo: COUNT_UP_TO,
+        });
+        const answer: CausesAnswer = page(rows, limit, (row) => `${row.lastSeen}.${row.id}`, toItem);
         return json(answer);
       },
     },

@@ -14,7 +14,8 @@ import type { ConfigAnswer, ConfigItem } from '../contract/answers/operator.ts';
 import type { QueueAnswer, QueueItem } from '../contract/answers/queue.ts';
 import type { WarmupAnswer, WarmupItem } from '../contract/answers/traffic.ts';
 import { configAnswer, queueAnswer, warmupAnswer } from '../contract/schemas/operator.ts';
-import { DOMAIN } from '../contract/schemas/query.ts';
+import { DOMAIN, PAGE } from '../contract/schemas/query.ts';
+import { memoryPage } from '../memory-page.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, queryInteger, refuse } from '../route.ts';
 import { listedDomains } from '../tenancy.ts';
 import { withMemory } from './memory-queues.ts';
@@ -97,12 +98,17 @@ export function operatorRoutes(deps: {
         id: 'getWarmup',
         summary: 'Show how new sources come along',
         description:
-          'How far each new source has come at each provider: `{Items: [{Source, Provider, Budget, Used, DeferredToday, BlockedToday, LastUsedAt}]}`; a null budget is a warm source',
+          'How far each new source has come at each provider, a page: `{Source, Provider, Budget, Used, DeferredToday, BlockedToday, LastUsedAt}`; a null budget is a warm source',
+        query: PAGE,
         answer: warmupAnswer,
       },
-      handle: ({ caller }) => {
+      handle: ({ caller, query }) => {
         requireAllDomains(caller, 'The sources are for admin tokens of all domains');
-        const answer: WarmupAnswer = { Items: deps.warmup.list().map(toWarmupItem) };
+        const answer: WarmupAnswer = memoryPage(query, deps.warmup.list(), {
+          list: 'warmup',
+          keyOf: ({ source, provider }) => `${source} ${provider}`,
+          itemOf: toWarmupItem,
+        });
         return json(answer);
       },
     },

@@ -23,8 +23,11 @@ import { validateEmailRoute } from './email-validate.ts';
 import { eraseRoute } from './erase.ts';
 import { eventStreamRoutes } from './event-stream.ts';
 import { eventRoutes } from './events.ts';
+import { holdRoutes } from './holds.ts';
 import { messageRoutes } from './messages.ts';
 import { operatorRoutes } from './operator.ts';
+import { overrideRoutes } from './overrides.ts';
+import { pathRoutes } from './paths.ts';
 import { rescheduleRoute } from './reschedule.ts';
 import { sandboxRoutes } from './sandbox.ts';
 import { sandboxReleaseRoute } from './sandbox-release.ts';
@@ -38,7 +41,6 @@ import { statsRoutes } from './stats.ts';
 import { suppressionRoutes } from './suppressions.ts';
 import { templateRoutes } from './templates.ts';
 import { tokenRoutes } from './tokens.ts';
-import { trafficRoutes } from './traffic.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 /** What the operations share inside this listener. */
@@ -94,7 +96,9 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...sandboxStreamRoutes({ ...deps, search, feed }),
     ...operatorRoutes(deps),
     ...doctorRoutes(deps),
-    ...trafficRoutes(deps),
+    ...pathRoutes(deps),
+    ...holdRoutes(deps),
+    ...overrideRoutes(deps),
     ...causeRoutes(deps, { maxAgeMs: options.maxAgeMs }),
   ];
 }

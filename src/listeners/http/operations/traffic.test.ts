@@ -201,6 +201,99 @@ describe('GET /queue/paths', () => {
     expect([await limit('comcast.net'), await limit('google'), await limit('unknown.example')]).toEqual([
       25, 5, 10,
     ]);
+    const { body } = await call('GET', '/queue/paths/unknown.example');
+    expect(body).toMatchObject({
+      Paths: [],
+      Waiting: 0,
+      Note: expect.stringMatching(/^Nothing waits .* would begin/),
+    });
+  });
+
+  it.each([
+    'nonsense',
+    'no domain',
+    '-a.example',
+    '192.0.2.1',
+    'relay:mail.example.com:25',
+    '%00',
+    '*.example',
+  ])('knows no site %s', async (name) => {
+    const { status, body } = await call('GET', `/queue/paths/${encodeURIComponent(name)}`);
+    expect(status).toBe(404);
+    expect(body.Error).toMatch(/no domain/);
+  });
+
+  it('finds what a hold or a domain in Unicode names', async () => {
+    await call('POST', '/queue/hold', { Site: 'relay:mail.example.com:25', Reason: 'moved' });
+    const held = await call('GET', '/queue/paths/relay:mail.example.com:25');
+    expect(held.body).toMatchObject({ Holds: [{ Reason: 'moved' }] });
+    expect((await call('GET', `/queue/paths/${encodeURIComponent('bücher.example')}`)).status).toBe(200);
+    await call('POST', '/queue/release', { All: true });
+  });
+});
+
+describe('lists that are held in memory', () => {
+  const fill = {
+    '/queue/paths': async () => {
+      for (let i = 0; i < 5; i++) world.paths.push(snapshot({ key: `s${i}>google`, source: `s${i}` }));
+    },
+    '/queue/holds': async () => {
+      for (let i = 0; i < 5; i++) await call('POST', '/queue/hold', { Site: `s${i}`, Reason: 'r' });
+    },
+    '/overrides': async () => {
+      for (let i = 0; i < 5; i++) {
+        world.overrides.note({
+          scope: 'path',
+          key: `s${i}>google`,
+          param: 'messagesPerSecond',
+          value: 0.5,
+          until: clock.now() + HOUR,
+          rule: 'G01',
+          why: 'slow',
+        });
+      }
+    },
+  };
+
+  it.each(Object.entries(fill))('%s: pages hold every item once, in order', async (path, prepare) => {
+    await prepare();
+    const whole = (await call('GET', `${path}?Limit=100`)).body;
+    expect(whole).toMatchObject({ HasMore: false, NextCursor: null });
+    expect(whole.Items.length).toBeGreaterThanOrEqual(5);
+    const seen: unknown[] = [];
+    for (let after = ''; ; ) {
+      const { body } = await call('GET', `${path}?Limit=2${after}`);
+      seen.push(...body.Items);
+      if (body.NextCursor === null) break;
+      expect(body).toMatchObject({ HasMore: true, Items: { length: 2 } });
+      after = `&After=${String(body.NextCursor)}`;
+    }
+    expect(seen).toEqual(whole.Items);
+  });
+
+  it('go on behind an item that is gone by then', async () => {
+    await call('POST', '/queue/release', { All: true });
+    await fill['/queue/holds']();
+    const whole = (await call('GET', '/queue/holds')).body.Items;
+    const first = (await call('GET', '/queue/holds?Limit=2')).body;
+    await call('POST', '/queue/release', { HoldID: first.Items[1]?.HoldID });
+    const second = (await call('GET', `/queue/holds?Limit=2&After=${String(first.NextCursor)}`)).body;
+    expect(second.Items).toEqual(whole.slice(2, 4));
+  });
+
+  it('refuse a cursor of another list, and what is none', async () => {
+    await fill['/queue/holds']();
+    const { NextCursor } = (await call('GET', '/queue/holds?Limit=1')).body;
+    for (const [path, cursor] of [
+      ['/overrides', NextCursor],
+      ['/queue/holds', 'x'],
+      ['/queue/paths', '1'],
+      ['/warmup', '%00'],
+      ['/causes', NextCursor],
+      ['/causes', '5'],
+    ]) {
+      expect([path, (await call('GET', `${path}?After=${String(cursor)}`)).status]).toEqual([path, 422]);
+    }
   });
 });
 

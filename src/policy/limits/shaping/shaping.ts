@@ -84,6 +84,7 @@ export function createShaping(
       layers = layered(shipped, []);
       remembered.clear();
     },
+    isProvider: (name) => layers.has(name) && !GENERAL_ROWS.includes(name),
     rows: () => [...layers.values()].map(({ row }) => row),
   };
 

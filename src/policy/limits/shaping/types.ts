@@ -61,6 +61,8 @@ export interface Grouping {
 
 export interface Shaping {
   limitsFor(query: PathQuery): EffectiveLimits;
+  /** Whether a row of that name says what a provider bears. */
+  isProvider(name: string): boolean;
   /** The provider of a domain by its own name, else by the suffix that every MX host ends in. */
   groupingOf(recipientDomain: string, mxHosts: readonly string[]): Grouping;
 }

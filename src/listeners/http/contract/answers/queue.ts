@@ -1,5 +1,6 @@
 /** What waits, by queue and by cause, and what resending a cause did. Types only. */
 import type { BounceScope } from '../../../../model/bounce.ts';
+import type { Page } from './page.ts';
 
 /** One queue of GET /queue: recipients of one site, sender domain and lane. */
 export interface QueueItem {
@@ -56,9 +57,7 @@ export interface CauseItem {
 }
 
 /** GET /causes. */
-export interface CausesAnswer {
-  Items: readonly CauseItem[];
-}
+export type CausesAnswer = Page<CauseItem>;
 
 /** POST /causes/{CauseID}/resend. `More`: call again for the rest. */
 export interface ResendAnswer {

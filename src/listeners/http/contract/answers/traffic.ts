@@ -1,4 +1,5 @@
 /** What slows, stops or keeps back delivery: paths, holds, overrides, warm-ups. Types only. */
+import type { Page } from './page.ts';
 
 /** One limit of a path with where its value comes from. */
 export interface PathLimitItem {
@@ -27,9 +28,7 @@ export interface OverrideItem {
 }
 
 /** GET /overrides. */
-export interface OverridesAnswer {
-  Items: readonly OverrideItem[];
-}
+export type OverridesAnswer = Page<OverrideItem>;
 
 /** Mail kept back; null does not restrict. */
 export interface HoldItem {
@@ -45,9 +44,7 @@ export interface HoldItem {
 }
 
 /** GET /queue/holds. */
-export interface HoldsAnswer {
-  Items: readonly HoldItem[];
-}
+export type HoldsAnswer = Page<HoldItem>;
 
 /** POST /queue/release. */
 export interface ReleaseAnswer {
@@ -99,14 +96,15 @@ export interface RelayItem {
 }
 
 /** GET /queue/paths. */
-export interface PathsAnswer {
-  Items: readonly PathItem[];
+export interface PathsAnswer extends Page<PathItem> {
   Relays: readonly RelayItem[];
 }
 
 /** GET /queue/paths/{site}: every path that goes by the name, and what waits for it. */
 export interface SiteAnswer {
   Site: string;
+  /** Where no path is in use: what that means; else ''. */
+  Note: string;
   Paths: readonly PathItem[];
   /** Relays of the site that failed. */
   Relays: readonly RelayItem[];
@@ -133,6 +131,4 @@ export interface WarmupItem {
 }
 
 /** GET /warmup. */
-export interface WarmupAnswer {
-  Items: readonly WarmupItem[];
-}
+export type WarmupAnswer = Page<WarmupItem>;

@@ -5,7 +5,7 @@ import type { CauseItem, CausesAnswer, QueueAnswer, QueueItem, ResendAnswer } fr
 import type { WarmupAnswer, WarmupItem } from '../answers/traffic.ts';
 import { priority } from './email.ts';
 import { bounce } from './events.ts';
-import { count, exactly, time } from './exactly.ts';
+import { count, exactly, pageOf, time } from './exactly.ts';
 
 export const reasons = z.array(z.object({ Reason: z.string(), Count: count }));
 
@@ -60,9 +60,7 @@ export const causeItem = exactly<CauseItem>()(
     .meta({ id: 'Cause' }),
 );
 
-export const causesAnswer = exactly<CausesAnswer>()(
-  z.object({ Items: z.array(causeItem) }).meta({ id: 'CausesAnswer' }),
-);
+export const causesAnswer = exactly<CausesAnswer>()(pageOf('CausesAnswer', causeItem));
 
 export const resendAnswer = exactly<ResendAnswer>()(
   z
@@ -88,9 +86,7 @@ const warmupItem = exactly<WarmupItem>()(
     .meta({ id: 'Warmup' }),
 );
 
-export const warmupAnswer = exactly<WarmupAnswer>()(
-  z.object({ Items: z.array(warmupItem) }).meta({ id: 'WarmupAnswer' }),
-);
+export const warmupAnswer = exactly<WarmupAnswer>()(pageOf('WarmupAnswer', warmupItem));
 
 const configItem = exactly<ConfigItem>()(
   z

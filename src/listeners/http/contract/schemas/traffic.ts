@@ -14,7 +14,7 @@ import type {
   SiteAnswer,
 } from '../answers/traffic.ts';
 import { priority } from './email.ts';
-import { count, exactly, time } from './exactly.ts';
+import { count, exactly, pageOf, time } from './exactly.ts';
 import { reasons } from './operator.ts';
 
 const value = z.union([z.number(), z.string()]);
@@ -49,9 +49,7 @@ const override = exactly<OverrideItem>()(
     .meta({ id: 'Override' }),
 );
 
-export const overridesAnswer = exactly<OverridesAnswer>()(
-  z.object({ Items: z.array(override) }).meta({ id: 'OverridesAnswer' }),
-);
+export const overridesAnswer = exactly<OverridesAnswer>()(pageOf('OverridesAnswer', override));
 
 export const holdItem = exactly<HoldItem>()(
   z
@@ -68,9 +66,7 @@ export const holdItem = exactly<HoldItem>()(
     .meta({ id: 'Hold' }),
 );
 
-export const holdsAnswer = exactly<HoldsAnswer>()(
-  z.object({ Items: z.array(holdItem) }).meta({ id: 'HoldsAnswer' }),
-);
+export const holdsAnswer = exactly<HoldsAnswer>()(pageOf('HoldsAnswer', holdItem));
 
 export const releaseAnswer = exactly<ReleaseAnswer>()(
   z.object({ Released: count.describe('Holds that were ended') }).meta({ id: 'ReleaseAnswer' }),
@@ -116,13 +112,16 @@ const relay = exactly<RelayItem>()(
 );
 
 export const pathsAnswer = exactly<PathsAnswer>()(
-  z.object({ Items: z.array(path), Relays: z.array(relay) }).meta({ id: 'PathsAnswer' }),
+  pageOf('PathsAnswer', path)
+    .extend({ Relays: z.array(relay).describe('Those that failed, on every page') })
+    .meta({ id: 'PathsAnswer' }),
 );
 
 export const siteAnswer = exactly<SiteAnswer>()(
   z
     .object({
       Site: z.string(),
+      Note: z.string().describe('Where no path is in use: what that means; else empty'),
       Paths: z.array(path),
       Relays: z.array(relay).describe('Relays of the site that failed'),
       Limits: z.array(limit).describe('Limits where there is no path yet'),

@@ -1,0 +1,143 @@
+/**
+ * The ways out (api.md §3): GET /queue/paths, every path with its limits and state, and GET /queue/paths/{site}, one site by
+ * any of its names with what waits for it. A name that nothing goes by is shown only where mail could go there: a domain
+ * or a provider, with the limits it would begin with, and said to be unused.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import { toALabelDomain } from '../../../mail/address.ts';
+import type { PathSnapshot } from '../../../pipeline/deliver/path-state.ts';
+import { holdReason, siteNames } from '../../../policy/limits/holds.ts';
+import type { Store } from '../../../store/store.ts';
+import type { PathsAnswer, SiteAnswer } from '../contract/answers/traffic.ts';
+import { PAGE } from '../contract/schemas/query.ts';
+import { pathsAnswer, siteAnswer as siteSchema } from '../contract/schemas/traffic.ts';
+import { memoryPage } from '../memory-page.ts';
+import { type ApiRoute, json, refuse } from '../route.ts';
+import { withMemory } from './memory-queues.ts';
+import { MAX_NAME, type Traffic, trafficRoute } from './traffic.ts';
+import { toHold, toLimits, toPath, toRelay } from './traffic-items.ts';
+
+const MAX_QUEUES = 1_000;
+const ROWS_PER_QUEUE = 1_000;
+const MAX_REASONS = 10;
+
+const UNKNOWN = 'No path, provider or relay in use goes by that name, and it is no domain';
+const UNUSED =
+  'Nothing waits for this site and nothing has gone there since the start; mail to it would begin with these limits';
+const NOT_YET = 'Nothing has gone there since the start; what waits would begin with these limits';
+
+/** The two routes. */
+export function pathRoutes({
+  store,
+  traffic,
+  clock,
+}: {
+  store: Pick<Store, 'waitingQueues'>;
+  traffic: Traffic;
+  clock: Clock;
+}): readonly ApiRoute[] {
+  return [
+    trafficRoute(
+      'GET',
+      '/queue/paths',
+      {
+        id: 'listPaths',
+        summary: 'List paths and their limits',
+        description:
+          'Every path (source and site) that is in use or blocked, by site, a page: its limits and where each comes from, its state, why it waits and until when, its overrides. `Relays`, on every page, are those that failed. For tokens of all domains, as all that follows about traffic',
+        query: PAGE,
+        answer: pathsAnswer,
+      },
+      ({ query }) => {
+        const answer: PathsAnswer = {
+          ...memoryPage(query, traffic.paths(), {
+            list: 'paths',
+            keyOf: ({ site, key }) => `${site} ${key}`,
+            itemOf: toPath,
+          }),
+          Relays: traffic.relays().map(toRelay),
+        };
+        return json(answer);
+      },
+    ),
+    trafficRoute(
+      'GET',
+      '/queue/paths/:site',
+      {
+        id: 'getSite',
+        summary: 'Show the paths of one site',
+        description:
+          'The paths of one site, by its name, its provider or any recipient domain of it: `{Site, Note, Paths, Limits, Holds, Waiting, Complete, Reasons}`. Where there is no path yet, `Note` says so and `Limits` are those that mail would begin with. 404 for what is neither in use nor a domain or provider',
+        answer: siteSchema,
+      },
+      async ({ params }) => {
+        const site = (params.site ?? '').trim().toLowerCase();
+        if (site === '' || site.length > MAX_NAME * 4) throw refuse('not-found', UNKNOWN);
+        return json(await siteAnswer(site));
+      },
+    ),
+  ];
+
+  async function siteAnswer(site: string): Promise<SiteAnswer> {
+    const paths = traffic.paths().filter((path) => goesBy(path, site));
+    const host = toALabelDomain(site.replace(/^mx:/, ''));
+    const domains = new Set<string>(paths.flatMap((path) => path.domains));
+    if (host !== null && !paths.some((path) => path.site === site)) domains.add(host);
+    const waiting = await store.waitingQueues({
+      recipientDomains: [...domains],
+      now: clock.now(),
+      limit: MAX_QUEUES,
+      rowsPerQueue: ROWS_PER_QUEUE,
+      ageLimitsMs: [],
+    });
+    const reasons = new Map<string, number>();
+    const inMemory = traffic.waits.queues().filter(({ recipientDomain }) => domains.has(recipientDomain));
+    const queues = withMemory(waiting.queues, inMemory, clock.now(), []);
+    for (const queue of queues) {
+      const hold = traffic.heldBy(queue);
+      for (const { reason, count } of hold === null
+        ? queue.reasons
+        : [{ reason: holdReason(hold), count: queue.waiting }])
+        reasons.set(reason, (reasons.get(reason) ?? 0) + count);
+    }
+
+    const isProvider = traffic.isProvider(site);
+    const relays = traffic.relays().filter(({ relay }) => goesByAny(paths, site, relay));
+    const holds = traffic.holds
+      .list()
+      .filter(
+        (hold) =>
+          (hold.site === null || goesByAny(paths, site, hold.site)) &&
+          (hold.recipientDomain === null || domains.has(hold.recipientDomain)),
+      );
+    const isNamed = relays.length > 0 || holds.some((hold) => hold.site !== null);
+    if (paths.length === 0 && host === null && !isProvider && !isNamed) throw refuse('not-found', UNKNOWN);
+    const provider =
+      paths[0]?.provider ?? (isProvider || host === null ? site : ((await traffic.providerOf(host)) ?? site));
+    const route = site.startsWith('relay:') ? 'relay' : 'mx';
+    const count = queues.reduce((sum, queue) => sum + queue.waiting, 0);
+    return {
+      Site: site,
+      Note: paths.length > 0 ? '' : count > 0 ? NOT_YET : UNUSED,
+      Paths: paths.map(toPath),
+      Relays: relays.map(toRelay),
+      Limits: paths.length > 0 ? [] : toLimits(traffic.limitsFor({ source: '', site, provider, route })),
+      Holds: holds.map(toHold),
+      Waiting: count,
+      Complete: !waiting.more && queues.every(({ complete }) => complete),
+      Reasons: [...reasons]
+        .filter(([reason]) => reason !== '')
+        .sort((a, b) => b[1] - a[1])
+        .slice(0, MAX_REASONS)
+        .map(([Reason, Count]) => ({ Reason, Count })),
+    };
+  }
+}
+
+function goesBy(path: PathSnapshot, name: string): boolean {
+  return path.provider === name || path.domains.includes(name) || siteNames(path.site).includes(name);
+}
+
+function goesByAny(paths: readonly PathSnapshot[], site: string, name: string): boolean {
+  return siteNames(site).includes(name) || paths.some((path) => goesBy(path, name));
+}
