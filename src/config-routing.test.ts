@@ -72,8 +72,8 @@ describe('sources and routes of postrider.json', () => {
     ],
     [{ routes: [{ priority: 'fast', route: 'mx' }] }, /priority: "fast": use critical, normal, bulk/],
     [
-      { routes: [{ tag: 'news', route: 'mx' }] },
-      /tag: "news": routes by tag are not in this version; use senderDomain/,
+      { routes: [{ tag: ['ok', 'two\nlines'], route: 'mx' }] },
+      /routes\[0\]\.tag: "two\\nlines": use a tag as messages have it/,
     ],
     [
       { routes: [{ route: 'pool:none' }] },

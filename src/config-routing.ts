@@ -36,6 +36,8 @@ export interface RouteRule {
   senderDomain: readonly string[] | null;
   recipientDomain: readonly string[] | null;
   priority: readonly string[] | null;
+  /** The message has one of these tags. */
+  tag: readonly string[] | null;
   targets: readonly RouteTarget[];
   /** As written, without passwords. */
   shown: string;
@@ -50,6 +52,7 @@ export const DEFAULT_POOL = 'default';
 const PRIORITIES = ['critical', 'normal', 'bulk'];
 const MAX_ROUTES = 1000;
 const MAX_SOURCES = 256;
+const MAX_TAG = 128;
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
 const DOMAIN = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
 const PATTERN = new RegExp(`^(?:\\*\\.)?${DOMAIN.source.slice(1)}`);
@@ -158,7 +161,7 @@ export function routingRows({
       meaning: 'an address that mail leaves from',
     })),
     ...routes.map((rule, i) => {
-      const match = (['senderDomain', 'recipientDomain', 'priority'] as const).flatMap((name) => {
+      const match = (['senderDomain', 'recipientDomain', 'priority', 'tag'] as const).flatMap((name) => {
         const list = rule[name];
         return list === null ? [] : [`${name} ${list.join('|')}`];
       });
@@ -226,16 +229,8 @@ function readSource(fields: Fields, where: string, say: Say): SourceConfig | nul
 }
 
 function readRule(fields: Fields, where: string, say: Say): RouteRule | null {
-  let ok = true;
-  if ('tag' in fields) {
-    say(
-      `${where}.tag`,
-      `${shown(fields.tag)}: routes by tag are not in this version; use senderDomain, recipientDomain or priority`,
-    );
-    ok = false;
-  }
-  const { tag: _, ...others } = fields;
-  ok = onlyKnown(others, ['senderDomain', 'recipientDomain', 'priority', 'route'], where, say) && ok;
+  const known = ['senderDomain', 'recipientDomain', 'priority', 'tag', 'route'];
+  let ok = onlyKnown(fields, known, where, say);
   const list = (name: string, form: (text: string) => boolean, fix: string): readonly string[] | null => {
     const value = fields[name];
     if (value === undefined) return null;
@@ -252,6 +247,7 @@ function readRule(fields: Fields, where: string, say: Say): RouteRule | null {
     senderDomain: list('senderDomain', isDomain, domain),
     recipientDomain: list('recipientDomain', isDomain, domain),
     priority: list('priority', (text) => PRIORITIES.includes(text), PRIORITIES.join(', ')),
+    tag: list('tag', isTag, `a tag as messages have it, 1 to ${MAX_TAG} characters without line ends`),
   };
   const { route } = fields;
   const written: readonly unknown[] = Array.isArray(route) ? route : [route];
@@ -270,6 +266,12 @@ function readRule(fields: Fields, where: string, say: Say): RouteRule | null {
     ok = false;
   }
   return ok ? { ...rule, targets, shown: withoutPasswords(written.join(',')) } : null;
+}
+
+/** As messages may have it: trimmed, no controls. */
+function isTag(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  return text !== '' && text.length <= MAX_TAG && text === text.trim() && !/[\u0000-\u001f\u007f]/.test(text);
 }
 
 function onlyKnown(fields: Fields, known: readonly string[], where: string, say: Say): boolean {

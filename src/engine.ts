@@ -176,6 +176,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
         return hold === null ? pausedBy(question) : { reason: holdReason(hold), until: hold.until };
       },
       eventsStored,
+      routeTags: routes.tags,
     },
     options.queue,
   );
@@ -240,8 +241,8 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       metrics: createAcceptMetrics(registry),
       refusing: deps.refusing,
       ...(deps.publicUrl === undefined ? {} : { publicUrl: deps.publicUrl }),
-      faultMayFit: (mail) =>
-        sandboxRules.mayPlay(mail) && routes.wayOf({ ...mail, sandbox: null }).kind === 'sandbox',
+      faultMayFit: (mail) => sandboxRules.mayPlay(mail) && !routes.leadsOut(mail),
+      routeKeyOf: routes.keyOf,
     },
     options.accept,
   );

@@ -82,7 +82,7 @@ export function createHttpApi(
       webhooks: parts.webhooks.service,
       queue: engine.queue,
       sandboxRules: engine.sandboxRules,
-      leadsOut: (mail) => engine.routes.wayOf({ ...mail, sandbox: null }).kind !== 'sandbox',
+      leadsOut: engine.routes.leadsOut,
       onStored: parts.stored.subscribe,
       warmup: engine.warmup,
       traffic: {
@@ -90,6 +90,8 @@ export function createHttpApi(
         holds: traffic.holds,
         heldBy: (question) => engine.heldBy({ ...question, sandbox: null }),
         pausedBy: (question) => engine.pausedBy({ ...question, sandbox: null })?.reason ?? null,
+        routeOf: (question) =>
+          engine.routes.shown({ ...question, sandbox: question.sandbox ? 'deliver' : null }),
         paths: deliver.paths,
         waits: deliver.waits,
         relays: engine.relays.unhealthy,

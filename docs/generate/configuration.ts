@@ -34,7 +34,8 @@ What has structure stands in \`postrider.json\` alone:
   ],
   "routes": [
     { "recipientDomain": ["corp.example", "*.corp.example"], "route": "smtp://mail.corp.example:25" },
-    { "senderDomain": "shop.example", "priority": "bulk", "route": ["pool:bulk", "smtp://user:password@relay.example:587"] }
+    { "senderDomain": "shop.example", "priority": "bulk", "route": ["pool:bulk", "smtp://user:password@relay.example:587"] },
+    { "tag": ["invoice", "receipt"], "route": "smtp://user:password@relay.example:587" }
   ]
 }
 \`\`\`
@@ -42,13 +43,17 @@ What has structure stands in \`postrider.json\` alone:
 **sources**: addresses that mail leaves from. \`id\` names one in \`shaping.json\` and in paths; \`address\` is an IPv4 address of
 this machine, bound by outgoing connections; \`ehlo\` is the name said there (\`hostname\` where absent), which should resolve to
 the address and back; \`pool\` (\`default\` where absent) groups them; \`newSince\` has it
-[warmed up](../howto/warm-up.md). Mail of one sender domain to one recipient domain always leaves from the same source of
-its pool.
+[warmed up](../howto/warm-up.md). One sender domain's mail to one recipient is
+bound for the same source of its pool at every attempt, and its mail to a domain spreads over all of them; recipients of a
+message over 256 KiB stay together by domain. When sources come or go, what waits is shared out among those there are.
 
 **routes**: the first that fits decides, the key \`route\` stands at the end. \`senderDomain\`, \`recipientDomain\` (exact, or
-\`*.example.com\` for all below) and \`priority\` take one value or a list; what is absent fits everything. \`route\` is \`mx\`,
+\`*.example.com\` for all below), \`priority\` and \`tag\` (one of the message's \`Tags\`, letter
+for letter) take one value or a list; what is absent fits everything. \`route\` is \`mx\`,
 \`pool:NAME\` (direct, from the sources of that pool), a relay, \`sandbox\`, or a list of the first three that fails over in
-order; \`mx\` leaves from the pool \`default\` where it has sources. Matching by tag is not in this version.
+order; \`mx\` leaves from the pool \`default\` where it has sources.
+What waits goes by the routes of the last start: after a change of the tags that routes name, the start puts waiting mail
+into the queues that follow from its tags, before anything is sent. Mail whose route is gone goes by the next that fits.
 
 A mistake stops the start and names the place (\`routes[1].route\`), the value and the fix. \`postrider config\` shows all of it,
 without passwords.`;

@@ -4,7 +4,9 @@ import { type CommandGroup, example } from './command.ts';
 import { printable, table } from './terminal.ts';
 import { addTrafficCommands } from './traffic-commands.ts';
 
-const HEAD = ['SITE', 'FROM', 'LANE', 'WAITING', '<1m', '<10m', '<1h', '<1d', 'OLDER', 'NEXT TRY', 'WHY'];
+const HEAD = [
+  ...['SITE', 'FROM', 'LANE', 'ROUTE', 'WAITING', '<1m', '<10m', '<1h', '<1d', 'OLDER', 'NEXT TRY', 'WHY'],
+];
 const MAX_REASONS = 2;
 
 export const queueCommand: CommandGroup = (program, context) => {
@@ -49,6 +51,7 @@ function row(item: QueueItem): string[] {
     item.Site,
     item.SenderDomain,
     item.Priority,
+    printable([item.Route, ...item.Tags.map((tag) => `#${tag}`)].join(' ')),
     `${item.Waiting}${item.Complete ? '' : '+'}`,
     ...[Ages.Under1m, Ages.Under10m, Ages.Under1h, Ages.Under1d, Ages.Older].map(String),
     item.NextDueAt,

@@ -70,6 +70,8 @@ export interface ClaimedDelivery {
   lane: Lane;
   address: string;
   recipientDomain: string;
+  /** Of its queue (route-key.ts); absent = ''. */
+  routeKey?: string;
   kind: RecipientKind;
   /** Finished attempts so far. */
   attempts: number;

@@ -29,6 +29,6 @@ describe('examples in the documentation', () => {
     const [text = ''] = examples('reference/config.md');
     const problems: string[] = [];
     const { sources, routes } = readRouting(JSON.parse(text), [{ kind: 'mx' }], problems);
-    expect([problems, sources.length, routes.length]).toEqual([[], 2, 2]);
+    expect([problems, sources.length, routes.length]).toEqual([[], 2, 3]);
   });
 });

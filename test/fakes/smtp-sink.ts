@@ -21,6 +21,8 @@ export interface SinkMessage {
   tls: boolean;
   /** Number of the connection, from 1. */
   connection: number;
+  /** Where it came from. */
+  remoteAddress: string;
 }
 
 export interface SinkOptions {
@@ -231,7 +233,10 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
     counts.recipients += rcpts.length;
     counts.bytes += raw.length;
     const data = options.keepData === false ? Buffer.alloc(0) : Buffer.from(destuff(raw));
-    const message = { from: from ?? '', rcpts, mailParams, rcptParams, data, tls: secure, connection };
+    const { remoteAddress = '' } = plain;
+    const message = {
+      ...{ from: from ?? '', rcpts, mailParams, rcptParams, data, tls: secure, connection, remoteAddress },
+    };
     if (options.keepData !== false) shared.messages.push(message);
     options.onMessage?.(message);
     shared.arrived();

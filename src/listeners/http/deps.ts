@@ -38,7 +38,12 @@ export interface HttpDeps {
   /** Told where recipients are due now. */
   queue: { wake(at?: number): void };
   /** Whether mail to a recipient would leave this server: its route leads out. */
-  leadsOut(mail: { senderDomain: string; recipientDomain: string; lane: Lane }): boolean;
+  leadsOut(mail: {
+    senderDomain: string;
+    recipientDomain: string;
+    lane: Lane;
+    tags: readonly string[];
+  }): boolean;
   /** Faults of the sandbox on demand. */
   sandboxRules: Pick<SandboxRules, 'list' | 'add' | 'remove'>;
   /** Told where events with webhook calls were stored. */

@@ -83,6 +83,7 @@ beforeAll(async () => {
       holds,
       heldBy: holds.heldBy,
       pausedBy: () => null,
+      routeOf: () => 'route mx',
       paths: () => [],
       waits: { reasonOf: () => null, queues: () => [] },
       relays: () => [],

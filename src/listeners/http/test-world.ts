@@ -147,6 +147,7 @@ export async function openWorld(
         holds,
         heldBy: holds.heldBy,
         pausedBy: () => null,
+        routeOf: () => 'route mx',
         paths: () => paths,
         waits: { reasonOf: (id) => inMemory.reasonOf(id), queues: () => inMemory.queues() },
         relays: () => [],

@@ -35,7 +35,7 @@ import type { Queue } from '../queue/queue.ts';
 import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
 import type { AcceptMetrics } from './accept-metrics.ts';
 import { acceptDrafts, type BatchItem, type ItemOutcome } from './batch.ts';
-import { createCommitter, type Draft, RETRY_AFTER_SECONDS } from './commit-messages.ts';
+import { createCommitter, type Draft, RETRY_AFTER_SECONDS, type RoutedMail } from './commit-messages.ts';
 import { toComposeInput } from './compose-input.ts';
 import { createPersonalRules, type PersonalSubject } from './personal-rules.ts';
 import { quotaExceeded, requireQuota } from './quota.ts';
@@ -187,6 +187,8 @@ interface Deps {
   refusing(): string | null;
   /** Whether a rule of the sandbox may play this recipient, who goes there by the server's route; absent = none does. */
   faultMayFit?(mail: FaultQuestion): boolean;
+  /** What a recipient's queue must know of it beside domains and lane; absent = nothing. */
+  routeKeyOf?(mail: RoutedMail): string;
   /** Base of personal links where a domain has no tracking host; absent = no such links are made. */
   publicUrl?(): string;
 }

@@ -9,6 +9,7 @@ import { AppError } from '../../lib/errors.ts';
 import type { Failpoints } from '../../lib/failpoints.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { Lane } from '../../model/message.ts';
 import { offersUnsubscribe } from '../../model/personal.ts';
 import type { QuotaLimits } from '../../model/quota.ts';
 import type { Caller } from '../../model/submission.ts';
@@ -62,7 +63,19 @@ interface Deps {
   metrics: AcceptMetrics;
   failpoints: Failpoints;
   eventsStored(): void;
+  /** What a recipient's queue must know of it beside domains and lane. */
+  routeKeyOf?(mail: RoutedMail): string;
   refusing(): string | null;
+}
+
+/** A recipient that goes out by some route. */
+export interface RoutedMail {
+  senderDomain: string;
+  recipientDomain: string;
+  lane: Lane;
+  address: string;
+  tags: readonly string[];
+  size: number;
 }
 
 /** What a draft holds of the window until it is admitted. */
@@ -96,6 +109,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
 
   async function taken(request: Taking, drafts: readonly Draft[], tells?: ToldNotice) {
     requireOpen();
+    for (const { message } of drafts) giveRouteKeys(message);
     const holds = drafts.map(({ message }) => reserve(message));
     const result = await commit(request, drafts, tells, () => holds.forEach(release));
     if (result.kind !== 'committed') {
@@ -130,6 +144,17 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
     return queue.backlogged() ?? deps.refusing();
   }
 
+  function giveRouteKeys({ recipients, domain: senderDomain, lane, tags, content }: Draft['message']): void {
+    if (deps.routeKeyOf === undefined) return;
+    for (const recipient of recipients) {
+      if (recipient.sandbox !== null) continue;
+      const { address, domain: recipientDomain } = recipient;
+      const mail = { senderDomain, recipientDomain, lane, address, tags, size: content.length };
+      const routeKey = deps.routeKeyOf(mail);
+      if (routeKey !== '') recipient.routeKey = routeKey;
+    }
+  }
+
   /** What is to go later has no place in memory. */
   function reserve(message: Draft['message']): Hold {
     if (message.sendAt !== null) return { rows: 0, bytes: 0 };
@@ -141,6 +166,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
         senderDomain: message.domain,
         lane: message.lane,
         sandbox: r.sandbox,
+        ...routeKeyIn(r),
       })),
       content.length,
     );
@@ -223,6 +249,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
           senderDomain: message.domain,
           recipientDomain: recipient.domain,
           sandbox: recipient.sandbox !== null,
+          ...routeKeyIn(recipient),
           dueAt: recipient.dueAt,
         });
         return;
@@ -246,6 +273,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
         needsSmtpUtf8: message.needsSmtpUtf8,
         eightBit: message.eightBit,
         sandbox: recipient.sandbox,
+        ...routeKeyIn(recipient),
         ...(message.nullSender === true ? { nullSender: true as const } : {}),
         mayBeDuplicate: false,
         firstDeferredAt: null,
@@ -261,6 +289,11 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
     else queue.unreserve(rows, bytes);
     if (stays.length > 0) queue.stored(stays);
   }
+}
+
+/** Nearly all mail has none. */
+function routeKeyIn({ routeKey }: NewRecipient): { routeKey?: string } {
+  return routeKey === undefined ? {} : { routeKey };
 }
 
 /** Recipients that a message uses up of its domain's quota: those that really get mail. */

@@ -7,11 +7,13 @@ import type { Lane } from '../../model/message.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
 
-/** Rows of one sender domain, recipient domain and lane that wait in memory for one reason. */
+/** Rows of one queue of the store that wait in memory for one reason. */
 export interface MemoryQueue {
   senderDomain: string;
   recipientDomain: string;
   lane: Lane;
+  sandbox: boolean;
+  routeKey: string;
   reason: string;
   /** When their messages were accepted, one for each row. */
   createdAt: readonly number[];
@@ -40,11 +42,15 @@ export function createMemoryWaits(
         if (item.underWay) continue;
         const reason = word(item);
         if (reason === '') continue;
-        const { senderDomain, recipientDomain, lane, createdAt } = item.delivery;
-        const key = `${lane} ${senderDomain} ${recipientDomain} ${reason}`;
+        const { senderDomain, recipientDomain, lane, createdAt, routeKey = '' } = item.delivery;
+        const sandbox = item.delivery.sandbox !== null;
+        const key = `${item.delivery.queueId} ${reason}`;
         const known = found.get(key);
         if (known === undefined)
-          found.set(key, { senderDomain, recipientDomain, lane, reason, createdAt: [createdAt] });
+          found.set(key, {
+            ...{ senderDomain, recipientDomain, lane, sandbox, routeKey, reason },
+            createdAt: [createdAt],
+          });
         else known.createdAt.push(createdAt);
       }
       return [...found.values()];

@@ -3,18 +3,23 @@
  * asked for each recipient. It goes by what is known of a whole queue, so that rows of one queue have one way.
  */
 import type { Lane } from '../../model/message.ts';
+import { routeKeyParts } from '../../model/route-key.ts';
 
 /** Structurally the configuration's. */
 export interface RouteMatch {
   senderDomain: readonly string[] | null;
   recipientDomain: readonly string[] | null;
   priority: readonly string[] | null;
+  /** One of its tags is among these. */
+  tag: readonly string[] | null;
 }
 
 export interface RouteQuestion {
   senderDomain: string;
   recipientDomain: string;
   lane?: Lane;
+  /** What `routeKeyOf` made of its tags; absent = none that a route names. */
+  routeKey?: string;
 }
 
 /** Index of the first rule that fits, or -1. */
@@ -23,8 +28,19 @@ export function firstRule(rules: readonly RouteMatch[], question: RouteQuestion)
     (rule) =>
       fitsDomain(rule.senderDomain, question.senderDomain) &&
       fitsDomain(rule.recipientDomain, question.recipientDomain) &&
-      (rule.priority === null || (question.lane !== undefined && rule.priority.includes(question.lane))),
+      (rule.priority === null || (question.lane !== undefined && rule.priority.includes(question.lane))) &&
+      (rule.tag === null || hasTag(rule.tag, question.routeKey)),
   );
+}
+
+/** Every tag that some rule names: what is kept of a message's tags with its queue. */
+export function tagsNamed(rules: readonly RouteMatch[]): string[] {
+  return [...new Set(rules.flatMap(({ tag }) => tag ?? []))].sort();
+}
+
+function hasTag(wanted: readonly string[], routeKey: string | undefined): boolean {
+  const { tags } = routeKeyParts(routeKey);
+  return tags.some((tag) => wanted.includes(tag));
 }
 
 /** `example.com` fits itself alone, `*.example.com` whatever lies below it. */

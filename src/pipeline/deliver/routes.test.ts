@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { routeKeyParts } from '../../model/route-key.ts';
 import { stablePlace } from './route-rules.ts';
 import { createRoutes, type RoutesConfig, type WayQuestion } from './routes.ts';
 
 const RELAY = { kind: 'relay', host: 'a.example', port: 25, implicitTls: false, auth: null } as const;
 const OTHER = { ...RELAY, host: 'b.example', port: 587 };
-const ANY = { senderDomain: null, recipientDomain: null, priority: null };
+const ANY = { senderDomain: null, recipientDomain: null, priority: null, tag: null };
 const ask = (more: Partial<WayQuestion> = {}): WayQuestion => ({
   senderDomain: 'shop.example',
   recipientDomain: 'corp.example',
@@ -43,7 +44,62 @@ describe('the way of a recipient', () => {
     expect(all.wayOf(ask({ recipientDomain: 'other.example' }))).toBe(all.wayOf(ask()));
   });
 
-  it('leaves from one source of its pool, always the same for one sender and domain', () => {
+  it('follows tags that some rule names, as the key of its queue keeps them', () => {
+    const all = routes({
+      rules: [
+        { ...ANY, tag: ['news', 'offers'], priority: ['bulk'], targets: [RELAY] },
+        { ...ANY, tag: ['receipt'], targets: [OTHER], shown: 'smtp://(secret)@b.example:587' },
+      ],
+    });
+    const mail = { ...ask({ lane: 'bulk' }), address: 'a@corp.example', size: 100 };
+    const key = (...tags: string[]) => all.keyOf({ ...mail, tags });
+    expect(all.tags).toEqual(['news', 'offers', 'receipt']);
+    expect([key(), key('other')]).toEqual(['', '']);
+    expect(key('x', 'news')).toBe(key('news'));
+    expect(key('receipt', 'news')).toBe(key('news', 'receipt'));
+    const way = (lane: 'normal' | 'bulk', ...tags: string[]) =>
+      named(all, ask({ lane, routeKey: key(...tags) }));
+    expect(way('bulk', 'news', 'receipt')).toBe('>relay:a.example:25');
+    expect(way('normal', 'news', 'receipt')).toBe('>relay:b.example:587');
+    expect(way('normal', 'news')).toBe('>+mx');
+    expect(all.shown(ask({ routeKey: key('receipt') }))).toBe('routes[1] smtp://(secret)@b.example:587');
+    expect(all.shown(ask({ routeKey: key('news') }))).toBe('route mx');
+  });
+
+  it('spreads one sender’s mail to one domain over its pool, each recipient to the same source', () => {
+    const source = (id: string) => ({ id, address: `192.0.2.${id}`, ehlo: null, pool: 'default' });
+    const before = routes({ sources: [source('1'), source('2'), source('3')] });
+    const mail = { ...ask(), tags: [], size: 100 };
+    const from = (all: typeof before, address: string, size = 100) => {
+      const way = all.wayOf(ask({ routeKey: before.keyOf({ ...mail, address, size }) }));
+      return way.kind === 'smtp' ? way.source.id : null;
+    };
+    const people = Array.from({ length: 300 }, (_, i) => `r${i}@corp.example`);
+    const counts = new Map<string | null, number>();
+    for (const address of people) {
+      const id = from(before, address);
+      expect(from(before, address)).toBe(id);
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+    for (const id of ['1', '2', '3']) expect(counts.get(id)).toBeGreaterThan(60);
+    // Recipients of a large message may share a transaction, so they have one source.
+    expect(new Set(people.map((address) => from(before, address, 300 * 1024))).size).toBe(1);
+    // What waits when a source is taken away, or added, has a way all the same.
+    const fewer = routes({ sources: [source('1')] });
+    const more = routes({ sources: ['1', '2', '3', '4'].map(source) });
+    for (const address of people) {
+      expect(from(fewer, address)).toBe('1');
+      expect(['1', '2', '3', '4']).toContain(from(more, address));
+    }
+    expect(
+      routeKeyParts(routes({ sources: [source('1')] }).keyOf({ ...mail, address: 'a@b.example' })),
+    ).toEqual({
+      tags: [],
+      place: 0,
+    });
+  });
+
+  it('leaves from one source of its pool, always the same for one queue', () => {
     const source = (id: string, pool: string) => ({
       id,
       address: `192.0.2.${id}`,

@@ -3,7 +3,9 @@
  * relay list, or one recipient domain. Pure: configuration and a recipient in, names out.
  */
 import type { SandboxResult } from '../../model/message.ts';
-import { firstRule, type RouteMatch, type RouteQuestion, stablePlace } from './route-rules.ts';
+import { routeKeyOf, routeKeyParts } from '../../model/route-key.ts';
+import { SHARED_FROM_BYTES } from './grouping.ts';
+import { firstRule, type RouteMatch, type RouteQuestion, stablePlace, tagsNamed } from './route-rules.ts';
 
 /** Structurally the configuration's route targets. */
 export type Route =
@@ -51,7 +53,23 @@ export interface WayQuestion extends RouteQuestion {
   sandbox: SandboxResult | null;
 }
 
+/** A recipient of mail that is being accepted. */
+export interface RoutedMail extends Omit<RouteQuestion, 'routeKey'> {
+  address: string;
+  tags: readonly string[];
+  /** Octets of the message. */
+  size: number;
+}
+
 export interface Routes {
+  /** What its queue must know of a recipient for its way to be found again; '' = nothing. */
+  keyOf(mail: RoutedMail): string;
+  /** Whether such mail leaves this machine. */
+  leadsOut(mail: Omit<RoutedMail, 'address' | 'size'>): boolean;
+  /** Tags that rules name, sorted. */
+  readonly tags: readonly string[];
+  /** The way as the configuration writes it: `routes[1] smtp://mail.example.net`. */
+  shown(question: WayQuestion): string;
   /**
    * The way of a recipient; decided by configuration alone, without waiting. Sources that are `full` at the moment are
    * passed over for others of their pool, then for the relays of the list; where there are none, they stay.
@@ -61,7 +79,7 @@ export interface Routes {
 
 /** One configured way: rules with their targets, in order. */
 export interface RoutesConfig {
-  rules: readonly (RouteMatch & { targets: readonly Route[] })[];
+  rules: readonly (RouteMatch & { targets: readonly Route[]; shown?: string })[];
   /** Where no rule fits. */
   targets: readonly Route[];
   sources: readonly { id: string; address: string; ehlo: string | null; pool: string }[];
@@ -75,17 +93,53 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
   // Made once, so that recipients of one way share the same object.
   const waysOfRules = rules.map((rule) => waysOf(rule.targets));
   const waysAtLast = waysOf(targets);
+  const tags = tagsNamed(rules);
+  const named = new Set(tags);
+  /** Nothing has to be known of a recipient but its queue's domains and lane. */
+  const isPlain = tags.length === 0 && [...waysOfRules, waysAtLast].every(({ ways }) => ways.length === 1);
 
-  return { wayOf };
+  return {
+    wayOf,
+    keyOf,
+    leadsOut(mail) {
+      const routeKey = routeKeyOf({ tags: namedOf(mail.tags), place: 0 });
+      return wayOf({ ...mail, sandbox: null, routeKey }).kind !== 'sandbox';
+    },
+    tags,
+    shown,
+  };
+
+  function keyOf(mail: RoutedMail): string {
+    if (isPlain) return '';
+    const found = namedOf(mail.tags);
+    const { ways } = listOf({ ...mail, routeKey: routeKeyOf({ tags: found, place: 0 }) });
+    // One recipient's mail of one sender has one source, which is what greylisting remembers; recipients of a large
+    // message stay together, so that they can share a transaction.
+    const spread = ways.length > 1 && mail.size <= SHARED_FROM_BYTES;
+    const place = spread ? stablePlace(`${mail.senderDomain} ${mail.address}`, ways.length) : 0;
+    return routeKeyOf({ tags: found, place });
+  }
+
+  function namedOf(all: readonly string[]): readonly string[] {
+    return all.length === 0 || named.size === 0 ? [] : all.filter((tag) => named.has(tag));
+  }
+
+  function listOf(question: RouteQuestion) {
+    const rule = rules.length === 0 ? -1 : firstRule(rules, question);
+    return waysOfRules[rule] ?? waysAtLast;
+  }
+
+  function shown(question: WayQuestion): string {
+    if (question.sandbox !== null) return 'sandbox';
+    const rule = firstRule(rules, question);
+    const { shown: text = targetsText(rules[rule]?.targets ?? targets) } = rules[rule] ?? {};
+    return `${rule < 0 ? 'route' : `routes[${rule}]`} ${text}`;
+  }
 
   function wayOf(question: WayQuestion, full: (source: EgressSource) => boolean = () => false): Way {
     if (question.sandbox !== null) return SANDBOX;
-    const rule = rules.length === 0 ? -1 : firstRule(rules, question);
-    const { ways, relaysOnly } = waysOfRules[rule] ?? waysAtLast;
-    // Always the same source for one sender's mail to one domain: greylisting knows it by then.
-    const pair = `${question.senderDomain} ${question.recipientDomain}`;
-    const place = ways.length === 1 ? 0 : stablePlace(pair, ways.length);
-    const usual = ways[place] ?? SANDBOX;
+    const { ways, relaysOnly } = listOf(question);
+    const usual = ways[ways.length === 1 ? 0 : placeOf(question, ways.length)] ?? SANDBOX;
     if (usual.kind === 'sandbox' || !usual.direct || !full(usual.source)) return usual;
     return ways.find((way) => way.kind === 'smtp' && !full(way.source)) ?? relaysOnly ?? usual;
   }
@@ -117,6 +171,23 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
     };
     return { ways, relaysOnly };
   }
+}
+
+/** Always the same source for one queue. A pool that has grown or shrunk has a place for every key. */
+function placeOf({ senderDomain, recipientDomain, routeKey }: WayQuestion, sources: number): number {
+  const first = stablePlace(`${senderDomain} ${recipientDomain}`, sources);
+  return (first + routeKeyParts(routeKey).place) % sources;
+}
+
+/** Targets in the words of the configuration, without logins. */
+function targetsText(targets: readonly Route[]): string {
+  return targets
+    .map((target) => {
+      if (target.kind === 'sandbox') return 'sandbox';
+      if (target.kind === 'mx') return target.pool === undefined ? 'mx' : `pool:${target.pool}`;
+      return `${target.implicitTls ? 'smtps' : 'smtp'}://${target.host}:${target.port}`;
+    })
+    .join(',');
 }
 
 function toEgress({ id, address, ehlo }: RoutesConfig['sources'][number]): EgressSource {

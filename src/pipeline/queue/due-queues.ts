@@ -15,6 +15,8 @@ export interface QueueRef {
   recipientDomain: string;
   /** Its rows are played by the sandbox. */
   sandbox: boolean;
+  /** What else its way goes by (model/route-key.ts); absent = ''. */
+  routeKey?: string;
 }
 
 /** A queue with rows that are due, at its site. */
@@ -97,9 +99,10 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       let queue = byId.get(ref.queueId);
       if (queue === undefined) {
         if (byId.size >= max) return;
-        const { queueId, lane, senderDomain, recipientDomain, sandbox } = ref;
+        const { queueId, lane, senderDomain, recipientDomain, sandbox, routeKey } = ref;
         queue = {
           ...{ queueId, lane, senderDomain, recipientDomain, sandbox },
+          ...(routeKey === undefined ? {} : { routeKey }),
           ...{ key: keyOf(ref), site: '', heard: 0, due: false, soon: false, instants: [] },
         };
         byId.set(ref.queueId, queue);
@@ -175,6 +178,12 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
   };
 }
 
-function keyOf({ lane, senderDomain, recipientDomain, sandbox }: Omit<QueueRef, 'queueId'>): string {
-  return `${lane}${sandbox ? '*' : ' '}${senderDomain} ${recipientDomain}`;
+function keyOf({
+  lane,
+  senderDomain,
+  recipientDomain,
+  sandbox,
+  routeKey = '',
+}: Omit<QueueRef, 'queueId'>): string {
+  return `${lane}${sandbox ? '*' : ' '}${senderDomain} ${recipientDomain} ${routeKey}`;
 }

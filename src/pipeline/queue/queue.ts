@@ -28,6 +28,8 @@ export interface SiteQuestion {
   senderDomain: string;
   lane: Lane;
   sandbox: SandboxResult | null;
+  /** Of its queue (model/route-key.ts); absent = ''. */
+  routeKey?: string;
 }
 
 export interface QueueOptions extends WindowLimits {
@@ -133,19 +135,22 @@ interface Deps {
   heldBy?(question: SiteQuestion, site: string): { reason: string; until: number | null } | null;
   /** Events were stored: webhook calls may be due. */
   eventsStored(): void;
+  /** Tags that routes name: where they have changed, what waits is put into other queues. Absent = nobody knows. */
+  routeTags?: readonly string[];
 }
 
 const ROW_OVERHEAD_BYTES = 1024;
 /** Above this share of all rows a site gets little: room is left for the others. */
 const CROWDED_SHARE = 3 / 4;
 const CROWDED_ROWS = 32;
+/** Rows looked at in one transaction while they are put into other queues. */
+const REFILE_ROWS = 2_000;
 /** Rows of a site that sends so many within a second. */
 const FAST_SITE_ROWS = 1024;
 
-export function createQueue(
-  { store, clock, random, log, epoch, siteOf, expire, suppressed, heldBy = () => null, eventsStored }: Deps,
-  options: QueueOptions,
-): Queue {
+export function createQueue(deps: Deps, options: QueueOptions): Queue {
+  const { store, clock, random, log, epoch, siteOf, expire, suppressed, eventsStored } = deps;
+  const { heldBy = () => null, routeTags = null } = deps;
   const window = createReadyWindow(options);
   const due = createDueQueues(siteOfQueue);
   const blocks = new Map<string, { until: number; reason: string; timer: Timer }>();
@@ -248,6 +253,13 @@ export function createQueue(
         n = await store.reclaim({ epoch, now: clock.now(), limit: 2000 });
       }
       if (reclaimed > 0) log.info({ rows: reclaimed }, 'took back what an earlier run held');
+      let moved = 0;
+      for (let more = routeTags !== null; more; ) {
+        const step = await store.refile({ tags: routeTags ?? [], limit: REFILE_ROWS });
+        moved += step.moved;
+        more = !step.done;
+      }
+      if (moved > 0) log.info({ rows: moved }, 'what waits goes by the tags that routes name now');
       claims.start();
     },
 
@@ -325,8 +337,14 @@ export function createQueue(
   }
 
   /** What the sandbox plays does not matter to its site, only that it plays. */
-  function questionOf({ recipientDomain, senderDomain, lane, sandbox }: QueueRef): SiteQuestion {
-    return { recipientDomain, senderDomain, lane, sandbox: sandbox ? 'deliver' : null };
+  function questionOf({ recipientDomain, senderDomain, lane, sandbox, routeKey }: QueueRef): SiteQuestion {
+    const question: SiteQuestion = {
+      recipientDomain,
+      senderDomain,
+      lane,
+      sandbox: sandbox ? 'deliver' : null,
+    };
+    return routeKey === undefined ? question : { ...question, routeKey };
   }
 
   function siteOfQueue(queue: QueueRef): string {

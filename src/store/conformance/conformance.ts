@@ -21,6 +21,7 @@ import { describeNotices } from './notices.ts';
 import { describeReaders } from './readers.ts';
 import { describeRetention } from './retention.ts';
 import { describeReturns } from './returns.ts';
+import { describeRouteKeys } from './route-keys.ts';
 import { describeSandboxRules } from './sandbox-rules.ts';
 import { describeScheduling } from './scheduling.ts';
 import { describeSettling } from './settling.ts';
@@ -62,6 +63,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
       describeAcceptance,
       describeClaims,
       describeWaiting,
+      describeRouteKeys,
       describeSettling,
       describeCancelRetry,
       describeScheduling,

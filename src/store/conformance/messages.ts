@@ -39,6 +39,7 @@ export function describeMessages(suite: Suite): void {
             address: 'a@example.net',
             kind: 'To',
             state: 'queued',
+            routeKey: '',
             attempts: 0,
             dueAt: T0 + 9,
             expiresAt: sent.expiresAt,

@@ -134,7 +134,13 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
     db.run(sql, message.createdAt, message.id, message.releases);
   }
   const deliveries = message.recipients.map((recipient) => {
-    const queueId = session.queueId(message.lane, recipient.sandbox !== null, domainId, recipient.domain);
+    const queueId = session.queueId(
+      message.lane,
+      recipient.sandbox !== null,
+      domainId,
+      recipient.domain,
+      recipient.routeKey ?? '',
+    );
     const notify = message.notice === undefined ? null : notifyBits(recipient.notify);
     const id = db.run(
       `INSERT INTO delivery (message_seq, queue_id, state, epoch, attempts, due_at, expires_at, updated_at, kind,

@@ -146,12 +146,18 @@ function recipientsOf(db: Connection, messageSeq: number): RecipientView[] {
     last_category: string | null;
     route: number | null;
     updated_at: number;
-  }>('SELECT * FROM delivery WHERE message_seq = ? ORDER BY id', messageSeq);
+    route_key: string;
+  }>(
+    `SELECT d.*, q.route_key FROM delivery d CROSS JOIN dest_queue q ON q.id = d.queue_id
+     WHERE d.message_seq = ? ORDER BY d.id`,
+    messageSeq,
+  );
   return rows.map((row) => ({
     deliveryId: row.id,
     address: row.address,
     kind: recipientKindCode.word(row.kind),
     state: stateCode.word(row.state),
+    routeKey: row.route_key,
     attempts: row.attempts,
     dueAt: row.due_at,
     expiresAt: row.expires_at,

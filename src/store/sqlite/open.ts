@@ -280,6 +280,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     instanceId: (params) => write('instanceId', params),
     beginEpoch: (params) => write('beginEpoch', params),
     reclaim: (params) => write('reclaim', params),
+    refile: (params) => write('refile', params),
     commitAccepted: (params) => write('commitAccepted', params),
     findIdempotent: (params) => read('findIdempotent', params),
     quotaUse: (params) => read('quotaUse', params),

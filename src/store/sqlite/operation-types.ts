@@ -12,6 +12,7 @@ export type WriteName =
   | 'instanceId'
   | 'beginEpoch'
   | 'reclaim'
+  | 'refile'
   | 'commitAccepted'
   | 'claimDue'
   | 'claimExpired'

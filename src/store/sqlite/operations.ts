@@ -17,6 +17,7 @@ import type { ReadTable, WriteTable } from './operation-types.ts';
 import * as queue from './queue.ts';
 import * as quota from './quota.ts';
 import * as readers from './readers.ts';
+import { refile } from './refile.ts';
 import * as retention from './retention.ts';
 import * as returns from './returns.ts';
 import * as sandboxRules from './sandbox-rules.ts';
@@ -36,6 +37,7 @@ export const WRITES: WriteTable = {
   instanceId: instance.instanceId,
   beginEpoch: instance.beginEpoch,
   reclaim: instance.reclaim,
+  refile,
   commitAccepted: accept.commitAccepted,
   claimDue: queue.claimDue,
   claimExpired: queue.claimExpired,

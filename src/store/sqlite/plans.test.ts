@@ -6,6 +6,7 @@ import { findEvents, lastEventSeq } from './events.ts';
 import { DUE_FACTS_SQL } from './notices.ts';
 import { openDatabase } from './open-database.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues } from './queue.ts';
+import { REFILE_SQL } from './refile.ts';
 import { KEPT_CONTENTS_SQL, OLD_CALLS_SQL, OLD_MESSAGES_SQL, OLDEST_CONTENTS_SQL } from './retention.ts';
 import { createSession, type Session } from './session.ts';
 import { countRangeSql } from './stats.ts';
@@ -78,6 +79,12 @@ describe('query plans over a long queue', () => {
       const steps = planOf(sql, 1, 0, 20);
       expect(steps.some((step) => step.startsWith('SCAN') || step.includes('TEMP B-TREE'))).toBe(false);
     }
+  });
+
+  it('puts what waits into other queues along the due index', () => {
+    const steps = planOf(REFILE_SQL, 1, T0, 5, 20);
+    expect(steps[0]).toBe('SEARCH d USING INDEX delivery_due ((queue_id,due_at)>(?,?))');
+    expect(steps.some((step) => step.includes('TEMP B-TREE'))).toBe(false);
   });
 
   it('finds facts that senders are to be told along their index, in its order', () => {

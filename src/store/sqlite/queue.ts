@@ -36,7 +36,7 @@ export const WAITING_QUEUES = `
 
 /** Queues with a row due at or before `dueBefore`. Tests hold its plan to the index. */
 export const DUE_QUEUES_SQL = `${WAITING_QUEUES}
-  SELECT hint.id, hint.due_at, q.lane, n.text AS sender_domain, q.recipient_domain
+  SELECT hint.id, hint.due_at, q.lane, n.text AS sender_domain, q.recipient_domain, q.route_key
   FROM hint CROSS JOIN dest_queue q ON q.id = hint.id CROSS JOIN name n ON n.id = q.sender_domain
   WHERE hint.due_at <= ? ORDER BY hint.due_at, hint.id LIMIT ?`;
 
@@ -45,7 +45,7 @@ const NEXT_DUE_SQL = `${WAITING_QUEUES} SELECT min(due_at) AS due_at FROM hint`;
 const CLAIM_COLUMNS = `d.id, d.queue_id, d.message_seq, d.attempts, d.expires_at, d.kind, d.may_be_duplicate, d.sandbox,
   d.first_deferred_at, d.last_deferred_event_at, d.wait_reason, d.address, d.last_category, d.last_reply, m.id AS message_id, m.lane,
   m.from_address, m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8, m.eight_bit, m.personal, m.null_sender, n.text AS sender_domain,
-  q.recipient_domain`;
+  q.recipient_domain, q.route_key`;
 
 const CLAIM_JOINS = `CROSS JOIN message m ON m.seq = d.message_seq
   CROSS JOIN dest_queue q ON q.id = d.queue_id CROSS JOIN name n ON n.id = m.domain_id`;
@@ -66,12 +66,14 @@ export function dueQueues(db: Connection, params: ParamsOf<'dueQueues'>): QueueH
     lane: number;
     sender_domain: string;
     recipient_domain: string;
+    route_key: string;
   }>(DUE_QUEUES_SQL, params.dueBefore, params.limit);
   return rows.map((row) => ({
     queueId: row.id,
     ...queueLaneCode.word(row.lane),
     senderDomain: row.sender_domain,
     recipientDomain: row.recipient_domain,
+    ...(row.route_key === '' ? {} : { routeKey: row.route_key }),
     nextDueAt: row.due_at,
   }));
 }
@@ -164,6 +166,7 @@ interface ClaimRow {
   null_sender: number;
   sender_domain: string;
   recipient_domain: string;
+  route_key: string;
 }
 
 /** Ids that count on from `first` in its last 48 bits (RFC 9562 §6.2): one random id is enough for a whole claim. */
@@ -214,6 +217,7 @@ function lease(
     lastReply: row.last_reply,
     lastCategory: row.last_category,
     ...(wasScheduled ? { wasScheduled } : {}),
+    ...(row.route_key === '' ? {} : { routeKey: row.route_key }),
     ...(row.personal === 0 ? {} : { personal: true, listUnsubscribe: row.personal === 3 }),
     ...(row.null_sender === 0 ? {} : { nullSender: true as const }),
     ...(reasons.length === 0 ? {} : { suppressedFor: reasons }),

@@ -22,7 +22,13 @@ export interface Session {
   /** Number of a sender domain or token id, interned if it is new. */
   nameId(text: string): number;
   /** Id of a destination queue, created if it is new. */
-  queueId(lane: Lane, sandbox: boolean, senderDomainId: number, recipientDomain: string): number;
+  queueId(
+    lane: Lane,
+    sandbox: boolean,
+    senderDomainId: number,
+    recipientDomain: string,
+    routeKey: string,
+  ): number;
   /** Enabled webhooks of a domain, by its name id. */
   hooks(domainId: number): readonly HookTarget[];
   /** To be called by whatever changes a webhook row. */
@@ -50,22 +56,31 @@ export function createSession(db: Connection): Session {
     return id;
   }
 
-  function queueId(lane: Lane, sandbox: boolean, senderDomainId: number, recipientDomain: string): number {
+  function queueId(
+    lane: Lane,
+    sandbox: boolean,
+    senderDomainId: number,
+    recipientDomain: string,
+    routeKey: string,
+  ): number {
     const laneNumber = queueLaneCode.of(lane, sandbox);
-    const key = `${laneNumber} ${senderDomainId} ${recipientDomain}`;
+    const key = `${laneNumber} ${senderDomainId} ${recipientDomain} ${routeKey}`;
     const cached = queues.get(key);
     if (cached !== undefined) return cached;
     db.run(
-      'INSERT INTO dest_queue (lane, sender_domain, recipient_domain) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+      `INSERT INTO dest_queue (lane, sender_domain, recipient_domain, route_key) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO NOTHING`,
       laneNumber,
       senderDomainId,
       recipientDomain,
+      routeKey,
     );
     const row = db.get<{ id: number }>(
-      'SELECT id FROM dest_queue WHERE lane = ? AND sender_domain = ? AND recipient_domain = ?',
+      'SELECT id FROM dest_queue WHERE lane = ? AND sender_domain = ? AND recipient_domain = ? AND route_key = ?',
       laneNumber,
       senderDomainId,
       recipientDomain,
+      routeKey,
     );
     if (row === undefined) throw new Error('A destination queue vanished in its own transaction');
     if (queues.size >= MAX_CACHED) queues.clear();

@@ -21,9 +21,15 @@ export function waitingQueues(db: Connection, params: ParamsOf<'waitingQueues'>)
   const filter = createFilter();
   filter.oneOf('q.sender_domain', findNameIds(db, params.domains));
   filter.oneOf('q.recipient_domain', params.recipientDomains);
-  const queues = db.all<{ id: number; lane: number; sender_domain: string; recipient_domain: string }>(
+  const queues = db.all<{
+    id: number;
+    lane: number;
+    sender_domain: string;
+    recipient_domain: string;
+    route_key: string;
+  }>(
     `${WAITING_QUEUES}
-     SELECT hint.id, q.lane, n.text AS sender_domain, q.recipient_domain
+     SELECT hint.id, q.lane, n.text AS sender_domain, q.recipient_domain, q.route_key
      FROM hint CROSS JOIN dest_queue q ON q.id = hint.id CROSS JOIN name n ON n.id = q.sender_domain
      ${filter.where()} ORDER BY hint.due_at, hint.id LIMIT ?`,
     ...filter.values(),
@@ -34,9 +40,10 @@ export function waitingQueues(db: Connection, params: ParamsOf<'waitingQueues'>)
     queues: queues.slice(0, params.limit).map((queue): WaitingQueue => {
       const rows = db.all<WaitingRow>(WAITING_ROWS_SQL, queue.id, params.rowsPerQueue + 1);
       return {
-        lane: queueLaneCode.word(queue.lane).lane,
+        ...queueLaneCode.word(queue.lane),
         senderDomain: queue.sender_domain,
         recipientDomain: queue.recipient_domain,
+        routeKey: queue.route_key,
         ...summary(rows.slice(0, params.rowsPerQueue), params.now, params.ageLimitsMs),
         complete: rows.length <= params.rowsPerQueue,
       };

@@ -15,6 +15,8 @@ export interface NewRecipient {
   dueAt: number;
   waitReason: string | null;
   sandbox: SandboxResult | null;
+  /** Part of its queue's key (model/route-key.ts); absent = ''. */
+  routeKey?: string;
   events: readonly NewEvent[];
   /** What the sender wants to be told of it; absent or empty = nothing. */
   notify?: readonly NoticeKind[];

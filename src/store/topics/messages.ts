@@ -7,6 +7,8 @@ export interface RecipientView {
   address: string;
   kind: RecipientKind;
   state: DeliveryState;
+  /** Of its queue (model/route-key.ts). */
+  routeKey: string;
   attempts: number;
   dueAt: number;
   expiresAt: number;

@@ -13,6 +13,8 @@ export interface QueueHint {
   recipientDomain: string;
   /** The sandbox plays its rows: they wait for no site. */
   sandbox: boolean;
+  /** What else its rows' way goes by (model/route-key.ts); absent = ''. */
+  routeKey?: string;
   /** Earliest due time of its queued rows. */
   nextDueAt: number;
 }
@@ -46,6 +48,8 @@ export interface WaitingQueue {
   lane: Lane;
   senderDomain: string;
   recipientDomain: string;
+  sandbox: boolean;
+  routeKey: string;
   /** Rows looked at; `complete`: all there are. The other figures are about these. */
   waiting: number;
   complete: boolean;
@@ -69,6 +73,11 @@ export interface QueueCounts {
 }
 
 export interface QueueStore {
+  /**
+   * Puts queued rows into the queues that follow from their messages' tags and those that routes name now, at most
+   * `limit` rows a call; to be called until it is done. Costs nothing where the tags are those of the last time.
+   */
+  refile(params: { tags: readonly string[]; limit: number }): Promise<{ done: boolean; moved: number }>;
   /** Queues that have a queued row due at or before `dueBefore`, earliest first. */
   dueQueues(params: { dueBefore: number; limit: number }): Promise<readonly QueueHint[]>;
   /**

@@ -49,9 +49,13 @@ function added(
   };
 }
 
-function emptyQueue({ senderDomain, recipientDomain, lane }: MemoryQueue, ages: number): WaitingQueue {
+function emptyQueue(
+  { senderDomain, recipientDomain, lane, sandbox, routeKey }: MemoryQueue,
+  ages: number,
+): WaitingQueue {
   return {
-    ...{ senderDomain, recipientDomain, lane, waiting: 0, complete: true, due: 0, reasons: [] },
+    ...{ senderDomain, recipientDomain, lane, sandbox, routeKey },
+    ...{ waiting: 0, complete: true, due: 0, reasons: [] },
     oldestCreatedAt: Number.POSITIVE_INFINITY,
     nextDueAt: Number.POSITIVE_INFINITY,
     byAge: new Array<number>(ages).fill(0),
@@ -62,6 +66,8 @@ function keyOf({
   lane,
   senderDomain,
   recipientDomain,
-}: Pick<WaitingQueue, 'lane' | 'senderDomain' | 'recipientDomain'>): string {
-  return `${lane} ${senderDomain} ${recipientDomain}`;
+  sandbox,
+  routeKey,
+}: Pick<WaitingQueue, 'lane' | 'senderDomain' | 'recipientDomain' | 'sandbox' | 'routeKey'>): string {
+  return `${lane}${sandbox ? '*' : ' '}${senderDomain} ${recipientDomain} ${routeKey}`;
 }

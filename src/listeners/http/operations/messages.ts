@@ -204,9 +204,9 @@ export function withReasons(
     }
     if (row.state !== 'queued') return row;
     const recipientDomain = row.address.slice(row.address.lastIndexOf('@') + 1);
-    const hold = traffic.heldBy({ senderDomain, recipientDomain, lane });
-    const pause =
-      hold === null ? traffic.pausedBy({ senderDomain, recipientDomain, lane }) : holdReason(hold);
+    const mail = { senderDomain, recipientDomain, lane, routeKey: row.routeKey };
+    const hold = traffic.heldBy(mail);
+    const pause = hold === null ? traffic.pausedBy(mail) : holdReason(hold);
     if (pause === null) return row;
     changed = true;
     return { ...row, waitReason: pause };

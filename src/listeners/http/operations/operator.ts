@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
+import { routeKeyParts } from '../../../model/route-key.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { holdReason } from '../../../policy/limits/holds.ts';
 import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
@@ -39,7 +40,7 @@ export function operatorRoutes(deps: {
   store: Store;
   clock: Clock;
   warmup: { list(): readonly WarmupView[] };
-  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'waits'>;
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'routeOf' | 'waits'>;
   config(): readonly ConfigItem[];
 }): readonly ApiRoute[] {
   const { store, clock } = deps;
@@ -52,7 +53,7 @@ export function operatorRoutes(deps: {
         id: 'getQueue',
         summary: 'Show what waits',
         description:
-          'What waits, queue by queue, earliest due first: `{Waiting, Sending, PendingCalls, OldestDueAt, Queues: [{Site, SenderDomain, Priority, Waiting, Complete, Due, OldestAt, NextDueAt, Ages, Reasons}], More}`. `Domain`, `Limit` (1–100, 100)',
+          'What waits, queue by queue, earliest due first: `{Waiting, Sending, PendingCalls, OldestDueAt, Queues: [{Site, SenderDomain, Priority, Tags, Route, Waiting, Complete, Due, OldestAt, NextDueAt, Ages, Reasons}], More}`. `Domain`, `Limit` (1–100, 100)',
         query: { Limit: z.int().min(1).max(100).default(100).describe('Queues of the answer'), ...DOMAIN },
         answer: queueAnswer,
       },
@@ -148,7 +149,7 @@ function toWarmupItem(view: WarmupView): WarmupItem {
   };
 }
 
-function toItem(queue: WaitingQueue, traffic: Pick<Traffic, 'heldBy' | 'pausedBy'>): QueueItem {
+function toItem(queue: WaitingQueue, traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'routeOf'>): QueueItem {
   const hold = traffic.heldBy(queue);
   const reason = hold === null ? traffic.pausedBy(queue) : holdReason(hold);
   const [under1m = 0, under10m = 0, under1h = 0, under1d = 0, older = 0] = queue.byAge;
@@ -156,6 +157,8 @@ function toItem(queue: WaitingQueue, traffic: Pick<Traffic, 'heldBy' | 'pausedBy
     Site: queue.recipientDomain,
     SenderDomain: queue.senderDomain,
     Priority: queue.lane,
+    Tags: routeKeyParts(queue.routeKey).tags,
+    Route: traffic.routeOf(queue),
     Waiting: queue.waiting,
     Complete: queue.complete,
     Due: queue.due,

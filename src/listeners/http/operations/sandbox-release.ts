@@ -91,7 +91,8 @@ export function sandboxReleaseRoute(
     const message = await store.getMessage({ id: capture.messageId, ...own });
     const facts = await store.releaseFacts({ messageSeq: capture.messageSeq });
     if (message === null || facts === null) throw refuse('content-expired');
-    if (!deps.leadsOut({ senderDomain: message.domain, recipientDomain: domain, lane: message.lane })) {
+    const { domain: senderDomain, lane, tags } = message;
+    if (!deps.leadsOut({ senderDomain, recipientDomain: domain, lane, tags })) {
       throw refuse(
         'not-releasable',
         `Mail to ${domain} stays in the sandbox of this server (route=sandbox): set route to mx or a relay, and verify ${message.domain}`,

@@ -12,14 +12,24 @@ import type { EffectiveLimits, PathQuery } from '../../../policy/limits/shaping/
 import type { ApiContract } from '../contract/operation.ts';
 import { type ApiRequest, type ApiRoute, refuse } from '../route.ts';
 
+/** Mail of one queue. */
+export interface WaitingMail {
+  senderDomain: string;
+  recipientDomain: string;
+  lane: Lane;
+  routeKey: string;
+}
+
 /** What these operations look at and change. */
 export interface Traffic {
   overrides: Pick<OverrideBook, 'list' | 'remove'>;
   holds: Pick<Holds, 'list' | 'add' | 'release'>;
   /** The hold that keeps a queue's mail back, or null. */
-  heldBy(question: { senderDomain: string; recipientDomain: string; lane: Lane }): Hold | null;
+  heldBy(question: WaitingMail): Hold | null;
   /** Why a sender domain's mail may not go to a site for a time, or null. */
-  pausedBy(question: { senderDomain: string; recipientDomain: string; lane: Lane }): string | null;
+  pausedBy(question: WaitingMail): string | null;
+  /** The way that mail goes, as the configuration writes it. */
+  routeOf(question: WaitingMail & { sandbox: boolean }): string;
   paths(): readonly PathSnapshot[];
   /** Why mail in memory is not being sent. */
   waits: MemoryWaits;

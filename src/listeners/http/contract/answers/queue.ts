@@ -8,6 +8,10 @@ export interface QueueItem {
   Site: string;
   SenderDomain: string;
   Priority: 'critical' | 'normal' | 'bulk';
+  /** Of its messages' tags, those that routes name. */
+  Tags: readonly string[];
+  /** Where it goes by the configuration in force, e.g. `routes[1] smtp://mail.example.net:25`. */
+  Route: string;
   /** At most 1000 are looked at; `Complete` false: there are more. */
   Waiting: number;
   Complete: boolean;

@@ -15,6 +15,10 @@ const queueItem = exactly<QueueItem>()(
       Site: z.string().describe('The recipients’ domain'),
       SenderDomain: z.string(),
       Priority: priority,
+      Tags: z.array(z.string()).describe('Of its messages’ tags, those that routes name'),
+      Route: z
+        .string()
+        .describe('Where it goes by the configuration in force, e.g. `routes[1] smtp://mail.example.net:25`'),
       Waiting: count.describe('At most 1000 are looked at'),
       Complete: z.boolean().describe('false: there are more than were looked at'),
       Due: count.describe('Of them due already'),

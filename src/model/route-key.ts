@@ -1,0 +1,29 @@
+/**
+ * What beside its domains and its priority decides a recipient's way, as one text: those of its message's tags that
+ * routes name, and its place among the sources of a pool. It is part of the key of a queue, so that all rows of one queue
+ * have one way. '' stands for neither, which is nearly all mail. Pure.
+ *
+ *   place, or nothing for the first ⏎ tag ⏎ tag …, sorted
+ */
+
+export interface RouteKeyParts {
+  /** Tags of the message that some route named when the key was made. */
+  tags: readonly string[];
+  /** Counted on from the source that sender and recipient domain have, modulo the sources there are. */
+  place: number;
+}
+
+const NONE: RouteKeyParts = { tags: [], place: 0 };
+
+/** The key of parts; '' where there are no tags and the place is the first. Tags hold no line ends (api.md §4). */
+export function routeKeyOf({ tags, place }: RouteKeyParts): string {
+  const first = place === 0 ? '' : String(place);
+  return tags.length === 0 ? first : [first, ...[...tags].sort()].join('\n');
+}
+
+/** The parts of a key that `routeKeyOf` made. */
+export function routeKeyParts(key: string | undefined): RouteKeyParts {
+  if (key === undefined || key === '') return NONE;
+  const [place = '', ...tags] = key.split('\n');
+  return { tags, place: Number(place) || 0 };
+}

@@ -1,0 +1,78 @@
+/**
+ * Puts what waits into the queues that its tags ask for, after the tags that routes name have changed. Steps through the
+ * queued rows by the due index, some at a time, each step a transaction; how far it came is kept, so that a start that
+ * was broken off goes on where it was. Where the tags are as they were it costs one look.
+ */
+import { routeKeyOf, routeKeyParts } from '../../model/route-key.ts';
+import { queueLaneCode } from './codes.ts';
+import type { Connection } from './connection.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+
+/** Queued rows behind a place in the due index. Tests hold its plan to the index. */
+export const REFILE_SQL = `SELECT d.id, d.queue_id, d.due_at, m.tags, q.lane, q.sender_domain, q.recipient_domain, q.route_key
+  FROM delivery d INDEXED BY delivery_due CROSS JOIN message m ON m.seq = d.message_seq
+  CROSS JOIN dest_queue q ON q.id = d.queue_id
+  WHERE d.state = 0 AND (d.queue_id, d.due_at, d.id) > (?, ?, ?) ORDER BY d.queue_id, d.due_at, d.id LIMIT ?`;
+
+interface Progress {
+  tags: string;
+  queueId: number;
+  dueAt: number;
+  id: number;
+}
+
+interface Row {
+  id: number;
+  queue_id: number;
+  due_at: number;
+  tags: string | null;
+  lane: number;
+  sender_domain: number;
+  recipient_domain: string;
+  route_key: string;
+}
+
+/** See `Store.refile`. */
+export function refile(session: Session, params: ParamsOf<'refile'>): ResultOf<'refile'> {
+  const { db } = session;
+  const tags = JSON.stringify([...params.tags].sort());
+  if ((fact(db, 'route_tags') ?? '[]') === tags) return { done: true, moved: 0 };
+  const stored = fact(db, 'route_refile');
+  const begun = stored === null ? null : (JSON.parse(stored) as Progress);
+  // Begun for other tags, it has to look at everything again.
+  const from = begun !== null && begun.tags === tags ? begun : { tags, queueId: 0, dueAt: 0, id: 0 };
+  const rows = db.all<Row>(REFILE_SQL, from.queueId, from.dueAt, from.id, params.limit);
+  const named = new Set(params.tags);
+  let moved = 0;
+  for (const row of rows) {
+    const parts = routeKeyParts(row.route_key);
+    if (row.tags === null && parts.tags.length === 0) continue;
+    const all = row.tags === null ? [] : (JSON.parse(row.tags) as string[]);
+    const routeKey = routeKeyOf({ ...parts, tags: all.filter((tag) => named.has(tag)) });
+    if (routeKey === row.route_key) continue;
+    const { lane, sandbox } = queueLaneCode.word(row.lane);
+    const queueId = session.queueId(lane, sandbox, row.sender_domain, row.recipient_domain, routeKey);
+    db.run('UPDATE delivery SET queue_id = ? WHERE id = ?', queueId, row.id);
+    moved += 1;
+  }
+  const last = rows.at(-1);
+  const done = last === undefined || rows.length < params.limit;
+  if (done) {
+    keep(db, 'route_tags', tags);
+    db.run("DELETE FROM meta WHERE name = 'route_refile'");
+  } else {
+    const progress: Progress = { tags, queueId: last.queue_id, dueAt: last.due_at, id: last.id };
+    keep(db, 'route_refile', JSON.stringify(progress));
+  }
+  return { done, moved };
+}
+
+function fact(db: Connection, name: string): string | null {
+  return db.get<{ value: string }>('SELECT value FROM meta WHERE name = ?', name)?.value ?? null;
+}
+
+function keep(db: Connection, name: string, value: string): void {
+  const sql = 'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value';
+  db.run(sql, name, value);
+}
