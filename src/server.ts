@@ -183,6 +183,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       eventsMs: config['retain-events'],
       callsMs: config['retain-calls'],
       capturesMs: config['retain-captures'],
+      optOutMs: config['retain-unsubscribe'],
       contentBytes: config['retain-content-bytes'],
     };
     /** Known once the listener is up; nothing is accepted before. */

@@ -81,7 +81,14 @@ async function startUpkeep(checkDomains = true): Promise<void> {
   const round = roundEnd();
   const retention = createRetention(
     { store, clock: { ...systemClock, now: clock.now } },
-    { contentMs: DAY, eventsMs: 60 * DAY, callsMs: DAY, capturesMs: DAY, contentBytes: null },
+    {
+      contentMs: DAY,
+      eventsMs: 60 * DAY,
+      callsMs: DAY,
+      capturesMs: DAY,
+      optOutMs: 730 * DAY,
+      contentBytes: null,
+    },
   );
   upkeep = createUpkeep(
     { store, domains, retention, clock: watched, log },

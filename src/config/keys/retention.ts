@@ -10,6 +10,7 @@ export interface RetentionConfig {
   'retain-events': number;
   'retain-calls': number;
   'retain-captures': number;
+  'retain-unsubscribe': number;
 }
 
 export const RETENTION_KEYS: KeyTable<RetentionConfig> = {
@@ -36,6 +37,12 @@ export const RETENTION_KEYS: KeyTable<RetentionConfig> = {
     both('7d'),
     'how long the log of webhook calls is kept after they ended',
     (t) => parseRetention(t, 3_600_000),
+  ),
+  'retain-unsubscribe': key(
+    'duration',
+    both('730d'),
+    'how long unsubscribe links work, from the acceptance of their message on; what is kept for that is the address',
+    (t) => parseRetention(t, 86_400_000),
   ),
   'retain-captures': key(
     'duration',

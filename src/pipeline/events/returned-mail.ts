@@ -70,6 +70,7 @@ const MAX_READ_BYTES = 512 * 1024;
 /** A far server answers faster than our own record is written, and no transaction takes longer. */
 const UNDER_WAY_MS = 15 * 60_000;
 const MAX_TEXT = 512;
+const BY_MAIL = 'Opted out by mail';
 /** Signatures of providers that send complaints (delivery.md §2). */
 const FEEDBACK_SIGNERS: ReadonlySet<string> = new Set(['arf.mail.yahoo.com']);
 const OPT_OUT_TOKEN = /\bu-[0-9a-z]{14}-[0-9a-z]{16}/gi;
@@ -274,11 +275,19 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
 
   async function optOut(deliveryId: number, mail: ReturnedMail, read: MimeMail): Promise<Disposition> {
     const [subject] = await store.returnSubjects({ deliveryId });
-    if (subject === undefined || subject.sandbox) return ignored('gone');
+    if (subject?.sandbox) return ignored('gone');
     // A program's notice about our own mail is nobody's wish.
     if (mail.envelopeFrom === null || readDsn(read) !== null || autoReplySign(read) !== null)
       return ignored('automatic');
-    await unsubscribe(subject, 'Opted out by mail');
+    if (subject !== undefined) {
+      await unsubscribe(subject, BY_MAIL);
+      return DONE;
+    }
+    const wish = { deliveryId, event: event('unsubscribed', { reason: BY_MAIL }), rule: 'opt-out' };
+    const { kind } = await store.unsubscribe({ ...wish, now: clock.now() });
+    if (kind === 'unknown') return ignored('gone');
+    metrics.took('unsubscribe');
+    if (kind === 'unsubscribed') eventsStored();
     return DONE;
   }
 

@@ -20,6 +20,7 @@ const OPTIONS: RetentionOptions = {
   eventsMs: 60 * DAY,
   callsMs: 7 * DAY,
   capturesMs: 7 * DAY,
+  optOutMs: 730 * DAY,
   contentBytes: null,
 };
 

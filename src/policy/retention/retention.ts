@@ -17,6 +17,8 @@ export interface RetentionOptions {
   callsMs: number;
   /** Captures of the sandbox; the contents they show stay as long. */
   capturesMs: number;
+  /** What unsubscribe links of forgotten messages mean, from acceptance on. */
+  optOutMs: number;
   /** Above this many octets of contents the oldest go; null = no bound. */
   contentBytes: number | null;
 }
@@ -27,6 +29,8 @@ export interface Forgotten {
   captures: number;
   calls: number;
   events: number;
+  /** Unsubscribe links, and readers without any. */
+  optOuts: number;
 }
 
 export interface Retention {
@@ -46,6 +50,7 @@ type RetentionNeeds = Pick<
   | 'purgeCaptures'
   | 'purgeCalls'
   | 'purgeLooseEvents'
+  | 'purgeOptOuts'
 >;
 
 const DAY_MS = 86_400_000;
@@ -77,7 +82,7 @@ export function createRetention(
   return {
     async purge(mayGoOn) {
       const now = clock.now();
-      const forgotten: Forgotten = { contents: 0, messages: 0, captures: 0, calls: 0, events: 0 };
+      const forgotten: Forgotten = { contents: 0, messages: 0, captures: 0, calls: 0, events: 0, optOuts: 0 };
       forgotten.calls = await calls(now - options.callsMs, mayGoOn);
       forgotten.captures = await whole(mayGoOn, (limit) =>
         store.purgeCaptures({ before: now - options.capturesMs, limit }),
@@ -91,6 +96,9 @@ export function createRetention(
       }
       forgotten.events = await whole(mayGoOn, (limit) =>
         store.purgeLooseEvents({ before: now - options.eventsMs, limit }),
+      );
+      forgotten.optOuts = await whole(mayGoOn, (limit) =>
+        store.purgeOptOuts({ before: now - options.optOutMs, limit }),
       );
       forgotten.contents += await bySize(mayGoOn);
       return forgotten;

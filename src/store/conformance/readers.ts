@@ -138,6 +138,62 @@ export function describeReaders(suite: Suite): void {
       expect(await suite.store().listSuppressions({ now: T0, limit: 10 })).toHaveLength(1);
     });
 
+    describe('by the link of a message that is gone', () => {
+      const gone = async (more: Parameters<typeof recipient>[0] = {}) => {
+        const { id, seq } = await commitOne(suite.store(), {
+          places: PLACES,
+          recipients: [recipient({ state: 'sending', ...more })],
+        });
+        await suite.store().settle({ now: T0, settlements: [delivered(id, 1)] });
+        expect(await suite.store().purgeMessages({ seqs: [seq], maxRows: 100 })).toMatchObject({
+          messages: 1,
+        });
+        return id;
+      };
+
+      it('suppresses all the same, once, and its event names the recipient', async () => {
+        const id = await gone({ address: 'Reader@example.net' });
+        await suite.reopen();
+        expect(await optOut(id)).toEqual({ kind: 'unsubscribed', domain: 'example.com' });
+        expect(await optOut(id)).toEqual({ kind: 'repeated', domain: 'example.com' });
+        const addresses = ['reader@example.net'];
+        const found = await suite.store().suppressedAmong({ domain: 'example.com', addresses, now: T0 });
+        expect(found.map(({ suppression }) => suppression.reason)).toEqual(['Unsubscribe']);
+        expect(await details('unsubscribed')).toMatchObject([
+          { to: 'Reader@example.net', domain: 'example.com' },
+        ]);
+      });
+
+      it('leads to nobody where the mail was played or offered nothing', async () => {
+        expect((await optOut(await gone({ sandbox: 'deliver' }))).kind).toBe('unknown');
+        const plain = await sent();
+        await suite.store().purgeMessages({ seqs: [plain.seq], maxRows: 100 });
+        expect((await optOut(plain.id)).kind).toBe('unknown');
+      });
+
+      it('leads to nobody once the reader was erased, nor to the next of that address', async () => {
+        const id = await gone();
+        await suite
+          .store()
+          .eraseElsewhere({ address: 'reader@example.net', proposedKey: new Uint8Array(32) });
+        const next = await gone();
+        expect((await optOut(id)).kind).toBe('unknown');
+        expect((await optOut(next)).kind).toBe('unsubscribed');
+      });
+
+      it('is forgotten in its time, the oldest first, the reader with the last link', async () => {
+        const [first, second] = [await gone(), await gone({ address: 'other@example.net' })];
+        const purge = (before: number, limit = 10) => suite.store().purgeOptOuts({ before, limit });
+        expect(await purge(T0)).toBe(0);
+        expect(await purge(T0 + 1, 1)).toBe(1);
+        expect((await optOut(first)).kind).toBe('unknown');
+        expect((await optOut(second)).kind).toBe('unsubscribed');
+        expect(await purge(T0 + 1)).toBe(3);
+        expect(await purge(T0 + 1)).toBe(0);
+        expect((await optOut(second)).kind).toBe('unknown');
+      });
+    });
+
     it('of the sandbox suppresses nobody, and an unknown delivery nothing', async () => {
       const { id } = await sent({ sandbox: 'deliver' });
       expect((await optOut(id)).kind).toBe('unsubscribed');

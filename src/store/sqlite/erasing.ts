@@ -8,6 +8,7 @@ import type { AddressLists, Mailbox } from '../../model/message.ts';
 import { suppressionKey } from '../../model/suppression.ts';
 import type { Connection } from './connection.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
+import { forgetOptOuts } from './opt-outs.ts';
 import type { Session } from './session.ts';
 
 /** What stands where an erased address stood. */
@@ -93,6 +94,7 @@ export function eraseElsewhere(
     key,
   ).changes;
   db.run('DELETE FROM suppression_evidence WHERE key = ?', key);
+  forgetOptOuts(db, key);
   db.run('DELETE FROM notice_count WHERE fold(sender) = ?', key);
   db.run('DELETE FROM sandbox_rule WHERE fold(recipient) = fold(?)', params.address);
   for (const row of db.all<{ id: number; body: string; error: string }>(

@@ -134,7 +134,7 @@ export function toEventView(row: EventViewRow): EventView {
             metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
             sandbox: row.sandbox === 1,
           },
-    recipient: row.recipient,
+    recipient: row.recipient ?? detail?.recipient ?? null,
     deliveryId: row.delivery_id,
     route: detail?.route ?? (row.route === null ? null : routeCode.word(row.route)),
   };

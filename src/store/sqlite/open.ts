@@ -389,6 +389,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     purgeCaptures: (params) => write('purgeCaptures', params),
     purgeCalls: (params) => write('purgeCalls', params),
     purgeLooseEvents: (params) => write('purgeLooseEvents', params),
+    purgeOptOuts: (params) => write('purgeOptOuts', params),
     putOverrides: (params) => write('putOverrides', params),
     listOverrides: (params) => read('listOverrides', params),
     removeOverride: (params) => write('removeOverride', params),

@@ -67,6 +67,7 @@ export type WriteName =
   | 'purgeCaptures'
   | 'purgeCalls'
   | 'purgeLooseEvents'
+  | 'purgeOptOuts'
   | 'putOverrides'
   | 'removeOverride'
   | 'purgeOverrides'

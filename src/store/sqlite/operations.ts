@@ -14,6 +14,7 @@ import * as limits from './limits.ts';
 import * as messages from './messages.ts';
 import * as notices from './notices.ts';
 import type { ReadTable, WriteTable } from './operation-types.ts';
+import * as optOuts from './opt-outs.ts';
 import * as queue from './queue.ts';
 import * as quota from './quota.ts';
 import * as readers from './readers.ts';
@@ -92,6 +93,7 @@ export const WRITES: WriteTable = {
   purgeCaptures: retention.purgeCaptures,
   purgeCalls: retention.purgeCalls,
   purgeLooseEvents: retention.purgeLooseEvents,
+  purgeOptOuts: optOuts.purgeOptOuts,
   putOverrides: limits.putOverrides,
   removeOverride: limits.removeOverride,
   purgeOverrides: limits.purgeOverrides,

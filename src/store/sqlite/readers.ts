@@ -9,6 +9,7 @@ import { eventKindCode, stateCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { appendEvent, type EventSubject } from './events.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
+import { optOutReader } from './opt-outs.ts';
 import type { Session } from './session.ts';
 import { insertSuppression } from './suppressions.ts';
 
@@ -45,7 +46,7 @@ export function unsubscribe(session: Session, params: ParamsOf<'unsubscribe'>): 
   const { db } = session;
   const { deliveryId, event, now } = params;
   const found = subjectOf(db, deliveryId);
-  if (found === null) return { kind: 'unknown' };
+  if (found === null) return unsubscribeLater(session, params);
   const { subject, domain } = found;
   const told =
     db.get<{ one: number }>(
@@ -72,6 +73,22 @@ export function unsubscribe(session: Session, params: ParamsOf<'unsubscribe'>): 
   if (told && !added) return { kind: 'repeated', domain };
   // The same wish in two messages is one entry; each of the messages tells of it once.
   appendEvent(session, event, subject);
+  return { kind: 'unsubscribed', domain };
+}
+
+/** The message is gone: its event stands alone, and the entry being there is all that tells a repetition. */
+function unsubscribeLater(
+  session: Session,
+  { deliveryId, event, rule, now }: ParamsOf<'unsubscribe'>,
+): ResultOf<'unsubscribe'> {
+  const reader = optOutReader(session.db, deliveryId);
+  if (reader === null) return { kind: 'unknown' };
+  const { domainId, domain, address } = reader;
+  const source = { messageId: '', reply: '', rule };
+  const entry = { address, reason: 'Unsubscribe' as const, note: '', expiresAt: null, source };
+  if (!insertSuppression(session, domainId, entry, now)) return { kind: 'repeated', domain };
+  const detail = { ...event.detail, recipient: address };
+  appendEvent(session, { ...event, detail }, { domainId, messageSeq: null, deliveryId: null });
   return { kind: 'unsubscribed', domain };
 }
 

@@ -6,7 +6,9 @@
  */
 import type { ExpiredPage } from '../topics/retention.ts';
 import type { Connection } from './connection.ts';
+import { ERASED } from './erasing.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
+import { keepOptOuts } from './opt-outs.ts';
 import { findNameId, type Session } from './session.ts';
 
 /** Somebody's copy is not final, or its sender is still to be told of it. */
@@ -186,12 +188,18 @@ function mayForget(db: Connection, seq: number): boolean {
   return row?.stays === 0;
 }
 
-/** Removes a message and all that hangs on it, final or not; how many rows that were. */
+/** Removes a message and all that hangs on it but for the meaning of its unsubscribe links; how many rows that were. */
 export function dropMessage(db: Connection, seq: number): number {
-  const message = db.get<{ domain_id: number }>('SELECT domain_id FROM message WHERE seq = ?', seq);
+  const message = db.get<{ domain_id: number; personal: number; sandbox: number; created_at: number }>(
+    'SELECT domain_id, personal, sandbox, created_at FROM message WHERE seq = ?',
+    seq,
+  );
   if (message === undefined) return 0;
+  const { domain_id: domainId, personal, sandbox, created_at: createdAt } = message;
+  const kept = keepOptOuts(db, { seq, domainId, personal, sandbox, createdAt }, ERASED);
   const events = db.all<{ seq: number }>('SELECT seq FROM event WHERE message_seq = ?', seq);
-  let rows = db.run(
+  let rows = kept;
+  rows += db.run(
     'DELETE FROM return_fact WHERE delivery_id IN (SELECT id FROM delivery WHERE message_seq = ?)',
     seq,
   ).changes;

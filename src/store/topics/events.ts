@@ -35,6 +35,8 @@ export interface EventDetail {
   url?: string;
   bot?: boolean;
   webhookId?: number;
+  /** Whom it is about, where the message is no longer kept. */
+  recipient?: string;
 }
 
 export interface EventView {

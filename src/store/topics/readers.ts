@@ -17,8 +17,8 @@ export interface ReaderStore {
   appendReaderFacts(params: { facts: readonly ReaderFact[]; quickMs: number }): Promise<number>;
   /**
    * Puts the recipient of a delivery on its sender domain's list with the reason Unsubscribe, with the event. Repeated,
-   * it changes nothing while the entry is in force; a recipient of the sandbox gets the event only, once. `unknown`
-   * where the delivery is no longer kept. Synced.
+   * it changes nothing while the entry is in force; a recipient of the sandbox gets the event only, once. Where
+   * the message is gone, the event names the recipient itself. `unknown` where nothing is kept of the delivery. Synced.
    */
   unsubscribe(params: {
     deliveryId: number;

@@ -37,7 +37,7 @@ export interface RetentionStore {
   purgeContents(params: { seqs: readonly number[] }): Promise<number>;
   /**
    * Removes messages with recipients, events, finished calls and captures, in the order given, until `maxRows` rows
-   * are gone. Left alone: those with a recipient that is not final, or a call that an enabled webhook still waits for.
+   * are gone; what their unsubscribe links mean stays. Left alone: those with a recipient that is not final, or a call that an enabled webhook still waits for.
    * `done`: how many of the given were dealt with.
    */
   purgeMessages(params: {
@@ -55,6 +55,11 @@ export interface RetentionStore {
     afterId: number;
     limit: number;
   }): Promise<{ removed: number; nextId: number | null }>;
+  /**
+   * Removes what is kept of unsubscribe links whose messages were accepted before `before` and are gone, oldest first; how
+   * many rows.
+   */
+  purgeOptOuts(params: { before: number; limit: number }): Promise<number>;
   /** Removes events that belong to no message and happened before `before`. */
   purgeLooseEvents(params: { before: number; limit: number }): Promise<number>;
 }

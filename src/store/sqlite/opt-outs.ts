@@ -1,0 +1,85 @@
+/**
+ * What is left of a message that offered to unsubscribe, once it is forgotten: for each copy that may have arrived, its
+ * delivery's number and, once per reader, the address. The token in the mail holds nothing but that number, so this is all
+ * that a later opt-out needs. Some twenty octets a link; a reader who is erased takes the meaning of all of them along.
+ */
+import { stateCode } from './codes.ts';
+import type { Connection } from './connection.ts';
+import type { ParamsOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+
+/** The bit of `message.personal` that says: with an unsubscribe link of ours. */
+const OFFERS = 2;
+
+/** Copies that may have arrived somewhere: sent for real, and not bounced. */
+const ARRIVED = `d.message_seq = ?1 AND d.sandbox IS NULL AND d.attempts > 0 AND d.state <> ${stateCode.of('bounced')}`;
+
+/** Keeps what the links of a message need that is about to go, unless its address is `except`; how many rows. */
+export function keepOptOuts(
+  db: Connection,
+  message: { seq: number; domainId: number; personal: number; sandbox: number; createdAt: number },
+  except: string,
+): number {
+  if ((message.personal & OFFERS) === 0 || message.sandbox !== 0) return 0;
+  const { seq, domainId, createdAt } = message;
+  db.run(
+    `INSERT INTO opt_out_reader (domain_id, key, address, last_at)
+     SELECT ?2, fold(d.address), d.address, ?3 FROM delivery d WHERE ${ARRIVED} AND d.address <> ?4
+     ON CONFLICT (key, domain_id) DO UPDATE SET last_at = max(last_at, excluded.last_at)`,
+    seq,
+    domainId,
+    createdAt,
+    except,
+  );
+  return db.run(
+    `INSERT OR IGNORE INTO opt_out_link (delivery_id, reader_id, at)
+     SELECT d.id, r.id, ?3 FROM delivery d CROSS JOIN opt_out_reader r ON r.key = fold(d.address) AND r.domain_id = ?2
+     WHERE ${ARRIVED}`,
+    seq,
+    domainId,
+    createdAt,
+  ).changes;
+}
+
+/** Whose link a delivery's was, once the message is gone; null = unknown, too old, or erased. */
+export function optOutReader(
+  db: Connection,
+  deliveryId: number,
+): { domainId: number; domain: string; address: string } | null {
+  const row = db.get<{ domain_id: number; domain: string; address: string }>(
+    `SELECT r.domain_id, n.text AS domain, r.address FROM opt_out_link l CROSS JOIN opt_out_reader r ON r.id = l.reader_id
+       CROSS JOIN name n ON n.id = r.domain_id WHERE l.delivery_id = ?`,
+    deliveryId,
+  );
+  return row === undefined ? null : { domainId: row.domain_id, domain: row.domain, address: row.address };
+}
+
+/** A person's links lead to nobody from now on. */
+export function forgetOptOuts(db: Connection, key: string): void {
+  db.run('DELETE FROM opt_out_reader WHERE key = ?', key);
+}
+
+/** Removes links of messages accepted before `before`, oldest first, then readers without any; how many rows. */
+export function purgeOptOuts({ db }: Session, params: ParamsOf<'purgeOptOuts'>): number {
+  const oldest = db.all<{ delivery_id: number; at: number }>(
+    'SELECT delivery_id, at FROM opt_out_link ORDER BY delivery_id LIMIT ?',
+    params.limit,
+  );
+  const young = oldest.findIndex(({ at }) => at >= params.before);
+  const last = (young < 0 ? oldest : oldest.slice(0, young)).at(-1);
+  const links =
+    last === undefined
+      ? 0
+      : db.run('DELETE FROM opt_out_link WHERE delivery_id <= ?', last.delivery_id).changes;
+  const left = params.limit - links;
+  if (left === 0) return links;
+  return (
+    links +
+    db.run(
+      `DELETE FROM opt_out_reader WHERE id IN
+         (SELECT id FROM opt_out_reader INDEXED BY opt_out_reader_age WHERE last_at < ? ORDER BY last_at LIMIT ?)`,
+      params.before,
+      left,
+    ).changes
+  );
+}
