@@ -16,6 +16,7 @@ import type { Service } from './lib/loop.ts';
 import type { Random } from './lib/random.ts';
 import type { PersonalTokens } from './mail/personal-token.ts';
 import type { ReturnPathTokens } from './mail/verp.ts';
+import type { NodeLease } from './model/node.ts';
 import type { AddressCheck } from './net/address-filter.ts';
 import type { GuardedHttp } from './net/guarded-http.ts';
 import type { CachingResolver } from './net/resolver.ts';
@@ -51,8 +52,8 @@ export interface EngineDeps {
   random: Random;
   logs: Loggers;
   registry: Registry;
-  /** Of this process, from `beginEpoch`. */
-  epoch: number;
+  /** Of this process. */
+  node: NodeLease;
   resolver: CachingResolver;
   /** Which addresses of mail servers may be connected to. */
   filter: AddressCheck;
@@ -124,7 +125,7 @@ const GIVE_UP_MS = 1_000;
 
 /** Loads what is remembered; sends nothing before `start()`. */
 export async function createEngine(deps: EngineDeps, options: EngineOptions): Promise<Engine> {
-  const { store, clock, random, logs, registry, epoch, resolver, domains, classifier } = deps;
+  const { store, clock, random, logs, registry, node, resolver, domains, classifier } = deps;
   const { failpoints, eventsStored } = deps;
   const log = logs.service;
   const sandboxRules = createSandboxRules({ store, clock, random });
@@ -145,7 +146,6 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   const rules = createSettlementRules({
     clock,
     random,
-    epoch,
     retry,
     relayed: targets.some(({ kind }) => kind === 'relay'),
     atMostOnce: domains.sendsAtMostOnce,
@@ -167,7 +167,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       clock,
       random,
       log,
-      epoch,
+      node,
       siteOf: placements.nameOf,
       expire: rules.expire,
       suppressed: rules.suppressed,
@@ -234,7 +234,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   );
   const acceptance = createAcceptance(
     {
-      ...{ store, queue, clock, random, epoch, failpoints, eventsStored },
+      ...{ store, queue, clock, random, node, failpoints, eventsStored },
       senders: domains,
       keepsContent: deps.keepsContent,
       log: logs.mail,

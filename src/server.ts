@@ -28,6 +28,7 @@ import { createSealer, type Sealer } from './lib/seal.ts';
 import { createSignal } from './lib/signal.ts';
 import { createPersonalTokens } from './mail/personal-token.ts';
 import { createReturnPathTokens } from './mail/verp.ts';
+import { soleLease } from './model/node.ts';
 import { openNetwork } from './network.ts';
 import { createClassifier } from './pipeline/deliver/classifier/classify.ts';
 import { createGuardMetrics } from './pipeline/events/guard-metrics.ts';
@@ -115,7 +116,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const sealer = createSealer(folder.secrets);
     await requireSealingSecret(store, sealer);
     const instanceId = await store.instanceId({ proposedId: uuidv7(clock, random) });
-    const epoch = await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now() });
+    const epoch = await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now(), alone: true });
+    const node = soleLease(epoch);
     const roles = new Set<Role>(config.roles);
     const registry = new Registry();
     collectDefaultMetrics({ register: registry });
@@ -164,7 +166,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     /** What most parts are given. */
     const base = { store, clock, random, registry, resolver, domains, log: logs.service };
 
-    const webhooks = createWebhooks({ ...base, http: network.http, sealer, epoch, log: logs }, config);
+    const webhooks = createWebhooks({ ...base, http: network.http, sealer, node, log: logs }, config);
     const { sender } = webhooks;
     const stored = createSignal();
     const eventsStored = (): void => {
@@ -192,7 +194,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const authAlarm = createAuthAlarm({ ...base, eventsStored });
     const engine = await createEngine(
       {
-        ...{ ...base, logs, epoch, classifier, failpoints, tokens, personalTokens, eventsStored },
+        ...{ ...base, logs, node, classifier, failpoints, tokens, personalTokens, eventsStored },
         filter: network.mxFilter,
         policyHttp: network.policyHttp,
         tlsContexts: createTlsContexts({ ca: params.trust?.ca }),

@@ -8,6 +8,7 @@ import type { Clock } from './lib/clock.ts';
 import type { Loggers } from './lib/log.ts';
 import type { Random } from './lib/random.ts';
 import type { Sealer } from './lib/seal.ts';
+import type { NodeLease } from './model/node.ts';
 import type { GuardedHttp } from './net/guarded-http.ts';
 import { createWebhookMetrics } from './pipeline/webhooks/metrics.ts';
 import { createWebhookSender, type WebhookSender } from './pipeline/webhooks/sender.ts';
@@ -34,7 +35,7 @@ export function createWebhooks(
     clock: Clock;
     random: Random;
     sealer: Sealer;
-    epoch: number;
+    node: NodeLease;
     log: Loggers;
     registry: Registry;
   },

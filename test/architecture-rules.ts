@@ -81,7 +81,7 @@ export const AREAS: readonly Area[] = [
       ...ENGINES,
       'smtp',
       'mail',
-      'lib',
+      ...BASE,
     ],
   },
   // What the server is made of, each part put together in a file of its own.
@@ -102,7 +102,7 @@ export const AREAS: readonly Area[] = [
       'smtp',
       'net',
       'mail',
-      'lib',
+      ...BASE,
     ],
   },
   {
@@ -150,7 +150,7 @@ export const AREAS: readonly Area[] = [
       ...BASE,
     ],
   },
-  { name: 'webhooks', at: 'src/webhooks.ts', may: ['config', 'pipeline/webhooks', 'store', 'net', 'lib'] },
+  { name: 'webhooks', at: 'src/webhooks.ts', may: ['config', 'pipeline/webhooks', 'store', 'net', ...BASE] },
   { name: 'network', at: 'src/network.ts', may: ['config', 'net', 'lib'] },
   { name: 'config', at: 'src/config.ts', may: ['lib'] },
   { name: 'config', at: 'src/config/', may: ['lib'] },

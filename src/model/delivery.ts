@@ -61,6 +61,8 @@ export type MessageStatus =
 /** A delivery this node holds under its lease, with all that is needed to send it but the content. */
 export interface ClaimedDelivery {
   id: number;
+  /** The node's epoch that the lease belongs to. */
+  epoch: number;
   queueId: number;
   messageSeq: number;
   messageId: MessageId;

@@ -7,7 +7,8 @@
  * - everything one call changes becomes visible together or not at all;
  * - time and ids come in as parameters: a store is deterministic;
  * - a state change and its events, and the webhook calls these cause, are one transaction (the outbox);
- * - settling a delivery or call does nothing unless the caller's lease (epoch) still holds it.
+ * - settling a delivery or call does nothing unless the caller's lease (epoch) still holds it; an epoch that has ended
+ *   claims nothing more.
  * When the engine cannot write (disk full, gone) calls reject with `StoreUnavailable` and `writable()` turns false
  * until a later write or probe succeeds. All instants are milliseconds since the Unix epoch.
  * Its operations stand by topic in `topics/`.
@@ -21,6 +22,7 @@ import type { EventStore } from './topics/events.ts';
 import type { InstanceStore } from './topics/instance.ts';
 import type { LimitStore } from './topics/limits.ts';
 import type { MessageStore } from './topics/messages.ts';
+import type { NodeStore } from './topics/nodes.ts';
 import type { NoticeStore } from './topics/notices.ts';
 import type { QueueStore } from './topics/queue.ts';
 import type { ReaderStore } from './topics/readers.ts';
@@ -55,6 +57,7 @@ export class KeyTaken extends Error {
 
 export interface Store
   extends InstanceStore,
+    NodeStore,
     AcceptanceStore,
     QueueStore,
     SuppressionStore,

@@ -101,7 +101,7 @@ export const PEER_CASES: readonly PeerCase[] = [
     name: 'whoever lost a lease completes nothing',
     shownBy: [
       [SETTLING, 'fences an outcome whose lease is lost: one late_outcome, nothing else'],
-      ['src/store/conformance/instance.ts', 'fences an outcome of the epoch that lost the row'],
+      ['src/store/conformance/nodes.ts', 'fences an outcome of the epoch that lost the row'],
     ],
     missing: 'Several nodes on one store are not built',
   },

@@ -13,6 +13,7 @@ import type { Random } from '../../src/lib/random.ts';
 import { createSealer } from '../../src/lib/seal.ts';
 import { createPersonalTokens } from '../../src/mail/personal-token.ts';
 import type { ReturnPathTokens } from '../../src/mail/verp.ts';
+import { soleLease } from '../../src/model/node.ts';
 import { createAddressFilter } from '../../src/net/address-filter.ts';
 import { createGuardedHttp } from '../../src/net/guarded-http.ts';
 import { createResolver } from '../../src/net/resolver.ts';
@@ -99,7 +100,18 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
   const http = createGuardedHttp({ clock, resolver, filter }, {});
   const engine = await createEngine(
     {
-      ...{ store, clock, random, epoch, resolver, filter, tlsContexts, domains, tokens, personalTokens },
+      ...{
+        store,
+        clock,
+        random,
+        node: soleLease(epoch),
+        resolver,
+        filter,
+        tlsContexts,
+        domains,
+        tokens,
+        personalTokens,
+      },
       ...{ classifier, failpoints },
       logs: silentLoggers,
       registry: new Registry(),

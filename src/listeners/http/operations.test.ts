@@ -8,6 +8,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { NO_FAILPOINTS } from '../../lib/failpoints.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { createSystemRandom } from '../../lib/random.ts';
+import { soleLease } from '../../model/node.ts';
 import { SCOPES } from '../../model/token.ts';
 import { createAddressFilter } from '../../net/address-filter.ts';
 import type { Resolver } from '../../net/dns-types.ts';
@@ -118,7 +119,7 @@ function realAcceptance(): Acceptance {
       clock: systemClock,
       random: createSystemRandom(),
       log: quietLog,
-      epoch,
+      node: soleLease(epoch),
       siteOf: ({ recipientDomain }) => recipientDomain,
       expire: () => {
         throw new Error('nothing expires here');
@@ -136,7 +137,7 @@ function realAcceptance(): Acceptance {
       queue,
       clock: systemClock,
       random,
-      epoch,
+      node: soleLease(epoch),
       log: quietLog,
       metrics: createAcceptMetrics(new Registry()),
       failpoints: NO_FAILPOINTS,

@@ -15,6 +15,7 @@ import { createSystemRandom } from '../../lib/random.ts';
 import { createSignal } from '../../lib/signal.ts';
 import type { DeliveryState } from '../../model/delivery.ts';
 import type { EventKind } from '../../model/event.ts';
+import { soleLease } from '../../model/node.ts';
 import { SCOPES, type Scope } from '../../model/token.ts';
 import { createAddressFilter } from '../../net/address-filter.ts';
 import type { Resolver } from '../../net/dns-types.ts';
@@ -82,7 +83,7 @@ export async function openWorld(
       clock,
       random,
       log: quietLog,
-      epoch,
+      node: soleLease(epoch),
       siteOf: ({ recipientDomain }) => recipientDomain,
       expire: () => {
         throw new Error('nothing expires here');
@@ -100,7 +101,7 @@ export async function openWorld(
       queue,
       clock,
       random,
-      epoch,
+      node: soleLease(epoch),
       log: quietLog,
       metrics: createAcceptMetrics(new Registry()),
       failpoints: NO_FAILPOINTS,

@@ -22,6 +22,7 @@ import type {
   RecipientKind,
   SandboxResult,
 } from '../../model/message.ts';
+import type { NodeLease } from '../../model/node.ts';
 import { offersUnsubscribe, type PersonalOptions, type PersonalSettings } from '../../model/personal.ts';
 import type { QuotaLimits } from '../../model/quota.ts';
 import type { Caller, RawSubmission, Submission } from '../../model/submission.ts';
@@ -177,7 +178,7 @@ interface Deps {
   queue: Queue;
   clock: Clock;
   random: Random;
-  epoch: number;
+  node: NodeLease;
   log: Logger;
   metrics: AcceptMetrics;
   failpoints: Failpoints;

@@ -10,6 +10,7 @@ import type { Failpoints } from '../../lib/failpoints.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
+import type { NodeLease } from '../../model/node.ts';
 import { offersUnsubscribe } from '../../model/personal.ts';
 import type { QuotaLimits } from '../../model/quota.ts';
 import type { Caller } from '../../model/submission.ts';
@@ -39,7 +40,7 @@ export interface Taking {
 }
 
 /** What a request may come to. */
-export type Taken = Exclude<CommitResult, { kind: 'key-reused' | 'told' }>;
+export type Taken = Exclude<CommitResult, { kind: 'key-reused' | 'told' | 'epoch-ended' }>;
 
 export interface Committer {
   /** Throws AppError unavailable, idempotency-key-reused. */
@@ -58,7 +59,7 @@ interface Deps {
   store: Store;
   queue: Queue;
   clock: Clock;
-  epoch: number;
+  node: NodeLease;
   log: Logger;
   metrics: AcceptMetrics;
   failpoints: Failpoints;
@@ -88,7 +89,7 @@ export const RETRY_AFTER_SECONDS = 5;
 
 /** One per process. */
 export function createCommitter(deps: Deps, options: { idempotencyWindowMs: number }): Committer {
-  const { store, queue, clock, epoch, log, metrics } = deps;
+  const { store, queue, clock, node, log, metrics } = deps;
   let closed = false;
   return {
     async take(request, drafts) {
@@ -110,8 +111,9 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
   async function taken(request: Taking, drafts: readonly Draft[], tells?: ToldNotice) {
     requireOpen();
     for (const { message } of drafts) giveRouteKeys(message);
+    const { epoch } = node;
     const holds = drafts.map(({ message }) => reserve(message));
-    const result = await commit(request, drafts, tells, () => holds.forEach(release));
+    const result = await commit(request, drafts, tells, epoch, () => holds.forEach(release));
     if (result.kind !== 'committed') {
       drafts.forEach(({ message }, i) => {
         release(holds[i] ?? { rows: 0, bytes: 0 });
@@ -120,12 +122,15 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
         }
       });
       if (result.kind === 'key-reused') throw new AppError('idempotency-key-reused');
+      // This node was held for dead; it is about to begin a new epoch.
+      if (result.kind === 'epoch-ended')
+        throw new AppError('unavailable', { retryAfterSeconds: 1, cause: 'this node has lost its lease' });
       return result;
     }
     deps.failpoints.reach('after-commit');
     deps.eventsStored();
     drafts.forEach(({ message }, i) => {
-      handOver(message, result.messages[i], holds[i] ?? { rows: 0, bytes: 0 });
+      handOver(message, result.messages[i], epoch, holds[i] ?? { rows: 0, bytes: 0 });
       record(message);
     });
     return result;
@@ -186,6 +191,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
     request: Taking,
     drafts: readonly Draft[],
     tells: ToldNotice | undefined,
+    epoch: number,
     undo: () => void,
   ): Promise<CommitResult> {
     const quotas = charges(drafts);
@@ -233,6 +239,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
   function handOver(
     message: NewMessage,
     stored: { seq: number; deliveries: readonly { id: number; queueId: number }[] } | undefined,
+    epoch: number,
     { rows, bytes }: Hold,
   ): void {
     if (stored === undefined) return;
@@ -256,6 +263,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
       }
       fresh.push({
         id: row.id,
+        epoch,
         queueId: row.queueId,
         messageSeq: stored.seq,
         messageId: message.id,

@@ -321,8 +321,11 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
 
   function dispatch(): void {
     const now = clock.now();
-    for (const { item } of ready.remove((one) => one.item.delivery.expiresAt <= now)) {
-      void queue.settle(item, rules.expire(item.delivery, now, view.snapshot().reason));
+    for (const { item } of ready.remove(
+      (one) => one.item.delivery.expiresAt <= now || !queue.owns(one.item),
+    )) {
+      if (!queue.owns(item)) queue.giveBack(item, now, null);
+      else void queue.settle(item, rules.expire(item.delivery, now, view.snapshot().reason));
     }
     // What was being prepared when the path was blocked waits with the rest.
     const blocked = queue.blocked(name);

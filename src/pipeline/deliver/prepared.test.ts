@@ -8,6 +8,7 @@ import { createPreparer, type SenderSettings } from './prepared.ts';
 
 const DELIVERY: ClaimedDelivery = {
   id: 7,
+  epoch: 1,
   queueId: 1,
   messageSeq: 1,
   messageId: '01990000-0000-7000-8000-000000000001' as MessageId,

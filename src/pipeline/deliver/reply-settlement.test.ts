@@ -15,7 +15,7 @@ const HOUR = 3_600_000;
 const random: Random = { bytes: (count) => new Uint8Array(count), float: () => 0.5 };
 const clock = createVirtualClock();
 const retry = createRetrySchedule(random, null);
-const deps = { clock, random, epoch: 1, retry, relayed: false };
+const deps = { clock, random, retry, relayed: false };
 const rules = createSettlementRules(deps);
 const classifier = createClassifier();
 
@@ -30,6 +30,7 @@ function delivery(change: Change = {}): ClaimedDelivery {
   const now = clock.now();
   return {
     id: 1,
+    epoch: 1,
     queueId: 1,
     messageSeq: 1,
     messageId: '019ab0c1-7d3e-7000-8000-000000000000' as MessageId,

@@ -20,7 +20,6 @@ const random: Random = { bytes: (count) => new Uint8Array(count), float: () => 0
 const rules = createSettlementRules({
   clock,
   random,
-  epoch: EPOCH,
   retry: createRetrySchedule(random, null),
   relayed: false,
 });
@@ -28,6 +27,7 @@ const rules = createSettlementRules({
 function claimed(more: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
   return {
     id: 1,
+    epoch: EPOCH,
     queueId: 1,
     messageSeq: 1,
     messageId: '01990000-0000-7000-8000-000000000001' as MessageId,
@@ -130,7 +130,6 @@ describe('settling', () => {
     const once = createSettlementRules({
       clock,
       random,
-      epoch: EPOCH,
       retry: createRetrySchedule(random, null),
       relayed: false,
       atMostOnce: (domain) => domain === 'example.com',

@@ -49,7 +49,6 @@ export interface SettlementRules {
 interface Deps {
   clock: Clock;
   random: Random;
-  epoch: number;
   retry: RetrySchedule;
   /** Some mail goes through a relay: of what expires nobody knows the way any more. */
   relayed: boolean;
@@ -60,7 +59,6 @@ interface Deps {
 export function createSettlementRules({
   clock,
   random,
-  epoch,
   retry,
   relayed,
   atMostOnce = () => false,
@@ -374,7 +372,7 @@ export function createSettlementRules({
   }
 
   function base(delivery: ClaimedDelivery, state: Settlement['state'], countAttempt: boolean) {
-    return { deliveryId: delivery.id, epoch, state, countAttempt, waitReason: null };
+    return { deliveryId: delivery.id, epoch: delivery.epoch, state, countAttempt, waitReason: null };
   }
 
   function event(kind: NewEvent['kind'], at: number, detail: EventDetail, notify = true): NewEvent {

@@ -11,6 +11,7 @@ import type { Logger } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import { type DsnReport, readDsn } from '../../mail/dsn.ts';
 import { readMime } from '../../mail/mime-reader.ts';
+import { soleLease } from '../../model/node.ts';
 import { event, message, only, recipient, T0 } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
@@ -61,14 +62,14 @@ function start(
   const random = createSystemRandom();
   const log: Logger = { debug() {}, info() {}, warn: (_, text) => void warnings.push(`${text}`), error() {} };
   const retry = createRetrySchedule(random, null);
-  const rules = createSettlementRules({ clock, random, epoch, retry, relayed: false });
+  const rules = createSettlementRules({ clock, random, retry, relayed: false });
   const queue = createQueue(
     {
       store,
       clock,
       random,
       log,
-      epoch,
+      node: soleLease(epoch),
       siteOf: ({ recipientDomain }) => recipientDomain,
       expire: rules.expire,
       suppressed: rules.suppressed,
@@ -88,7 +89,7 @@ function start(
       queue,
       clock,
       random,
-      epoch,
+      node: soleLease(epoch),
       log,
       metrics: createAcceptMetrics(new Registry()),
       failpoints: NO_FAILPOINTS,

@@ -9,6 +9,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import type { DueQueue, DueQueues } from './due-queues.ts';
@@ -36,7 +37,7 @@ interface Deps {
   clock: Clock;
   random: Random;
   log: Logger;
-  epoch: number;
+  node: NodeLease;
   window: ReadyWindow;
   /** Rows and bytes that are promised to mail being accepted. */
   reserved(): { rows: number; bytes: number };
@@ -72,7 +73,7 @@ const EXPIRY_CHECK_MS = 5_000;
 const COUNT_MS = 5_000;
 
 export function createClaims(deps: Deps, options: { sweepMs: number; maxRows: number }): Claims {
-  const { store, clock, random, log, epoch, window, due } = deps;
+  const { store, clock, random, log, node, window, due } = deps;
   let running = false;
   let timer: Timer | null = null;
   let timerAt = Number.POSITIVE_INFINITY;
@@ -210,7 +211,7 @@ export function createClaims(deps: Deps, options: { sweepMs: number; maxRows: nu
     for (;;) {
       if (expiring.length === 0) {
         const eventId = uuidv7(clock, random);
-        const rows = await store.claimExpired({ epoch, now, limit: CLAIM_ROWS, eventId });
+        const rows = await store.claimExpired({ epoch: node.epoch, now, limit: CLAIM_ROWS, eventId });
         expiring = rows.map((row) => deps.expire(row, now));
       }
       if (expiring.length === 0) return;
@@ -311,7 +312,8 @@ export function createClaims(deps: Deps, options: { sweepMs: number; maxRows: nu
     const { heard, queueId } = queue;
     promised.rows += limit;
     promised.bytes += maxBytes;
-    const claim = { queueId, epoch, now: clock.now(), limit, maxBytes, eventId: uuidv7(clock, random) };
+    const eventId = uuidv7(clock, random);
+    const claim = { queueId, epoch: node.epoch, now: clock.now(), limit, maxBytes, eventId };
     const rows = await store.claimDue(claim).finally(() => {
       promised.rows -= limit;
       promised.bytes -= maxBytes;

@@ -27,6 +27,8 @@ let folder: string;
 let store: Store;
 let clock: VirtualClock;
 let epoch: number;
+/** Under what the queue started last claims. */
+let node: { epoch: number; valid: boolean };
 let rules: SettlementRules;
 let queues: Queue[];
 /** Recipient domain whose mail is kept back, or null. */
@@ -41,7 +43,7 @@ beforeEach(async () => {
   clock = createVirtualClock(T0);
   epoch = await store.beginEpoch({ nodeId: 'test', now: T0 });
   const retry = createRetrySchedule(createSystemRandom(), null);
-  rules = createSettlementRules({ clock, random: createSystemRandom(), epoch, retry, relayed: false });
+  rules = createSettlementRules({ clock, random: createSystemRandom(), retry, relayed: false });
   queues = [];
   heldDomain = null;
   faults = {};
@@ -68,6 +70,7 @@ interface Started {
 
 async function start(options: Partial<QueueOptions> = {}): Promise<Started> {
   const called: string[] = [];
+  node = { epoch, valid: true };
   const seen = new Proxy(store, {
     get: (target, name) => Reflect.get(faults, name) ?? Reflect.get(target, name),
   });
@@ -77,7 +80,7 @@ async function start(options: Partial<QueueOptions> = {}): Promise<Started> {
       clock,
       random: createSystemRandom(),
       log: quietLog,
-      epoch,
+      node,
       siteOf: ({ recipientDomain }) => recipientDomain,
       expire: (delivery, now) => rules.expire(delivery, now),
       suppressed: (delivery, now) => rules.suppressed(delivery, now),
@@ -519,6 +522,44 @@ describe('starting and stopping', () => {
     await queue.settle(late, deliveredOf(late.delivery));
     expect((await states()).delivered).toBeUndefined();
     expect(await eventKinds()).toEqual(['late_outcome']);
+  });
+
+  it('hands nothing out and claims nothing while others may hold the node for dead', async () => {
+    await queued(2);
+    const { queue } = await start();
+    await eventually(() => queue.held.rows === 2);
+    node.valid = false;
+    expect(queue.take('example.net')).toBeNull();
+    expect(queue.recordable()).toBe(false);
+    expect(
+      queue.reserve(
+        [{ recipientDomain: 'a.net', senderDomain: 'example.com', lane: 'normal', sandbox: null }],
+        10,
+      ),
+    ).toEqual([false]);
+    node.valid = true;
+    expect(takeAll(queue)).toHaveLength(2);
+  });
+
+  it('gives back what waits under an epoch that ended, sends none of it, and claims under the new one', async () => {
+    await queued(3);
+    const { queue } = await start();
+    await eventually(() => queue.held.rows === 3);
+    const taken = queue.take('example.net');
+    if (taken === null) throw new Error('there is work');
+    node.epoch = await store.beginEpoch({ nodeId: 'test', now: T0 });
+    // Another node has taken back one of them before this one noticed.
+    expect(await store.reclaim({ now: T0, limit: 1 })).toBe(1);
+    expect(queue.owns(taken)).toBe(false);
+    queue.fenced();
+    queue.giveBack(taken, T0, null);
+    await eventually(() => queue.held.rows === 3 && queue.waiting('example.net').normal === 3);
+    const items = takeAll(queue);
+    expect(items.every((item) => queue.owns(item) && item.delivery.epoch === node.epoch)).toBe(true);
+    expect(items.filter((item) => item.delivery.mayBeDuplicate)).toHaveLength(1);
+    await Promise.all(items.map((item) => queue.settle(item, deliveredOf(item.delivery))));
+    expect(await states()).toEqual({ delivered: 3 });
+    expect(await eventKinds()).toEqual(['delivered', 'delivered', 'delivered']);
   });
 
   it('gives every lease back, unmarked, when it stops', async () => {

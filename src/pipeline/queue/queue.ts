@@ -13,6 +13,7 @@ import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane, SandboxResult } from '../../model/message.ts';
+import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import { createClaims } from './claims.ts';
@@ -90,8 +91,15 @@ export interface Queue extends Service {
    * blocked, or the store cannot record an outcome.
    */
   take(site: string, lane?: Lane, admits?: (item: ReadyItem) => boolean): ReadyItem | null;
-  /** Whether an outcome could be stored now. Where not, nothing may be sent; the sites are woken when it can. */
+  /**
+   * Whether an outcome could be stored now, under a lease that nobody doubts. Where not, nothing may be sent; the sites
+   * are woken when it can.
+   */
   recordable(): boolean;
+  /** Whether an item is held under the epoch this node has now. Of others nobody may send. */
+  owns(item: ReadyItem): boolean;
+  /** The node has a new epoch: what waits under the old one is given back, and what was taken is looked at again. */
+  fenced(): void;
   putBack(item: ReadyItem): void;
   /** Records an outcome; the item leaves memory when it is stored. Resolves then. */
   settle(item: ReadyItem, settlement: Settlement): Promise<void>;
@@ -126,7 +134,7 @@ interface Deps {
   clock: Clock;
   random: Random;
   log: Logger;
-  epoch: number;
+  node: NodeLease;
   /** The answer for a recipient may change; `regroup` says when. */
   siteOf(question: SiteQuestion): string;
   expire: ExpirySettler;
@@ -149,7 +157,7 @@ const REFILE_ROWS = 2_000;
 const FAST_SITE_ROWS = 1024;
 
 export function createQueue(deps: Deps, options: QueueOptions): Queue {
-  const { store, clock, random, log, epoch, siteOf, expire, suppressed, eventsStored } = deps;
+  const { store, clock, random, log, node, siteOf, expire, suppressed, eventsStored } = deps;
   const { heldBy = () => null, routeTags = null } = deps;
   const window = createReadyWindow(options);
   const due = createDueQueues(siteOfQueue);
@@ -162,7 +170,6 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     store,
     clock,
     log,
-    epoch,
     eventsStored,
     left: leave,
     resumed() {
@@ -176,12 +183,12 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       clock,
       random,
       log,
-      epoch,
+      node,
       window,
       due,
       eventsStored,
       reserved: () => reserved,
-      closed: (site) => settler.paused || (site !== null && blocks.has(site)),
+      closed: (site) => settler.paused || !node.valid || (site !== null && blocks.has(site)),
       held: (queue) => heldBy(questionOf(queue), queue.site) !== null,
       allowance,
       add: (delivery) => {
@@ -223,6 +230,14 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     },
     take,
     recordable,
+    owns,
+    fenced() {
+      for (const site of window.sites()) {
+        settler.release(window.drain(site), clock.now(), null);
+        worker.wake(site);
+      }
+      claims.sweepSoon();
+    },
     putBack: (item) => {
       item.underWay = false;
       window.putBack(item);
@@ -250,7 +265,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       running = true;
       let reclaimed = 0;
       for (let n = -1; n !== 0; reclaimed += n) {
-        n = await store.reclaim({ epoch, now: clock.now(), limit: 2000 });
+        n = await store.reclaim({ now: clock.now(), limit: 2000 });
       }
       if (reclaimed > 0) log.info({ rows: reclaimed }, 'took back what an earlier run held');
       let moved = 0;
@@ -285,7 +300,8 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     const share = Math.ceil(bytes / Math.max(1, recipients.length));
     return recipients.map((recipient) => {
       const site = siteOf(recipient);
-      if (!running || settler.paused || blocks.has(site) || heldBy(recipient, site) !== null) return false;
+      if (!running || settler.paused || !node.valid || blocks.has(site) || heldBy(recipient, site) !== null)
+        return false;
       // Rows of the same queue that wait in the store would be overtaken for ever; fresh mail joins their end.
       const { lane, senderDomain: tenant } = recipient;
       if (lane !== 'critical' && due.count(site) > 0) {
@@ -371,6 +387,10 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       const item = window.take(site, lane ?? null, admits);
       if (item === null) return null;
       const now = clock.now();
+      if (!owns(item)) {
+        settler.release([item], now, null);
+        continue;
+      }
       // Its time may have gone by while it waited in memory, where the search for expired rows does not look.
       const ended =
         item.delivery.expiresAt - LEAST_TIME_LEFT_MS < now
@@ -395,9 +415,13 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   }
 
   function recordable(): boolean {
-    const can = !settler.paused && store.writable().ok;
+    const can = !settler.paused && node.valid && store.writable().ok;
     if (!can) watchStore();
     return can;
+  }
+
+  function owns({ delivery }: ReadyItem): boolean {
+    return delivery.epoch === node.epoch;
   }
 
   /** Work was refused for the store's sake: nothing else may wake these sites when it can write again. */

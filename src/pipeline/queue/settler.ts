@@ -31,7 +31,6 @@ interface Deps {
   store: Pick<Store, 'settle' | 'release'>;
   clock: Clock;
   log: Logger;
-  epoch: number;
   /** The item may leave memory; it waits in the store until `dueAt`, or for nothing any more (null). */
   left(item: ReadyItem, dueAt: number | null): void;
   /** Outcomes are stored again after a pause. */
@@ -41,7 +40,7 @@ interface Deps {
 
 export const SETTLE_RETRY_MS = 250;
 
-export function createSettler({ store, clock, log, epoch, left, resumed, eventsStored }: Deps): Settler {
+export function createSettler({ store, clock, log, left, resumed, eventsStored }: Deps): Settler {
   let pending: Unsettled[] = [];
   let flushing = false;
   let paused = false;
@@ -151,8 +150,19 @@ export function createSettler({ store, clock, log, epoch, left, resumed, eventsS
     resumed();
   }
 
+  /** Each under the epoch it was claimed under. */
   function release(items: readonly ReadyItem[], dueAt: number, waitReason: string | null): void {
-    if (items.length === 0) return;
+    for (const [epoch, held] of Map.groupBy(items, ({ delivery }) => delivery.epoch)) {
+      releaseUnder(epoch, held, dueAt, waitReason);
+    }
+  }
+
+  function releaseUnder(
+    epoch: number,
+    items: readonly ReadyItem[],
+    dueAt: number,
+    waitReason: string | null,
+  ): void {
     const deliveryIds = items.map((item) => item.delivery.id);
     const attempt = (): void => {
       store.release({ deliveryIds, epoch, dueAt, waitReason }).then(

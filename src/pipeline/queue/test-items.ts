@@ -14,6 +14,7 @@ export function testItem(delivery: Partial<ClaimedDelivery> = {}, item: Partial<
     ...item,
     delivery: {
       id,
+      epoch: 1,
       queueId: 1,
       messageSeq: id,
       messageId: `m${id}` as MessageId,

@@ -42,7 +42,6 @@ export function settleTry(
   deps: { clock: Clock; random: Random },
   params: {
     call: ClaimedCall;
-    epoch: number;
     result: TryResult;
     delaysMs: readonly number[];
     mayDisable: boolean;
@@ -53,7 +52,7 @@ export function settleTry(
   const tryNumber = call.tries + 1;
   const settlement: CallSettlement = {
     callId: call.id,
-    epoch: params.epoch,
+    epoch: call.epoch,
     webhookId: call.webhook.id,
     state: 'succeeded',
     tryNumber,
@@ -87,10 +86,10 @@ export function settleTry(
 }
 
 /** The lease goes back untouched: no try was made. */
-export function giveBack(call: ClaimedCall, epoch: number, now: number, dueAt: number): CallSettlement {
+export function giveBack(call: ClaimedCall, now: number, dueAt: number): CallSettlement {
   return {
     callId: call.id,
-    epoch,
+    epoch: call.epoch,
     webhookId: call.webhook.id,
     state: 'pending',
     dueAt,

@@ -15,6 +15,7 @@ import { createSystemRandom, type Random } from '../../lib/random.ts';
 import { createSealer } from '../../lib/seal.ts';
 import type { EventKind } from '../../model/event.ts';
 import type { MessageId } from '../../model/message.ts';
+import { soleLease } from '../../model/node.ts';
 import { NEVER_CALLED_AT, type Webhook } from '../../model/webhook.ts';
 import { createAddressFilter } from '../../net/address-filter.ts';
 import { createGuardedHttp, type GuardedHttp } from '../../net/guarded-http.ts';
@@ -102,7 +103,7 @@ async function stop(sender: WebhookSender): Promise<void> {
 
 async function startSender(options: WebhookSenderOptions = {}): Promise<WebhookSender> {
   const epoch = await store.beginEpoch({ nodeId: 'node-1', now: clock.now() });
-  await store.reclaim({ epoch, now: clock.now(), limit: 1_000 });
+  await store.reclaim({ now: clock.now(), limit: 1_000 });
   const log = createLoggers({
     destination: { write: (line) => void lines.push(line) },
     level: 'debug',
@@ -111,7 +112,7 @@ async function startSender(options: WebhookSenderOptions = {}): Promise<WebhookS
   registry = new Registry();
   const metrics = createWebhookMetrics(registry);
   const sender = createWebhookSender(
-    { store, http, clock, random, sealer, epoch, log, metrics },
+    { store, http, clock, random, sealer, node: soleLease(epoch), log, metrics },
     { pollMs: 10 * 60_000, ...options },
   );
   senders.push(sender);

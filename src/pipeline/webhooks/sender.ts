@@ -10,6 +10,7 @@ import type { Loggers } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
+import type { NodeLease } from '../../model/node.ts';
 import type { AllowHttp } from '../../net/checked-url.ts';
 import type { GuardedHttp } from '../../net/guarded-http.ts';
 import type { Store } from '../../store/store.ts';
@@ -68,13 +69,13 @@ export function createWebhookSender(
     clock: Clock;
     random: Random;
     sealer: Sealer;
-    epoch: number;
+    node: NodeLease;
     log: Loggers;
     metrics: WebhookMetrics;
   },
   options: WebhookSenderOptions = {},
 ): WebhookSender {
-  const { store, clock, epoch, log, metrics } = deps;
+  const { store, clock, node, log, metrics } = deps;
   const delaysMs = options.retryDelaysMs ?? DEFAULT_RETRY_DELAYS_MS;
   const maxInFlight = options.maxInFlight ?? 32;
   const maxPerWebhook = options.maxPerWebhook ?? 4;
@@ -125,12 +126,17 @@ export function createWebhookSender(
   async function fillSlots(): Promise<number> {
     startWaiting();
     const limit = Math.min(CLAIM_SIZE, maxInFlight - flying.size);
-    if (limit <= 0) return pollMs;
+    if (limit <= 0 || !node.valid) return pollMs;
     const dueAt = await store.nextCallDueAt();
     const inMs = dueAt === null ? pollMs : dueAt - clock.now();
     if (inMs > 0) return Math.min(inMs, pollMs);
     const excludeWebhooks = [...endpoints.values()].filter(isFull).map((endpoint) => endpoint.id);
-    const calls = await store.claimCalls({ epoch, now: clock.now(), limit, excludeWebhooks });
+    const calls = await store.claimCalls({
+      epoch: node.epoch,
+      now: clock.now(),
+      limit,
+      excludeWebhooks,
+    });
     for (const call of calls) place(call);
     // What is overdue and was not claimed belongs to webhooks without room, whose own ends wake us: a look at once
     // would only spin. So would one while the line is full.
@@ -232,7 +238,7 @@ export function createWebhookSender(
           { webhookId: call.webhook.id, callId: call.id, err: made.cause },
           'cannot open the secret of a webhook: its calls wait',
         );
-        return giveBack(call, epoch, clock.now(), clock.now() + UNSIGNED_MS);
+        return giveBack(call, clock.now(), clock.now() + UNSIGNED_MS);
       }
       result = made.result;
     } catch (cause) {
@@ -242,7 +248,7 @@ export function createWebhookSender(
       const endedAt = clock.now();
       result = { kind: 'failed', status: 0, body: '', error, endedAt, latencyMs: 0, retryAfterMs: null };
     }
-    const settlement = settleTry(deps, { call, epoch, result, delaysMs, mayDisable: !endpoint.isDisabled });
+    const settlement = settleTry(deps, { call, result, delaysMs, mayDisable: !endpoint.isDisabled });
     note(call, endpoint, result, settlement);
     return settlement;
   }
@@ -287,7 +293,7 @@ export function createWebhookSender(
   }
 
   function returnCall(call: ClaimedCall, endpoint: Endpoint, delayMs: number): void {
-    void settler.settle(giveBack(call, epoch, clock.now(), clock.now() + delayMs));
+    void settler.settle(giveBack(call, clock.now(), clock.now() + delayMs));
     forgetIfIdle(endpoint);
   }
 
@@ -309,7 +315,7 @@ export function createWebhookSender(
       await within(Math.max(0, deadlineMs - RECORD_MS), Promise.all([pumped(), idle()]));
       for (const { call, abort } of flying.values()) {
         abort.abort();
-        void settler.settle(giveBack(call, epoch, clock.now(), clock.now()));
+        void settler.settle(giveBack(call, clock.now(), clock.now()));
       }
       await within(RECORD_MS, settler.drained());
       settler.stop();

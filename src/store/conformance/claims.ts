@@ -103,6 +103,7 @@ export function describeClaims(suite: Suite): void {
       const { id, queueId } = only(deliveries);
       expect(only(await claim(suite.store(), queueId))).toEqual({
         id,
+        epoch: 1,
         queueId,
         messageSeq: seq,
         messageId: sent.id,

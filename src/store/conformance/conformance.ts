@@ -17,6 +17,7 @@ import { describeInstance } from './instance.ts';
 import { describeKeyed } from './keyed.ts';
 import { describeLimits } from './limits.ts';
 import { describeMessages } from './messages.ts';
+import { describeNodes } from './nodes.ts';
 import { describeNotices } from './notices.ts';
 import { describeReaders } from './readers.ts';
 import { describeRetention } from './retention.ts';
@@ -60,6 +61,7 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
     };
     for (const part of [
       describeInstance,
+      describeNodes,
       describeAcceptance,
       describeClaims,
       describeWaiting,

@@ -18,6 +18,10 @@ export function commitAccepted(session: Session, params: ParamsOf<'commitAccepte
     const taken = heldKey(session.db, params.idempotency);
     if (taken !== null) return taken;
   }
+  const leases = params.messages.some(({ recipients }) =>
+    recipients.some(({ state }) => state === 'sending'),
+  );
+  if (leases && session.hasEnded(params.epoch)) return { kind: 'epoch-ended' };
   const exceeded = params.quotas === undefined ? null : charge(session, params.quotas);
   if (exceeded !== null) return exceeded;
   if (params.tells !== undefined && !tellNotice(session, params.tells)) return { kind: 'told' };

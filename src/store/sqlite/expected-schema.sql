@@ -15,6 +15,7 @@ CREATE INDEX idempotency_age ON idempotency (created_at);
 CREATE INDEX message_domain ON message (domain_id);
 CREATE INDEX message_metadata_message ON message_metadata (message_seq);
 CREATE INDEX mta_sts_age ON mta_sts (fetched_at);
+CREATE INDEX node_lease_epoch ON node_lease (epoch);
 CREATE INDEX notice_count_hour ON notice_count (hour);
 CREATE INDEX notice_due_from ON notice_due (due_from);
 CREATE INDEX notice_due_message ON notice_due (message_seq);
@@ -46,7 +47,8 @@ CREATE TABLE message_notice ( message_seq INTEGER PRIMARY KEY, sender TEXT NOT N
 CREATE TABLE meta ( name TEXT NOT NULL PRIMARY KEY, value ANY NOT NULL ) STRICT, WITHOUT ROWID;
 CREATE TABLE mta_sts ( domain TEXT NOT NULL PRIMARY KEY, policy_id TEXT NOT NULL, mode TEXT NOT NULL, mx TEXT NOT NULL, max_age INTEGER NOT NULL, fetched_at INTEGER NOT NULL, expires_at INTEGER NOT NULL ) STRICT, WITHOUT ROWID;
 CREATE TABLE name ( id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE ) STRICT;
-CREATE TABLE node ( epoch INTEGER PRIMARY KEY AUTOINCREMENT, node_id TEXT NOT NULL, started_at INTEGER NOT NULL ) STRICT;
+CREATE TABLE node ( epoch INTEGER PRIMARY KEY AUTOINCREMENT, node_id TEXT NOT NULL, started_at INTEGER NOT NULL , host TEXT NOT NULL DEFAULT '', pid INTEGER NOT NULL DEFAULT 0, roles TEXT NOT NULL DEFAULT '[]', sources TEXT NOT NULL DEFAULT '[]', beat INTEGER NOT NULL DEFAULT 0, heartbeat_at INTEGER NOT NULL DEFAULT 0, ended_at INTEGER) STRICT;
+CREATE TABLE node_lease ( name TEXT PRIMARY KEY, epoch INTEGER NOT NULL, taken_at INTEGER NOT NULL ) STRICT, WITHOUT ROWID;
 CREATE TABLE notice_count ( sender TEXT NOT NULL, hour INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (sender, hour) ) STRICT, WITHOUT ROWID;
 CREATE TABLE notice_due ( id INTEGER PRIMARY KEY AUTOINCREMENT, message_seq INTEGER NOT NULL, delivery_id INTEGER NOT NULL, kind INTEGER NOT NULL, event_seq INTEGER, at INTEGER NOT NULL, due_from INTEGER NOT NULL ) STRICT;
 CREATE TABLE opt_out_link ( delivery_id INTEGER PRIMARY KEY, reader_id INTEGER NOT NULL, at INTEGER NOT NULL ) STRICT;

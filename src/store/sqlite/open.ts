@@ -39,6 +39,8 @@ const PROBE_EVERY_MS = 1000;
 const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'instanceId',
   'beginEpoch',
+  // Who takes over relies on it.
+  'endEpoch',
   'commitAccepted',
   // A claim lost with the power would let the row go out again without the mark of a possible duplicate.
   'claimDue',
@@ -279,8 +281,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     },
     instanceId: (params) => write('instanceId', params),
     beginEpoch: (params) => write('beginEpoch', params),
+    heartbeat: (params) => write('heartbeat', params),
+    endEpoch: (params) => write('endEpoch', params),
     reclaim: (params) => write('reclaim', params),
     refile: (params) => write('refile', params),
+    takeLeases: (params) => write('takeLeases', params),
+    giveLeases: (params) => write('giveLeases', params),
+    listNodes: (params) => read('listNodes', params),
     commitAccepted: (params) => write('commitAccepted', params),
     findIdempotent: (params) => read('findIdempotent', params),
     quotaUse: (params) => read('quotaUse', params),

@@ -11,8 +11,12 @@ import type { Session } from './session.ts';
 export type WriteName =
   | 'instanceId'
   | 'beginEpoch'
+  | 'heartbeat'
+  | 'endEpoch'
   | 'reclaim'
   | 'refile'
+  | 'takeLeases'
+  | 'giveLeases'
   | 'commitAccepted'
   | 'claimDue'
   | 'claimExpired'

@@ -12,6 +12,7 @@ import * as events from './events.ts';
 import * as instance from './instance.ts';
 import * as limits from './limits.ts';
 import * as messages from './messages.ts';
+import * as nodes from './nodes.ts';
 import * as notices from './notices.ts';
 import type { ReadTable, WriteTable } from './operation-types.ts';
 import * as optOuts from './opt-outs.ts';
@@ -36,8 +37,12 @@ import * as webhooks from './webhooks.ts';
 /** Everything the writer thread can do. */
 export const WRITES: WriteTable = {
   instanceId: instance.instanceId,
-  beginEpoch: instance.beginEpoch,
-  reclaim: instance.reclaim,
+  beginEpoch: nodes.beginEpoch,
+  heartbeat: nodes.heartbeat,
+  endEpoch: nodes.endEpoch,
+  reclaim: nodes.reclaim,
+  takeLeases: nodes.takeLeases,
+  giveLeases: nodes.giveLeases,
   refile,
   commitAccepted: accept.commitAccepted,
   claimDue: queue.claimDue,
@@ -109,6 +114,7 @@ export const WRITES: WriteTable = {
 /** Everything a reader thread can do. */
 export const READS: ReadTable = {
   findIdempotent: accept.findIdempotent,
+  listNodes: nodes.listNodes,
   quotaUse: quota.quotaUse,
   dueQueues: queue.dueQueues,
   readContent: messages.readContent,

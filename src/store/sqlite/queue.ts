@@ -101,6 +101,7 @@ export function queueCounts(db: Connection, params: ParamsOf<'queueCounts'>): Qu
 
 /** Leases the earliest due rows of one queue; at least one row however large, then up to `maxBytes` of content. */
 export function claimDue(session: Session, params: ParamsOf<'claimDue'>): ClaimedDelivery[] {
+  if (session.hasEnded(params.epoch)) return [];
   const rows = session.db.all<ClaimRow>(CLAIM_DUE_SQL, params.queueId, params.now, params.now, params.limit);
   const claimed: ClaimedDelivery[] = [];
   const accepting = eventIdsFrom(params.eventId);
@@ -115,6 +116,7 @@ export function claimDue(session: Session, params: ParamsOf<'claimDue'>): Claime
 
 /** Leases queued rows whose expiry is at or before `now`, longest expired first. */
 export function claimExpired(session: Session, params: ParamsOf<'claimExpired'>): ClaimedDelivery[] {
+  if (session.hasEnded(params.epoch)) return [];
   const rows = session.db.all<ClaimRow>(CLAIM_EXPIRED_SQL, params.now, params.limit);
   const accepting = eventIdsFrom(params.eventId);
   return rows.map((row) => lease(session, row, params, accepting));
@@ -194,6 +196,7 @@ function lease(
   }
   return {
     id: row.id,
+    epoch,
     queueId: row.queue_id,
     messageSeq: row.message_seq,
     messageId: uuidText(row.message_id) as MessageId,

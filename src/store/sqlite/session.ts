@@ -1,7 +1,9 @@
 /**
  * What a write operation works with: the connection and what the writer keeps in memory about small, hot tables:
- * interned names, destination queues, the webhooks that take calls, who suppresses at all. All changes to those tables go through the
- * one writer, so the memory is exact; after a rollback `forget` drops it, because it may name rows that never came.
+ * interned names, destination queues, the webhooks that take calls, who suppresses at all, which epochs have ended. All
+ * changes to those tables go through the one writer, so the memory is exact; after a rollback `forget` drops it, because
+ * it may name rows that never came. Where other processes write too, `othersWrote` is called before each transaction that
+ * follows one of theirs.
  */
 import type { Lane } from '../../model/message.ts';
 import { queueLaneCode } from './codes.ts';
@@ -35,6 +37,12 @@ export interface Session {
   hooksChanged(): void;
   /** Numbers of sender domains with suppressions, and with evidence towards one; may name more, never fewer. */
   suppressing(): { entries: Set<number>; evidence: Set<number> };
+  /** Whether an epoch has ended, so that nothing may be leased to it any more. One that nobody knows has not. */
+  hasEnded(epoch: number): boolean;
+  /** To be called whenever an epoch ended. */
+  epochsChanged(): void;
+  /** Another process has written: what it may have changed is read again. Names and queues never go away. */
+  othersWrote(): void;
   /** To be called after every rollback. */
   forget(): void;
 }
@@ -47,6 +55,7 @@ export function createSession(db: Connection): Session {
   const queues = new Map<string, number>();
   let hooksByDomain: Map<number, HookTarget[]> | null = null;
   let suppressingDomains: ReturnType<Session['suppressing']> | null = null;
+  const ended = new Map<number, boolean>();
 
   function nameId(text: string): number {
     const known = names.get(text) ?? db.get<{ id: number }>('SELECT id FROM name WHERE text = ?', text)?.id;
@@ -111,6 +120,19 @@ export function createSession(db: Connection): Session {
     return suppressingDomains;
   }
 
+  function hasEnded(epoch: number): boolean {
+    let answer = ended.get(epoch);
+    if (answer === undefined) {
+      answer =
+        db.get<{ one: number }>(
+          'SELECT 1 AS one FROM node WHERE epoch = ? AND ended_at IS NOT NULL',
+          epoch,
+        ) !== undefined;
+      ended.set(epoch, answer);
+    }
+    return answer;
+  }
+
   return {
     db,
     nameId,
@@ -120,11 +142,19 @@ export function createSession(db: Connection): Session {
       hooksByDomain = null;
     },
     suppressing,
+    hasEnded,
+    epochsChanged: () => ended.clear(),
+    othersWrote() {
+      hooksByDomain = null;
+      suppressingDomains = null;
+      ended.clear();
+    },
     forget() {
       names.clear();
       queues.clear();
       hooksByDomain = null;
       suppressingDomains = null;
+      ended.clear();
     },
   };
 }

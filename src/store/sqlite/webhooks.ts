@@ -106,7 +106,9 @@ export function deleteWebhooksOf(session: Session, domainId: number): void {
  * Leases due calls of enabled webhooks, at most `limit`. Where several webhooks have due calls each first gets an
  * even share, so that one with a long backlog does not crowd out the rest.
  */
-export function claimCalls({ db }: Session, params: ParamsOf<'claimCalls'>): ClaimedCall[] {
+export function claimCalls(session: Session, params: ParamsOf<'claimCalls'>): ClaimedCall[] {
+  const { db } = session;
+  if (session.hasEnded(params.epoch)) return [];
   const excluded = new Set(params.excludeWebhooks);
   const waiting = db
     .all<{ id: number }>(
@@ -148,7 +150,8 @@ function claimOf(
       params.now,
       row.call_id,
     );
-    return { id: row.call_id, webhook: toWebhook(row), tries: row.tries, event: toEventView(row) };
+    const { epoch } = params;
+    return { id: row.call_id, epoch, webhook: toWebhook(row), tries: row.tries, event: toEventView(row) };
   });
 }
 

@@ -104,6 +104,8 @@ export type CommitResult =
       messages: readonly { seq: number; deliveries: readonly { id: number; queueId: number }[] }[];
     }
   | KeyHeld
+  /** Nothing was stored: rows were to be leased to an epoch that has ended. */
+  | { kind: 'epoch-ended' }
   /** The facts it was to tell are told already, or gone. */
   | { kind: 'told' }
   /** `left` of `max` recipients until `resetAt`: fewer than were to be charged. */

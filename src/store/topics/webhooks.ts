@@ -18,6 +18,8 @@ export interface NewWebhook {
 
 export interface ClaimedCall {
   id: number;
+  /** The node's epoch that the lease belongs to. */
+  epoch: number;
   webhook: Webhook;
   /** Finished tries so far. */
   tries: number;

@@ -1,0 +1,228 @@
+/**
+ * Conformance: epochs and beats of nodes, who may end whom, leases, and the return of what an ended epoch held. Time only
+ * ever comes in as a parameter, and no promise depends on it: what counts is whether a beat is still the one that was seen.
+ */
+import { describe, expect, it } from 'vitest';
+import type { NodeBeat } from '../topics/nodes.ts';
+import {
+  claim,
+  claimCalls,
+  commit,
+  commitOne,
+  createWebhook,
+  delivered,
+  kindsOf,
+  message,
+  only,
+  recipient,
+  type Suite,
+  T0,
+} from './fixtures.ts';
+
+/** Tests of `beginEpoch`, `heartbeat`, `endEpoch`, `reclaim`, `takeLeases`, `giveLeases`, `listNodes`. */
+export function describeNodes(suite: Suite): void {
+  const begin = (nodeId: string, alone = false) => suite.store().beginEpoch({ nodeId, now: T0, alone });
+  const beat = (epoch: number) => suite.store().heartbeat({ epoch, now: T0 });
+  const end = (epoch: number, seen?: number) =>
+    suite.store().endEpoch({ epoch, now: T0, ...(seen === undefined ? {} : { beat: seen }) });
+  const take = (epoch: number, names: readonly string[], quiet: readonly NodeBeat[] = []) =>
+    suite.store().takeLeases({ epoch, names, quiet, now: T0 });
+  const sending = () => message({ recipients: [recipient({ state: 'sending' })] });
+
+  describe('epochs of nodes', () => {
+    it('gives every start a greater epoch, also after a restart', async () => {
+      const first = await begin('a');
+      const second = await begin('a');
+      await suite.reopen();
+      const third = await begin('b', true);
+      expect(first).toBeGreaterThan(0);
+      expect(second).toBeGreaterThan(first);
+      expect(third).toBeGreaterThan(second);
+    });
+
+    it('ends what the same node was before, and leaves other nodes alone', async () => {
+      const before = await begin('a');
+      const other = await begin('b');
+      const after = await begin('a');
+      expect(await beat(before)).toEqual({ kind: 'ended' });
+      expect(await beat(other)).toMatchObject({ kind: 'alive', others: [{ epoch: after }] });
+    });
+
+    it('ends every other node where the new one is alone with the store', async () => {
+      const other = await begin('b');
+      const alone = await begin('a', true);
+      expect(await beat(other)).toEqual({ kind: 'ended' });
+      expect(await beat(alone)).toMatchObject({ kind: 'alive', others: [] });
+    });
+
+    it('tells a living node of the others, how often they said that they live, and what they serve', async () => {
+      const mine = await begin('a');
+      const about = { host: 'h', pid: 7, roles: ['deliver'], sources: ['s1'] };
+      const other = await suite.store().beginEpoch({ nodeId: 'b', now: T0, about });
+      const told = { epoch: other, nodeId: 'b', sources: ['s1'] };
+      expect(await beat(mine)).toEqual({ kind: 'alive', leases: [], others: [{ ...told, beat: 0 }] });
+      await beat(other);
+      await beat(other);
+      expect(await beat(mine)).toEqual({ kind: 'alive', leases: [], others: [{ ...told, beat: 2 }] });
+    });
+
+    it('ends a node whose beat stood still, once, and not one that has said meanwhile that it lives', async () => {
+      const slow = await begin('a');
+      await begin('b');
+      await beat(slow);
+      expect(await end(slow, 0)).toBe(false);
+      expect(await beat(slow)).toMatchObject({ kind: 'alive' });
+      expect(await end(slow, 2)).toBe(true);
+      expect(await beat(slow)).toEqual({ kind: 'ended' });
+      expect(await end(slow, 2)).toBe(false);
+    });
+
+    it('shows living nodes before those that ended, with what they hold', async () => {
+      const about = { host: 'h', pid: 7, roles: ['deliver', 'http'], sources: ['s1'] };
+      const ended = await begin('a');
+      await end(ended);
+      const living = await suite.store().beginEpoch({ nodeId: 'b', now: T0, about });
+      await suite.store().heartbeat({ epoch: living, now: T0 + 5 });
+      await take(living, ['y', 'x']);
+      await commit(suite.store(), [sending()], living);
+      const rows = await suite.store().listNodes({ limit: 10 });
+      expect(rows.map(({ epoch }) => epoch)).toEqual([living, ended]);
+      expect(rows[0]).toEqual({
+        ...about,
+        ...{ epoch: living, nodeId: 'b', startedAt: T0, heartbeatAt: T0 + 5, endedAt: null, beat: 1 },
+        ...{ sending: 1, leases: ['x', 'y'] },
+      });
+      expect(rows[1]).toMatchObject({ endedAt: T0, sending: 0, leases: [] });
+      expect(await suite.store().listNodes({ limit: 1 })).toHaveLength(1);
+    });
+  });
+
+  describe('an epoch that has ended', () => {
+    it('claims nothing more, neither recipients nor calls', async () => {
+      await createWebhook(suite.store());
+      const { queueId } = await commitOne(suite.store());
+      const epoch = await begin('a');
+      await end(epoch);
+      expect(await claim(suite.store(), queueId, { epoch })).toEqual([]);
+      expect(
+        await suite.store().claimExpired({ epoch, now: T0 + 1e9, limit: 9, eventId: message().id }),
+      ).toEqual([]);
+      expect(await claimCalls(suite.store(), { epoch })).toEqual([]);
+      const other = await begin('b');
+      expect(await claim(suite.store(), queueId, { epoch: other })).toHaveLength(1);
+    });
+
+    it('accepts nothing that would be leased to it, and everything that would not', async () => {
+      const epoch = await begin('a');
+      await end(epoch);
+      const refused = await suite.store().commitAccepted({ messages: [sending()], epoch, idempotency: null });
+      expect(refused).toEqual({ kind: 'epoch-ended' });
+      expect((await suite.store().queueCounts({ now: T0 })).queued).toBe(0);
+      await commit(suite.store(), [message()], epoch);
+      expect((await suite.store().queueCounts({ now: T0 })).queued).toBe(1);
+    });
+
+    it('may still tell what became of its mail, until somebody took it back', async () => {
+      const epoch = await begin('a');
+      const [first, second] = await commit(suite.store(), [sending(), sending()], epoch);
+      await end(epoch);
+      const settle = (id: number) => suite.store().settle({ now: T0, settlements: [delivered(id, epoch)] });
+      expect(await settle(first?.deliveries[0]?.id ?? 0)).toEqual(['settled']);
+      expect(await suite.store().reclaim({ now: T0, limit: 10 })).toBe(1);
+      expect(await settle(second?.deliveries[0]?.id ?? 0)).toEqual(['fenced']);
+    });
+  });
+
+  describe('reclaiming what ended epochs held', () => {
+    it('gives rows back, due now and marked as possible duplicates', async () => {
+      const epoch = await begin('a');
+      const { id, queueId } = await commitOne(suite.store(), sending(), epoch);
+      const other = await begin('a');
+      expect(await suite.store().reclaim({ now: T0 + 5, limit: 10 })).toBe(1);
+      expect(await suite.store().nextDueAt()).toBe(T0 + 5);
+      const again = only(await claim(suite.store(), queueId, { epoch: other, now: T0 + 5 }));
+      expect(again).toMatchObject({ id, epoch: other, mayBeDuplicate: true, attempts: 0 });
+    });
+
+    it('leaves what living nodes hold alone', async () => {
+      const first = await begin('a');
+      const second = await begin('b');
+      await commit(suite.store(), [sending()], first);
+      await commit(suite.store(), [sending()], second);
+      expect(await suite.store().reclaim({ now: T0, limit: 10 })).toBe(0);
+    });
+
+    it('gives calls back too, and no more rows than the limit at a time', async () => {
+      await createWebhook(suite.store());
+      const epoch = await begin('a');
+      await commit(suite.store(), [sending(), sending()], epoch);
+      expect(await claimCalls(suite.store(), { epoch })).toHaveLength(2);
+      const other = await begin('a');
+      const step = () => suite.store().reclaim({ now: T0, limit: 3 });
+      expect([await step(), await step(), await step()]).toEqual([3, 1, 0]);
+      expect(await claimCalls(suite.store(), { epoch: other, now: T0 })).toHaveLength(2);
+    });
+
+    it('fences an outcome of the epoch that lost the row', async () => {
+      const epoch = await begin('a');
+      const { id } = await commitOne(suite.store(), sending(), epoch);
+      await begin('a');
+      await suite.store().reclaim({ now: T0, limit: 10 });
+      expect(await suite.store().settle({ now: T0, settlements: [delivered(id, epoch)] })).toEqual([
+        'fenced',
+      ]);
+      expect(await kindsOf(suite.store())).toEqual(['accepted', 'late_outcome']);
+    });
+  });
+
+  describe('leases', () => {
+    it('belong to one node at a time, and stay with it', async () => {
+      const one = await begin('a');
+      const two = await begin('b');
+      expect(await take(one, ['x', 'y'])).toEqual(['x', 'y']);
+      expect(await take(two, ['x', 'z'])).toEqual(['z']);
+      expect(await take(one, ['z', 'x'])).toEqual(['x']);
+      expect(await beat(one)).toMatchObject({ leases: ['x', 'y'] });
+      expect(await beat(two)).toMatchObject({ leases: ['z'] });
+    });
+
+    it('are free again when they are given up, by name or all', async () => {
+      const one = await begin('a');
+      const two = await begin('b');
+      await take(one, ['x', 'y', 'z']);
+      await suite.store().giveLeases({ epoch: two });
+      expect(await take(two, ['x', 'y', 'z'])).toEqual([]);
+      await suite.store().giveLeases({ epoch: one, names: ['x'] });
+      expect(await take(two, ['x', 'y'])).toEqual(['x']);
+      await suite.store().giveLeases({ epoch: one });
+      expect(await take(two, ['y', 'z'])).toEqual(['y', 'z']);
+    });
+
+    it('go over from a node that stood still, unless it has said meanwhile that it lives', async () => {
+      const one = await begin('a');
+      const two = await begin('b');
+      await take(one, ['x', 'y']);
+      await beat(one);
+      expect(await take(two, ['x'], [{ epoch: one, beat: 0 }])).toEqual([]);
+      expect(await take(two, ['x'], [{ epoch: one, beat: 1 }])).toEqual(['x']);
+      // It lives all the same, and is told what is left of them.
+      expect(await beat(one)).toMatchObject({ kind: 'alive', leases: ['y'] });
+    });
+
+    it('go over from an epoch that ended, which gets none any more', async () => {
+      const one = await begin('a');
+      const two = await begin('b');
+      await take(one, ['x']);
+      await end(one);
+      expect(await take(one, ['x', 'y'])).toEqual([]);
+      expect(await take(two, ['x'])).toEqual(['x']);
+    });
+
+    it('outlive a restart of the store', async () => {
+      const one = await begin('a');
+      await take(one, ['x']);
+      await suite.reopen();
+      expect(await beat(one)).toMatchObject({ kind: 'alive', leases: ['x'] });
+    });
+  });
+}

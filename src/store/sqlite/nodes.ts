@@ -1,0 +1,191 @@
+/**
+ * Nodes: epochs, their beats, their leases, and the return of what an ended epoch held. Synchronous functions for the
+ * writer, each inside its transaction, and one for readers. `topics/nodes.ts` says what they promise.
+ */
+import type { Heartbeat, LivingNode, NodeRow } from '../topics/nodes.ts';
+import type { Connection } from './connection.ts';
+import type { ParamsOf } from './operation-types.ts';
+import type { Session } from './session.ts';
+
+/** A start that ended so long ago is told to nobody any more. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+const MAX_LEASES_SHOWN = 1000;
+
+/** A new epoch, greater than all before. */
+export function beginEpoch(session: Session, params: ParamsOf<'beginEpoch'>): number {
+  const { db } = session;
+  const { nodeId, now, alone = false, about } = params;
+  const over = db.all<{ epoch: number }>(
+    `SELECT epoch FROM node WHERE ended_at IS NULL${alone ? '' : ' AND node_id = ?'}`,
+    ...(alone ? [] : [nodeId]),
+  );
+  for (const { epoch } of over) end(session, epoch, now);
+  // The greatest number stays, so that none is given out twice (AUTOINCREMENT remembers it besides).
+  db.run('DELETE FROM node WHERE ended_at < ?', now - KEPT_MS);
+  return db.run(
+    `INSERT INTO node (node_id, started_at, heartbeat_at, host, pid, roles, sources) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    nodeId,
+    now,
+    now,
+    about?.host ?? '',
+    about?.pid ?? 0,
+    JSON.stringify(about?.roles ?? []),
+    JSON.stringify(about?.sources ?? []),
+  ).lastId;
+}
+
+/** See `Store.heartbeat`. */
+export function heartbeat({ db }: Session, params: ParamsOf<'heartbeat'>): Heartbeat {
+  const { epoch, now } = params;
+  const alive = db.run(
+    'UPDATE node SET beat = beat + 1, heartbeat_at = ? WHERE epoch = ? AND ended_at IS NULL',
+    now,
+    epoch,
+  ).changes;
+  if (alive === 0) return { kind: 'ended' };
+  const others = db.all<{ epoch: number; beat: number; node_id: string; sources: string }>(
+    'SELECT epoch, beat, node_id, sources FROM node WHERE ended_at IS NULL AND epoch <> ? ORDER BY epoch',
+    epoch,
+  );
+  return {
+    kind: 'alive',
+    others: others.map(
+      (row): LivingNode => ({
+        epoch: row.epoch,
+        beat: row.beat,
+        nodeId: row.node_id,
+        sources: JSON.parse(row.sources) as string[],
+      }),
+    ),
+    leases: leasesOf(db, epoch, Number.MAX_SAFE_INTEGER),
+  };
+}
+
+/** See `Store.endEpoch`. */
+export function endEpoch(session: Session, params: ParamsOf<'endEpoch'>): boolean {
+  const { epoch, beat, now } = params;
+  const row = session.db.get<{ beat: number }>(
+    'SELECT beat FROM node WHERE epoch = ? AND ended_at IS NULL',
+    epoch,
+  );
+  if (row === undefined || (beat !== undefined && row.beat !== beat)) return false;
+  end(session, epoch, now);
+  return true;
+}
+
+function end(session: Session, epoch: number, now: number): void {
+  session.db.run('UPDATE node SET ended_at = ? WHERE epoch = ?', now, epoch);
+  session.db.run('DELETE FROM node_lease WHERE epoch = ?', epoch);
+  session.epochsChanged();
+}
+
+/** Loose index scan over the epochs that hold rows: a step for each, however many rows there are. */
+const heldBy = (table: 'delivery' | 'webhook_call'): string => `
+  WITH RECURSIVE held (epoch) AS (
+    SELECT min(epoch) FROM ${table} INDEXED BY ${table}_lease WHERE state = 1
+    UNION ALL
+    SELECT (SELECT min(epoch) FROM ${table} INDEXED BY ${table}_lease WHERE state = 1 AND epoch > held.epoch)
+    FROM held WHERE held.epoch IS NOT NULL
+  )
+  SELECT epoch FROM held WHERE epoch IS NOT NULL AND epoch NOT IN (SELECT epoch FROM node WHERE ended_at IS NULL)`;
+
+/**
+ * Gives rows and calls of ended epochs back, due now, at most `limit` together; reclaimed deliveries are marked as
+ * possible duplicates, because what they were doing is unknown.
+ */
+export function reclaim({ db }: Session, params: ParamsOf<'reclaim'>): number {
+  const { now, limit } = params;
+  let reclaimed = 0;
+  for (const { epoch } of db.all<{ epoch: number }>(heldBy('delivery'))) {
+    reclaimed += db.run(
+      `UPDATE delivery SET state = 0, epoch = 0, due_at = ?, updated_at = ?, wait_reason = NULL, may_be_duplicate = 1
+       WHERE id IN (SELECT id FROM delivery INDEXED BY delivery_lease WHERE state = 1 AND epoch = ? LIMIT ?)`,
+      now,
+      now,
+      epoch,
+      limit - reclaimed,
+    ).changes;
+  }
+  for (const { epoch } of db.all<{ epoch: number }>(heldBy('webhook_call'))) {
+    reclaimed += db.run(
+      `UPDATE webhook_call SET state = 0, epoch = 0, due_at = ?, updated_at = ?
+       WHERE id IN (SELECT id FROM webhook_call INDEXED BY webhook_call_lease WHERE state = 1 AND epoch = ? LIMIT ?)`,
+      now,
+      now,
+      epoch,
+      limit - reclaimed,
+    ).changes;
+  }
+  return reclaimed;
+}
+
+/** See `Store.takeLeases`. */
+export function takeLeases(session: Session, params: ParamsOf<'takeLeases'>): string[] {
+  const { db } = session;
+  const { epoch, names, quiet, now } = params;
+  if (session.hasEnded(epoch)) return [];
+  return names.filter((name) => {
+    const held = db.get<{ epoch: number; beat: number | null }>(
+      `SELECT l.epoch, (SELECT beat FROM node n WHERE n.epoch = l.epoch AND n.ended_at IS NULL) AS beat
+       FROM node_lease l WHERE l.name = ?`,
+      name,
+    );
+    if (held?.epoch === epoch) return true;
+    const free =
+      held === undefined ||
+      held.beat === null ||
+      quiet.some((other) => other.epoch === held.epoch && other.beat === held.beat);
+    if (!free) return false;
+    db.run('INSERT OR REPLACE INTO node_lease (name, epoch, taken_at) VALUES (?, ?, ?)', name, epoch, now);
+    return true;
+  });
+}
+
+/** See `Store.giveLeases`. */
+export function giveLeases({ db }: Session, params: ParamsOf<'giveLeases'>): void {
+  const { epoch, names } = params;
+  if (names === undefined) db.run('DELETE FROM node_lease WHERE epoch = ?', epoch);
+  else for (const name of names) db.run('DELETE FROM node_lease WHERE name = ? AND epoch = ?', name, epoch);
+}
+
+/** See `Store.listNodes`. */
+export function listNodes(db: Connection, params: ParamsOf<'listNodes'>): NodeRow[] {
+  const rows = db.all<{
+    epoch: number;
+    node_id: string;
+    host: string;
+    pid: number;
+    roles: string;
+    sources: string;
+    started_at: number;
+    heartbeat_at: number;
+    ended_at: number | null;
+    beat: number;
+    sending: number;
+  }>(
+    `SELECT n.*, (SELECT count(*) FROM delivery d INDEXED BY delivery_lease WHERE d.state = 1 AND d.epoch = n.epoch)
+       AS sending
+     FROM node n ORDER BY n.ended_at IS NOT NULL, n.epoch DESC LIMIT ?`,
+    params.limit,
+  );
+  return rows.map((row) => ({
+    epoch: row.epoch,
+    nodeId: row.node_id,
+    host: row.host,
+    pid: row.pid,
+    roles: JSON.parse(row.roles) as string[],
+    sources: JSON.parse(row.sources) as string[],
+    startedAt: row.started_at,
+    heartbeatAt: row.heartbeat_at,
+    endedAt: row.ended_at,
+    beat: row.beat,
+    sending: row.sending,
+    leases: leasesOf(db, row.epoch, MAX_LEASES_SHOWN),
+  }));
+}
+
+function leasesOf(db: Connection, epoch: number, limit: number): string[] {
+  return db
+    .all<{ name: string }>('SELECT name FROM node_lease WHERE epoch = ? ORDER BY name LIMIT ?', epoch, limit)
+    .map(({ name }) => name);
+}
