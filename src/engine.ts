@@ -155,7 +155,10 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   await warmup.start();
   const placements = createPlacements({ routes, resolver, shaping, warmup, clock });
   const heldBy = (question: SiteQuestion): Hold | null =>
-    holds.heldBy({ ...question, sites: placements.sitesOf(question).flatMap(siteNames) });
+    // Without a hold nobody needs to know the names of the site.
+    holds.any()
+      ? holds.heldBy({ ...question, sites: placements.sitesOf(question).flatMap(siteNames) })
+      : null;
   const pauses = createTenantPauses(overrides);
   const pausedBy = (question: SiteQuestion): TenantPause | null => {
     const place = pauses.any() ? placements.placement(placements.nameOf(question)) : null;

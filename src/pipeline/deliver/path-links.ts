@@ -40,7 +40,8 @@ export interface Links {
   leaveClear(): void;
   /** Least recently used first, so that no host draws everything (delivery.md §4.2). */
   idle(may: (link: Link) => boolean): Link | null;
-  busy(may: (link: Link) => boolean): Link | null;
+  /** One that carries this lane, answered its last message within `withinMs`, and may carry this one behind it. */
+  busy<Mail>(lane: Lane, withinMs: number, may: (link: Link, mail: Mail) => boolean, mail: Mail): Link | null;
   add(endpoint: Endpoint, session: Session, idleMs: number): void;
   take(link: Link, delivery: ClaimedDelivery): void;
   done(link: Link, delivery: ClaimedDelivery, idleMs: number): void;
@@ -63,18 +64,15 @@ export function createLinks({ clock, closed }: { clock: Clock; closed(): void })
       return links.size + leaving.size;
     },
     get busyCount() {
-      return inUse().length;
+      return countInUse(() => true);
     },
     slots() {
-      const using = inUse();
-      const of = (lane: Lane) => using.filter((link) => link.lane === lane).length;
-      return {
-        busy: { critical: of('critical'), normal: of('normal'), bulk: of('bulk') },
-        criticalOf: (tenant) =>
-          using.filter((link) => link.lane === 'critical' && link.tenant === tenant).length,
-      };
+      const busy = { critical: 0, normal: 0, bulk: 0 };
+      for (const set of [links, leaving])
+        for (const { inFlight, lane } of set) if (inFlight > 0 && lane !== null) busy[lane] += 1;
+      return { busy, criticalOf };
     },
-    busyOf: (tenant) => inUse().filter((link) => link.tenant === tenant).length,
+    busyOf: (tenant) => countInUse((link) => link.tenant === tenant),
     leaveClear() {
       for (const link of links) if (link.session.tls === null) leave(link);
     },
@@ -85,10 +83,10 @@ export function createLinks({ clock, closed }: { clock: Clock; closed(): void })
       }
       return null;
     },
-    busy(may) {
+    busy(lane, withinMs, may, mail) {
       for (const link of links) {
-        if (link.inFlight > 0 && link.session.state === 'busy' && link.session.hasRoom && may(link))
-          return link;
+        if (link.inFlight === 0 || link.lane !== lane || link.latencyMs >= withinMs) continue;
+        if (link.session.hasRoom && link.session.state === 'busy' && may(link, mail)) return link;
       }
       return null;
     },
@@ -142,8 +140,16 @@ export function createLinks({ clock, closed }: { clock: Clock; closed(): void })
     },
   };
 
-  function inUse(): Link[] {
-    return [...links, ...leaving].filter((link) => link.inFlight > 0);
+  /** Asked several times a message: no lists are made. */
+  function countInUse(fits: (link: Link) => boolean): number {
+    let count = 0;
+    for (const link of links) if (link.inFlight > 0 && fits(link)) count += 1;
+    for (const link of leaving) if (link.inFlight > 0 && fits(link)) count += 1;
+    return count;
+  }
+
+  function criticalOf(tenant: string): number {
+    return countInUse((link) => link.lane === 'critical' && link.tenant === tenant);
   }
 
   /** An idle connection is closed after a while; the far end's patience is not ours to use up. */

@@ -57,13 +57,25 @@ export function createPicker(): Picker {
     add: (prepared) => void lanes[prepared.item.delivery.lane].push(prepared),
     addFirst: (prepared) => void lanes[prepared.item.delivery.lane].unshift(prepared),
     candidates(slots) {
-      return turns.order().flatMap((lane) => {
-        const found = lanes[lane].find((prepared) => mayUseSlot(prepared, slots));
-        return found === undefined ? [] : [found];
-      });
+      const found: Prepared[] = [];
+      for (const lane of turns.order()) {
+        for (const prepared of lanes[lane]) {
+          if (!mayUseSlot(prepared, slots)) continue;
+          found.push(prepared);
+          break;
+        }
+      }
+      return found;
     },
     mayUseSlot,
-    heads: () => turns.order().flatMap((lane) => lanes[lane][0] ?? []),
+    heads() {
+      const heads: Prepared[] = [];
+      for (const lane of turns.order()) {
+        const [first] = lanes[lane];
+        if (first !== undefined) heads.push(first);
+      }
+      return heads;
+    },
     leads: (key) =>
       LANES.some((lane) =>
         lanes[lane].some(({ shared, item }) => shared !== null && shareKey(item.delivery) === key),
@@ -77,6 +89,8 @@ export function createPicker(): Picker {
     remove(leaves) {
       const gone: Prepared[] = [];
       for (const lane of LANES) {
+        // Looked at with every message, and hardly ever does one leave.
+        if (!lanes[lane].some(leaves)) continue;
         const kept: Prepared[] = [];
         for (const prepared of lanes[lane]) (leaves(prepared) ? gone : kept).push(prepared);
         lanes[lane] = kept;

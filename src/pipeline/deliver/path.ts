@@ -103,6 +103,8 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   const { name, place, queue, preparer, rules, clock, log, mailLog, metrics, failpoints } = deps;
   const { source, site, provider } = place;
   const route = place.way.targets[0]?.kind === 'relay' ? ('relay' as const) : ('mx' as const);
+  // Always the same object: shaping answers it without building anything.
+  const query = { source, site, provider, route };
   const gates = createPathGates(clock, () => limitsOf(), deps.provider);
   const startAt = route === 'relay' ? capNow() : null;
   const health = createPathHealth({ clock, memory: deps.memory, source, site, startAt });
@@ -178,7 +180,6 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   // ── how much ────────────────────────────────────────────────────────────────────────────────────────────
 
   function limitsOf(senderDomain?: string): EffectiveLimits {
-    const query = { source, site, provider, route };
     return deps.shaping.limitsFor(senderDomain === undefined ? query : { ...query, senderDomain });
   }
 
@@ -354,7 +355,8 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     }
     // A probe is one message.
     if (health.breaker().kind === 'half-open' && inFlight > 0) return false;
-    const near = behindAnother(NEAR_MS);
+    const heads = ready.heads();
+    const near = behindAnother(heads, NEAR_MS);
     if (near !== null) return send(near.link, near.prepared);
     const allows = (tenant: string) => {
       const most = tenants.connections(tenant);
@@ -366,11 +368,11 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       const link = links.idle((candidate) => carries(candidate, prepared));
       if (link !== null) return send(link, prepared);
     }
-    const quick = behindAnother(QUICK_MS);
+    const quick = behindAnother(heads, QUICK_MS);
     if (quick !== null) return send(quick.link, quick.prepared);
     const [first] = candidates;
     if (first === undefined) {
-      if (!ready.heads().every(isWarm)) return waitForWarmup();
+      if (!heads.every(isWarm)) return waitForWarmup();
       view.waits('slots');
       return false;
     }
@@ -398,22 +400,24 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   }
 
   /** A message that may travel behind another of its lane, on a connection that answered within `latencyMs`. */
-  function behindAnother(latencyMs: number): { link: Link; prepared: Prepared } | null {
-    for (const prepared of ready.heads().filter(isWarm)) {
+  function behindAnother(
+    heads: readonly Prepared[],
+    latencyMs: number,
+  ): { link: Link; prepared: Prepared } | null {
+    for (const prepared of heads) {
+      if (!isWarm(prepared)) continue;
       const { lane } = prepared.item.delivery;
       // Critical mail does not wait behind another message while a connection of its own can be had.
       if (lane === 'critical' && mayOpen()) continue;
-      const link = links.busy(
-        (one) => one.lane === lane && one.latencyMs < latencyMs && carries(one, prepared),
-      );
+      const link = links.busy(lane, latencyMs, carries, prepared);
       if (link !== null) return { link, prepared };
     }
     return null;
   }
 
-  function carries(link: Link, prepared: Prepared): boolean {
-    const { recipientDomain } = prepared.item.delivery;
-    return mayCarry(link.endpoint, { ...prepared, recipientDomain });
+  function carries(link: Link, { item, requireTls, asksForTls }: Prepared): boolean {
+    const { recipientDomain } = item.delivery;
+    return mayCarry(link.endpoint, { recipientDomain, requireTls, asksForTls });
   }
 
   function othersWait(tenant: string): boolean {

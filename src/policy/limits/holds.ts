@@ -27,6 +27,8 @@ export interface Holds {
   load(): Promise<void>;
   /** The oldest hold that keeps this mail back, or null. From memory. */
   heldBy(question: HoldQuestion): Hold | null;
+  /** Whether there is one at all, in force or ended lately. */
+  any(): boolean;
   /** All in force, oldest first. */
   list(): readonly Hold[];
   /** Stored before it resolves. */
@@ -73,6 +75,7 @@ export function createHolds(deps: {
       const now = clock.now();
       return holds.find((hold) => (hold.until === null || hold.until > now) && fits(hold, question)) ?? null;
     },
+    any: () => holds.length > 0,
     list: () => holds.filter(({ until }) => until === null || until > clock.now()),
     async add(wanted) {
       const hold: Hold = { ...wanted, id: uuidv7(clock, random), createdAt: clock.now() };

@@ -100,6 +100,8 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
   };
 
   function of(scope: OverrideScope, key: string): readonly Override[] {
+    // Nearly always there are none, and this is asked several times a message.
+    if (places[scope] === 0) return NONE;
     const place = placeOf(scope, key);
     const known = book.get(place);
     if (known === undefined) return NONE;

@@ -69,6 +69,8 @@ export function createShaping(
   const shipped = shippedShaping();
   let layers = layered(shipped, []);
   const remembered = new Map<string, EffectiveLimits>();
+  /** A path asks with one and the same object several times a message: for that nothing is built. */
+  let answered = new WeakMap<PathQuery, EffectiveLimits>();
 
   return {
     limitsFor,
@@ -77,16 +79,21 @@ export function createShaping(
       const read = readShapingFile(text, file, options.sourceIds);
       if (read.kind === 'refused') return read;
       layers = layered(shipped, read.rows);
-      remembered.clear();
+      forget();
       return { kind: 'used', rows: read.rows.length };
     },
     useShippedOnly() {
       layers = layered(shipped, []);
-      remembered.clear();
+      forget();
     },
     isProvider: (name) => layers.has(name) && !GENERAL_ROWS.includes(name),
     rows: () => [...layers.values()].map(({ row }) => row),
   };
+
+  function forget(): void {
+    remembered.clear();
+    answered = new WeakMap();
+  }
 
   function limitsFor(query: PathQuery): EffectiveLimits {
     const base = baseOf(query);
@@ -114,6 +121,16 @@ export function createShaping(
   }
 
   function baseOf(query: PathQuery): EffectiveLimits {
+    const same = answered.get(query);
+    if (same !== undefined) return same;
+    const found = sharedBase(query);
+    // Who asks about one sender domain makes an object for it.
+    if (query.senderDomain === undefined) answered.set(query, found);
+    return found;
+  }
+
+  /** Queries that differ in nothing that matters share what was worked out. */
+  function sharedBase(query: PathQuery): EffectiveLimits {
     const small = smallRow(query) !== null;
     const relay = query.route === 'relay' ? query.site : '';
     const key = `${query.source}\n${query.provider ?? ''}\n${query.route}\n${small}\n${relay}`;

@@ -33,18 +33,18 @@ export type LimitOrigin =
   | { kind: 'config'; key: string }
   | { kind: 'override'; id: string; rule: string; until: number };
 
-/** Which path is asked about. */
+/** Which path is asked about. Answers are remembered by the object, which therefore does not change. */
 export interface PathQuery {
   /** Id of the egress source; '' where none is configured. */
-  source: string;
-  site: string;
+  readonly source: string;
+  readonly site: string;
   /** Row of the shaping data that the site's hosts belong to, or null. */
-  provider: string | null;
-  route: 'mx' | 'relay';
+  readonly provider: string | null;
+  readonly route: 'mx' | 'relay';
   /** With it, overrides of this sender domain count too. */
-  senderDomain?: string;
+  readonly senderDomain?: string;
   /** Messages the site took within a day, where known: sites with few get the row `small`. */
-  messagesLastDay?: number;
+  readonly messagesLastDay?: number;
 }
 
 export interface EffectiveLimits {
