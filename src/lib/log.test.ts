@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createLoggers, maskAddresses } from './log.ts';
@@ -23,25 +24,54 @@ describe('the two logs', () => {
     expect(Object.keys(line)).toEqual(['level', 'time', 'stream', 'messageId', 'deliveryId', 'code', 'msg']);
   });
 
-  it('never prints a secret, at the top or nested', () => {
+  it('writes the lines of the mail log alike, those of one turn at once', async () => {
+    const { mail, lines } = collect();
+    mail.info({ messageId: 'm1', to: 'a"b@example.com', size: 3, none: undefined }, 'accepted');
+    mail.debug({}, 'called');
+    await setImmediate();
+    expect(lines).toHaveLength(1);
+    const [first, second] = (lines[0] ?? '').trimEnd().split('\n');
+    expect(JSON.parse(first ?? '')).toMatchObject({ level: 'info', to: 'a"b@example.com', size: 3 });
+    expect(Object.keys(JSON.parse(first ?? ''))).toEqual([
+      ...['level', 'time', 'stream', 'messageId', 'to', 'size', 'msg'],
+    ]);
+    expect(JSON.parse(second ?? '')).toMatchObject({ level: 'debug', stream: 'mail', msg: 'called' });
+    expect(JSON.parse(second ?? '').time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  it('drops what is below the level', async () => {
+    const lines: string[] = [];
+    const write = (line: string) => void lines.push(line);
+    const { mail } = createLoggers({ destination: { write }, level: 'warn', maskAddresses: false });
+    mail.info({}, 'accepted');
+    mail.error({}, 'broken');
+    await setImmediate();
+    expect(lines.join('').split('\n')).toHaveLength(2);
+  });
+
+  it('never prints a secret, at the top or nested', async () => {
     const { service, mail, lines } = collect(true);
     for (const log of [service, mail]) {
       log.info({ token: 'S3CRET', headers: { authorization: 'Bearer S3CRET' } }, 'x');
       log.info({ a: { b: { secret: 'S3CRET', password: 'S3CRET' } } }, 'x');
     }
+    await setImmediate();
+    expect(lines).toHaveLength(3);
     expect(lines.join('')).not.toContain('S3CRET');
     expect(lines.join('')).toContain('[redacted]');
   });
 
-  it('masks local parts in the mail log where the operator wants it', () => {
+  it('masks local parts in the mail log where the operator wants it', async () => {
     const masked = collect(true);
     masked.mail.info({ to: ['jane@example.com'], reply: '550 <bob@example.net> unknown' }, 'bounced');
+    await setImmediate();
     expect(JSON.parse(masked.lines[0] ?? '')).toMatchObject({
       to: ['j***@example.com'],
       reply: '550 <b***@example.net> unknown',
     });
     const plain = collect(false);
     plain.mail.info({ to: 'jane@example.com' }, 'bounced');
+    await setImmediate();
     expect(JSON.parse(plain.lines[0] ?? '').to).toBe('jane@example.com');
   });
 

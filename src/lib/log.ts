@@ -5,6 +5,7 @@
  * means that a person should look. A line that is lost because the destination refuses it is not retried.
  */
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
+import { createMailLog } from './mail-log.ts';
 
 /** Facts of a line: identifiers, numbers, short texts. Never message content, tokens or secrets. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -72,14 +73,8 @@ export function createLoggers(params: {
   );
   // Two lines a message, so nothing is looked through in depth (that was a sixth of all CPU per message): its fields
   // are flat, and what is not is left out.
-  const mail: Logger = pino(
-    {
-      ...base,
-      base: { stream: 'mail' },
-      formatters: { level, log: (fields) => flatFields(fields, params.maskAddresses ? 'all' : 'none') },
-    },
-    params.destination,
-  );
+  const mask: Mask = params.maskAddresses ? 'all' : 'none';
+  const mail: Logger = createMailLog(params.destination, params.level, (fields) => flatFields(fields, mask));
   return { service, mail };
 }
 
@@ -108,7 +103,7 @@ export function maskAddresses(text: string): string {
 }
 
 /** The mail log's fields as they are, or, where one is a secret or not flat, a copy without it. */
-function flatFields(fields: Record<string, unknown>, mask: Mask): Record<string, unknown> {
+function flatFields(fields: LogFields, mask: Mask): LogFields {
   let suspicious = mask !== 'none';
   for (const name in fields) {
     const value = fields[name];
@@ -129,7 +124,7 @@ function isNested(value: unknown): boolean {
   return !(Array.isArray(value) && value.every((item) => typeof item === 'string'));
 }
 
-function shapeFields(fields: Record<string, unknown>, mask: Mask): Record<string, unknown> {
+function shapeFields(fields: LogFields, mask: Mask): Record<string, unknown> {
   const ids: [string, unknown][] = [];
   const rest: [string, unknown][] = [];
   for (const [name, value] of Object.entries(fields)) {
