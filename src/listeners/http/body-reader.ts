@@ -28,7 +28,9 @@ export async function readBody(
   const encoding = contentEncoding(stream.headers['content-encoding']);
   const announced = Number(stream.headers['content-length'] ?? 0);
   if (announced > options.maxBytes) throw new AppError('body-too-large');
-  const raw = stream.complete ? takeWhole(stream, options) : await collect(stream, options);
+  // Node tells of the end one turn after the last octet: what was announced has arrived before.
+  const whole = stream.complete || (announced > 0 && stream.readableLength >= announced);
+  const raw = whole ? takeWhole(stream, options) : await collect(stream, options);
   if (encoding === 'identity' || raw.length === 0) return raw;
   const inflated = await inflate(raw, { maxOutputLength: options.maxBytes }).catch((cause: unknown) => {
     const tooLarge = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE';

@@ -36,6 +36,7 @@ export interface TextSlots {
 }
 
 const NAMES = propertyTable(TEMPLATE_FIELDS);
+const NO_WARNINGS: readonly string[] = [];
 export const MAX_VERSION = 2 ** 31;
 
 /** Which template to look up before the request is read; null where it names none, or not in a way that can be. */
@@ -56,7 +57,13 @@ export function applyTemplate(
   found: FoundTemplate | null | undefined,
   problems: ProblemList,
 ): readonly string[] {
-  const [id, version, given, strict] = values.slice(slots.template, slots.template + TEMPLATE_FIELDS.length);
+  const id = values[slots.template];
+  const version = values[slots.template + 1];
+  const given = values[slots.template + 2];
+  const strict = values[slots.template + 3];
+  // Most requests name none of it.
+  if (id === undefined && version === undefined && given === undefined && strict === undefined)
+    return NO_WARNINGS;
   const isStrict = strict === true;
   if (strict !== undefined && typeof strict !== 'boolean') {
     problems.add('wrong-type', '/StrictVariables', 'StrictVariables must be true or false');
