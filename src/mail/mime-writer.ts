@@ -62,6 +62,7 @@ export function writeMessage(headers: string, root: MimePart, seed: string): Wri
   const pieces: Piece[] = [];
   let open = headers;
   let bodyHead = -1;
+  let room = TEXTS;
 
   const write = (part: MimePart, inside: boolean): void => {
     if (part.kind === 'multi') {
@@ -76,7 +77,9 @@ export function writeMessage(headers: string, root: MimePart, seed: string): Wri
       open += `--${boundary}--\r\n`;
       return;
     }
-    const piece = part.kind === 'file' ? filePiece(part) : textPiece(part, !inside);
+    const piece = part.kind === 'file' ? filePiece(part) : textPiece(part, !inside, room);
+    // What stands in the scratch memory stays until the message is written.
+    if (piece.bytes.buffer === TEXTS.buffer) room = room.subarray(piece.bytes.length);
     open += `${piece.headers}Content-Transfer-Encoding: ${piece.encoding}\r\n\r\n`;
     if (bodyHead < 0) bodyHead = Buffer.byteLength(open);
     piece.before = open;
@@ -118,6 +121,9 @@ export function writeMessage(headers: string, root: MimePart, seed: string): Wri
  */
 const SCRATCH = Buffer.allocUnsafeSlow(128 * 1024);
 
+/** Where texts are put as UTF-8 before they are encoded, for the same reason. */
+const TEXTS: Buffer = Buffer.allocUnsafeSlow(128 * 1024);
+
 interface Piece {
   headers: string;
   encoding: TransferEncoding;
@@ -142,9 +148,9 @@ function filePiece(part: FilePart): Piece {
   };
 }
 
-function textPiece(part: TextPart, endLine: boolean): Piece {
+function textPiece(part: TextPart, endLine: boolean, room: Buffer): Piece {
   const headers = `Content-Type: text/${part.subtype}; charset=utf-8\r\n`;
-  const bytes = Buffer.from(part.text, 'utf8');
+  const bytes = utf8Of(part.text, room);
   const ascii = bytes.length === part.text.length;
   if (part.places !== undefined && part.places.length > 0) {
     // Never base64, however much of it is beyond ASCII: a place has to be found again, octet for octet.
@@ -181,6 +187,12 @@ function textPiece(part: TextPart, endLine: boolean): Piece {
     before: '',
     stretches: null,
   };
+}
+
+/** The text's octets: at the beginning of `room` where they fit for sure, else in memory of their own. */
+function utf8Of(text: string, room: Buffer): Buffer {
+  if (text.length * 3 > room.length) return Buffer.from(text, 'utf8');
+  return room.subarray(0, room.write(text, 0, 'utf8'));
 }
 
 /** Offsets in the text as offsets in its UTF-8, in one pass. */

@@ -25,20 +25,21 @@ function sizeOf(entry: Entry): number {
   return Math.min(typeof entry === 'string' ? entry.length : entry.text.length, MAX_ENTRY_CHARS) + 16;
 }
 
-function linesOf(entry: Entry): string[] {
-  if (typeof entry === 'number') return [`C: (${entry} octets of message)`];
+/** The entry's lines, each begun with `start`. Built as one text: this runs for every message that is delivered. */
+function linesOf(entry: Entry, start: string): string {
+  if (typeof entry === 'number') return `${start}C: (${entry} octets of message)`;
   if (typeof entry === 'string') {
     const shown = entry.slice(0, MAX_ENTRY_CHARS).trimEnd();
-    return shown.split('\r\n').map((line) => `C: ${line}`);
+    return `${start}C: ${shown.replaceAll('\r\n', `${start}C: `)}`;
   }
-  const shown: string[] = [];
+  let shown = '';
   let chars = 0;
-  entry.lines.forEach((line, i) => {
-    if (chars > MAX_ENTRY_CHARS) return;
+  for (let i = 0; i < entry.lines.length && chars <= MAX_ENTRY_CHARS; i += 1) {
+    const line = entry.lines[i] as string;
     chars += line.length;
     const separator = i === entry.lines.length - 1 ? ' ' : '-';
-    shown.push(`S: ${entry.code}${separator}${line.slice(0, MAX_ENTRY_CHARS)}`.trimEnd());
-  });
+    shown += `${start}S: ${entry.code}${separator}${line.slice(0, MAX_ENTRY_CHARS)}`.trimEnd();
+  }
   return shown;
 }
 
@@ -70,13 +71,13 @@ export class Conversation implements ConversationLog {
   }
 
   text(): string {
-    const out: string[] = [];
-    this.entries.forEach((entry, i) => {
-      if (i === this.headEntries && this.dropped > 0) out.push(`(${this.dropped} more)`);
+    let out = '';
+    for (let i = 0; i < this.entries.length; i += 1) {
+      if (i === this.headEntries && this.dropped > 0) out += `\n(${this.dropped} more)`;
       const offset = Math.round((this.times[i] ?? this.startMs) - this.startMs);
-      for (const line of linesOf(entry)) out.push(`${offset} ${line}`);
-    });
-    const text = out.join('\n');
+      out += linesOf(this.entries[i] as Entry, `\n${offset} `);
+    }
+    const text = out.slice(1);
     // The end says how it went: of an over-long text the middle goes.
     if (text.length <= MAX_CHARS) return text;
     return `${text.slice(0, MAX_CHARS - 2100)}\n(…)\n${text.slice(-2048)}`;

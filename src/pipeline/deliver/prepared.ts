@@ -112,6 +112,7 @@ export function createPreparer(
       if (signed.kind === 'held') return { kind: 'outcome', outcome: signed };
       const host = sender.returnPathHost ?? options.bounceDomain;
       const together = mayShare(delivery) ? sharedOf(delivery, signed, host) : null;
+      const ref = tokens.ref(delivery.id);
       // A greylisting server knows a sender by its return path.
       const again = together !== null && went.has(shareKey(delivery));
       return {
@@ -125,14 +126,14 @@ export function createPreparer(
                 ? together.mailFrom
                 : `${tokens.make('b', delivery.id)}@${host}`,
           shared: together,
-          prefix: prefixOf(delivery, signed),
+          prefix: prefixOf(ref, signed),
           content,
           note: signed.kind === 'unsigned' ? signed.reason : null,
           requireTls: sender.requireTls,
           asksForTls: await asksForTls(delivery),
           eightBit: delivery.eightBit || delivery.needsSmtpUtf8,
           // Notices come to our return path, whatever the sender asked for; the token says about which copy.
-          dsn: { envid: tokens.ref(delivery.id) },
+          dsn: { envid: ref },
           ...(fill === undefined ? {} : { fill }),
         },
       };
@@ -155,18 +156,13 @@ export function createPreparer(
         prepared: {
           ...prepared,
           content: made.bytes,
-          prefix: prefixOf(delivery, signed),
+          prefix: prefixOf(tokens.ref(delivery.id), signed),
           shared: prepared.shared === null ? null : { ...prepared.shared, prefix: headerOf(signed) },
           eightBit: false,
         },
       };
     },
   };
-
-  function prefixOf(delivery: ClaimedDelivery, signed: SigningResult): Uint8Array {
-    const reference = Buffer.from(`X-Postrider-Ref: ${tokens.ref(delivery.id)}\r\n`, 'latin1');
-    return Buffer.concat([headerOf(signed), reference]);
-  }
 
   /** Without what names one recipient. */
   function sharedOf({ messageSeq, messageId }: ClaimedDelivery, signed: SigningResult, host: string): Shared {
@@ -203,6 +199,11 @@ export function createPreparer(
     read.catch(() => kept.delete(messageSeq));
     return read;
   }
+}
+
+function prefixOf(ref: string, signed: SigningResult): Uint8Array {
+  const reference = Buffer.from(`X-Postrider-Ref: ${ref}\r\n`, 'latin1');
+  return signed.kind === 'signed' ? Buffer.concat([signed.header, reference]) : reference;
 }
 
 function headerOf(signed: SigningResult): Uint8Array {

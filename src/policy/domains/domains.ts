@@ -137,8 +137,10 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     remove,
     records,
     senderFor,
-    settingsOf: async (name) => (await lookUp(name)).domain?.settings ?? DEFAULT_DOMAIN_SETTINGS,
-    quotaOf: async (name) => effectiveQuota((await lookUp(name)).domain?.settings.quota ?? NO_QUOTA, quota),
+    settingsOf: async (name) =>
+      (known(name) ?? (await lookUp(name))).domain?.settings ?? DEFAULT_DOMAIN_SETTINGS,
+    quotaOf: async (name) =>
+      effectiveQuota((known(name) ?? (await lookUp(name))).domain?.settings.quota ?? NO_QUOTA, quota),
     sendsAtMostOnce: (name) => atMostOnce.has(name),
     signersFor,
   };
@@ -319,7 +321,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     // Whole labels only: the domain itself, then each parent that allows its sub-domains.
     for (let name = fromDomain; name !== ''; name = parentOf(name)) {
       if (!all && !caller.domains.includes(name)) continue;
-      const { domain } = await lookUp(name);
+      const { domain } = known(name) ?? (await lookUp(name));
       if (domain === null) {
         if (!all && name === fromDomain && !options.anyDomain) return { kind: 'not-verified', name } as const;
         continue;
@@ -342,7 +344,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   }
 
   async function signersFor(name: string) {
-    const cached = await lookUp(name);
+    const cached = known(name) ?? (await lookUp(name));
     const { domain } = cached;
     if (domain === null) {
       return options.anyDomain
@@ -378,7 +380,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     const { serviceDomain = null } = options;
     const none = { kind: 'signers', signers: [] as readonly DkimSigner[] } as const;
     if (serviceDomain === null || serviceDomain === name) return none;
-    const cached = await lookUp(serviceDomain);
+    const cached = known(serviceDomain) ?? (await lookUp(serviceDomain));
     if (cached.domain === null || !maySend(cached.domain, clock.now())) return none;
     return keysOf(cached, cached.domain);
   }
@@ -392,17 +394,22 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     ];
   }
 
+  /** What was looked up lately: several questions a message, none of which should wait a turn. */
+  function known(name: string): Cached | null {
+    const found = cache.get(name);
+    return found !== undefined && found.until > clock.monotonicMs() ? found : null;
+  }
+
   async function lookUp(name: string): Promise<Cached> {
-    const known = cache.get(name);
+    const before = cache.get(name);
     const nowMs = clock.monotonicMs();
-    if (known !== undefined && known.until > nowMs) return known;
     const domain = await store.getDomain({ name });
     const unchanged =
-      known !== undefined &&
+      before !== undefined &&
       domain !== null &&
-      known.domain?.updatedAt === domain.updatedAt &&
-      known.domain.id === domain.id;
-    const fresh: Cached = { domain, signers: unchanged ? known.signers : null, until: nowMs + CACHE_MS };
+      before.domain?.updatedAt === domain.updatedAt &&
+      before.domain.id === domain.id;
+    const fresh: Cached = { domain, signers: unchanged ? before.signers : null, until: nowMs + CACHE_MS };
     if (domain?.settings.atMostOnce === true) atMostOnce.add(name);
     else atMostOnce.delete(name);
     if (cache.size >= MAX_CACHED) cache.clear();
