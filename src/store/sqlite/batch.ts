@@ -18,14 +18,21 @@ export interface BatchRunner {
   probe(): Answer;
 }
 
-/** A runner over one session. `failStoreWrites` makes chosen transactions fail as on a full disk. */
-export function createBatchRunner(session: Session, failStoreWrites: FailStoreWrites | null): BatchRunner {
+/**
+ * A runner over one session. `failStoreWrites` makes chosen transactions fail as on a full disk; `othersWrite`: other
+ * processes change the database too, so what the session remembers is checked before every transaction.
+ */
+export function createBatchRunner(
+  session: Session,
+  { failStoreWrites, othersWrite }: { failStoreWrites: FailStoreWrites | null; othersWrite: boolean },
+): BatchRunner {
   const { db } = session;
   let syncedNow: boolean | null = null;
   let transactions = 0;
   // After an I/O error the system may have dropped pages it had not written yet, unsynced commits among them. A later
   // commit would sync fine behind a hole in the log. Emptying the log into the database first closes the hole.
   let logSuspect = false;
+  let seenVersion: number | null = null;
 
   function begin(synced: boolean): void {
     transactions += 1;
@@ -48,6 +55,14 @@ export function createBatchRunner(session: Session, failStoreWrites: FailStoreWr
       syncedNow = synced;
     }
     db.exec('BEGIN IMMEDIATE');
+    if (othersWrite) lookForOthers();
+  }
+
+  /** Inside the transaction, so that nothing can change between the look and what follows it. */
+  function lookForOthers(): void {
+    const version = db.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? null;
+    if (version !== seenVersion) session.othersWrote();
+    seenVersion = version;
   }
 
   function undo(error: unknown): void {

@@ -1,30 +1,101 @@
 /**
- * Keeps a second process away from the same database. The lock is an exclusive transaction on a file of its own
- * beside the database, held as long as this store is open: it ends with the process, however that ends, and leaves
- * the database itself free for reader threads. The file stays behind, empty.
+ * Says who may have a database open. The lock is a transaction on a file of its own beside the database, held as long as
+ * the store is open: it ends with the process, however that ends, and leaves the database itself free for other threads
+ * and processes. The file stays behind, empty.
+ *
+ * Whoever wants the database for itself holds the lock exclusively. Those that share it hold it together; the one that
+ * finds nobody there holds it exclusively until it has brought the schema up to date, so that no process ever works on a
+ * schema that changes under it.
  */
 import { DatabaseSync } from 'node:sqlite';
+import { type Clock, sleep } from '../../lib/clock.ts';
 import { StoreRefused } from './refusal.ts';
 import { sqliteCode } from './sqlite-errors.ts';
 
 const BUSY = 5;
+/** How long somebody may take to bring the schema up to date. */
+const UPGRADE_MS = 5_000;
+const RETRY_MS = 20;
 
-/** Takes the lock of `path` or throws StoreRefused; the answer releases it. */
-export function takeLock(path: string): { release(): void } {
+export interface StoreLock {
+  /** Nobody else has the database open, now or until `share`. */
+  readonly alone: boolean;
+  /** From now on others that share may join. Only after `joinLock`. */
+  share(): Promise<void>;
+  release(): void;
+}
+
+/** Takes the lock of `path` for oneself or throws StoreRefused. */
+export function takeLock(path: string): StoreLock {
+  const held = tryExclusive(path);
+  if (held === null) {
+    throw new StoreRefused('locked', `${path} is in use by another postrider. Stop that one first.`);
+  }
+  return { alone: true, async share() {}, release: () => held.close() };
+}
+
+/** Takes the lock of `path` together with others that share it; rejects with StoreRefused. */
+export async function joinLock(path: string, clock: Clock): Promise<StoreLock> {
+  const untilMs = clock.monotonicMs() + UPGRADE_MS;
+  for (;;) {
+    const exclusive = tryExclusive(path);
+    let held = exclusive ?? tryShared(path);
+    if (held !== null) {
+      return {
+        alone: exclusive !== null,
+        async share() {
+          if (exclusive === null) return;
+          exclusive.close();
+          held = await shareWithin(clock.monotonicMs() + UPGRADE_MS);
+        },
+        release: () => held?.close(),
+      };
+    }
+    await again(untilMs);
+  }
+
+  async function shareWithin(endMs: number): Promise<DatabaseSync> {
+    for (;;) {
+      const shared = tryShared(path);
+      if (shared !== null) return shared;
+      await again(endMs);
+    }
+  }
+
+  /** Waiting does not stop this process: the one that is waited for may be in it, under test. */
+  async function again(endMs: number): Promise<void> {
+    if (clock.monotonicMs() < endMs) return sleep(clock, RETRY_MS);
+    throw new StoreRefused(
+      'locked',
+      `${path} is in use by another postrider that does not share it. Stop that one, or start it with shared-store too.`,
+    );
+  }
+}
+
+/** null where somebody holds it. */
+function tryExclusive(path: string): DatabaseSync | null {
+  return open(path, (db) => db.exec('BEGIN EXCLUSIVE'));
+}
+
+/** null where somebody holds it exclusively. */
+function tryShared(path: string): DatabaseSync | null {
+  // A read inside a transaction keeps SQLite's shared lock until the transaction ends.
+  return open(path, (db) => {
+    db.exec('BEGIN');
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+  });
+}
+
+function open(path: string, take: (db: DatabaseSync) => void): DatabaseSync | null {
   const file = `${path}-lock`;
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(file, { timeout: 0 });
-    db.exec('BEGIN EXCLUSIVE');
+    take(db);
+    return db;
   } catch (error) {
     db?.close();
-    if (sqliteCode(error) === BUSY) {
-      throw new StoreRefused('locked', `${path} is in use by another postrider. Stop that one first.`, {
-        cause: error,
-      });
-    }
+    if (sqliteCode(error) === BUSY) return null;
     throw new StoreRefused('inaccessible', `${file} cannot be locked: ${String(error)}`, { cause: error });
   }
-  const held = db;
-  return { release: () => held.close() };
 }

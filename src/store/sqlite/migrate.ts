@@ -52,8 +52,8 @@ export function migrate(db: Connection, migrations: readonly Migration[]): numbe
   return version;
 }
 
-/** 0 for an empty file. */
-function schemaVersion(db: Connection): number {
+/** Number of the last migration that was applied, 0 for an empty file. Throws StoreRefused for a strange one. */
+export function schemaVersion(db: Connection): number {
   const tables = db
     .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")
     .map((row) => row.name);

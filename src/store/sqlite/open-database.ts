@@ -4,7 +4,8 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { type Connection, openConnection } from './connection.ts';
-import { migrate, readMigrations } from './migrate.ts';
+import { type Migration, migrate, readMigrations, schemaVersion } from './migrate.ts';
+import type { Sharing } from './protocol.ts';
 import { StoreRefused } from './refusal.ts';
 import { isCorruption, unavailableReason } from './sqlite-errors.ts';
 
@@ -19,12 +20,15 @@ const SETTINGS = `
   PRAGMA wal_autocheckpoint = 1000;
   PRAGMA journal_size_limit = 67108864;`;
 
+/** How long a transaction waits for one of another process. */
+const OTHERS_MS = 10_000;
+
 /** A connection that may write, on the current schema. Throws StoreRefused. */
-export function openDatabase(path: string): Connection {
+export function openDatabase(path: string, sharing: Sharing = 'none'): Connection {
   refuseLostDatabase(path);
   let db: Connection | undefined;
   try {
-    db = openConnection(path, { readOnly: false, busyMs: 2000 });
+    db = openConnection(path, { readOnly: false, busyMs: sharing === 'none' ? 2000 : OTHERS_MS });
     checkWhole(db, path);
     // Takes effect in an empty file only. Measured with contents of 10 KB: 8 KiB pages cost a quarter less system time
     // than 4 KiB (fewer writes to the log), 16 KiB no less than 8.
@@ -37,12 +41,23 @@ export function openDatabase(path: string): Connection {
       );
     }
     db.exec(SETTINGS);
-    migrate(db, readMigrations());
+    const migrations = readMigrations();
+    if (sharing === 'joined') requireCurrent(db, path, migrations);
+    migrate(db, migrations);
     return db;
   } catch (error) {
     db?.close();
     throw asRefusal(path, error);
   }
+}
+
+/** Nothing is changed under processes that were started with an older program. */
+function requireCurrent(db: Connection, path: string, migrations: readonly Migration[]): void {
+  if (schemaVersion(db) >= (migrations.at(-1)?.version ?? 0)) return;
+  throw new StoreRefused(
+    'locked',
+    `${path} needs an upgrade, but processes of an older postrider work with it. Stop them all first, then start this one.`,
+  );
 }
 
 /** What a failed opening means. */

@@ -1,5 +1,5 @@
 /**
- * The SQLite engine behind `Store`: one file, one writer thread, reader threads, group commit. Given a path in an
+ * The SQLite engine behind `Store`: one file, one writer thread in each process, reader threads, group commit. Given a path in an
  * existing folder, leaves `<path>`, `-wal`, `-shm` and `-lock` there, readable by their owner alone. Opening refuses
  * (StoreRefused) what it must not touch; afterwards a full or failing disk makes calls reject with StoreUnavailable
  * until a write or the probe, about once a second, succeeds.
@@ -10,7 +10,7 @@ import { KeyTaken, type Store, StoreUnavailable } from '../store.ts';
 import { contentBytes, createArena } from './arena.ts';
 import { createGroupCommit, type Operation } from './group-commit.ts';
 import { createInProcess } from './in-process.ts';
-import { takeLock } from './lock.ts';
+import { joinLock, takeLock } from './lock.ts';
 import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
 import type {
   Answer,
@@ -124,6 +124,8 @@ export interface SqliteStoreOptions {
   failStoreWrites?: FailStoreWrites | null;
   /** Largest size of the database in pages, for tests of a full disk. */
   maxPages?: number | null;
+  /** Other processes of this machine, all opening it so, work with the same file. Default: nobody else may. */
+  shared?: boolean;
   /** 0 = everything on the caller's thread, for tests on a virtual clock. Left out: threads of its own. */
   threads?: 0;
 }
@@ -135,13 +137,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const patienceMs = options.patienceMs ?? 20;
   makePrivate(path);
   makePrivate(`${path}-lock`);
-  const lock = takeLock(path);
+  const { shared = false } = options;
+  const lock = shared ? await joinLock(path, clock) : takeLock(path);
   const arena = createArena(MAX_BATCH_BYTES);
   const writerData: WriterData = {
     path,
     arena: arena.shared,
     failStoreWrites: options.failStoreWrites ?? null,
     maxPages: options.maxPages ?? null,
+    sharing: !shared ? 'none' : lock.alone ? 'first' : 'joined',
   };
   const readerData: ReaderData = { path };
   const alone = options.threads === 0;
@@ -158,6 +162,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   reader.start().catch(() => {});
   try {
     await writer.start();
+    await lock.share();
   } catch (error) {
     await Promise.all([reader.close({ kind: 'close' }), writer.close({ kind: 'close' })]);
     lock.release();
@@ -257,7 +262,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 
   async function suppressedAmong(params: ParamsOf<'suppressedAmong'>): Promise<ResultOf<'suppressedAmong'>> {
-    const known = suppressing.known(params.domain) ?? (await suppressing.mayHave(params.domain));
+    // What another process has added is not known here.
+    const known = shared || (suppressing.known(params.domain) ?? (await suppressing.mayHave(params.domain)));
     return known ? read('suppressedAmong', params) : [];
   }
 
@@ -273,7 +279,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
   log('info', 'the store is open', { path });
   return {
-    capabilities: { wakeups: false, manyProcesses: false },
+    capabilities: { wakeups: false, manyProcesses: shared },
     writable: () => (trouble === null ? { ok: true } : { ok: false, reason: trouble }),
     close() {
       closing ??= close();

@@ -62,7 +62,16 @@ export interface WriterData {
   arena: SharedArrayBuffer;
   failStoreWrites: FailStoreWrites | null;
   maxPages: number | null;
+  sharing: Sharing;
 }
+
+/** Whether other processes have the database open too, or may. */
+export type Sharing =
+  | 'none'
+  /** Nobody else has it open while the writer opens it; others may come afterwards. */
+  | 'first'
+  /** Others have it open: the schema must be the one of this program already. */
+  | 'joined';
 
 export interface ReaderData {
   path: string;

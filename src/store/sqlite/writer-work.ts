@@ -19,9 +19,12 @@ export type WriterAsk = Exclude<WriterRequest, { kind: 'close' }>;
 /** The writer over an open database. */
 export function openWriter(data: WriterData): Work<WriterAsk, WriterReply> {
   const arena = new Uint8Array(data.arena);
-  const db = openDatabase(data.path);
+  const db = openDatabase(data.path, data.sharing);
   if (data.maxPages !== null) db.exec(`PRAGMA max_page_count = ${data.maxPages}`);
-  const runner = createBatchRunner(createSession(db), data.failStoreWrites);
+  const runner = createBatchRunner(createSession(db), {
+    failStoreWrites: data.failStoreWrites,
+    othersWrite: data.sharing !== 'none',
+  });
 
   /** Puts the contents back into calls that crossed without them. */
   function unpack(call: WireCall): WriteCall {

@@ -1,0 +1,159 @@
+/** Several stores over one file, as processes of one machine have them: who may join whom, and what each sees of the others. */
+import { spawnSync } from 'node:child_process';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../lib/clock.ts';
+import {
+  claim,
+  claimCalls,
+  commit,
+  commitOne,
+  createWebhook,
+  message,
+  recipient,
+  T0,
+} from '../conformance/fixtures.ts';
+import type { Store } from '../store.ts';
+import { openSqliteStore } from './open.ts';
+import { temporaryFolder } from './test-support.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let stores: Store[] = [];
+
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+
+afterEach(async () => {
+  await Promise.all(stores.map((store) => store.close()));
+  stores = [];
+  folder.remove();
+});
+
+async function open(shared: boolean): Promise<Store> {
+  const path = folder.file('store.db');
+  const store = await openSqliteStore({ path, clock: systemClock, patienceMs: 1, shared });
+  stores.push(store);
+  return store;
+}
+
+const refusal = (opening: Promise<Store>): Promise<string> =>
+  opening.then(
+    () => 'opened',
+    (error: Error & { reason?: string }) => `${error.reason}: ${error.message}`,
+  );
+
+describe('sharing a database file', () => {
+  it('says so, and only when it was asked for', async () => {
+    const alone = await open(false);
+    expect(alone.capabilities.manyProcesses).toBe(false);
+    await alone.close();
+    expect((await open(true)).capabilities.manyProcesses).toBe(true);
+  });
+
+  it('is refused beside a store that is alone with it', async () => {
+    await open(false);
+    expect(await refusal(open(true))).toMatch(/^locked: .*does not share it/);
+  });
+
+  it('keeps a store away that wants to be alone, until the last one has gone', async () => {
+    const first = await open(true);
+    const second = await open(true);
+    expect(await refusal(open(false))).toMatch(/^locked: .*in use by another/);
+    await first.close();
+    expect(await refusal(open(false))).toMatch(/^locked/);
+    await second.close();
+    await commitOne(await open(false));
+  });
+
+  it('changes no schema under a process that works with it', async () => {
+    await open(true);
+    const db = new DatabaseSync(folder.file('store.db'));
+    db.exec("UPDATE meta SET value = value - 1 WHERE name = 'schema_version'");
+    db.close();
+    expect(await refusal(open(true))).toMatch(/^locked: .*needs an upgrade.*Stop them all first/);
+  });
+
+  it('lets several start at once on a new file', async () => {
+    const opened = await Promise.all([open(true), open(true), open(true)]);
+    const ids = await Promise.all(opened.map((store, i) => store.instanceId({ proposedId: `id ${i}` })));
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  it('gives epochs, rows and claims that never overlap', async () => {
+    const [one, two] = [await open(true), await open(true)];
+    const epochs = await Promise.all([
+      one.beginEpoch({ nodeId: 'a', now: T0 }),
+      two.beginEpoch({ nodeId: 'b', now: T0 }),
+    ]);
+    expect(new Set(epochs).size).toBe(2);
+    const made = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        commit(i % 2 === 0 ? one : two, [
+          message({ recipients: Array.from({ length: 5 }, () => recipient()) }),
+        ]),
+      ),
+    );
+    const all = made.flat().flatMap(({ deliveries }) => deliveries);
+    const queueId = all[0]?.queueId ?? 0;
+    expect(new Set(all.map((row) => row.queueId)).size).toBe(1);
+    const claims = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        claim(i % 2 === 0 ? one : two, queueId, { epoch: epochs[i % 2] ?? 0, limit: 7 }),
+      ),
+    );
+    const claimed = claims.flat().map(({ id }) => id);
+    expect(claimed.toSorted((a, b) => a - b)).toEqual(all.map(({ id }) => id).toSorted((a, b) => a - b));
+  });
+
+  it('shows each what the others changed: webhooks, suppressions, ended epochs', async () => {
+    const [one, two] = [await open(true), await open(true)];
+    const epoch = await one.beginEpoch({ nodeId: 'a', now: T0 });
+    // Now the first remembers that there are none of them, and that it lives.
+    const { queueId } = await commitOne(one, {}, epoch);
+    expect(
+      await one.suppressedAmong({ domain: 'example.com', addresses: ['reader@example.net'], now: T0 }),
+    ).toEqual([]);
+    await createWebhook(two);
+    await two.addSuppressions({
+      domain: 'example.com',
+      now: T0,
+      entries: [{ address: 'reader@example.net', reason: 'Manual', note: '', expiresAt: null, source: null }],
+    });
+    expect(
+      await one.suppressedAmong({ domain: 'example.com', addresses: ['reader@example.net'], now: T0 }),
+    ).toHaveLength(1);
+    await commitOne(one, {}, epoch);
+    expect(await claimCalls(one, { epoch })).toHaveLength(1);
+    await two.endEpoch({ epoch, now: T0 });
+    expect(await claim(one, queueId, { epoch })).toEqual([]);
+  });
+
+  it('goes on where another process dies in the middle of its work', async () => {
+    const store = await open(true);
+    const script = `
+      import { openSqliteStore } from ${JSON.stringify(fileURLToPath(new URL('./open.ts', import.meta.url)))};
+      import { systemClock } from ${JSON.stringify(fileURLToPath(new URL('../../lib/clock.ts', import.meta.url)))};
+      const path = ${JSON.stringify(folder.file('store.db'))};
+      const store = await openSqliteStore({ path, clock: systemClock, shared: true });
+      const epoch = await store.beginEpoch({ nodeId: 'other', now: 1 });
+      await store.takeLeases({ epoch, names: ['x'], quiet: [], now: 1 });
+      console.log(epoch);
+      setInterval(() => store.heartbeat({ epoch, now: 2 }), 1);
+      setTimeout(() => process.kill(process.pid, 'SIGKILL'), 100);`;
+    const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
+    expect(run.signal).toBe('SIGKILL');
+    const other = Number(run.stdout);
+    const epoch = await store.beginEpoch({ nodeId: 'mine', now: T0 });
+    const seen = await store.heartbeat({ epoch, now: T0 });
+    if (seen.kind !== 'alive') throw new Error('it lives');
+    const [quiet] = seen.others;
+    expect(quiet?.epoch).toBe(other);
+    expect(await store.takeLeases({ epoch, names: ['x'], quiet: [], now: T0 })).toEqual([]);
+    expect(await store.takeLeases({ epoch, names: ['x'], quiet: seen.others, now: T0 })).toEqual(['x']);
+  });
+});
