@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, type Problem } from '../../lib/errors.ts';
+import { createTurns } from '../../lib/turns.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { Submission } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
@@ -42,11 +43,13 @@ export async function acceptDrafts(
 ): Promise<{ kind: 'answered' | 'replay'; status: number; body: string }> {
   const outcomes: ItemOutcome[] = [];
   const drafts: { index: number; draft: Draft }[] = [];
+  const turn = createTurns(deps.clock);
   for (const [index, item] of items.entries()) {
     if (item.kind === 'refused') {
       outcomes.push(item);
       continue;
     }
+    await turn();
     try {
       const ready = await draft(item);
       drafts.push({ index, draft: ready });

@@ -5,7 +5,9 @@
  */
 
 import type { z } from 'zod';
+import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
+import { createTurns } from '../../../lib/turns.ts';
 import type { Acceptance, BatchRequest } from '../../../pipeline/accept/accept.ts';
 import type { BatchItem, ItemOutcome } from '../../../pipeline/accept/batch.ts';
 import type { SendRate } from '../../../policy/limits/send-rate.ts';
@@ -30,6 +32,7 @@ interface Deps {
   reader: EmailReader;
   workers: EmailWorkerPool;
   sendRate: SendRate;
+  clock: Clock;
 }
 
 /** Reads one message of the batch. */
@@ -37,7 +40,7 @@ type ReadOne = () => Promise<BatchItem>;
 
 /** The route. */
 export function batchEmailRoute(deps: Deps): ApiRoute {
-  const { acceptance, idempotency, reader, workers, sendRate, email } = deps;
+  const { acceptance, idempotency, reader, workers, sendRate, email, clock } = deps;
   return {
     method: 'POST',
     path: '/email/batch',
@@ -73,7 +76,11 @@ export function batchEmailRoute(deps: Deps): ApiRoute {
     const taken = sendRate.take(caller, parts.length);
     if (taken !== null && taken.refused !== null) throw taken.refused;
     const items: BatchItem[] = [];
-    for (const part of parts) items.push(await part());
+    const turn = createTurns(clock);
+    for (const part of parts) {
+      items.push(await part());
+      await turn();
+    }
     const result = await acceptance.acceptBatch({ caller, items, idempotency: key, answer: batchBody });
     if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
     return { status: 200, body: result.body, ...(taken === null ? {} : { headers: taken.headers }) };

@@ -72,7 +72,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
   return [
     sendEmailRoute({ ...shared, acceptance: deps.acceptance, reader, email }),
     validateEmailRoute({ ...deps, reader, email }),
-    batchEmailRoute({ ...shared, acceptance: deps.acceptance, reader, email }),
+    batchEmailRoute({ ...shared, clock: deps.clock, acceptance: deps.acceptance, reader, email }),
     ...webhookRoutes({ ...deps, createOnce }),
     ...eventRoutes(deps),
     ...eventStreamRoutes(deps),
