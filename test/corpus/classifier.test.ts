@@ -13,6 +13,9 @@
  *   326 replies, half of the server texts exchanged                      86.8 %   94.2 %   2
  *   309 replies, half of the bounce lists exchanged                      86.1 %   93.9 %   3
  *   306 replies, provider pages exchanged for recent logs                89.9 %   95.8 %   0
+ *   304 replies, all but one file exchanged for fresh ones                91.8 %   97.0 %   0
+ *
+ * README.md says how the corpus was made, and how replies fared whose wording was found nowhere before.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,6 +32,8 @@ interface Sample {
   reply: string;
   category: string;
   scope: string;
+  /** Server, provider or page it was taken from, where the file does not say it for all. */
+  from?: string;
 }
 
 const classifier = createClassifier();
@@ -131,12 +136,12 @@ describe('the corpus of replies', () => {
     expect(result.category).toBeGreaterThanOrEqual(0.98);
   });
 
-  it('tells what to expect of unforeseen replies: scope ≥ 95 %, category ≥ 89 %, no wrong suppression', () => {
+  it('tells what to expect of unforeseen replies: scope ≥ 95 %, category ≥ 90 %, no wrong suppression', () => {
     const result = measure(sealed);
     report('sealed', sealed, result);
     expect(sealed.length).toBeGreaterThanOrEqual(300);
     expect(result.wrongSuppressions).toEqual([]);
     expect(result.scope).toBeGreaterThanOrEqual(0.95);
-    expect(result.category).toBeGreaterThanOrEqual(0.89);
+    expect(result.category).toBeGreaterThanOrEqual(0.9);
   });
 });

@@ -246,6 +246,11 @@ describe('reading a pasted reply', () => {
     expect(subjectOf(550, '5.1.1', '5.1.1 The  Account\t5.1.1 does NOT exist\r\n')).toBe(
       '550 5.1.1 the account does not exist',
     );
+    expect(subjectOf(550, null, 'Empfänger ÜBERFÜLLT, Größe łódź')).toBe(
+      '550 empfanger uberfullt, grosse lodz',
+    );
+    expect(subjectOf(550, null, 'Почтовый ящик переполнен')).toBe('550 почтовыи ящик переполнен');
+    expect(subjectOf(550, null, 'メールボックスが一杯')).toBe('550 メールボックスが一杯');
     expect(subjectOf(550, null, 'x'.repeat(9000)).length).toBeLessThanOrEqual(MAX_SUBJECT_CHARS);
   });
 

@@ -18,6 +18,7 @@ import {
   type StageGroup,
   stageGroupOf,
 } from './rule-set.ts';
+import { type Traces, tracesOf } from './traces.ts';
 import { type Confidence, isPathStage, type Stage, type Verdict, verdictOf } from './verdict.ts';
 
 export interface ReplyQuestion {
@@ -90,14 +91,16 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
   const hintMs = retryHintMs(text);
   if (question.origin === 'remote' && group !== null) {
     const subject = subjectOf(code, enhanced, text);
+    const traces = tracesOf(subject);
     const provider =
       (question.mx === undefined ? null : providers.ofHost(question.mx)) ?? providers.ofText(subject);
     const rule =
       provider === null && question.mx === undefined
-        ? anyProvidersRule(rules, subject, group)
+        ? anyProvidersRule(rules, subject, traces, group)
         : rules.find(
             (one) =>
-              (one.provider === undefined || one.provider === provider) && ruleMatches(one, subject, group),
+              (one.provider === undefined || one.provider === provider) &&
+              ruleMatches(one, subject, traces, group),
           );
     if (rule !== undefined) {
       return verdictOf({
@@ -140,7 +143,12 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
  * Where nobody says whose reply it is: what is plain for everybody, then what one provider's rules make of it, then
  * the rest. A provider's rule may read a common phrase in that provider's own sense.
  */
-function anyProvidersRule(rules: readonly Rule[], subject: string, group: StageGroup): Rule | undefined {
+function anyProvidersRule(
+  rules: readonly Rule[],
+  subject: string,
+  traces: Traces,
+  group: StageGroup,
+): Rule | undefined {
   let ofProvider: Rule | undefined;
   let doubtful: Rule | undefined;
   for (const rule of rules) {
@@ -150,7 +158,7 @@ function anyProvidersRule(rules: readonly Rule[], subject: string, group: StageG
         : ofProvider !== undefined
     )
       continue;
-    if (!ruleMatches(rule, subject, group)) continue;
+    if (!ruleMatches(rule, subject, traces, group)) continue;
     if (rule.provider !== undefined) ofProvider = rule;
     else if (rule.confidence === 'high') return rule;
     else doubtful = rule;
@@ -205,6 +213,7 @@ function byEnhanced(enhanced: string | null, permanent: boolean, stage: Stage): 
       return say('too_many_recipients');
     case '6.7':
       return say('smtputf8_unsupported');
+    case '2.4':
     case '7.13':
     case '7.17':
     case '7.18':

@@ -12,7 +12,7 @@ export function subjectOf(code: number, enhanced: string | null, text: string): 
   const words: string[] = [String(code)];
   if (enhanced !== null) words.push(enhanced);
   let length = 0;
-  for (const word of text.slice(0, MAX_SUBJECT_CHARS).toLowerCase().split(BLANKS)) {
+  for (const word of plainLetters(text.slice(0, MAX_SUBJECT_CHARS)).split(BLANKS)) {
     if (word === '' || word === enhanced) continue;
     words.push(word);
     length += word.length;
@@ -21,6 +21,40 @@ export function subjectOf(code: number, enhanced: string | null, text: string): 
     ? words.join(' ')
     : words.join(' ').replaceAll(TYPOGRAPHIC, "'").slice(0, MAX_SUBJECT_CHARS);
 }
+
+/**
+ * Lower-case without accents: `Empfänger überfüllt` → `empfanger uberfullt`, `ß` → `ss`, Cyrillic `й` → `и`. Servers
+ * write their languages with and without them. ASCII is only lower-cased.
+ */
+function plainLetters(text: string): string {
+  return withoutAccents(text.toLowerCase());
+}
+
+/** `text` with its letters as rules write them; ASCII stays as it is. */
+export function withoutAccents(text: string): string {
+  if (!BEYOND_ASCII.test(text)) return text;
+  return text
+    .replace(TYPOGRAPHIC, "'")
+    .normalize('NFKD')
+    .replace(ACCENTS, '')
+    .replace(OTHER_LETTERS, (letter) => OTHER_LETTER[letter] ?? letter)
+    .normalize('NFC');
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: everything that is not ASCII
+const BEYOND_ASCII = /[^\u0000-\u007f]/;
+const ACCENTS = /[\u0300-\u036f]/g;
+const OTHER_LETTERS = /[ßøłđıæœ]/g;
+/** Letters that Unicode does not take apart. */
+const OTHER_LETTER: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ı: 'i',
+  æ: 'ae',
+  œ: 'oe',
+};
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters separate words like blanks do
 const BLANKS = /[\u0000-\u0020\u007f-\u00a0]/;
@@ -62,11 +96,12 @@ export function readReply(pasted: string): PastedReply | null {
   return code === 0 ? null : { code, enhanced, text: texts.join(' ') };
 }
 
-const ENHANCED_LAST = /\(#([245]\.\d{1,3}\.\d{1,3})\)\.?$/;
+/** qmail's way; its add-ons put their name behind the code. */
+const ENHANCED_LAST = /\(#([245]\.\d{1,3}\.\d{1,3})(?: ?- ?[\w.]{1,16})?\)\.?$/;
 
 /** Enhanced code at the start of a reply's text, or at its very end as qmail writes it: `sorry (#5.1.1)`. */
 export function enhancedIn(text: string): string | null {
-  return ENHANCED.exec(text.slice(0, 40))?.[1] ?? ENHANCED_LAST.exec(text.trimEnd().slice(-20))?.[1] ?? null;
+  return ENHANCED.exec(text.slice(0, 40))?.[1] ?? ENHANCED_LAST.exec(text.trimEnd().slice(-40))?.[1] ?? null;
 }
 
 const HINT =

@@ -73,6 +73,7 @@ describe('a list of rules', () => {
     ['a category that does not exist', { category: 'bad_luck' }, 'no category bad_luck'],
     ['a provider that does not exist', { provider: 'acme' }, 'no provider acme'],
     ['a literal in capitals', { lit: ['Parking'] }, 'literals are lower-case'],
+    ['a literal with an accent', { lit: ['überfüllt'] }, 'without accents'],
     ['a rule without literals', { lit: [] }, 'lit is a list of texts'],
     ['a misspelt field', { literals: ['x'] }, 'unknown field literals'],
     ['an expression that does not parse', { re: 'no parking(' }, 'Invalid regular expression'],

@@ -8,7 +8,8 @@
  */
 import type { BounceScope } from '../../../model/bounce.ts';
 import { type Category, isCategory } from './categories.ts';
-import { readReply, subjectOf } from './normalise.ts';
+import { type PastedReply, readReply, subjectOf, withoutAccents } from './normalise.ts';
+import { holds, type Needle, needleOf, type Traces, tracesOf } from './traces.ts';
 import type { Confidence, Stage } from './verdict.ts';
 
 export type StageGroup = 'connection' | 'mail' | 'rcpt' | 'data';
@@ -40,6 +41,7 @@ export interface RuleData {
 
 export interface Rule extends RuleData {
   expression: RegExp;
+  needles: readonly Needle[];
   groups: ReadonlySet<StageGroup> | null;
 }
 
@@ -137,11 +139,14 @@ export function stageGroupOf(stage: Stage): StageGroup | null {
   }
 }
 
-/** Whether a rule's own condition holds for a normalised reply; provider and order are the caller's. */
-export function ruleMatches(rule: Rule, subject: string, group: StageGroup): boolean {
+/**
+ * Whether a rule's own condition holds for a normalised reply, given with its traces; provider and order are the
+ * caller's.
+ */
+export function ruleMatches(rule: Rule, subject: string, traces: Traces, group: StageGroup): boolean {
   if (rule.when !== 'any' && rule.when.charCodeAt(0) !== subject.charCodeAt(0)) return false;
   if (rule.groups !== null && !rule.groups.has(group)) return false;
-  for (const literal of rule.lit) if (subject.includes(literal)) return rule.expression.test(subject);
+  for (const needle of rule.needles) if (holds(subject, traces, needle)) return rule.expression.test(subject);
   return false;
 }
 
@@ -197,6 +202,7 @@ function compile(data: RuleData): Rule {
   return {
     ...data,
     expression: new RegExp(data.re),
+    needles: data.lit.map(needleOf),
     groups: data.stages === undefined ? null : new Set(data.stages),
   };
 }
@@ -208,12 +214,15 @@ function behaviour(rule: Rule): string[] {
   const example = readReply(rule.example);
   const nearMiss = readReply(rule.nearMiss);
   if (example === null) problems.push('the example is no reply');
-  else if (!ruleMatches(rule, subjectOf(example.code, example.enhanced, example.text), group))
-    problems.push('the rule does not match its example');
+  else if (!matchesReply(rule, example, group)) problems.push('the rule does not match its example');
   if (nearMiss === null) problems.push('the near miss is no reply');
-  else if (ruleMatches(rule, subjectOf(nearMiss.code, nearMiss.enhanced, nearMiss.text), group))
-    problems.push('the rule matches its near miss');
+  else if (matchesReply(rule, nearMiss, group)) problems.push('the rule matches its near miss');
   return problems;
+}
+
+function matchesReply(rule: Rule, { code, enhanced, text }: PastedReply, group: StageGroup): boolean {
+  const subject = subjectOf(code, enhanced, text);
+  return ruleMatches(rule, subject, tracesOf(subject), group);
 }
 
 function idOf(item: unknown): string {
@@ -265,6 +274,8 @@ function dataOf(item: unknown, providers: ReadonlySet<string>, problems: string[
     nearMiss: text('nearMiss'),
   };
   if (data.lit.some((literal) => literal !== literal.toLowerCase())) problems.push('literals are lower-case');
+  else if ([...data.lit, data.re].some((one) => one !== withoutAccents(one)))
+    problems.push('replies are matched without accents: write literals and expression without them');
   const problem = expressionProblem(data.re);
   if (problem !== null) problems.push(problem);
   if (fields.provider !== undefined) {
