@@ -1,105 +1,173 @@
 /**
- * How soon GET /sandbox/wait answers, with many inboxes under load: each inbox waits for its own mail, mail by mail, while
- * all the others get theirs. Given --inboxes, --mails (measured, per inbox), --before (there already, per inbox) and
- * --pause (ms from one mail of an inbox to its next, on average: 100 inboxes and 300 are 300 mails a second), it
- * prints percentiles of the time from a capture's CapturedAt to the end of its answer, and how many answers were another
- * inbox's. Server and clients share one machine; the clock is the same.
+ * How soon GET /sandbox/wait answers: the server in one process, the clients in this one, mail at a steady rate that does
+ * not slow down when answers do (open loop). Each mail goes to the next inbox in turn and has a waiter of its own, there
+ * `--lead` ms before it; in between a trivial request (`/healthz`) shows what the machine itself costs at that moment.
  *
- *   node bench/sandbox-wait.ts --inboxes 100 --mails 20 --before 100
+ * Given --inboxes, --before (mails that each holds already), --rate (mails a second), --mails (in all), --by (the filter
+ * besides Subject: Inbox or To), --runs, --data (a folder to seed once and keep) and --one-by-one (each mail waits for the
+ * answer about the one before), it prints per run percentiles of the time to the end of the waiter's answer, from
+ * CapturedAt (taken just before the commit, whole ms) and from the end of POST's answer; answers of another inbox, and
+ * mails nobody was told of.
+ *
+ *   node bench/sandbox-wait.ts --inboxes 100 --before 100 --rate 50 --mails 1000
  */
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { loadConfig } from '../src/config.ts';
-import { createLoggers } from '../src/lib/log.ts';
-import { startServer } from '../src/server.ts';
 
 const { values } = parseArgs({
   options: {
     inboxes: { type: 'string', default: '100' },
-    mails: { type: 'string', default: '20' },
     before: { type: 'string', default: '100' },
-    pause: { type: 'string', default: '300' },
+    rate: { type: 'string', default: '50' },
+    mails: { type: 'string', default: '1000' },
+    lead: { type: 'string', default: '500' },
+    by: { type: 'string', default: 'Inbox' },
+    runs: { type: 'string', default: '3' },
+    data: { type: 'string' },
+    'one-by-one': { type: 'boolean', default: false },
   },
 });
-const [inboxes, mails, before] = [Number(values.inboxes), Number(values.mails), Number(values.before)];
-const pauseMs = Number(values.pause);
-const data = mkdtempSync(join(tmpdir(), 'postrider-bench-'));
-const server = await startServer({
-  mode: 'dev',
-  loaded: loadConfig('dev', { data }, { POSTRIDER_HTTP: '127.0.0.1:0', POSTRIDER_SUBMISSION: '127.0.0.1:0' }),
-  logs: createLoggers({ destination: { write: () => {} }, level: 'error', maskAddresses: false }),
-  version: 'bench',
-});
-const agent = new Agent({ keepAlive: true, maxSockets: 400 });
+const inboxes = Number(values.inboxes);
+const mails = Number(values.mails);
+const everyMs = 1000 / Number(values.rate);
+const leadMs = Number(values.lead);
+const folder = values.data ?? mkdtempSync(join(tmpdir(), 'postrider-bench-'));
+const server = await startServer();
+const agent = new Agent({ keepAlive: true, maxSockets: 2_000 });
+console.log(
+  `${inboxes} inboxes with ${values.before} mails each (seeded in ${server.seededMs} ms), by ${values.by} and Subject`,
+);
+console.log(
+  '| run | mails | p50 | p90 | p99 | max | from POST: p50 | p90 | p99 | healthz p99 | strangers | missed |',
+);
+console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
+for (let run = 0; run < Number(values.runs); run += 1) await measure(run);
+agent.destroy();
+await server.stop();
+if (values.data === undefined) rmSync(folder, { recursive: true, force: true });
 
-/** One request; its status and body. */
-function call(method: string, path: string, body?: object): Promise<{ status: number; text: string }> {
+interface Sample {
+  fromCaptureMs: number;
+  fromPostMs: number;
+}
+
+async function measure(run: number): Promise<void> {
+  const samples: Sample[] = [];
+  const trivial: number[] = [];
+  let strangers = 0;
+  let missed = 0;
+  const one = async (n: number): Promise<void> => {
+    const inbox = n % inboxes;
+    const subject = `Sign in ${run}-${n}-${server.id};`;
+    const filter =
+      values.by === 'To' ? { To: `user+inbox-${inbox}@example.net` } : { Inbox: `inbox-${inbox}` };
+    const query = new URLSearchParams({ ...filter, Subject: subject, Timeout: '30' });
+    const waiting = call('GET', `/api/v1/sandbox/wait?${query}`);
+    await pause(leadMs);
+    const posted = await call('POST', '/api/v1/email', mailTo(inbox, subject));
+    if (posted.status !== 200) throw new Error(`POST /email: ${posted.status} ${posted.text}`);
+    const answer = await waiting;
+    if (answer.status !== 200) {
+      missed += 1;
+      return;
+    }
+    const capture = JSON.parse(answer.text) as { Inbox: string; Subject: string; CapturedAt: string };
+    if (capture.Inbox !== `inbox-${inbox}` || capture.Subject !== subject) strangers += 1;
+    samples.push({
+      fromCaptureMs: answer.at - Date.parse(capture.CapturedAt),
+      fromPostMs: answer.at - posted.at,
+    });
+  };
+  const ping = async (): Promise<void> => {
+    const at = now();
+    trivial.push((await call('GET', '/healthz')).at - at);
+  };
+  if (values['one-by-one']) {
+    for (let n = 0; n < mails; n += 1) {
+      await one(n);
+      await ping();
+    }
+  } else {
+    const running: Promise<void>[] = [];
+    const start = now();
+    for (let n = 0; n < mails; n += 1) {
+      const early = start + n * everyMs - now();
+      if (early > 0) await pause(early);
+      running.push(one(n), ping());
+    }
+    await Promise.all(running);
+  }
+  const capture = percentiles(samples.map((sample) => sample.fromCaptureMs));
+  const post = percentiles(samples.map((sample) => sample.fromPostMs));
+  const cells = [run + 1, mails, ...capture, ...post.slice(0, 3), percentiles(trivial)[2], strangers, missed];
+  console.log(`| ${cells.join(' | ')} |`);
+}
+
+/** p50, p90, p99 and the longest. */
+function percentiles(given: readonly number[]): string[] {
+  const sorted = [...given].sort((a, b) => a - b);
+  return [0.5, 0.9, 0.99, 1].map((p) =>
+    (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Number.NaN).toFixed(1),
+  );
+}
+
+function now(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+/** One request; its answer and when it had ended. */
+function call(
+  method: string,
+  path: string,
+  body?: object,
+): Promise<{ status: number; text: string; at: number }> {
   return new Promise((resolve, reject) => {
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const headers = { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' };
-    const sent = request(`${server.localUrl}/api/v1${path}`, { method, agent, headers }, (response) => {
+    const headers = { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' };
+    const sent = request(`${server.url}${path}`, { method, agent, headers }, (response) => {
       const parts: Buffer[] = [];
       response.on('data', (part: Buffer) => parts.push(part));
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }),
-      );
+      response.on('end', () => {
+        const at = now();
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString(), at });
+      });
     });
     sent.on('error', reject);
-    sent.end(text);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
 
-const mailTo = (inbox: number, subject: string) => ({
-  From: { email: 'bench@example.com' },
-  To: [{ email: `user+inbox-${inbox}@example.net` }],
-  Subject: subject,
-  ContentType: 'HTML',
-  HTMLContent: '<p>Your code is 482913, or follow <a href="https://example.org/x">this</a></p>',
-});
-
-const started = performance.now();
-for (let n = 0; n < before; n++) {
-  for (let first = 0; first < inboxes; first += 100) {
-    const size = Math.min(100, inboxes - first);
-    const Messages = Array.from({ length: size }, (_, i) => mailTo(first + i, `before ${n}`));
-    const answer = await call('POST', '/email/batch', { Messages });
-    if (answer.status !== 200) throw new Error(`batch: ${answer.status} ${answer.text}`);
-  }
+function mailTo(inbox: number, subject: string) {
+  return {
+    From: { email: 'bench@example.com' },
+    To: [{ email: `user+inbox-${inbox}@example.net` }],
+    Subject: subject,
+    ContentType: 'HTML',
+    HTMLContent: '<p>Your code is 482913, or follow <a href="https://example.org/x">this</a></p>',
+  };
 }
-console.log(`${inboxes} x ${before} mails before, in ${Math.round(performance.now() - started)} ms`);
 
-const latencies: number[] = [];
-let strangers = 0;
-let lost = 0;
-await Promise.all(
-  Array.from({ length: inboxes }, async (_, inbox) => {
-    for (let n = 0; n < mails; n++) {
-      const subject = `mail ${n} of ${inbox};`;
-      const path = `/sandbox/wait?Inbox=inbox-${inbox}&Subject=${encodeURIComponent(subject)}&Timeout=60`;
-      const waiting = call('GET', path);
-      // The waiter is there before the mail comes, as in a test that waits for what it has just asked for.
-      await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 2 * pauseMs));
-      await call('POST', '/email', mailTo(inbox, subject));
-      const answer = await waiting;
-      const at = Date.now();
-      if (answer.status !== 200) {
-        lost += 1;
-        continue;
-      }
-      const capture = JSON.parse(answer.text) as { Inbox: string; Subject: string; CapturedAt: string };
-      if (capture.Inbox !== `inbox-${inbox}` || capture.Subject !== subject) strangers += 1;
-      latencies.push(at - Date.parse(capture.CapturedAt));
-    }
-  }),
-);
-latencies.sort((a, b) => a - b);
-const percentile = (p: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * p))];
-console.log(
-  `waits: ${latencies.length}, p50 ${percentile(0.5)} ms, p90 ${percentile(0.9)} ms, p99 ${percentile(0.99)} ms, max ${latencies.at(-1)} ms; of another inbox: ${strangers}; not answered: ${lost}`,
-);
-agent.destroy();
-await server.stop(10_000);
-rmSync(data, { recursive: true, force: true });
+async function startServer() {
+  const file = new URL('./sandbox-server.ts', import.meta.url).pathname;
+  const args = ['--disable-warning=ExperimentalWarning', file, folder, String(inboxes), values.before];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  for await (const line of createInterface({ input: child.stdout })) {
+    const started = JSON.parse(line) as { url: string; token: string; seededMs: number };
+    return {
+      ...started,
+      /** Subjects of an earlier process over the same data are not this one's. */
+      id: Math.round(now()).toString(36),
+      async stop() {
+        child.stdin.end();
+        await ended;
+      },
+    };
+  }
+  throw new Error('the server did not start');
+}

@@ -1,7 +1,7 @@
 /** `sandbox …`: the inboxes of captured mail, waiting for mail, releasing it, and faults on demand. */
+import type { CaptureSummary } from '../listeners/http/contract/answers/captures.ts';
 import type {
   CaptureDetail,
-  CaptureSummary,
   InboxItem,
   ReleasedAnswer,
   SandboxRuleItem,

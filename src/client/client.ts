@@ -10,6 +10,7 @@
  *     });
  */
 import type { MeAnswer } from '../listeners/http/contract/answers/access.ts';
+import type { CaptureSummary } from '../listeners/http/contract/answers/captures.ts';
 import type { DomainAnswer } from '../listeners/http/contract/answers/domains.ts';
 import type {
   CancelAnswer,
@@ -20,7 +21,7 @@ import type {
 } from '../listeners/http/contract/answers/email.ts';
 import type { StreamedEvent, TimelineEntry } from '../listeners/http/contract/answers/events.ts';
 import type { Page } from '../listeners/http/contract/answers/page.ts';
-import type { CaptureDetail, CaptureSummary } from '../listeners/http/contract/answers/sandbox.ts';
+import type { CaptureDetail } from '../listeners/http/contract/answers/sandbox.ts';
 import type { StatsAnswer } from '../listeners/http/contract/answers/stats.ts';
 import type {
   SuppressionAnswer,

@@ -139,6 +139,8 @@ export class AppError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** Further members for the `WWW-Authenticate` challenge of 401 and 403. */
   readonly scope: string | undefined;
+  /** Further members of the error body (RFC 9457 §3.2). */
+  readonly members: Readonly<Record<string, unknown>>;
 
   constructor(
     problem: ErrorName | Problem | readonly Problem[],
@@ -147,6 +149,7 @@ export class AppError extends Error {
       field?: string;
       retryAfterSeconds?: number;
       scope?: string;
+      members?: Readonly<Record<string, unknown>>;
       cause?: unknown;
     } = {},
   ) {
@@ -172,6 +175,7 @@ export class AppError extends Error {
     this.problems = [first, ...rest];
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.scope = options.scope;
+    this.members = options.members ?? {};
   }
 
   /** HTTP status of the first problem. */

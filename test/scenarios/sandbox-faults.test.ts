@@ -154,6 +154,18 @@ describe('a rule of the sandbox', () => {
     expect(answer.json.Errors[0].Code).toBe(code);
   });
 
+  it('is made once per Idempotency-Key', async () => {
+    const make = (body: object) =>
+      server.call('POST', '/sandbox/rules', { token, body, headers: { 'idempotency-key': 'rule-1' } });
+    const body = { Recipient: 'once@example.net', Result: 'Fail' };
+    const [first, again] = [await make(body), await make(body)];
+    expect([first.status, again.status, again.json]).toEqual([201, 201, first.json]);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect((await make({ ...body, Result: 'Bounce' })).json.Errors[0].Code).toBe(1702);
+    expect((await server.call('GET', '/sandbox/rules', { token })).json.Items).toHaveLength(1);
+    await clear();
+  });
+
   it('belongs to its domain', async () => {
     const other = await addDomain(server, 'other.example');
     const id = await rule({ Result: 'Bounce' });
@@ -245,6 +257,12 @@ describe('a captured message', () => {
     expect(code(await release(ID, undefined, { token: boxed }))).toBe(1804);
     const reader = await makeToken(real, { Domains: ['example.com'], Scopes: ['email:read'] });
     expect(code(await release(ID, undefined, { token: reader }))).toBe(34);
+    const sender = await makeToken(real, { Domains: ['example.com'], Scopes: ['email:send'] });
+    const unread = await release(ID, { To: 'me@example.org' }, { token: sender });
+    expect([code(unread), unread.text.includes('email:read')]).toEqual([34, true]);
+    const kept = await real.call('DELETE', `/sandbox/messages/${ID}`, { token: reader });
+    expect([code(kept), kept.text.includes('email:send')]).toEqual([34, true]);
+    expect(code(await real.call('DELETE', '/sandbox/messages', { token: reader }))).toBe(34);
     const other = await addDomain(real, 'other.example');
     expect((await release(ID, undefined, { token: other })).status).toBe(404);
     await real.call('POST', '/suppressions', {

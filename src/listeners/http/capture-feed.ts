@@ -1,54 +1,53 @@
 /**
- * New captures, handed to whoever waits for them. Given the hint that something was stored, it asks the store once for
- * what was captured since the last look, however many wait, and holds each new capture against their filters in memory;
- * a look per waiter cost a hundred queries per commit. It looks only while somebody watches, at once at a hint and from
- * time to time by itself, for what another process captured. Looks never overlap: what comes meanwhile is the next one's.
+ * New captures, handed to whoever waits for them. The store tells what it has just committed, so that a waiter needs no
+ * query and no look at a time of its own; watchers are kept by the inbox or the recipient they ask for, and a capture is held
+ * against those alone. A look now and then finds what the store could not tell: what another process captured, or a commit
+ * whose answer was lost. Nothing is told twice.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
 import type { CaptureFilter, CaptureView } from '../../store/topics/captures.ts';
-
-/** What can be told of a capture without reading its contents. */
-export type CaptureWish = Omit<CaptureFilter, 'limit' | 'beforeId'>;
+import { fits } from './capture-fits.ts';
 
 export interface CaptureFeed {
   /**
-   * Calls `onCapture` for every capture that comes from now on and fits, in order of capturing, until the function it
-   * gives back is called. "From now on" is decided by the time it resolves: what was committed before that may be told
-   * too, nothing is left out. Rejects where the store cannot be read.
+   * Calls `onCapture` for every capture that is committed from now on and fits, in order of capturing, until the function it
+   * gives back is called. What was committed a moment before may be told too.
    */
-  watch(wish: CaptureWish, onCapture: (capture: CaptureView) => void): Promise<() => void>;
+  watch(wish: CaptureFilter, onCapture: (capture: CaptureView) => void): () => void;
 }
 
 const AT_ONCE = 500;
-const POLL_MS = 1_000;
+const LOOK_MS = 5_000;
 
 interface Watcher {
-  wish: CaptureWish;
+  wish: CaptureFilter;
   onCapture(capture: CaptureView): void;
 }
 
-/** A feed that nobody watches yet. */
+/** A feed that nobody watches yet. It looks only while somebody does. */
 export function createCaptureFeed(deps: {
-  store: Pick<Store, 'capturesSince'>;
+  store: Pick<Store, 'capturesSince' | 'onCaptured'>;
   clock: Clock;
   log: Logger;
-  onStored(listener: () => void): () => void;
 }): CaptureFeed {
   const { store, clock, log } = deps;
-  /** By the inbox that is asked for; '' holds those that ask for none. */
   const watchers = new Map<string, Set<Watcher>>();
   let count = 0;
-  /** null: nobody watches, so that nothing is known. */
-  let lastSeq: Promise<number> | null = null;
-  let looking = false;
-  let again = false;
+  /** Goes up whenever the first watcher comes: a look of an earlier time has nothing to say any more. */
+  let era = 0;
+  /** What was captured up to here is told; null: not known yet. */
+  let known: number | null = null;
+  /** Seqs behind `known` that the store has told: the next look leaves them out. */
+  const told = new Set<number>();
+  /** Seqs that the last look told: a commit may be read before the store hears that it is done. */
+  const ahead = new Set<number>();
   let leave: (() => void) | null = null;
   let timer: Timer | null = null;
 
   return {
-    async watch(wish, onCapture) {
+    watch(wish, onCapture) {
       const watcher = { wish, onCapture };
       const key = keyOf(wish);
       const there = watchers.get(key);
@@ -57,7 +56,7 @@ export function createCaptureFeed(deps: {
       count += 1;
       if (count === 1) begin();
       let left = false;
-      const stop = (): void => {
+      return () => {
         if (left) return;
         left = true;
         const set = watchers.get(key);
@@ -66,24 +65,22 @@ export function createCaptureFeed(deps: {
         count -= 1;
         if (count === 0) end();
       };
-      try {
-        await lastSeq;
-      } catch (cause) {
-        stop();
-        throw cause;
-      }
-      return stop;
     },
   };
 
   function begin(): void {
-    lastSeq ??= newest();
-    // Whoever waits for it hears of a failure; a later look tries again.
-    lastSeq.catch(() => {
-      lastSeq = null;
+    era += 1;
+    known = null;
+    told.clear();
+    ahead.clear();
+    leave = store.onCaptured((captures) => {
+      for (const capture of captures) {
+        if (ahead.delete(capture.seq)) continue;
+        if (known === null || capture.seq > known) told.add(capture.seq);
+        tell(capture);
+      }
     });
-    leave = deps.onStored(look);
-    poll();
+    void look(era);
   }
 
   function end(): void {
@@ -91,78 +88,48 @@ export function createCaptureFeed(deps: {
     timer?.cancel();
     leave = null;
     timer = null;
-    lastSeq = null;
   }
 
-  function poll(): void {
-    timer = clock.setTimer(POLL_MS, () => {
-      look();
-      poll();
-    });
-  }
-
-  async function newest(): Promise<number> {
-    return (await store.capturesSince({ afterSeq: Number.MAX_SAFE_INTEGER, limit: 1 })).lastSeq;
-  }
-
-  function look(): void {
-    if (looking) {
-      again = true;
-      return;
+  async function look(mine: number): Promise<void> {
+    ahead.clear();
+    try {
+      if (known === null) {
+        const { lastSeq } = await store.capturesSince({ afterSeq: Number.MAX_SAFE_INTEGER, limit: 1 });
+        if (mine === era) learn(lastSeq);
+      } else {
+        for (let more = true; more && mine === era; ) {
+          const fresh = await store.capturesSince({ afterSeq: known, limit: AT_ONCE });
+          if (mine !== era) return;
+          for (const capture of fresh.captures) {
+            if (told.has(capture.seq)) continue;
+            ahead.add(capture.seq);
+            tell(capture);
+          }
+          learn(fresh.lastSeq);
+          more = fresh.captures.length === AT_ONCE;
+        }
+      }
+    } catch (cause) {
+      log.warn({ err: cause }, 'new captures cannot be looked for; they are looked for again');
     }
-    looking = true;
-    void lookOnce().then(
-      () => done(),
-      (cause: unknown) => {
-        log.warn({ err: cause }, 'new captures cannot be read; they are looked for again');
-        again = false;
-        done();
-      },
-    );
+    if (mine === era && count > 0) timer = clock.setTimer(LOOK_MS, () => void look(mine));
   }
 
-  function done(): void {
-    looking = false;
-    if (!again || count === 0) return;
-    again = false;
-    look();
-  }
-
-  async function lookOnce(): Promise<void> {
-    for (let more = true; more; ) {
-      const from = lastSeq;
-      if (from === null) return;
-      const fresh = await store.capturesSince({ afterSeq: await from, limit: AT_ONCE });
-      // Who watches now began after everybody had gone, and with a newer mark.
-      if (lastSeq !== from) return;
-      lastSeq = Promise.resolve(fresh.lastSeq);
-      for (const capture of fresh.captures) tell(capture);
-      more = fresh.captures.length === AT_ONCE;
-    }
+  function learn(seq: number): void {
+    known = seq;
+    for (const one of told) if (one <= seq) told.delete(one);
   }
 
   function tell(capture: CaptureView): void {
-    const named = capture.inbox === '' ? [] : [...(watchers.get(capture.inbox) ?? [])];
-    for (const { wish, onCapture } of [...named, ...(watchers.get('') ?? [])]) {
-      if (fits(capture, wish)) onCapture(capture);
+    for (const key of [`inbox ${capture.inbox}`, `to ${capture.envelopeTo}`, '']) {
+      for (const { wish, onCapture } of [...(watchers.get(key) ?? [])]) {
+        if (fits(capture, wish)) onCapture(capture);
+      }
     }
   }
 }
 
-function keyOf(wish: CaptureWish): string {
-  return wish.inbox ?? '';
-}
-
-/** Whether a capture is what the store would have found. */
-export function fits(capture: CaptureView, wish: CaptureWish): boolean {
-  return (
-    (wish.inbox === undefined || capture.inbox === wish.inbox) &&
-    (wish.domains === undefined || wish.domains.includes(capture.domain)) &&
-    (wish.to === undefined || capture.envelopeTo === wish.to) &&
-    (wish.from === undefined || capture.lists.from.address === wish.from) &&
-    (wish.subject === undefined || capture.subject.toLowerCase().includes(wish.subject.toLowerCase())) &&
-    (wish.tag === undefined || capture.tags.includes(wish.tag)) &&
-    (wish.since === undefined || capture.at >= wish.since) &&
-    (wish.until === undefined || capture.at < wish.until)
-  );
+function keyOf({ inbox, to }: CaptureFilter): string {
+  if (inbox !== undefined) return `inbox ${inbox}`;
+  return to === undefined ? '' : `to ${to}`;
 }

@@ -29,6 +29,7 @@ export function problemAnswer(error: AppError, publicUrl: string, requestId: str
     instance: isUuid(requestId) ? `urn:uuid:${requestId}` : `urn:request:${requestId}`,
     Error: title,
     Errors: error.problems.map(problemItem),
+    ...error.members,
   };
   const headers: Record<string, string> = { 'content-type': PROBLEM_MEDIA_TYPE };
   const challenge = challengeFor(first.name, error.scope);

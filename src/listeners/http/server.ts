@@ -16,6 +16,8 @@ import { requireScope } from '../../policy/access/access.ts';
 import { createSendRate } from '../../policy/limits/send-rate.ts';
 import { type BodyShare, createBodyBudget } from './body-budget.ts';
 import { readBody } from './body-reader.ts';
+import { createCaptureTexts } from './capture-texts.ts';
+import { createCapturedReader } from './captured-reader.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
 import { createEmailWorkerPool } from './email-worker-pool.ts';
 import { createIdempotency } from './idempotency.ts';
@@ -53,9 +55,11 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     maxWorkers: options.maxWorkers,
     maxQueue: options.maxWorkerQueue,
   });
+  const captured = createCapturedReader(workers, options);
+  const captureTexts = createCaptureTexts({ ...deps, reader: captured });
   const idempotency = createIdempotency(deps, { windowMs: options.idempotencyWindowMs });
   const sendRate = deps.sendRate ?? createSendRate(deps.clock, { perSecond: options.sendsPerSecond });
-  const routes = apiRoutes(deps, options, { workers, idempotency, sendRate });
+  const routes = apiRoutes(deps, options, { workers, captured, idempotency, sendRate });
   const plainRoutes: readonly PlainRoute[] = [
     {
       method: 'GET',
@@ -96,16 +100,19 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       const address = app.server.address();
       if (address === null || typeof address === 'string') throw new TypeError('expected a TCP address');
       listening = address;
+      captureTexts.start();
     },
     async stop(deadlineMs) {
       stopping = true;
       stop.abort('stopping' satisfies RequestEnd);
+      const read = captureTexts.stop();
       app.server.closeIdleConnections();
       if (running > 0) await untilIdle(deadlineMs);
       app.server.closeIdleConnections();
       const closed = app.close();
       app.server.closeAllConnections();
       await closed;
+      await read;
       await workers.close();
     },
     address() {

@@ -8,6 +8,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import { inboxLabel } from '../../model/inbox.ts';
 import { mayFit, type RuleQuestion, type SandboxRule } from '../../model/sandbox-rule.ts';
+import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { SandboxRuleStore } from '../../store/topics/sandbox-rules.ts';
 
 /** A rule at work. `since`: when it was first used for this recipient. */
@@ -22,7 +23,11 @@ export interface SandboxRules {
   /** From the store, with the uses so far. */
   list(domains: { domains?: readonly string[] }): Promise<readonly SandboxRule[]>;
   /** Stored before it resolves; null where the domain has as many as it may have. */
-  add(wanted: Omit<SandboxRule, 'id' | 'uses' | 'createdAt'>): Promise<SandboxRule | null>;
+  add(
+    wanted: Omit<SandboxRule, 'id' | 'uses' | 'createdAt'>,
+    /** The key of the request with the answer about the rule; rejects with KeyTaken where it is taken already. */
+    keyFor?: (rule: SandboxRule) => IdempotencyEntry,
+  ): Promise<SandboxRule | null>;
   /** How many. */
   remove(which: { ids?: readonly string[]; inbox?: string; domains?: readonly string[] }): Promise<number>;
   /** Whether some rule may be about this mail, as far as is known when it is accepted. From memory. */
@@ -51,10 +56,15 @@ export function createSandboxRules(deps: {
   return {
     load,
     list: (domains) => store.listSandboxRules({ ...domains, now: clock.now() }),
-    async add(wanted) {
+    async add(wanted, keyFor) {
       const now = clock.now();
       const rule: SandboxRule = { ...wanted, id: uuidv7(clock, random), uses: 0, createdAt: now };
-      const added = await store.addSandboxRule({ rule, now, maxPerDomain: MAX_RULES_PER_DOMAIN });
+      const added = await store.addSandboxRule({
+        rule,
+        now,
+        maxPerDomain: MAX_RULES_PER_DOMAIN,
+        ...(keyFor === undefined ? {} : { idempotency: keyFor(rule) }),
+      });
       if (!added) return null;
       rules = [...rules.filter(({ expiresAt }) => expiresAt > now), rule];
       return rule;

@@ -4,7 +4,7 @@ import type { NewMessage } from '../topics/acceptance.ts';
 import { commit, delivered, message, newId, only, recipient, type Suite, T0, token } from './fixtures.ts';
 import { credential } from './smtp-credentials.ts';
 
-/** Tests of `listCaptures`, `capturesSince`, `getCapture`, `listInboxes`, `deleteCaptures`. */
+/** Tests of `findCaptures`, `capturesSince`, `getCapture`, `listInboxes`, `deleteCaptures`. */
 export function describeCaptures(suite: Suite): void {
   describe('captures', () => {
     /** Accepts and captures one message; the capture's id. */
@@ -19,7 +19,7 @@ export function describeCaptures(suite: Suite): void {
       return id;
     }
     const list = async (more: object) =>
-      (await suite.store().listCaptures({ limit: 10, ...more })).map((one) => one.id);
+      (await suite.store().findCaptures({ limit: 10, look: 100, ...more })).captures.map((one) => one.id);
 
     it('show the copy with its message', async () => {
       const sent = message({ tags: ['t'], recipients: [recipient({ state: 'sending' })] });
@@ -73,18 +73,100 @@ export function describeCaptures(suite: Suite): void {
       const b = await capture({ domain: 'example.org' }, 'other');
       expect(await list({})).toEqual([b, a]);
       expect(await list({ limit: 1 })).toEqual([b]);
-      expect(await list({ beforeId: b })).toEqual([a]);
+      const page = await suite.store().findCaptures({ limit: 1, look: 100 });
+      expect(await list({ beforeSeq: page.nextSeq ?? 0 })).toEqual([a]);
       expect(await list({ domains: ['example.org'] })).toEqual([b]);
       expect(await list({ domains: [] })).toEqual([]);
       expect(await list({ inbox: 'other' })).toEqual([b]);
       expect(await list({ to: 'main@example.net' })).toEqual([a]);
       expect(await list({ from: 'sender@example.com' })).toEqual([b, a]);
       expect(await list({ from: 'nobody@example.com' })).toEqual([]);
-      expect(await list({ subject: 'äRG' })).toEqual([a]);
+      expect(await list({ subject: 'ärg' })).toEqual([a]);
       expect(await list({ tag: 'x' })).toEqual([a]);
       expect(await list({ since: T0 + 5 })).toEqual([a]);
       expect(await list({ until: T0 + 5 })).toEqual([b]);
       expect(await list({ inbox: 'other', tag: 'x' })).toEqual([]);
+    });
+
+    it('are paged by a place that stays while mail comes and goes', async () => {
+      const ids: string[] = [];
+      for (let n = 0; n < 5; n += 1) ids.push(await capture());
+      const first = await suite.store().findCaptures({ limit: 2, look: 100 });
+      expect(first.captures.map(({ id }) => id)).toEqual([ids[4], ids[3]]);
+      await suite.store().deleteCaptures({ ids: [ids[3] ?? '', ids[2] ?? ''] });
+      await capture();
+      const beforeSeq = first.nextSeq ?? 0;
+      const second = await suite.store().findCaptures({ beforeSeq, limit: 2, look: 100 });
+      expect(second.captures.map(({ id }) => id)).toEqual([ids[1], ids[0]]);
+    });
+
+    it('are looked at so many at a time', async () => {
+      await capture({ subject: 'Old' });
+      for (let n = 0; n < 3; n += 1) await capture();
+      const wanted = { inbox: 'main', subject: 'old', limit: 10, look: 2 };
+      const first = await suite.store().findCaptures(wanted);
+      expect([first.captures.length, first.nextSeq === null]).toEqual([0, false]);
+      const second = await suite.store().findCaptures({ ...wanted, beforeSeq: first.nextSeq ?? 0 });
+      expect(second.captures.map(({ subject }) => subject)).toEqual(['Old']);
+      const third = await suite.store().findCaptures({ ...wanted, beforeSeq: second.nextSeq ?? 0 });
+      expect(third).toEqual({ captures: [], unread: [], nextSeq: null });
+    });
+
+    it('are found by what was read in them, and by nothing before', async () => {
+      const a = await capture({ subject: 'First word' });
+      const b = await capture();
+      const find = async (more: object) => {
+        const { captures, unread } = await suite.store().findCaptures({ limit: 10, look: 100, ...more });
+        return { ids: captures.map(({ id }) => id), unread: unread.length };
+      };
+      expect(await find({ text: 'hidden' })).toEqual({ ids: [b, a], unread: 2 });
+      const unread = await suite.store().unreadCaptures({ limit: 10 });
+      expect(unread).toHaveLength(2);
+      const [newer = 0, older = 0] = unread;
+      await suite.store().putCaptureTexts({
+        texts: [
+          { messageSeq: older, hasFiles: true, text: 'what is hidden' },
+          { messageSeq: 999_999, hasFiles: true, text: 'of no capture' },
+        ],
+      });
+      expect(await suite.store().unreadCaptures({ limit: 10 })).toEqual([newer]);
+      expect(await find({ text: 'hidden' })).toEqual({ ids: [b, a], unread: 1 });
+      await suite.store().putCaptureTexts({ texts: [{ messageSeq: newer, hasFiles: false, text: '' }] });
+      expect(await find({ text: 'hidden' })).toEqual({ ids: [a], unread: 0 });
+      expect(await find({ text: 'first w' })).toEqual({ ids: [a], unread: 0 });
+      expect(await find({ hasFiles: false })).toEqual({ ids: [b], unread: 0 });
+      expect(await find({ hasFiles: true, inbox: 'main', text: 'what is' })).toEqual({ ids: [a], unread: 0 });
+      expect(await find({ text: 'hidden', to: 'main@example.net' })).toEqual({ ids: [a], unread: 0 });
+      expect((await find({ domains: ['example.com'], text: 'hidden' })).ids).toEqual([a]);
+    });
+
+    it('take what was read in them along, with the last copy of their message', async () => {
+      const one = await capture();
+      const two = await capture();
+      const [newer = 0, older = 0] = await suite.store().unreadCaptures({ limit: 10 });
+      await suite.store().putCaptureTexts({ texts: [{ messageSeq: older, hasFiles: false, text: 'gone' }] });
+      await suite.store().deleteCaptures({ ids: [one] });
+      await suite.store().deleteCaptures({ ids: [two] });
+      expect(await suite.store().unreadCaptures({ limit: 10 })).toEqual([]);
+      // Nothing is left to be found by, and what comes late is not kept.
+      await suite.store().putCaptureTexts({ texts: [{ messageSeq: newer, hasFiles: false, text: 'late' }] });
+      expect(await list({ text: 'gone' })).toEqual([]);
+      expect(await list({ text: 'late' })).toEqual([]);
+    });
+
+    it('are told when they are committed, before their settlement is, in order', async () => {
+      const told: string[] = [];
+      const leave = suite.store().onCaptured((captures) => {
+        for (const { id, seq, inbox, subject } of captures) told.push(`${id} ${seq > 0} ${inbox} ${subject}`);
+      });
+      const a = await capture({ subject: 'One' });
+      expect(told).toEqual([`${a} true main One`]);
+      const seen = await suite.store().getCapture({ id: a });
+      const b = await capture({ subject: 'Two' }, 'other');
+      leave();
+      await capture();
+      expect(told).toEqual([`${a} true main One`, `${b} true other Two`]);
+      expect(seen).not.toBeNull();
     });
 
     it('stand in inboxes, named after their sender where they have no other name', async () => {

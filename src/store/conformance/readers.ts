@@ -217,7 +217,7 @@ export function describeReaders(suite: Suite): void {
       fill: ['0123', 'abcd'],
     };
     await suite.store().settle({ now: T0, settlements: [delivered(id, 1, { route: 'sandbox', capture })] });
-    const found = only(await suite.store().listCaptures({ limit: 10 }));
+    const found = only((await suite.store().findCaptures({ limit: 10, look: 100 })).captures);
     expect([found.messageSeq, found.fill]).toEqual([seq, ['0123', 'abcd']]);
   });
 }

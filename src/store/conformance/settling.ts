@@ -165,7 +165,7 @@ export function describeSettling(suite: Suite): void {
         delivered(id, 1, { capture: capture(newId()) }),
       ];
       await suite.store().settle({ now: T0, settlements });
-      expect(only(await suite.store().listCaptures({ limit: 10 }))).toMatchObject({
+      expect(only((await suite.store().findCaptures({ limit: 10, look: 100 })).captures)).toMatchObject({
         id: first,
         envelopeTo: 'reader@example.net',
         prefix: new Uint8Array([68, 75]),

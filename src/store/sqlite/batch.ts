@@ -74,13 +74,21 @@ export function createBatchRunner(
   function transact(calls: readonly WriteCall[], synced: boolean): Answer[] {
     try {
       begin(synced);
-      const answers = calls.map((call) => runKeyed(session, call, dispatch));
+      const answers = calls.map(runOne);
       db.exec('COMMIT');
       return answers;
     } catch (error) {
       undo(error);
       throw error;
     }
+  }
+
+  function runOne(call: WriteCall): Answer {
+    const answer = runKeyed(session, call, dispatch);
+    const { captured } = session;
+    if (captured.length === 0 || answer.kind !== 'value') return answer;
+    session.captured = [];
+    return { ...answer, captured };
   }
 
   function run(calls: readonly WriteCall[], synced: boolean): Answer[] {

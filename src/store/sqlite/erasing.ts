@@ -5,6 +5,7 @@
  */
 import { createHmac } from 'node:crypto';
 import type { AddressLists, Mailbox } from '../../model/message.ts';
+import { foldText } from '../../model/search-text.ts';
 import { suppressionKey } from '../../model/suppression.ts';
 import type { Connection } from './connection.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
@@ -221,6 +222,9 @@ function maskMessage(
     after.tags,
     seq,
   );
+  if (after.subject !== before.subject) {
+    db.run('UPDATE capture SET subject = ? WHERE message_seq = ?', foldText(after.subject), seq);
+  }
   return after.subject !== before.subject || after.tags !== before.tags || after.metadata !== before.metadata;
 }
 

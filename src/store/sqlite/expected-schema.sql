@@ -1,7 +1,7 @@
 CREATE INDEX capture_domain ON capture (domain_id);
-CREATE INDEX capture_inbox ON capture (inbox, seq);
+CREATE INDEX capture_inbox ON capture (inbox, seq, domain_id, at, subject);
 CREATE INDEX capture_message ON capture (message_seq);
-CREATE INDEX capture_to ON capture (envelope_to, seq);
+CREATE INDEX capture_to ON capture (envelope_to, seq, domain_id, at, subject);
 CREATE INDEX cause_seen ON cause (last_seen);
 CREATE INDEX delivery_cause ON delivery (cause_id, state) WHERE cause_id IS NOT NULL;
 CREATE INDEX delivery_due ON delivery (queue_id, due_at) WHERE state = 0;
@@ -30,7 +30,9 @@ CREATE INDEX suppression_expiry ON suppression (expires_at) WHERE expires_at IS 
 CREATE INDEX webhook_call_due ON webhook_call (webhook_id, due_at) WHERE state = 0;
 CREATE INDEX webhook_call_lease ON webhook_call (epoch) WHERE state = 1;
 CREATE INDEX webhook_domain ON webhook (domain_id);
-CREATE TABLE capture ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, domain_id INTEGER NOT NULL, message_seq INTEGER NOT NULL, delivery_id INTEGER NOT NULL, at INTEGER NOT NULL, inbox TEXT NOT NULL, envelope_from TEXT NOT NULL, envelope_to TEXT NOT NULL, prefix BLOB NOT NULL , fill TEXT, released_at INTEGER, released_as TEXT) STRICT;
+CREATE TABLE capture ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, domain_id INTEGER NOT NULL, message_seq INTEGER NOT NULL, delivery_id INTEGER NOT NULL, at INTEGER NOT NULL, inbox TEXT NOT NULL, envelope_from TEXT NOT NULL, envelope_to TEXT NOT NULL, prefix BLOB NOT NULL , fill TEXT, released_at INTEGER, released_as TEXT, subject TEXT NOT NULL DEFAULT '') STRICT;
+CREATE TABLE capture_text ( message_seq INTEGER PRIMARY KEY, has_files INTEGER NOT NULL, text TEXT NOT NULL ) STRICT;
+CREATE TABLE capture_unread ( message_seq INTEGER PRIMARY KEY ) STRICT;
 CREATE TABLE cause ( id INTEGER PRIMARY KEY AUTOINCREMENT, category TEXT NOT NULL, scope TEXT NOT NULL, site TEXT NOT NULL, sender_domain INTEGER NOT NULL, shape TEXT NOT NULL, reply TEXT NOT NULL, first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL, UNIQUE (category, site, sender_domain, shape) ) STRICT;
 CREATE TABLE content ( message_seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL , places TEXT) STRICT;
 CREATE TABLE delivery ( id INTEGER PRIMARY KEY AUTOINCREMENT, message_seq INTEGER NOT NULL, queue_id INTEGER NOT NULL, state INTEGER NOT NULL, epoch INTEGER NOT NULL, attempts INTEGER NOT NULL, due_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, kind INTEGER NOT NULL, may_be_duplicate INTEGER NOT NULL, sandbox INTEGER, route INTEGER, last_code INTEGER, first_deferred_at INTEGER, last_deferred_event_at INTEGER, address TEXT NOT NULL, wait_reason TEXT, last_category TEXT, last_reply TEXT , cause_id INTEGER, notify INTEGER) STRICT;
@@ -71,5 +73,6 @@ CREATE TABLE token ( id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, owner TEXT NOT
 CREATE TABLE warmup ( source TEXT NOT NULL, provider TEXT NOT NULL, state TEXT NOT NULL, PRIMARY KEY (source, provider) ) STRICT, WITHOUT ROWID;
 CREATE TABLE webhook ( id INTEGER PRIMARY KEY AUTOINCREMENT, domain_id INTEGER NOT NULL, event TEXT NOT NULL, url TEXT NOT NULL, description TEXT NOT NULL, enabled INTEGER NOT NULL, disabled_reason TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, last_response_code INTEGER NOT NULL, last_response_body TEXT NOT NULL, last_response_at INTEGER, last_response_try INTEGER NOT NULL, last_error TEXT NOT NULL, last_latency_ms INTEGER, failing_since INTEGER, failed_tries INTEGER NOT NULL, blocked_tries INTEGER NOT NULL, secret_sealed BLOB NOT NULL , previous_secret_sealed BLOB, previous_secret_until INTEGER) STRICT;
 CREATE TABLE webhook_call ( id INTEGER PRIMARY KEY AUTOINCREMENT, webhook_id INTEGER NOT NULL, event_seq INTEGER NOT NULL, state INTEGER NOT NULL, epoch INTEGER NOT NULL, due_at INTEGER NOT NULL, tries INTEGER NOT NULL, response_code INTEGER NOT NULL, error TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, UNIQUE (webhook_id, event_seq) ) STRICT;
+CREATE TRIGGER capture_gone AFTER DELETE ON capture WHEN NOT EXISTS (SELECT 1 FROM capture WHERE message_seq = OLD.message_seq) BEGIN DELETE FROM capture_text WHERE message_seq = OLD.message_seq; DELETE FROM capture_unread WHERE message_seq = OLD.message_seq; END;
 CREATE TRIGGER message_metadata_changed AFTER UPDATE OF metadata ON message WHEN OLD.metadata IS NOT NULL BEGIN DELETE FROM message_metadata WHERE message_seq = OLD.seq; END;
 CREATE TRIGGER message_metadata_deleted AFTER DELETE ON message WHEN OLD.metadata IS NOT NULL BEGIN DELETE FROM message_metadata WHERE message_seq = OLD.seq; END;

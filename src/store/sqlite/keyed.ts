@@ -34,6 +34,7 @@ function keyOf(call: WriteCall): IdempotencyEntry | undefined {
     case 'addSmtpCredential':
     case 'addSuppressions':
     case 'addTemplate':
+    case 'addSandboxRule':
       return call.params.idempotency;
     default:
       return undefined;

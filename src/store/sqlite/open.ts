@@ -8,6 +8,7 @@ import { closeSync, openSync } from 'node:fs';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { KeyTaken, type Store, StoreUnavailable } from '../store.ts';
 import { contentBytes, createArena } from './arena.ts';
+import { createCaptureTeller } from './capture-teller.ts';
 import { createGroupCommit, type Operation } from './group-commit.ts';
 import { createInProcess } from './in-process.ts';
 import { joinLock, takeLock } from './lock.ts';
@@ -93,7 +94,7 @@ const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
   'listSuppressions',
   'stats',
   'listMessages',
-  'listCaptures',
+  'findCaptures',
   'tlsCounts',
   'listCalls',
   'countPendingCalls',
@@ -169,6 +170,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     throw error;
   }
 
+  const captured = createCaptureTeller();
   let trouble: string | null = null;
   let probeTimer: Timer | null = null;
   let closing: Promise<void> | null = null;
@@ -217,6 +219,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     const failed = answers.find((answer) => answer.kind === 'unavailable');
     if (failed !== undefined) noteTrouble(failed.reason);
     else if (answers.some((answer) => answer.kind === 'value')) noteSuccess();
+    for (const answer of answers) {
+      if (answer.kind === 'value' && answer.captured !== undefined) captured.tell(answer.captured);
+    }
     return answers;
   }
 
@@ -371,7 +376,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     listTemplates: (params) => read('listTemplates', params),
     getMessage: (params) => read('getMessage', params),
     listMessages: (params) => read('listMessages', params),
-    listCaptures: (params) => read('listCaptures', params),
+    findCaptures: (params) => read('findCaptures', params),
+    onCaptured: captured.subscribe,
+    unreadCaptures: (params) => read('unreadCaptures', params),
+    putCaptureTexts: (params) => write('putCaptureTexts', params),
     listWarmups: () => read('listWarmups', undefined),
     listCauses: (params) => read('listCauses', params),
     getCause: (params) => read('getCause', params),
@@ -435,6 +443,8 @@ function patientRows(call: WriteCall): number | null {
       return call.params.events.length;
     case 'appendReaderFacts':
       return call.params.facts.length;
+    case 'putCaptureTexts':
+      return call.params.texts.length;
     case 'touchToken':
       return 1;
     default:

@@ -5,6 +5,7 @@
  * writer for a message of 10 KB), which it may fill again after the reply.
  */
 import type { KeyHeld, NewMessage } from '../topics/acceptance.ts';
+import type { CaptureView } from '../topics/captures.ts';
 import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
 
 /** Where a content lies in the shared memory. */
@@ -30,7 +31,7 @@ export type WireCall =
 
 /** How one operation ended. */
 export type Answer =
-  | { kind: 'value'; value: ResultOf<WriteName | ReadName> }
+  | { kind: 'value'; value: ResultOf<WriteName | ReadName>; captured?: readonly CaptureView[] }
   /** The idempotency key that came with it is taken; nothing was done. */
   | { kind: 'held'; held: KeyHeld }
   /** The engine cannot work now. */

@@ -277,7 +277,7 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
     if (kind !== null) noteFact(db, { messageSeq, deliveryId, notify: row.notify, kind, eventSeq, at: now });
   }
   if (outcome.capture !== undefined) {
-    insertCapture(db, outcome.capture, { ...subject, envelopeTo: row.address });
+    insertCapture(session, outcome.capture, { ...subject, envelopeTo: row.address });
   }
   if (outcome.suppress !== undefined) applySignal(session, outcome.suppress, subject, row.address, now);
   if (outcome.state === 'delivered' && outcome.route !== 'sandbox') {

@@ -6,6 +6,7 @@
  * follows one of theirs.
  */
 import type { Lane } from '../../model/message.ts';
+import type { CaptureView } from '../topics/captures.ts';
 import { queueLaneCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 
@@ -43,6 +44,8 @@ export interface Session {
   epochsChanged(): void;
   /** Another process has written: what it may have changed is read again. Names and queues never go away. */
   othersWrote(): void;
+  /** What the running operation captured, to be told after the commit; the batch takes it out. */
+  captured: CaptureView[];
   /** To be called after every rollback. */
   forget(): void;
 }
@@ -149,7 +152,9 @@ export function createSession(db: Connection): Session {
       suppressingDomains = null;
       ended.clear();
     },
+    captured: [],
     forget() {
+      this.captured = [];
       names.clear();
       queues.clear();
       hooksByDomain = null;

@@ -53,29 +53,68 @@ export interface ReleaseFacts {
   dateOffset: number | null;
 }
 
+/** What the store itself can tell of a capture. */
 export interface CaptureFilter {
   domains?: readonly string[];
   /** In lower case. */
   inbox?: string;
   to?: string;
   from?: string;
+  /** Held by the subject, folded (model/search-text.ts). */
   subject?: string;
   tag?: string;
   since?: number;
   until?: number;
-  beforeId?: string;
+}
+
+/** The same, and what only those messages can tell that were read. */
+export interface CaptureQuestion extends CaptureFilter {
+  /** Held by the subject or the text, folded. */
+  text?: string;
+  hasFiles?: boolean;
+  /** Only what was captured before that seq. */
+  beforeSeq?: number;
   limit: number;
+  /** Captures that are looked at, at the most. */
+  look: number;
+}
+
+export interface CapturePage {
+  /** Newest first. */
+  captures: readonly CaptureView[];
+  /** Seqs of those among them whose message was not read yet: they match but for `text` and `hasFiles`, of which nobody knows. */
+  unread: readonly number[];
+  /** `beforeSeq` of the next page; null = there is none. */
+  nextSeq: number | null;
+}
+
+/** What can be read in a captured message. */
+export interface CaptureText {
+  messageSeq: number;
+  hasFiles: boolean;
+  /** Folded. */
+  text: string;
 }
 
 export interface CaptureStore {
-  /** Newest first. */
-  listCaptures(filter: CaptureFilter): Promise<readonly CaptureView[]>;
+  /** One page of what matches. It may hold nothing and still have a next one, where `look` came first. */
+  findCaptures(question: CaptureQuestion): Promise<CapturePage>;
+  /**
+   * Tells what this process captures, once it is committed, in order of capturing, before the call that captured it resolves.
+   * Gives back how to end it. Not told: what another process captures, and what was committed while the answer was lost;
+   * `capturesSince` knows both. The listener must neither throw nor block.
+   */
+  onCaptured(listener: (captures: readonly CaptureView[]) => void): () => void;
+  /** Messages with captures that nobody has read yet, newest first. */
+  unreadCaptures(params: { limit: number }): Promise<readonly number[]>;
+  /** What was read in them; nothing is kept of messages without captures. May wait for company. */
+  putCaptureTexts(params: { texts: readonly CaptureText[] }): Promise<void>;
   /**
    * What was captured after `afterSeq` and matches, oldest first, at most `limit`, and up to which seq that is known:
    * the next call goes on from there. With fewer than `limit` matches that is the newest capture of all.
    */
   capturesSince(
-    params: Omit<CaptureFilter, 'beforeId'> & { afterSeq: number },
+    params: CaptureFilter & { afterSeq: number; limit: number },
   ): Promise<{ captures: readonly CaptureView[]; lastSeq: number }>;
   getCapture(params: { id: string; domains?: readonly string[] }): Promise<CaptureView | null>;
   /** Facts of a message with captures; null where it is gone. */

@@ -1,9 +1,16 @@
 /** Faults on demand. Part of the Store (`../store.ts` says what all its operations promise). */
 import type { SandboxRule } from '../../model/sandbox-rule.ts';
+import type { IdempotencyEntry } from './acceptance.ts';
 
 export interface SandboxRuleStore {
   /** Synced. False, and nothing stored, where its domain has `maxPerDomain` already; those that ended at `now` go first. */
-  addSandboxRule(params: { rule: SandboxRule; now: number; maxPerDomain: number }): Promise<boolean>;
+  addSandboxRule(params: {
+    rule: SandboxRule;
+    now: number;
+    maxPerDomain: number;
+    /** Taken in the same transaction where something is made; rejects with KeyTaken where it is taken already. */
+    idempotency?: IdempotencyEntry;
+  }): Promise<boolean>;
   /** Those that have not ended, oldest first, with their uses so far. */
   listSandboxRules(params: { domains?: readonly string[]; now: number }): Promise<readonly SandboxRule[]>;
   /** Synced. Those that match every given condition, with the memory of whom they were used for; how many. */

@@ -22,12 +22,12 @@ import { holdReason } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageView, RecipientView } from '../../../store/topics/messages.ts';
 import type { CapturedReader } from '../captured-reader.ts';
+import type { NamedAddress } from '../contract/answers/captures.ts';
 import type {
   MessageDetail,
   MessageRecipient,
   MessageSummary,
   MessageWithContents,
-  NamedAddress,
 } from '../contract/answers/email.ts';
 import { messageList, messageWithContents } from '../contract/schemas/email.ts';
 import { MAIL_FILTERS, PAGE, text } from '../contract/schemas/query.ts';

@@ -1,13 +1,14 @@
 /**
  * POST /sandbox/messages/{ID}/release: captured mail that goes out after all, as a new message with events and links of
  * its own. Given a capture of the caller's and perhaps another recipient; leaves an accepted message, and the capture says
- * so. `To` may be any address: whoever may release may also send that very mail to anybody. What would only be captured
+ * so. `To` may be any address: whoever may release may also send that very mail to anybody, and read it. What would only be captured
  * again is refused, so that nobody waits for mail that never left.
  */
 import { z } from 'zod';
 import { isUuid } from '../../../lib/ids.ts';
 import { parseAddress } from '../../../mail/address.ts';
 import type { Acceptance } from '../../../pipeline/accept/accept.ts';
+import { requireScope } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { ReleasedAnswer } from '../contract/answers/sandbox.ts';
 import { released } from '../contract/schemas/sandbox.ts';
@@ -40,7 +41,7 @@ export function sandboxReleaseRoute(
       id: 'releaseCapture',
       summary: 'Send captured mail for real',
       description:
-        '`{To?}`: sends a captured copy for real, to its recipient or to another address, as a new message with events and links of its own: `{MessageID}`. The copy says `ReleasedAt`, `ReleasedAs`. Suppressions, quotas and verification hold as for any message. 409 where it would only be captured again: the route of the server is `sandbox`, the token is a sandbox token, the recipient is a magic one. Takes `Idempotency-Key`',
+        '`{To?}`: sends a captured copy for real, to its recipient or to another address, as a new message with events and links of its own: `{MessageID}`. The copy says `ReleasedAt`, `ReleasedAs`. Suppressions, quotas and verification hold as for any message. 409 where it would only be captured again: the route of the server is `sandbox`, the token is a sandbox token, the recipient is a magic one. Takes `Idempotency-Key`. Needs `email:read` besides, because whoever sends it to themselves reads it',
       body: { schema: RELEASE, example: { To: 'me@example.net' }, mayBeEmpty: true },
       answer: released,
       headers: { Location: 'Address of the message' },
@@ -72,6 +73,8 @@ export function sandboxReleaseRoute(
   };
 
   async function wanted(request: ApiRequest, id: string) {
+    // Whoever may send but not read would read by sending it to themselves.
+    requireScope(request.caller, 'email:read');
     const body = readJsonBody(request, RELEASE, { mayBeEmpty: true });
     const own = ownDomains(request.caller);
     const capture = isUuid(id) ? await store.getCapture({ id, ...own }) : null;

@@ -13,6 +13,7 @@ import type { RuleResultWord, SandboxRuleItem } from '../contract/answers/sandbo
 import { nothing } from '../contract/schemas/problem.ts';
 import { DOMAIN, text } from '../contract/schemas/query.ts';
 import { capturesDeleted, ruleItem, ruleList } from '../contract/schemas/sandbox.ts';
+import type { CreateOnce } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, invalidParameter, isoTime, json, queryText, refuse } from '../route.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';
@@ -65,9 +66,10 @@ const RULE = z.object({
 /** The rule routes. */
 export function sandboxRuleRoutes(deps: {
   sandboxRules: Pick<SandboxRules, 'list' | 'add' | 'remove'>;
+  createOnce: CreateOnce;
   clock: Clock;
 }): readonly ApiRoute[] {
-  const { sandboxRules: rules, clock } = deps;
+  const { sandboxRules: rules, createOnce, clock } = deps;
   return [
     {
       method: 'GET',
@@ -91,41 +93,47 @@ export function sandboxRuleRoutes(deps: {
         id: 'createSandboxRule',
         summary: 'Have the sandbox play a fault',
         description:
-          '`{Domain?, Inbox?, Recipient?, Subject?, Tag?, Result, Defers?, DelayMs?, Code?, Enhanced?, Text?, Probability?, Times?, ExpiresIn?}`: what the sandbox plays for recipients that fit all that is named and would be delivered there otherwise, 201 with its `RuleID`. For mail accepted from now on; the first rule that fits is used. Results, events and webhooks are those of real mail, marked `Sandbox`; nothing is suppressed. A `Result` in the request and magic recipients win. Ends after `ExpiresIn` seconds (a day; at most 30). At most 100 a domain',
+          '`{Domain?, Inbox?, Recipient?, Subject?, Tag?, Result, Defers?, DelayMs?, Code?, Enhanced?, Text?, Probability?, Times?, ExpiresIn?}`: what the sandbox plays for recipients that fit all that is named and would be delivered there otherwise, 201 with its `RuleID`. For mail accepted from now on; the first rule that fits is used. Results, events and webhooks are those of real mail, marked `Sandbox`; nothing is suppressed. A `Result` in the request and magic recipients win. Ends after `ExpiresIn` seconds (a day; at most 30). At most 100 a domain. Takes `Idempotency-Key`',
+        idempotent: true,
         body: { schema: RULE, example: { Recipient: '*@example.net', Result: 'Defer', Defers: 2, Times: 1 } },
         status: 201,
         answer: ruleItem,
         errors: ['domain-ambiguous', 'not-found', 'sandbox-result-unknown', 'sandbox-rule-limit'],
       },
-      handle: async (request) => {
-        const body = readJsonBody(request, RULE);
-        const domain = pickDomain(request.caller, body.Domain);
-        const result = RULE_RESULTS.find((known) => known === body.Result.toLowerCase());
-        if (result === undefined) {
-          throw refuse('sandbox-result-unknown', `Result must be one of ${Object.values(WORDS).join(', ')}`);
-        }
-        if (body.Defers !== undefined && result !== 'defer') {
-          throw invalidParameter('Defers belongs to the Result Defer', 'Defers');
-        }
-        const rule = await rules.add({
-          domain,
-          inbox: body.Inbox?.toLowerCase() ?? null,
-          recipient: recipientOf(body.Recipient),
-          subject: body.Subject ?? null,
-          tag: body.Tag ?? null,
-          result,
-          defers: result === 'defer' ? (body.Defers ?? 1) : 0,
-          delayMs: body.DelayMs ?? 0,
-          reply: replyOf(body, result),
-          probability: body.Probability ?? 1,
-          times: body.Times ?? null,
-          expiresAt: clock.now() + (body.ExpiresIn ?? DAY_SECONDS) * 1000,
-        });
-        if (rule === null) {
-          throw refuse('sandbox-rule-limit', `${domain} has ${MAX_RULES_PER_DOMAIN} rules; delete some`);
-        }
-        return json(toItem(rule), 201);
-      },
+      handle: (request) =>
+        createOnce(request, 'POST /sandbox/rules', async (key) => {
+          const body = readJsonBody(request, RULE);
+          const domain = pickDomain(request.caller, body.Domain);
+          const result = RULE_RESULTS.find((known) => known === body.Result.toLowerCase());
+          if (result === undefined) {
+            throw refuse(
+              'sandbox-result-unknown',
+              `Result must be one of ${Object.values(WORDS).join(', ')}`,
+            );
+          }
+          if (body.Defers !== undefined && result !== 'defer') {
+            throw invalidParameter('Defers belongs to the Result Defer', 'Defers');
+          }
+          const wanted = {
+            domain,
+            inbox: body.Inbox?.toLowerCase() ?? null,
+            recipient: recipientOf(body.Recipient),
+            subject: body.Subject ?? null,
+            tag: body.Tag ?? null,
+            result,
+            defers: result === 'defer' ? (body.Defers ?? 1) : 0,
+            delayMs: body.DelayMs ?? 0,
+            reply: replyOf(body, result),
+            probability: body.Probability ?? 1,
+            times: body.Times ?? null,
+            expiresAt: clock.now() + (body.ExpiresIn ?? DAY_SECONDS) * 1000,
+          };
+          const rule = await rules.add(wanted, key === null ? undefined : (made) => key(201, toItem(made)));
+          if (rule === null) {
+            throw refuse('sandbox-rule-limit', `${domain} has ${MAX_RULES_PER_DOMAIN} rules; delete some`);
+          }
+          return json(toItem(rule), 201);
+        }),
     },
     {
       method: 'DELETE',

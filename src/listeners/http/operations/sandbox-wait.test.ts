@@ -60,6 +60,28 @@ describe('GET /sandbox/wait', () => {
     }
   });
 
+  it('says what was nearest when it gives up', async () => {
+    await caught({ Subject: 'Welcome to the shop' }, 'near-1');
+    const errorOf = async (query: string) => {
+      const reply = await wait(`${query}&Timeout=0`);
+      expect(reply.status).toBe(408);
+      return reply.json() as { Error: string; Nearest: { Subject: string; Inbox: string }[] };
+    };
+    const wrongSubject = await errorOf('Inbox=near-1&Subject=Reset');
+    expect(wrongSubject.Error).toMatch(
+      /^No captured message matched within 0 seconds\. 1 mail is captured in inbox near-1, none of them with "reset" in the subject: "Welcome to the shop" to bob@example\.net in inbox near-1 at 20/,
+    );
+    expect(wrongSubject.Nearest).toMatchObject([{ Subject: 'Welcome to the shop', Inbox: 'near-1' }]);
+    const wrongInbox = await errorOf('Inbox=naer-1');
+    expect(wrongInbox.Error).toContain(
+      'Nothing is captured in inbox naer-1; elsewhere: "Welcome to the shop"',
+    );
+    expect(wrongInbox.Nearest[0]?.Inbox).toBe('near-1');
+    const nobody = await wait('Timeout=0', world.tokens.other);
+    expect(nobody.json()).toMatchObject({ Nearest: [] });
+    expect(nobody.json().Error).toContain('Nothing is captured at all');
+  });
+
   it('shows nothing of other domains', async () => {
     const waiting = wait('Subject=private&Timeout=1', world.tokens.other);
     await caught({ Subject: 'Private' });
@@ -101,6 +123,31 @@ describe('GET /sandbox/messages with filters on what stands inside', () => {
     expect((await list('Text=plugh')).Items).toHaveLength(3);
     expect((await list('Text=plugh&Subject=plugh')).Items).toHaveLength(1);
     expect((await list('Text=nothing%20of%20this')).Items).toEqual([]);
+  });
+
+  it('finds what a reader sees, however it was encoded, and refuses to search for nothing', async () => {
+    await caught({
+      Subject: 'Folded',
+      HTMLContent: '<p>Grüße aus<br>Köln, <i>東京</i></p>',
+      PlainContent: '',
+    });
+    for (const text of ['GRÜSSE', 'grüße  aus Köln', '東京']) {
+      const found = (await list(`Subject=folded&Text=${encodeURIComponent(text)}`)).Items.length;
+      expect([text, found]).toEqual([text, text === 'GRÜSSE' ? 0 : 1]);
+    }
+    expect(codesOf(await world.call('GET', '/sandbox/messages?Text=%20'))).toEqual([422]);
+    expect(codesOf(await world.call('GET', '/sandbox/messages?After=x'))).toEqual([422]);
+  });
+
+  it('goes on behind its cursor when what it named is gone', async () => {
+    for (let n = 0; n < 4; n += 1) await caught({ Subject: `Row ${n}` }, 'paging');
+    const first = await list('Inbox=paging&Limit=2');
+    const [, last] = first.Items;
+    await world.call('DELETE', `/sandbox/messages/${last?.ID}`);
+    await caught({ Subject: 'Row 4' }, 'paging');
+    const second = await list(`Inbox=paging&Limit=2&After=${first.NextCursor}`);
+    expect(second.Items.map(({ Subject }) => Subject)).toEqual(['Row 1', 'Row 0']);
+    expect(second.HasMore).toBe(false);
   });
 
   it('tells mail with files from mail without, and pages', async () => {

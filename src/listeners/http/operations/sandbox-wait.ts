@@ -1,13 +1,12 @@
 /**
  * GET /sandbox/wait: the first captured copy that matches, at once where one is there, else as it arrives, for tests that
- * wait for the mail they have just caused. Given the filters of the list and a time; leaves the parsed copy, or 408.
- * What comes while it waits is handed over by the feed, which asks the store once for all who wait; only filters on what
- * stands inside make a waiter read for itself.
+ * wait for the mail they have just caused. Given the filters of the list and a time; leaves the parsed copy, or 408 with
+ * what was nearest. What arrives is handed over by the feed in memory: it is newer than anything that the look into the
+ * store can find, so it does not wait for that look.
  */
 import { z } from 'zod';
-import { type Clock, sleep } from '../../../lib/clock.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
-import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
 import type { CaptureFeed } from '../capture-feed.ts';
 import { createChangeWaiter } from '../change-waiter.ts';
@@ -16,24 +15,23 @@ import { captureDetail } from '../contract/schemas/sandbox.ts';
 import { type ApiRoute, json, queryInteger, type RequestEnd } from '../route.ts';
 import { createSlots } from '../slots.ts';
 import { listedDomains } from '../tenancy.ts';
-import type { CaptureSearch } from './sandbox-search.ts';
+import type { NearestCaptures } from './sandbox-nearest.ts';
+import type { CaptureFilters, CaptureSearch } from './sandbox-search.ts';
 
 const USUAL_SECONDS = 30;
 const MAX_SECONDS = 60;
-/** Looks into contents for one request are at least so far apart. */
-const PAUSE_MS = 10;
-const NEW_AT_ONCE = 100;
+const LONGEST_LOOK_MS = 60_000;
 const MAX_PER_TOKEN = 200;
 const MAX_TOTAL = 1_000;
 
 /** The one route. */
 export function sandboxWaitRoutes(deps: {
-  store: Store;
   clock: Clock;
   feed: CaptureFeed;
   search: CaptureSearch;
+  nearest: NearestCaptures;
 }): readonly ApiRoute[] {
-  const { store, clock, search, feed } = deps;
+  const { clock, search, feed } = deps;
   const slots = createSlots({ perToken: MAX_PER_TOKEN, total: MAX_TOTAL, what: 'requests wait' });
 
   return [
@@ -45,7 +43,7 @@ export function sandboxWaitRoutes(deps: {
         id: 'waitForCapture',
         summary: 'Wait for captured mail',
         description:
-          'The newest copy that matches the same filters, parsed, with its `Links` and `Codes`; where there is none, the first that arrives within `Timeout` seconds (0 to 60, 30); none: 408',
+          'The newest copy that matches the same filters, parsed, with its `Links` and `Codes`; where there is none, the first that arrives within `Timeout` seconds (0 to 60, 30); none: 408, which says what was nearest, also as `Nearest` (items of the list)',
         query: {
           ...CAPTURE_FILTERS,
           Timeout: z.int().min(0).max(MAX_SECONDS).default(USUAL_SECONDS).describe('Seconds'),
@@ -63,63 +61,71 @@ export function sandboxWaitRoutes(deps: {
         });
         const leave = slots(request.caller);
         const ended = request.ended();
-        let first: CaptureView | null = null;
-        let tell: () => void = () => {};
-        const waiter = createChangeWaiter({
-          subscribe(listener) {
-            tell = listener;
-            return () => {};
-          },
-          clock,
-          ended,
-        });
-        let unwatch: () => void = () => {};
         try {
-          // Watching begins before the first look, so that nothing falls between the two.
-          unwatch = await feed.watch({ ...domains, ...filters.stored }, (capture) => {
-            first ??= capture;
-            tell();
-          });
-          const found = await firstMatch();
+          const found = await firstMatch(domains, filters, seconds * 1000, ended);
           if (found !== null) return json(await search.detailOf(found));
         } finally {
-          unwatch();
-          waiter.close();
           leave();
         }
         if (ended.reason === ('stopping' satisfies RequestEnd)) {
           throw new AppError('unavailable', { message: 'The server is stopping', retryAfterSeconds: 5 });
         }
-        throw new AppError('request-timeout', {
-          message: `No captured message matched within ${seconds} seconds`,
-        });
-
-        async function firstMatch(): Promise<CaptureView | null> {
-          const until = clock.monotonicMs() + seconds * 1000;
-          const inside = filters.text !== undefined || filters.hasAttachment !== undefined;
-          let lastSeq = inside ? await newestSeq() : 0;
-          const there = (await search.newest(domains, filters, 1)).found[0];
-          if (there !== undefined) return there;
-          for (;;) {
-            const leftMs = until - clock.monotonicMs();
-            if (leftMs <= 0 || (await waiter.next(leftMs)) === 'ended') return null;
-            if (!inside && first !== null) return first;
-            for (let more = inside; more; ) {
-              const wanted = { ...domains, ...filters.stored, afterSeq: lastSeq, limit: NEW_AT_ONCE };
-              const fresh = await store.capturesSince(wanted);
-              for (const capture of fresh.captures)
-                if (await search.matches(capture, filters)) return capture;
-              more = fresh.captures.length === NEW_AT_ONCE;
-              lastSeq = fresh.lastSeq;
-            }
-            await sleep(clock, PAUSE_MS);
-          }
-        }
+        throw await deps.nearest(domains, filters, seconds);
       },
     },
   ];
 
-  async function newestSeq(): Promise<number> {
-    return (await store.capturesSince({ afterSeq: Number.MAX_SAFE_INTEGER, limit: 1 })).lastSeq;
+  /** Null where nothing came in time, or the request has ended. */
+  async function firstMatch(
+    domains: { domains?: readonly string[] },
+    filters: CaptureFilters,
+    timeMs: number,
+    ended: AbortSignal,
+  ): Promise<CaptureView | null> {
+    const until = clock.monotonicMs() + timeMs;
+    const arrived: CaptureView[] = [];
+    let tell: () => void = () => {};
+    const waiter = createChangeWaiter({
+      subscribe(listener) {
+        tell = listener;
+        // Watching begins before the look, so that nothing falls between the two.
+        return feed.watch({ ...domains, ...filters.stored }, (capture) => {
+          arrived.push(capture);
+          listener();
+        });
+      },
+      clock,
+      ended,
+    });
+    const look: { ended: { found: CaptureView | null } | { cause: unknown } | null } = { ended: null };
+    search
+      .newest(domains, filters, 1)
+      .then(
+        ({ found }) => {
+          look.ended = { found: found[0] ?? null };
+        },
+        (cause: unknown) => {
+          look.ended = { cause };
+        },
+      )
+      .then(tell);
+    try {
+      for (;;) {
+        for (let next = arrived.shift(); next !== undefined; next = arrived.shift()) {
+          if (await search.matches(next, filters)) return next;
+        }
+        if (look.ended !== null) {
+          if ('cause' in look.ended) throw look.ended.cause;
+          if (look.ended.found !== null) return look.ended.found;
+        }
+        const leftMs = until - clock.monotonicMs();
+        if (look.ended !== null && leftMs <= 0) return null;
+        // What is there already is answered whatever the time is.
+        const patience = look.ended === null ? LONGEST_LOOK_MS : leftMs;
+        if ((await waiter.next(patience)) === 'ended') return null;
+      }
+    } finally {
+      waiter.close();
+    }
   }
 }

@@ -12,8 +12,9 @@ import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
 import { downloadAs, PAGE_POLICY } from '../captured-parts.ts';
 import type { CapturedReader } from '../captured-reader.ts';
+import type { CaptureSummary } from '../contract/answers/captures.ts';
 import type { Page } from '../contract/answers/page.ts';
-import type { CaptureDetail, CaptureSummary, InboxItem } from '../contract/answers/sandbox.ts';
+import type { CaptureDetail, InboxItem } from '../contract/answers/sandbox.ts';
 import { nothing } from '../contract/schemas/problem.ts';
 import { CAPTURE_FILTERS, DOMAIN, PAGE, text } from '../contract/schemas/query.ts';
 import { captureDetail, captureList, capturesDeleted, inboxList } from '../contract/schemas/sandbox.ts';
@@ -30,7 +31,7 @@ import {
 } from '../route.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';
 import { rawHeaders } from './messages.ts';
-import { type CaptureSearch, toCaptureSummary } from './sandbox-search.ts';
+import { type CaptureSearch, cursorOf, isCursor, seqOf, toCaptureSummary } from './sandbox-search.ts';
 
 /** The sandbox routes. */
 export function sandboxRoutes({
@@ -51,20 +52,20 @@ export function sandboxRoutes({
         id: 'listCaptures',
         summary: 'List captured mail',
         description:
-          'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Text` (in the subject or a content), `Tag`, `HasAttachment`, `Since`, `Until`, `Domain`. With `Text` or `HasAttachment` a page may hold fewer than there are: go on with its cursor',
+          'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Text` (in the subject or in what can be read, links included; any case, blanks count as one; the first 65,536 characters of a mail), `Tag`, `HasAttachment`, `Since`, `Until`, `Domain`. A search through very many copies may answer a page with fewer than there are: go on with its cursor. A cursor stays good while mail comes and goes',
         query: { ...CAPTURE_FILTERS, ...PAGE },
         answer: captureList,
       },
       handle: async (request) => {
         const { query } = request;
         const limit = pageLimit(query);
-        const after = queryCursor(query, isUuid);
+        const before = seqOf(queryCursor(query, isCursor));
         const filters = search.filtersOf(query);
-        const { found, more, lastId } = await search.newest(listedDomains(request), filters, limit, after);
+        const { found, nextSeq } = await search.newest(listedDomains(request), filters, limit, before);
         const answer: Page<CaptureSummary> = {
           Items: found.map(toCaptureSummary),
-          HasMore: more,
-          NextCursor: more ? lastId : null,
+          HasMore: nextSeq !== null,
+          NextCursor: cursorOf(nextSeq),
         };
         return json(answer);
       },
@@ -72,12 +73,12 @@ export function sandboxRoutes({
     {
       method: 'DELETE',
       path: '/sandbox/messages',
-      scope: 'email:read',
+      scope: 'email:send',
       contract: {
         id: 'deleteCaptures',
         summary: 'Empty the sandbox inbox',
         description:
-          'Empties the inboxes of the token’s domains, or one `Inbox`, or of one `Domain`: `{Deleted}`',
+          'Empties the inboxes of the token’s domains, or one `Inbox`, or of one `Domain`: `{Deleted}`. Needs `email:send`: who may only look takes nothing away from others',
         query: { Inbox: text('Only this inbox'), ...DOMAIN },
         answer: capturesDeleted,
       },
@@ -150,7 +151,7 @@ export function sandboxRoutes({
     {
       method: 'DELETE',
       path: '/sandbox/messages/:id',
-      scope: 'email:read',
+      scope: 'email:send',
       contract: {
         id: 'deleteCapture',
         summary: 'Remove a captured message',

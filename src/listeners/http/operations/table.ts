@@ -5,7 +5,7 @@
 
 import type { SendRate } from '../../../policy/limits/send-rate.ts';
 import { createCaptureFeed } from '../capture-feed.ts';
-import { createCapturedReader } from '../captured-reader.ts';
+import type { CapturedReader } from '../captured-reader.ts';
 import { emailRequest } from '../contract/schemas/email-request.ts';
 import { createCreateOnce } from '../create-once.ts';
 import type { HttpDeps, HttpOptions } from '../deps.ts';
@@ -30,6 +30,7 @@ import { overrideRoutes } from './overrides.ts';
 import { pathRoutes } from './paths.ts';
 import { rescheduleRoute } from './reschedule.ts';
 import { sandboxRoutes } from './sandbox.ts';
+import { createNearestCaptures } from './sandbox-nearest.ts';
 import { sandboxReleaseRoute } from './sandbox-release.ts';
 import { sandboxRuleRoutes } from './sandbox-rules.ts';
 import { createCaptureSearch } from './sandbox-search.ts';
@@ -46,6 +47,7 @@ import { webhookRoutes } from './webhooks.ts';
 /** What the operations share inside this listener. */
 export interface Shared {
   workers: EmailWorkerPool;
+  captured: CapturedReader;
   idempotency: Idempotency;
   sendRate: SendRate;
 }
@@ -66,9 +68,10 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     },
   );
   const email = emailRequest(options.email);
-  const captured = createCapturedReader(shared.workers, options);
+  const { captured } = shared;
   const search = createCaptureSearch(deps.store, captured);
   const feed = createCaptureFeed(deps);
+  const nearest = createNearestCaptures(deps.store);
   return [
     sendEmailRoute({ ...shared, acceptance: deps.acceptance, reader, email }),
     validateEmailRoute({ ...deps, reader, email }),
@@ -87,12 +90,12 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...tokenRoutes({ ...deps, createOnce }, { limits: options.email, maxBodyBytes: options.maxBodyBytes }),
     ...smtpCredentialRoutes({ ...deps, createOnce }),
     ...sandboxRoutes({ ...deps, search, captured }),
-    ...sandboxRuleRoutes(deps),
+    ...sandboxRuleRoutes({ ...deps, createOnce }),
     sandboxReleaseRoute(
       { ...deps, idempotency: shared.idempotency },
       { simulatorDomain: options.simulatorDomain },
     ),
-    ...sandboxWaitRoutes({ ...deps, search, feed }),
+    ...sandboxWaitRoutes({ ...deps, search, feed, nearest }),
     ...sandboxStreamRoutes({ ...deps, search, feed }),
     ...operatorRoutes(deps),
     ...doctorRoutes(deps),

@@ -1,16 +1,12 @@
 /** What the operations on messages answer: sending, looking at, canceling, trying again. Types only. */
 import type { MessageStatus, RecipientStatus } from '../../../../model/delivery.ts';
 import type { RecipientKind } from '../../../../model/message.ts';
+import type { NamedAddress } from './captures.ts';
 import type { ProblemBody } from './problem.ts';
 
 /** POST /email. Frozen. */
 export interface EmailAnswer {
   MessageID: string;
-}
-
-export interface NamedAddress {
-  Name: string;
-  Email: string;
 }
 
 /** One item of GET /email. */

@@ -1,23 +1,6 @@
 /** Captured mail, its inboxes, and the rules by which the sandbox plays results. Types only. */
-import type { AttachmentFacts, NamedAddress } from './email.ts';
-
-/** One item of GET /sandbox/messages. */
-export interface CaptureSummary {
-  ID: string;
-  MessageID: string;
-  Inbox: string;
-  CapturedAt: string;
-  EnvelopeFrom: string;
-  EnvelopeTo: string;
-  From: NamedAddress;
-  To: readonly NamedAddress[];
-  Subject: string;
-  Size: number;
-  Tags: readonly string[];
-  /** When it was last released, and as which message; null = never. */
-  ReleasedAt: string | null;
-  ReleasedAs: string | null;
-}
+import type { CaptureSummary } from './captures.ts';
+import type { AttachmentFacts } from './email.ts';
 
 /** POST /sandbox/messages/{ID}/release. */
 export interface ReleasedAnswer {

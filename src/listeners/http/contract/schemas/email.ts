@@ -10,11 +10,11 @@ import type {
   MessageRecipient,
   MessageSummary,
   MessageWithContents,
-  NamedAddress,
   RetryAnswer,
   ValidateAnswer,
 } from '../answers/email.ts';
 import type { Page } from '../answers/page.ts';
+import { namedAddress } from './captures.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
 import { problemItem } from './problem.ts';
 
@@ -68,12 +68,6 @@ export const cancelAnswer = exactly<CancelAnswer>()(
 
 export const retryAnswer = exactly<RetryAnswer>()(
   z.object({ Queued: count.describe('Recipients that were queued again') }).meta({ id: 'RetryAnswer' }),
-);
-
-export const namedAddress = exactly<NamedAddress>()(
-  z
-    .object({ Name: z.string().describe('Empty where there is none'), Email: z.string() })
-    .meta({ id: 'NamedAddress' }),
 );
 
 export const priority = z.enum(['critical', 'normal', 'bulk']);

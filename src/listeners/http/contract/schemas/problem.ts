@@ -1,6 +1,7 @@
 /** Schema of the one error body (RFC 9457 with two dialects beside it), and of the empty answer. */
 import { z } from 'zod';
 import type { ProblemBody } from '../answers/problem.ts';
+import { captureSummary } from './captures.ts';
 import { exactly } from './exactly.ts';
 
 export const problemItem = exactly<ProblemBody['Errors'][number]>()(
@@ -26,6 +27,12 @@ export const problemBody = exactly<ProblemBody>()(
       instance: z.string().describe('Names the request'),
       Error: z.string().describe('The first error in words'),
       Errors: z.array(problemItem).min(1).describe('Every error that was found, in the order of the fields'),
+      Nearest: z
+        .array(captureSummary)
+        .optional()
+        .describe(
+          'GET /sandbox/wait, 408: the newest captures where it looked, or else elsewhere; at most three',
+        ),
     })
     .meta({ id: 'Problem', description: 'Why a request was refused' }),
 );

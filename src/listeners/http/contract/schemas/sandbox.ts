@@ -1,33 +1,11 @@
 /** Schemas of the answers about captured mail. */
 import { z } from 'zod';
+import type { CaptureSummary } from '../answers/captures.ts';
 import type { Page } from '../answers/page.ts';
-import type {
-  CaptureDetail,
-  CaptureSummary,
-  InboxItem,
-  ReleasedAnswer,
-  SandboxRuleItem,
-} from '../answers/sandbox.ts';
-import { attachmentFacts, namedAddress } from './email.ts';
+import type { CaptureDetail, InboxItem, ReleasedAnswer, SandboxRuleItem } from '../answers/sandbox.ts';
+import { captureSummary, summary } from './captures.ts';
+import { attachmentFacts } from './email.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
-
-const summary = {
-  ID: z.uuid(),
-  MessageID: z.string(),
-  Inbox: z.string(),
-  CapturedAt: time,
-  EnvelopeFrom: z.string(),
-  EnvelopeTo: z.string(),
-  From: namedAddress,
-  To: z.array(namedAddress),
-  Subject: z.string(),
-  Size: count,
-  Tags: z.array(z.string()),
-  ReleasedAt: time.nullable().describe('When it was last released; null = never'),
-  ReleasedAs: z.string().nullable().describe('As which message'),
-};
-
-export const captureSummary = exactly<CaptureSummary>()(z.object(summary).meta({ id: 'CaptureSummary' }));
 
 export const captureList = exactly<Page<CaptureSummary>>()(pageOf('CaptureList', captureSummary));
 

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { createManualClock } from '../../store/sqlite/test-support.ts';
+import type { CaptureText } from '../../store/topics/captures.ts';
+import { createCaptureTexts, MAX_TEXT_CHARS, textOf } from './capture-texts.ts';
+import { readCapturedMail } from './captured-mail.ts';
+import { createCapturedReader } from './captured-reader.ts';
+import { quietLog } from './test-support.ts';
+
+const mail = (type: string, encoding: string, body: string) =>
+  Buffer.from(
+    `Subject: x\r\nMIME-Version: 1.0\r\nContent-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n${body}`,
+  );
+const inside = async (bytes: Uint8Array) => textOf(await readCapturedMail(bytes));
+
+describe('the text of a captured message', () => {
+  it.each([
+    ['as it is', mail('text/plain', '8bit', 'Grüße aus Köln'), 'grüße aus köln'],
+    ['quoted-printable', mail('text/plain', 'quoted-printable', 'Gr=C3=BC=\r\n=C3=9Fe'), 'grüße'],
+    ['base64', mail('text/plain', 'base64', Buffer.from('東京の\r\n注文').toString('base64')), '東京の 注文'],
+    [
+      'decomposed letters',
+      mail('text/plain', 'base64', Buffer.from('Cafe\u0301').toString('base64')),
+      'caf\u00e9',
+    ],
+    [
+      'HTML alone',
+      mail(
+        'text/html',
+        '7bit',
+        '<style>p{}</style><p>Your  code<br>is <b>482913</b>, <a href="https://example.org/v?t=1&amp;u=2">go</a></p>',
+      ),
+      'your code is 482913, go (https://example.org/v?t=1&u=2)',
+    ],
+  ])('is read from %s', async (_name, bytes, text) => {
+    expect(await inside(bytes)).toEqual({ hasFiles: false, text });
+  });
+
+  it('holds both parts where they say different things, one where they say the same', () => {
+    const empty = { Headers: [], Attachments: [], Links: [], Codes: [], ParseError: null };
+    expect(textOf({ ...empty, PlainContent: 'Hello', HTMLContent: '<p>Hello</p>' }).text).toBe('hello');
+    expect(textOf({ ...empty, PlainContent: 'See HTML', HTMLContent: '<p>Hi</p>' }).text).toBe('see html hi');
+  });
+
+  it('is cut, and knows files from pictures inside', () => {
+    const file = { Filename: 'a.txt', Type: 'text/plain', Disposition: 'attachment', ContentId: '', Size: 1 };
+    const contents = {
+      ...{ HTMLContent: '', Headers: [], Links: [], Codes: [], ParseError: null },
+      PlainContent: 'x'.repeat(MAX_TEXT_CHARS + 10),
+      Attachments: [file],
+    };
+    expect(textOf(contents)).toEqual({ hasFiles: true, text: 'x'.repeat(MAX_TEXT_CHARS) });
+    const picture = { ...file, Disposition: 'inline' };
+    expect(textOf({ ...contents, Attachments: [picture] }).hasFiles).toBe(false);
+  });
+});
+
+describe('reading captured messages', () => {
+  it('reads all that is unread, a few at a time, and what comes while it reads', async () => {
+    const clock = createManualClock();
+    const unread = new Set(Array.from({ length: 45 }, (_, n) => n + 1));
+    const put: CaptureText[] = [];
+    const batches: number[] = [];
+    let tell: () => void = () => {};
+    const texts = createCaptureTexts({
+      clock,
+      log: quietLog,
+      reader: createCapturedReader(
+        { readCaptured: () => Promise.reject(new Error('no worker')) },
+        { workerThresholdBytes: 500 },
+      ),
+      store: {
+        onCaptured(listener) {
+          tell = () => listener([]);
+          return () => {};
+        },
+        unreadCaptures: async ({ limit }) => [...unread].reverse().slice(0, limit),
+        async readContent({ messageSeq }) {
+          if (messageSeq === 45) return null;
+          // Larger than what is read here, and no worker takes it.
+          if (messageSeq === 44) return mail('text/plain', '7bit', 'y'.repeat(1_000));
+          return mail('text/plain', '7bit', `Mail ${messageSeq}`);
+        },
+        async putCaptureTexts(params) {
+          batches.push(params.texts.length);
+          for (const text of params.texts) {
+            unread.delete(text.messageSeq);
+            put.push(text);
+          }
+          if (batches.length === 3) {
+            unread.add(99);
+            tell();
+          }
+        },
+      },
+    });
+    texts.start();
+    await expect
+      .poll(
+        () => {
+          clock.advance(250);
+          return unread.size;
+        },
+        { timeout: 15_000 },
+      )
+      .toBe(0);
+    await texts.stop();
+    expect(batches).toEqual([20, 20, 5, 1]);
+    const of = (seq: number) => put.find(({ messageSeq }) => messageSeq === seq)?.text;
+    expect([of(45), of(44), of(43), of(99)]).toEqual(['', '', 'mail 43', 'mail 99']);
+  });
+});

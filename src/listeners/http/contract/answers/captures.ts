@@ -1,0 +1,24 @@
+/** A captured copy as lists show it, by itself: a refusal may name some too. Types only. */
+
+export interface NamedAddress {
+  Name: string;
+  Email: string;
+}
+
+/** One item of GET /sandbox/messages. */
+export interface CaptureSummary {
+  ID: string;
+  MessageID: string;
+  Inbox: string;
+  CapturedAt: string;
+  EnvelopeFrom: string;
+  EnvelopeTo: string;
+  From: NamedAddress;
+  To: readonly NamedAddress[];
+  Subject: string;
+  Size: number;
+  Tags: readonly string[];
+  /** When it was last released, and as which message; null = never. */
+  ReleasedAt: string | null;
+  ReleasedAs: string | null;
+}

@@ -1,0 +1,92 @@
+/**
+ * A stream of server-sent events over anything that is stored in order of a seq (WHATWG HTML §9.2): where it begins, what
+ * it looks for and when, its heartbeat, its end. Given a source, leaves an answer that goes on until the client goes, the
+ * token ends or the listener stops. A slow client slows only itself; each open stream takes a place of its token.
+ */
+import { Readable } from 'node:stream';
+import { type Clock, sleep } from '../../lib/clock.ts';
+import type { Store } from '../../store/store.ts';
+import { createChangeWaiter } from './change-waiter.ts';
+import type { ApiAnswer, ApiRequest } from './route.ts';
+import { HEARTBEAT_MS, heartbeat, isStillGood, lastSeen, opening, STREAM_HEADERS } from './server-sent.ts';
+import { createSlots } from './slots.ts';
+
+/** What a stream reads. */
+export interface StreamSource {
+  /** The newest seq of all: where a client begins that names no place. */
+  newest(): Promise<number>;
+  /**
+   * What stands behind `seq`, oldest first: a block for what is to be sent, null for what is passed over. `upTo`: nothing
+   * else up to there; `more`: the next look will find something.
+   */
+  after(seq: number): Promise<{
+    items: readonly { seq: number; block: string | null }[];
+    upTo: number;
+    more: boolean;
+  }>;
+  /** Calls `listener` when there may be something new. */
+  subscribe(listener: () => void): () => void;
+}
+
+/** Opens a stream. Throws AppError rate-limited, invalid-parameter. */
+export type OpenStream = (request: ApiRequest, source: StreamSource) => Promise<ApiAnswer>;
+
+/**
+ * `pauseMs`: looks are so far apart at least, what happens in between comes together; `pollMs`: without news it looks by
+ * itself, for what another process stored (only with the heartbeat where it is as long).
+ */
+export function createEventStreams(
+  deps: { store: Pick<Store, 'getToken'>; clock: Clock },
+  options: { perToken: number; total: number; pauseMs: number; pollMs: number },
+): OpenStream {
+  const { clock } = deps;
+  const slots = createSlots({ perToken: options.perToken, total: options.total, what: 'streams are open' });
+
+  return async (request, source) => {
+    const given = lastSeen(request);
+    const leave = slots(request.caller);
+    try {
+      const from = given ?? (await source.newest());
+      const body = Readable.from(follow(request, source, from, leave), { objectMode: false });
+      return { status: 200, headers: STREAM_HEADERS, body: body.on('close', leave) };
+    } catch (cause) {
+      leave();
+      throw cause;
+    }
+  };
+
+  async function* follow(
+    request: ApiRequest,
+    source: StreamSource,
+    from: number,
+    leave: () => void,
+  ): AsyncGenerator<string> {
+    const ended = request.ended();
+    const waiter = createChangeWaiter({ subscribe: source.subscribe, clock, ended });
+    try {
+      let seen = from;
+      let beatAtMs = clock.monotonicMs() + HEARTBEAT_MS;
+      yield opening(seen);
+      while (!ended.aborted) {
+        const { items, upTo, more } = await source.after(seen);
+        for (const { seq, block } of items) {
+          seen = seq;
+          if (block !== null) yield block;
+        }
+        if (more) continue;
+        seen = Math.max(seen, upTo);
+        const leftMs = beatAtMs - clock.monotonicMs();
+        if (leftMs <= 0) {
+          if (!(await isStillGood(deps, request.caller))) return;
+          yield heartbeat(seen);
+          beatAtMs = clock.monotonicMs() + HEARTBEAT_MS;
+        } else if ((await waiter.next(Math.min(leftMs, options.pollMs))) === 'changed') {
+          await sleep(clock, options.pauseMs);
+        }
+      }
+    } finally {
+      waiter.close();
+      leave();
+    }
+  }
+}
