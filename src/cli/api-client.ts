@@ -13,7 +13,7 @@ import type { Page } from '../listeners/http/contract/answers/page.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
 import { explainStart } from './start-errors.ts';
-import { CommandError, printable, type Terminal } from './terminal.ts';
+import { CommandError, printable, type Terminal, UsageError } from './terminal.ts';
 
 export interface ApiAnswer {
   status: number;
@@ -24,7 +24,10 @@ export interface ApiAnswer {
 }
 
 export interface Api {
-  /** Path below `/api/v1`. Throws CommandError with the API's own sentence for a status of 400 and above. */
+  /**
+   * Path below `/api/v1`. For a status of 400 and above throws the API's own sentence: UsageError where what was asked for is
+   * no such thing, else CommandError.
+   */
   call(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
   /**
    * Blocks of a stream of server-sent events until it ends. Throws CommandError where it does not begin, or breaks off.
@@ -146,7 +149,7 @@ function client(
     },
   };
 
-  /** The answer's head. Throws CommandError with the API's own sentence for a status of 400 and above. */
+  /** The answer's head. Throws as `call` does. */
   async function open(method: string, path: string, body?: unknown): Promise<Response> {
     let response: Response;
     try {
@@ -165,6 +168,7 @@ function client(
     if (response.status < 400) return response;
     const { parsed } = await readBody(response);
     const why = missing(response.status, path, command) ?? problemText(parsed, response.status, command);
+    if (isUsage(parsed, response.status)) throw new UsageError(why);
     throw new CommandError(alone === null ? why : `${why}\n${workedAlone(alone)}`);
   }
 }
@@ -207,6 +211,9 @@ const THINGS: Readonly<Record<string, readonly [string, string]>> = {
   tokens: ['token', 'token list'],
   webhooks: ['webhook', 'webhook list'],
   'smtp-credentials': ['SMTP user', 'smtp list'],
+  suppressions: ['suppressed address', 'suppress list'],
+  overrides: ['override', 'override list'],
+  causes: ['cause', 'causes'],
 };
 
 /** A 404 for one thing, in words that name it and how to find the right one; null for other answers. */
@@ -215,6 +222,14 @@ function missing(status: number, path: string, command: (words: string) => strin
   const thing = THINGS[kind];
   if (status !== 404 || thing === undefined || id === undefined) return null;
   return `there is no ${thing[0]} "${printable(decodeURIComponent(id))}"; see: ${command(thing[1])}`;
+}
+
+/** Refusals of what the user wrote, whatever the server knows or holds: parameters, names, words, addresses to call. */
+const OF_USAGE: ReadonlySet<number> = new Set([422, 1006, 1108, 1605, 1901, 1902, 2002]);
+
+function isUsage(body: unknown, status: number): boolean {
+  const problems = (body as { Errors?: { Code?: number }[] } | undefined)?.Errors ?? [];
+  return status === 422 && problems.length > 0 && problems.every(({ Code }) => OF_USAGE.has(Code ?? 0));
 }
 
 /** A refusal may differ from what the server itself would say: `dev` takes more than `serve`. */

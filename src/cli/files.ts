@@ -8,8 +8,17 @@ export async function readBytes(file: string): Promise<Buffer> {
   try {
     return file === '-' ? await buffer(process.stdin) : await readFile(file);
   } catch (cause) {
-    throw new CommandError(`${file} cannot be read: ${(cause as Error).message}`);
+    throw new CommandError(`${file} cannot be read: ${whyNot(cause)}`);
   }
+}
+
+/** Why a file cannot be read or written, in a few words. */
+export function whyNot(cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return 'there is no such file or folder';
+  if (code === 'EACCES') return 'permission denied';
+  if (code === 'EISDIR') return 'it is a folder';
+  return message;
 }
 
 /** The text of a file; undefined where none was named. */

@@ -7,11 +7,34 @@ import type {
   RetryAnswer,
 } from '../listeners/http/contract/answers/email.ts';
 import type { TimelineEntry } from '../listeners/http/contract/answers/events.ts';
+import type { MessageStatus, RecipientStatus } from '../model/delivery.ts';
+import { LANES } from '../model/message.ts';
 import { EXISTING } from './api-client.ts';
+import { numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { readBytes, readObject, readText } from './files.ts';
 import { messageText } from './message-text.ts';
 import { printable, table, UsageError } from './terminal.ts';
+
+type MessageFilters = {
+  [name in 'status' | 'to' | 'from' | 'subject' | 'tag']?: string;
+} & { metadata?: string[]; limit: number };
+
+/** Of messages and of recipients. */
+const STATUSES: readonly (MessageStatus | RecipientStatus)[] = [
+  'Scheduled',
+  'Queued',
+  'Held',
+  'Sending',
+  'Deferred',
+  'Delivered',
+  'PartiallyDelivered',
+  'Bounced',
+  'Failed',
+  'Rejected',
+  'Suppressed',
+  'Canceled',
+];
 
 export const messageCommands: CommandGroup = (program, context) => {
   program
@@ -19,49 +42,47 @@ export const messageCommands: CommandGroup = (program, context) => {
     .description('searches messages, newest first')
     .option(
       '--status <status>',
-      'Scheduled, Queued, Sending, Delivered, PartiallyDelivered, Failed, Canceled',
+      `of the message or one of its recipients: ${STATUSES.join(', ')}`,
+      oneOf(STATUSES),
     )
     .option('--to <address>', 'sent to this address')
     .option('--from <address>', 'sent from this address')
     .option('--subject <text>', 'subject holds this text')
     .option('--tag <tag>', 'carries this tag')
     .option('--metadata <key=value...>', 'carries this metadata, each of them')
-    .option('--limit <n>', 'how many at the most', '25')
+    .option('--limit <n>', 'how many at the most, up to 100', numberFrom(1, 100), 25)
     .addHelpText('after', example('postrider messages --to you@example.net --status Failed'))
-    .action(
-      async ({ metadata, ...options }: Record<string, string | undefined> & { metadata?: string[] }) => {
-        const ctx = context();
-        const query = new URLSearchParams({ Limit: options.limit ?? '25' });
-        for (const [key, value] of pairs(metadata)) query.set(`Metadata.${key}`, value);
-        for (const [flag, parameter] of [
-          ['status', 'Status'],
-          ['to', 'To'],
-          ['from', 'From'],
-          ['subject', 'Subject'],
-          ['tag', 'Tag'],
-        ] as const) {
-          const value = options[flag];
-          if (value !== undefined) query.set(parameter, value);
-        }
-        await ctx.withApi(async (api) => {
-          const items = ((await api.call('GET', `/email?${query}`)).body as { Items: MessageSummary[] })
-            .Items;
-          const rows = items.map((item) => [
-            item.MessageID,
-            item.CreatedAt,
-            item.Status,
-            printable(item.To.map((to) => to.Email).join(', ')),
-            printable(item.Subject),
-          ]);
-          ctx.print(
-            items,
-            rows.length === 0
-              ? 'No messages.'
-              : table([['ID', 'ACCEPTED', 'STATUS', 'TO', 'SUBJECT'], ...rows]),
-          );
-        }, EXISTING);
-      },
-    );
+    .action(async ({ metadata, limit, ...options }: MessageFilters) => {
+      const ctx = context();
+      const query = new URLSearchParams({ Limit: String(limit) });
+      for (const [key, value] of pairs(metadata)) query.set(`Metadata.${key}`, value);
+      for (const [flag, parameter] of [
+        ['status', 'Status'],
+        ['to', 'To'],
+        ['from', 'From'],
+        ['subject', 'Subject'],
+        ['tag', 'Tag'],
+      ] as const) {
+        const value = options[flag];
+        if (value !== undefined) query.set(parameter, value);
+      }
+      await ctx.withApi(async (api) => {
+        const items = ((await api.call('GET', `/email?${query}`)).body as { Items: MessageSummary[] }).Items;
+        const rows = items.map((item) => [
+          item.MessageID,
+          item.CreatedAt,
+          item.Status,
+          printable(item.To.map((to) => to.Email).join(', ')),
+          printable(item.Subject),
+        ]);
+        ctx.print(
+          items,
+          rows.length === 0
+            ? 'No messages.'
+            : table([['ID', 'ACCEPTED', 'STATUS', 'TO', 'SUBJECT'], ...rows]),
+        );
+      }, EXISTING);
+    });
 
   program
     .command('message <id>')
@@ -123,7 +144,7 @@ export const messageCommands: CommandGroup = (program, context) => {
     .option('--variables <file>', 'JSON object that the template is filled in with; - reads standard input')
     .option('--strict', 'refuse where the template asks for a variable that is missing')
     .option('--attach <file...>', 'files to attach')
-    .option('--priority <lane>', 'critical, normal or bulk')
+    .option('--priority <lane>', 'critical, normal or bulk', oneOf(LANES))
     .option('--send-at <time>', 'when to send it: ISO 8601 with an offset, or Unix seconds')
     .option('--expires-at <time>', 'when to give up, likewise')
     .option('--tag <tag...>', 'labels, for searching and statistics')

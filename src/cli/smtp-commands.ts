@@ -66,14 +66,18 @@ export const smtpCommands: CommandGroup = (program, context) => {
     });
 
   smtp
-    .command('remove <id>')
-    .description('ends a user name; logins with it are refused within 5 seconds on every node')
-    .addHelpText('after', example('postrider smtp remove 019ab0c1-7d3e-7000-8000-000000000000'))
-    .action(async (id: string) => {
+    .command('remove <username>')
+    .description(
+      'ends a user name, or the one of an id; logins with it are refused within 5 seconds on every node',
+    )
+    .addHelpText('after', example('postrider smtp remove smtp-d21dacdceb5c'))
+    .action(async (name: string) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
+        const known = await everyItem<SmtpCredentialAnswer>(api, '/smtp-credentials');
+        const id = known.find(({ Username }) => Username === name)?.CredentialID ?? name;
         await api.call('DELETE', `/smtp-credentials/${encodeURIComponent(id)}`);
-        ctx.print({ Removed: id }, `Removed ${id}.`);
+        ctx.print({ Removed: id }, `Removed ${name}.`);
       }, EXISTING);
     });
 };

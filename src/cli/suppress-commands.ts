@@ -8,13 +8,17 @@ import type {
   SuppressionAnswer,
   SuppressionsAdded,
 } from '../listeners/http/contract/answers/suppressions.ts';
+import { SUPPRESSION_REASONS } from '../model/suppression.ts';
 import type { Api } from './api-client.ts';
+import { numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { csvLine, parseCsv } from './csv.ts';
+import { whyNot } from './files.ts';
 import { createProgress } from './progress.ts';
 import { CommandError, printable, table, UsageError } from './terminal.ts';
 
 const PER_REQUEST = 1000;
+const REASONS = `one of ${SUPPRESSION_REASONS.join(', ')}`;
 const COLUMNS = ['Email', 'Reason', 'Note', 'ExpiresAt'] as const;
 const EXPORTED = [...COLUMNS, 'Domain', 'CreatedAt', 'MessageID', 'Reply', 'Rule'] as const;
 /** What other services call the same column. */
@@ -38,7 +42,7 @@ export const suppressCommands: CommandGroup = (program, context) => {
     .command('add <address...>')
     .description('puts addresses on the list')
     .requiredOption(...domainOption)
-    .option('--reason <reason>', 'Bounce, Inactive, SoftBounces, Complaint, Unsubscribe or Manual', 'Manual')
+    .option('--reason <reason>', REASONS, oneOf(SUPPRESSION_REASONS), 'Manual')
     .option('--note <note>', 'why, for whoever looks later')
     .option('--expires <time>', 'ISO time at which it ends by itself')
     .addHelpText('after', example('postrider suppress add --domain example.com reader@example.net'))
@@ -65,7 +69,7 @@ export const suppressCommands: CommandGroup = (program, context) => {
     .command('remove <address...>')
     .description('takes addresses off the list, so that they are sent to again')
     .requiredOption(...domainOption)
-    .option('--reason <reason>', 'only the entry for this reason')
+    .option('--reason <reason>', 'only the entry for this reason', oneOf(SUPPRESSION_REASONS))
     .addHelpText('after', example('postrider suppress remove --domain example.com reader@example.net'))
     .action(async (addresses: string[], options: { domain: string; reason?: string }) => {
       const ctx = context();
@@ -84,14 +88,14 @@ export const suppressCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('the newest entries, and where they came from')
     .option(...domainOption)
-    .option('--reason <reason>', 'only entries for this reason')
+    .option('--reason <reason>', 'only entries for this reason', oneOf(SUPPRESSION_REASONS))
     .option('--email <address>', 'only this address')
-    .option('--limit <number>', 'at most so many, up to 100', '25')
+    .option('--limit <number>', 'at most so many, up to 100', numberFrom(1, 100), 25)
     .addHelpText('after', example('postrider suppress list --domain example.com --reason Bounce'))
-    .action(async (options: { domain?: string; reason?: string; email?: string; limit: string }) => {
+    .action(async (options: { domain?: string; reason?: string; email?: string; limit: number }) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const query = new URLSearchParams({ Limit: options.limit });
+        const query = new URLSearchParams({ Limit: String(options.limit) });
         if (options.domain !== undefined) query.set('Domain', options.domain);
         if (options.reason !== undefined) query.set('Reason', options.reason);
         if (options.email !== undefined) query.set('Email', options.email);
@@ -113,7 +117,7 @@ export const suppressCommands: CommandGroup = (program, context) => {
     .command('import <file>')
     .description('puts the addresses of a CSV file on the list; - reads standard input')
     .requiredOption(...domainOption)
-    .option('--reason <reason>', 'for rows without a Reason', 'Manual')
+    .option('--reason <reason>', 'for rows without a Reason', oneOf(SUPPRESSION_REASONS), 'Manual')
     .addHelpText('after', example('postrider suppress import --domain example.com list.csv'))
     .action(async (file: string, options: { domain: string; reason: string }) => {
       const ctx = context();
@@ -144,7 +148,7 @@ export const suppressCommands: CommandGroup = (program, context) => {
 
   suppress
     .command('export [file]')
-    .description('writes the whole list as CSV, to standard output without a file')
+    .description('writes the whole list as CSV; without a file to standard output, there also as JSON')
     .option(...domainOption)
     .addHelpText('after', example('postrider suppress export --domain example.com list.csv'))
     .action(async (file: string | undefined, options: { domain?: string }) => {
@@ -156,9 +160,12 @@ export const suppressCommands: CommandGroup = (program, context) => {
         failed.catch(() => {});
         let count = 0;
         try {
-          out.write(csvLine(EXPORTED));
+          const asJson = file === undefined && ctx.json;
+          out.write(asJson ? '[' : csvLine(EXPORTED));
           for await (const items of pages(api, options.domain)) {
-            const text = items.map((item) => csvLine(EXPORTED.map((name) => item[name] ?? ''))).join('');
+            const text = asJson
+              ? items.map((item, i) => `${count + i === 0 ? '' : ','}\n${JSON.stringify(item)}`).join('')
+              : items.map((item) => csvLine(EXPORTED.map((name) => item[name] ?? ''))).join('');
             if (!out.write(text)) {
               await Promise.race([
                 failed,
@@ -168,14 +175,13 @@ export const suppressCommands: CommandGroup = (program, context) => {
             count += items.length;
             progress.at(count, null);
           }
+          if (asJson) out.write('\n]\n');
           if (file !== undefined) {
             await Promise.race([failed, new Promise<void>((resolve) => out.end(() => resolve()))]);
           }
         } catch (cause) {
-          if (cause instanceof CommandError) throw cause;
-          throw new CommandError(
-            `${file ?? 'standard output'} cannot be written: ${(cause as Error).message}`,
-          );
+          if (cause instanceof CommandError || cause instanceof UsageError) throw cause;
+          throw new CommandError(`${file ?? 'standard output'} cannot be written: ${whyNot(cause)}`);
         } finally {
           progress.end();
         }
@@ -204,7 +210,7 @@ async function readInput(file: string, stdin: NodeJS.ReadStream): Promise<string
   try {
     return file === '-' ? await readAll(stdin) : await readFile(file, 'utf8');
   } catch (cause) {
-    throw new CommandError(`${file} cannot be read: ${(cause as Error).message}`);
+    throw new CommandError(`${file} cannot be read: ${whyNot(cause)}`);
   }
 }
 
@@ -228,7 +234,7 @@ function itemsOf(csv: string, reason: string): { line: number; item: Item }[] {
 
 /** A refusal names items of one request; people look for lines of their file. */
 function withLines(cause: unknown, chunk: readonly { line: number }[], done: SuppressionsAdded): unknown {
-  if (!(cause instanceof CommandError)) return cause;
+  if (!(cause instanceof CommandError) && !(cause instanceof UsageError)) return cause;
   const text = cause.message.replaceAll(/\/Items\/(\d{1,4})/g, (whole, index: string) => {
     const row = chunk[Number(index)];
     return row === undefined ? whole : `line ${row.line}, `;

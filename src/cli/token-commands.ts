@@ -4,8 +4,9 @@ import type {
   RotatedTokenAnswer,
   TokenAnswer,
 } from '../listeners/http/contract/answers/access.ts';
-import { PRESETS } from '../model/token.ts';
+import { PRESETS, SCOPES } from '../model/token.ts';
 import { EXISTING, everyItem } from './api-client.ts';
+import { numberFrom, oneOf, someOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { table, UsageError } from './terminal.ts';
@@ -16,7 +17,7 @@ interface CreateOptions {
   scope?: string[];
   expiresIn?: string;
   sandbox?: boolean;
-  rateLimit?: string;
+  rateLimit?: number;
   name?: string;
   allowIp?: string[];
 }
@@ -28,11 +29,15 @@ export const tokenCommands: CommandGroup = (program, context) => {
     .command('create')
     .description('makes a token and prints it once')
     .option('--domain <domain...>', 'sender domains the token is for')
-    .option('--preset <preset>', `one of ${Object.keys(PRESETS).join(', ')} (default Default)`)
-    .option('--scope <scope...>', 'single scopes instead of a preset, e.g. email:send')
+    .option(
+      '--preset <preset>',
+      `one of ${Object.keys(PRESETS).join(', ')} (default Default)`,
+      oneOf(Object.keys(PRESETS)),
+    )
+    .option('--scope <scope...>', 'single scopes instead of a preset, e.g. email:send', someOf(SCOPES))
     .option('--expires-in <duration>', 'seconds, a duration such as 90d, or never (default 365d)')
     .option('--sandbox', 'everything sent with it stays in the sandbox')
-    .option('--rate-limit <n>', 'sends per second')
+    .option('--rate-limit <n>', 'sends per second', numberFrom(0.000001, 1_000_000, { fraction: true }))
     .option('--allow-ip <cidr...>', 'usable from these addresses only')
     .option('--name <name>', 'a name to recognise it by')
     .addHelpText('after', example('TOKEN=$(postrider token create --domain example.com --preset Send)'))
@@ -49,7 +54,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
           ...(options.scope === undefined ? {} : { Scopes: options.scope }),
           ...(options.expiresIn === undefined ? {} : { ExpiresIn: expiry(options.expiresIn) }),
           ...(options.sandbox ? { Sandbox: true } : {}),
-          ...(options.rateLimit === undefined ? {} : { RateLimit: Number(options.rateLimit) }),
+          ...(options.rateLimit === undefined ? {} : { RateLimit: options.rateLimit }),
           ...(options.allowIp === undefined ? {} : { IPAllowList: options.allowIp }),
         });
         const made = body as NewTokenAnswer;

@@ -10,7 +10,9 @@ import type {
   ReleaseAnswer,
   SiteAnswer,
 } from '../listeners/http/contract/answers/traffic.ts';
+import { LANES } from '../model/message.ts';
 import { EXISTING, everyPage } from './api-client.ts';
+import { oneOf } from './arguments.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printable, table, UsageError } from './terminal.ts';
 import { holdsText, overridesText, relaysText, siteText } from './traffic-text.ts';
@@ -146,7 +148,7 @@ function matching(command: Command): Command {
     .option('--from <domain>', 'mail of this sender domain')
     .option('--to <domain>', 'mail to this recipient domain')
     .option('--site <site>', 'mail to this site: a provider, a relay, a domain, as `queue path` shows it')
-    .option('--priority <priority>', 'critical, normal or bulk')
+    .option('--priority <priority>', 'critical, normal or bulk', oneOf(LANES))
     .option('--all', 'everything');
 }
 

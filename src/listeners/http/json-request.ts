@@ -8,6 +8,7 @@ import { AppError, ERRORS, type ErrorName, type Problem } from '../../lib/errors
 import { bodyText, jsonProblem, parseJsonObject } from './contract/json-body.ts';
 import { type JsonObject, propertyTable, readProperties } from './contract/json-properties.ts';
 import { createProblemList, MAX_PROBLEMS, pointerSegment } from './contract/problem-list.ts';
+import { issueText } from './issue-text.ts';
 import { requireJson } from './json-media-type.ts';
 import { prefersStrict } from './prefer.ts';
 import type { ApiRequest } from './route.ts';
@@ -53,7 +54,7 @@ function toProblem(issue: z.core.$ZodIssue): Problem {
   const field = `/${issue.path.map((part) => pointerSegment(String(part))).join('/')}`;
   const named: unknown = issue.code === 'custom' ? issue.params?.problem : undefined;
   const name = typeof named === 'string' && isErrorName(named) ? named : 'invalid-parameter';
-  return { name, field, message: `${String(issue.path[0] ?? 'The body')}: ${issue.message}` };
+  return { name, field, message: issueText(issue) };
 }
 
 function isErrorName(name: string): name is ErrorName {

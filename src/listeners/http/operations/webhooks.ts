@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError, type ErrorName } from '../../../lib/errors.ts';
-import { webhookToken } from '../../../model/event.ts';
+import { WEBHOOK_TOKENS, webhookToken } from '../../../model/event.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { NEVER_CALLED_AT, type Webhook, type WebhookStatus } from '../../../model/webhook.ts';
 import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
@@ -71,7 +71,7 @@ const REPLAY = z.object({
   OnlyFailed: z.boolean().optional(),
 });
 
-const EVENT = named('webhook-event-unknown', 'is not known', (value) =>
+const EVENT = named('webhook-event-unknown', `is one of ${WEBHOOK_TOKENS.join(', ')}`, (value) =>
   typeof value === 'string' && value.length <= 64 ? webhookToken(value) : null,
 ).meta({ type: 'string', description: 'Token of the events, e.g. bounce, or all' });
 const URL_TEXT = named('webhook-url-invalid', `is a text of at most ${MAX_URL_CHARS} characters`, (value) =>

@@ -1,0 +1,36 @@
+/**
+ * Values of options that are checked before anything else happens: words of a list, numbers within bounds. What does not fit
+ * is wrong usage (exit code 2) with the words or bounds that would; spelling of words counts, their case does not.
+ */
+import { InvalidArgumentError } from 'commander';
+
+/** One of `words`, in any case; gives it as it is written there. */
+export function oneOf(words: readonly string[]): (text: string) => string {
+  return (text) => {
+    const found = words.find((word) => word.toLowerCase() === text.toLowerCase());
+    if (found === undefined) throw new InvalidArgumentError(`Use one of ${words.join(', ')}.`);
+    return found;
+  };
+}
+
+/** The same for an option that takes several. */
+export function someOf(words: readonly string[]): (text: string, before?: readonly string[]) => string[] {
+  const read = oneOf(words);
+  return (text, before = []) => [...before, read(text)];
+}
+
+/** A number in decimal digits, with a fraction where `fraction` allows it. Bounds are included. */
+export function numberFrom(
+  min: number,
+  max: number,
+  { fraction = false }: { fraction?: boolean } = {},
+): (text: string) => number {
+  const form = fraction ? /^\d{1,15}(\.\d{1,6})?$/ : /^\d{1,15}$/;
+  return (text) => {
+    const value = form.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= max)) {
+      throw new InvalidArgumentError(`Use a ${fraction ? '' : 'whole '}number from ${min} to ${max}.`);
+    }
+    return value;
+  };
+}

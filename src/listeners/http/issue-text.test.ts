@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { issueText } from './issue-text.ts';
+
+const SCHEMA = z.object({
+  Name: z.string().min(1).max(3).optional(),
+  Size: z.int().min(2).max(9).optional(),
+  Kind: z.enum(['One', 'Two']).optional(),
+  On: z.boolean().optional(),
+  Items: z
+    .array(
+      z.object({
+        Reason: z.string({ error: 'is one of A, B' }),
+        Email: z.string({ error: 'an address is required' }),
+      }),
+    )
+    .min(1)
+    .max(2)
+    .optional(),
+  Words: z.array(z.enum(['a', 'b'])).optional(),
+  Wait: z.union([z.int(), z.literal('never')]).optional(),
+});
+
+describe('what is wrong', () => {
+  it('a member that is missing is required', () => {
+    const { error } = z.object({ Name: z.string() }).safeParse({});
+    expect(error?.issues.map(issueText)).toEqual(['Name is required']);
+  });
+
+  it.each([
+    [{ Name: '' }, 'Name must not be empty'],
+    [{ Name: 'long' }, 'Name must have at most 3 characters'],
+    [{ Name: 5 }, 'Name must be a text'],
+    [{ Size: 1 }, 'Size must be at least 2'],
+    [{ Size: 1.5 }, 'Size must be a whole number'],
+    [{ Kind: 'Three' }, 'Kind is one of One, Two'],
+    [{ On: 'yes' }, 'On must be true or false'],
+    [{ Items: [] }, 'Items must hold at least 1 item'],
+    [{ Items: 5 }, 'Items must be a list'],
+    [{ Items: [{ Email: 'x' }] }, 'Reason is one of A, B'],
+    [{ Items: [{ Reason: 'x' }] }, 'Email: an address is required'],
+    [{ Words: ['a', 'c'] }, 'Words[1] is one of a, b'],
+    [{ Wait: 'soon' }, 'Wait has the wrong form'],
+  ])('%j: %s', (value, text) => {
+    const { error } = SCHEMA.safeParse(value);
+    expect(error?.issues.map(issueText)).toEqual([text]);
+  });
+});
