@@ -33,6 +33,43 @@ describe('postrider explain', () => {
     expect(out).toContain('recipient_invalid');
   });
 
+  it('says of a temporary reply only what it says for now, and what is done at once', async () => {
+    const pending = await run([
+      'explain',
+      '450 4.1.1 <a@example.net>: unverified address: Address verification in progress',
+    ]);
+    expect(pending.out).toContain('has not found out yet whether it exists');
+    expect(pending.out).not.toContain('does not exist');
+    const starttls = await run([
+      'explain',
+      '530 5.7.0 Must issue a STARTTLS command first',
+      '--stage',
+      'mail',
+    ]);
+    expect(starttls.out).toContain('It is sent again at once under TLS');
+    const many = await run(['explain', '452 4.5.3 Too many recipients']);
+    expect(many.out).toContain('The rest goes at once in further transactions');
+  });
+
+  it('admits it where the words are not known well', async () => {
+    expect((await run(['explain', '550 nope'])).out).toContain('Not certain');
+    expect((await run(['explain', '550 5.1.1 User unknown'])).out).not.toContain('Not certain');
+  });
+
+  it('takes a refused login for one, whatever it answered', async () => {
+    const { out } = await run(['explain', '535 5.7.8 Authentication credentials invalid', '--json']);
+    expect(JSON.parse(out)).toMatchObject({
+      category: 'relay_login_failed',
+      suppress: 'no',
+      rule: 'code:535',
+    });
+  });
+
+  it('does not read one provider’s phrase into everybody’s', async () => {
+    const { out } = await run(['explain', '554 5.7.1 Rejected for policy reasons', '--json']);
+    expect(JSON.parse(out)).toMatchObject({ category: 'policy_other' });
+  });
+
   it('reads a reply of several lines', async () => {
     const { out } = await run([
       'explain',

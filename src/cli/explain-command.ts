@@ -66,6 +66,9 @@ function explainOne(
       `  ${words.means} ${words.fault}`,
       `  Next: ${words.next}`,
       `  Who can mend it: ${words.fix}`,
+      ...(verdict.confidence === 'high'
+        ? []
+        : ['  Not certain: the reply is read from few words; what it says itself counts more.']),
       '',
       `  category ${verdict.category}, scope ${verdict.scope}, suppresses: ${verdict.suppress}, by rule ${verdict.ruleId} (${verdict.confidence} confidence)`,
     ].join('\n'),

@@ -126,8 +126,15 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
       closing: true,
     });
   }
-  if (stage === 'auth') {
-    return verdictOf({ category: 'relay_login_failed', permanent, stage, ruleId: 'stage:auth', hintMs });
+  // 535 answers a login alone (RFC 4954 §6), wherever it is told.
+  if (stage === 'auth' || code === 535) {
+    return verdictOf({
+      category: 'relay_login_failed',
+      permanent,
+      stage,
+      ruleId: stage === 'auth' ? 'stage:auth' : 'code:535',
+      hintMs,
+    });
   }
   if (code === 503) {
     return verdictOf({ category: 'protocol_error', permanent: false, stage, ruleId: 'code:503', hintMs });

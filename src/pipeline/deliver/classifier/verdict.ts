@@ -4,15 +4,8 @@
  * high confidence, at a stage where the receiver speaks about the recipient.
  */
 import type { BounceScope } from '../../../model/bounce.ts';
-import {
-  type Action,
-  type Category,
-  type CategoryFacts,
-  categoryFacts,
-  type GiveUp,
-  SUPPRESSING,
-  type Suppress,
-} from './categories.ts';
+import { type Category, categoryFacts, SUPPRESSING } from './categories.ts';
+import type { Action, CategoryFacts, GiveUp, Suppress } from './handling.ts';
 
 /** Where in the conversation a reply or failure happened. */
 export type Stage =
@@ -173,7 +166,12 @@ export function explanationOf(
   verdict: Pick<Verdict, 'category' | 'action' | 'waitMs' | 'suppress' | 'giveUp'>,
 ): Explanation {
   const facts = categoryFacts(verdict.category);
-  return { means: facts.means, fault: FAULTS[facts.fault], next: nextOf(verdict), fix: facts.fix };
+  return {
+    means: verdict.action === 'retry' ? (facts.meansTemporary ?? facts.means) : facts.means,
+    fault: FAULTS[facts.fault],
+    next: facts.next ?? nextOf(verdict),
+    fix: facts.fix,
+  };
 }
 
 /** The explanation as one line. */
@@ -215,8 +213,9 @@ const HAPPENED: Readonly<Record<'deferred' | 'bounced' | 'failed', string>> = {
 
 /** Plain words for what became of an attempt: what it means, whose fault it is, what happens next, who can mend it. */
 export function outcomeSentence(kind: keyof typeof HAPPENED, category: Category): string {
-  const { means, fault, fix } = categoryFacts(category);
-  return `${means} ${FAULTS[fault]} ${HAPPENED[kind]} ${fix}`;
+  const { means, meansTemporary, fault, fix } = categoryFacts(category);
+  const meant = kind === 'deferred' ? (meansTemporary ?? means) : means;
+  return `${meant} ${FAULTS[fault]} ${HAPPENED[kind]} ${fix}`;
 }
 
 /** `90000` → `2 minutes`; whole units, rounded up. */
