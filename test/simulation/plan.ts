@@ -52,6 +52,8 @@ export interface Plan {
   shaping: { id: string; mx?: string[]; oneSite?: boolean; limits: Partial<PathLimits> }[];
   sources: readonly Source[];
   windowRows: number;
+  /** How often the store is asked for what no hint told of, and for what has no time left. */
+  sweepMs: number;
   /** In order of time. */
   timeline: readonly Timed[];
   loadUntilMs: number;
@@ -61,20 +63,68 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-export function planOf(seed: number): Plan {
+/** How much happens in a world. */
+interface Size {
+  /** Minutes during which mail comes. */
+  load: readonly number[];
+  sites: readonly [number, number];
+  tenants: number;
+  messages: readonly [number, number];
+  /** Most recipients of a newsletter, and of an ordinary message. */
+  bulk: number;
+  normal: number;
+  /** Minutes until mail is given up. */
+  life: readonly number[];
+  /** Minutes a trouble lasts. */
+  trouble: readonly number[];
+}
+
+/** Most worlds are small: what breaks, breaks between few things, and many are played in the time of one large. */
+const SMALL: Size = {
+  load: [0.5, 1, 2, 4],
+  sites: [1, 4],
+  tenants: 2,
+  messages: [3, 10],
+  bulk: 8,
+  normal: 3,
+  life: [1, 2, 5, 10],
+  trouble: [0.2, 0.5, 2, 8],
+};
+
+const LARGE: Size = {
+  load: [2, 5, 10, 20, 40],
+  sites: [2, 8],
+  tenants: 4,
+  messages: [8, 60],
+  bulk: 25,
+  normal: 4,
+  life: [2, 5, 15, 30, 60, 120],
+  trouble: [0.5, 2, 10, 30, 90],
+};
+
+const LARGE_EVERY = 100;
+
+/** One seed in a hundred makes a large world. */
+export function sizeOf(seed: number): Size {
+  return seed % LARGE_EVERY === 0 ? LARGE : SMALL;
+}
+
+export function planOf(seed: number, size: Size = sizeOf(seed)): Plan {
   const dice = createDice(seed, 1);
-  const loadUntilMs = dice.pick([2, 5, 10, 20, 40]) * MINUTE;
+  const loadUntilMs = dice.pick(size.load) * MINUTE;
   const providers = dice.whole(0, 2);
-  const sites = Array.from({ length: dice.whole(2, 8) }, (_, i) => siteOf(dice, i, providers, loadUntilMs));
+  const sites = Array.from({ length: dice.whole(...size.sites) }, (_, i) =>
+    siteOf(dice, i, providers, size, loadUntilMs),
+  );
   const domains = sites.flatMap((site, i) =>
     Array.from({ length: dice.chance(0.3) ? 3 : 1 }, (_, j) => ({
       name: `d${j}.${site.name}.test`,
       site: i,
     })),
   );
-  const tenants = Array.from({ length: dice.whole(1, 4) }, (_, i) => `sender${i}.test`);
+  const tenants = Array.from({ length: dice.whole(1, size.tenants) }, (_, i) => `sender${i}.test`);
   const timeline = [
-    ...mail(dice, { loadUntilMs, tenants, domains: domains.map(({ name }) => name) }),
+    ...mail(dice, size, { loadUntilMs, tenants, domains: domains.map(({ name }) => name) }),
     ...happenings(dice, {
       loadUntilMs,
       tenants,
@@ -94,12 +144,13 @@ export function planOf(seed: number): Plan {
         ]
       : [{ id: 'out1', address: '20.0.0.1' }],
     windowRows: dice.chance(0.3) ? dice.whole(16, 128) : 4096,
+    sweepMs: dice.pick([10, 60, 60, 60, 120, 120, 120, 120]) * SECOND,
     timeline,
     loadUntilMs,
   };
 }
 
-function siteOf(dice: Dice, index: number, providers: number, loadUntilMs: number): SitePlan {
+function siteOf(dice: Dice, index: number, providers: number, size: Size, loadUntilMs: number): SitePlan {
   const provider = providers > 0 && dice.chance(0.5) ? dice.whole(1, providers) : null;
   const name = `site${index}`;
   const suffix = provider === null ? `${name}.net` : `big${provider}.net`;
@@ -114,14 +165,14 @@ function siteOf(dice: Dice, index: number, providers: number, loadUntilMs: numbe
     latencyMs: dice.pick([1, 5, 20, 80, 200]),
     dotMs: dice.chance(0.2) ? dice.pick([50, 500, 5_000]) : 0,
     pipelining: dice.chance(0.85),
-    troubles: dice.chance(0.35) ? [] : troublesOf(dice, loadUntilMs),
+    troubles: dice.chance(0.35) ? [] : troublesOf(dice, size, loadUntilMs),
   };
 }
 
-function troublesOf(dice: Dice, loadUntilMs: number): Trouble[] {
+function troublesOf(dice: Dice, size: Size, loadUntilMs: number): Trouble[] {
   return Array.from({ length: dice.whole(1, 3) }, () => {
-    const fromMs = dice.chance(0.4) ? 0 : dice.between(0, loadUntilMs);
-    const lasts = dice.pick([0.5, 2, 10, 30, 90]) * MINUTE;
+    const fromMs = dice.chance(0.4) ? 0 : dice.ms(0, loadUntilMs);
+    const lasts = dice.pick(size.trouble) * MINUTE;
     return {
       kind: dice.pick(TROUBLES),
       fromMs,
@@ -158,13 +209,14 @@ interface Scene {
   domains: readonly string[];
 }
 
-function mail(dice: Dice, { loadUntilMs, tenants, domains }: Scene): Timed[] {
+function mail(dice: Dice, size: Size, { loadUntilMs, tenants, domains }: Scene): Timed[] {
   const timed: Timed[] = [];
   let user = 0;
-  const messages = dice.whole(8, 60);
+  const messages = dice.whole(...size.messages);
   for (let i = 0; i < messages; i++) {
     const lane = dice.pick(['critical', 'normal', 'normal', 'bulk', 'bulk'] as const);
-    const count = lane === 'critical' ? 1 : lane === 'normal' ? dice.whole(1, 4) : dice.whole(1, 25);
+    const count =
+      lane === 'critical' ? 1 : lane === 'normal' ? dice.whole(1, size.normal) : dice.whole(1, size.bulk);
     const home = dice.pick(domains);
     const recipients = new Set<string>();
     while (recipients.size < count) {
@@ -173,14 +225,14 @@ function mail(dice: Dice, { loadUntilMs, tenants, domains }: Scene): Timed[] {
       recipients.add(dice.chance(0.1) ? `again${dice.whole(1, 30)}@${domain}` : `u${user++}@${domain}`);
     }
     timed.push({
-      atMs: dice.chance(0.2) ? 0 : dice.between(0, loadUntilMs),
+      atMs: dice.chance(0.2) ? 0 : dice.ms(0, loadUntilMs),
       action: {
         kind: 'send',
         tenant: dice.pick(tenants),
         lane,
         recipients: [...recipients],
-        expiresInMs: dice.pick([2, 5, 15, 30, 60, 120]) * MINUTE + dice.whole(0, 59) * SECOND,
-        sendInMs: dice.chance(0.07) ? dice.between(MINUTE / 2, 20 * MINUTE) : null,
+        expiresInMs: dice.pick(size.life) * MINUTE + dice.whole(0, 59) * SECOND,
+        sendInMs: dice.chance(0.07) ? dice.ms(MINUTE / 2, 20 * MINUTE) : null,
         octets: dice.chance(0.05) ? dice.whole(50_000, 200_000) : dice.whole(100, 4_000),
       },
     });
@@ -193,7 +245,7 @@ function happenings(dice: Dice, scene: Scene & { sites: number }): Timed[] {
   const timed: Timed[] = [];
   const happens = (share: number, make: () => Action) => {
     while (dice.chance(share)) {
-      timed.push({ atMs: dice.between(SECOND, loadUntilMs + 10 * MINUTE), action: make() });
+      timed.push({ atMs: dice.ms(SECOND, loadUntilMs + 10 * MINUTE), action: make() });
     }
   };
   happens(0.4, () => ({ kind: 'cancel', pick: dice.float() }));
@@ -202,7 +254,7 @@ function happenings(dice: Dice, scene: Scene & { sites: number }): Timed[] {
     tenant: dice.chance(0.5) ? dice.pick(tenants) : null,
     domain: dice.chance(0.3) ? dice.pick(domains) : null,
     lane: dice.chance(0.3) ? dice.pick(['critical', 'normal', 'bulk'] as const) : null,
-    forMs: dice.between(10 * SECOND, 20 * MINUTE),
+    forMs: dice.ms(10 * SECOND, 20 * MINUTE),
   }));
   happens(0.25, () => ({
     kind: 'suppress',
@@ -213,18 +265,18 @@ function happenings(dice: Dice, scene: Scene & { sites: number }): Timed[] {
     kind: 'override',
     site: dice.whole(0, scene.sites - 1),
     param: dice.pick(['connections', 'messagesPerSecond', 'suspended'] as const),
-    forMs: dice.between(10 * SECOND, 20 * MINUTE),
+    forMs: dice.ms(10 * SECOND, 20 * MINUTE),
   }));
-  happens(0.25, () => ({ kind: 'crash', downMs: dice.between(SECOND, MINUTE) }));
+  happens(0.25, () => ({ kind: 'crash', downMs: dice.ms(SECOND, MINUTE) }));
   happens(0.2, () => ({ kind: 'crash-after', replies: dice.whole(1, 20) }));
   happens(0.2, () => ({
     kind: 'restart',
-    downMs: dice.between(SECOND, MINUTE),
+    downMs: dice.ms(SECOND, MINUTE),
     deadlineMs: dice.pick([1, 10, 30]) * SECOND,
   }));
   happens(0.2, () => ({
     kind: 'outage',
-    forMs: dice.between(SECOND, 5 * MINUTE),
+    forMs: dice.ms(SECOND, 5 * MINUTE),
     as: dice.pick(['full', 'io'] as const),
   }));
   happens(0.15, () => ({ kind: 'jump', byMs: dice.pick([-HOUR, HOUR, -5 * MINUTE, 5 * MINUTE]) }));
@@ -233,7 +285,7 @@ function happenings(dice: Dice, scene: Scene & { sites: number }): Timed[] {
     kind: 'dns',
     domain: dice.chance(0.3) ? '*' : dice.pick(domains),
     fault: dice.chance(0.75) ? 'servfail' : 'nxdomain',
-    forMs: dice.between(SECOND, 15 * MINUTE),
+    forMs: dice.ms(SECOND, 15 * MINUTE),
   }));
   return timed;
 }

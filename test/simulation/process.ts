@@ -20,9 +20,9 @@ import { createResolver } from '../../src/net/resolver.ts';
 import { type Classifier, createClassifier } from '../../src/pipeline/deliver/classifier/classify.ts';
 import type { QueueOptions } from '../../src/pipeline/queue/queue.ts';
 import { createDomainService } from '../../src/policy/domains/domains.ts';
-import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
 import { createTlsContexts } from '../../src/smtp/client-tls.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { Mutation } from './mutations.ts';
 import type { Names } from './names.ts';
 import type { Network } from './network.ts';
 
@@ -35,7 +35,8 @@ export interface Source {
 export interface ProcessDeps {
   clock: Clock;
   random: Random;
-  store: Store;
+  /** Opens the store of this process, on its own clock. */
+  openStore(clock: Clock): Promise<Store>;
   names: Names;
   network: Network;
   tokens: ReturnPathTokens;
@@ -49,6 +50,8 @@ export interface ProcessOptions {
   ipv6: boolean;
   /** Dies when so many far ends' 250 have been read; null = not. */
   diesAfter: number | null;
+  /** A bug made on purpose; null = as it is. */
+  mutation: Mutation | null;
 }
 
 export interface Process {
@@ -57,8 +60,7 @@ export interface Process {
   readonly diedAtMs: number | null;
   readonly epoch: number;
   readonly engine: Engine;
-  /** In force now, for a path by the world's own knowledge of the site. */
-  limits(source: string, site: string, provider: string | null): PathLimits;
+  readonly store: Store;
   stop(deadlineMs: number): Promise<void>;
   die(): void;
 }
@@ -76,7 +78,8 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
   const { random, names, network, tokens } = deps;
   const life = createLife(deps.clock);
   const { clock } = life;
-  const store = life.whileAlive(deps.store);
+  const whole = life.whileAlive(await deps.openStore(clock));
+  const store = options.mutation?.store?.(whole) ?? whole;
   const plug = network.plugIn(clock);
   const epoch = await store.beginEpoch({ nodeId: 'simulated', now: clock.now() });
   let confirmed = 0;
@@ -143,6 +146,7 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
       deliver: { heloName: 'sender.test', bounceDomain: BOUNCE_DOMAIN, mxPort: 25, ipv6: options.ipv6 },
     },
   );
+  options.mutation?.engine?.(engine);
   await engine.start();
 
   function die(): void {
@@ -160,14 +164,14 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
     },
     epoch,
     engine,
-    limits: (source, site, provider) =>
-      engine.traffic.shaping.limitsFor({ source, site, provider, route: 'mx' }).limits,
+    store,
     die,
     async stop(deadlineMs) {
       await engine.drain(deadlineMs);
       await engine.stop(Math.max(deadlineMs, 1_000));
       http.close();
       resolver.close();
+      if (life.alive) await store.close();
       if (life.alive) die();
     },
   };

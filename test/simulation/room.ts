@@ -1,26 +1,34 @@
 /**
- * Where a simulated run keeps its files: a folder of its own with the database, opened on one thread so that nothing
- * takes real time, the operator's file, and a second connection by which the run looks at the rows beside the engine.
- * A database on the current schema is made once and copied.
+ * Where a simulated run keeps its data: a database of its own in memory, on which each process opens its store as on a
+ * file, the operator's file, and questions that the run asks of the rows beside the engine. The schema is made once and
+ * copied. What a process had not committed when it died is lost with it, as it should be.
  */
-import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../src/lib/clock.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import type { DeliveryState } from '../../src/model/delivery.ts';
 import type { Lane } from '../../src/model/message.ts';
 import { laneCode, stateCode } from '../../src/store/sqlite/codes.ts';
-import { type Connection, openConnection } from '../../src/store/sqlite/connection.ts';
+import { type Connection, connectionOver } from '../../src/store/sqlite/connection.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openDatabase } from '../../src/store/sqlite/open-database.ts';
 import type { FailStoreWrites } from '../../src/store/sqlite/protocol.ts';
 import type { Store } from '../../src/store/store.ts';
 
+/** Without a file of the operator's none is looked for in a real place. */
+const NO_FOLDER = '/nonexistent';
+/** A file that is written and read thousands of times needs no disk. */
+const MEMORY = '/dev/shm';
+
 export interface Room {
+  /** Holds the operator's file. */
   readonly folder: string;
-  readonly store: Store;
-  /** Reads only. */
+  /** The one connection; the run itself only reads. */
   readonly db: Connection;
+  /** What a process that starts now opens; its timers are on the clock of that process. */
+  openStore(clock: Clock): Promise<Store>;
   recipients(): number;
   /** Recipients without an end. */
   unfinished(): number;
@@ -30,44 +38,60 @@ export interface Room {
   deliveriesOf(messageId: string): { id: number; domain: string }[];
   /** Some message that is there; `pick` from 0 to 1 chooses. */
   cancelable(pick: number): { messageSeq: number; deliveryIds: number[] } | null;
-  close(): Promise<void>;
+  close(): void;
 }
 
-let template: string | null = null;
+let schema: Uint8Array | null = null;
+let ownFolder: string | null = null;
 
-/** In memory where the system has a folder there: simulated runs need no disk. */
-function place(): string {
-  return existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+/** One for all runs of this process, which follow one another. */
+function folderWith(shaping: readonly unknown[]): string {
+  if (shaping.length === 0) return NO_FOLDER;
+  if (ownFolder === null) {
+    const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'postrider-simulated-'));
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    ownFolder = folder;
+  }
+  writeFileSync(join(ownFolder, 'shaping.json'), JSON.stringify(shaping));
+  return ownFolder;
 }
 
-async function templateFile(): Promise<string> {
-  if (template !== null) return template;
-  const folder = mkdtempSync(join(place(), 'postrider-template-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+/** An empty database on the current schema, as bytes. */
+function emptyDatabase(): Uint8Array {
+  if (schema !== null) return schema;
+  const folder = mkdtempSync(join(tmpdir(), 'postrider-schema-'));
   const path = join(folder, 'empty.db');
-  const store = await openSqliteStore({ path, clock: systemClock, threads: 0 });
-  await store.close();
-  template = path;
-  return path;
+  openDatabase(path).close();
+  const db = new DatabaseSync(path);
+  // A database in memory has no log.
+  db.exec('PRAGMA journal_mode = DELETE');
+  schema = db.serialize();
+  db.close();
+  rmSync(folder, { recursive: true, force: true });
+  return schema;
 }
 
-export async function openRoom(options: {
-  clock: Clock;
-  shaping: unknown;
+/** `shaping`: the operator's shaping.json; without rows there is none. */
+export function openRoom(options: {
+  shaping: readonly unknown[];
   failStoreWrites: FailStoreWrites | null;
-}): Promise<Room> {
-  const folder = mkdtempSync(join(place(), 'postrider-simulated-'));
-  const path = join(folder, 'simulated.db');
-  copyFileSync(await templateFile(), path);
-  writeFileSync(join(folder, 'shaping.json'), JSON.stringify(options.shaping));
-  const { clock, failStoreWrites } = options;
-  const store = await openSqliteStore({ path, clock, threads: 0, failStoreWrites });
-  const db = openConnection(path, { readOnly: true, busyMs: 1000 });
+}): Room {
+  const folder = folderWith(options.shaping);
+  const memory = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false });
+  memory.deserialize(emptyDatabase());
+  const db = connectionOver(memory);
   const count = (sql: string) => db.get<{ n: number }>(sql)?.n ?? 0;
   return {
     folder,
-    store,
     db,
+    openStore: (clock) =>
+      openSqliteStore({
+        path: ':memory:',
+        clock,
+        threads: 0,
+        connection: db,
+        failStoreWrites: options.failStoreWrites,
+      }),
     recipients: () => count('SELECT count(*) AS n FROM delivery'),
     unfinished: () =>
       count('SELECT count(*) AS n FROM delivery INDEXED BY delivery_expiry WHERE state = 0') +
@@ -95,11 +119,7 @@ export async function openRoom(options: {
       const rows = db.all<{ id: number }>('SELECT id FROM delivery WHERE message_seq = ?', messageSeq);
       return { messageSeq, deliveryIds: rows.map(({ id }) => id) };
     },
-    async close() {
-      db.close();
-      await store.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    close: () => db.close(),
   };
 
   function stateOf(deliveryId: number): DeliveryState {

@@ -4,8 +4,8 @@ import type { Random } from '../../src/lib/random.ts';
 export interface Dice extends Random {
   /** A whole number from `from` to `to`, both included. */
   whole(from: number, to: number): number;
-  /** From `from` up to `to`. */
-  between(from: number, to: number): number;
+  /** A time from `from` to `to`, in whole milliseconds. */
+  ms(from: number, to: number): number;
   /** True so often: 0.1 = one time in ten. */
   chance(share: number): boolean;
   pick<T>(list: readonly T[]): T;
@@ -36,7 +36,7 @@ export function createDice(seed: number, stream = 0): Dice {
     },
     float,
     whole: (from, to) => from + Math.floor(float() * (to - from + 1)),
-    between: (from, to) => from + float() * (to - from),
+    ms: (from, to) => Math.round(from + float() * (to - from)),
     chance: (share) => float() < share,
     pick(list) {
       const found = list[Math.floor(float() * list.length)];

@@ -17,6 +17,7 @@ import type { FailStoreWrites } from '../../src/store/sqlite/protocol.ts';
 import { createVirtualClock } from '../fakes/virtual-clock.ts';
 import { checkEnd, checkStopped, checkWaiting, type Diary } from './checks.ts';
 import { createFarEnd, type FarEnd } from './far-end.ts';
+import type { Mutation } from './mutations.ts';
 import { createNames } from './names.ts';
 import { createNetwork } from './network.ts';
 import { type Action, type Plan, planOf } from './plan.ts';
@@ -34,7 +35,7 @@ export interface RunResult {
   transactions: number;
   processes: number;
   virtualMs: number;
-  /** Of everything the far ends saw: two runs of one seed have the same. */
+  /** Of everything the far ends saw and the store kept: two runs of one seed have the same. */
   digest: string;
 }
 
@@ -58,11 +59,12 @@ const CALLER: Caller = {
 /** Typed so that what a function assigns later is not overlooked. */
 const noProcess = (): Process | null => null;
 
-export async function runSeed(seed: number): Promise<RunResult> {
-  return runPlan(planOf(seed));
+/** `mutation`: with this bug in the engine. */
+export async function runSeed(seed: number, mutation: Mutation | null = null): Promise<RunResult> {
+  return runPlan(planOf(seed), mutation);
 }
 
-export async function runPlan(plan: Plan): Promise<RunResult> {
+export async function runPlan(plan: Plan, mutation: Mutation | null = null): Promise<RunResult> {
   const { seed } = plan;
   const wrong: string[] = [];
   const said = new Set<string>();
@@ -77,7 +79,7 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
   const dice = createDice(seed, 2);
   const tokens = createReturnPathTokens([{ id: 1, secret: Buffer.from('simulated return path') }]);
   const outage: FailStoreWrites & { as: 'full' | 'io' } = { from: 0, count: 0, as: 'full' };
-  const room = await openRoom({ clock, shaping: plan.shaping, failStoreWrites: outage });
+  const room = openRoom({ shaping: plan.shaping, failStoreWrites: outage });
   const diary: Diary = { crashes: [], outages: [], canceled: new Map() };
   /** Periods in which nobody can be prompt. */
   const disturbed: { fromMs: number; untilMs: number }[] = [];
@@ -92,12 +94,16 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
 
   // ── the world outside ───────────────────────────────────────────────────────────────────────────────────
   const names = createNames(clock);
-  const written = createShaping(
-    { of: () => [] },
-    { maxConnections: null, sourceIds: new Set(plan.sources.map(({ id }) => id)) },
-  );
-  const used = written.useOperatorFile(JSON.stringify(plan.shaping), 'shaping.json');
-  if (used.kind === 'refused') throw new Error(used.problems.join('; '));
+  // The run works the limits out for itself: it would not see a mistake of the process's own.
+  const limitsBy = (overrides: Parameters<typeof createShaping>[0]) => {
+    const sourceIds = new Set(plan.sources.map(({ id }) => id));
+    const shaping = createShaping(overrides, { maxConnections: null, sourceIds });
+    const used = shaping.useOperatorFile(JSON.stringify(plan.shaping), 'shaping.json');
+    if (used.kind === 'refused') throw new Error(used.problems.join('; '));
+    return shaping;
+  };
+  const written = limitsBy({ of: () => [] });
+  const learnt = limitsBy({ of: (scope, key) => process?.engine.traffic.overrides.of(scope, key) ?? [] });
   const hostsOf = (site: number) => plan.sites[site]?.hosts.map(({ name }) => name) ?? [];
   const engineSites = new Map(
     plan.sites.map((site, i) => {
@@ -118,12 +124,7 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
       nowMs: () => clock.monotonicMs(),
       wallMs: () => clock.now(),
       written: (site, source) => written.limitsFor({ ...where(site, source), route: 'mx' }).limits,
-      inForce(site, source) {
-        const at = where(site, source);
-        return process === null
-          ? written.limitsFor({ ...at, route: 'mx' }).limits
-          : process.limits(at.source, at.site, at.provider);
-      },
+      inForce: (site, source) => learnt.limitsFor({ ...where(site, source), route: 'mx' }).limits,
       overrides: (site, source) =>
         process?.engine.traffic.overrides.of('path', pathKey(source, where(site, source).site)) ?? [],
       process: () => processes,
@@ -218,8 +219,9 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
   for (const what of lateCritical()) note(what);
   if (wire.open.size > 0) note(`${wire.open.size} connections are open after the end`);
   const recipients = room.recipients();
+  const trace = digest();
   const virtualMs = clock.monotonicMs();
-  await room.close();
+  room.close();
   return {
     seed,
     wrong,
@@ -227,19 +229,25 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
     transactions: wire.transactions.length,
     processes,
     virtualMs,
-    digest: digest(),
+    digest: trace,
   };
 
   async function boot(): Promise<void> {
     processes += 1;
     const started = startProcess(
-      { clock, random: createDice(seed, 100 + processes), store: room.store, names, network, tokens },
+      { clock, random: createDice(seed, 100 + processes), openStore: room.openStore, names, network, tokens },
       {
         folder: room.folder,
         sources: plan.sources,
-        queue: { ...QUEUE_DEFAULTS, maxRows: plan.windowRows },
+        queue: {
+          ...QUEUE_DEFAULTS,
+          maxRows: plan.windowRows,
+          sweepMs: plan.sweepMs,
+          checkMs: plan.sweepMs / 2,
+        },
         ipv6: false,
         diesAfter,
+        mutation,
       },
     );
     diesAfter = null;
@@ -292,12 +300,15 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
     ending.die();
     process = null;
     const unwritable = outage.count > 0;
+    // What could not be written by then is gone, as after a crash.
+    if (unwritable) diary.crashes.push(clock.monotonicMs());
     if (stopped && !unwritable) for (const what of checkStopped(room.db)) note(what);
   }
 
   function look(): void {
     const nowMs = clock.monotonicMs();
-    if (process === null || outage.count > 0 || nowMs - steadySinceMs < 30 * SECOND) return;
+    const settledMs = 30 * SECOND + plan.sweepMs;
+    if (process === null || outage.count > 0 || nowMs - steadySinceMs < settledMs) return;
     const { epoch } = process;
     const { queue, deliver } = process.engine;
     const paths = deliver.paths();
@@ -307,7 +318,7 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
       full ||
       paths.some((path) => path.reason !== null && isWayTo(path.site, domain)) ||
       isUnresolved(domain);
-    const found = checkWaiting(room.db, wire, now, hasReason, mayHang);
+    const found = checkWaiting(room.db, wire, now, plan.sweepMs, hasReason, mayHang);
     for (const what of found.wrong) note(what);
     // At one instant a path may stand between two reasons; not at two looks in a row.
     if (nowMs - lastLookMs >= 10 * SECOND) {
@@ -372,7 +383,7 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
         const ids = room.cancelable(action.pick);
         if (ids === null || process === null) return;
         const before = new Set(ids.deliveryIds.filter((id) => room.isQueued(id)));
-        await room.store
+        await process.store
           .cancelQueued({
             messageSeq: ids.messageSeq,
             now,
@@ -408,7 +419,7 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
         return;
       }
       case 'suppress':
-        await room.store
+        await process?.store
           .addSuppressions({
             domain: action.tenant,
             entries: [{ address: action.address, reason: 'Manual', note: '', expiresAt: null, source: null }],
@@ -544,6 +555,12 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
     const hash = createHash('sha256');
     for (const { deliveryId, atMs, takenAtMs, messageId } of wire.transactions)
       hash.update(`${deliveryId} ${atMs} ${takenAtMs} ${messageId}\n`);
+    for (const row of room.db.all(
+      'SELECT id, state, attempts, updated_at, last_reply FROM delivery ORDER BY id',
+    ))
+      hash.update(JSON.stringify(row));
+    for (const row of room.db.all('SELECT delivery_id, kind, at, detail FROM event ORDER BY seq'))
+      hash.update(JSON.stringify(row));
     return hash.digest('hex').slice(0, 16);
   }
 }

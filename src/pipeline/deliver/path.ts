@@ -156,6 +156,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   let opening = false;
   /** A further connection was refused while others work: not asked for again before this (monotonic) time. */
   let noOpenBeforeMs = 0;
+  let holdChanges = 0;
   let stopping = false;
   let drained: (() => void) | null = null;
   let wakeTimer: Timer | null = null;
@@ -327,6 +328,13 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     )) {
       if (!queue.owns(item)) queue.giveBack(item, now, null);
       else void queue.settle(item, rules.expire(item.delivery, now, view.snapshot().reason));
+    }
+    // However long it has waited for a connection, what is held now goes back.
+    if (queue.holdChanges !== holdChanges) {
+      holdChanges = queue.holdChanges;
+      for (const { item } of ready.remove((one) => queue.holdOf(one.item) !== null)) {
+        queue.giveBack(item, now, queue.holdOf(item));
+      }
     }
     // What was being prepared when the path was blocked waits with the rest.
     const blocked = queue.blocked(name);

@@ -69,10 +69,11 @@ const LARGE_BYTES = 8 * 1024 * 1024;
 const ROOM_AGAIN = 0.9;
 const QUEUES_PER_SWEEP = 20_000;
 const FAILED_SWEEP_MS = 1_000;
-const EXPIRY_CHECK_MS = 5_000;
-const COUNT_MS = 5_000;
 
-export function createClaims(deps: Deps, options: { sweepMs: number; maxRows: number }): Claims {
+export function createClaims(
+  deps: Deps,
+  options: { sweepMs: number; checkMs: number; maxRows: number },
+): Claims {
   const { store, clock, random, log, node, window, due } = deps;
   let running = false;
   let timer: Timer | null = null;
@@ -161,7 +162,7 @@ export function createClaims(deps: Deps, options: { sweepMs: number; maxRows: nu
     if (!running) return;
     look();
     if (sweeping !== null || clock.monotonicMs() < nextSweepMs) return;
-    nextSweepMs = clock.monotonicMs() + Math.min(options.sweepMs, EXPIRY_CHECK_MS);
+    nextSweepMs = clock.monotonicMs() + Math.min(options.sweepMs, options.checkMs);
     sweeping = sweep()
       .catch((cause: unknown) => {
         log.warn({ err: cause }, 'queue sweep failed; it will be tried again');
@@ -180,10 +181,10 @@ export function createClaims(deps: Deps, options: { sweepMs: number; maxRows: nu
     if (nowMs >= nextExpiryCheckMs && !deps.closed(null)) {
       deps.expireHeld(clock.now());
       await settleExpired(clock.now());
-      nextExpiryCheckMs = nowMs + EXPIRY_CHECK_MS;
+      nextExpiryCheckMs = nowMs + options.checkMs;
     }
     if (nowMs >= nextCountMs) {
-      nextCountMs = nowMs + COUNT_MS;
+      nextCountMs = nowMs + options.checkMs;
       countQueued(clock.now());
     }
     const hints = await store.dueQueues({

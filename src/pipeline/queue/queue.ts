@@ -36,6 +36,8 @@ export interface SiteQuestion {
 export interface QueueOptions extends WindowLimits {
   /** How often the store is asked for what no hint told of. */
   sweepMs: number;
+  /** How often what has no time left is looked for, and what waits is counted. */
+  checkMs: number;
   /** Waiting recipients above which `backlogged` says so. */
   highWaterMark: number;
 }
@@ -45,6 +47,7 @@ export const QUEUE_DEFAULTS: QueueOptions = {
   maxBytes: 64 * 1024 * 1024,
   maxRowsPerSite: 256,
   sweepMs: 10_000,
+  checkMs: 5_000,
   highWaterMark: 5_000_000,
 };
 
@@ -84,6 +87,10 @@ export interface Queue extends Service {
   wake(at?: number): void;
   /** What is held has changed: what waits, in memory too, is looked at again. */
   holdsChanged(): void;
+  /** Counts the changes of what is held: what was taken before the last of them is looked at again. */
+  readonly holdChanges: number;
+  /** Why an item that was taken and is not on its way yet may not go now; null = it may. */
+  holdOf(item: ReadyItem): string | null;
   /** Who takes the work. Without `demand` a site may hold as much as the window allows. */
   onWork(wake: Worker['wake'], demand?: Worker['demand'], pace?: Worker['pace']): void;
   /**
@@ -165,6 +172,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   let worker: Worker = { wake() {}, demand: () => options.maxRowsPerSite };
   const reserved = { rows: 0, bytes: 0 };
   let running = false;
+  let holdChanges = 0;
   let storeTimer: Timer | null = null;
   const settler = createSettler({
     store,
@@ -222,9 +230,14 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       claims.look();
     },
     holdsChanged() {
+      holdChanges += 1;
       for (const site of window.sites()) worker.wake(site);
       for (const site of [...due.sites()]) claims.refill(site);
     },
+    get holdChanges() {
+      return holdChanges;
+    },
+    holdOf: (item) => heldBy(item.delivery, item.site)?.reason ?? null,
     onWork(wake, demand = () => options.maxRowsPerSite, pace = () => 0) {
       worker = { wake, demand, pace };
     },

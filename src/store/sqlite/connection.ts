@@ -24,11 +24,17 @@ export interface Connection {
 
 /** Opens `path`; a reader must find the file there. `busyMs`: how long to wait for another connection's lock. */
 export function openConnection(path: string, options: { readOnly: boolean; busyMs: number }): Connection {
-  const db = new DatabaseSync(path, {
-    readOnly: options.readOnly,
-    timeout: options.busyMs,
-    enableForeignKeyConstraints: false,
-  });
+  return connectionOver(
+    new DatabaseSync(path, {
+      readOnly: options.readOnly,
+      timeout: options.busyMs,
+      enableForeignKeyConstraints: false,
+    }),
+  );
+}
+
+/** The same over a database that is open already; `close` closes it. */
+export function connectionOver(db: DatabaseSync): Connection {
   db.function('fold', { deterministic: true }, (text) =>
     typeof text === 'string' ? text.toLowerCase() : null,
   );

@@ -9,9 +9,10 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import { KeyTaken, type Store, StoreUnavailable } from '../store.ts';
 import { contentBytes, createArena } from './arena.ts';
 import { createCaptureTeller } from './capture-teller.ts';
+import type { Connection } from './connection.ts';
 import { createGroupCommit, type Operation } from './group-commit.ts';
 import { createInProcess } from './in-process.ts';
-import { joinLock, takeLock } from './lock.ts';
+import { joinLock, type StoreLock, takeLock } from './lock.ts';
 import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
 import type {
   Answer,
@@ -129,6 +130,20 @@ export interface SqliteStoreOptions {
   shared?: boolean;
   /** 0 = everything on the caller's thread, for tests on a virtual clock. Left out: threads of its own. */
   threads?: 0;
+  /**
+   * With `threads: 0`: the one connection, on the current schema, for everything; `path` is not looked at, no lock is
+   * taken, and `close` leaves it open. Several stores may follow one another on it, as processes do on a file.
+   */
+  connection?: Connection;
+}
+
+const NO_LOCK: StoreLock = { alone: true, async share() {}, release() {} };
+
+/** The file and its lock are nobody else's to read. */
+async function lockPrivately(path: string, clock: Clock, shared: boolean): Promise<StoreLock> {
+  makePrivate(path);
+  makePrivate(`${path}-lock`);
+  return shared ? joinLock(path, clock) : takeLock(path);
 }
 
 /** Opens or creates the database and starts its threads. Throws StoreRefused. */
@@ -136,11 +151,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { path, clock } = options;
   const log: StoreLog = options.log ?? (() => {});
   const patienceMs = options.patienceMs ?? 20;
-  makePrivate(path);
-  makePrivate(`${path}-lock`);
-  const { shared = false } = options;
-  const lock = shared ? await joinLock(path, clock) : takeLock(path);
-  const arena = createArena(MAX_BATCH_BYTES);
+  const { connection, shared = false } = options;
+  const lock = connection === undefined ? await lockPrivately(path, clock, shared) : NO_LOCK;
+  const arena = createArena(connection === undefined ? MAX_BATCH_BYTES : 0);
   const writerData: WriterData = {
     path,
     arena: arena.shared,
@@ -151,11 +164,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const readerData: ReaderData = { path };
   const alone = options.threads === 0;
   const writer = alone
-    ? createInProcess<WriterRequest, WriterReply>(() => openWriter(writerData))
+    ? createInProcess<WriterRequest, WriterReply>(() => openWriter(writerData, connection))
     : createThread<WriterRequest, WriterReply>(new URL('./writer-thread.ts', import.meta.url), writerData);
   const makeReader = () =>
     alone
-      ? createInProcess<ReaderRequest, ReaderReply>(() => openReader(readerData))
+      ? createInProcess<ReaderRequest, ReaderReply>(() => openReader(readerData, connection))
       : createThread<ReaderRequest, ReaderReply>(new URL('./reader-thread.ts', import.meta.url), readerData);
   const reader = makeReader();
   const searcher = makeReader();

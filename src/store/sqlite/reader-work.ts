@@ -11,9 +11,12 @@ import type { Work } from './writer-work.ts';
 
 export type ReaderAsk = Exclude<ReaderRequest, { kind: 'close' }>;
 
-/** Opens nothing yet: there may be no database before the writer works. */
-export function openReader(data: ReaderData): Work<ReaderAsk, ReaderReply> {
-  let opened: Connection | null = null;
+/**
+ * Opens nothing yet: there may be no database before the writer works. A connection that is given is used as it is and
+ * stays open.
+ */
+export function openReader(data: ReaderData, given?: Connection): Work<ReaderAsk, ReaderReply> {
+  let opened: Connection | null = given ?? null;
 
   function connection(): Connection {
     if (opened === null) {
@@ -38,7 +41,11 @@ export function openReader(data: ReaderData): Work<ReaderAsk, ReaderReply> {
     }
   }
 
-  return { answer: ({ call }) => answer(call), close: () => opened?.close() };
+  return { answer: ({ call }) => answer(call), close };
+
+  function close(): void {
+    if (given === undefined) opened?.close();
+  }
 }
 
 function apply<Name extends ReadName>(from: Connection, name: Name, params: ParamsOf<Name>): ResultOf<Name> {

@@ -4,6 +4,7 @@
  * connection that writes. Throws StoreRefused where the database must not be touched.
  */
 import { createBatchRunner } from './batch.ts';
+import type { Connection } from './connection.ts';
 import { openDatabase } from './open-database.ts';
 import type { WireCall, WriteCall, WriterData, WriterReply, WriterRequest } from './protocol.ts';
 import { createSession } from './session.ts';
@@ -16,10 +17,10 @@ export interface Work<Request, Reply> {
 
 export type WriterAsk = Exclude<WriterRequest, { kind: 'close' }>;
 
-/** The writer over an open database. */
-export function openWriter(data: WriterData): Work<WriterAsk, WriterReply> {
+/** The writer over the database of its path, or over a connection that is given to it and stays open. */
+export function openWriter(data: WriterData, given?: Connection): Work<WriterAsk, WriterReply> {
   const arena = new Uint8Array(data.arena);
-  const db = openDatabase(data.path, data.sharing);
+  const db = given ?? openDatabase(data.path, data.sharing);
   if (data.maxPages !== null) db.exec(`PRAGMA max_page_count = ${data.maxPages}`);
   const runner = createBatchRunner(createSession(db), {
     failStoreWrites: data.failStoreWrites,
@@ -42,6 +43,8 @@ export function openWriter(data: WriterData): Work<WriterAsk, WriterReply> {
   return {
     answer: (request) =>
       request.kind === 'batch' ? runner.run(request.calls.map(unpack), request.synced) : [runner.probe()],
-    close: () => db.close(),
+    close() {
+      if (given === undefined) db.close();
+    },
   };
 }

@@ -1,0 +1,64 @@
+/**
+ * What simulated runs have found, each as the smallest world that shows it. A run's own promises are the test: the
+ * world needs only to lead there.
+ */
+import { describe, expect, it } from 'vitest';
+import type { Plan } from './plan.ts';
+import { runPlan } from './world.ts';
+
+const MINUTE = 60_000;
+
+const QUIET: Plan = {
+  seed: 1,
+  sites: [
+    {
+      name: 'site0',
+      provider: null,
+      hosts: [{ name: 'mx0-site0.site0.net', address: '20.1.0.1' }],
+      latencyMs: 5,
+      dotMs: 0,
+      pipelining: true,
+      troubles: [],
+    },
+  ],
+  domains: [{ name: 'd0.site0.test', site: 0 }],
+  shaping: [],
+  sources: [{ id: 'out1', address: '20.0.0.1' }],
+  windowRows: 4096,
+  sweepMs: 60_000,
+  timeline: [],
+  loadUntilMs: 15 * MINUTE,
+};
+
+const LETTER = {
+  kind: 'send',
+  tenant: 'sender0.test',
+  lane: 'normal',
+  expiresInMs: 60 * MINUTE,
+  sendInMs: null,
+  octets: 500,
+} as const;
+
+describe('a simulated world', () => {
+  it('sees nothing go that was held while it waited for a connection', async () => {
+    const recipients = Array.from({ length: 6 }, (_, i) => `u${i}@d0.site0.test`);
+    const { wrong, transactions } = await runPlan({
+      ...QUIET,
+      // All connections hang after the first messages; the hold comes while the others stand behind them.
+      sites: QUIET.sites.map((site) => ({
+        ...site,
+        troubles: [{ kind: 'mute-after-dot', fromMs: 0, untilMs: 5 * MINUTE, share: 1, most: 1 }],
+      })),
+      shaping: [{ id: 'default', limits: { connections: 2, messagesPerConnection: 1 } }],
+      timeline: [
+        { atMs: 0, action: { ...LETTER, recipients } },
+        {
+          atMs: MINUTE,
+          action: { kind: 'hold', tenant: null, domain: null, lane: null, forMs: 30 * MINUTE },
+        },
+      ],
+    });
+    expect(wrong).toEqual([]);
+    expect(transactions).toBeGreaterThanOrEqual(recipients.length);
+  });
+});

@@ -1,0 +1,154 @@
+/**
+ * Bugs made on purpose: each changes the engine in one place, between it and its store or in its own parts, before
+ * anything is sent. `notices` is how the promise that it breaks says so.
+ */
+import type { Engine } from '../../src/engine.ts';
+import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { Settlement } from '../../src/store/topics/queue.ts';
+
+export interface Mutation {
+  name: string;
+  notices: RegExp;
+  store?(store: Store): Store;
+  engine?(engine: Engine): void;
+}
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'one connection too many',
+    notices: /connections from .* where \d+ are allowed/,
+    engine: withLimits((limits) => ({ connections: limits.connections + 1 })),
+  },
+  {
+    name: 'one message too many on a connection',
+    notices: /messages on one connection/,
+    engine: withLimits((limits) => ({ messagesPerConnection: limits.messagesPerConnection + 1 })),
+  },
+  {
+    name: 'messages twice as fast as allowed',
+    notices: /a message to .* before its time/,
+    engine: withLimits(({ messagesPerSecond }) => ({
+      messagesPerSecond: messagesPerSecond === null ? null : 2 * messagesPerSecond,
+    })),
+  },
+  {
+    name: 'connections twice as fast as allowed',
+    notices: /a connection to .* before its time/,
+    engine: withLimits(({ newConnectionsPerMinute }) => ({
+      newConnectionsPerMinute: newConnectionsPerMinute === null ? null : 2 * newConnectionsPerMinute,
+    })),
+  },
+  {
+    name: 'a final event that is lost',
+    notices: /with 0 final events/,
+    store: withSettlements((one) => ({ ...one, events: [] })),
+  },
+  {
+    name: 'a final event that is written twice',
+    notices: /with 2 final events/,
+    store: withSettlements((one) => ({ ...one, events: [...one.events, ...one.events] })),
+  },
+  {
+    name: 'a refusal that is taken for a delivery',
+    notices: /is delivered, and no far end has it/,
+    store: withSettlements((one) =>
+      one.state === 'bounced'
+        ? { ...one, state: 'delivered', events: one.events.map((event) => ({ ...event, kind: 'delivered' })) }
+        : one,
+    ),
+  },
+  {
+    name: 'a delivery that is taken for a failure',
+    notices: /though its 250 was read/,
+    store: withSettlements((one) =>
+      one.state === 'delivered'
+        ? { ...one, state: 'failed', events: one.events.map((event) => ({ ...event, kind: 'failed' })) }
+        : one,
+    ),
+  },
+  {
+    name: 'an event that tells of another end',
+    notices: /its event says/,
+    store: withSettlements((one) =>
+      one.state === 'bounced'
+        ? { ...one, events: one.events.map((event) => ({ ...event, kind: 'failed' })) }
+        : one,
+    ),
+  },
+  {
+    name: 'a second copy that nobody is told of',
+    notices: /its event does not say so|nothing says that it may have arrived/,
+    store: withSettlements((one) => ({
+      ...one,
+      mayBeDuplicate: false,
+      events: one.events.map((event) => ({
+        ...event,
+        detail: { ...event.detail, possibleDuplicate: false },
+      })),
+    })),
+  },
+  {
+    name: 'a failing path that the message pays for',
+    notices: /was charged \d+ attempts/,
+    store: withSettlements((one) => ({ ...one, countAttempt: true })),
+  },
+  {
+    name: 'a lease that is kept at the end',
+    notices: /still leased after a stop/,
+    store: (store) => replaced(store, 'release', async () => undefined),
+  },
+  {
+    name: 'leases of the dead that are not taken back',
+    notices: /leased to a process that is gone|is sending at the end/,
+    store: (store) => replaced(store, 'reclaim', async () => 0),
+  },
+  {
+    name: 'a cancellation that does nothing',
+    notices: /went out after it was canceled/,
+    store: (store) =>
+      replaced(store, 'cancelQueued', async ({ recipients }) => ({
+        canceled: recipients.length,
+        tooLate: 0,
+      })),
+  },
+  {
+    name: 'a hold that nobody heeds',
+    notices: /after it was held/,
+    engine: (engine) => {
+      engine.traffic.holds.heldBy = () => null;
+    },
+  },
+  {
+    name: 'mail whose time is over and that waits on',
+    notices: /after its time was over/,
+    store: (store) => replaced(store, 'claimExpired', async () => []),
+  },
+  {
+    name: 'due mail that is not found',
+    notices: /is due and waits for no reason|is queued at the end|after its time was over/,
+    store: (store) => replaced(store, 'dueQueues', async () => []),
+  },
+];
+
+/** The limits in force are others than those that were written. */
+function withLimits(change: (limits: PathLimits) => Partial<PathLimits>): (engine: Engine) => void {
+  return ({ traffic: { shaping } }) => {
+    const { limitsFor } = shaping;
+    shaping.limitsFor = (place) => {
+      const found = limitsFor(place);
+      return { ...found, limits: { ...found.limits, ...change(found.limits) } };
+    };
+  };
+}
+
+function withSettlements(change: (one: Settlement) => Settlement): (store: Store) => Store {
+  return (store) =>
+    replaced(store, 'settle', (params) =>
+      store.settle({ ...params, settlements: params.settlements.map(change) }),
+    );
+}
+
+function replaced<Name extends keyof Store>(store: Store, name: Name, by: Store[Name]): Store {
+  return { ...store, [name]: by };
+}
