@@ -10,7 +10,6 @@
  *     });
  */
 import type { MeAnswer } from '../listeners/http/contract/answers/access.ts';
-import type { CaptureSummary } from '../listeners/http/contract/answers/captures.ts';
 import type { DomainAnswer } from '../listeners/http/contract/answers/domains.ts';
 import type {
   CancelAnswer,
@@ -21,7 +20,6 @@ import type {
 } from '../listeners/http/contract/answers/email.ts';
 import type { StreamedEvent, TimelineEntry } from '../listeners/http/contract/answers/events.ts';
 import type { Page } from '../listeners/http/contract/answers/page.ts';
-import type { CaptureDetail } from '../listeners/http/contract/answers/sandbox.ts';
 import type { StatsAnswer } from '../listeners/http/contract/answers/stats.ts';
 import type {
   SuppressionAnswer,
@@ -34,10 +32,9 @@ import type {
   WebhookRecord,
   WebhookTest,
 } from '../listeners/http/contract/answers/webhooks.ts';
-import { type Caller, type CallOptions, type ClientOptions, createCaller, pathPart } from './caller.ts';
-import { streamedEvents } from './event-stream.ts';
+import { type CallOptions, type ClientOptions, createCaller, pathPart } from './caller.ts';
+import { everyItem, followed } from './many.ts';
 import type {
-  CaptureQuery,
   MessageQuery,
   NewSuppression,
   NewWebhook,
@@ -45,12 +42,10 @@ import type {
   SendRequest,
   StatsQuery,
 } from './requests.ts';
+import { sandboxMethods } from './sandbox.ts';
 import { wireMessage } from './wire-message.ts';
 
 export type Postrider = ReturnType<typeof createPostrider>;
-
-/** Longest single wait the server keeps open; more is asked for by asking again. */
-const ANSWER_MARGIN_MS = 10_000;
 
 /** Throws TypeError for options that cannot work. */
 export function createPostrider(options: ClientOptions) {
@@ -87,18 +82,8 @@ export function createPostrider(options: ClientOptions) {
     async *events(
       query: { lastEventId?: string; signal?: AbortSignal } = {},
     ): AsyncGenerator<{ id: string; event: StreamedEvent }> {
-      const { lastEventId, signal } = query;
-      const response = await caller.stream(
-        { method: 'GET', path: '/events/stream' },
-        {
-          ...(signal === undefined ? {} : { signal }),
-          headers: {
-            accept: 'text/event-stream',
-            ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
-          },
-        },
-      );
-      for await (const { id, data } of streamedEvents(response)) yield { id, event: JSON.parse(data) };
+      for await (const { id, data } of followed(caller, '/events/stream', query))
+        yield { id, event: JSON.parse(data) };
     },
 
     stats: (query: StatsQuery = {}, call?: CallOptions) => get<StatsAnswer>('/stats', query, call),
@@ -158,35 +143,7 @@ export function createPostrider(options: ClientOptions) {
     },
 
     /** Mail that was captured instead of sent: what end-to-end tests look at. */
-    sandbox: {
-      list: (query: CaptureQuery = {}, call?: CallOptions) =>
-        get<Page<CaptureSummary>>('/sandbox/messages', query, call),
-      get: (id: string, call?: CallOptions) =>
-        get<CaptureDetail>(`/sandbox/messages/${pathPart(id)}`, {}, call),
-      raw: (id: string, call?: CallOptions) =>
-        caller.bytes({ method: 'GET', path: `/sandbox/messages/${pathPart(id)}/raw` }, call),
-      /** The first capture that matches, at once or as it arrives; after `Timeout` seconds PostriderError 408. */
-      wait: (query: CaptureQuery & { Timeout?: number }, call: CallOptions = {}) =>
-        get<CaptureDetail>('/sandbox/wait', query, {
-          timeoutMs: (query.Timeout ?? 30) * 1000 + ANSWER_MARGIN_MS,
-          ...call,
-        }),
-      clear: (query: { Domain?: string } = {}, call?: CallOptions) =>
-        caller.json<object>({ method: 'DELETE', path: '/sandbox/messages', query }, call),
-    },
+    /** Captured mail: waiting for it, looking at it, faults on demand. */
+    sandbox: sandboxMethods(caller),
   };
-}
-
-/** Pages until there are no more. */
-async function* everyItem<Item>(caller: Caller, path: string, query: PageRequest): AsyncGenerator<Item> {
-  for (let cursor = query.After; ; ) {
-    const page: Page<Item> = await caller.json<Page<Item>>({
-      method: 'GET',
-      path,
-      query: { Limit: 100, ...query, ...(cursor === undefined ? {} : { After: cursor }) },
-    });
-    yield* page.Items;
-    if (!page.HasMore || page.NextCursor === null) return;
-    cursor = page.NextCursor;
-  }
 }

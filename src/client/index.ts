@@ -10,8 +10,10 @@ export {
 export type {
   Address,
   Attachment,
+  CaptureFilter,
   CaptureQuery,
   MessageQuery,
+  NewSandboxRule,
   NewSuppression,
   NewWebhook,
   PageRequest,

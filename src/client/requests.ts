@@ -1,4 +1,5 @@
 /** What the client's methods take: the API's own names, as docs/reference/api.md describes them. */
+import type { RuleResultWord } from '../listeners/http/contract/answers/sandbox.ts';
 
 export interface Address {
   email: string;
@@ -65,16 +66,51 @@ export interface MessageQuery extends PageRequest {
   Until?: Date;
 }
 
-export interface CaptureQuery extends PageRequest {
+/** What captured mail is searched by; all that is given must hold. */
+export interface CaptureFilter {
+  /** The `+label` of the recipient's address, else the name of the token that sent it. */
   Inbox?: string;
   From?: string;
   To?: string;
+  /** Held by the subject, in any case. */
   Subject?: string;
+  /** Held by the subject or by what can be read, in any case. */
   Text?: string;
   Tag?: string;
   HasAttachment?: boolean;
   Since?: Date;
   Until?: Date;
+  /** For a token of several domains. */
+  Domain?: string;
+}
+
+export interface CaptureQuery extends CaptureFilter, PageRequest {}
+
+/** A fault that the sandbox plays for recipients that fit all that is named. */
+export interface NewSandboxRule {
+  Result: RuleResultWord;
+  /** Sender domain; needed where the token holds several. */
+  Domain?: string;
+  Inbox?: string;
+  /** An address, or `*` and how it ends: `*@example.net`. */
+  Recipient?: string;
+  Subject?: string;
+  Tag?: string;
+  /** Of Defer: how often before it is delivered; 1. */
+  Defers?: number;
+  /** Before the first try. */
+  DelayMs?: number;
+  /** SMTP reply: 5xx for a bounce, 4xx for Defer. */
+  Code?: number;
+  /** RFC 3463, e.g. `5.1.1`. */
+  Enhanced?: string;
+  Text?: string;
+  /** Of a recipient that fits, above 0 to 1. */
+  Probability?: number;
+  /** Recipients it is used for; all where left out. */
+  Times?: number;
+  /** Seconds; a day. */
+  ExpiresIn?: number;
 }
 
 export interface StatsQuery {

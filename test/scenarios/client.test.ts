@@ -32,6 +32,51 @@ const MESSAGE = {
 };
 
 describe('the client', () => {
+  it('waits in an inbox of its own, follows it, plays faults and cleans up', async () => {
+    const { sandbox } = postrider;
+    const seen: string[] = [];
+    const abort = new AbortController();
+    const following = (async () => {
+      for await (const { capture } of sandbox.stream({ Inbox: 'branch-a' }, { signal: abort.signal }))
+        seen.push(capture.Subject);
+    })().catch((error: unknown) => error);
+    const waiting = sandbox.wait({ Inbox: 'branch-a', Subject: 'code', Timeout: 90 });
+    const to = (inbox: string) => [{ email: `ada+${inbox}@example.net` }];
+    const text = { Subject: 'Your code', HTMLContent: '<p>It is <b>482913</b></p>' };
+    await postrider.send({ ...MESSAGE, ...text, To: to('branch-b') });
+    await postrider.send({ ...MESSAGE, ...text, To: to('branch-a') });
+    expect(await waiting).toMatchObject({ Inbox: 'branch-a', Codes: ['482913'] });
+    const names = (await sandbox.inboxes({ Limit: 100 })).Items.map(({ Inbox }) => Inbox);
+    expect(names).toEqual(expect.arrayContaining(['branch-a', 'branch-b']));
+    await expect(sandbox.wait({ Inbox: 'branch-a', Text: 'nothing of this', Timeout: 0 })).rejects.toThrow(
+      /"nothing of this" in the text: "Your code" to ada\+branch-a@example\.net/,
+    );
+
+    const rule = await sandbox.rules.add({
+      Inbox: 'branch-a',
+      Result: 'Bounce',
+      Code: 550,
+      Enhanced: '5.1.1',
+    });
+    expect((await sandbox.rules.list()).map(({ RuleID }) => RuleID)).toContain(rule.RuleID);
+    const { MessageID } = await postrider.send({ ...MESSAGE, To: to('branch-a') });
+    await expect
+      .poll(async () => (await postrider.messages.get(MessageID)).Recipients[0]?.Status, { timeout: 15_000 })
+      .toBe('Bounced');
+    await sandbox.rules.delete(rule.RuleID);
+    expect(await sandbox.rules.clear({ Inbox: 'branch-a' })).toEqual({ Deleted: 0 });
+
+    await expect.poll(() => seen, { timeout: 15_000 }).toEqual(['Your code']);
+    abort.abort();
+    await following;
+    const [own] = (await sandbox.list({ Inbox: 'branch-a' })).Items;
+    await expect(sandbox.release(own?.ID ?? '')).rejects.toMatchObject({ problem: 'not-releasable' });
+    await sandbox.delete(own?.ID ?? '');
+    expect(await sandbox.clear({ Inbox: 'branch-b' })).toEqual({ Deleted: 1 });
+    for await (const left of sandbox.all({ Subject: 'Your code' }))
+      throw new Error(`${left.Inbox} is not empty`);
+  });
+
   it('sends, once per key, and finds what was captured', async () => {
     const call = { idempotencyKey: 'client-1' };
     const { MessageID } = await postrider.send(
@@ -50,6 +95,8 @@ describe('the client', () => {
     expect(captured).toMatchObject({ MessageID, Subject: MESSAGE.Subject });
     expect(captured.Attachments[0]).toMatchObject({ Filename: 'a.bin', Size: 3 });
     expect(new TextDecoder().decode(await postrider.sandbox.raw(captured.ID))).toContain('DKIM-Signature:');
+    expect(await postrider.sandbox.attachment(captured.ID, 0)).toEqual(new Uint8Array([0, 255, 7]));
+    expect(await postrider.sandbox.html(captured.ID)).toContain('<p>Hi</p>');
     const detail = await postrider.messages.get(MessageID);
     expect(detail.Recipients[0]).toMatchObject({ Email: 'ada@example.net', Status: 'Delivered' });
     expect((await postrider.messages.events(MessageID)).Items.map(({ Event }) => Event)).toContain(

@@ -1,0 +1,50 @@
+/** Answers that go on: lists page by page, and streams of server-sent events. */
+import type { Page } from '../listeners/http/contract/answers/page.ts';
+import type { Caller, QueryValue } from './caller.ts';
+import { type StreamedEvent, streamedEvents } from './event-stream.ts';
+import type { PageRequest } from './requests.ts';
+
+/** Where a stream begins and how it is ended. */
+export interface FollowOptions {
+  /** `id` of the last one that was seen: go on after it. Left out: from now on. */
+  lastEventId?: string;
+  signal?: AbortSignal;
+}
+
+/** Pages until there are no more. */
+export async function* everyItem<Item>(
+  caller: Caller,
+  path: string,
+  query: PageRequest,
+): AsyncGenerator<Item> {
+  for (let cursor = query.After; ; ) {
+    const page: Page<Item> = await caller.json<Page<Item>>({
+      method: 'GET',
+      path,
+      query: { Limit: 100, ...query, ...(cursor === undefined ? {} : { After: cursor }) },
+    });
+    yield* page.Items;
+    if (!page.HasMore || page.NextCursor === null) return;
+    cursor = page.NextCursor;
+  }
+}
+
+/** The events of a stream as they come. Ends with the server, `signal`, or the loop that reads it. */
+export async function* followed(
+  caller: Caller,
+  path: string,
+  { lastEventId, signal }: FollowOptions,
+  query: Readonly<Record<string, QueryValue>> = {},
+): AsyncGenerator<StreamedEvent> {
+  const response = await caller.stream(
+    { method: 'GET', path, query },
+    {
+      ...(signal === undefined ? {} : { signal }),
+      headers: {
+        accept: 'text/event-stream',
+        ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+      },
+    },
+  );
+  yield* streamedEvents(response);
+}
