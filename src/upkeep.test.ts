@@ -30,7 +30,7 @@ let onRoundEnd: () => void;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-upkeep-'));
   clock = createManualClock();
-  store = await openSqliteStore({ path: join(folder, 'test.db'), clock, patienceMs: 0 });
+  store = await openSqliteStore({ path: join(folder, 'test.db'), clock, patienceMs: 0, threads: 0 });
   txt = new Map();
   asked = [];
   const noName = async () => ({ kind: 'no-name', ttlSeconds: 60, secure: false }) as const;

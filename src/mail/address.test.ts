@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cpuMsOf } from '../../test/fakes/thread-cpu.ts';
 import { parseAddress, toALabelDomain } from './address.ts';
 
 const long = (n: number): string => 'a'.repeat(n);
@@ -112,14 +113,15 @@ describe('parseAddress', () => {
     expect(parseAddress(`${fit}d`).ok).toBe(false);
   });
 
-  it('answers at once on long hostile texts', () => {
-    const started = process.hrtime.bigint();
-    for (const unit of ['a', '.', '@', 'a.', '"', '\\', 'é', '-', 'xn--', '(', ' ']) {
-      expect(parseAddress(unit.repeat(50_000)).ok).toBe(false);
-      expect(parseAddress(`a@${unit.repeat(50_000)}`).ok).toBe(false);
-      expect(toALabelDomain(unit.repeat(50_000))).toBe(null);
-    }
-    expect(Number(process.hrtime.bigint() - started) / 1e6).toBeLessThan(1000);
+  it('takes little work on long hostile texts', () => {
+    const ms = cpuMsOf(() => {
+      for (const unit of ['a', '.', '@', 'a.', '"', '\\', 'é', '-', 'xn--', '(', ' ']) {
+        expect(parseAddress(unit.repeat(50_000)).ok).toBe(false);
+        expect(parseAddress(`a@${unit.repeat(50_000)}`).ok).toBe(false);
+        expect(toALabelDomain(unit.repeat(50_000))).toBe(null);
+      }
+    });
+    expect(ms).toBeLessThan(1000);
   });
 
   it('gives only texts that are safe on an SMTP line, and reads its own output back the same', () => {

@@ -1,6 +1,7 @@
 /** Encoded words as other people write them, and as nobody should. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cpuMsOf } from '../../test/fakes/thread-cpu.ts';
 import { decodeWords } from './decode-words.ts';
 import { encodeWords } from './encoded-word.ts';
 
@@ -33,8 +34,9 @@ describe('encoded words', () => {
 
   it('never throw, and never take long', () => {
     fc.assert(fc.property(fc.string({ maxLength: 300 }), (text) => void decodeWords(text)));
-    const started = performance.now();
-    for (const unit of ['=?', '=?a?q?', '?=', '=?utf-8?q?=?= ', '=']) decodeWords(unit.repeat(20_000));
-    expect(performance.now() - started).toBeLessThan(1000);
+    const ms = cpuMsOf(() => {
+      for (const unit of ['=?', '=?a?q?', '?=', '=?utf-8?q?=?= ', '=']) decodeWords(unit.repeat(20_000));
+    });
+    expect(ms).toBeLessThan(1000);
   });
 });

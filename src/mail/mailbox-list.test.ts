@@ -1,6 +1,7 @@
 /** Address lists of other people's messages: the forms they really have, and hostile ones in linear time. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cpuMsOf } from '../../test/fakes/thread-cpu.ts';
 import { parseMailboxList } from './mailbox-list.ts';
 
 const names = (value: string) => {
@@ -69,9 +70,10 @@ describe('an address list', () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 60 }), (parts) => void parseMailboxList(parts.join(''))),
     );
-    const started = performance.now();
-    for (const unit of ['(', '"', '<', 'a,', '\\', ':', '=?a?q?', ' '])
-      parseMailboxList(unit.repeat(30_000).slice(0, 60_000));
-    expect(performance.now() - started).toBeLessThan(1000);
+    const ms = cpuMsOf(() => {
+      for (const unit of ['(', '"', '<', 'a,', '\\', ':', '=?a?q?', ' '])
+        parseMailboxList(unit.repeat(30_000).slice(0, 60_000));
+    });
+    expect(ms).toBeLessThan(1000);
   });
 });

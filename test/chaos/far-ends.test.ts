@@ -20,6 +20,8 @@ let dns: FakeDns;
 let server: ServerProcess;
 let port = 0;
 let hosts = 0;
+/** Messages to far ends that never come to an end. */
+let hanging: string[] = [];
 let release = () => {};
 const released = new Promise<void>((resolve) => {
   release = resolve;
@@ -85,8 +87,7 @@ beforeAll(async () => {
   // One that never greets and one that never stops are there all the time.
   await domain('tarpit.test', { banner: { do: 'wait', until: released, next: '220 late' } });
   await domain('babble.test', { banner: { do: 'babble', bytes: '220-hello\r\n' } });
-  await send('tarpit', 'a@tarpit.test');
-  await send('babble', 'a@babble.test');
+  hanging = [await send('tarpit', 'a@tarpit.test'), await send('babble', 'a@babble.test')];
 });
 
 afterAll(async () => {
@@ -96,7 +97,6 @@ afterAll(async () => {
 
 describe('far ends that fail', () => {
   it('delivers at once to a good one while others hang and babble', async () => {
-    const from = performance.now();
     const entries = await finished(await send('good', 'a@good.test'));
     expect(kinds(entries)).toEqual(['accepted', 'delivered']);
     expect(entries[1]).toMatchObject({
@@ -104,7 +104,7 @@ describe('far ends that fail', () => {
       Reply: '250 2.0.0 kept',
       RemoteMta: expect.stringContaining('mx.good.test'),
     });
-    expect(performance.now() - from).toBeLessThan(5_000);
+    for (const id of hanging) expect(kinds(await timeline(server, id))).toEqual(['accepted']);
   });
 
   it('tries again where connections are refused, and delivers once the server is up', async () => {

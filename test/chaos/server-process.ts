@@ -70,6 +70,8 @@ export async function startServerProcess(settings: Settings): Promise<ServerProc
       PATH: process.env.PATH,
       NODE_ENV: 'test',
       UV_THREADPOOL_SIZE: '4',
+      // Compiled once for all the tests.
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
       POSTRIDER_DATA: settings.data,
       POSTRIDER_HTTP: '127.0.0.1:0',
       POSTRIDER_HOSTNAME: 'sender.test',

@@ -118,16 +118,18 @@ describe('any JSON in a request', () => {
     );
   });
 
-  it('nested beyond every measure is refused quickly', async () => {
+  it('nested beyond every measure is refused with little work', async () => {
     for (const text of [
       '['.repeat(20_000),
       '{"a":'.repeat(20_000),
       `${'['.repeat(20_000)}${']'.repeat(20_000)}`,
     ]) {
-      const startedAt = performance.now();
+      // The listener works on this thread.
+      const before = process.threadCpuUsage();
       const [answer] = await client.exchange(client.post(text));
+      const { user, system } = process.threadCpuUsage(before);
       expect(answer?.status).toBe(400);
-      expect(performance.now() - startedAt).toBeLessThan(1_000);
+      expect((user + system) / 1000).toBeLessThan(1_000);
       const [deep] = await client.exchange(
         client.post(`{"Subject":${'['.repeat(10_000)}${']'.repeat(10_000)}}`),
       );

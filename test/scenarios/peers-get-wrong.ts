@@ -135,7 +135,7 @@ export const PEER_CASES: readonly PeerCase[] = [
   ]),
   shown(17, 'a first MX host that swallows connections', [
     HERE,
-    'is passed over within twenty seconds for a one-time code',
+    'is passed over for the next one, long before a one-time code is tried again',
   ]),
   shown(
     18,

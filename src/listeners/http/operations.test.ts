@@ -51,7 +51,7 @@ const random = createSystemRandom();
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-http-'));
-  store = await openSqliteStore({ path: join(folder, 'test.db'), clock: systemClock });
+  store = await openSqliteStore({ path: join(folder, 'test.db'), clock: systemClock, threads: 0 });
   epoch = await store.beginEpoch({ nodeId: 'test', now: systemClock.now() });
   domains = createDomainService(
     { store, resolver: emptyDns, sealer: testSealer, clock: systemClock, random },

@@ -62,7 +62,7 @@ export async function openWorld(
   const clock = given.clock ?? systemClock;
   const random = createSystemRandom();
   const folder = mkdtempSync(join(tmpdir(), 'postrider-http-'));
-  const store = await openSqliteStore({ path: join(folder, 'test.db'), clock, patienceMs: 0 });
+  const store = await openSqliteStore({ path: join(folder, 'test.db'), clock, patienceMs: 0, threads: 0 });
   const epoch = await store.beginEpoch({ nodeId: 'test', now: clock.now() });
   const txt = new Map<string, readonly string[]>();
   const resolver = resolverOver(txt);

@@ -16,7 +16,12 @@ let store: Store;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-path-warmup-'));
-  store = await openSqliteStore({ path: join(folder, 'warmup.db'), clock: systemClock, patienceMs: 0 });
+  store = await openSqliteStore({
+    path: join(folder, 'warmup.db'),
+    clock: systemClock,
+    patienceMs: 0,
+    threads: 0,
+  });
 });
 
 afterAll(async () => {

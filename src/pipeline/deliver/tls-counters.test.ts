@@ -22,7 +22,7 @@ let store: Store;
 beforeEach(async () => {
   folder = temporaryFolder();
   clock = createVirtualClock(Date.parse('2026-05-31T12:00:00Z'));
-  store = await openSqliteStore({ path: folder.file('s.db'), clock, patienceMs: 0 });
+  store = await openSqliteStore({ path: folder.file('s.db'), clock, patienceMs: 0, threads: 0 });
 });
 afterEach(async () => {
   await store.close();

@@ -56,7 +56,7 @@ function createSts(): MtaSts {
 beforeEach(async () => {
   folder = temporaryFolder();
   clock = createVirtualClock(Date.parse('2026-05-31T00:00:00Z'));
-  store = await openSqliteStore({ path: folder.file('s.db'), clock, patienceMs: 0 });
+  store = await openSqliteStore({ path: folder.file('s.db'), clock, patienceMs: 0, threads: 0 });
   dns = await createFakeDns({ 'mta-sts.example.net': { A: ['127.0.0.1'] } });
   resolver = createResolver({ clock, random: createSystemRandom(), servers: [dns.server] });
   const filter = createAddressFilter({ allowNetworks: ['127.0.0.0/8'] });
@@ -143,10 +143,8 @@ describe('a policy', () => {
       await store.getMtaSts({ domain: 'example.net' });
       await new Promise((resolve) => setImmediate(resolve));
     }
-    for (;;) {
-      const stored = await store.getMtaSts({ domain: 'example.net' });
-      if (stored !== null && stored.fetchedAt > first) break;
-    }
+    const stored = async () => (await store.getMtaSts({ domain: 'example.net' }))?.fetchedAt;
+    await expect.poll(stored, { interval: 5, timeout: 15_000 }).toBeGreaterThan(first);
     expect(fetched).toHaveLength(2);
   });
 });

@@ -39,7 +39,7 @@ const pick = <T>(items: readonly T[]): T => items[next(items.length)] as T;
 
 beforeAll(async () => {
   const clock = createVirtualClock(T0 + 1000);
-  store = await openSqliteStore({ path: join(folder, 'store.db'), clock, patienceMs: 0 });
+  store = await openSqliteStore({ path: join(folder, 'store.db'), clock, patienceMs: 0, threads: 0 });
   for (let i = 0; i < RECIPIENTS; i += 1) {
     const address = `reader${i}@reader.example`;
     const { id } = await commitOne(store, {

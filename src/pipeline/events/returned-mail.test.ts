@@ -33,7 +33,7 @@ let asked: string[];
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-returned-'));
   clock = createVirtualClock(T0);
-  store = await openSqliteStore({ path: join(folder, 'store.db'), clock, patienceMs: 0 });
+  store = await openSqliteStore({ path: join(folder, 'store.db'), clock, patienceMs: 0, threads: 0 });
   asked = [];
   const silent = { debug() {}, info() {}, warn() {}, error() {} };
   reader = createReturnedMailReader({

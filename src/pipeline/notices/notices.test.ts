@@ -41,7 +41,12 @@ let warnings: string[];
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-notices-'));
-  store = await openSqliteStore({ path: join(folder, 'notices.db'), clock: systemClock, patienceMs: 0 });
+  store = await openSqliteStore({
+    path: join(folder, 'notices.db'),
+    clock: systemClock,
+    patienceMs: 0,
+    threads: 0,
+  });
   clock = createVirtualClock(T0);
   epoch = await store.beginEpoch({ nodeId: 'test', now: T0 });
   registry = new Registry();

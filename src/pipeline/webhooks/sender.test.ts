@@ -58,7 +58,7 @@ beforeEach(async () => {
   // Real time, because the published verifier compares with it.
   clock = createVirtualClock(Date.now());
   // The store's own timers only group commits, so they go by real time.
-  store = await openSqliteStore({ path: join(folder, 'test.db'), clock: systemClock });
+  store = await openSqliteStore({ path: join(folder, 'test.db'), clock: systemClock, threads: 0 });
   received = [];
   lines = [];
   senders = [];
@@ -527,7 +527,12 @@ describe('a store that cannot write', () => {
     await store.close();
     const path = join(folder, 'failing.db');
     // Writes so far: the webhook, the event, the epoch, the reclaim and the claim; the record of the try fails.
-    store = await openSqliteStore({ path, clock: systemClock, failStoreWrites: { from: 6, count: 2 } });
+    store = await openSqliteStore({
+      path,
+      clock: systemClock,
+      failStoreWrites: { from: 6, count: 2 },
+      threads: 0,
+    });
     service = createWebhookService({ store, http, clock, random, sealer });
     const { id } = await hook();
     await emit();

@@ -48,7 +48,7 @@ function newAccess(options = {}): Access {
 // One store for all: every test mints tokens of its own.
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'access-'));
-  store = await openSqliteStore({ path: join(folder, 'test.db'), clock: systemClock });
+  store = await openSqliteStore({ path: join(folder, 'test.db'), clock: systemClock, threads: 0 });
 });
 
 afterAll(async () => {

@@ -40,7 +40,7 @@ function makeGuard(): GuardRails {
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-guard-'));
   clock = createVirtualClock(T0);
-  store = await openSqliteStore({ path: join(folder, 'store.db'), clock, patienceMs: 0 });
+  store = await openSqliteStore({ path: join(folder, 'store.db'), clock, patienceMs: 0, threads: 0 });
   holds = createHolds({ store, clock, random: createSystemRandom() });
   guard = makeGuard();
   // Nothing is news at the first look.

@@ -30,7 +30,12 @@ let now: number;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-retention-'));
-  store = await openSqliteStore({ path: join(folder, 'test.db'), clock: systemClock, patienceMs: 0 });
+  store = await openSqliteStore({
+    path: join(folder, 'test.db'),
+    clock: systemClock,
+    patienceMs: 0,
+    threads: 0,
+  });
   now = T0;
 });
 afterEach(async () => {

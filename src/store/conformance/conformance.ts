@@ -37,8 +37,51 @@ import { describeWarmups } from './warmups.ts';
 import { describeWebhookChanges } from './webhook-changes.ts';
 import { describeWebhooks } from './webhooks.ts';
 
-/** Declares the whole suite for one engine. `openStore` must give an empty store each time. */
-export function describeStoreConformance(name: string, openStore: () => Promise<OpenedStore>): void {
+/** A topic of the suite. */
+export type Part = (suite: Suite) => void;
+
+/** Everything an engine must do. */
+export const EVERY_PART: readonly Part[] = [
+  describeInstance,
+  describeNodes,
+  describeAcceptance,
+  describeClaims,
+  describeWaiting,
+  describeRouteKeys,
+  describeSettling,
+  describeCancelRetry,
+  describeScheduling,
+  describeKeyed,
+  describeSuppressions,
+  describeEvents,
+  describeWarmups,
+  describeReturns,
+  describeNotices,
+  describeCauses,
+  describeStats,
+  describeWebhooks,
+  describeWebhookChanges,
+  describeCalls,
+  describeDomains,
+  describeTokens,
+  describeSmtpCredentials,
+  describeTemplates,
+  describeMessages,
+  describeCaptures,
+  describeSandboxRules,
+  describeRetention,
+  describeErasing,
+  describeLimits,
+  describeTls,
+  describeReaders,
+];
+
+/** Declares the suite, or the given parts of it, for one engine. `openStore` must give an empty store each time. */
+export function describeStoreConformance(
+  name: string,
+  openStore: () => Promise<OpenedStore>,
+  parts: readonly Part[] = EVERY_PART,
+): void {
   describe(`a ${name} store`, () => {
     let opened: OpenedStore | undefined;
     beforeEach(async () => {
@@ -59,41 +102,6 @@ export function describeStoreConformance(name: string, openStore: () => Promise<
         now.store = await now.reopen();
       },
     };
-    for (const part of [
-      describeInstance,
-      describeNodes,
-      describeAcceptance,
-      describeClaims,
-      describeWaiting,
-      describeRouteKeys,
-      describeSettling,
-      describeCancelRetry,
-      describeScheduling,
-      describeKeyed,
-      describeSuppressions,
-      describeEvents,
-      describeWarmups,
-      describeReturns,
-      describeNotices,
-      describeCauses,
-      describeStats,
-      describeWebhooks,
-      describeWebhookChanges,
-      describeCalls,
-      describeDomains,
-      describeTokens,
-      describeSmtpCredentials,
-      describeTemplates,
-      describeMessages,
-      describeCaptures,
-      describeSandboxRules,
-      describeRetention,
-      describeErasing,
-      describeLimits,
-      describeTls,
-      describeReaders,
-    ]) {
-      part(suite);
-    }
+    for (const part of parts) part(suite);
   });
 }

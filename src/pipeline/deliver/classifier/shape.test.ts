@@ -1,6 +1,7 @@
 /** One cause, one line, whatever the recipient, the address or the moment. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cpuMsOf } from '../../../../test/fakes/thread-cpu.ts';
 import { replyShape } from './shape.ts';
 
 describe('the shape of a reply', () => {
@@ -41,9 +42,10 @@ describe('the shape of a reply', () => {
         expect(replyShape(text).length).toBeLessThanOrEqual(200);
       }),
     );
-    const started = performance.now();
-    for (const text of ['('.repeat(100_000), `${'a.'.repeat(50_000)}`, '<"['.repeat(40_000)])
-      replyShape(text);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    const ms = cpuMsOf(() => {
+      for (const text of ['('.repeat(100_000), `${'a.'.repeat(50_000)}`, '<"['.repeat(40_000)])
+        replyShape(text);
+    });
+    expect(ms).toBeLessThan(1_000);
   });
 });

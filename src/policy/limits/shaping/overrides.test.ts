@@ -26,7 +26,7 @@ let clock: VirtualClock;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-limits-'));
   clock = createVirtualClock(T0);
-  store = await openSqliteStore({ path: join(folder, 'limits.db'), clock, patienceMs: 0 });
+  store = await openSqliteStore({ path: join(folder, 'limits.db'), clock, patienceMs: 0, threads: 0 });
 });
 
 afterEach(async () => {
