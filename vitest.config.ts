@@ -1,4 +1,5 @@
-import { availableParallelism } from 'node:os';
+import { statfsSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
@@ -24,9 +25,24 @@ const common = {
   // Files of one process share the modules they load, which hold no state of their own; loading them anew for each
   // file was more than half of the work of the unit tests.
   isolate: false,
-  // What tests start outside their own module loader (threads of the store, commands) is compiled once.
-  env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/postrider', import.meta.url)) },
+  env: {
+    // What tests start outside their own module loader (threads of the store, commands) is compiled once.
+    NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/postrider', import.meta.url)),
+    TMPDIR: temporaryPlace(),
+  },
 } as const;
+
+/** Memory, where there is plenty: every test syncs what it stores, and a slow disk would make each of them wait. */
+function temporaryPlace(): string {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm');
+    if (bavail * bsize >= 4 * 1024 ** 3) return '/dev/shm';
+  } catch {
+    // There is none here.
+  }
+  return tmpdir();
+}
+
 export default defineConfig({
   test: {
     // Many tests wait for sockets and processes: two at least, also on one core; more than four gain little.

@@ -111,8 +111,8 @@ export async function startOwnPostfix(options: {
     writeFileSync(join(config, 'transport'), `${lines.join('\n')}\n`);
   }
   const refuser = join(config, 'refuse');
-  // EX_NOUSER
-  writeFileSync(refuser, '#!/bin/sh\ncat > /dev/null\necho mailbox gone\nexit 67\n', { mode: 0o755 });
+  // EX_NOUSER. Read by a shell, as a file system of temporary files may refuse to execute.
+  writeFileSync(refuser, 'cat > /dev/null\necho mailbox gone\nexit 67\n', { mode: 0o644 });
   writeFileSync(join(config, 'master.cf'), masterConfig(port, refuser));
   const access = [`nobody@${options.domain} 550 5.1.1 no such mailbox`, ...(options.recipients ?? [])];
   writeFileSync(join(config, 'recipients'), access.map((line) => `${line}\n`).join(''));
@@ -210,7 +210,7 @@ function masterConfig(port: number, refuser: string): string {
   const lines = readFileSync(MASTER, 'utf8')
     .split('\n')
     .filter((line) => !/^\s*#/.test(line) && line.trim() !== '');
-  return [...lines, `${REFUSER} unix - n n - - pipe user=nobody argv=${refuser}`]
+  return [...lines, `${REFUSER} unix - n n - - pipe user=nobody argv=/bin/sh ${refuser}`]
     .map((line) => {
       if (/^\s/.test(line)) return `${line}\n`;
       const fields = line.trim().split(/\s+/);

@@ -63,9 +63,14 @@ function cloning(store: Store): Store {
       const method: unknown = Reflect.get(target, name, receiver);
       if (typeof method !== 'function') return method;
       return (...params: unknown[]) => {
-        const result: unknown = method.apply(target, structuredClone(params));
-        return result instanceof Promise ? result.then((value) => structuredClone(value)) : result;
+        const result: unknown = method.apply(target, params.map(crossed));
+        return result instanceof Promise ? result.then(crossed) : result;
       };
     },
   });
+}
+
+/** A value as it arrives on the other side; whoever listens stays on this one. */
+function crossed(value: unknown): unknown {
+  return typeof value === 'function' ? value : structuredClone(value);
 }
