@@ -20,30 +20,55 @@ const SUBJECTS = [
   'auto-response',
   'autoresponse',
   'auto:',
+  'autoresponder',
+  'automated reply',
+  'automated response',
   'away from my mail',
   'vacation',
   'on vacation',
   'i am away',
   'abwesenheit',
   'abwesend',
+  'automatische rückantwort',
+  'eingangsbestätigung',
   'automatische antwort',
   'réponse automatique',
   'absence du bureau',
+  "message d'absence",
+  'message d’absence',
+  'absent du bureau',
   'respuesta automática',
   'fuera de la oficina',
+  'ausente de la oficina',
+  'ausencia de la oficina',
   'risposta automatica',
   'fuori sede',
   'resposta automática',
+  'fora do escritório',
+  'ausente do escritório',
   'automatisch antwoord',
   'afwezig',
-  'automatiskt svar',
+  'niet aanwezig',
   'autosvar',
+  'fraværende',
+  'poissa',
+  'automatiskt svar',
   'automaattinen vastaus',
   'automatická odpověď',
   'odpowiedź automatyczna',
+  'autoodpowiedź',
+  'automatická odpoveď',
+  'automatikus válasz',
+  'răspuns automat',
+  'otomatik yanıt',
   'автоответ',
   'автоматический ответ',
   '自動返信',
+  '自動応答',
+  '不在通知',
+  '自動回覆',
+  '자동 회신',
+  '부재중',
   '自动回复',
 ];
 const PRECEDENCE: ReadonlySet<string> = new Set(['auto_reply', 'auto-reply', 'bulk', 'junk', 'list']);
@@ -60,8 +85,13 @@ export function autoReplySign(mail: MimePart): string | null {
   if (named !== undefined) return named.name;
   const precedence = (fieldOf(mail, 'precedence') ?? '').toLowerCase();
   if (PRECEDENCE.has(precedence)) return `Precedence: ${precedence}`;
+  return answersBySubject(mail) ? 'its subject' : null;
+}
+
+/** Whether the subject begins as only answering programs begin theirs: no report of failure does. */
+export function answersBySubject(mail: MimePart): boolean {
   const subject = subjectOf(mail).toLowerCase();
-  return SUBJECTS.some((start) => subject.startsWith(start)) ? 'its subject' : null;
+  return SUBJECTS.some((start) => subject.startsWith(start));
 }
 
 /** The subject as people read it, at most 200 characters. */

@@ -1,9 +1,10 @@
 /**
- * Bounces written for people: what Exim, qmail, Postfix, Sendmail, Exchange and Lotus send where they send no
- * RFC 3464 report. Given a message, leaves the same as `readDsn`, or null where none of the known forms is recognised:
+ * Bounces written for people: what Exim, qmail, Postfix, Sendmail, Exchange, Lotus, Google and others send where
+ * they send no RFC 3464 report. Given a message, leaves the same as `readDsn`, or null where none of the known forms is recognised:
  * a form is known by phrases that only its program writes, never by a mention of failure somewhere. One pass over at
  * most 64 KiB and 1000 lines; the part where the original message is repeated is not read.
  */
+import { answersBySubject } from './auto-reply.ts';
 import type { DsnAction, DsnRecipient, DsnReport } from './dsn.ts';
 import { returnedFields } from './dsn.ts';
 import { decodedBody, fieldOf, type MimePart, ownParts, readableText } from './mime-reader.ts';
@@ -35,8 +36,29 @@ const FORMS: readonly Form[] = [
       'delivery has failed to these recipients',
       'did not reach some or all of the intended recipients',
       'the following recipient(s) could not be reached',
+      'fehler bei der nachrichtenzustellung an folgende',
+      'échec de la remise à ces destinataires',
+      'error de entrega a estos destinatarios',
+      'recapito non riuscito per questi destinatari',
+      'falha na entrega para estes destinatários',
     ],
   },
+  {
+    name: 'google',
+    phrases: [
+      'delivery to the following recipient failed permanently',
+      'delivery to the following recipients failed permanently',
+      "your message wasn't delivered to",
+      'your message wasn’t delivered to',
+    ],
+  },
+  { name: 'yahoo', phrases: ['sorry, we were unable to deliver your message to the following address'] },
+  { name: 'mdaemon', phrases: ['message had permanent fatal delivery errors'] },
+  {
+    name: 'ses',
+    phrases: ['an error occurred while trying to deliver the mail to the following recipients'],
+  },
+  { name: 'groupwise', phrases: ['the message that you sent was undeliverable to the following'] },
   {
     name: 'lotus',
     phrases: [
@@ -79,7 +101,7 @@ const MAX_DIAGNOSTIC = 1024;
 const ADDRESS = /[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}/;
 /** A line that names a recipient and may go on with why: `<a@b>:`, `  a@b`, `'a@b' on …`. */
 const RECIPIENT_LINE =
-  /^[ \t]{0,16}(?:to: )?[<'"(]{0,2}([A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253})[>'")]{0,2}(?::|\s|$)/i;
+  /^[ \t]{0,16}(?:to: )?[<'"(]{0,2}([A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253})[>'")]{0,2}(?:<mailto:[^<>\s]{1,330}>)?(?::|\s|$)/i;
 /** `550 5.1.1 …`, `550-5.1.1 …`, `#550 5.1.1 …`. */
 const REPLY = /(?:^|[^0-9.])([45]\d\d)[ \-#]{1,3}([45]\.\d{1,3}\.\d{1,3})?/;
 const STATUS = /(?:^|[^0-9.])([45]\.\d{1,3}\.\d{1,3})(?![0-9.])/;
@@ -88,6 +110,8 @@ const STATUS = /(?:^|[^0-9.])([45]\.\d{1,3}\.\d{1,3})(?![0-9.])/;
 export function readTextBounce(mail: MimePart): DsnReport | null {
   const whole = firstText(mail);
   const lower = whole.toLowerCase();
+  // Somebody's answer may well repeat a report that they got: it is an answer all the same.
+  if (answersBySubject(mail)) return null;
   const failedHeader = fieldOf(mail, 'x-failed-recipients');
   const known = FORMS.find(({ phrases }) => phrases.some((phrase) => lower.includes(phrase)));
   const form = known?.name ?? (failedHeader === null ? null : 'exim');
@@ -100,7 +124,13 @@ export function readTextBounce(mail: MimePart): DsnReport | null {
       found.push(recipient(address, '', action));
   }
   if (found.length === 0) return null;
-  const recipients = found.map((one) => (one.diagnostic === '' ? withWords(one, wordsOf(text)) : one));
+  const recipients = found.map((one) => {
+    if (one.diagnostic === '') return withWords(one, wordsOf(text));
+    if (one.status !== null || one.isSmtp || found.length > 1) return one;
+    // Told in plain words beside the address, and with its code further below.
+    const coded = withWords(one, wordsOf(text));
+    return coded.status === null ? one : coded;
+  });
   return { form, reportingMta: '', recipients, returned: returnedFields(mail) };
 }
 

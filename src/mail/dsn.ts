@@ -107,7 +107,7 @@ function recipientOf(fields: readonly MimeField[]): DsnRecipient | null {
     diagnostic,
     isSmtp: SMTP_CODE.test(diagnostic) && (type === 'smtp' || type === ''),
     finalRecipient: addressOf(final),
-    originalRecipient: addressOf(original),
+    originalRecipient: originalAddressOf(original),
     remoteMta: typedValue(value('remote-mta')).value.slice(0, 255),
   };
 }
@@ -147,13 +147,22 @@ function typedValue(text: string | null): { type: string; value: string } {
   return { type, value: text.slice(semicolon + 1).trim() };
 }
 
-/** `rfc822;<a@example.net>` → `a@example.net`, xtext undone (RFC 3461 §4); null for nothing or nonsense. */
+/** `rfc822;<a@example.net>` → `a@example.net` as it stands (RFC 3464 §2.3.2); null for nothing or nonsense. */
 function addressOf(text: string | null): string | null {
   if (text === null) return null;
   const { value } = typedValue(text);
   const bare = value.replace(/^[<\s]{1,20}/, '').replace(/[>\s]{1,20}$/, '');
   if (bare.length === 0 || bare.length > 320 || !bare.includes('@')) return null;
-  return readableText(
-    bare.replace(/\+([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
-  );
+  return readableText(bare);
+}
+
+/**
+ * An Original-Recipient, which many servers hand on as they got it in ORCPT: as xtext (RFC 3461 §4). Undone only where
+ * every plus sign stands for one of the two printable characters that xtext has to write so; else it is a plus sign
+ * of the address itself, as in `ann+AB@example.net`.
+ */
+function originalAddressOf(text: string | null): string | null {
+  const address = addressOf(text);
+  if (address === null || /\+(?!2B|3D)/.test(address)) return address;
+  return address.replaceAll('+2B', '\u0000').replaceAll('+3D', '=').replaceAll('\u0000', '+');
 }

@@ -58,6 +58,13 @@ describe('reports of failure', () => {
       'failed ann@reader.example 5.1.1 550 5.1.1 <ann@reader.example>: Recipient address rejected: User unknown (in reply to RCPT TO command)',
     ],
     'text-sendmail': ['failed ann@reader.example 5.1.1 550 5.1.1 <ann@reader.example>... User unknown)'],
+    'text-google': [
+      'failed ann@reader.example 5.1.1 550 550 5.1.1 <ann@reader.example>: Recipient address rejected: User unknown (state 14).',
+    ],
+    'text-yahoo': ['failed ann@reader.example 5.1.1 550 5.1.1 No such user [RCPT_TO]'],
+    'text-mdaemon': ['failed ann@reader.example 5.1.1 550 5.1.1 ann@reader.example, Recipient unknown'],
+    'text-ses': ['failed ann@reader.example - '],
+    'text-groupwise': ['failed ann@reader.example 5.1.1 550 5.1.1 User unknown)'],
     'text-lotus': ['failed ann@reader.example - User ann (ann@reader.example) not listed in Domino Directory'],
   };
 
@@ -71,6 +78,20 @@ describe('reports of failure', () => {
     expect(only).toMatch(/^failed ann@reader\.example/);
   });
 
+  it('are read in German, where the address is repeated as a link', () => {
+    const [only, ...others] = summary('text-exchange-german.eml');
+    expect(others).toEqual([]);
+    expect(only).toMatch(/^failed ann@reader\.example .*5\.1\.10/);
+  });
+
+  it('name a plus address as it is, and undo xtext only where it is xtext', () => {
+    const { report } = readAll(load('dsn-plus-address.eml'));
+    expect(report?.recipients.map((one) => [one.finalRecipient, one.originalRecipient])).toEqual([
+      ['ann+2B@reader.example', 'ann+news=x@reader.example'],
+      ['bob+AB@reader.example', 'bob+AB@reader.example'],
+    ]);
+  });
+
   it('bring back the header of the message', () => {
     const { report } = readAll(load('dsn-postfix.eml'));
     expect(report?.returned.map(({ name }) => name)).toEqual(['from', 'to', 'subject', 'x-postrider-ref']);
@@ -78,9 +99,11 @@ describe('reports of failure', () => {
   });
 
   it('are not seen in what people and answering programs write', () => {
-    for (const name of ['auto-vacation', 'auto-header', 'reply-person', 'arf-headers-only']) {
-      expect(readAll(load(`${name}.eml`)).report, name).toBeNull();
-    }
+    const answers = names.filter((name) => name.startsWith('auto-'));
+    expect(answers.length).toBeGreaterThanOrEqual(13);
+    for (const name of [...answers, 'reply-person.eml', 'arf-headers-only.eml'])
+      expect(readAll(load(name)).report, name).toBeNull();
+    for (const name of answers) expect(readAll(load(name)).sign, name).not.toBeNull();
     expect(readAll(load('auto-vacation.eml')).sign).toBe('its subject');
     expect(readAll(load('auto-header.eml')).sign).toBe('x-autoreply');
     expect(readAll(load('reply-person.eml')).sign).toBeNull();
