@@ -26,6 +26,7 @@ import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
 import type { Classifier } from './pipeline/deliver/classifier/classify.ts';
 import { createDeliver, type Deliver, type DeliverOptions } from './pipeline/deliver/deliver.ts';
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
+import { createPersonalTexts } from './pipeline/deliver/personal-texts.ts';
 import { createPlacements } from './pipeline/deliver/placements.ts';
 import { createPort25Watch, type Port25Watch } from './pipeline/deliver/port-25.ts';
 import { createRelayHealth, type RelayHealth } from './pipeline/deliver/relay-health.ts';
@@ -265,6 +266,8 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     ...{ acceptance, queue, deliver, traffic, routes, warmup, sandboxRules, relays, port25 },
     heldBy,
     pausedBy,
+    /** What stands in the places of one recipient's copy. */
+    personalTexts: createPersonalTexts(deps.personalTokens, deps.tokens),
     async start() {
       try {
         for (const service of services) {

@@ -85,6 +85,7 @@ export function createHttpApi(
       leadsOut: engine.routes.leadsOut,
       onStored: parts.stored.subscribe,
       warmup: engine.warmup,
+      personalTexts: engine.personalTexts,
       traffic: {
         overrides: traffic.overrides,
         holds: traffic.holds,

@@ -88,13 +88,16 @@ export const messageCommands: CommandGroup = (program, context) => {
     .command('message <id>')
     .description("one message's recipients and timeline with the SMTP conversation")
     .option('--raw', 'print the composed message instead')
+    .option('--to <address>', 'with --raw: as this recipient got it, with its own links')
     .addHelpText('after', example('postrider message 019ab0c1-7d3e-7000-8000-000000000000'))
-    .action(async (id: string, options: { raw?: boolean }) => {
+    .action(async (id: string, options: { raw?: boolean; to?: string }) => {
       const ctx = context();
+      if (options.to !== undefined && !options.raw) throw new UsageError('--to goes with --raw');
       await ctx.withApi(async (api) => {
         const path = `/email/${encodeURIComponent(id)}`;
         if (options.raw) {
-          ctx.terminal.stdout.write((await api.call('GET', `${path}/raw`)).bytes);
+          const copy = options.to === undefined ? '' : `?Recipient=${encodeURIComponent(options.to)}`;
+          ctx.terminal.stdout.write((await api.call('GET', `${path}/raw${copy}`)).bytes);
           return;
         }
         const message = (await api.call('GET', path)).body as MessageDetail;

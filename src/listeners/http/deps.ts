@@ -7,6 +7,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Lane } from '../../model/message.ts';
 import type { Acceptance } from '../../pipeline/accept/accept.ts';
+import type { PersonalTexts } from '../../pipeline/deliver/personal-texts.ts';
 import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import type { Access } from '../../policy/access/access.ts';
 import type { SmtpCredentials } from '../../policy/access/smtp-credentials.ts';
@@ -52,6 +53,8 @@ export interface HttpDeps {
   onStored(listener: () => void): () => void;
   /** New sources as they stand. */
   warmup: { list(): readonly WarmupView[] };
+  /** What stands in the places of one recipient's copy. */
+  personalTexts: PersonalTexts;
   /** Paths, overrides, holds. */
   traffic: Traffic;
   /** The configuration in force, without secrets. */

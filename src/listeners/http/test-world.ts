@@ -13,6 +13,8 @@ import { NO_FAILPOINTS } from '../../lib/failpoints.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createSignal } from '../../lib/signal.ts';
+import { createPersonalTokens } from '../../mail/personal-token.ts';
+import { createReturnPathTokens } from '../../mail/verp.ts';
 import type { DeliveryState } from '../../model/delivery.ts';
 import type { EventKind } from '../../model/event.ts';
 import { soleLease } from '../../model/node.ts';
@@ -24,6 +26,7 @@ import { createAcceptance } from '../../pipeline/accept/accept.ts';
 import { createAcceptMetrics } from '../../pipeline/accept/accept-metrics.ts';
 import type { MemoryWaits } from '../../pipeline/deliver/memory-waits.ts';
 import type { PathSnapshot } from '../../pipeline/deliver/path-state.ts';
+import { createPersonalTexts } from '../../pipeline/deliver/personal-texts.ts';
 import { createQueue, QUEUE_DEFAULTS } from '../../pipeline/queue/queue.ts';
 import { createWebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import { createDomainService } from '../../policy/domains/domains.ts';
@@ -107,6 +110,7 @@ export async function openWorld(
       failpoints: NO_FAILPOINTS,
       eventsStored() {},
       refusing: () => null,
+      publicUrl: () => 'https://links.example.org',
     },
     {
       maxMessageBytes: 26_214_400,
@@ -156,6 +160,10 @@ export async function openWorld(
         isProvider: (name) => shaping.isProvider(name),
         providerOf: async (domain) => shaping.groupingOf(domain, []).provider,
       },
+      personalTexts: createPersonalTexts(
+        createPersonalTokens([{ id: 0, secret: new Uint8Array(32) }]),
+        createReturnPathTokens([{ id: 0, secret: new Uint8Array(32) }]),
+      ),
       config: () => [],
       warmup: { list: () => [] },
       ...given.parts,

@@ -7,13 +7,14 @@ import { toSevenBit } from '../../mail/seven-bit.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { DomainSettings } from '../../model/domain.ts';
-import { fillPlaces, type Place, type Places } from '../../model/personal.ts';
+import { fillPlaces, type Places } from '../../model/personal.ts';
 import type { DsnParameters } from '../../smtp/client-types.ts';
 import type { Store } from '../../store/store.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
 import { mayShare, shareKey } from './grouping.ts';
 import type { Outcome } from './outcome.ts';
 import { NO_FACTS } from './outcome.ts';
+import { createPersonalTexts } from './personal-texts.ts';
 import type { Signing, SigningResult } from './signing.ts';
 
 export interface Prepared {
@@ -81,6 +82,7 @@ export function createPreparer(
   { store, signing, tokens, personalTokens, senders, asksForTls }: Deps,
   options: { bounceDomain: string },
 ): Preparer {
+  const textsFor = createPersonalTexts(personalTokens, tokens);
   const kept = new Map<number, Promise<Places | null>>();
   /** By `shareKey`, oldest first. */
   const went = new Set<string>();
@@ -106,7 +108,7 @@ export function createPreparer(
           outcome: { kind: 'failed', category: 'content_gone', detail, facts: NO_FACTS },
         };
       }
-      const fill = places?.places.map((place) => textFor(place, places.host, delivery.id));
+      const fill = places === null ? undefined : textsFor(places, delivery.id);
       const content = places === null || fill === undefined ? shared : fillPlaces(shared, places, fill);
       const signed = await signing.sign(delivery, content);
       if (signed.kind === 'held') return { kind: 'outcome', outcome: signed };
@@ -171,19 +173,6 @@ export function createPreparer(
       prefix: headerOf(signed),
       dsn: { envid: messageId },
     };
-  }
-
-  function textFor({ kind, link, digest }: Place, host: string, deliveryId: number): string {
-    switch (kind) {
-      case 'open':
-        return personalTokens.make({ purpose: 'o', host, digest: '' }, deliveryId, 0);
-      case 'click':
-        return personalTokens.make({ purpose: 'c', host, digest }, deliveryId, link);
-      case 'unsubscribe':
-        return personalTokens.make({ purpose: 'u', host, digest: '' }, deliveryId, 0);
-      case 'mailto':
-        return tokens.make('u', deliveryId);
-    }
   }
 
   function placesOf(messageSeq: number): Promise<Places | null> {

@@ -38,7 +38,7 @@ export function cancelQueued(session: Session, params: ParamsOf<'cancelQueued'>)
   return { canceled, tooLate: late?.n ?? 0 };
 }
 
-/** Queues failed, bounced and deferred ones of the given recipients again; see `Store.requeue`. */
+/** Queues failed, bounced, deferred and held ones of the given recipients again; see `Store.requeue`. */
 export function requeue(session: Session, params: ParamsOf<'requeue'>): ResultOf<'requeue'> {
   const { db } = session;
   const domainId = domainOf(db, params.messageSeq);
@@ -51,7 +51,7 @@ export function requeue(session: Session, params: ParamsOf<'requeue'>): ResultOf
       `UPDATE delivery SET state = 0, epoch = 0, due_at = ?, expires_at = max(expires_at, ?), updated_at = ?,
          wait_reason = NULL, first_deferred_at = NULL, last_deferred_event_at = NULL, cause_id = NULL
        WHERE id = ? AND message_seq = ? AND (state IN (?, ?)
-         OR state = 0 AND (attempts > 0 OR wait_reason = 'deferred' OR wait_reason LIKE 'path:%') AND coalesce(wait_reason, '') NOT LIKE 'held%')`,
+         OR state = 0 AND (attempts > 0 OR wait_reason = 'deferred' OR wait_reason LIKE 'path:%' OR wait_reason LIKE 'held%'))`,
       params.now,
       params.expiresAt,
       params.now,

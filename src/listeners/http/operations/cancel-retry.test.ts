@@ -87,6 +87,24 @@ describe('POST /email/{id}/retry', () => {
     expect([...(await world.claimAll()).keys()].sort()).toEqual(to.slice(0, 3));
   });
 
+  it('looks again at what was held for its domain, and leaves to the operator what the operator holds', async () => {
+    const id = await world.sendMail({ ...MAIL, CC: [] });
+    const [deliveryId = 0] = (await world.claimAll()).values();
+    const waitReason = 'held: example.com is not verified';
+    await world.settle(deliveryId, 'queued', 'held', { dueAt: world.clock.now() + HOUR, waitReason });
+    expect(await statuses(id)).toEqual(['Held']);
+    const hold = { RecipientDomain: 'example.net', Reason: 'their server moves' };
+    await world.call('POST', '/queue/hold', { body: hold, token: world.tokens.admin });
+    const refused = await world.call('POST', `/email/${id}/retry`);
+    expect([refused.status, refused.json().Error]).toEqual([
+      409,
+      'It goes when its hold is released: their server moves',
+    ]);
+    await world.call('POST', '/queue/release', { body: { All: true }, token: world.tokens.admin });
+    expect((await world.call('POST', `/email/${id}/retry`)).json()).toEqual({ Queued: 1 });
+    expect(await world.claimAll()).toEqual(new Map([['bob@example.net', deliveryId]]));
+  });
+
   it('refuses where nothing can be tried again', async () => {
     const id = await world.sendMail();
     const fresh = await world.call('POST', `/email/${id}/retry`);

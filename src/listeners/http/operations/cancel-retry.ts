@@ -20,6 +20,7 @@ import type { CancelAnswer, RetryAnswer } from '../contract/answers/email.ts';
 import { cancelAnswer, retryAnswer } from '../contract/schemas/email.ts';
 import { type ApiRoute, json, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';
+import type { Traffic } from './traffic.ts';
 
 interface Deps {
   store: Store;
@@ -29,6 +30,7 @@ interface Deps {
   queue: { wake(): void };
   /** Told where events with webhook calls were stored. */
   eventsStored(): void;
+  traffic: Pick<Traffic, 'heldBy'>;
 }
 
 /** The two routes. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
@@ -75,14 +77,22 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
         id: 'retryEmail',
         summary: 'Try a message again',
         description:
-          'Queues failed, bounced and deferred recipients again, due now, with the give-up age of their lane from now on: `{Queued}`. Attempts go on counting. Nothing to try: 409',
+          'Queues failed, bounced and deferred recipients again, due now, with the give-up age of their lane from now on: `{Queued}`; those that this server held back for their domain are looked at again at once. Attempts go on counting. Nothing to try, or kept back by a hold of the operator’s: 409',
         answer: retryAnswer,
         errors: ['not-retryable', 'content-expired'],
       },
       handle: async ({ caller, params }) => {
         const message = await ownMessage(store, caller, params.id);
         const now = clock.now();
-        const candidates = message.recipients.filter((row) => isRetryable(row, now));
+        const failed = message.recipients.filter((row) => isRetryable(row, now));
+        const holdOf = ({ address, routeKey }: RecipientView) =>
+          deps.traffic.heldBy({
+            senderDomain: message.domain,
+            recipientDomain: address.slice(address.lastIndexOf('@') + 1),
+            lane: message.lane,
+            routeKey,
+          });
+        const candidates = failed.filter((row) => holdOf(row) === null);
         const stopped = message.sandbox
           ? null
           : await suppressedRecipients(store, {
@@ -104,6 +114,11 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
         });
         if (result.kind === 'content-gone') throw new AppError('content-expired');
         if (result.count === 0) {
+          const held = message.recipients.find((row) => row.state === 'queued' && holdOf(row) !== null);
+          const hold = held === undefined ? null : holdOf(held);
+          if (hold !== null) {
+            throw refuse('not-retryable', `It goes when its hold is released: ${hold.reason}`);
+          }
           throw stopped === null || stopped.size === 0
             ? refuse('not-retryable')
             : refuse('not-retryable', 'Nothing can be tried again: who failed is on the suppression list');
@@ -131,5 +146,5 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
 /** The store decides; this only spares it the rows that can never be meant. */
 function isRetryable(row: RecipientView, now: number): boolean {
   const status = recipientStatus(row, now);
-  return status === 'Failed' || status === 'Bounced' || status === 'Deferred';
+  return status === 'Failed' || status === 'Bounced' || status === 'Deferred' || status === 'Held';
 }

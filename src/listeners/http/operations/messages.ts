@@ -18,6 +18,9 @@ import {
   MAX_METADATA_KEYS,
   MAX_METADATA_VALUE_CHARS,
 } from '../../../model/metadata.ts';
+import { fillPlaces } from '../../../model/personal.ts';
+import { suppressionKey } from '../../../model/suppression.ts';
+import type { PersonalTexts } from '../../../pipeline/deliver/personal-texts.ts';
 import { holdReason } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageView, RecipientView } from '../../../store/topics/messages.ts';
@@ -74,6 +77,7 @@ export function messageRoutes(deps: {
   clock: Clock;
   traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'waits'>;
   captured: Pick<CapturedReader, 'contents'>;
+  personalTexts: PersonalTexts;
 }): readonly ApiRoute[] {
   const { store, clock, traffic, captured } = deps;
   return [
@@ -158,16 +162,24 @@ export function messageRoutes(deps: {
       contract: {
         id: 'getEmailSource',
         summary: 'Download a message',
-        description: 'The composed bytes, `message/rfc822`, before signing, without Bcc',
+        description:
+          'The composed bytes, `message/rfc822`, before signing, without Bcc. Personal links hold zeros, unless `Recipient` names one of its recipients: then it is that one’s copy',
+        query: { Recipient: text('Address of a recipient whose own links are wanted') },
         answer: z.string(),
         media: 'message/rfc822',
         errors: ['content-expired'],
       },
-      handle: async ({ caller, params }) => {
+      handle: async ({ caller, params, query }) => {
         const message = await ownMessage(store, caller, params.id);
+        const recipient = wantedRecipient(message, queryAddress(query, 'Recipient'));
         const bytes = await store.readContent({ messageSeq: message.seq });
         if (bytes === null) throw refuse('content-expired');
-        return { status: 200, headers: rawHeaders(message.id), body: bytes };
+        const places = recipient === null ? null : await store.readPlaces({ messageSeq: message.seq });
+        const body =
+          recipient === null || places === null
+            ? bytes
+            : fillPlaces(bytes, places, deps.personalTexts(places, recipient.deliveryId));
+        return { status: 200, headers: rawHeaders(message.id), body };
       },
     },
   ];
@@ -180,6 +192,16 @@ export function messageRoutes(deps: {
     const { HTMLContent, PlainContent, Attachments } = await captured.contents(bytes);
     return { HTMLContent: orNull(HTMLContent), PlainContent: orNull(PlainContent), Attachments };
   }
+}
+
+/** The recipient of that address, null where none is asked for. Throws AppError not-found where there is no such one. */
+function wantedRecipient({ recipients }: MessageView, address: string | undefined): RecipientView | null {
+  if (address === undefined) return null;
+  const found =
+    recipients.find((row) => row.address === address) ??
+    recipients.find((row) => suppressionKey(row.address) === suppressionKey(address));
+  if (found === undefined) throw refuse('not-found', 'The message has no recipient of that address');
+  return found;
 }
 
 /** A part that a message does not have. */
