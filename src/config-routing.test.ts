@@ -8,7 +8,7 @@ function read(file: Record<string, unknown>, final: readonly RouteTarget[] = [{ 
 
 const SOURCES = [
   { id: 'a', address: '192.0.2.1', ehlo: 'mail1.example.com', newSince: '2026-11-01' },
-  { id: 'b', address: '192.0.2.2', pool: 'bulk' },
+  { id: 'b', address: '192.0.2.2', pool: 'bulk', shared: true },
 ];
 
 describe('sources and routes of postrider.json', () => {
@@ -32,8 +32,9 @@ describe('sources and routes of postrider.json', () => {
         ehlo: 'mail1.example.com',
         pool: 'default',
         newSince: Date.UTC(2026, 10, 1),
+        shared: false,
       },
-      { id: 'b', address: '192.0.2.2', ehlo: null, pool: 'bulk', newSince: null },
+      { id: 'b', address: '192.0.2.2', ehlo: null, pool: 'bulk', newSince: null, shared: true },
     ]);
     expect(routing.routes[1]).toMatchObject({
       senderDomain: null,
@@ -45,7 +46,7 @@ describe('sources and routes of postrider.json', () => {
     });
     expect(routingRows(routing).map(({ key, value }) => `${key}: ${value}`)).toEqual([
       'sources[0]: a 192.0.2.1, ehlo mail1.example.com, pool default, new since 2026-11-01',
-      'sources[1]: b 192.0.2.2, pool bulk',
+      'sources[1]: b 192.0.2.2, pool bulk, shared',
       'routes[0]: senderDomain shop.example, priority bulk → pool:bulk',
       'routes[1]: recipientDomain corp.example|*.corp.example → smtp://(secret)@mail.example,mx',
       'routes[2]: everything → sandbox',

@@ -29,6 +29,8 @@ export interface SourceConfig {
   pool: string;
   /** First day it is used (UTC midnight, epoch milliseconds): it is warmed up from then. null = it is known already. */
   newSince: number | null;
+  /** Several nodes send from it (NAT, one address): its limits are kept by whoever holds a lease. */
+  shared: boolean;
 }
 
 /** Mail that fits every given list goes by `targets`; an absent list fits all. */
@@ -150,13 +152,14 @@ export function routingRows({
   routes,
 }: Routing): readonly { key: string; value: string; meaning: string }[] {
   return [
-    ...sources.map(({ id, address, ehlo, pool, newSince }, i) => ({
+    ...sources.map(({ id, address, ehlo, pool, newSince, shared }, i) => ({
       key: `sources[${i}]`,
       value: [
         `${id} ${address}`,
         ...(ehlo === null ? [] : [`ehlo ${ehlo}`]),
         `pool ${pool}`,
         ...(newSince === null ? [] : [`new since ${new Date(newSince).toISOString().slice(0, 10)}`]),
+        ...(shared ? ['shared'] : []),
       ].join(', '),
       meaning: 'an address that mail leaves from',
     })),
@@ -200,8 +203,8 @@ function readList<Item>(
 }
 
 function readSource(fields: Fields, where: string, say: Say): SourceConfig | null {
-  const { id, address, ehlo = null, pool = DEFAULT_POOL, newSince = null } = fields;
-  let ok = onlyKnown(fields, ['id', 'address', 'ehlo', 'pool', 'newSince'], where, say);
+  const { id, address, ehlo = null, pool = DEFAULT_POOL, newSince = null, shared = false } = fields;
+  let ok = onlyKnown(fields, ['id', 'address', 'ehlo', 'pool', 'newSince', 'shared'], where, say);
   const refuse = (name: string, value: unknown, fix: string): void => {
     say(`${where}.${name}`, `${shown(value)}: ${fix}`);
     ok = false;
@@ -218,6 +221,8 @@ function readSource(fields: Fields, where: string, say: Say): SourceConfig | nul
     typeof newSince === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(newSince) ? Date.parse(newSince) : null;
   if (newSince !== null && (since === null || Number.isNaN(since)))
     refuse('newSince', newSince, 'use the date of its first day, e.g. "2027-01-31"');
+  if (typeof shared !== 'boolean')
+    refuse('shared', shared, 'use true where several nodes send from it, or leave it out');
   if (!ok) return null;
   return {
     id: id as string,
@@ -225,6 +230,7 @@ function readSource(fields: Fields, where: string, say: Say): SourceConfig | nul
     ehlo: ehlo as string | null,
     pool: pool as string,
     newSince: since,
+    shared: shared as boolean,
   };
 }
 

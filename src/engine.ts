@@ -26,6 +26,7 @@ import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
 import type { Classifier } from './pipeline/deliver/classifier/classify.ts';
 import { createDeliver, type Deliver, type DeliverOptions } from './pipeline/deliver/deliver.ts';
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
+import { createEgressLeases } from './pipeline/deliver/egress-leases.ts';
 import { createPersonalTexts } from './pipeline/deliver/personal-texts.ts';
 import { createPlacements } from './pipeline/deliver/placements.ts';
 import { createPort25Watch, type Port25Watch } from './pipeline/deliver/port-25.ts';
@@ -35,8 +36,9 @@ import { createSettlementRules } from './pipeline/deliver/settlement.ts';
 import { createTenantLessons } from './pipeline/deliver/tenant-lessons.ts';
 import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls-counters.ts';
 import { createMtaSts } from './pipeline/deliver/tls-mta-sts.ts';
+import type { Membership } from './pipeline/queue/membership.ts';
 import { createQueue, type Queue, type QueueOptions, type SiteQuestion } from './pipeline/queue/queue.ts';
-import { createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
+import { createNodeMetrics, createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
 import { createRetrySchedule } from './pipeline/queue/retry-schedule.ts';
 import type { DomainService } from './policy/domains/domains.ts';
 import { type Hold, holdReason, siteNames } from './policy/limits/holds.ts';
@@ -55,6 +57,8 @@ export interface EngineDeps {
   registry: Registry;
   /** Of this process. */
   node: NodeLease;
+  /** Where other nodes work on the same store; left out: none do. */
+  membership?: Membership;
   resolver: CachingResolver;
   /** Which addresses of mail servers may be connected to. */
   filter: AddressCheck;
@@ -153,6 +157,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   });
   const newSources = options.sources.flatMap(({ id, newSince }) => (newSince === null ? [] : [id]));
   const warmup = createWarmup({ store, clock, log }, { sources: newSources });
+  const egress = deps.membership === undefined ? null : createEgressLeases(deps.membership, options.sources);
   await warmup.start();
   const placements = createPlacements({ routes, resolver, shaping, warmup, clock });
   const heldBy = (question: SiteQuestion): Hold | null =>
@@ -232,6 +237,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
         holdBulk: deps.holdBulk,
       }),
       faults: sandboxRules,
+      ...(egress === null ? {} : { egress: egress.want }),
       ...(deps.connect === undefined ? {} : { connect: deps.connect }),
     },
     { ...options.deliver, maxConnections: MAX_CONNECTIONS },
@@ -251,6 +257,12 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     options.accept,
   );
   createQueueMetrics(registry, { store, queue, clock });
+  if (deps.membership !== undefined) createNodeMetrics(registry, deps.membership);
+  deps.membership?.onFenced(queue.fenced);
+  deps.membership?.onReclaimed(() => queue.wake());
+  deps.membership?.onRefresh(async (got) => {
+    await Promise.all([traffic.refresh(), sandboxRules.load(), warmup.reread(egress?.placesOf(got) ?? [])]);
+  });
 
   /** In the order of their starts: delivery is ready before work is handed out. */
   const services: readonly Service[] = [tlsCounters, mtaSts, deliver, queue];

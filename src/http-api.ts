@@ -19,6 +19,7 @@ import { createHttpListener, type HttpListener } from './listeners/http/server.t
 import type { Returns } from './listeners/returns/open-returns.ts';
 import { createTrackingRoutes } from './listeners/tracking/tracking.ts';
 import type { PersonalTokens } from './mail/personal-token.ts';
+import type { NodeLease } from './model/node.ts';
 import type { CachingResolver } from './net/resolver.ts';
 import type { ReaderFacts } from './pipeline/events/reader-facts.ts';
 import type { DomainService } from './policy/domains/domains.ts';
@@ -36,6 +37,7 @@ interface Parts {
   resolver: CachingResolver;
   domains: DomainService;
   accounts: Accounts;
+  node: NodeLease;
   engine: Engine;
   guard: GuardRails;
   webhooks: Pick<WebhookParts, 'service'>;
@@ -86,6 +88,7 @@ export function createHttpApi(
       onStored: parts.stored.subscribe,
       warmup: engine.warmup,
       personalTexts: engine.personalTexts,
+      node: parts.node,
       traffic: {
         overrides: traffic.overrides,
         holds: traffic.holds,
@@ -118,6 +121,12 @@ export function createHttpApi(
           access,
           ready: async () => [
             ...(await readiness(store, engine.acceptance.refusing, port25.suspicion)),
+            // Mail is taken and kept all the same; another node may send it.
+            {
+              name: 'node',
+              ok: true,
+              detail: parts.node.valid ? '' : 'it cannot say that it lives, and sends nothing',
+            },
             ...returnsReadiness(),
           ],
         }),

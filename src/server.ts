@@ -7,6 +7,7 @@
  * transactions under way finish, leases are given back, the store is closed last. The larger
  * parts are put together in files beside this one, each by what it is given here.
  */
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { openAccounts } from './accounts.ts';
@@ -31,11 +32,14 @@ import { createReturnPathTokens } from './mail/verp.ts';
 import { soleLease } from './model/node.ts';
 import { openNetwork } from './network.ts';
 import { createClassifier } from './pipeline/deliver/classifier/classify.ts';
+import { sharedSources } from './pipeline/deliver/egress-leases.ts';
 import { createGuardMetrics } from './pipeline/events/guard-metrics.ts';
 import { createReaderFacts } from './pipeline/events/reader-facts.ts';
 import { createReaderMetrics } from './pipeline/events/reader-metrics.ts';
 import { createNoticeMetrics } from './pipeline/notices/notice-metrics.ts';
 import { createNotices } from './pipeline/notices/notices.ts';
+import { createDuty } from './pipeline/queue/duty.ts';
+import { type NodeTimes, openMembership } from './pipeline/queue/membership.ts';
 import { QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { createAuthAlarm } from './policy/domains/auth-alarm.ts';
@@ -47,6 +51,7 @@ import { createDiskWatch, missingSources } from './readiness.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import type { ListenAddress } from './smtp/server-listener.ts';
 import { openSmtpListeners } from './smtp-listeners.ts';
+import { takeLock } from './store/sqlite/lock.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import { createUpkeep } from './upkeep.ts';
 import { createWebhooks } from './webhooks.ts';
@@ -78,6 +83,8 @@ export interface ServerParams {
   /** Ends the process at once. */
   kill?: () => void;
   clock?: Clock;
+  /** Under test: how fast nodes notice each other. */
+  nodeTimes?: NodeTimes;
   /**
    * Under test: authorities to trust in place of the built-in ones for mail servers and MTA-STS policies, the port of
    * these, and that of the name servers of zones.
@@ -90,6 +97,7 @@ const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
 const SMTP_DRAIN_MS = 10_000;
 /** Requests that run end within this. */
 const HTTP_DRAIN_MS = 5_000;
+const SHARED_SWEEP_MS = 1_000;
 /** Writing down what is given back takes at least this, however long the rest took. */
 const GIVE_BACK_MS = 1_000;
 
@@ -105,19 +113,42 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       : createFailpoints(params.failpoints, params.kill);
 
   const folder = await openDataFolder(config.data, config['secret-key'], random);
+  // One folder, one node: its name tells it from the others.
+  const folderLock = config['shared-store'] ? takeLock(join(folder.path, 'node')) : null;
   const store = await openSqliteStore({
     path: sqlitePath(config.database, folder),
     clock,
+    shared: config['shared-store'],
     failStoreWrites: failpoints.failStoreWrites,
     log: (level, message, fields) => logs.service[level](fields, message),
+  }).catch((cause: unknown) => {
+    folderLock?.release();
+    throw cause;
   });
   const started: Service[] = [];
   try {
     const sealer = createSealer(folder.secrets);
     await requireSealingSecret(store, sealer);
     const instanceId = await store.instanceId({ proposedId: uuidv7(clock, random) });
-    const epoch = await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now(), alone: true });
-    const node = soleLease(epoch);
+    const membership = config['shared-store']
+      ? await openMembership(
+          { store, clock, log: logs.service },
+          {
+            nodeId: folder.nodeId,
+            about: {
+              host: hostname(),
+              pid: process.pid,
+              roles: config.roles,
+              sources: routing.sources.map(({ id }) => id),
+            },
+            sharedSources: sharedSources(routing.sources),
+            ...(params.nodeTimes === undefined ? {} : { times: params.nodeTimes }),
+          },
+        )
+      : null;
+    const node =
+      membership ??
+      soleLease(await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now(), alone: true }));
     const roles = new Set<Role>(config.roles);
     const registry = new Registry();
     collectDefaultMetrics({ register: registry });
@@ -194,6 +225,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const authAlarm = createAuthAlarm({ ...base, eventsStored });
     const engine = await createEngine(
       {
+        ...(membership === null ? {} : { membership }),
         ...{ ...base, logs, node, classifier, failpoints, tokens, personalTokens, eventsStored },
         filter: network.mxFilter,
         policyHttp: network.policyHttp,
@@ -225,7 +257,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     );
     const http = createHttpApi(
       {
-        ...{ ...base, engine, accounts, guard, webhooks, checkup, returns },
+        ...{ ...base, node, engine, accounts, guard, webhooks, checkup, returns },
         ...{ personalTokens, readerFacts, eventsStored, stored, publicUrl: ownUrl },
       },
       { loaded: params.loaded, mode: params.mode, idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS },
@@ -234,13 +266,16 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       { ...base, retention: createRetention({ store, clock }, kept) },
       { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS, checkDomains: !anyDomain },
     );
+    /** Done for the whole instance: by one node at a time, where there are several. */
+    const once = [upkeep, guard, notices];
+    const duties =
+      membership === null ? once : [createDuty({ membership, log: logs.service }, 'upkeep', once)];
+    if (membership !== null) await start(membership);
     // Listeners come last.
     if (roles.has('deliver')) await start(engine);
     if (roles.has('webhooks')) await start(sender);
     webhooks.sends();
-    if (roles.has('upkeep')) await start(upkeep);
-    if (roles.has('upkeep')) await start(guard);
-    if (roles.has('upkeep')) await start(notices);
+    if (roles.has('upkeep')) for (const duty of duties) await start(duty);
     await start(disk);
     await start(readerFacts);
     await start(http);
@@ -249,7 +284,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     if (returns !== null) await start(returns);
     const { host, port, url } = http.address();
     await folder.announce({ url, pid: process.pid });
-    logs.service.info({ url, epoch, roles: config.roles, version: params.version }, 'started');
+    logs.service.info({ url, epoch: node.epoch, roles: config.roles, version: params.version }, 'started');
 
     return {
       localUrl: url,
@@ -267,7 +302,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         const leftMs = () => Math.max(0, endMs - clock.monotonicMs());
         // All draw on one deadline. Nothing new is sent or called from now on; what still arrives is kept for the next
         // start.
-        const working = [upkeep, guard, notices, sender].filter((service) => started.includes(service));
+        const working = [...duties, sender].filter((service) => started.includes(service));
         const finished = Promise.all([
           ...working.map((service) => service.stop(leftMs())),
           engine.drain(leftMs()),
@@ -282,8 +317,10 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         await finished;
         await engine.stop(Math.max(leftMs(), GIVE_BACK_MS));
         await Promise.race([authAlarm.settled(), sleep(clock, Math.min(leftMs(), GIVE_BACK_MS))]);
+        if (membership !== null) await membership.stop(GIVE_BACK_MS);
         network.close();
         await store.close();
+        folderLock?.release();
         await folder.withdraw();
         logs.service.info({}, 'stopped');
       },
@@ -296,6 +333,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
   } catch (cause) {
     for (const service of started.reverse()) await service.stop(1_000).catch(() => undefined);
     await store.close();
+    folderLock?.release();
     throw cause;
   }
 }
@@ -321,7 +359,12 @@ function engineOptions(
     sources: routing.sources,
     maxConnections: config['max-connections'],
     retry: config.retry,
-    queue: { ...QUEUE_DEFAULTS, highWaterMark: config['queue-limit'] },
+    queue: {
+      ...QUEUE_DEFAULTS,
+      highWaterMark: config['queue-limit'],
+      // What other nodes accept or give back is found by looking.
+      ...(config['shared-store'] ? { sweepMs: SHARED_SWEEP_MS } : {}),
+    },
     accept: {
       // An unsubscribe address helps only where somebody reads what comes there.
       mailtoDomain: config.returns === null ? null : bounceDomain,

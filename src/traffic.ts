@@ -20,6 +20,8 @@ export interface TrafficParts {
   pathMemory: PathMemory;
   holds: Holds;
   reload(): Promise<void>;
+  /** Reads again what other processes on the same store may have changed. */
+  refresh(): Promise<void>;
   flush(): Promise<void>;
 }
 
@@ -47,7 +49,10 @@ export async function openTraffic(
   const overrides = createOverrides(deps);
   const pathMemory = createPathMemory(deps);
   const holds = createHolds(deps);
-  for (const memory of [overrides, pathMemory, holds]) await memory.load();
+  const refresh = async (): Promise<void> => {
+    for (const memory of [overrides, pathMemory, holds]) await memory.load();
+  };
+  await refresh();
   const shaping = createShaping(overrides, options);
   const files = createOperatorFiles(
     options.folder,
@@ -61,6 +66,7 @@ export async function openTraffic(
     pathMemory,
     holds,
     reload: () => files.reload(),
+    refresh,
     async flush() {
       await Promise.all([overrides.flush(), pathMemory.flush()]);
     },

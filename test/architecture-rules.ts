@@ -128,7 +128,7 @@ export const AREAS: readonly Area[] = [
       'store',
       'net',
       'mail',
-      'lib',
+      ...BASE,
     ],
   },
   {

@@ -25,6 +25,7 @@ import { tailCommand } from './tail-command.ts';
 import { templateCommands } from './template-commands.ts';
 import type { Terminal } from './terminal.ts';
 import { tokenCommands } from './token-commands.ts';
+import { nodesCommand } from './nodes-command.ts';
 import { overrideCommands } from './traffic-commands.ts';
 import { warmupCommands } from './warmup-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
@@ -104,6 +105,7 @@ export function createProgram(terminal: Terminal): Program {
     tailCommand,
     queueCommand,
     warmupCommands,
+    nodesCommand,
     overrideCommands,
     causeCommands,
     suppressCommands,

@@ -50,6 +50,8 @@ export interface Settings {
   data: string;
   /** Added to the environment of the server; its own keys win over the defaults here. */
   env?: Record<string, string>;
+  /** A program of the tests in place of `serve`; it must say on standard error where it listens, as that does. */
+  program?: string;
 }
 
 /** A new empty folder for a server's data, with its removal. */
@@ -62,7 +64,9 @@ export async function makeDataFolder(): Promise<{ path: string; remove(): Promis
 export async function startServerProcess(settings: Settings): Promise<ServerProcess> {
   const lines: LogLine[] = [];
   const errors: string[] = [];
-  const args = ['--disable-warning=ExperimentalWarning', join(ROOT, 'src', 'main.ts'), 'serve'];
+  const program =
+    settings.program === undefined ? [join(ROOT, 'src', 'main.ts'), 'serve'] : [settings.program];
+  const args = ['--disable-warning=ExperimentalWarning', ...program];
   const child = spawn(NODE, args, {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],

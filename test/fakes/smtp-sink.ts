@@ -44,13 +44,23 @@ export interface SinkOptions {
   refuse?: (recipient: string) => string | null;
   /** Called for each message when its 250 is about to be written. */
   onMessage?: (message: SinkMessage) => void;
+  /** The message is in, but its 250 waits for this, and with it all that the client sends behind; null = it does not. */
+  hold?: (message: SinkMessage) => Promise<unknown> | null;
 }
 
 export interface SmtpSink {
   readonly port: number;
   readonly host: string;
   readonly messages: readonly SinkMessage[];
-  readonly counts: { connections: number; open: number; messages: number; recipients: number; bytes: number };
+  /** `peak`: most connections that were open at a time. */
+  readonly counts: {
+    connections: number;
+    open: number;
+    peak: number;
+    messages: number;
+    recipients: number;
+    bytes: number;
+  };
   /** Resolves when at least `count` messages are in. */
   waitFor(count: number): Promise<void>;
   close(): Promise<void>;
@@ -94,6 +104,7 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
   let rcpts: string[] = [];
   let rcptParams: string[] = [];
   let out = '';
+  let held = false;
 
   const flush = () => {
     if (out !== '' && !socket.destroyed) socket.write(out, 'latin1');
@@ -221,13 +232,14 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
     return true;
   }
 
-  function store(chunks: Buffer[]): string {
+  /** The reply, and what it waits for. */
+  function store(chunks: Buffer[]): { answer: string; until: Promise<unknown> | null } {
     const whole = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
     // The CRLF in front stands for the end of the DATA line.
     const raw = whole.subarray(2);
     if (options.size !== undefined && options.size > 0 && raw.length > options.size * 1.2) {
       reset();
-      return '552 5.3.4 too large\r\n';
+      return { answer: '552 5.3.4 too large\r\n', until: null };
     }
     counts.messages += 1;
     counts.recipients += rcpts.length;
@@ -242,7 +254,7 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
     shared.arrived();
     const answer = `250 2.0.0 queued as ${counts.messages.toString(36)}\r\n`;
     reset();
-    return answer;
+    return { answer, until: options.hold?.(message) ?? null };
   }
 
   function upgrade(pair: { key: string; cert: string }): void {
@@ -259,12 +271,26 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
 
   function onData(chunk: Buffer): void {
     input = input.length === 0 ? chunk : Buffer.concat([input, chunk]);
-    for (;;) {
+    work();
+  }
+
+  function work(): void {
+    while (!held) {
       if (dataChunks !== null) {
         if (!takeData(dataChunks)) break;
         const chunks = dataChunks;
         dataChunks = null;
-        out += store(chunks);
+        const { answer, until } = store(chunks);
+        if (until === null) {
+          out += answer;
+          continue;
+        }
+        held = true;
+        void until.then(() => {
+          held = false;
+          out += answer;
+          work();
+        });
         continue;
       }
       const end = input.indexOf('\r\n');
@@ -307,7 +333,7 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
 /** Starts a sink, on 127.0.0.1 and a free port if not told otherwise. */
 export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink> {
   const host = options.host ?? '127.0.0.1';
-  const counts = { connections: 0, open: 0, messages: 0, recipients: 0, bytes: 0 };
+  const counts = { connections: 0, open: 0, peak: 0, messages: 0, recipients: 0, bytes: 0 };
   const messages: SinkMessage[] = [];
   const waiters: { count: number; resolve: () => void }[] = [];
   const sockets = new Set<Socket>();
@@ -323,6 +349,7 @@ export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink
   const server: Server = createServer((socket) => {
     counts.connections += 1;
     counts.open += 1;
+    counts.peak = Math.max(counts.peak, counts.open);
     sockets.add(socket);
     socket.on('close', () => {
       counts.open -= 1;

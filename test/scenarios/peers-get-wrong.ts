@@ -20,7 +20,9 @@ const CLASSIFY = 'src/pipeline/deliver/classifier/classify.test.ts';
 const COPIES = 'test/scenarios/delivery-copies.test.ts';
 const GROUPED = 'test/scenarios/delivery-grouped.test.ts';
 const HERE = 'test/scenarios/peers-get-wrong.test.ts';
+const MEMBERSHIP = 'src/pipeline/queue/membership.test.ts';
 const MX_HOSTS = 'src/net/mx-hosts.test.ts';
+const NODES = 'test/chaos/nodes.test.ts';
 const PATHS = 'test/scenarios/delivery-paths.test.ts';
 const PATH_RULES = 'src/pipeline/deliver/path-rules.test.ts';
 const QUEUE = 'src/pipeline/queue/queue.test.ts';
@@ -96,15 +98,14 @@ export const PEER_CASES: readonly PeerCase[] = [
     ['test/chaos/crash.test.ts', 'loses nothing it acknowledged when it dies at %s'],
     ['test/chaos/crash.test.ts', 'loses nothing over several deaths at moments of chance'],
   ),
-  {
-    number: 12,
-    name: 'whoever lost a lease completes nothing',
-    shownBy: [
-      [SETTLING, 'fences an outcome whose lease is lost: one late_outcome, nothing else'],
-      ['src/store/conformance/nodes.ts', 'fences an outcome of the epoch that lost the row'],
-    ],
-    missing: 'Several nodes on one store are not built',
-  },
+  shown(
+    12,
+    'whoever lost a lease completes nothing',
+    [SETTLING, 'fences an outcome whose lease is lost: one late_outcome, nothing else'],
+    ['src/store/conformance/nodes.ts', 'fences an outcome of the epoch that lost the row'],
+    [MEMBERSHIP, 'that was paused until others ended it is fenced before it does anything else'],
+    [NODES, 'is fenced: it completes nothing that is not its own, and goes on under a new epoch'],
+  ),
   shown(
     13,
     'what DNS says: failure, no name, no data, null MX',
@@ -385,12 +386,12 @@ export const PEER_CASES: readonly PeerCase[] = [
     [PATH_RULES, 'is never less than one connection, nor from words of our own'],
     [CLASSIFY, 'never meets a text rule with a text of our own'],
   ),
-  {
-    number: 59,
-    name: 'two nodes share one address and its limits',
-    shownBy: [],
-    missing: 'Several nodes on one store are not built',
-  },
+  shown(
+    59,
+    'two nodes share one address and its limits',
+    [MEMBERSHIP, 'goes over when its holder was killed: after its time, and within twenty seconds'],
+    [NODES, 'never have more connections than its limit, and one goes on where the other is killed or stops'],
+  ),
   shown(60, 'the budget of a warm-up over a restart', [
     'test/scenarios/warm-up.test.ts',
     'sends a provider what its budget allows, and the rest waits with that reason',

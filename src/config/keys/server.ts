@@ -20,6 +20,7 @@ export type Role = (typeof ROLES)[number];
 export interface ServerConfig {
   data: string;
   database: string;
+  'shared-store': boolean;
   http: ListenAddress;
   submission: ListenAddress | null;
   'submission-tls': ListenAddress | null;
@@ -49,6 +50,12 @@ export const SERVER_KEYS: KeyTable<ServerConfig> = {
         return bad('PostgreSQL is not available in this version; use sqlite:PATH');
       return bad('use sqlite: or sqlite:PATH');
     },
+  ),
+  'shared-store': key(
+    '`on` or `off`',
+    both('off'),
+    'other processes of this machine work with the same database, each with a data folder of its own; on in all of them',
+    parseSwitch,
   ),
   http: key('`host:port`', both('127.0.0.1:8025'), 'API listener; port 0 takes a free port', parseListen),
   submission: key(

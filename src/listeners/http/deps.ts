@@ -5,6 +5,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
+import type { NodeLease } from '../../model/node.ts';
 import type { Lane } from '../../model/message.ts';
 import type { Acceptance } from '../../pipeline/accept/accept.ts';
 import type { PersonalTexts } from '../../pipeline/deliver/personal-texts.ts';
@@ -51,6 +52,8 @@ export interface HttpDeps {
   eventsStored(): void;
   /** Calls the listener after anything of this process was stored, until the function it gives back is called. */
   onStored(listener: () => void): () => void;
+  /** This process among the nodes. */
+  node: NodeLease;
   /** New sources as they stand. */
   warmup: { list(): readonly WarmupView[] };
   /** What stands in the places of one recipient's copy. */

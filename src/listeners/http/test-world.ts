@@ -166,6 +166,7 @@ export async function openWorld(
       ),
       config: () => [],
       warmup: { list: () => [] },
+      node: soleLease(epoch),
       ...given.parts,
     },
     given.options,

@@ -21,6 +21,7 @@ import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { TlsContexts } from '../../smtp/client-tls.ts';
 import type { Store } from '../../store/store.ts';
+import type { Lease, LeaseListener } from '../queue/membership.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
 import type { RetrySchedule } from '../queue/retry-schedule.ts';
@@ -83,6 +84,8 @@ export interface DeliverDeps {
   warmup: Warmup;
   /** Faults that are played on demand. */
   faults: Pick<SandboxRules, 'faultFor'>;
+  /** Asks for the lease on what a path sends by, where several nodes may; null = this node may anyway. */
+  egress?(place: Extract<Placement, { kind: 'path' }>, listener: LeaseListener): Lease | null;
   /** Where connections come from; TCP where left out. */
   connect?: Connect;
 }
@@ -208,6 +211,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         },
         notOpened: (endpoint, result, category) =>
           learnFromOpening({ endpoints, opener }, endpoint, result, category),
+        egress: (listener) => deps.egress?.(place, listener) ?? null,
         setApart: placements.setApart,
         elsewhere: (delivery) => placements.nameOf(delivery) !== name,
       },
@@ -230,6 +234,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
     if (paths.size < FORGET_IDLE_PATHS_ABOVE) return;
     for (const [name, path] of paths) {
       if (!path.idle || queue.blocked(name) !== null || queue.heldBy(name) > 0) continue;
+      path.forget();
       paths.delete(name);
       placements.forget(name);
     }

@@ -48,6 +48,8 @@ export interface Links {
   leave(link: Link): void;
   /** The one that rested longest leaves, where one is idle. */
   leaveOneIdle(): void;
+  /** All take nothing new and close after what is in flight. */
+  leaveAll(): void;
   quitAll(): void;
   destroyAll(): void;
 }
@@ -131,6 +133,9 @@ export function createLinks({ clock, closed }: { clock: Clock; closed(): void })
     leave,
     leaveOneIdle() {
       for (const link of links) if (link.inFlight === 0) return leave(link);
+    },
+    leaveAll() {
+      for (const link of links) leave(link);
     },
     quitAll() {
       for (const link of links) link.session.quit();

@@ -30,6 +30,8 @@ export type WaitKind =
   /** The warm-up of a new source has no room for more now. */
   | 'warm-up'
   | 'resolving'
+  /** Another node sends from this source to this site. */
+  | 'lease'
   | 'store';
 
 /** The last word of the far end, or of our own about a connection. */

@@ -108,6 +108,7 @@ export function createPathView(
       const text = `${site} is suspended until ${iso(suspended.until)}: ${suspended.why}`;
       return { kind: 'suspended', text, until: suspended.until };
     }
+    if (waitsFor === 'lease') return { kind: 'lease', text: words(), until: null };
     const blocked = queue.blocked(name);
     if (blocked !== null) {
       const why = blocked.reason.replace(/^path: /, '');
@@ -135,6 +136,8 @@ export function createPathView(
         return waitsWhy;
       case 'connecting':
         return `a connection to ${site} is being opened`;
+      case 'lease':
+        return `another node sends to ${site} from this source`;
       case 'store':
         return 'outcomes cannot be stored at the moment, so nothing is sent';
       default:

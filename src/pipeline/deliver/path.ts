@@ -23,6 +23,7 @@ import {
   type Shaping,
 } from '../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
+import type { Lease, LeaseListener } from '../queue/membership.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
 import { LEAST_TIME_LEFT_MS, type RetrySchedule } from '../queue/retry-schedule.ts';
@@ -32,6 +33,7 @@ import { mayShare, mostInOne, shareKey } from './grouping.ts';
 import type { Outcome, ReplyFacts } from './outcome.ts';
 import { logOutcome } from './outcome-log.ts';
 import { createPace } from './pace.ts';
+import { createPathEgress } from './path-egress.ts';
 import { CRITICAL_PROBE_MS, createPathFailures } from './path-failures.ts';
 import { createPathHealth } from './path-health.ts';
 import { createPathGates, type ProviderGate } from './path-limits.ts';
@@ -60,6 +62,8 @@ export interface Path {
   reason(item: ReadyItem): string;
   /** Finishes what is in flight until `deadlineMs`, gives everything else back. */
   stop(deadlineMs: number): Promise<void>;
+  /** It is not used any more: another node may send in its place. */
+  forget(): void;
   /** Nothing is in flight, prepared or connected: the path may be forgotten. */
   readonly idle: boolean;
 }
@@ -81,6 +85,8 @@ export interface PathDeps extends OpeningDeps {
   memory: Pick<PathMemory, 'recall' | 'remember'>;
   provider: ProviderGate | null;
   warmup: Warmup;
+  /** Who may send, where several nodes share the source: told of every change. Left out: this node may. */
+  egress?(listener: LeaseListener): Lease | null;
   /** Whether a recipient's mail goes by another path than this one now. */
   elsewhere(delivery: ClaimedDelivery): boolean;
   /** An attempt ended: what it teaches about the way there is remembered elsewhere. */
@@ -113,7 +119,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   const preparing: Record<Lane, number> = { critical: 0, normal: 0, bulk: 0 };
   /** Of those being prepared, messages whose further copies travel with them. */
   const preparingShared = new Set<string>();
-  const abort = new AbortController();
+  let abort = new AbortController();
   const view = createPathView(
     { name, place, queue, gates, health, links, clock, overrides: deps.overrides, route },
     { usable, inFlight: () => inFlight, ready: (lane) => ready.count(lane) + preparing[lane] },
@@ -162,6 +168,15 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   let wakeTimer: Timer | null = null;
   let wakeAtMs = Number.POSITIVE_INFINITY;
 
+  const egress = createPathEgress({ name, queue, clock, health, links, view }, deps.egress, {
+    lost() {
+      // An opening that is under way ends here.
+      abort.abort();
+      abort = new AbortController();
+    },
+    changed: pump,
+  });
+
   // A site that refused before the restart is not met again at full strength.
   const recalled = health.breaker();
   if (recalled.kind === 'open') queue.block(name, recalled.until, health.reason);
@@ -173,6 +188,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     snapshot: view.snapshot,
     reason: ({ delivery }) => tenants.reason(delivery.senderDomain) || view.reason(),
     stop,
+    forget: egress.end,
     get idle() {
       return links.all === 0 && !opening && preparingNow() === 0 && ready.size === 0 && inFlight === 0;
     },
@@ -229,6 +245,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
 
   /** Keeps breaker and suspension in step with the queue's block. False while nothing may go. */
   function mayWork(): boolean {
+    if (!egress.may()) return false;
     const suspended = deps.overrides.suspended('path', pathKey(source, site));
     const breaker = health.breaker();
     const blocked = queue.blocked(name);
@@ -338,7 +355,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     }
     // What was being prepared when the path was blocked waits with the rest.
     const blocked = queue.blocked(name);
-    if (stopping || blocked !== null) {
+    if (stopping || blocked !== null || !egress.may()) {
       for (const { item } of ready.remove(() => true)) {
         queue.giveBack(item, clock.now(), blocked?.reason ?? null);
       }
@@ -517,7 +534,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     switch (opened.kind) {
       case 'open': {
         links.add(opened.endpoint, opened.session, gates.effective().limits.idleMs);
-        if (stopping) opened.session.quit();
+        if (stopping || !egress.may()) opened.session.quit();
         return;
       }
       case 'permanent':
@@ -541,6 +558,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   function linkClosed(): void {
     gates.connectionEnded();
     if (links.size === 0) noOpenBeforeMs = 0;
+    egress.linkEnded();
     pump();
   }
 
@@ -566,6 +584,8 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     await finished;
     timer.cancel();
     links.quitAll();
+    // The lease goes to another node next.
+    await egress.cleared();
   }
 
   function word(reply: ReplyFacts): PathWord {

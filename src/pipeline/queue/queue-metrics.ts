@@ -2,6 +2,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
+import type { Membership } from './membership.ts';
 import type { Queue } from './queue.ts';
 
 export function createQueueMetrics(
@@ -50,6 +51,42 @@ export function createQueueMetrics(
     registers: [registry],
     collect() {
       this.set(queue.held.bytes);
+    },
+  });
+}
+
+/** Gauges of a node among others. */
+export function createNodeMetrics(registry: Registry, membership: Membership): void {
+  new Gauge({
+    name: 'postrider_node_others',
+    help: 'Other nodes that live, as this one sees it',
+    registers: [registry],
+    collect() {
+      this.set(membership.others().length);
+    },
+  });
+  new Gauge({
+    name: 'postrider_node_leases',
+    help: 'What this node alone does: shared sources to a site, the upkeep of the instance',
+    registers: [registry],
+    collect() {
+      this.set(membership.held().length);
+    },
+  });
+  new Gauge({
+    name: 'postrider_node_in_doubt',
+    help: '1 while this node cannot say that it lives, and therefore begins nothing',
+    registers: [registry],
+    collect() {
+      this.set(membership.valid ? 0 : 1);
+    },
+  });
+  new Gauge({
+    name: 'postrider_node_fencings',
+    help: 'Times other nodes took this process for dead, so that it had to begin anew',
+    registers: [registry],
+    collect() {
+      this.set(membership.fencings);
     },
   });
 }

@@ -67,8 +67,14 @@ export function createHolds(deps: {
 
   return {
     async load() {
-      holds = await store.listHolds({ now: clock.now() });
+      const before = holds;
+      const stored = await store.listHolds({ now: clock.now() });
+      // One that was added or released here meanwhile is in the store by the next time.
+      if (holds !== before) return;
+      holds = stored;
       watchEnds();
+      const known = new Set(before.map(({ id }) => id));
+      if (stored.length !== before.length || stored.some(({ id }) => !known.has(id))) changed();
     },
     heldBy(question) {
       if (holds.length === 0) return null;

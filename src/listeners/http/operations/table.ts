@@ -25,6 +25,7 @@ import { eventStreamRoutes } from './event-stream.ts';
 import { eventRoutes } from './events.ts';
 import { holdRoutes } from './holds.ts';
 import { messageRoutes } from './messages.ts';
+import { nodeRoutes } from './nodes.ts';
 import { operatorRoutes } from './operator.ts';
 import { overrideRoutes } from './overrides.ts';
 import { pathRoutes } from './paths.ts';
@@ -98,6 +99,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...sandboxWaitRoutes({ ...deps, search, feed, nearest }),
     ...sandboxStreamRoutes({ ...deps, search, feed }),
     ...operatorRoutes(deps),
+    ...nodeRoutes(deps),
     ...doctorRoutes(deps),
     ...pathRoutes(deps),
     ...holdRoutes(deps),

@@ -12,7 +12,7 @@ import type { LimitStore, StoredOverride } from '../../../store/topics/limits.ts
 import type { Override, OverrideNote, OverrideScope, Overrides } from './types.ts';
 
 export interface OverrideBook extends Overrides {
-  /** Reads what is stored; once, before use. */
+  /** Reads what is stored: before use, and again where other processes change it too. */
   load(): Promise<void>;
   /** All in force, newest first. */
   list(): readonly Override[];
@@ -44,6 +44,8 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
   /** Keys that have overrides, by scope. */
   const places: Record<OverrideScope, number> = { path: 0, 'tenant@site': 0, 'domain@provider': 0 };
   let removed: () => void = () => {};
+  /** Ids that the store had when it was read last. */
+  let seenStored: ReadonlySet<string> = new Set();
   const behind = createWriteBehind<Override>(
     clock,
     (overrides) => store.putOverrides({ overrides }),
@@ -52,10 +54,16 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
 
   return {
     async load() {
-      for (const row of [...(await store.listOverrides({ now: clock.now() }))].reverse()) {
+      const rows = await store.listOverrides({ now: clock.now() });
+      for (const row of [...rows].reverse()) {
         const override = readOverride(row);
-        if (override !== null) enter(override);
+        // What this process has noted since of the same rule is newer than what is stored.
+        if (override !== null && !isNewerHere(override)) enter(override);
       }
+      const stored = new Set(rows.map(({ id }) => id));
+      // What was stored before and is not any more was removed elsewhere, or has ended.
+      for (const id of seenStored) if (!stored.has(id)) dropId(id);
+      seenStored = stored;
     },
     note(noted: OverrideNote) {
       const now = clock.now();
@@ -110,6 +118,23 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
     const inForce = known.filter(({ until }) => until > now);
     put(place, inForce);
     return inForce;
+  }
+
+  function isNewerHere({ scope, key, param, rule, createdAt }: Override): boolean {
+    const known = book.get(placeOf(scope, key)) ?? NONE;
+    return known.some((one) => one.param === param && one.rule === rule && one.createdAt >= createdAt);
+  }
+
+  function dropId(id: string): void {
+    for (const [place, list] of book) {
+      if (!list.some((one) => one.id === id)) continue;
+      put(
+        place,
+        list.filter((one) => one.id !== id),
+      );
+      removed();
+      return;
+    }
   }
 
   /** The newest of a rule takes the place of its older one. */

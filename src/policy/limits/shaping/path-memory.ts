@@ -15,7 +15,7 @@ export type PathState = Omit<StoredPathState, 'key' | 'updatedAt'>;
 export type RememberedPath = PathState & { updatedAt: number };
 
 export interface PathMemory {
-  /** Reads what is stored; once, before use. */
+  /** Reads what is stored: before use, and again where other processes change it too. */
   load(): Promise<void>;
   /** What a path had come to, or null. A block that is over is given as none. */
   recall(source: string, site: string): RememberedPath | null;
@@ -47,7 +47,9 @@ export function createPathMemory(deps: {
 
   return {
     async load() {
-      for (const { key, ...state } of await store.listPathStates({ limit: MAX_PATHS })) known.set(key, state);
+      for (const { key, ...state } of await store.listPathStates({ limit: MAX_PATHS })) {
+        if ((known.get(key)?.updatedAt ?? 0) <= state.updatedAt) known.set(key, state);
+      }
     },
     recall(source, site) {
       const state = known.get(pathKey(source, site));

@@ -29,6 +29,11 @@ import { budgetOf } from './steps.ts';
 export interface Warmup {
   /** Reads what is stored. Call before anything else. */
   start(): Promise<void>;
+  /**
+   * Reads again what is stored of the given ones: another process has used the source until now. What this one had
+   * reserved of it is forgotten.
+   */
+  reread(pairs: readonly { source: string; provider: string }[]): Promise<void>;
   /** Writes what is not written yet; reservations not used are given back. */
   stop(): Promise<void>;
   /** Whether the source was declared new. */
@@ -95,16 +100,16 @@ export function createWarmup(
 
   return {
     async start() {
-      for (const row of await store.listWarmups()) {
-        entries.set(key(row.source, row.provider), {
-          source: row.source,
-          provider: row.provider,
-          state: row.state,
-          reserved: 0,
-          writing: null,
-          dirty: false,
-        });
-      }
+      for (const row of await store.listWarmups()) enter(row);
+    },
+
+    async reread(pairs) {
+      const wanted = new Set(
+        pairs.flatMap(({ source, provider }) => (warming.has(source) ? [key(source, provider)] : [])),
+      );
+      if (wanted.size === 0) return;
+      for (const name of wanted) await entries.get(name)?.writing;
+      for (const row of await store.listWarmups()) if (wanted.has(key(row.source, row.provider))) enter(row);
     },
 
     async stop() {
@@ -193,6 +198,18 @@ export function createWarmup(
       }));
     },
   };
+
+  function enter({
+    source,
+    provider,
+    state,
+  }: {
+    source: string;
+    provider: string;
+    state: WarmupState;
+  }): void {
+    entries.set(key(source, provider), { source, provider, state, reserved: 0, writing: null, dirty: false });
+  }
 
   function entryOf(source: string, provider: string, now: number): Entry {
     const known = entries.get(key(source, provider));

@@ -130,5 +130,29 @@ export interface WarmupItem {
   LastUsedAt: string | null;
 }
 
+/** One start of a process on the instance's store. */
+export interface NodeItem {
+  /** Stays the same over restarts. */
+  Node: string;
+  Epoch: number;
+  /** It is the one that answers. */
+  Self: boolean;
+  Status: 'Alive' | 'Silent' | 'Ended';
+  Host: string;
+  Pid: number;
+  Roles: readonly string[];
+  Sources: readonly string[];
+  StartedAt: string;
+  HeartbeatAt: string;
+  EndedAt: string | null;
+  /** Recipients under its lease. */
+  Sending: number;
+  /** What it alone does at the moment. */
+  Leases: readonly string[];
+}
+
+/** GET /nodes. */
+export type NodesAnswer = Page<NodeItem>;
+
 /** GET /warmup. */
 export type WarmupAnswer = Page<WarmupItem>;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { ConfigAnswer, ConfigItem, HealthAnswer } from '../answers/operator.ts';
 import type { CauseItem, CausesAnswer, QueueAnswer, QueueItem, ResendAnswer } from '../answers/queue.ts';
-import type { WarmupAnswer, WarmupItem } from '../answers/traffic.ts';
+import type { NodeItem, NodesAnswer, WarmupAnswer, WarmupItem } from '../answers/traffic.ts';
 import { priority } from './email.ts';
 import { bounce } from './events.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
@@ -91,6 +91,32 @@ const warmupItem = exactly<WarmupItem>()(
 );
 
 export const warmupAnswer = exactly<WarmupAnswer>()(pageOf('WarmupAnswer', warmupItem));
+
+const nodeItem = exactly<NodeItem>()(
+  z
+    .object({
+      Node: z.string().describe('Stays the same over restarts'),
+      Epoch: count.describe('Another one with every start'),
+      Self: z.boolean().describe('The one that answers'),
+      Status: z
+        .enum(['Alive', 'Silent', 'Ended'])
+        .describe('Silent: it has not said for a while that it lives, and is about to be held for dead'),
+      Host: z.string(),
+      Pid: count,
+      Roles: z.array(z.string()),
+      Sources: z.array(z.string()).describe('Ids of the sources it sends from; empty = the address of the machine'),
+      StartedAt: time,
+      HeartbeatAt: time.describe('By its own clock; a process that is alone with its database says it once'),
+      EndedAt: time.nullable(),
+      Sending: count.describe('Recipients under its lease'),
+      Leases: z
+        .array(z.string())
+        .describe('What it alone does: `send SOURCE>SITE` for shared sources, `upkeep` for the instance'),
+    })
+    .meta({ id: 'Node' }),
+);
+
+export const nodesAnswer = exactly<NodesAnswer>()(pageOf('NodesAnswer', nodeItem));
 
 const configItem = exactly<ConfigItem>()(
   z

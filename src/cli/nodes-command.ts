@@ -1,0 +1,46 @@
+/** `nodes`: the processes that work on this instance, and what each does alone. */
+import type { NodesAnswer } from '../listeners/http/contract/answers/traffic.ts';
+import { everyPage } from './api-client.ts';
+import { type CommandGroup, example } from './command.ts';
+import { table } from './terminal.ts';
+
+const MAX_LEASES = 5;
+
+export const nodesCommand: CommandGroup = (program, context) => {
+  program
+    .command('nodes')
+    .description('the processes that work on this instance: who lives, and what each does alone')
+    .addHelpText('after', example('postrider nodes'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(
+        async (api) => {
+          const answer = await everyPage<NodesAnswer>(api, '/nodes');
+          ctx.print(answer, nodesText(answer));
+        },
+        { existing: true },
+      );
+    });
+};
+
+function nodesText({ Items }: NodesAnswer): string {
+  return table([
+    ['NODE', 'EPOCH', 'STATUS', 'HOST', 'PID', 'ROLES', 'SENDING', 'LAST HEARD OF', 'DOES ALONE'],
+    ...Items.map((item) => [
+      `${item.Node}${item.Self ? ' *' : ''}`,
+      String(item.Epoch),
+      item.Status,
+      item.Host,
+      String(item.Pid),
+      item.Roles.join(','),
+      String(item.Sending),
+      item.EndedAt ?? item.HeartbeatAt,
+      leasesText(item.Leases),
+    ]),
+  ]);
+}
+
+function leasesText(leases: readonly string[]): string {
+  const shown = leases.slice(0, MAX_LEASES).join(', ');
+  return leases.length > MAX_LEASES ? `${shown} and ${leases.length - MAX_LEASES} more` : shown;
+}

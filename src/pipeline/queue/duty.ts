@@ -1,0 +1,62 @@
+/**
+ * What one of several nodes does for all of them: services that run here while this node holds the lease of their name.
+ * Given services in the order of their starts; starts and stops them one after the other, however often the lease comes
+ * and goes.
+ */
+import type { Logger } from '../../lib/log.ts';
+import type { Service } from '../../lib/loop.ts';
+import type { Lease, Membership } from './membership.ts';
+
+/** How long a service may take to end when another node goes on with it. */
+const HAND_OVER_MS = 1_000;
+
+/** `services` must be able to start again after a stop. */
+export function createDuty(
+  deps: { membership: Pick<Membership, 'want'>; log: Logger },
+  name: string,
+  services: readonly Service[],
+): Service {
+  let lease: Lease | null = null;
+  let wanted = false;
+  const running = new Set<Service>();
+  let working: Promise<void> = Promise.resolve();
+
+  /** After what is under way; only the last wish counts. */
+  function settle(deadlineMs: number): Promise<void> {
+    working = working.then(async () => {
+      if (wanted) {
+        for (const service of services) {
+          if (running.has(service)) continue;
+          await service.start();
+          running.add(service);
+        }
+        return;
+      }
+      for (const service of [...running].reverse()) {
+        await service.stop(deadlineMs);
+        running.delete(service);
+      }
+    });
+    working = working.catch((err: unknown) => {
+      deps.log.error({ err, duty: name }, 'a service of this node could not be started or stopped');
+    });
+    return working;
+  }
+
+  return {
+    async start() {
+      lease = deps.membership.want(name, {
+        changed(state) {
+          wanted = state === 'held';
+          void settle(HAND_OVER_MS);
+        },
+      });
+    },
+    async stop(deadlineMs) {
+      wanted = false;
+      await settle(deadlineMs);
+      lease?.end();
+      lease = null;
+    },
+  };
+}

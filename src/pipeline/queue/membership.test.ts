@@ -1,0 +1,316 @@
+/** Nodes on one store, on a virtual clock: who is held for dead when, who may do what alone, and what a pause does. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createVirtualClock, type VirtualClock } from '../../../test/fakes/virtual-clock.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/log.ts';
+import { commit, message, recipient, T0 } from '../../store/conformance/fixtures.ts';
+import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { type Store, StoreUnavailable } from '../../store/store.ts';
+import { createDuty } from './duty.ts';
+import { type LeaseState, type Membership, NODE_TIMES, openMembership } from './membership.ts';
+
+const STEP_MS = 250;
+
+let folder: string;
+let store: Store;
+let clock: VirtualClock;
+let nodes: Node[];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-nodes-'));
+  clock = createVirtualClock(T0);
+  store = await openSqliteStore({ path: join(folder, 'store.db'), clock, threads: 0, patienceMs: 0 });
+  nodes = [];
+});
+
+afterEach(async () => {
+  for (const node of nodes) node.die();
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Node {
+  membership: Membership;
+  /** Every change of the lease `x`, with its grace. */
+  changes: [LeaseState, number][];
+  fenced: number;
+  reclaimed: number;
+  refreshed: number;
+  state(): LeaseState;
+  /** No operation of it reaches the store from now on. */
+  cut(is: boolean): void;
+  /** Nothing it planned happens while it is paused; then it happens late, at once. */
+  pause(is: boolean): void;
+  die(): void;
+}
+
+async function start(nodeId: string, wants = true): Promise<Node> {
+  let isCut = false;
+  let isDead = false;
+  let isPaused = false;
+  let late: (() => void)[] = [];
+  const own: Clock = {
+    now: () => clock.now(),
+    monotonicMs: () => clock.monotonicMs(),
+    setTimer(delayMs, fire) {
+      let canceled = false;
+      clock.setTimer(delayMs, () => {
+        if (canceled || isDead) return;
+        if (isPaused) late.push(() => canceled || fire());
+        else fire();
+      });
+      return {
+        cancel() {
+          canceled = true;
+        },
+      };
+    },
+  };
+  const seen = new Proxy(store, {
+    get(target, name) {
+      if (isDead) return () => new Promise(() => {});
+      if (isCut) return () => Promise.reject(new StoreUnavailable('cut off'));
+      return Reflect.get(target, name);
+    },
+  });
+  const about = { host: 'h', pid: 1, roles: [], sources: [] };
+  const membership = await openMembership(
+    { store: seen, clock: own, log: silentLogger },
+    { nodeId, about, sharedSources: new Set() },
+  );
+  const changes: [LeaseState, number][] = [];
+  const counts = { fenced: 0, reclaimed: 0, refreshed: 0 };
+  membership.onFenced(() => void (counts.fenced += 1));
+  membership.onReclaimed(() => void (counts.reclaimed += 1));
+  membership.onRefresh(async () => void (counts.refreshed += 1));
+  const lease = wants ? membership.want('x', { changed: (...change) => void changes.push(change) }) : null;
+  await membership.start();
+  const node: Node = {
+    membership,
+    changes,
+    get fenced() {
+      return counts.fenced;
+    },
+    get reclaimed() {
+      return counts.reclaimed;
+    },
+    get refreshed() {
+      return counts.refreshed;
+    },
+    state: () => lease?.state() ?? 'asking',
+    cut(is) {
+      isCut = is;
+    },
+    pause(is) {
+      isPaused = is;
+      const happening = late;
+      late = [];
+      for (const fire of happening) fire();
+    },
+    die() {
+      isDead = true;
+    },
+  };
+  nodes.push(node);
+  await turn();
+  return node;
+}
+
+/** Lets everything that waits for a reply of the store go on. */
+async function turn(): Promise<void> {
+  for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Lets time pass; stops early where `until` holds, and says how much has passed. */
+async function pass(ms: number, until: () => boolean = () => false): Promise<number> {
+  let passed = 0;
+  while (passed < ms && !until()) {
+    await clock.advance(STEP_MS);
+    passed += STEP_MS;
+    await turn();
+  }
+  return passed;
+}
+
+describe('a lease', () => {
+  it('belongs to the first that wants it; the other knows that it is elsewhere', async () => {
+    const [one, two] = [await start('a'), await start('b')];
+    expect([one.state(), two.state()]).toEqual(['held', 'elsewhere']);
+    await pass(60_000);
+    expect([one.changes, two.changes]).toEqual([[['held', 0]], [['elsewhere', 0]]]);
+  });
+
+  it('goes over when its holder was killed: after its time, and within twenty seconds', async () => {
+    const [one, two] = [await start('a'), await start('b')];
+    await pass(61_300);
+    one.die();
+    const passed = await pass(60_000, () => two.state() === 'held');
+    expect(passed).toBeGreaterThan(NODE_TIMES.leaseMs - NODE_TIMES.beatMs);
+    expect(passed).toBeLessThan(20_000);
+  });
+
+  it('goes over at once when its holder stops', async () => {
+    const [one, two] = [await start('a'), await start('b')];
+    await pass(60_000);
+    await one.membership.stop(1_000);
+    expect(await pass(60_000, () => two.state() === 'held')).toBeLessThanOrEqual(1_000);
+  });
+
+  it('is given up by a holder that cannot say that it lives, before another takes it', async () => {
+    const [one, two] = [await start('a'), await start('b')];
+    await pass(60_000);
+    one.cut(true);
+    let bothHeld = false;
+    await pass(60_000, () => {
+      bothHeld ||= one.state() === 'held' && two.state() === 'held';
+      return two.state() === 'held';
+    });
+    expect(bothHeld).toBe(false);
+    const [, [state, graceMs] = []] = one.changes;
+    expect([state, graceMs]).toEqual(['asking', 3_000]);
+    // It lives all the same, and learns that the lease is the other's now.
+    one.cut(false);
+    await pass(5_000);
+    expect([one.state(), two.state()]).toEqual(['elsewhere', 'held']);
+    expect(one.fenced).toBe(0);
+  });
+
+  it('comes back to a holder that was out for a moment only', async () => {
+    const one = await start('a');
+    await pass(60_000);
+    one.cut(true);
+    await pass(12_000);
+    expect(one.state()).toBe('asking');
+    one.cut(false);
+    await pass(2_000);
+    expect(one.state()).toBe('held');
+    expect(one.membership.epoch).toBe(1);
+  });
+
+  it('counts as held only after what its former holder knew was read', async () => {
+    const [one, two] = [await start('a'), await start('b')];
+    await one.membership.stop(1_000);
+    let readBefore = false;
+    two.membership.onRefresh(async (got) => {
+      if (got.includes('x')) readBefore = two.state() !== 'held';
+    });
+    await pass(5_000, () => two.state() === 'held');
+    expect(two.state()).toBe('held');
+    expect(readBefore).toBe(true);
+  });
+
+  it('is free for others once nobody here wants it', async () => {
+    const one = await start('a', false);
+    const lease = one.membership.want('x', { changed() {} });
+    await turn();
+    const two = await start('b');
+    expect([lease.state(), two.state()]).toEqual(['held', 'elsewhere']);
+    lease.end();
+    await pass(2_000);
+    expect(two.state()).toBe('held');
+  });
+});
+
+describe('a node', () => {
+  it('begins nothing once its beat was not stored for fifteen seconds, and goes on when it is', async () => {
+    const one = await start('a');
+    await pass(60_000);
+    expect(one.membership.valid).toBe(true);
+    one.cut(true);
+    const passed = await pass(60_000, () => !one.membership.valid);
+    expect(passed).toBeLessThanOrEqual(NODE_TIMES.fenceMs);
+    expect(passed).toBeGreaterThan(NODE_TIMES.fenceMs - NODE_TIMES.beatMs - STEP_MS);
+    one.cut(false);
+    await pass(1_500);
+    expect(one.membership.valid).toBe(true);
+    // Nobody took anything from it meanwhile.
+    expect([one.membership.epoch, one.fenced]).toEqual([1, 0]);
+  });
+
+  it('takes back what one held that went silent, and not before its time', async () => {
+    const [one, two] = [await start('a', false), await start('b', false)];
+    await pass(20_000);
+    const { epoch } = one.membership;
+    await commit(store, [message({ recipients: [recipient({ state: 'sending' })] })], epoch);
+    one.die();
+    const passed = await pass(120_000, () => two.reclaimed > 0);
+    expect(passed).toBeGreaterThan(NODE_TIMES.deadMs - NODE_TIMES.beatMs);
+    expect(passed).toBeLessThanOrEqual(NODE_TIMES.deadMs + 2 * NODE_TIMES.beatMs);
+    expect(await store.queueCounts({ now: clock.now() })).toMatchObject({ queued: 1, sending: 0 });
+  });
+
+  it('that was paused until others ended it is fenced before it does anything else', async () => {
+    const [one, two] = [await start('a'), await start('b')];
+    await pass(60_000);
+    const before = one.membership.epoch;
+    one.pause(true);
+    await pass(60_000);
+    expect(two.state()).toBe('held');
+    // What it looks at first, before any timer of its own: it is in doubt about everything.
+    expect([one.membership.valid, one.state()]).toEqual([false, 'asking']);
+    one.pause(false);
+    expect(one.changes.at(-1)).toEqual(['asking', 0]);
+    await pass(1_000);
+    expect(one.fenced).toBe(1);
+    expect(one.membership.epoch).toBeGreaterThan(before);
+    expect([one.membership.valid, one.state()]).toEqual([true, 'elsewhere']);
+  });
+
+  it('that was paused itself ends nobody who lives', async () => {
+    const [one, two] = [await start('a'), await start('b')];
+    await pass(60_000);
+    two.pause(true);
+    await pass(600_000, () => false);
+    // Both wake up, and the one looks before the other could say that it lives.
+    one.pause(true);
+    await pass(60_000);
+    two.pause(false);
+    await turn();
+    one.pause(false);
+    await pass(20_000);
+    expect(one.fenced).toBe(0);
+    expect(one.state()).toBe('held');
+  });
+
+  it('does not care about a wall clock that jumps', async () => {
+    const [one, two] = [await start('a'), await start('b')];
+    await pass(60_000);
+    for (const jumpMs of [3_600_000, -7_200_000]) {
+      clock.jumpWallTo(clock.now() + jumpMs);
+      await pass(60_000);
+    }
+    expect([one.state(), two.state()]).toEqual(['held', 'elsewhere']);
+    expect([one.fenced, two.fenced]).toEqual([0, 0]);
+    expect([one.membership.valid, two.membership.valid]).toEqual([true, true]);
+  });
+});
+
+describe('a duty', () => {
+  it('is done by one node at a time, and goes over with its lease', async () => {
+    const [one, two] = [await start('a', false), await start('b', false)];
+    const doing: string[] = [];
+    const dutyOf = (node: Node, name: string) =>
+      createDuty({ membership: node.membership, log: silentLogger }, 'upkeep', [
+        {
+          async start() {
+            doing.push(`${name} starts`);
+          },
+          async stop() {
+            doing.push(`${name} stops`);
+          },
+        },
+      ]);
+    const first = dutyOf(one, 'one');
+    await first.start();
+    await turn();
+    await dutyOf(two, 'two').start();
+    await pass(60_000);
+    expect(doing).toEqual(['one starts']);
+    one.cut(true);
+    await pass(60_000);
+    expect(doing).toEqual(['one starts', 'one stops', 'two starts']);
+  });
+});
