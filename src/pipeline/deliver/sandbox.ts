@@ -24,7 +24,7 @@ export interface SandboxRoute {
   /** `rule`: a fault on demand, for a recipient that would be delivered otherwise. */
   play(
     delivery: ClaimedDelivery,
-    copy: Pick<Prepared, 'mailFrom' | 'prefix' | 'note' | 'fill'>,
+    copy: Pick<Prepared, 'mailFrom' | 'prefix' | 'content' | 'note' | 'fill'>,
     rule: SandboxRule | null,
   ): Settlement;
 }
@@ -46,7 +46,7 @@ interface Deps {
 
 export function createSandboxRoute({ clock, random, rules, classifier }: Deps): SandboxRoute {
   return {
-    play(delivery, { mailFrom, prefix, note, fill }, rule) {
+    play(delivery, { mailFrom, prefix, content, note, fill }, rule) {
       const result = rule?.result ?? delivery.sandbox ?? 'deliver';
       if (result === 'bounce' || result === 'softbounce') return refused(delivery, result, rule);
       // Deferred once, delivered at the next try: what greylisting does. A rule may want more of it.
@@ -68,6 +68,7 @@ export function createSandboxRoute({ clock, random, rules, classifier }: Deps): 
         envelopeFrom: mailFrom,
         inbox: inboxLabel(delivery.address),
         prefix,
+        content,
         ...(fill === undefined ? {} : { fill }),
       };
       const [delivered] = settlement.events;

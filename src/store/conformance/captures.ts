@@ -169,6 +169,29 @@ export function describeCaptures(suite: Suite): void {
       expect(seen).not.toBeNull();
     });
 
+    it('are told with their octets where those were given, which are not stored twice', async () => {
+      const told: (Uint8Array | undefined)[] = [];
+      const leave = suite
+        .store()
+        .onCaptured((captures) => void told.push(...captures.map(({ content }) => content)));
+      const sending = recipient({ state: 'sending', sandbox: 'deliver' });
+      const { deliveries } = only(await commit(suite.store(), [message({ recipients: [sending] })]));
+      const content = new TextEncoder().encode('in memory');
+      const copy = {
+        id: newId(),
+        at: T0,
+        envelopeFrom: '',
+        inbox: 'main',
+        prefix: new Uint8Array(),
+        content,
+      };
+      const settlement = delivered(only(deliveries).id, 1, { capture: copy });
+      await suite.store().settle({ now: T0, settlements: [settlement] });
+      leave();
+      expect(told).toEqual([content]);
+      expect(await suite.store().getCapture({ id: copy.id })).not.toHaveProperty('content');
+    });
+
     it('stand in inboxes, named after their sender where they have no other name', async () => {
       const captured = async (tokenId: string, more: object = {}) => {
         const sending = recipient({ state: 'sending', sandbox: 'deliver' });

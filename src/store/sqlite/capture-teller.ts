@@ -1,12 +1,19 @@
 /**
  * Who is told of captures when they are committed (`CaptureStore.onCaptured`). Given the captures of each operation in the
- * order of the commits, it hands them to everybody who listens at that moment.
+ * order of the commits, it hands them to everybody who listens at that moment. Contents that come with a capture stay on this
+ * thread: they are kept beside the operation on its way and put back into what is told.
  */
 import type { CaptureView } from '../topics/captures.ts';
+import type { ParamsOf } from './operation-types.ts';
 
 type Listener = (captures: readonly CaptureView[]) => void;
 
 export interface CaptureTeller {
+  /** Runs a settling whose contents wait here. Given the parameters without them. */
+  settling<Result>(
+    params: ParamsOf<'settle'>,
+    run: (params: ParamsOf<'settle'>) => Promise<Result>,
+  ): Promise<Result>;
   tell(captures: readonly CaptureView[]): void;
   /** Until the function that it gives back is called. */
   subscribe(listener: Listener): () => void;
@@ -15,9 +22,30 @@ export interface CaptureTeller {
 /** Nobody listens yet. */
 export function createCaptureTeller(): CaptureTeller {
   const listeners = new Set<{ call: Listener }>();
+  /** By the id of their capture. */
+  const contents = new Map<string, Uint8Array>();
+
   return {
+    settling(params, run) {
+      if (params.settlements.every(({ capture }) => capture?.content === undefined)) return run(params);
+      const ids: string[] = [];
+      const settlements = params.settlements.map((settlement) => {
+        if (settlement.capture?.content === undefined) return settlement;
+        const { content, ...capture } = settlement.capture;
+        ids.push(capture.id);
+        contents.set(capture.id, content);
+        return { ...settlement, capture };
+      });
+      return run({ ...params, settlements }).finally(() => {
+        for (const id of ids) contents.delete(id);
+      });
+    },
     tell(captures) {
-      for (const { call } of [...listeners]) call(captures);
+      const told = captures.map((capture) => {
+        const content = contents.get(capture.id);
+        return content === undefined ? capture : { ...capture, content };
+      });
+      for (const { call } of [...listeners]) call(told);
     },
     subscribe(call) {
       const entry = { call };

@@ -8,6 +8,7 @@ import { foldText } from '../../model/search-text.ts';
 import type {
   CaptureFilter,
   CapturePage,
+  CaptureQuestion,
   CaptureView,
   InboxView,
   NewCapture,
@@ -87,12 +88,7 @@ const MESSAGE = 'CROSS JOIN message m ON m.seq = c.message_seq CROSS JOIN name n
 export function findCaptures(db: Connection, params: ParamsOf<'findCaptures'>): CapturePage {
   const { index, filter } = place(db, params);
   filter.when('c.seq < ?', params.beforeSeq);
-  // How far this page looks: a step along the index, without a row.
-  const last = db.get<{ seq: number }>(
-    `SELECT c.seq FROM capture c ${index} ${filter.where()} ORDER BY c.seq DESC LIMIT 1 OFFSET ?`,
-    ...filter.values(),
-    params.look - 1,
-  )?.seq;
+  const last = isNarrow(params) ? lookEnd(db, index, filter, params.look) : undefined;
   filter.when('c.seq >= ?', last);
   narrow(filter, params);
   // A message that was not read has no text: nobody knows, so it stays.
@@ -137,6 +133,21 @@ function place(db: Connection, params: CaptureFilter): { index: string; filter: 
   }
   filter.oneOf('c.domain_id', domains);
   return { index: 'NOT INDEXED', filter };
+}
+
+/** How far a page looks: a step along the index, without a row. Undefined: to the end. */
+function lookEnd(db: Connection, index: string, filter: Filter, look: number): number | undefined {
+  return db.get<{ seq: number }>(
+    `SELECT c.seq FROM capture c ${index} ${filter.where()} ORDER BY c.seq DESC LIMIT 1 OFFSET ?`,
+    ...filter.values(),
+    look - 1,
+  )?.seq;
+}
+
+/** Whether some of what stands at the place may not match: then as much as is asked for may be far away. */
+function isNarrow({ inbox, to, since, until, subject, from, tag, text, hasFiles }: CaptureQuestion): boolean {
+  const wishes = [inbox === undefined ? undefined : to, since, until, subject, from, tag, text, hasFiles];
+  return wishes.some((wish) => wish !== undefined);
 }
 
 /** What a filter asks besides the place. */

@@ -271,6 +271,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     return promise;
   }
 
+  const settle = (params: ParamsOf<'settle'>) => captured.settling(params, (given) => write('settle', given));
+
   const suppressing = createSuppressionFilter(() => read('suppressedDomains', undefined));
 
   /** A write that may make the first entry of a domain. */
@@ -321,8 +323,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     readContent: (params) => read('readContent', params),
     settle: (params) =>
       params.settlements.some((settlement) => settlement.suppress !== undefined)
-        ? suppress(() => write('settle', params))
-        : write('settle', params),
+        ? suppress(() => settle(params))
+        : settle(params),
     release: (params) => write('release', params),
     queueCounts: (params) => read('queueCounts', params),
     waitingQueues: (params) => read('waitingQueues', params),

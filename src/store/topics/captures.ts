@@ -11,6 +11,8 @@ export interface NewCapture {
   prefix: Uint8Array;
   /** What stood in the places of this copy, in order; absent = it has none. */
   fill?: readonly string[];
+  /** The copy's octets behind `prefix`, where they are in memory: for whoever is told of the capture. Nobody changes them. */
+  content?: Uint8Array;
 }
 
 export interface CaptureView {
@@ -33,6 +35,8 @@ export interface CaptureView {
   fill: readonly string[] | null;
   /** When it was last sent for real, and as which message; null = never. */
   released: { at: number; messageId: string } | null;
+  /** Only where `onCaptured` tells it, and it was given: see NewCapture. */
+  content?: Uint8Array;
 }
 
 /** One inbox of one sender domain. */

@@ -1,6 +1,6 @@
-import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createManualClock } from '../../../store/sqlite/test-support.ts';
+import { type Block, openStream } from '../test-stream.ts';
 import { codesOf, MAIL, openWorld, type World } from '../test-world.ts';
 
 let world: World;
@@ -9,61 +9,17 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-interface Block {
-  id: string;
-  event: string;
-  data: { Event: string; MessageID: string; Recipient: string; Domain: string; Conversation?: string } | null;
+interface Data {
+  Event: string;
+  MessageID: string;
+  Recipient: string;
+  Domain: string;
+  Conversation?: string;
 }
 
-/** An open stream: blocks one by one, and how it ended. */
-function open(given: World, query = '', token = given.tokens.own, headers: Record<string, string> = {}) {
-  const blocks: Block[] = [];
-  const waiting: ((block: Block) => void)[] = [];
-  const ended = Promise.withResolvers<void>();
-  const head = Promise.withResolvers<number>();
-  const request = httpRequest(
-    `${given.at.url}/api/v1/events/stream${query}`,
-    { headers: { authorization: `Bearer ${token}`, ...headers }, agent: false },
-    (response) => {
-      head.resolve(response.statusCode ?? 0);
-      let text = '';
-      response.on('data', (chunk: Buffer) => {
-        text += chunk.toString();
-        const parts = text.split('\n\n');
-        text = parts.pop() ?? '';
-        for (const part of parts) take(part);
-      });
-      response.on('end', () => ended.resolve());
-      response.on('error', () => ended.resolve());
-    },
-  );
-  request.on('error', () => ended.resolve());
-  request.end();
+const open = (given: World, query = '', token = given.tokens.own, headers: Record<string, string> = {}) =>
+  openStream<Data>(`${given.at.url}/api/v1/events/stream${query}`, token, headers);
 
-  function take(part: string): void {
-    const of = (name: string) =>
-      part
-        .split('\n')
-        .find((line) => line.startsWith(`${name}: `))
-        ?.slice(name.length + 2) ?? '';
-    const data = of('data');
-    const block: Block = { id: of('id'), event: of('event'), data: data === '' ? null : JSON.parse(data) };
-    const next = waiting.shift();
-    if (next === undefined) blocks.push(block);
-    else next(block);
-  }
-  return {
-    status: head.promise,
-    ended: ended.promise,
-    next: () =>
-      new Promise<Block>((resolve) => {
-        const block = blocks.shift();
-        if (block === undefined) waiting.push(resolve);
-        else resolve(block);
-      }),
-    close: () => request.destroy(),
-  };
-}
 /** Sends a message to `to` and tells the listener, as acceptance does in a server. */
 async function accept(to: string, more: object = {}): Promise<string> {
   const id = await world.sendMail({ ...MAIL, To: [{ email: to }], CC: [], ...more });
@@ -164,15 +120,18 @@ describe('GET /events/stream', () => {
     const start = await stream.next();
     await own.sendMail();
     const beat = stream.next();
-    let came: Block | null = null;
+    let came: Block<Data> | null = null;
     void beat.then((block) => {
       came = block;
     });
     await expect
-      .poll(() => {
-        clock.advance(1_000);
-        return came;
-      })
+      .poll(
+        () => {
+          clock.advance(1_000);
+          return came;
+        },
+        { timeout: 15_000 },
+      )
       .not.toBeNull();
     expect([(await beat).data, Number((await beat).id)]).toEqual([null, Number(start.id) + 2]);
     await own.call('DELETE', `/tokens/${TokenID}`);
@@ -181,10 +140,13 @@ describe('GET /events/stream', () => {
       over = true;
     });
     await expect
-      .poll(() => {
-        clock.advance(1_000);
-        return over;
-      })
+      .poll(
+        () => {
+          clock.advance(1_000);
+          return over;
+        },
+        { timeout: 15_000 },
+      )
       .toBe(true);
     await own.close();
   });

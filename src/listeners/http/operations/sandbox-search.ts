@@ -157,6 +157,8 @@ export function createCaptureSearch(
   }
 
   async function bytesOf(capture: CaptureView): Promise<Uint8Array> {
+    // Just captured, and still in memory.
+    if (capture.content !== undefined) return Buffer.concat([capture.prefix, capture.content]);
     const content = await store.readContent({ messageSeq: capture.messageSeq });
     if (content === null) throw refuse('content-expired');
     if (capture.fill === null) return Buffer.concat([capture.prefix, content]);

@@ -1,6 +1,6 @@
-import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createManualClock } from '../../../store/sqlite/test-support.ts';
+import { type Block, openStream } from '../test-stream.ts';
 import { codesOf, MAIL, openWorld, type World } from '../test-world.ts';
 
 let world: World;
@@ -9,59 +9,15 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-interface Block {
-  id: string;
-  event: string;
-  data: { ID: string; MessageID: string; Inbox: string; Subject: string } | null;
+interface Data {
+  ID: string;
+  MessageID: string;
+  Inbox: string;
+  Subject: string;
 }
 
-function open(given: World, query = '', token = given.tokens.own, headers: Record<string, string> = {}) {
-  const blocks: Block[] = [];
-  const waiting: ((block: Block) => void)[] = [];
-  const ended = Promise.withResolvers<void>();
-  const head = Promise.withResolvers<number>();
-  const request = httpRequest(
-    `${given.at.url}/api/v1/sandbox/stream${query}`,
-    { headers: { authorization: `Bearer ${token}`, ...headers }, agent: false },
-    (response) => {
-      head.resolve(response.statusCode ?? 0);
-      let text = '';
-      response.on('data', (chunk: Buffer) => {
-        text += chunk.toString();
-        const parts = text.split('\n\n');
-        text = parts.pop() ?? '';
-        for (const part of parts) take(part);
-      });
-      response.on('end', () => ended.resolve());
-      response.on('error', () => ended.resolve());
-    },
-  );
-  request.on('error', () => ended.resolve());
-  request.end();
-  function take(part: string): void {
-    const line = (name: string) =>
-      part
-        .split('\n')
-        .find((one) => one.startsWith(`${name}: `))
-        ?.slice(name.length + 2) ?? '';
-    const data = line('data');
-    const block = { id: line('id'), event: line('event'), data: data === '' ? null : JSON.parse(data) };
-    const next = waiting.shift();
-    if (next === undefined) blocks.push(block);
-    else next(block);
-  }
-  return {
-    status: head.promise,
-    ended: ended.promise,
-    next: () =>
-      new Promise<Block>((resolve) => {
-        const block = blocks.shift();
-        if (block === undefined) waiting.push(resolve);
-        else resolve(block);
-      }),
-    close: () => request.destroy(),
-  };
-}
+const open = (given: World, query = '', token = given.tokens.own, headers: Record<string, string> = {}) =>
+  openStream<Data>(`${given.at.url}/api/v1/sandbox/stream${query}`, token, headers);
 
 async function caught(subject: string, inbox = 'main', more: object = {}): Promise<string> {
   const id = await world.sendMail({ ...MAIL, CC: [], Sandbox: true, Subject: subject, ...more });
@@ -142,16 +98,19 @@ describe('GET /sandbox/stream', () => {
     const { TokenID, Token } = made.json() as Record<string, string>;
     const stream = open(own, '', Token);
     await stream.next();
-    let came: Block | null = null;
+    let came: Block<Data> | null = null;
     void stream.next().then((block) => {
       came = block;
     });
     const advanceUntil = (done: () => unknown) =>
       expect
-        .poll(() => {
-          clock.advance(1_000);
-          return done();
-        })
+        .poll(
+          () => {
+            clock.advance(1_000);
+            return done();
+          },
+          { timeout: 15_000 },
+        )
         .toBeTruthy();
     await advanceUntil(() => came);
     await own.call('DELETE', `/tokens/${TokenID}`);
