@@ -35,6 +35,13 @@ function failureKind(code: string | undefined): 'refused' | 'timeout' | 'unreach
   return code !== undefined && UNREACHABLE.has(code) ? 'unreachable' : 'error';
 }
 
+/**
+ * Where the octets of every connection land before they are copied to what they need. Node takes 64 KiB from malloc for
+ * each read and gives back all but the few octets of a reply: a hole of nearly 64 KiB behind each, until the next
+ * collection, that the next read does not fit into. Holds nothing between two reads.
+ */
+const LANDING = Buffer.allocUnsafeSlow(64 * 1024);
+
 /** Connects within `timeoutMs`. Never throws; after anything but `connected` the socket is destroyed. */
 export function connectTcp(request: ConnectRequest): Promise<ConnectResult<Socket>> {
   const { address, port, localAddress, timeoutMs, clock, signal } = request;
@@ -50,12 +57,17 @@ export function connectTcp(request: ConnectRequest): Promise<ConnectResult<Socke
   if (signal?.aborted === true)
     return Promise.resolve({ kind: 'aborted', detail: 'aborted before connecting' });
   return new Promise((resolve) => {
-    const socket = connect({
+    const socket: Socket = connect({
       host: address,
       port,
       noDelay: true,
       autoSelectFamily: false,
       ...(localAddress === undefined ? {} : { localAddress }),
+      onread: {
+        buffer: LANDING,
+        // As Node does with memory of its own: false asks to stop reading.
+        callback: (octets) => socket.push(Buffer.from(LANDING.subarray(0, octets))),
+      },
     });
     let settled = false;
     const settle = (result: ConnectResult<Socket>) => {
