@@ -5,6 +5,7 @@
 import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, cpus, release } from 'node:os';
 import { join } from 'node:path';
+import { makeBacklog } from './backlog.ts';
 import { type Figures, type Load, measure } from './measure.ts';
 import { HELP, type Options, readOptions } from './options.ts';
 import { haraka } from './peers/haraka.ts';
@@ -47,7 +48,7 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function compare(options: Options, baseDir: string, interrupted: AbortSignal): Promise<number> {
-  const peers = await present(options);
+  const peers = options.backlog > 0 ? await withBacklog(options, baseDir) : await present(options);
   if (peers.length === 0) {
     say('nothing to measure');
     return 1;
@@ -85,8 +86,15 @@ async function compare(options: Options, baseDir: string, interrupted: AbortSign
   }
   const rows: Row[] = [];
   for (const [peer, runs] of results) rows.push({ name: `${peer.name} ${await peer.version()}`, runs });
-  process.stdout.write(`${headline(options)}\n\n${markdownTable(rows, options.oneAtATime)}${ratio(results)}`);
+  const compared = options.backlog > 0 ? shares(results) : ratio(results);
+  process.stdout.write(`${headline(options)}\n\n${markdownTable(rows, options.oneAtATime)}${compared}`);
   return trouble ? 1 : 0;
+}
+
+/** Ours with an empty queue and with one that is full. */
+async function withBacklog({ backlog }: Options, baseDir: string): Promise<Peer[]> {
+  say(`making a queue of ${backlog} recipients`);
+  return [postrider(), postrider(await makeBacklog(baseDir, backlog))];
 }
 
 /** The products that can run, in the order they take turns; the others are named on stderr with the reason. */
@@ -128,6 +136,15 @@ function ratio(results: ReadonlyMap<Peer, readonly Figures[]>): string {
   const best = rates.filter((one) => one !== own).toSorted((a, b) => b.rate - a.rate)[0];
   if (own === undefined || best === undefined) return '';
   return `\nDelivered/s against the better peer (${best.name}): ${(own.rate / best.rate).toFixed(2)}×\n`;
+}
+
+/** What is left of the rates of an empty queue when one is full. */
+function shares(results: ReadonlyMap<Peer, readonly Figures[]>): string {
+  const [empty, full] = [...results.values()];
+  if (empty === undefined || full === undefined || empty.length === 0 || full.length === 0) return '';
+  const share = (of: (figures: Figures) => number): string =>
+    (medianOf(full.map(of)) / medianOf(empty.map(of))).toFixed(2);
+  return `\nShare of the empty queue's: accepted/s ${share((f) => f.acceptedPerS)}, delivered/s ${share((f) => f.deliveredPerS)}\n`;
 }
 
 function say(text: string): void {

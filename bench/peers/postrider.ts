@@ -4,6 +4,7 @@
 // Without --dkim signing is switched off by POSTRIDER_DKIM=off; the table's column "signed" shows whether it was.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Backlog } from '../backlog.ts';
 import { SENDER_DOMAIN } from '../messages.ts';
 import { startProcess, stopProcess, waitForFile, waitForPort } from '../processes.ts';
 import type { Peer, PeerSetting, RunningPeer } from '../types.ts';
@@ -12,23 +13,24 @@ import { freePort, run } from './settings.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROGRAM = join(ROOT, 'bin', 'postrider');
 
-/** The server of this repository. */
-export function postrider(): Peer {
+/** The server of this repository; with a backlog it begins with that queue. */
+export function postrider(backlog: Backlog | null = null): Peer {
   return {
-    name: 'postrider',
+    name: backlog === null ? 'postrider' : `postrider-${backlog.recipients}-queued`,
     async missing() {
       return existsSync(join(ROOT, 'src', 'main.ts')) ? undefined : 'src/main.ts is not there yet';
     },
     async version() {
       return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
     },
-    start,
+    start: (setting) => start(setting, backlog),
   };
 }
 
-async function start(setting: PeerSetting): Promise<RunningPeer> {
+async function start(setting: PeerSetting, backlog: Backlog | null): Promise<RunningPeer> {
   const data = join(setting.dir, 'data');
   mkdirSync(data, { mode: 0o700 });
+  backlog?.copyTo(join(data, 'postrider.db'));
   const port = await freePort();
   const env = {
     POSTRIDER_DATA: data,
