@@ -27,7 +27,7 @@ import type { Classifier } from './pipeline/deliver/classifier/classify.ts';
 import { createDeliver, type Deliver, type DeliverOptions } from './pipeline/deliver/deliver.ts';
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
 import { createEgressLeases } from './pipeline/deliver/egress-leases.ts';
-import { createPersonalTexts } from './pipeline/deliver/personal-texts.ts';
+import { createPersonalTexts, type PersonalTexts } from './pipeline/deliver/personal-texts.ts';
 import { createPlacements } from './pipeline/deliver/placements.ts';
 import { createPort25Watch, type Port25Watch } from './pipeline/deliver/port-25.ts';
 import { createRelayHealth, type RelayHealth } from './pipeline/deliver/relay-health.ts';
@@ -106,6 +106,8 @@ export interface EngineOptions {
 }
 
 export interface Engine extends Service {
+  /** What stands in the places of one recipient's copy. */
+  personalTexts: PersonalTexts;
   readonly acceptance: ReturnType<typeof createAcceptance>;
   readonly queue: Queue;
   readonly deliver: Deliver;
@@ -278,7 +280,6 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     ...{ acceptance, queue, deliver, traffic, routes, warmup, sandboxRules, relays, port25 },
     heldBy,
     pausedBy,
-    /** What stands in the places of one recipient's copy. */
     personalTexts: createPersonalTexts(deps.personalTokens, deps.tokens),
     async start() {
       try {
