@@ -87,7 +87,7 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'removeHolds',
 ]);
 
-/** Searches that may run long; they get a reader of their own, started when first needed. */
+/** Searches that may run long: no other read waits behind one. */
 const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
   'findEvents',
   'outcomeRates',
@@ -170,15 +170,19 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     alone
       ? createInProcess<ReaderRequest, ReaderReply>(() => openReader(readerData, connection))
       : createThread<ReaderRequest, ReaderReply>(new URL('./reader-thread.ts', import.meta.url), readerData);
-  const reader = makeReader();
+  // One reader does everything until a read meets a search that is under way; from then on searches have it alone.
+  // A thread holds about 15 MiB, and a server with little to do never needs the second one.
   const searcher = makeReader();
-  // The reader starts beside the writer; should it fail, the first read says so.
-  reader.start().catch(() => {});
+  const reader = makeReader();
+  let searching = 0;
+  let apart = false;
+  // It starts beside the writer; should it fail, the first read says so.
+  searcher.start().catch(() => {});
   try {
     await writer.start();
     await lock.share();
   } catch (error) {
-    await Promise.all([reader.close({ kind: 'close' }), writer.close({ kind: 'close' })]);
+    await Promise.all([searcher.close({ kind: 'close' }), writer.close({ kind: 'close' })]);
     lock.release();
     throw error;
   }
@@ -266,7 +270,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     if (closing !== null) return Promise.reject(new StoreUnavailable('The store is closed'));
     const { promise, resolve, reject } = Promise.withResolvers<ResultOf<Name>>();
     const call = { name, params } as ReadCall;
-    const thread = SEARCHES.has(name) ? searcher : reader;
+    if (SEARCHES.has(name)) {
+      searching += 1;
+      const ended = (): void => {
+        searching -= 1;
+      };
+      promise.then(ended, ended);
+    } else apart ||= searching > 0;
+    const thread = apart && !SEARCHES.has(name) ? reader : searcher;
     thread.ask({ kind: 'read', call }).then((answer) => settleWith(answer, resolve, reject), reject);
     return promise;
   }
