@@ -47,6 +47,8 @@ export default defineConfig({
   test: {
     // Many tests wait for sockets and processes: two at least, also on one core; more than four gain little.
     maxWorkers: Math.min(4, Math.max(2, availableParallelism())),
+    // Files and failures, and what took unusually long: CI keeps every line.
+    slowTestThreshold: 5_000,
     projects: [
       {
         test: {
@@ -66,7 +68,8 @@ export default defineConfig({
           isolate: true,
           name: 'system',
           include: ['test/{scenarios,dialogues,chaos,fuzz,interop,simulation}/**/*.test.ts'],
-          testTimeout: 120_000,
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
         },
       },
     ],

@@ -2,11 +2,18 @@
  * The command line as a person runs it: `./bin/postrider` as a child process of its own, with nothing of this
  * process's POSTRIDER_ environment, stopped with the scope it was started in.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Scope } from './harness.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Whether commands of the documentation that call curl can be pasted here; says so where they cannot. */
+export function hasCurl(what: string): boolean {
+  if (spawnSync('curl', ['--version']).status === 0) return true;
+  process.stderr.write(`SKIPPED: ${what}: there is no curl\n`);
+  return false;
+}
 
 export interface CommandResult {
   code: number | null;
@@ -59,7 +66,8 @@ export function startCommand(
   return { child, stdout: () => stdout, stderr: () => stderr, ended };
 }
 
-const COMMAND_DEADLINE_MS = 20_000;
+/** For one that hangs; on a busy machine others may take long. */
+const COMMAND_DEADLINE_MS = 90_000;
 
 /** Runs `./bin/postrider` to its end; one that does not end by itself is stopped, and its code is null or 0 then. */
 export async function command(

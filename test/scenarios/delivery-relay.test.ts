@@ -140,7 +140,7 @@ describe('what waits', () => {
     const second = await startInstance(scope, { folder: first.folder, settings });
     const row = await until('it is held', async () => {
       const { json } = await second.call('GET', `/email/${id}`);
-      return json.Recipients[0].WaitReason === '' ? null : json.Recipients[0];
+      return json.Recipients[0].Status === 'Held' ? json.Recipients[0] : null;
     });
     expect(row.WaitReason).toMatch(/domain|sign|example\.com/i);
     expect(far.counts.messages).toBe(0);

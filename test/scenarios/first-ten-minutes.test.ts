@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { command, type StartedCommand, startCommand } from './commands.ts';
+import { command, hasCurl, type StartedCommand, startCommand } from './commands.ts';
 import { fileScope, request, temporaryFolder, until } from './harness.ts';
 
 const run = promisify(execFile);
@@ -49,7 +49,7 @@ async function listeningAddresses(pid: number): Promise<string[]> {
   return found;
 }
 
-describe('the first ten minutes', () => {
+describe.skipIf(!hasCurl('the first ten minutes'))('the first ten minutes', () => {
   let folder = '';
   let first: Awaited<ReturnType<typeof startDev>>;
   let messageId = '';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startCommand } from './commands.ts';
+import { hasCurl, startCommand } from './commands.ts';
 import { fileScope, request, temporaryFolder, until } from './harness.ts';
 
 const run = promisify(execFile);
@@ -40,7 +40,7 @@ beforeAll(async () => {
   }
 }, 60_000);
 
-describe('the pasted commands', () => {
+describe.skipIf(!hasCurl('the commands of newsletters.md'))('the pasted commands', () => {
   it('bring along whom another service had suppressed', () => {
     expect(outputs[0]).toBe('Added 2 addresses.\n');
   });

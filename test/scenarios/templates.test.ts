@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { command, startCommand } from './commands.ts';
+import { command, hasCurl, startCommand } from './commands.ts';
 import { fileScope, request, temporaryFolder, until } from './harness.ts';
 
 const run = promisify(execFile);
@@ -59,7 +59,7 @@ describe('the pasted commands', () => {
   });
 });
 
-describe('docs/howto/one-time-codes.md', () => {
+describe.skipIf(!hasCurl('the commands of one-time-codes.md'))('docs/howto/one-time-codes.md', () => {
   it('sends a code at once, and finds it in the mail', async () => {
     const page = await readFile(`${PROJECT}/docs/howto/one-time-codes.md`, 'utf8');
     const script = (/```sh\n([\s\S]*?)```/.exec(page)?.[1] ?? '')
