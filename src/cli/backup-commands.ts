@@ -11,6 +11,9 @@ import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { createProgress } from './progress.ts';
 import { CommandError } from './terminal.ts';
 
+/** Messages that one request of an erasure looks at: some seconds of work. */
+const PER_REQUEST = 10_000;
+
 export const backupCommands: CommandGroup = (program, context) => {
   program
     .command('backup <file>')
@@ -61,13 +64,33 @@ export const backupCommands: CommandGroup = (program, context) => {
     .action(async (address: string) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const answer = (await api.call('POST', '/erase', { Email: address })).body as EraseAnswer;
-        ctx.print(answer, eraseText(address, answer));
+        const sum = { Messages: 0, Events: 0, Pending: 0 };
+        const progress = createProgress(ctx.terminal.stderr, systemClock, 'percent');
+        try {
+          for (let after: string | null = ''; after !== null; ) {
+            const body: object = {
+              Email: address,
+              Limit: PER_REQUEST,
+              ...(after === '' ? {} : { After: after }),
+            };
+            const done = (await api.call('POST', '/erase', body)).body as EraseAnswer;
+            sum.Messages += done.Messages;
+            sum.Events += done.Events;
+            sum.Pending += done.Pending;
+            progress.at(Math.floor(done.Share * 100), 100);
+            after = done.NextCursor;
+          }
+        } finally {
+          progress.end();
+        }
+        ctx.print(sum, eraseText(address, sum));
       }, EXISTING);
     });
 };
 
-function eraseText(address: string, { Messages, Events, Pending }: EraseAnswer): string {
+type Erased = Pick<EraseAnswer, 'Messages' | 'Events' | 'Pending'>;
+
+function eraseText(address: string, { Messages, Events, Pending }: Erased): string {
   const done = `${address}: masked in ${Messages} messages and ${Events} events; contents written to it are gone.`;
   return Pending === 0
     ? done

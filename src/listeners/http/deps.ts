@@ -5,8 +5,8 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
-import type { NodeLease } from '../../model/node.ts';
 import type { Lane } from '../../model/message.ts';
+import type { NodeLease } from '../../model/node.ts';
 import type { Acceptance } from '../../pipeline/accept/accept.ts';
 import type { PersonalTexts } from '../../pipeline/deliver/personal-texts.ts';
 import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';

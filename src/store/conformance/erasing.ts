@@ -52,7 +52,7 @@ export function describeErasing(suite: Suite): void {
       await suite.store().settle({ now: T0, settlements: [said, delivered(own.ids[1] ?? 0)] });
       await suite.store().settle({ now: T0, settlements: [delivered(alike.ids[0] ?? 0)] });
       const found = await find();
-      expect(found).toEqual({ seqs: [own.seq, alike.seq], waiting: [], nextSeq: null });
+      expect(found).toEqual({ seqs: [own.seq, alike.seq], waiting: [], nextSeq: null, lastSeq: alike.seq });
       expect(await erase(found.seqs)).toEqual({ messages: 1, events: 1, pending: 0 });
       expect(await suite.store().readContent({ messageSeq: own.seq })).toBeNull();
       expect(await suite.store().readContent({ messageSeq: alike.seq })).not.toBeNull();

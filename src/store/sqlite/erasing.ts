@@ -48,6 +48,7 @@ export function findMentions(db: Connection, params: ParamsOf<'findMentions'>): 
     seqs,
     waiting,
     nextSeq: rows.length === params.limit && last !== undefined ? last.seq : null,
+    lastSeq: db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM message')?.seq ?? 0,
   };
 }
 

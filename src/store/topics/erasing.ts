@@ -12,6 +12,8 @@ export interface ErasingStore {
     seqs: readonly number[];
     waiting: readonly { messageSeq: number; deliveryId: number }[];
     nextSeq: number | null;
+    /** Of the newest message, 0 where there is none. */
+    lastSeq: number;
   }>;
   /**
    * Masks the address in the given messages, their recipients and events, and removes their captures and contents.

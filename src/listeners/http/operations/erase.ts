@@ -1,12 +1,12 @@
 /**
  * POST /erase (api.md §3): a person's data removed, for administrators of all domains. What still waits for the person
  * is canceled first; then every message that names them is masked, page by page, and the free pages of the database are
- * overwritten. Asked again it finds what an interruption left, and what was on its way the last time.
+ * overwritten: all in one request, or in several that each look at so many. Asked again it finds what an interruption left,
+ * and what was on its way the last time.
  */
 
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
-import { AppError } from '../../../lib/errors.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import { parseAddress } from '../../../mail/address.ts';
@@ -14,12 +14,25 @@ import type { Store } from '../../../store/store.ts';
 import type { EraseAnswer } from '../contract/answers/suppressions.ts';
 import { eraseAnswer } from '../contract/schemas/domains.ts';
 import { readJsonBody } from '../json-request.ts';
-import { type ApiRoute, json, refuse } from '../route.ts';
+import { type ApiRoute, invalidParameter, json, refuse } from '../route.ts';
 
-const ERASE = z.object({ Email: z.string({ error: 'an address is required' }).max(320) });
+const ERASE = z.object({
+  Email: z.string({ error: 'an address is required' }).max(320),
+  Limit: z
+    .int()
+    .min(100)
+    .max(100_000)
+    .optional()
+    .describe('Messages looked at by this request; all where left out'),
+  After: z.string().max(32).optional().describe('`NextCursor` of the request before'),
+});
 const PAGE = 500;
 const STEP = 8;
 const SCRUB_STEP_BYTES = 1_048_576;
+/** Free pages that one request of several overwrites, as long as looking at its messages takes. */
+const SCRUB_PORTION_BYTES = 64 * 1_048_576;
+/** Behind which message; or what comes after the last one. */
+const CURSOR = /^(?:m(\d{1,15})|scrub)$/;
 
 export function eraseRoute(deps: { store: Store; clock: Clock; random: Random }): ApiRoute {
   const { store, clock, random } = deps;
@@ -31,7 +44,7 @@ export function eraseRoute(deps: { store: Store; clock: Clock; random: Random })
       id: 'erasePerson',
       summary: 'Erase a person',
       description:
-        '`{Email}`, from a token of all domains: the person’s address masked everywhere, what was written to them removed, mail that waits for them canceled, a suppression kept as a hash that still stops mail: `{Messages, Events, Pending}`. With `Pending` above 0 something was under way: ask again',
+        '`{Email}`, from a token of all domains: the person’s address masked everywhere, what was written to them removed, mail that waits for them canceled, a suppression kept as a hash that still stops mail: `{Messages, Events, Pending, Share, NextCursor}`. With `Pending` above 0 something was under way: ask again later. `Limit` bounds the messages that one request looks at: ask again with `NextCursor` as `After` until it is null; the sums are those of each request, `Share` says how far it is',
       body: { schema: ERASE, example: { Email: 'former@example.net' } },
       answer: eraseAnswer,
     },
@@ -39,23 +52,30 @@ export function eraseRoute(deps: { store: Store; clock: Clock; random: Random })
       if (!request.caller.domains.includes('*')) {
         throw refuse('scope-missing', 'A person is erased by admin tokens of all domains');
       }
-      const { Email } = readJsonBody(request, ERASE);
+      const { Email, Limit, After } = readJsonBody(request, ERASE);
       const parsed = parseAddress(Email.trim());
-      if (!parsed.ok) {
-        throw new AppError('invalid-parameter', { field: '/Email', message: 'Email: give an address' });
-      }
-      return json(await erase(parsed.address.text));
+      if (!parsed.ok) throw invalidParameter(`Email ${parsed.problem}`, 'Email');
+      const place = After === undefined ? 'm0' : After;
+      const [, seq] = CURSOR.exec(place) ?? [undefined, null];
+      if (seq === null) throw invalidParameter('After is not a NextCursor of POST /erase', 'After');
+      const address = parsed.address.text;
+      return json(
+        seq === undefined ? await scrubbed(nothingYet(), Limit) : await erase(address, Number(seq), Limit),
+      );
     },
   };
 
-  async function erase(address: string): Promise<EraseAnswer> {
-    const answer = { Messages: 0, Events: 0, Pending: 0 };
-    for (let afterSeq: number | null = 0; afterSeq !== null; ) {
+  async function erase(address: string, from: number, limit: number | undefined): Promise<EraseAnswer> {
+    const answer = nothingYet();
+    let looked = 0;
+    for (let afterSeq: number | null = from; afterSeq !== null; ) {
+      const size = limit === undefined ? PAGE : Math.min(PAGE, limit - looked);
       const page: Awaited<ReturnType<Store['findMentions']>> = await store.findMentions({
         address,
         afterSeq,
-        limit: PAGE,
+        limit: size,
       });
+      looked += size;
       for (const row of page.waiting) await cancel(row);
       for (let at = 0; at < page.seqs.length; at += STEP) {
         const done = await store.eraseMessages({ address, seqs: page.seqs.slice(at, at + STEP) });
@@ -64,10 +84,23 @@ export function eraseRoute(deps: { store: Store; clock: Clock; random: Random })
         answer.Pending += done.pending;
       }
       afterSeq = page.nextSeq;
+      if (limit !== undefined && looked >= limit && afterSeq !== null) {
+        const Share = Math.min(0.99, afterSeq / Math.max(afterSeq, page.lastSeq));
+        return { ...answer, Share, NextCursor: `m${afterSeq}` };
+      }
     }
     answer.Events += (await store.eraseElsewhere({ address, proposedKey: random.bytes(32) })).events;
-    while (await store.scrub({ bytes: SCRUB_STEP_BYTES }));
-    return answer;
+    return scrubbed(answer, limit);
+  }
+
+  /** Free pages keep what stood in them until they are overwritten. */
+  async function scrubbed(answer: EraseAnswer, limit: number | undefined): Promise<EraseAnswer> {
+    for (let bytes = 0; await store.scrub({ bytes: SCRUB_STEP_BYTES }); bytes += SCRUB_STEP_BYTES) {
+      if (limit !== undefined && bytes >= SCRUB_PORTION_BYTES) {
+        return { ...answer, Share: 0.99, NextCursor: 'scrub' };
+      }
+    }
+    return { ...answer, Share: 1, NextCursor: null };
   }
 
   async function cancel({
@@ -86,4 +119,8 @@ export function eraseRoute(deps: { store: Store; clock: Clock; random: Random })
     };
     await store.cancelQueued({ messageSeq, now, recipients: [{ deliveryId, event }] });
   }
+}
+
+function nothingYet(): EraseAnswer {
+  return { Messages: 0, Events: 0, Pending: 0, Share: 0, NextCursor: null };
 }

@@ -9,6 +9,10 @@ export interface EraseAnswer {
   Events: number;
   /** Messages of which something had to stay until a copy under way is final: ask again then. */
   Pending: number;
+  /** How much of the work is done, 0 to 1. */
+  Share: number;
+  /** `After` of the next request; null = all is done. */
+  NextCursor: string | null;
 }
 
 /** One item of GET /suppressions. */

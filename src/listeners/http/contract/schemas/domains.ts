@@ -139,6 +139,8 @@ export const eraseAnswer = exactly<EraseAnswer>()(
       Messages: count.describe('Messages in which the person stood'),
       Events: count.describe('Events in which the address was masked'),
       Pending: count.describe('Messages of which something had to stay until a copy under way is final'),
+      Share: z.number().describe('How much of the work is done, 0 to 1'),
+      NextCursor: z.string().nullable().describe('`After` of the next request; null = all is done'),
     })
     .meta({ id: 'EraseAnswer' }),
 );

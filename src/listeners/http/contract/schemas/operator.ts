@@ -104,7 +104,9 @@ const nodeItem = exactly<NodeItem>()(
       Host: z.string(),
       Pid: count,
       Roles: z.array(z.string()),
-      Sources: z.array(z.string()).describe('Ids of the sources it sends from; empty = the address of the machine'),
+      Sources: z
+        .array(z.string())
+        .describe('Ids of the sources it sends from; empty = the address of the machine'),
       StartedAt: time,
       HeartbeatAt: time.describe('By its own clock; a process that is alone with its database says it once'),
       EndedAt: time.nullable(),
