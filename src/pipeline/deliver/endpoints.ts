@@ -15,6 +15,7 @@ import type { Category } from './classifier/categories.ts';
 import type { Route } from './routes.ts';
 import type { TlsCounters } from './tls-counters.ts';
 import { planTls, relayTlsPlan, type TlsPlan } from './tls-plan.ts';
+import { type TriedHosts, untriedFirst } from './tried-hosts.ts';
 
 export interface Endpoint {
   host: string;
@@ -49,6 +50,8 @@ export interface EndpointWish {
   /** The provider's data says that it wants TLS. */
   providerRequiresTls?: boolean | undefined;
   critical?: boolean | undefined;
+  /** Met in vain by the attempts before: others come first. */
+  tried?: Pick<TriedHosts, 'has'> | undefined;
   /** The source that will connect has an IPv6 address that mail may go out from. */
   ipv6?: boolean | undefined;
 }
@@ -88,6 +91,7 @@ export interface Endpoints {
 const MAX_ADDRESSES = 5;
 /** For connecting to all addresses of one attempt (delivery.md §9.3). */
 const CONNECT_ALL_MS = 60_000;
+const NONE_TRIED: Pick<TriedHosts, 'has'> = { has: () => false };
 const AVOID_IPV6_MS = 24 * 3_600_000;
 const MAX_AVOIDED = 10_000;
 const ASKING_KEPT_MS = 60_000;
@@ -138,8 +142,10 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
     const found = isIP(target.host) === 0 ? await relayAddresses(target.host) : { addresses: [target.host] };
     if ('kind' in found) return found;
     const budget = newBudget(wish);
-    const addresses = found.addresses.slice(0, MAX_ADDRESSES);
-    const endpoints = addresses.map((address, i): Endpoint => {
+    const { tried = NONE_TRIED } = wish;
+    const all = found.addresses.map((address) => ({ address, port: target.port }));
+    const addresses = untriedFirst(all, tried).slice(0, MAX_ADDRESSES);
+    const endpoints = addresses.map(({ address }, i): Endpoint => {
       const loopback = address === '::1' || address.startsWith('127.');
       return {
         host: target.host,
@@ -186,7 +192,7 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
         const found: Endpoint[] = [];
         const unusable: string[] = [];
         const budget = newBudget(wish);
-        for (const host of answer.hosts) {
+        for (const host of byTurn(answer.hosts, wish.tried)) {
           if (found.length >= MAX_ADDRESSES) break;
           const planned = await planTls(resolver, {
             recipientDomain: domain,
@@ -251,6 +257,21 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
       recipientDomain: domain,
       isLast: false,
       budget,
+    }));
+  }
+
+  /** Hosts with an address that was not tried come first, each with that address first. */
+  function byTurn(
+    hosts: readonly MxHost[],
+    tried: Pick<TriedHosts, 'has'> | undefined,
+  ): readonly MxHost[] {
+    if (tried === undefined) return hosts;
+    const met = (address: string) => ({ address, port: options.mxPort });
+    const done = hosts.filter(({ addresses }) => addresses.every((address) => tried.has(met(address))));
+    const open = hosts.filter((host) => !done.includes(host));
+    return [...open, ...done].map((host) => ({
+      ...host,
+      addresses: untriedFirst(host.addresses.map(met), tried).map(({ address }) => address),
     }));
   }
 

@@ -12,6 +12,7 @@ import type { DeliverMetrics } from './deliver-metrics.ts';
 import type { Endpoint, EndpointAnswer, EndpointWish } from './endpoints.ts';
 import { NO_FACTS, type Outcome } from './outcome.ts';
 import { tlsText } from './transaction-outcome.ts';
+import { type TriedHosts, untriedFirst } from './tried-hosts.ts';
 
 export type PathOutcome = Extract<Outcome, { kind: 'path' }>;
 
@@ -35,7 +36,12 @@ export interface OpeningDeps {
   endpoints(recipientDomain: string, wish: EndpointWish): Promise<EndpointAnswer>;
   open(endpoint: Endpoint, signal: AbortSignal): Promise<OpenResult>;
   notOpened(endpoint: Endpoint, result: OpenFailure, category: Category | null): void;
+  /** Met in vain by earlier attempts. */
+  tried: TriedHosts;
 }
+
+/** Sessions that got as far as a connection, for one attempt (delivery.md §4.4). */
+const MAX_SESSIONS = 2;
 
 export async function openForHead(
   deps: OpeningDeps,
@@ -44,7 +50,8 @@ export async function openForHead(
 ): Promise<Opened> {
   const { clock, metrics } = deps;
   const { recipientDomain, ...wish } = head;
-  const answer = await deps.endpoints(recipientDomain, wish);
+  const { tried } = deps;
+  const answer = await deps.endpoints(recipientDomain, { ...wish, tried });
   if (answer.kind === 'permanent') return { kind: 'permanent', answer };
   if (answer.kind === 'temporary') {
     const outcome = pathOutcome('dns', answer.category ?? 'dns_failure', answer.detail);
@@ -52,12 +59,24 @@ export async function openForHead(
     return { kind: 'unresolved', outcome };
   }
   let failure: { endpoint: Endpoint; result: OpenFailure } | null = null;
-  for (const endpoint of answer.endpoints) {
+  // Everybody had a turn and it was in vain: it begins with the best again.
+  if (answer.endpoints.every((endpoint) => tried.has(endpoint))) tried.clear();
+  const sessions = new Map<string, number>();
+  for (const endpoint of untriedFirst(answer.endpoints, tried)) {
     if (signal.aborted) break;
+    // Whoever answers and refuses us twice over is not asked host by host; a list of relays is the operator's own.
+    const target = endpoint.route === 'mx' ? '' : `${endpoint.host}:${endpoint.port}`;
+    const met = sessions.get(target) ?? 0;
+    if (met >= MAX_SESSIONS) continue;
     const startedAt = clock.monotonicMs();
     const result = await deps.open(endpoint, signal);
     metrics.opened(result.kind, clock.monotonicMs() - startedAt);
-    if (result.kind === 'open') return { kind: 'open', endpoint, session: result.session };
+    if (result.kind === 'open') {
+      tried.clear();
+      return { kind: 'open', endpoint, session: result.session };
+    }
+    if (result.reason !== 'aborted') tried.failed(endpoint);
+    if (result.stage !== 'connect') sessions.set(target, met + 1);
     failure = { endpoint, result };
     deps.notOpened(endpoint, result, verdictOf(deps, endpoint, result)?.category ?? null);
   }

@@ -49,6 +49,7 @@ import type { Placement } from './placements.ts';
 import type { Prepared, Preparer } from './prepared.ts';
 import type { SettlementRules } from './settlement.ts';
 import { mayCarry } from './tls-plan.ts';
+import { createTriedHosts } from './tried-hosts.ts';
 
 export interface Path {
   /** There may be work, or a reason to look again. */
@@ -68,7 +69,7 @@ export interface Path {
   readonly idle: boolean;
 }
 
-export interface PathDeps extends OpeningDeps {
+export interface PathDeps extends Omit<OpeningDeps, 'tried'> {
   name: string;
   place: Extract<Placement, { kind: 'path' }>;
   queue: Queue;
@@ -120,6 +121,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   /** Of those being prepared, messages whose further copies travel with them. */
   const preparingShared = new Set<string>();
   let abort = new AbortController();
+  const tried = createTriedHosts();
   const view = createPathView(
     { name, place, queue, gates, health, links, clock, overrides: deps.overrides, route },
     { usable, inFlight: () => inFlight, ready: (lane) => ready.count(lane) + preparing[lane] },
@@ -523,7 +525,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       requireTls: head.requireTls,
       providerRequiresTls: gates.effective().limits.tls === 'required',
     };
-    const opened = await openForHead(deps, wish, abort.signal);
+    const opened = await openForHead({ ...deps, tried }, wish, abort.signal);
     opening = false;
     if (opened.kind !== 'open') gates.connectionEnded();
     act(opened, recipientDomain);

@@ -1,0 +1,66 @@
+/** How many hosts one attempt meets, and where the next one goes on. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
+import { directKit } from './direct-kit.ts';
+import { fileScope } from './harness.ts';
+
+const scope = fileScope();
+let dns: FakeDns;
+const { farEnd, start } = directKit(scope, () => dns, '127.17');
+
+beforeAll(async () => {
+  dns = await createFakeDns();
+  scope.defer(() => dns.close());
+});
+
+/** MX records of increasing preference for these addresses. */
+function hosts(domain: string, addresses: readonly string[]): void {
+  dns.set(domain, { MX: addresses.map((_, i) => [i, `mx${i}.${domain}`] as [number, string]) });
+  addresses.forEach((address, i) => dns.set(`mx${i}.${domain}`, { A: [address] }));
+}
+
+describe('an attempt', () => {
+  it('meets two hosts that answer and refuse, and the next one goes on with the others', async () => {
+    const refusing: Awaited<ReturnType<typeof farEnd>>[] = [];
+    for (let n = 0; n < 5; n++) refusing.push(await farEnd({ banner: '554 5.7.1 not you' }));
+    const good = await farEnd({});
+    hosts('many.test', [...refusing, good].map(({ address }) => address));
+    const { server, token } = await start({ settings: { retry: '200ms' } });
+    const id = await server.send({ To: [{ email: 'a@many.test' }] }, { token });
+    expect((await server.settled(id)).Recipients[0]).toMatchObject({ Status: 'Delivered', Attempts: 1 });
+    // Each was met once: two, two, and the last of them with the one that takes mail.
+    expect(refusing.map(({ connections }) => connections.length)).toEqual([1, 1, 1, 1, 1]);
+    expect(good.connections).toHaveLength(1);
+    const items = (await server.call('GET', `/email/${id}/events`, { token })).json.Items;
+    const deferred = items.filter(({ Event }: { Event: string }) => Event === 'deferred');
+    expect(deferred.map(({ RemoteMta }: { RemoteMta: string }) => RemoteMta.split(' ')[0])).toEqual([
+      'mx1.many.test',
+      'mx3.many.test',
+    ]);
+  });
+
+  it('tries five addresses at most, and the next one the others', async () => {
+    const good = await farEnd({});
+    // Nobody listens there.
+    const dead = [1, 2, 3, 4, 5, 6].map((n) => `127.17.9.${n}`);
+    hosts('dead.test', [...dead, good.address]);
+    const { server, token } = await start({ settings: { retry: '200ms' } });
+    const id = await server.send({ To: [{ email: 'a@dead.test' }] }, { token });
+    expect((await server.settled(id)).Status).toBe('Delivered');
+    const items = (await server.call('GET', `/email/${id}/events`, { token })).json.Items;
+    const deferred = items.filter(({ Event }: { Event: string }) => Event === 'deferred');
+    expect(deferred.map(({ RemoteMta }: { RemoteMta: string }) => RemoteMta.split(' ')[0])).toEqual([
+      'mx4.dead.test',
+    ]);
+  });
+
+  it('begins with the best again when all have had their turn', async () => {
+    const first = await farEnd([{ banner: '554 5.7.1 not you' }, {}]);
+    const second = await farEnd({ banner: '554 5.7.1 not you' });
+    hosts('turns.test', [first.address, second.address]);
+    const { server, token } = await start({ settings: { retry: '200ms' } });
+    const id = await server.send({ To: [{ email: 'a@turns.test' }] }, { token });
+    expect((await server.settled(id)).Status).toBe('Delivered');
+    expect([first.connections.length, second.connections.length]).toEqual([2, 1]);
+  });
+});
