@@ -8,6 +8,7 @@ import type { Logger } from './lib/log.ts';
 import type { Random } from './lib/random.ts';
 import { createOperatorFiles, replyRulesFile, shapingFile } from './operator-files.ts';
 import { createHolds, type Holds } from './policy/limits/holds.ts';
+import { createEgressMemory, type EgressMemory } from './policy/limits/shaping/egress-memory.ts';
 import { createOverrides, type OverrideBook } from './policy/limits/shaping/overrides.ts';
 import { createPathMemory, type PathMemory } from './policy/limits/shaping/path-memory.ts';
 import { createShaping } from './policy/limits/shaping/shaping.ts';
@@ -19,6 +20,7 @@ export interface TrafficParts {
   overrides: OverrideBook;
   pathMemory: PathMemory;
   holds: Holds;
+  egress: EgressMemory;
   reload(): Promise<void>;
   /** Reads again what other processes on the same store may have changed. */
   refresh(): Promise<void>;
@@ -49,10 +51,12 @@ export async function openTraffic(
   const overrides = createOverrides(deps);
   const pathMemory = createPathMemory(deps);
   const holds = createHolds(deps);
+  const egress = createEgressMemory(deps);
   const refresh = async (): Promise<void> => {
     for (const memory of [overrides, pathMemory, holds]) await memory.load();
   };
   await refresh();
+  await egress.load();
   const shaping = createShaping(overrides, options);
   const files = createOperatorFiles(
     options.folder,
@@ -65,10 +69,11 @@ export async function openTraffic(
     overrides,
     pathMemory,
     holds,
+    egress,
     reload: () => files.reload(),
     refresh,
     async flush() {
-      await Promise.all([overrides.flush(), pathMemory.flush()]);
+      await Promise.all([overrides.flush(), pathMemory.flush(), egress.flush()]);
     },
   };
 }

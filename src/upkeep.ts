@@ -16,6 +16,8 @@ const PURGE_EVERY_MS = 10 * 60_000;
 const DOMAINS_EVERY_MS = 60_000;
 /** What a path came to says nothing about it after this. */
 const PATH_KEPT_MS = 7 * 24 * 3_600_000;
+/** A message asks for it while it is looked at; longer than the longest a message waits. */
+const CHANGES_KEPT_MS = 14 * 24 * 3_600_000;
 /** A cause that nobody is left in may come back; then it keeps its number and first sight. */
 const CAUSE_KEPT_MS = 7 * 86_400_000;
 const STEP_ROWS = 1000;
@@ -33,7 +35,13 @@ export function createUpkeep(
   deps: {
     store: Pick<
       Store,
-      'purgeIdempotency' | 'purgeSuppressions' | 'purgeOverrides' | 'purgePathStates' | 'purgeCauses'
+      | 'purgeIdempotency'
+      | 'purgeSuppressions'
+      | 'purgeOverrides'
+      | 'purgePathStates'
+      | 'purgePathChanges'
+      | 'purgeEgressFacts'
+      | 'purgeCauses'
     >;
     domains: Pick<DomainService, 'list' | 'verify' | 'renewStandby'>;
     retention: Retention;
@@ -69,6 +77,9 @@ export function createUpkeep(
     while (running && (await store.purgeOverrides({ now, limit: STEP_ROWS })) === STEP_ROWS);
     const unused = { before: now - PATH_KEPT_MS, now, limit: STEP_ROWS };
     while (running && (await store.purgePathStates(unused)) === STEP_ROWS);
+    const old = { before: now - CHANGES_KEPT_MS, limit: STEP_ROWS };
+    while (running && (await store.purgePathChanges(old)) === STEP_ROWS);
+    while (running && (await store.purgeEgressFacts({ now, limit: STEP_ROWS })) === STEP_ROWS);
   }
 
   async function forget(): Promise<void> {

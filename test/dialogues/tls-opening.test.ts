@@ -6,7 +6,9 @@ import { createLoggers } from '../../src/lib/log.ts';
 import type { Endpoint } from '../../src/pipeline/deliver/endpoints.ts';
 import { createOpener, type OpenWish } from '../../src/pipeline/deliver/tls-opening.ts';
 import { relayTlsPlan, type TlsPlan } from '../../src/pipeline/deliver/tls-plan.ts';
+import type { EgressMemory } from '../../src/policy/limits/shaping/egress-memory.ts';
 import { createTlsContexts } from '../../src/smtp/client-tls.ts';
+import { createEgressFacts } from '../fakes/egress-facts.ts';
 import { startScriptedMx } from '../fakes/scripted-mx.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
 import { createTestCa } from '../fakes/test-certificates.ts';
@@ -29,7 +31,7 @@ const OPPORTUNISTIC: TlsPlan = {
   testing: null,
 };
 
-function opener(clock: VirtualClock) {
+function opener(clock: VirtualClock, egress: EgressMemory = createEgressFacts(clock).fresh()) {
   const counted: string[] = [];
   const { service } = createLoggers({
     destination: new Writable({ write: (_, __, done) => done() }),
@@ -39,6 +41,7 @@ function opener(clock: VirtualClock) {
   const made = createOpener(
     {
       clock,
+      egress,
       log: service,
       tlsContexts: createTlsContexts({ ca: ca.cert }),
       counters: { count: ({ result }) => counted.push(result) },
@@ -119,10 +122,14 @@ describe('where the handshake breaks', () => {
     const gate = await startNarrowGate(sink.port, 1000);
     open.push(sink, gate);
     const clock = createVirtualClock();
-    const tried = opener(clock);
+    const facts = createEgressFacts(clock);
+    const tried = opener(clock, facts.fresh());
     expect(await tried.how(gate.port)).toBe('TLSv1.3');
     expect(gate.broken()).toBe(1);
     expect(await tried.how(gate.port)).toBe('TLSv1.3');
+    expect(gate.broken()).toBe(1);
+    // Also after a restart.
+    expect(await opener(clock, await facts.open()).how(gate.port)).toBe('TLSv1.3');
     expect(gate.broken()).toBe(1);
     await clock.advance(DAY_MS + 1);
     expect(await tried.how(gate.port)).toBe('TLSv1.3');

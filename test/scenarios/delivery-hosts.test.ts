@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import { directKit } from './direct-kit.ts';
-import { fileScope } from './harness.ts';
+import { fileScope, type Instance, startInstance } from './harness.ts';
 
 const scope = fileScope();
 let dns: FakeDns;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 /** MX records of increasing preference for these addresses. */
 function hosts(domain: string, addresses: readonly string[]): void {
   dns.set(domain, { MX: addresses.map((_, i) => [i, `mx${i}.${domain}`] as [number, string]) });
-  addresses.forEach((address, i) => dns.set(`mx${i}.${domain}`, { A: [address] }));
+  for (const [i, address] of addresses.entries()) dns.set(`mx${i}.${domain}`, { A: [address] });
 }
 
 describe('an attempt', () => {
@@ -24,7 +24,10 @@ describe('an attempt', () => {
     const refusing: Awaited<ReturnType<typeof farEnd>>[] = [];
     for (let n = 0; n < 5; n++) refusing.push(await farEnd({ banner: '554 5.7.1 not you' }));
     const good = await farEnd({});
-    hosts('many.test', [...refusing, good].map(({ address }) => address));
+    hosts(
+      'many.test',
+      [...refusing, good].map(({ address }) => address),
+    );
     const { server, token } = await start({ settings: { retry: '200ms' } });
     const id = await server.send({ To: [{ email: 'a@many.test' }] }, { token });
     expect((await server.settled(id)).Recipients[0]).toMatchObject({ Status: 'Delivered', Attempts: 1 });
@@ -62,5 +65,36 @@ describe('an attempt', () => {
     const id = await server.send({ To: [{ email: 'a@turns.test' }] }, { token });
     expect((await server.settled(id)).Status).toBe('Delivered');
     expect([first.connections.length, second.connections.length]).toEqual([2, 1]);
+  });
+});
+
+describe('a site of no provider', () => {
+  const limitOf = async (server: Instance) => {
+    const [path] = (await server.call('GET', '/queue/paths/few.test')).json.Paths;
+    return path.Limits.find(({ Name }: { Name: string }) => Name === 'recipientsPerTransaction').Detail;
+  };
+
+  it('is small until it took so many messages within a day, which a restart does not forget', async () => {
+    const mx = await farEnd({});
+    dns.set('few.test', { MX: ['mx.few.test'] });
+    dns.set('mx.few.test', { A: [mx.address] });
+    const { server, token } = await start({ shaping: [{ id: 'small', belowMessagesPerDay: 5 }] });
+    const send = async (instance: Instance, count: number) => {
+      for (let n = 0; n < count; n++) {
+        const id = await instance.send({ To: [{ email: `r${n}@few.test` }] }, { token });
+        expect((await instance.settled(id)).Status).toBe('Delivered');
+      }
+    };
+    await send(server, 4);
+    expect(await limitOf(server)).toMatch(/small/);
+    await send(server, 1);
+    expect(await limitOf(server)).toMatch(/default/);
+    await server.stop();
+    const again = await startInstance(scope, {
+      folder: server.folder,
+      settings: { route: 'mx', dns: dns.text, 'mx-port': String(mx.port), 'allow-networks': '127.0.0.0/8' },
+    });
+    await send(again, 1);
+    expect(await limitOf(again)).toMatch(/default/);
   });
 });

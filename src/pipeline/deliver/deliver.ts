@@ -14,6 +14,7 @@ import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { AddressCheck } from '../../net/address-filter.ts';
 import type { CachingResolver } from '../../net/resolver.ts';
 import type { Connect } from '../../net/sockets.ts';
+import type { EgressMemory } from '../../policy/limits/shaping/egress-memory.ts';
 import type { OverrideBook } from '../../policy/limits/shaping/overrides.ts';
 import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
 import type { Shaping } from '../../policy/limits/shaping/types.ts';
@@ -78,6 +79,8 @@ export interface DeliverDeps {
   metrics: DeliverMetrics;
   failpoints: Failpoints;
   relays: RelayHealth;
+  /** What was learnt about far ends. */
+  egress: Pick<EgressMemory, 'facts'>;
   port25: Port25Watch;
   /** What replies teach about one sender domain. */
   tenantLessons: TenantLessons;
@@ -204,6 +207,8 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         preparer,
         provider: place.provider === null ? null : providerOf(`${place.source} ${place.provider}`),
         endpoints: (recipientDomain, wish) => wayOut.endpointsOf(place.way, recipientDomain, wish),
+        refusedBy: (endpoint, outcome, messageId) => wayOut.replied(place.way, endpoint, outcome, messageId),
+        proving: wayOut.proving,
         open: (endpoint, signal) => wayOut.open(place.way, endpoint, place.site, { signal }),
         heard: (endpoint, outcome, senderDomain) => {
           learnFromOutcome({ endpoints, opener }, endpoint, outcome);
@@ -234,6 +239,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
     if (paths.size < FORGET_IDLE_PATHS_ABOVE) return;
     for (const [name, path] of paths) {
       if (!path.idle || queue.blocked(name) !== null || queue.heldBy(name) > 0) continue;
+      path.keep();
       path.forget();
       paths.delete(name);
       placements.forget(name);

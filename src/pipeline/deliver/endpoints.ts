@@ -10,6 +10,7 @@ import type { AddressCheck } from '../../net/address-filter.ts';
 import type { MtaStsPolicy } from '../../net/mta-sts.ts';
 import { type MxHost, resolveMxHosts } from '../../net/mx-hosts.ts';
 import type { CachingResolver } from '../../net/resolver.ts';
+import { type EgressMemory, readFlag } from '../../policy/limits/shaping/egress-memory.ts';
 import type { TlsResult } from '../../store/topics/tls.ts';
 import type { Category } from './classifier/categories.ts';
 import type { Route } from './routes.ts';
@@ -93,7 +94,6 @@ const MAX_ADDRESSES = 5;
 const CONNECT_ALL_MS = 60_000;
 const NONE_TRIED: Pick<TriedHosts, 'has'> = { has: () => false };
 const AVOID_IPV6_MS = 24 * 3_600_000;
-const MAX_AVOIDED = 10_000;
 const ASKING_KEPT_MS = 60_000;
 const MAX_ASKING = 10_000;
 
@@ -105,11 +105,13 @@ interface Deps {
   filter: AddressCheck;
   mtaSts: { policyOf(domain: string): Promise<MtaStsPolicy | null> };
   counters: Pick<TlsCounters, 'count'>;
+  /** What is kept over a restart. */
+  egress: Pick<EgressMemory, 'facts'>;
 }
 
 export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boolean }): Endpoints {
   const { resolver, random, clock, filter, mtaSts, counters } = deps;
-  const ipv4Until = new Map<string, number>();
+  const ipv4Only = deps.egress.facts('ipv4-only', readFlag);
   const asking = new Map<string, { answer: Promise<boolean>; untilMs: number }>();
   return {
     find: (target, recipientDomain, wish = {}) =>
@@ -124,8 +126,7 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
       return answer;
     },
     avoidIpv6(recipientDomain) {
-      if (ipv4Until.size >= MAX_AVOIDED) ipv4Until.clear();
-      ipv4Until.set(recipientDomain, clock.now() + AVOID_IPV6_MS);
+      ipv4Only.set(recipientDomain, true, clock.now() + AVOID_IPV6_MS);
     },
   };
 
@@ -241,7 +242,7 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
 
   /** A host's addresses as they may be used now. */
   function endpointsOf(host: MxHost, domain: string, tls: TlsPlan, budget: AttemptBudget): Endpoint[] {
-    const avoided = (ipv4Until.get(domain) ?? 0) > clock.now();
+    const avoided = ipv4Only.get(domain) !== null;
     const v4 = host.addresses.filter((address) => isIP(address) === 4);
     // A host that has nothing but IPv6 is asked by IPv6 all the same.
     const addresses = avoided && v4.length > 0 ? v4 : host.addresses;
@@ -261,10 +262,7 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
   }
 
   /** Hosts with an address that was not tried come first, each with that address first. */
-  function byTurn(
-    hosts: readonly MxHost[],
-    tried: Pick<TriedHosts, 'has'> | undefined,
-  ): readonly MxHost[] {
+  function byTurn(hosts: readonly MxHost[], tried: Pick<TriedHosts, 'has'> | undefined): readonly MxHost[] {
     if (tried === undefined) return hosts;
     const met = (address: string) => ({ address, port: options.mxPort });
     const done = hosts.filter(({ addresses }) => addresses.every((address) => tried.has(met(address))));

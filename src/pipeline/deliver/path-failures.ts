@@ -35,6 +35,8 @@ export interface PathFailures {
   setApart(recipientDomain: string): void;
   /** A bug, not an outcome: the message may or may not be with the far end, and is tried again as such. */
   attemptBroke(item: ReadyItem, cause: unknown): void;
+  /** The message goes on at once, elsewhere; false where it did so often enough, or nothing may go. */
+  handOn(item: ReadyItem): boolean;
   /** Nothing goes until then; what waits in memory goes back with the reason. */
   blockUntil(until: number, reason: string): void;
 }
@@ -94,6 +96,12 @@ export function createPathFailures(deps: Deps): PathFailures {
       );
       const detail = 'an internal error ended the attempt';
       void queue.settle(item, rules.settle(item.delivery, { kind: 'unknown', detail, facts: NO_FACTS }));
+    },
+    handOn(item) {
+      if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || queue.blocked(name) !== null) return false;
+      item.redispatched += 1;
+      queue.putBack(item);
+      return true;
     },
     blockUntil,
   };
@@ -181,7 +189,7 @@ export function createPathFailures(deps: Deps): PathFailures {
   /** Asked for encryption on a connection in the clear: from now on there is none, and the message goes at once. */
   function underTls(item: ReadyItem, link: Link): boolean {
     if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || link.session.tls !== null) return false;
-    links.leaveClear();
+    links.leaveAll(({ session }) => session.tls === null);
     item.redispatched += 1;
     queue.putBack(item);
     return true;

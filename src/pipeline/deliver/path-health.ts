@@ -12,12 +12,15 @@ import type { Clock } from '../../lib/clock.ts';
 import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
 import { type ConcurrencyWindow, createConcurrencyWindow } from './concurrency.ts';
 import type { BreakerState } from './path-state.ts';
+import type { Volume } from './path-volume.ts';
 
 export interface PathHealth {
   readonly window: ConcurrencyWindow;
   breaker(): BreakerState;
   /** Failures in a row that opened it. */
   readonly failures: number;
+  /** Keeps what it has come to. */
+  remember(): void;
   /** Nothing goes until then. */
   open(until: number, reason: string): void;
   /** Its time is over: one message finds out. */
@@ -48,6 +51,8 @@ export function createPathHealth(deps: {
   site: string;
   /** A configured relay begins with all it may have. */
   startAt: number | null;
+  /** What it got through, to be kept with the rest. */
+  volume(): Volume;
 }): PathHealth {
   const { clock, memory, source, site } = deps;
   const recalled = memory.recall(source, site);
@@ -63,11 +68,13 @@ export function createPathHealth(deps: {
   let openedAt = clock.now();
 
   const remember = (): void => {
-    memory.remember({ source, site, blockedUntil: until, reason, failures, concurrency: window.size });
+    const state = { source, site, blockedUntil: until, reason, failures, concurrency: window.size };
+    memory.remember({ ...state, ...deps.volume() });
   };
 
   return {
     window,
+    remember,
     breaker() {
       if (until !== null) return { kind: 'open', until, failures };
       return probing ? { kind: 'half-open', failures } : { kind: 'closed' };

@@ -36,8 +36,8 @@ export interface Links {
   slots(): Pick<Slots, 'busy' | 'criticalOf'>;
   /** Connections in use by one sender domain. */
   busyOf(tenant: string): number;
-  /** Those in the clear take nothing new. */
-  leaveClear(): void;
+  /** These take nothing new. */
+  leaveAll(which: (link: Link) => boolean): void;
   /** Least recently used first, so that no host draws everything (delivery.md §4.2). */
   idle(may: (link: Link) => boolean): Link | null;
   /** One that carries this lane, answered its last message within `withinMs`, and may carry this one behind it. */
@@ -75,8 +75,8 @@ export function createLinks({ clock, closed }: { clock: Clock; closed(): void })
       return { busy, criticalOf };
     },
     busyOf: (tenant) => countInUse((link) => link.tenant === tenant),
-    leaveClear() {
-      for (const link of links) if (link.session.tls === null) leave(link);
+    leaveAll(which) {
+      for (const link of links) if (which(link)) leave(link);
     },
     idle(may) {
       for (const link of links) {

@@ -13,6 +13,7 @@ import { createPicker, type Slots } from './path-pick.ts';
 import type { Prepared } from './prepared.ts';
 
 const T0 = 1_790_000_000_000;
+const NOTHING_SENT = () => ({ day: 0, sent: 0, sentBefore: 0 });
 
 function health(remembered: Partial<RememberedPath> | null = null) {
   const clock = createVirtualClock(T0);
@@ -24,13 +25,20 @@ function health(remembered: Partial<RememberedPath> | null = null) {
     reason: '',
     failures: 0,
     concurrency: 1,
+    day: 0,
+    sent: 0,
+    sentBefore: 0,
     updatedAt: T0,
   };
   const memory = {
     recall: () => (remembered === null ? null : { ...base, ...remembered }),
     remember: (state: PathState) => void states.push(state),
   };
-  return { clock, states, path: createPathHealth({ clock, memory, source: '', site: 'a', startAt: null }) };
+  return {
+    clock,
+    states,
+    path: createPathHealth({ clock, memory, source: '', site: 'a', startAt: null, volume: NOTHING_SENT }),
+  };
 }
 
 describe('the breaker', () => {

@@ -31,10 +31,14 @@ interface Deps {
   ready: Pick<Picker, 'addFirst'>;
   note(lesson: Pick<OverrideNote, 'param' | 'value' | 'until' | 'rule' | 'why'>): void;
   heard(endpoint: Endpoint, outcome: Outcome, senderDomain: string): void;
+  /** True: a relay that does not take our mail; another one is to take this message. */
+  refusedBy(endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
   /** So many recipients were taken back before the far end had a say about them. */
   cameBack(count: number): void;
   /** A final reply came to this message. */
   replied(delivered: ReplyFacts | null): void;
+  /** No connection to this far end takes anything new. */
+  leave(endpoint: Endpoint): void;
   finish(item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>): void;
   stopping(): boolean;
 }
@@ -80,6 +84,7 @@ export async function transact(
   deps.cameBack(tooMany.refused.size);
   const goingOn: ReadyItem[] = [];
   let pathFailed = false;
+  let handedOn = false;
   items.forEach((one, index) => {
     if (tooMany.refused.has(index)) {
       goingOn.push(one);
@@ -89,6 +94,13 @@ export async function transact(
     if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
     deps.heard(link.endpoint, outcome, one.delivery.senderDomain);
     metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
+    if (deps.refusedBy(link.endpoint, outcome, one.delivery.messageId)) {
+      deps.leave(link.endpoint);
+      if (failures.handOn(one)) {
+        handedOn = true;
+        return;
+      }
+    }
     if (outcome.kind === 'again') {
       one.redispatched += 1;
       goingOn.push(one);
@@ -103,7 +115,7 @@ export async function transact(
     }
   });
   giveOn(goingOn);
-  if (result.kind === 'lost' && !result.untried && goingOn.length === 0 && !pathFailed) {
+  if (result.kind === 'lost' && !result.untried && goingOn.length === 0 && !pathFailed && !handedOn) {
     failures.lostUnder(item.delivery.messageId, `connections to ${host} end early: ${result.detail}`);
   }
 

@@ -17,8 +17,10 @@ import type { Lane } from '../../model/message.ts';
 import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
 import {
   type EffectiveLimits,
+  MOST_SMALL_MESSAGES,
   type OverrideNote,
   type Overrides,
+  type PathQuery,
   pathKey,
   type Shaping,
 } from '../../policy/limits/shaping/types.ts';
@@ -44,6 +46,7 @@ import type { PathSnapshot, PathWord } from './path-state.ts';
 import { createPathTenants } from './path-tenants.ts';
 import { transact } from './path-transaction.ts';
 import { createPathView } from './path-view.ts';
+import { createPathVolume } from './path-volume.ts';
 import { createPathWarmup } from './path-warmup.ts';
 import type { Placement } from './placements.ts';
 import type { Prepared, Preparer } from './prepared.ts';
@@ -61,6 +64,8 @@ export interface Path {
   snapshot(): PathSnapshot;
   /** Why this item, which waits for it in memory, is not being sent, '' = it is about to go. */
   reason(item: ReadyItem): string;
+  /** Stores what it has come to. */
+  keep(): void;
   /** Finishes what is in flight until `deadlineMs`, gives everything else back. */
   stop(deadlineMs: number): Promise<void>;
   /** It is not used any more: another node may send in its place. */
@@ -90,6 +95,10 @@ export interface PathDeps extends Omit<OpeningDeps, 'tried'> {
   egress?(listener: LeaseListener): Lease | null;
   /** Whether a recipient's mail goes by another path than this one now. */
   elsewhere(delivery: ClaimedDelivery): boolean;
+  /** A relay does not take our mail, and another one of its list is to take the message. */
+  refusedBy(endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
+  /** The far end gets one message at a time. */
+  proving(endpoint: Endpoint): boolean;
   /** An attempt ended: what it teaches about the way there is remembered elsewhere. */
   heard(endpoint: Endpoint, outcome: Outcome, senderDomain: string): void;
   /** A domain of this site has DNS of its own mind: it goes by a path of its own. */
@@ -110,11 +119,16 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   const { name, place, queue, preparer, rules, clock, log, mailLog, metrics, failpoints } = deps;
   const { source, site, provider } = place;
   const route = place.way.targets[0]?.kind === 'relay' ? ('relay' as const) : ('mx' as const);
-  // Always the same object: shaping answers it without building anything.
-  const query = { source, site, provider, route };
+  // The same object again and again: shaping answers it without building anything.
+  let asked: PathQuery = { source, site, provider, route };
+  const mayBeSmall = route === 'mx' && provider === null;
   const gates = createPathGates(clock, () => limitsOf(), deps.provider);
+  const volume = createPathVolume(clock, deps.memory.recall(source, site));
   const startAt = route === 'relay' ? capNow() : null;
-  const health = createPathHealth({ clock, memory: deps.memory, source, site, startAt });
+  const health = createPathHealth({
+    ...{ clock, memory: deps.memory, source, site, startAt },
+    volume: volume.state,
+  });
   const links = createLinks({ clock, closed: linkClosed });
   const ready = createPicker();
   const preparing: Record<Lane, number> = { critical: 0, normal: 0, bulk: 0 };
@@ -153,11 +167,16 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       deps.heard(endpoint, outcome, senderDomain);
       warm.heard(outcome);
     },
+    refusedBy: deps.refusedBy,
+    leave: ({ host, port }: Endpoint) =>
+      links.leaveAll(({ endpoint }) => endpoint.host === host && endpoint.port === port),
     cameBack: (count: number) => warm.cameBack(count),
     replied(delivered: ReplyFacts | null) {
       pace.ended();
       health.succeeded(links.busyCount, capNow());
-      if (delivered !== null) view.succeeded(word(delivered));
+      if (delivered === null) return;
+      view.succeeded(word(delivered));
+      if (volume.took()) health.remember();
     },
   };
   let inFlight = 0;
@@ -189,6 +208,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     pace: pace.perSecond,
     snapshot: view.snapshot,
     reason: ({ delivery }) => tenants.reason(delivery.senderDomain) || view.reason(),
+    keep,
     stop,
     forget: egress.end,
     get idle() {
@@ -198,7 +218,15 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
 
   // ── how much ────────────────────────────────────────────────────────────────────────────────────────────
 
+  function queryNow(): PathQuery {
+    if (!mayBeSmall) return asked;
+    const messagesLastDay = Math.min(volume.lastDay, MOST_SMALL_MESSAGES);
+    if (asked.messagesLastDay !== messagesLastDay) asked = { ...asked, messagesLastDay };
+    return asked;
+  }
+
   function limitsOf(senderDomain?: string): EffectiveLimits {
+    const query = queryNow();
     return deps.shaping.limitsFor(senderDomain === undefined ? query : { ...query, senderDomain });
   }
 
@@ -444,6 +472,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
 
   function carries(link: Link, { item, requireTls, asksForTls }: Prepared): boolean {
     const { recipientDomain } = item.delivery;
+    if (link.inFlight > 0 && deps.proving(link.endpoint)) return false;
     return mayCarry(link.endpoint, { recipientDomain, requireTls, asksForTls });
   }
 
@@ -586,8 +615,13 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     await finished;
     timer.cancel();
     links.quitAll();
+    keep();
     // The lease goes to another node next.
     await egress.cleared();
+  }
+
+  function keep(): void {
+    if (volume.lastDay > 0) health.remember();
   }
 
   function word(reply: ReplyFacts): PathWord {

@@ -6,6 +6,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Resolver } from '../../net/dns-types.ts';
+import { type EgressMemory, readText } from '../../policy/limits/shaping/egress-memory.ts';
 import { pathKey, type Shaping } from '../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
 import type { SiteQuestion } from '../queue/queue.ts';
@@ -57,15 +58,21 @@ const MIN_TTL_MS = 60_000;
 /** A domain whose MX could not be learnt stands for itself so long. */
 const APART_MS = 30_000;
 const GRACE_MS = 300_000;
+const DAY_MS = 86_400_000;
+/** A provider is believed so long without having been seen. */
+const PROVIDER_KEPT_MS = 7 * DAY_MS;
 
 export function createPlacements(deps: {
   routes: Pick<Routes, 'wayOf'>;
   resolver: Pick<Resolver, 'mx'>;
   shaping: Pick<Shaping, 'groupingOf'>;
   warmup: Pick<Warmup, 'warms' | 'isFull'>;
+  /** Which provider each domain had, for a start while DNS is away. */
+  egress: Pick<EgressMemory, 'facts'>;
   clock: Clock;
 }): Placements {
   const { routes, resolver, shaping, warmup, clock } = deps;
+  const providers = deps.egress.facts('provider', readText);
   const domains = new Map<string, Known>();
   const asking = new Map<string, Promise<void>>();
   const names = new Map<string, Placement>();
@@ -83,7 +90,7 @@ export function createPlacements(deps: {
     lookUp,
     setApart(domain) {
       // Its provider, where one is known, goes on counting its connections.
-      keep(domain, { site: domain, provider: domains.get(domain)?.provider ?? null }, APART_MS);
+      keep(domain, { site: domain, provider: lastProvider(domain) }, APART_MS);
     },
     onMoved(listener) {
       moved = listener;
@@ -162,7 +169,7 @@ export function createPlacements(deps: {
       if (answer.kind === 'failure' && (domains.get(domain)?.usableUntilMs ?? 0) > clock.monotonicMs())
         return;
       // A name that is gone for a moment comes back to the provider it had, perhaps before this is asked again.
-      const provider = answer.kind === 'no-data' ? null : (domains.get(domain)?.provider ?? null);
+      const provider = answer.kind === 'no-data' ? null : lastProvider(domain);
       keep(domain, { site: domain, provider }, answer.kind === 'no-data' ? ttlMs : APART_MS);
       return;
     }
@@ -170,7 +177,23 @@ export function createPlacements(deps: {
       .sort((a, b) => a.preference - b.preference)
       .flatMap(({ exchange }) => (exchange === '' ? [] : exchange.toLowerCase()));
     const name = siteNameOf(domain, hosts, shaping.groupingOf(domain, hosts));
+    remember(domain, name.provider);
     keep(domain, name, Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, answer.ttlSeconds * 1000)));
+  }
+
+  function lastProvider(domain: string): string | null {
+    const known = domains.get(domain);
+    return known === undefined ? (providers.get(domain)?.split(' ')[0] ?? null) : known.provider;
+  }
+
+  /** Written once a day for a domain, not at every look-up. */
+  function remember(domain: string, provider: string | null): void {
+    const today = Math.floor(clock.now() / DAY_MS);
+    const text = provider === null ? null : `${provider} ${today}`;
+    const before = providers.get(domain);
+    if (before === text) return;
+    if (text === null) providers.forget(domain);
+    else providers.set(domain, text, clock.now() + PROVIDER_KEPT_MS);
   }
 
   function keep(domain: string, name: SiteName, ttlMs: number): void {

@@ -1,9 +1,16 @@
 /**
- * Which relays work. One that cannot be reached is passed over at once in favour of the next of its list, for a time
- * that grows with each failure in a row; then one opening finds out whether it works again. Where nothing else is left
- * it is tried all the same. In memory: after a restart every relay counts as working.
+ * Which relays work. One that cannot be reached, or that greets and then refuses what we send for our account's or its
+ * service's sake, is passed over at once in favour of the next of its list, for a time that grows with each failure in a
+ * row. Then one opening finds out whether it works again (half-open):
+ *
+ *   works ──failed──► passed over(until) ──time──► one may ask ──a connection, or after a refusal a delivery──► works
+ *                          ▲                            │
+ *                          └─────────── failed ─────────┘   each time for longer
+ *
+ * Where nothing else is left a failing relay is tried all the same. Kept over a restart.
  */
 import type { Clock } from '../../lib/clock.ts';
+import type { EgressMemory, Facts } from '../../policy/limits/shaping/egress-memory.ts';
 import type { Route } from './routes.ts';
 
 export interface RelayState {
@@ -14,52 +21,101 @@ export interface RelayState {
   /** Passed over until then. */
   until: number;
   why: string;
+  /** It answers and refuses: only a delivery shows that it works again. */
+  refuses: boolean;
 }
 
 type Target = Exclude<Route, { kind: 'sandbox' }>;
 
 export interface RelayHealth {
-  /** The targets in the order they are to be tried now: those that are passed over come last. */
+  /**
+   * The targets in the order they are to be tried now: those that are passed over come last. Whoever asks when the time
+   * of one is over is the one that finds out about it; for others it stays where it is until that is known.
+   */
   order(targets: readonly Target[]): readonly Target[];
-  failed(relay: string, why: string): void;
-  succeeded(relay: string): void;
+  /** It could not be connected to, or (`refuses`) it does not take our mail. */
+  failed(relay: string, why: string, refuses?: boolean): void;
+  /** It took a connection. */
+  connected(relay: string): void;
+  /** It took a message. */
+  delivered(relay: string): void;
+  /** Whether it takes one message at a time, because it refused before and has not shown yet that it works. */
+  proving(relay: string): boolean;
+  /** Whether it is passed over now. */
+  passedOver(relay: string): boolean;
   /** Those that failed last, worst first. */
   unhealthy(): readonly RelayState[];
 }
 
 const WAITS_MS = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
+/** Whoever was to find out has not: the next one does. */
+const PROBE_MS = 60_000;
+/** Failures further apart are no row. */
+const KEPT_MS = 6 * 3_600_000;
 
 /** `host:port` of a relay. */
 export function relayName({ host, port }: { host: string; port: number }): string {
   return `${host}:${port}`;
 }
 
-export function createRelayHealth(clock: Clock): RelayHealth {
-  const failing = new Map<string, RelayState>();
+export function createRelayHealth(clock: Clock, memory: Pick<EgressMemory, 'facts'>): RelayHealth {
+  const kept: Facts<RelayState> = memory.facts('relay', readState);
+  const failing = new Map(kept.entries());
+  /** Until when somebody is finding out about a relay. */
+  const probes = new Map<string, number>();
 
   return {
     order(targets) {
       if (failing.size === 0 || targets.length < 2) return targets;
       const now = clock.now();
-      const passedOver = targets.filter(
-        (target) => target.kind === 'relay' && (failing.get(relayName(target))?.until ?? 0) > now,
-      );
-      return passedOver.length === 0
+      const passed: Target[] = [];
+      for (const target of targets) {
+        if (target.kind !== 'relay') continue;
+        const relay = relayName(target);
+        const state = failing.get(relay);
+        if (state === undefined) continue;
+        if (state.until > now || (probes.get(relay) ?? 0) > now) passed.push(target);
+        // What comes behind others is not asked while these work.
+        else if (target === targets.find((one) => !passed.includes(one))) probes.set(relay, now + PROBE_MS);
+      }
+      return passed.length === 0
         ? targets
-        : [...targets.filter((target) => !passedOver.includes(target)), ...passedOver];
+        : [...targets.filter((target) => !passed.includes(target)), ...passed];
     },
-    failed(relay, why) {
+    failed(relay, why, refuses = false) {
       const now = clock.now();
       const before = failing.get(relay);
-      // Openings that were under way together are one failure.
+      // What was under way together is one failure.
       if (before !== undefined && before.until > now) return;
       const failures = (before?.failures ?? 0) + 1;
       const waitMs = WAITS_MS[Math.min(failures, WAITS_MS.length) - 1] ?? 0;
-      failing.set(relay, { relay, failures, until: now + waitMs, why: why.slice(0, 512) });
+      const until = now + waitMs;
+      const state = { relay, failures, until, why: why.slice(0, 512), refuses };
+      failing.set(relay, state);
+      probes.delete(relay);
+      kept.set(relay, state, until + KEPT_MS);
     },
-    succeeded(relay) {
-      failing.delete(relay);
+    connected(relay) {
+      if (failing.size > 0 && failing.get(relay)?.refuses === false) works(relay);
     },
+    delivered(relay) {
+      if (failing.size > 0 && failing.has(relay)) works(relay);
+    },
+    proving: (relay) => failing.size > 0 && failing.get(relay)?.refuses === true,
+    passedOver: (relay) => (failing.get(relay)?.until ?? 0) > clock.now(),
     unhealthy: () => [...failing.values()].sort((a, b) => b.failures - a.failures),
   };
+
+  function works(relay: string): void {
+    failing.delete(relay);
+    probes.delete(relay);
+    kept.forget(relay);
+  }
+}
+
+function readState(json: unknown): RelayState | null {
+  if (typeof json !== 'object' || json === null) return null;
+  const { relay, failures, until, why, refuses } = json as Partial<Record<keyof RelayState, unknown>>;
+  if (typeof relay !== 'string' || typeof failures !== 'number' || typeof until !== 'number') return null;
+  return { relay, failures, until, why: typeof why === 'string' ? why : '', refuses: refuses === true };
 }

@@ -8,6 +8,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Connect } from '../../net/sockets.ts';
+import { type EgressMemory, readFlag } from '../../policy/limits/shaping/egress-memory.ts';
 import { openSession } from '../../smtp/client-session.ts';
 import type { TlsContexts, TlsMode } from '../../smtp/client-tls.ts';
 import type { OpenFailure, OpenResult, Timeouts } from '../../smtp/client-types.ts';
@@ -38,13 +39,14 @@ export interface OpenerDeps {
   log: Logger;
   tlsContexts: TlsContexts;
   counters: Pick<TlsCounters, 'count'>;
+  /** What is kept over a restart. */
+  egress: Pick<EgressMemory, 'facts'>;
   /** Where connections come from; TCP where left out. */
   connect?: Connect | undefined;
 }
 
 const DAY_MS = 24 * 3_600_000;
 const DEMANDED_MS = 7 * DAY_MS;
-const MAX_REMEMBERED = 10_000;
 /** On the last host there is nothing else to try (delivery.md §9.3). */
 const LAST_BANNER_MS = 300_000;
 const CONNECT_MS = 15_000;
@@ -54,28 +56,26 @@ interface Bent {
   to: 'small' | 'clear';
   /** What it is counted as while it goes in the clear. */
   result: TlsResult;
-  until: number;
 }
 
 export function createOpener(deps: OpenerDeps, options: { heloName: string }): Opener {
   const { clock, log, tlsContexts, counters } = deps;
-  const bents = new Map<string, Bent>();
-  const demanded = new Map<string, number>();
+  const bents = deps.egress.facts('tls-bent', readBent);
+  const demanded = deps.egress.facts('tls-demanded', readFlag);
 
   return {
     open,
     tlsDemanded(endpoint) {
       const key = keyOf(endpoint);
-      bents.delete(key);
-      remember(demanded, key, clock.now() + DEMANDED_MS);
+      bents.forget(key);
+      demanded.set(key, true, clock.now() + DEMANDED_MS);
     },
   };
 
   async function open(endpoint: Endpoint, wish: OpenWish): Promise<OpenResult> {
     const key = keyOf(endpoint);
     const mode = modeFor(endpoint, wish);
-    const bent = bents.get(key);
-    const known = bent !== undefined && bent.until > clock.now() ? bent : null;
+    const known = bents.get(key);
     if (mode === 'opportunistic' && known?.to === 'clear') {
       const result = await connect(endpoint, wish, 'off', false);
       if (result.kind === 'open') count(endpoint, known.result);
@@ -88,7 +88,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     if (first.stage === 'tls' && first.tls === null && known?.to !== 'small') {
       const second = await connect(endpoint, wish, mode, true);
       if (second.kind === 'open') {
-        remember(bents, key, { to: 'small', result: 'success', until: clock.now() + DAY_MS });
+        bents.set(key, { to: 'small', result: 'success' }, clock.now() + DAY_MS);
         return counted(endpoint, second);
       }
       if (!isTlsTrouble(second) || wish.signal.aborted) return counted(endpoint, second);
@@ -98,7 +98,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     const { host, address } = endpoint;
     log.info({ host, address, detail: last.detail }, 'TLS failed; in the clear');
     const result = failureResult(last);
-    remember(bents, key, { to: 'clear', result, until: clock.now() + DAY_MS });
+    bents.set(key, { to: 'clear', result }, clock.now() + DAY_MS);
     const clear = await connect(endpoint, wish, 'off', false);
     count(endpoint, result);
     return clear;
@@ -107,8 +107,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
   function modeFor(endpoint: Endpoint, wish: OpenWish): TlsMode {
     const { mode } = endpoint.tls;
     if (mode !== 'opportunistic') return mode;
-    const until = demanded.get(keyOf(endpoint));
-    return wish.tlsRequired === true || (until !== undefined && until > clock.now()) ? 'required' : mode;
+    return wish.tlsRequired === true || demanded.get(keyOf(endpoint)) !== null ? 'required' : mode;
   }
 
   async function connect(
@@ -159,11 +158,6 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     const { counted: as } = endpoint.tls;
     if (as !== null) counters.count({ ...as, mxHost: endpoint.host, result });
   }
-
-  function remember<T>(map: Map<string, T>, key: string, value: T): void {
-    if (map.size >= MAX_REMEMBERED) map.clear();
-    map.set(key, value);
-  }
 }
 
 /** A session under a policy that is only being tested is counted as the policy would have seen it. */
@@ -182,6 +176,13 @@ function failureResult(failed: OpenFailure): TlsResult {
 /** TLS is what failed, and another way of doing TLS, or none, may work. */
 function isTlsTrouble({ stage, reason }: OpenFailure): boolean {
   return (stage === 'tls' || stage === 'starttls') && reason !== 'injection' && reason !== 'aborted';
+}
+
+function readBent(json: unknown): Bent | null {
+  if (typeof json !== 'object' || json === null) return null;
+  const { to, result } = json as Partial<Record<keyof Bent, unknown>>;
+  if ((to !== 'small' && to !== 'clear') || typeof result !== 'string') return null;
+  return { to, result: result as TlsResult };
 }
 
 function keyOf({ address, port }: Endpoint): string {

@@ -6,6 +6,7 @@ import type { Category } from './classifier/categories.ts';
 import type { Classifier } from './classifier/classify.ts';
 import { localVerdict, type Stage, type Verdict } from './classifier/verdict.ts';
 import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
+import { WANTS_LOGIN } from './relay-refusal.ts';
 
 export interface Peer {
   host: string;
@@ -61,13 +62,18 @@ export function transactionOutcome(
   if (recipient !== null) {
     const reply = replyFacts(recipient.reply);
     if (recipient.accepted) return { kind: 'delivered', route: peer.route, reply, facts };
+    const detail = `${peer.host} said: ${recipient.reply.code} ${recipient.reply.text}`.slice(0, 512);
+    // The operator's account at a relay is no fault of the message: it waits until that is mended.
+    if (peer.route === 'relay' && WANTS_LOGIN.has(reply.code)) {
+      const { stage } = recipient;
+      return { kind: 'path', category: 'relay_login_failed', verdict: null, stage, reply, detail, facts };
+    }
     const verdict = classifier.classify({
       stage: recipient.stage,
       ...reply,
       mx: peer.host,
       origin: 'remote',
     });
-    const detail = `${peer.host} said: ${recipient.reply.code} ${recipient.reply.text}`.slice(0, 512);
     return replyOutcome(verdict, recipient.stage, reply, detail, facts);
   }
   if (result.kind === 'done') throw new TypeError('each recipient of a transaction has its reply');

@@ -6,8 +6,10 @@
 import { isIPv4 } from 'node:net';
 import type { OpenResult } from '../../smtp/client-types.ts';
 import type { Endpoint, EndpointAnswer, Endpoints, EndpointWish } from './endpoints.ts';
+import type { Outcome } from './outcome.ts';
 import type { Port25Watch } from './port-25.ts';
 import { type RelayHealth, relayName } from './relay-health.ts';
+import { relayRefusal } from './relay-refusal.ts';
 import type { Way } from './routes.ts';
 import type { Opener, OpenWish } from './tls-opening.ts';
 
@@ -23,7 +25,17 @@ export interface WayOut {
     site: string,
     wish: Omit<OpenWish, 'localAddress' | 'heloName'>,
   ): Promise<OpenResult>;
+  /**
+   * What the far end made of a message. True where it is a relay that does not take our mail, and another one of the list
+   * may: the message goes on at once, and over none of the connections to this one.
+   */
+  replied(way: SmtpWay, endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
+  /** Whether the far end gets one message at a time, to show that it takes our mail again. */
+  proving(endpoint: Endpoint): boolean;
 }
+
+/** One message does not make a relay fail that may have meant it alone (delivery.md D4). */
+const MESSAGES_TO_BLAME = 2;
 
 export function createWayOut(deps: {
   endpoints: Endpoints;
@@ -32,6 +44,8 @@ export function createWayOut(deps: {
   port25: Port25Watch;
 }): WayOut {
   const { endpoints, opener, relays, port25 } = deps;
+  /** Messages that a relay has put off for its service's sake since its last success. */
+  const suspects = new Map<string, Set<string>>();
   return {
     async endpointsOf(way, recipientDomain, wish) {
       // An IPv4 source reaches no IPv6 host.
@@ -58,10 +72,33 @@ export function createWayOut(deps: {
       });
       return endpoint.route === 'relay' ? relayOpened(endpoint, result) : hostOpened(site, result);
     },
+    replied(way, endpoint, outcome, messageId) {
+      if (endpoint.route !== 'relay') return false;
+      const relay = relayName(endpoint);
+      if (outcome.kind === 'delivered') {
+        relays.delivered(relay);
+        if (suspects.size > 0) suspects.delete(relay);
+        return false;
+      }
+      const refusal = relayRefusal(outcome);
+      if (refusal === null) return false;
+      if (refusal.believed === 'several' && !relays.proving(relay)) {
+        const met = suspects.get(relay) ?? new Set<string>();
+        suspects.set(relay, met.add(messageId));
+        if (met.size < MESSAGES_TO_BLAME) return false;
+      }
+      suspects.delete(relay);
+      relays.failed(relay, refusal.why, true);
+      return way.targets.some(
+        (target) =>
+          target.kind === 'mx' || (relayName(target) !== relay && !relays.passedOver(relayName(target))),
+      );
+    },
+    proving: (endpoint) => endpoint.route === 'relay' && relays.proving(relayName(endpoint)),
   };
 
   function relayOpened(endpoint: Endpoint, result: OpenResult): OpenResult {
-    if (result.kind === 'open') relays.succeeded(relayName(endpoint));
+    if (result.kind === 'open') relays.connected(relayName(endpoint));
     // Broken off by our own stop, it says nothing about the relay.
     else if (result.reason !== 'aborted')
       relays.failed(relayName(endpoint), `${result.stage}: ${result.reply?.text ?? result.detail}`);

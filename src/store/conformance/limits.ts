@@ -27,6 +27,9 @@ function state(more: Partial<StoredPathState> = {}): StoredPathState {
     reason: 'path: 421 later',
     failures: 3,
     concurrency: 2,
+    day: 20_000,
+    sent: 7,
+    sentBefore: 9,
     updatedAt: T0,
     ...more,
   };
@@ -120,6 +123,46 @@ export function describeLimits(suite: Suite): void {
       expect(await purge(9)).toBe(0);
       const left = (await suite.store().listPathStates({ limit: 10 })).map(({ key }) => key);
       expect(left).toEqual(['fresh', 'blocking']);
+    });
+  });
+
+  describe('changes of paths', () => {
+    it('come back by site and time, newest first, until they are purged', async () => {
+      const closed = (site: string, at: number, source = '') => ({
+        ...{ source, site, at, until: at + HOUR, reason: '421 not now' },
+      });
+      const opened = { source: '', site: 'google', at: T0 + 5, until: null, reason: null };
+      const changes = [closed('google', T0), closed('yahoo', T0 + 1), closed('google', T0 + 3, 'b'), opened];
+      await suite.store().addPathChanges({ changes });
+      await suite.reopen();
+      const list = (more: object = {}) =>
+        suite
+          .store()
+          .listPathChanges({ sites: ['google', 'nobody'], since: T0, until: T0 + 9, limit: 9, ...more });
+      expect(await list()).toEqual([opened, closed('google', T0 + 3, 'b'), closed('google', T0)]);
+      expect(await list({ since: T0 + 1, until: T0 + 4 })).toEqual([closed('google', T0 + 3, 'b')]);
+      expect(await list({ sites: ['yahoo', 'google'], limit: 3 })).toHaveLength(3);
+      expect(await suite.store().purgePathChanges({ before: T0 + 3, limit: 1 })).toBe(1);
+      expect(await suite.store().purgePathChanges({ before: T0 + 3, limit: 9 })).toBe(1);
+      expect(await list()).toEqual([opened, closed('google', T0 + 3, 'b')]);
+    });
+  });
+
+  describe('facts about far ends', () => {
+    it('are kept by kind and key until they end', async () => {
+      const fact = (kind: string, key: string, value: string, until: number) => ({ kind, key, value, until });
+      const facts = [fact('relay', 'a:25', '1', T0 + 5), fact('relay', 'b:25', '2', T0 + 9)];
+      await suite.store().putEgressFacts({ facts });
+      const again = [fact('relay', 'a:25', '{"n":3}', T0 + 7), fact('tls', 'a:25', 'true', T0 + 6)];
+      await suite.store().putEgressFacts({ facts: again });
+      await suite.reopen();
+      const list = (now: number, limit = 9) => suite.store().listEgressFacts({ now, limit });
+      expect(await list(T0)).toEqual([facts[1], again[0], again[1]]);
+      expect(await list(T0, 1)).toEqual([facts[1]]);
+      expect(await list(T0 + 6)).toEqual([facts[1], again[0]]);
+      expect(await suite.store().purgeEgressFacts({ now: T0 + 7, limit: 1 })).toBe(1);
+      expect(await suite.store().purgeEgressFacts({ now: T0 + 7, limit: 9 })).toBe(1);
+      expect(await list(T0)).toEqual([facts[1]]);
     });
   });
 

@@ -55,10 +55,11 @@ export function purgeOverrides({ db }: Session, { now, limit }: ParamsOf<'purgeO
 export function putPathStates({ db }: Session, { states }: ParamsOf<'putPathStates'>): void {
   for (const one of states) {
     db.run(
-      `INSERT INTO path_state (key, source, site, blocked_until, reason, failures, concurrency, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+      `INSERT INTO path_state (key, source, site, blocked_until, reason, failures, concurrency, day, sent, sent_before, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
          source = excluded.source, site = excluded.site, blocked_until = excluded.blocked_until,
          reason = excluded.reason, failures = excluded.failures, concurrency = excluded.concurrency,
+         day = excluded.day, sent = excluded.sent, sent_before = excluded.sent_before,
          updated_at = excluded.updated_at`,
       one.key,
       one.source,
@@ -67,6 +68,9 @@ export function putPathStates({ db }: Session, { states }: ParamsOf<'putPathStat
       one.reason,
       one.failures,
       one.concurrency,
+      one.day,
+      one.sent,
+      one.sentBefore,
       one.updatedAt,
     );
   }
@@ -76,7 +80,7 @@ export function putPathStates({ db }: Session, { states }: ParamsOf<'putPathStat
 export function listPathStates(db: Connection, { limit }: ParamsOf<'listPathStates'>): StoredPathState[] {
   return db.all<StoredPathState>(
     `SELECT key, source, site, blocked_until AS blockedUntil, reason, failures, concurrency,
-            updated_at AS updatedAt
+            day, sent, sent_before AS sentBefore, updated_at AS updatedAt
      FROM path_state ORDER BY updated_at DESC, key LIMIT ?`,
     limit,
   );

@@ -7,6 +7,7 @@ import * as cancelRetry from './cancel-retry.ts';
 import * as captures from './captures.ts';
 import * as causes from './causes.ts';
 import * as domains from './domains.ts';
+import * as egress from './egress.ts';
 import * as erasing from './erasing.ts';
 import * as events from './events.ts';
 import * as instance from './instance.ts';
@@ -105,6 +106,10 @@ export const WRITES: WriteTable = {
   purgeOverrides: limits.purgeOverrides,
   putPathStates: limits.putPathStates,
   purgePathStates: limits.purgePathStates,
+  addPathChanges: egress.addPathChanges,
+  purgePathChanges: egress.purgePathChanges,
+  putEgressFacts: egress.putEgressFacts,
+  purgeEgressFacts: egress.purgeEgressFacts,
   addHold: limits.addHold,
   removeHolds: limits.removeHolds,
   putMtaSts: tls.putMtaSts,
@@ -165,6 +170,8 @@ export const READS: ReadTable = {
   findOldestContents: retention.findOldestContents,
   listOverrides: limits.listOverrides,
   listPathStates: limits.listPathStates,
+  listPathChanges: egress.listPathChanges,
+  listEgressFacts: egress.listEgressFacts,
   listHolds: limits.listHolds,
   listWarmups: warmups.listWarmups,
   listCauses: causes.listCauses,

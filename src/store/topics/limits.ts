@@ -26,7 +26,33 @@ export interface StoredPathState {
   failures: number;
   /** Connections that experience allows. */
   concurrency: number;
+  /** Days since the epoch (UTC) that `sent` counts; 0 = nothing was counted. */
+  day: number;
+  /** Messages of that day, and of the day before it. */
+  sent: number;
+  sentBefore: number;
   updatedAt: number;
+}
+
+/** A path closed, or opened again. */
+export interface StoredPathChange {
+  source: string;
+  site: string;
+  at: number;
+  /** Closed until then; null = it opened. */
+  until: number | null;
+  /** Why it closed; null = it opened. */
+  reason: string | null;
+}
+
+/** Something that delivery has learnt and goes by until then. */
+export interface StoredEgressFact {
+  kind: string;
+  /** Unique within its kind. */
+  key: string;
+  /** JSON. */
+  value: string;
+  until: number;
 }
 
 /** Keeps back what fits every member that is not null. */
@@ -59,6 +85,23 @@ export interface LimitStore {
   listPathStates(params: { limit: number }): Promise<readonly StoredPathState[]>;
   /** Forgets at most `limit` states last changed before `before` that block nothing at `now`; says how many. */
   purgePathStates(params: { before: number; now: number; limit: number }): Promise<number>;
+  /** Appends. Not synced. */
+  addPathChanges(params: { changes: readonly StoredPathChange[] }): Promise<void>;
+  /** Of paths towards one of these sites, newest first, at most `limit`. */
+  listPathChanges(params: {
+    sites: readonly string[];
+    since: number;
+    until: number;
+    limit: number;
+  }): Promise<readonly StoredPathChange[]>;
+  /** Forgets at most `limit` changes from before `before`; says how many. */
+  purgePathChanges(params: { before: number; limit: number }): Promise<number>;
+  /** Stores facts by kind and key. Not synced. */
+  putEgressFacts(params: { facts: readonly StoredEgressFact[] }): Promise<void>;
+  /** Those that have not ended, those that last longest first, at most `limit`. */
+  listEgressFacts(params: { now: number; limit: number }): Promise<readonly StoredEgressFact[]>;
+  /** Forgets at most `limit` facts that ended at or before `now`; says how many. */
+  purgeEgressFacts(params: { now: number; limit: number }): Promise<number>;
   /** Synced. Rejects where the id exists. */
   addHold(params: { hold: StoredHold }): Promise<void>;
   /** Those that have not ended, oldest first. */

@@ -150,6 +150,9 @@ describe('the memory of paths', () => {
     reason: '421',
     failures: 2,
     concurrency: 4,
+    day: 20_000,
+    sent: 7,
+    sentBefore: 9,
   };
 
   it('knows after a restart what is blocked, until that is over', async () => {

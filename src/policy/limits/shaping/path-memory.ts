@@ -86,6 +86,9 @@ function same(a: PathState, b: PathState): boolean {
     a.blockedUntil === b.blockedUntil &&
     a.reason === b.reason &&
     a.failures === b.failures &&
-    a.concurrency === b.concurrency
+    a.concurrency === b.concurrency &&
+    a.day === b.day &&
+    a.sent === b.sent &&
+    a.sentBefore === b.sentBefore
   );
 }

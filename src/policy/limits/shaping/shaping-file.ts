@@ -5,7 +5,7 @@
  */
 import { readJson } from '../../../lib/json-lines.ts';
 import { isLimitName, LIMIT_NAMES, LIMITS } from './limit-values.ts';
-import type { PathLimits } from './types.ts';
+import { MOST_SMALL_MESSAGES, type PathLimits } from './types.ts';
 
 /** One row as it stands in the file; what it leaves out keeps its value. */
 export interface ShapingRow {
@@ -105,8 +105,12 @@ const FIELDS: Readonly<
     if (typeof value !== 'boolean') say(at, `${row} oneSite ${shown(value)}: use true or false`);
   },
   belowMessagesPerDay: (value, at, row, say) => {
-    if (!Number.isInteger(value) || Number(value) < 0)
-      say(at, `${row} belowMessagesPerDay ${shown(value)}: use a whole number, 0 to switch the row off`);
+    const most = MOST_SMALL_MESSAGES;
+    if (!Number.isInteger(value) || Number(value) < 0 || Number(value) > most)
+      say(
+        at,
+        `${row} belowMessagesPerDay ${shown(value)}: use a whole number up to ${most}, 0 to switch the row off`,
+      );
   },
   route: (value, at, row, say) => {
     if (value !== 'mx' && value !== 'relay') say(at, `${row} route ${shown(value)}: use "mx" or "relay"`);

@@ -82,6 +82,20 @@ describe('the shipped shaping data', () => {
     expect(origins.idleMs).toMatchObject({ row: 'default' });
   });
 
+  it('never asks a small site for more than the operator asks of any', () => {
+    const data = shaping();
+    const rows = [
+      { id: 'default', limits: { connections: 1, messagesPerConnection: 10, messagesPerSecond: 50 } },
+    ];
+    expect(data.useOperatorFile(JSON.stringify(rows), 'shaping.json').kind).toBe('used');
+    const { limits, origins } = data.limitsFor({ ...GENERAL, messagesLastDay: 0 });
+    expect(limits).toMatchObject({ connections: 1, messagesPerConnection: 10, messagesPerSecond: 5 });
+    expect(origins.connections).toEqual({ kind: 'user', row: 'default' });
+    const small = [...rows, { id: 'small', limits: { connections: 7 } }];
+    data.useOperatorFile(JSON.stringify(small), 'shaping.json');
+    expect(data.limitsFor({ ...GENERAL, messagesLastDay: 0 }).limits.connections).toBe(7);
+  });
+
   it('goes gently with small sites of no provider, and lets relays have more', () => {
     const data = shaping();
     const at = (more: Partial<PathQuery>) => data.limitsFor({ ...GENERAL, ...more }).limits;

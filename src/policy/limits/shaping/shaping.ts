@@ -48,6 +48,8 @@ interface Base {
 }
 
 const MAX_REMEMBERED = 20_000;
+/** Row of sites with little traffic. */
+const SMALL = 'small';
 
 /** The shipped rows; throws where one is wrong, which a test would have found. */
 export function shippedShaping(): readonly ShapingRow[] {
@@ -163,9 +165,19 @@ export function createShaping(
     // Every limit stands in the row `default`, which a test holds.
     return { limits: base as PathLimits, origins: origins as Base['origins'] };
 
+    function stricterThanBase<Name extends LimitName>(name: Name, limits: Partial<PathLimits>): boolean {
+      const before = base[name];
+      return (
+        before === undefined || isStricter(name, limits[name] as PathLimits[Name], before as PathLimits[Name])
+      );
+    }
+
     function apply(limits: Partial<PathLimits>, row: ShapingRow, own: Partial<PathLimits> | undefined): void {
       for (const name of LIMIT_NAMES) {
         if (limits[name] === undefined) continue;
+        // A small site is never asked for more than the others, however little the operator asks of those.
+        const loosens = row.id === SMALL && own?.[name] === undefined && !stricterThanBase(name, limits);
+        if (loosens) continue;
         Object.assign(base, { [name]: limits[name] });
         origins[name] =
           own?.[name] === undefined
@@ -182,7 +194,7 @@ export function createShaping(
   }
 
   function smallRow({ route, provider, messagesLastDay }: PathQuery): Layered | null {
-    const small = layers.get('small');
+    const small = layers.get(SMALL);
     if (small === undefined || route === 'relay' || messagesLastDay === undefined) return null;
     if (provider !== null && layers.has(provider)) return null;
     return messagesLastDay < (small.row.belowMessagesPerDay ?? 0) ? small : null;

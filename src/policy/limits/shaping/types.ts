@@ -33,6 +33,9 @@ export type LimitOrigin =
   | { kind: 'config'; key: string }
   | { kind: 'override'; id: string; rule: string; until: number };
 
+/** No site counts as small above this, whatever the data says: further messages need not be told apart. */
+export const MOST_SMALL_MESSAGES = 10_000;
+
 /** Which path is asked about. Answers are remembered by the object, which therefore does not change. */
 export interface PathQuery {
   /** Id of the egress source; '' where none is configured. */

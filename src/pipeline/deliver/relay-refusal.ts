@@ -1,0 +1,32 @@
+/**
+ * Whether a relay's answer to a message is about our account there or its service, and not about this message: then the
+ * next relay of a list takes it. A relay speaks for the operator's contract with it, so what would be one receiver's
+ * opinion of us at an MX host is a reason to go elsewhere here. Pure.
+ */
+import type { Category } from './classifier/categories.ts';
+import type { Outcome } from './outcome.ts';
+
+/** `one`: said once it is believed. `several`: it may be about one message, and counts when a second one meets it. */
+export type Refusal = { why: string; believed: 'one' | 'several' };
+
+const ABOUT_US: ReadonlySet<Category> = new Set([
+  'relay_denied',
+  'relay_login_failed',
+  'rate_limited',
+  'ip_reputation',
+  'ip_blocklisted',
+  'ptr_missing',
+]);
+/** RFC 4954 §6: no login, one that is not good enough, or not any more. */
+export const WANTS_LOGIN: ReadonlySet<number> = new Set([530, 534, 535, 538]);
+
+/** null: it is about the message, or no refusal. */
+export function relayRefusal(outcome: Outcome): Refusal | null {
+  if (outcome.kind !== 'deferred' && outcome.kind !== 'bounced' && outcome.kind !== 'path') return null;
+  const { reply, detail } = outcome;
+  if (reply === null || reply.code < 400) return null;
+  const category = outcome.kind === 'path' ? outcome.category : outcome.verdict.category;
+  if (reply.code === 421 || WANTS_LOGIN.has(reply.code) || ABOUT_US.has(category))
+    return { why: detail, believed: 'one' };
+  return category === 'service_unavailable' ? { why: detail, believed: 'several' } : null;
+}
