@@ -147,7 +147,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       strict: options.strict,
     },
   );
-  const { holds, shaping, overrides, egress } = traffic;
+  const { holds, shaping, overrides, learnt } = traffic;
   const retry = createRetrySchedule(random, options.retry);
   const targets = [...options.targets, ...options.rules.flatMap((rule) => rule.targets)];
   const rules = createSettlementRules({
@@ -161,7 +161,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   const warmup = createWarmup({ store, clock, log }, { sources: newSources });
   const egress = deps.membership === undefined ? null : createEgressLeases(deps.membership, options.sources);
   await warmup.start();
-  const placements = createPlacements({ routes, resolver, shaping, warmup, egress, clock });
+  const placements = createPlacements({ routes, resolver, shaping, warmup, learnt, clock });
   const heldBy = (question: SiteQuestion): Hold | null =>
     // Without a hold nobody needs to know the names of the site.
     holds.any()
@@ -204,7 +204,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     },
     options.mtaStsPort === undefined ? {} : { port: options.mtaStsPort },
   );
-  const relays = createRelayHealth(clock, egress);
+  const relays = createRelayHealth(clock, learnt);
   const port25 = createPort25Watch({ clock, log }, { port: options.deliver.mxPort });
   const deliver = createDeliver(
     {
@@ -215,7 +215,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
         shaping,
         warmup,
         overrides,
-        egress,
+        learnt,
         rules,
         retry,
         resolver,

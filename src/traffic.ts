@@ -20,7 +20,8 @@ export interface TrafficParts {
   overrides: OverrideBook;
   pathMemory: PathMemory;
   holds: Holds;
-  egress: EgressMemory;
+  /** About far ends. */
+  learnt: EgressMemory;
   reload(): Promise<void>;
   /** Reads again what other processes on the same store may have changed. */
   refresh(): Promise<void>;
@@ -51,12 +52,12 @@ export async function openTraffic(
   const overrides = createOverrides(deps);
   const pathMemory = createPathMemory(deps);
   const holds = createHolds(deps);
-  const egress = createEgressMemory(deps);
+  const learnt = createEgressMemory(deps);
   const refresh = async (): Promise<void> => {
     for (const memory of [overrides, pathMemory, holds]) await memory.load();
   };
   await refresh();
-  await egress.load();
+  await learnt.load();
   const shaping = createShaping(overrides, options);
   const files = createOperatorFiles(
     options.folder,
@@ -69,11 +70,11 @@ export async function openTraffic(
     overrides,
     pathMemory,
     holds,
-    egress,
+    learnt,
     reload: () => files.reload(),
     refresh,
     async flush() {
-      await Promise.all([overrides.flush(), pathMemory.flush(), egress.flush()]);
+      await Promise.all([overrides.flush(), pathMemory.flush(), learnt.flush()]);
     },
   };
 }

@@ -31,7 +31,7 @@ const OPPORTUNISTIC: TlsPlan = {
   testing: null,
 };
 
-function opener(clock: VirtualClock, egress: EgressMemory = createEgressFacts(clock).fresh()) {
+function opener(clock: VirtualClock, learnt: EgressMemory = createEgressFacts(clock).fresh()) {
   const counted: string[] = [];
   const { service } = createLoggers({
     destination: new Writable({ write: (_, __, done) => done() }),
@@ -41,7 +41,7 @@ function opener(clock: VirtualClock, egress: EgressMemory = createEgressFacts(cl
   const made = createOpener(
     {
       clock,
-      egress,
+      learnt,
       log: service,
       tlsContexts: createTlsContexts({ ca: ca.cert }),
       counters: { count: ({ result }) => counted.push(result) },

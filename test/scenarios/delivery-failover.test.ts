@@ -85,7 +85,7 @@ describe('a relay that greets and takes no mail', () => {
     const id = await server.send({}, { token });
     const row = await until('the reason is shown', async () => {
       const [first] = (await server.call('GET', `/email/${id}`)).json.Recipients;
-      return first.WaitReason === '' ? null : first;
+      return first.Class === '' ? null : first;
     });
     expect(row).toMatchObject({ Status: 'Queued', Attempts: 0, Class: 'relay_login_failed' });
     expect(await relaysOf(server)).toMatchObject([{ Relay: `127.0.0.1:${only.port}`, Failures: 1 }]);

@@ -80,7 +80,7 @@ export interface DeliverDeps {
   failpoints: Failpoints;
   relays: RelayHealth;
   /** What was learnt about far ends. */
-  egress: Pick<EgressMemory, 'facts'>;
+  learnt: Pick<EgressMemory, 'facts'>;
   port25: Port25Watch;
   /** What replies teach about one sender domain. */
   tenantLessons: TenantLessons;

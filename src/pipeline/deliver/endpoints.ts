@@ -106,12 +106,12 @@ interface Deps {
   mtaSts: { policyOf(domain: string): Promise<MtaStsPolicy | null> };
   counters: Pick<TlsCounters, 'count'>;
   /** What is kept over a restart. */
-  egress: Pick<EgressMemory, 'facts'>;
+  learnt: Pick<EgressMemory, 'facts'>;
 }
 
 export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boolean }): Endpoints {
   const { resolver, random, clock, filter, mtaSts, counters } = deps;
-  const ipv4Only = deps.egress.facts('ipv4-only', readFlag);
+  const ipv4Only = deps.learnt.facts('ipv4-only', readFlag);
   const asking = new Map<string, { answer: Promise<boolean>; untilMs: number }>();
   return {
     find: (target, recipientDomain, wish = {}) =>

@@ -189,7 +189,7 @@ export function createPathFailures(deps: Deps): PathFailures {
   /** Asked for encryption on a connection in the clear: from now on there is none, and the message goes at once. */
   function underTls(item: ReadyItem, link: Link): boolean {
     if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || link.session.tls !== null) return false;
-    links.leaveAll(({ session }) => session.tls === null);
+    links.leaveThose(({ session }) => session.tls === null);
     item.redispatched += 1;
     queue.putBack(item);
     return true;

@@ -36,8 +36,8 @@ export interface Links {
   slots(): Pick<Slots, 'busy' | 'criticalOf'>;
   /** Connections in use by one sender domain. */
   busyOf(tenant: string): number;
-  /** These take nothing new. */
-  leaveAll(which: (link: Link) => boolean): void;
+  /** These take nothing new and close after what is in flight. */
+  leaveThose(which: (link: Link) => boolean): void;
   /** Least recently used first, so that no host draws everything (delivery.md §4.2). */
   idle(may: (link: Link) => boolean): Link | null;
   /** One that carries this lane, answered its last message within `withinMs`, and may carry this one behind it. */
@@ -75,7 +75,7 @@ export function createLinks({ clock, closed }: { clock: Clock; closed(): void })
       return { busy, criticalOf };
     },
     busyOf: (tenant) => countInUse((link) => link.tenant === tenant),
-    leaveAll(which) {
+    leaveThose(which) {
       for (const link of links) if (which(link)) leave(link);
     },
     idle(may) {

@@ -13,7 +13,6 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Failpoints } from '../../lib/failpoints.ts';
 import { type Logger, maskAddresses } from '../../lib/log.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
-import type { Lane } from '../../model/message.ts';
 import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
 import {
   type EffectiveLimits,
@@ -31,13 +30,13 @@ import type { ReadyItem } from '../queue/ready-item.ts';
 import { LEAST_TIME_LEFT_MS, type RetrySchedule } from '../queue/retry-schedule.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import type { Endpoint } from './endpoints.ts';
-import { mayShare, mostInOne, shareKey } from './grouping.ts';
 import type { Outcome, ReplyFacts } from './outcome.ts';
 import { logOutcome } from './outcome-log.ts';
 import { createPace } from './pace.ts';
 import { createPathEgress } from './path-egress.ts';
 import { CRITICAL_PROBE_MS, createPathFailures } from './path-failures.ts';
 import { createPathHealth } from './path-health.ts';
+import { createPathIntake } from './path-intake.ts';
 import { createPathGates, type ProviderGate } from './path-limits.ts';
 import { createLinks, type Link } from './path-links.ts';
 import { type Opened, type OpeningDeps, openForHead, pathOutcome } from './path-opening.ts';
@@ -105,15 +104,12 @@ export interface PathDeps extends Omit<OpeningDeps, 'tried'> {
   setApart(recipientDomain: string): void;
 }
 
-/** Waiting for the store to be readable again before the next try. */
-const STORE_RETRY_MS = 500;
 /** Nearer far ends: one write and one reply a message beat spreading over idle connections (a fifth less CPU). */
 const NEAR_MS = 20;
 /** Slower far ends get a connection a message: nothing should wait behind them. */
 const QUICK_MS = 1_000;
 const ROWS_PER_CONNECTION = 32;
 const RATE_AHEAD_SECONDS = 5;
-const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
 
 export function createPath(deps: PathDeps, options: { maxConnections: number }): Path {
   const { name, place, queue, preparer, rules, clock, log, mailLog, metrics, failpoints } = deps;
@@ -131,14 +127,11 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   });
   const links = createLinks({ clock, closed: linkClosed });
   const ready = createPicker();
-  const preparing: Record<Lane, number> = { critical: 0, normal: 0, bulk: 0 };
-  /** Of those being prepared, messages whose further copies travel with them. */
-  const preparingShared = new Set<string>();
   let abort = new AbortController();
   const tried = createTriedHosts();
   const view = createPathView(
     { name, place, queue, gates, health, links, clock, overrides: deps.overrides, route },
-    { usable, inFlight: () => inFlight, ready: (lane) => ready.count(lane) + preparing[lane] },
+    { usable, inFlight: () => inFlight, ready: (lane) => ready.count(lane) + intake.preparingOf(lane) },
   );
   const warm = createPathWarmup(
     { warmup: deps.warmup, name, now: clock.now, wake: pump },
@@ -149,6 +142,11 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     { clock, overrides: deps.overrides, limits: (senderDomain) => limitsOf(senderDomain) },
     site,
   );
+  const intake = createPathIntake({
+    ...{ name, queue, preparer, clock, log, ready, tenants, warm, view, finish, demand, pump, wakeAfter },
+    connections: () => links.size,
+    recipientsInOne: (senderDomain) => limitsOf(senderDomain).limits.recipientsPerTransaction,
+  });
   const failures = createPathFailures({
     ...deps,
     ...{ source, site, gates, health, links, ready, view, finish },
@@ -169,7 +167,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     },
     refusedBy: deps.refusedBy,
     leave: ({ host, port }: Endpoint) =>
-      links.leaveAll(({ endpoint }) => endpoint.host === host && endpoint.port === port),
+      links.leaveThose(({ endpoint }) => endpoint.host === host && endpoint.port === port),
     cameBack: (count: number) => warm.cameBack(count),
     replied(delivered: ReplyFacts | null) {
       pace.ended();
@@ -212,7 +210,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     stop,
     forget: egress.end,
     get idle() {
-      return links.all === 0 && !opening && preparingNow() === 0 && ready.size === 0 && inFlight === 0;
+      return links.all === 0 && !opening && intake.preparing === 0 && ready.size === 0 && inFlight === 0;
     },
   };
 
@@ -249,10 +247,6 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     return Math.max(1, Math.min(Math.max(ROWS_PER_CONNECTION * usable(), pace.lately()), byRate));
   }
 
-  function preparingNow(): number {
-    return preparing.critical + preparing.normal + preparing.bulk;
-  }
-
   /** A token, a connection or a pause comes at a known time: nothing is polled for. */
   function wakeAfter(ms: number): void {
     const atMs = clock.monotonicMs() + ms;
@@ -268,9 +262,9 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   // ── work in ─────────────────────────────────────────────────────────────────────────────────────────────
 
   function pump(): void {
-    if (!stopping && mayWork()) takeWork();
+    if (!stopping && mayWork()) intake.take(health.breaker().kind === 'half-open' ? 1 - inFlight : null);
     dispatch();
-    if (drained !== null && inFlight === 0 && preparingNow() === 0 && !opening) drained();
+    if (drained !== null && inFlight === 0 && intake.preparing === 0 && !opening) drained();
   }
 
   /** Keeps breaker and suspension in step with the queue's block. False while nothing may go. */
@@ -295,75 +289,6 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     // A suspension that a person ended, with nothing else in the way.
     if (suspended === null && breaker.kind !== 'open') queue.unblock(name);
     return queue.blocked(name) === null;
-  }
-
-  function takeWork(): void {
-    const probing = health.breaker().kind === 'half-open';
-    for (const lane of LANES) {
-      const most = probing ? 1 - inFlight : Math.min(2 * (links.size + 2), demand());
-      const busy = () => (probing ? preparingNow() + ready.size : preparing[lane] + ready.count(lane));
-      while (busy() < most) {
-        const item = queue.take(
-          name,
-          lane,
-          ({ delivery }) => !isLed(delivery) && tenants.mayTake(delivery.senderDomain),
-        );
-        if (item === null) break;
-        tenants.took(item.delivery.senderDomain);
-        void prepare(item);
-      }
-    }
-    const refusedMs = tenants.refusedForMs();
-    if (refusedMs !== null) wakeAfter(refusedMs);
-  }
-
-  async function prepare(item: ReadyItem): Promise<void> {
-    const { lane, recipientDomain } = item.delivery;
-    preparing[lane] += 1;
-    const shared = mayShare(item.delivery) ? shareKey(item.delivery) : null;
-    if (shared !== null) preparingShared.add(shared);
-    view.met(recipientDomain);
-    try {
-      const result = await preparer.prepare(item);
-      if (result.kind === 'ready') ready.add(result.prepared);
-      else finish(item, result.outcome);
-    } catch (cause) {
-      log.warn(
-        { err: cause, deliveryId: item.delivery.id },
-        'a message could not be read; it will be tried again',
-      );
-      queue.giveBack(item, clock.now() + STORE_RETRY_MS, null);
-    }
-    preparing[lane] -= 1;
-    if (shared !== null) preparingShared.delete(shared);
-    pump();
-  }
-
-  /** A copy of the same message to the same domain is about to go, and takes this one along. */
-  function isLed(delivery: ClaimedDelivery): boolean {
-    if (!mayShare(delivery)) return false;
-    const key = shareKey(delivery);
-    return preparingShared.has(key) || ready.leads(key);
-  }
-
-  /** Further recipients of a message that goes now, for the same transaction. */
-  function companionsOf({ item, shared }: Prepared): ReadyItem[] {
-    const { lane } = item.delivery;
-    const companions: ReadyItem[] = [];
-    if (shared === null) return companions;
-    const key = shareKey(item.delivery);
-    const most = mostInOne(limitsOf(item.delivery.senderDomain).limits.recipientsPerTransaction);
-    const fits = ({ delivery }: ReadyItem) => mayShare(delivery) && shareKey(delivery) === key;
-    while (companions.length + 1 < most && warm.mayGo(lane)) {
-      const next = queue.take(name, lane, fits);
-      if (next === null) break;
-      next.underWay = true;
-      warm.went(lane);
-      tenants.took(item.delivery.senderDomain);
-      companions.push(next);
-    }
-    if (companions.length > 0) preparer.sharedBy(item.delivery);
-    return companions;
   }
 
   // ── which next, and over what ───────────────────────────────────────────────────────────────────────────
@@ -514,7 +439,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     inFlight += 1;
     item.underWay = true;
     links.take(link, item.delivery);
-    const companions = companionsOf(prepared);
+    const companions = intake.companionsOf(prepared);
     transact(transaction, link, prepared, companions)
       .catch((cause: unknown) => {
         for (const broken of [item, ...companions]) failures.attemptBroke(broken, cause);

@@ -68,11 +68,11 @@ export function createPlacements(deps: {
   shaping: Pick<Shaping, 'groupingOf'>;
   warmup: Pick<Warmup, 'warms' | 'isFull'>;
   /** Which provider each domain had, for a start while DNS is away. */
-  egress: Pick<EgressMemory, 'facts'>;
+  learnt: Pick<EgressMemory, 'facts'>;
   clock: Clock;
 }): Placements {
   const { routes, resolver, shaping, warmup, clock } = deps;
-  const providers = deps.egress.facts('provider', readText);
+  const providers = deps.learnt.facts('provider', readText);
   const domains = new Map<string, Known>();
   const asking = new Map<string, Promise<void>>();
   const names = new Map<string, Placement>();

@@ -40,7 +40,7 @@ export interface OpenerDeps {
   tlsContexts: TlsContexts;
   counters: Pick<TlsCounters, 'count'>;
   /** What is kept over a restart. */
-  egress: Pick<EgressMemory, 'facts'>;
+  learnt: Pick<EgressMemory, 'facts'>;
   /** Where connections come from; TCP where left out. */
   connect?: Connect | undefined;
 }
@@ -60,8 +60,8 @@ interface Bent {
 
 export function createOpener(deps: OpenerDeps, options: { heloName: string }): Opener {
   const { clock, log, tlsContexts, counters } = deps;
-  const bents = deps.egress.facts('tls-bent', readBent);
-  const demanded = deps.egress.facts('tls-demanded', readFlag);
+  const bents = deps.learnt.facts('tls-bent', readBent);
+  const demanded = deps.learnt.facts('tls-demanded', readFlag);
 
   return {
     open,
