@@ -48,7 +48,7 @@ export function send(url: string, method: string, options: SendOptions = {}): Pr
   });
 }
 
-/** Tokens and keys in memory: enough of a store for access control alone. */
+/** Tokens and keys in memory: enough of a store for a listener whose tests are about access control alone. */
 export function tokenMemory() {
   const tokens = new Map<string, Token>();
   const keys: { kid: string; privateSealed: Uint8Array; publicJwk: string; createdAt: number }[] = [];
@@ -73,6 +73,9 @@ export function tokenMemory() {
     },
     touchToken: async () => {},
     listTokens: async () => [...tokens.values()],
+    // Nothing is ever captured here.
+    onCaptured: () => () => {},
+    unreadCaptures: async () => [],
   };
 }
 
