@@ -9,7 +9,7 @@ import type { NodeRow } from '../../../store/topics/nodes.ts';
 import type { NodeItem, NodesAnswer } from '../contract/answers/traffic.ts';
 import { nodesAnswer } from '../contract/schemas/operator.ts';
 import { PAGE } from '../contract/schemas/query.ts';
-import { memoryPage } from '../memory-page.ts';
+import { inOrder, memoryPage } from '../memory-page.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, json, refuse } from '../route.ts';
 
 /** Three beats that did not come (pipeline/queue/membership.ts). */
@@ -39,7 +39,9 @@ export function nodeRoutes(deps: { store: Store; clock: Clock; node: NodeLease }
         const now = clock.now();
         const answer: NodesAnswer = memoryPage(query, rows, {
           list: 'nodes',
-          keyOf: ({ epoch }) => String(epoch),
+          // Living ones before those that ended, newest first.
+          keyOf: ({ epoch, endedAt }) => `${endedAt === null ? 1 : 0} ${inOrder(epoch)}`,
+          newestFirst: true,
           itemOf: (row) => toItem(row, row.epoch === node.epoch, now),
         });
         return json(answer);

@@ -89,3 +89,32 @@ describe('GET /config', () => {
     expect(codesOf(await world.call('GET', '/config'))).toEqual([34]);
   });
 });
+
+describe('GET /nodes', () => {
+  it('shows who lives and who ended, with what each holds, and which one answers', async () => {
+    const about = { host: 'mail1', pid: 7, roles: ['deliver'], sources: ['nat'] };
+    const other = await world.store.beginEpoch({ nodeId: 'other', now: clock.now(), about });
+    await world.store.takeLeases({ epoch: other, names: ['upkeep'], quiet: [], now: clock.now() });
+    const gone = await world.store.beginEpoch({ nodeId: 'gone', now: clock.now() });
+    await world.store.endEpoch({ epoch: gone, now: clock.now() });
+    const nodes = async () =>
+      (await world.call('GET', '/nodes', { token: world.tokens.admin })).json() as { Items: object[] };
+    expect(await nodes()).toMatchObject({
+      Items: [
+        {
+          ...{ Node: 'other', Epoch: other, Self: false, Status: 'Alive', Host: 'mail1', Pid: 7 },
+          ...{ Roles: ['deliver'], Sources: ['nat'], Sending: 0, Leases: ['upkeep'], EndedAt: null },
+        },
+        { Node: 'test', Epoch: world.epoch, Self: true, Status: 'Alive', Leases: [] },
+        { Node: 'gone', Epoch: gone, Self: false, Status: 'Ended', EndedAt: expect.any(String) },
+      ],
+      NextCursor: null,
+    });
+    clock.advance(20_000);
+    expect((await nodes()).Items[0]).toMatchObject({ Node: 'other', Status: 'Silent' });
+  });
+
+  it('is for admin tokens of all domains', async () => {
+    expect(codesOf(await world.call('GET', '/nodes'))).toEqual([34]);
+  });
+});
