@@ -269,7 +269,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     /** Done for the whole instance: by one node at a time, where there are several. */
     const once = [upkeep, guard, notices];
     const duties =
-      membership === null ? once : [createDuty({ membership, log: logs.service }, 'upkeep', once)];
+      membership === null ? once : [createDuty({ membership, clock, log: logs.service }, 'upkeep', once)];
     if (membership !== null) await start(membership);
     // Listeners come last.
     if (roles.has('deliver')) await start(engine);

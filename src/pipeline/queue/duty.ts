@@ -3,26 +3,32 @@
  * Given services in the order of their starts; starts and stops them one after the other, however often the lease comes
  * and goes.
  */
+import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Lease, Membership } from './membership.ts';
 
 /** How long a service may take to end when another node goes on with it. */
 const HAND_OVER_MS = 1_000;
+/** When what could not be started or stopped is tried again. */
+const RETRY_MS = 5_000;
 
 /** `services` must be able to start again after a stop. */
 export function createDuty(
-  deps: { membership: Pick<Membership, 'want'>; log: Logger },
+  deps: { membership: Pick<Membership, 'want'>; clock: Clock; log: Logger },
   name: string,
   services: readonly Service[],
 ): Service {
   let lease: Lease | null = null;
   let wanted = false;
+  let retry: Timer | null = null;
   const running = new Set<Service>();
   let working: Promise<void> = Promise.resolve();
 
   /** After what is under way; only the last wish counts. */
   function settle(deadlineMs: number): Promise<void> {
+    retry?.cancel();
+    retry = null;
     working = working.then(async () => {
       if (wanted) {
         for (const service of services) {
@@ -39,6 +45,7 @@ export function createDuty(
     });
     working = working.catch((err: unknown) => {
       deps.log.error({ err, duty: name }, 'a service of this node could not be started or stopped');
+      if (lease !== null) retry = deps.clock.setTimer(RETRY_MS, () => void settle(HAND_OVER_MS));
     });
     return working;
   }
@@ -55,6 +62,7 @@ export function createDuty(
     async stop(deadlineMs) {
       wanted = false;
       await settle(deadlineMs);
+      retry?.cancel();
       lease?.end();
       lease = null;
     },

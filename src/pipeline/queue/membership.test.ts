@@ -83,9 +83,15 @@ async function start(nodeId: string, wants = true): Promise<Node> {
   );
   const changes: [LeaseState, number][] = [];
   const counts = { fenced: 0, reclaimed: 0, refreshed: 0 };
-  membership.onFenced(() => void (counts.fenced += 1));
-  membership.onReclaimed(() => void (counts.reclaimed += 1));
-  membership.onRefresh(async () => void (counts.refreshed += 1));
+  membership.onFenced(() => {
+    counts.fenced += 1;
+  });
+  membership.onReclaimed(() => {
+    counts.reclaimed += 1;
+  });
+  membership.onRefresh(async () => {
+    counts.refreshed += 1;
+  });
   const lease = wants ? membership.want('x', { changed: (...change) => void changes.push(change) }) : null;
   await membership.start();
   const node: Node = {
@@ -214,6 +220,19 @@ describe('a lease', () => {
   });
 });
 
+describe('what a lease that nobody waits for becomes', () => {
+  it('is given up with the next beat', async () => {
+    const one = await start('a', false);
+    const lease = one.membership.want('x', { changed() {} });
+    // Before it is known who has it.
+    lease.end();
+    await turn();
+    const two = await start('b');
+    await pass(NODE_TIMES.beatMs + 1_000);
+    expect(two.state()).toBe('held');
+  });
+});
+
 describe('a node', () => {
   it('begins nothing once its beat was not stored for fifteen seconds, and goes on when it is', async () => {
     const one = await start('a');
@@ -293,7 +312,7 @@ describe('a duty', () => {
     const [one, two] = [await start('a', false), await start('b', false)];
     const doing: string[] = [];
     const dutyOf = (node: Node, name: string) =>
-      createDuty({ membership: node.membership, log: silentLogger }, 'upkeep', [
+      createDuty({ membership: node.membership, clock, log: silentLogger }, 'upkeep', [
         {
           async start() {
             doing.push(`${name} starts`);
@@ -312,5 +331,23 @@ describe('a duty', () => {
     one.cut(true);
     await pass(60_000);
     expect(doing).toEqual(['one starts', 'one stops', 'two starts']);
+  });
+
+  it('is tried again where it could not begin', async () => {
+    const one = await start('a', false);
+    let starts = 0;
+    const duty = createDuty({ membership: one.membership, clock, log: silentLogger }, 'upkeep', [
+      {
+        async start() {
+          starts += 1;
+          if (starts < 3) throw new StoreUnavailable('not now');
+        },
+        async stop() {},
+      },
+    ]);
+    await duty.start();
+    await pass(60_000);
+    expect(starts).toBe(3);
+    await duty.stop(1_000);
   });
 });

@@ -136,7 +136,7 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
           known.listeners.delete(listener);
           if (known.listeners.size > 0 || wanted.get(name) !== known) return;
           wanted.delete(name);
-          // Not given up now, it is with the end of this node.
+          // Not given up now, it is with the next beat.
           if (known.state === 'held') store.giveLeases({ epoch, names: [name] }).catch(() => undefined);
         },
       };
@@ -209,8 +209,8 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
     if (answer.kind === 'ended') return beginAgain();
     confirmed(askedMs);
     watch(answer.others);
+    follow(answer.leases);
     await refresh([]);
-    follow(new Set(answer.leases));
     const dead = quietFor(deadMs);
     for (const other of dead) {
       const ended = await store.endEpoch({ ...other, now: clock.now() });
@@ -290,12 +290,13 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
 
   // ── leases ──────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What the store says that this node holds. */
-  function follow(held: ReadonlySet<string>): void {
-    for (const [name, { state }] of wanted) {
-      if (held.has(name)) set(name, 'held', 0);
-      else if (state === 'held') set(name, 'asking', 0);
-    }
+  /** What the store says that this node holds. What it got back it asks for like anything else: it may have changed. */
+  function follow(leases: readonly string[]): void {
+    const held = new Set(leases);
+    for (const [name, { state }] of wanted) if (state === 'held' && !held.has(name)) set(name, 'asking', 0);
+    // Got for somebody who has gone away meanwhile.
+    const unwanted = leases.filter((name) => !wanted.has(name));
+    if (unwanted.length > 0) store.giveLeases({ epoch, names: unwanted }).catch(() => undefined);
   }
 
   async function ask(): Promise<void> {

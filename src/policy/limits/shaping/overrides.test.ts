@@ -251,3 +251,60 @@ describe('holds', () => {
     expect([holds.heldBy(mail), holds.list(), told]).toEqual([null, [], 1]);
   });
 });
+
+describe('what several processes on one store change', () => {
+  it('reaches the others when they read again: overrides that came, were replaced, were removed', async () => {
+    const [mine, other] = [await openBook(), await openBook()];
+    other.note(note());
+    await other.flush();
+    await mine.load();
+    expect(mine.of('path', google)).toMatchObject([{ value: 3 }]);
+    await clock.advance(1_000);
+    // Learnt here and not stored yet: newer than what is read.
+    mine.note(note({ value: 2 }));
+    await mine.load();
+    expect(mine.of('path', google)).toMatchObject([{ value: 2 }]);
+    await mine.flush();
+    await other.load();
+    const [learnt] = other.list();
+    expect(learnt).toMatchObject({ value: 2 });
+    let told = 0;
+    mine.onRemoved(() => {
+      told += 1;
+    });
+    await other.remove(learnt?.id ?? '');
+    await mine.load();
+    expect([mine.list(), told]).toEqual([[], 1]);
+  });
+
+  it('does not take the place of what this process knows better of a path', async () => {
+    const [mine, other] = [createPathMemory({ store, clock, log }), createPathMemory({ store, clock, log })];
+    const state = { source: 'nat', site: 'a', blockedUntil: null, reason: '', failures: 0, concurrency: 2 };
+    other.remember({ ...state, concurrency: 7 });
+    await other.flush();
+    await mine.load();
+    expect(mine.recall('nat', 'a')).toMatchObject({ concurrency: 7 });
+    await clock.advance(1_000);
+    mine.remember({ ...state, concurrency: 9 });
+    await mine.load();
+    expect(mine.recall('nat', 'a')).toMatchObject({ concurrency: 9 });
+  });
+
+  it('reaches the others when they read again: holds that came and were released', async () => {
+    const [mine, other] = [createHolds({ store, clock, random }), createHolds({ store, clock, random })];
+    let told = 0;
+    mine.onChange(() => {
+      told += 1;
+    });
+    const hold = await other.add({
+      ...{ senderDomain: 'example.com', recipientDomain: null, site: null, lane: null },
+      ...{ reason: 'asked', until: null, createdBy: 't' },
+    });
+    await mine.load();
+    await mine.load();
+    expect([mine.list().length, told]).toEqual([1, 1]);
+    await other.release([hold.id]);
+    await mine.load();
+    expect([mine.list().length, told]).toEqual([0, 2]);
+  });
+});

@@ -44,26 +44,35 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
   /** Keys that have overrides, by scope. */
   const places: Record<OverrideScope, number> = { path: 0, 'tenant@site': 0, 'domain@provider': 0 };
   let removed: () => void = () => {};
-  /** Ids that the store had when it was read last. */
-  let seenStored: ReadonlySet<string> = new Set();
+  /** Ids that are in the store as far as this process knows. */
+  let storedIds = new Set<string>();
   const behind = createWriteBehind<Override>(
     clock,
-    (overrides) => store.putOverrides({ overrides }),
+    async (overrides) => {
+      await store.putOverrides({ overrides });
+      for (const { id } of overrides) storedIds.add(id);
+      if (storedIds.size > 2 * MAX_IN_MEMORY) forgetStoredIds();
+    },
     (err) => log.warn({ err }, 'overrides cannot be stored yet; they count all the same'),
   );
 
   return {
     async load() {
+      const stored = [...storedIds];
       const rows = await store.listOverrides({ now: clock.now() });
       for (const row of [...rows].reverse()) {
         const override = readOverride(row);
         // What this process has noted since of the same rule is newer than what is stored.
         if (override !== null && !isNewerHere(override)) enter(override);
       }
-      const stored = new Set(rows.map(({ id }) => id));
-      // What was stored before and is not any more was removed elsewhere, or has ended.
-      for (const id of seenStored) if (!stored.has(id)) dropId(id);
-      seenStored = stored;
+      const there = new Set(rows.map(({ id }) => id));
+      // What was stored before this question and is not any more was removed elsewhere, or has ended.
+      for (const id of stored) {
+        if (there.has(id)) continue;
+        storedIds.delete(id);
+        dropId(id);
+      }
+      for (const id of there) storedIds.add(id);
     },
     note(noted: OverrideNote) {
       const now = clock.now();
@@ -123,6 +132,12 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
   function isNewerHere({ scope, key, param, rule, createdAt }: Override): boolean {
     const known = book.get(placeOf(scope, key)) ?? NONE;
     return known.some((one) => one.param === param && one.rule === rule && one.createdAt >= createdAt);
+  }
+
+  /** Those that count no more need no watching. */
+  function forgetStoredIds(): void {
+    const inForce = [...book.values()].flatMap((list) => list.map(({ id }) => id));
+    storedIds = new Set(inForce.filter((id) => storedIds.has(id)));
   }
 
   function dropId(id: string): void {
