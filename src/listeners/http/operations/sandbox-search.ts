@@ -59,7 +59,7 @@ export interface CaptureSearch {
 
 /** Messages read for one question: about half a second. */
 const MAX_READ = 300;
-/** Captures that one query looks at, with and without texts (40 µs and 3 µs each at the worst), and queries for one question. */
+/** Captures that one query looks at, with and without texts, and queries for one question: others get their turn between them. */
 const LOOK_INSIDE = 2_000;
 const LOOK = 20_000;
 const MAX_QUERIES = 50;

@@ -5,7 +5,7 @@ ALTER TABLE capture ADD COLUMN subject TEXT NOT NULL DEFAULT '';
 UPDATE capture SET subject = coalesce((SELECT fold(m.subject) FROM message m WHERE m.seq = message_seq), '');
 
 -- Whoever waits looks once through an inbox, or through the mail to one recipient, for a subject: all of that stands in the
--- index (10,000 mails: 3 ms; with a row read for each of them it was 50).
+-- index (10,000 mails: 2.5 ms of CPU).
 DROP INDEX capture_inbox;
 DROP INDEX capture_to;
 CREATE INDEX capture_inbox ON capture (inbox, seq, domain_id, at, subject);
