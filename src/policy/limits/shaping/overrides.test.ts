@@ -279,7 +279,10 @@ describe('what several processes on one store change', () => {
 
   it('does not take the place of what this process knows better of a path', async () => {
     const [mine, other] = [createPathMemory({ store, clock, log }), createPathMemory({ store, clock, log })];
-    const state = { source: 'nat', site: 'a', blockedUntil: null, reason: '', failures: 0, concurrency: 2 };
+    const state = {
+      ...{ source: 'nat', site: 'a', blockedUntil: null, reason: '', failures: 0, concurrency: 2 },
+      ...{ day: 0, sent: 0, sentBefore: 0 },
+    };
     other.remember({ ...state, concurrency: 7 });
     await other.flush();
     await mine.load();
