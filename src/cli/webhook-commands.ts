@@ -1,6 +1,8 @@
 /** `webhook …`: callback addresses of a domain. */
+import { systemClock } from '../lib/clock.ts';
 import type {
   NewWebhookAnswer,
+  ReplayAnswer,
   WebhookDetail,
   WebhookRecord,
   WebhookSecretAnswer,
@@ -9,6 +11,7 @@ import type {
 import { EXISTING } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
+import { createProgress } from './progress.ts';
 import { printable, table, UsageError } from './terminal.ts';
 
 export const webhookCommands: CommandGroup = (program, context) => {
@@ -147,9 +150,23 @@ export const webhookCommands: CommandGroup = (program, context) => {
       const ctx = context();
       const wanted = replayRequest(options);
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', `/webhooks/${webhookId(ctx, id)}/replay`, wanted);
-        const { Queued } = body as { Queued: number };
-        ctx.print(body, `${Queued} ${Queued === 1 ? 'call' : 'calls'} queued.`);
+        const path = `/webhooks/${webhookId(ctx, id)}/replay`;
+        const progress = createProgress(ctx.terminal.stderr, systemClock, 'calls queued');
+        // One range for all requests: what happens meanwhile is called anyway.
+        const range = 'DeliveryIDs' in wanted ? wanted : { Until: new Date().toISOString(), ...wanted };
+        let Queued = 0;
+        try {
+          for (let after: string | null = ''; after !== null; ) {
+            const part: object = after === '' ? range : { ...range, After: after };
+            const answer = (await api.call('POST', path, part)).body as ReplayAnswer;
+            Queued += answer.Queued;
+            after = answer.NextCursor;
+            progress.at(Queued, null);
+          }
+        } finally {
+          progress.end();
+        }
+        ctx.print({ Queued }, `${Queued} ${Queued === 1 ? 'call' : 'calls'} queued.`);
       }, EXISTING);
     });
 };

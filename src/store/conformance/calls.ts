@@ -213,8 +213,9 @@ export function describeCalls(suite: Suite): void {
       const rest = { webhookId: call.webhook.id, beforeEventSeq: log[0]?.eventSeq ?? 0, limit: 10 };
       expect((await suite.store().listCalls(rest)).map(({ id }) => id)).toEqual([call.id]);
       const again = { since: 0, until: 0, onlyFailed: false, now: T0 + 200, limit: 10 };
-      const replay = (webhookId: number) =>
-        suite.store().replayCalls({ webhookId, callIds: [call.id, log[0]?.id ?? 0, 999], ...again });
+      const replay = async (webhookId: number) =>
+        (await suite.store().replayCalls({ webhookId, callIds: [call.id, log[0]?.id ?? 0, 999], ...again }))
+          .made;
       // The one that waits is left alone, and nobody else's are reached.
       expect([await replay(999), await replay(call.webhook.id)]).toEqual([0, 1]);
       expect(await suite.store().listCalls({ webhookId: 999, limit: 10 })).toEqual([]);
@@ -244,6 +245,31 @@ export function describeCalls(suite: Suite): void {
       expect(await replay(call.webhook.id, {})).toBe(1);
       const calls = await claimCalls(suite.store());
       expect(calls.map(({ tries }) => tries)).toEqual([0, 0]);
+    });
+
+    it('replays in portions, the oldest event first whatever its kind, each once', async () => {
+      const hook = await createWebhook(suite.store());
+      for (let i = 0; i < 5; i++) {
+        const at = T0 + Math.floor(i / 2);
+        const events = [event('accepted', at), event('deferred', at)];
+        await commitOne(suite.store(), { recipients: [recipient({ events })] });
+      }
+      const made = await claimCalls(suite.store());
+      for (const call of made) await settle(call, {});
+      const range = { webhookId: hook, since: 0, until: T0 + HOUR, onlyFailed: false, now: T0, limit: 3 };
+      const counts: number[] = [];
+      const order: string[] = [];
+      for (let after: { at: number; seq: number } | null | undefined; after !== null; ) {
+        const done = await suite.store().replayCalls({ ...range, ...(after === undefined ? {} : { after }) });
+        counts.push(done.made);
+        after = done.next;
+        const calls = await claimCalls(suite.store());
+        order.push(...calls.map(({ event: { at, seq } }) => `${at} ${String(seq).padStart(6, '0')}`).sort());
+      }
+      expect(counts.reduce((a, b) => a + b, 0)).toBe(made.length);
+      expect(Math.max(...counts)).toBe(3);
+      expect(new Set(order).size).toBe(made.length);
+      expect(order).toEqual([...order].sort());
     });
 
     it('replays only what failed, if asked so', async () => {
@@ -277,11 +303,11 @@ export function describeCalls(suite: Suite): void {
     return suite.store().settleCalls({ settlements: [settlement] });
   }
 
-  function replay(
+  async function replay(
     webhookId: number,
     more: { until?: number; onlyFailed?: boolean; limit?: number },
   ): Promise<number> {
-    return suite.store().replayCalls({
+    const { made } = await suite.store().replayCalls({
       webhookId,
       since: T0 - HOUR,
       until: T0 + HOUR,
@@ -290,6 +316,7 @@ export function describeCalls(suite: Suite): void {
       limit: 100,
       ...more,
     });
+    return made;
   }
 }
 

@@ -113,7 +113,7 @@ export function describeWebhookChanges(suite: Suite): void {
       );
       expect(old).toMatchObject({ state: 'failed', error: expect.stringContaining('switched off') });
       const range = { since: 0, until: T0 + HOUR, onlyFailed: true, now: T0 + HOUR, limit: 10 };
-      expect(await suite.store().replayCalls({ webhookId: id, ...range })).toBe(1);
+      expect((await suite.store().replayCalls({ webhookId: id, ...range })).made).toBe(1);
     });
 
     it('starts the counters of failures anew, and brings calls forward', async () => {

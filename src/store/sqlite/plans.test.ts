@@ -12,6 +12,7 @@ import { createSession, type Session } from './session.ts';
 import { countRangeSql } from './stats.ts';
 import { temporaryFolder } from './test-support.ts';
 import { WAITING_ROWS_SQL } from './waiting.ts';
+import { REPLAYED_SQL } from './webhooks.ts';
 
 const ROWS = 20_000;
 const QUEUES = 200;
@@ -63,6 +64,12 @@ describe('query plans over a long queue', () => {
     const plan = planOf(WAITING_ROWS_SQL, 1, 20);
     expect(plan[0]).toBe('SEARCH d USING INDEX delivery_due (queue_id=?)');
     expect(plan.slice(1).every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);
+  });
+
+  it('finds events to replay along the index of their kind, without sorting', () => {
+    expect(planOf(REPLAYED_SQL, 1, 1, 0, 5, 0, 0, 10)).toEqual([
+      'SEARCH e USING COVERING INDEX event_kind (domain_id=? AND kind=? AND at>? AND at<?)',
+    ]);
   });
 
   it('finds what retention may remove along an index, oldest first, without sorting', () => {

@@ -119,7 +119,8 @@ export interface WebhookStore {
   }): Promise<readonly CallLogEntry[]>;
   /**
    * Makes the calls for past events (`since` inclusive, `until` exclusive) of the webhook's domain and kinds again from
-   * their first try, due now, oldest event first; calls still on their way are left alone. How many were made.
+   * their first try, due now, oldest event first; calls still on their way are left alone. At most `limit` events behind
+   * `after` are looked at. `made`: how many calls; `next`: where to go on, null = that was all.
    */
   replayCalls(params: {
     webhookId: number;
@@ -127,8 +128,15 @@ export interface WebhookStore {
     callIds?: readonly number[];
     since: number;
     until: number;
+    after?: EventPlace;
     onlyFailed: boolean;
     now: number;
     limit: number;
-  }): Promise<number>;
+  }): Promise<{ made: number; next: EventPlace | null }>;
+}
+
+/** A place in the order of events. */
+export interface EventPlace {
+  at: number;
+  seq: number;
 }

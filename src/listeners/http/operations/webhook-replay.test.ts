@@ -23,9 +23,18 @@ it('pages through the calls, and takes DeliveryIDs or a range, never everything 
   expect(second.Items[0]?.DeliveryID).not.toBe(first.Items[0]?.DeliveryID);
   const replay = (wanted: object) => world.call('POST', `${path}/replay`, { body: wanted });
   // Both calls still wait: nothing is made twice.
-  expect((await replay({ DeliveryIDs: [first.Items[0]?.DeliveryID] })).json()).toEqual({ Queued: 0 });
-  expect((await replay({ OnlyFailed: true })).json()).toEqual({ Queued: 0 });
-  for (const bad of [{}, { OnlyFailed: false }, { DeliveryIDs: [] }, { DeliveryIDs: [1], Since: 1 }]) {
+  expect((await replay({ DeliveryIDs: [first.Items[0]?.DeliveryID] })).json()).toEqual({
+    Queued: 0,
+    NextCursor: null,
+  });
+  expect((await replay({ OnlyFailed: true })).json()).toEqual({ Queued: 0, NextCursor: null });
+  for (const bad of [
+    {},
+    { OnlyFailed: false },
+    { DeliveryIDs: [] },
+    { DeliveryIDs: [1], Since: 1 },
+    { OnlyFailed: true, After: 'x' },
+  ]) {
     expect(codesOf(await replay(bad))).toEqual([422]);
   }
 });

@@ -12,10 +12,11 @@ import { NEVER_CALLED_AT, type Webhook, type WebhookStatus } from '../../../mode
 import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
-import type { CallLogEntry } from '../../../store/topics/webhooks.ts';
+import type { CallLogEntry, EventPlace } from '../../../store/topics/webhooks.ts';
 import type { Page } from '../contract/answers/page.ts';
 import type {
   NewWebhookAnswer,
+  ReplayAnswer,
   WebhookCall,
   WebhookDetail,
   WebhookList,
@@ -39,6 +40,7 @@ import { readJsonBody } from '../json-request.ts';
 import {
   type ApiRequest,
   type ApiRoute,
+  invalidParameter,
   isoTime,
   isoTimeOrNull,
   json,
@@ -49,6 +51,10 @@ import {
 } from '../route.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';
 
+/** Events that one request looks at, and how many of them at a time: the writer does other things in between. */
+const MAX_LOOKED = 20_000;
+const PORTION = 500;
+const REPLAY_CURSOR = /^(\d{1,15})\.(\d{1,15})$/;
 /** Calls that one replay may queue. */
 const MAX_REPLAY = 10_000;
 /** Calls that it may name. */
@@ -69,6 +75,7 @@ const REPLAY = z.object({
   Since: instant.optional(),
   Until: instant.optional(),
   OnlyFailed: z.boolean().optional(),
+  After: z.string().max(40).optional().describe('`NextCursor` of the request before, with the same range'),
 });
 
 const EVENT = named('webhook-event-unknown', `is one of ${WEBHOOK_TOKENS.join(', ')}`, (value) =>
@@ -282,7 +289,7 @@ export function webhookRoutes(deps: {
         id: 'replayWebhook',
         summary: 'Make calls again',
         description:
-          '`{DeliveryIDs}` (1000), or `{Since?, Until?, OnlyFailed?}`: makes those calls, or the calls of past events, again, at most 10 000: `{Queued}`. Without `Since` only with `OnlyFailed: true`',
+          '`{DeliveryIDs}` (1000), or `{Since?, Until?, OnlyFailed?}`: makes those calls, or the calls of past events, again, oldest first: `{Queued, NextCursor}`. Without `Since` only with `OnlyFailed: true`. One request looks at 20 000 events and queues 10 000 calls at most: ask again with `NextCursor` as `After` until it is null',
         body: { schema: REPLAY, example: { OnlyFailed: true } },
         answer: replayAnswer,
       },
@@ -291,10 +298,7 @@ export function webhookRoutes(deps: {
         const body = readJsonBody(request, REPLAY);
         const now = clock.now();
         const named = body.DeliveryIDs !== undefined;
-        if (
-          named &&
-          (body.Since !== undefined || body.Until !== undefined || body.OnlyFailed !== undefined)
-        ) {
+        if (named && (body.Since ?? body.Until ?? body.OnlyFailed ?? body.After) !== undefined) {
           const message = 'Give DeliveryIDs, or Since, Until and OnlyFailed, not both';
           throw new AppError('invalid-parameter', { message, field: '/DeliveryIDs' });
         }
@@ -303,16 +307,29 @@ export function webhookRoutes(deps: {
           const message = 'Give DeliveryIDs, Since, or OnlyFailed: true';
           throw new AppError('invalid-parameter', { message, field: '/Since' });
         }
-        const queued = await store.replayCalls({
-          webhookId: webhook.id,
-          ...(body.DeliveryIDs === undefined ? {} : { callIds: body.DeliveryIDs }),
-          since: body.Since ?? 0,
-          until: body.Until ?? now,
-          onlyFailed: body.OnlyFailed ?? false,
-          now,
-          limit: MAX_REPLAY,
-        });
-        return json({ Queued: queued });
+        let next = placeOf(body.After);
+        let queued = 0;
+        for (let looked = 0; looked < MAX_LOOKED && queued < MAX_REPLAY; looked += PORTION) {
+          const done = await store.replayCalls({
+            webhookId: webhook.id,
+            ...(body.DeliveryIDs === undefined ? {} : { callIds: body.DeliveryIDs }),
+            since: body.Since ?? 0,
+            until: body.Until ?? now,
+            ...(next === null ? {} : { after: next }),
+            onlyFailed: body.OnlyFailed ?? false,
+            now,
+            limit: named ? MAX_REPLAY_IDS : PORTION,
+          });
+          queued += done.made;
+          next = done.next;
+          if (next === null) break;
+        }
+        if (queued > 0) eventsStored();
+        const answer: ReplayAnswer = {
+          Queued: queued,
+          NextCursor: next === null ? null : `${next.at}.${next.seq}`,
+        };
+        return json(answer);
       },
     },
     {
@@ -380,6 +397,16 @@ function named<T>(problem: ErrorName, message: string, read: (value: unknown) =>
     });
     return z.NEVER;
   });
+}
+
+/** Where a replay goes on; null = at its beginning. Throws AppError invalid-parameter. */
+function placeOf(cursor: string | undefined): EventPlace | null {
+  if (cursor === undefined) return null;
+  const [, at, seq] = REPLAY_CURSOR.exec(cursor) ?? [];
+  if (at === undefined || seq === undefined) {
+    throw invalidParameter('After is not a NextCursor of this replay', 'After');
+  }
+  return { at: Number(at), seq: Number(seq) };
 }
 
 /** Throws AppError not-found for what can be no id. */

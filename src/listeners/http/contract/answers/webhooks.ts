@@ -65,3 +65,11 @@ export interface WebhookTest {
   Body: string;
   Error: string;
 }
+
+/** POST /webhooks/{id}/replay. */
+export interface ReplayAnswer {
+  /** Calls that are made again. */
+  Queued: number;
+  /** `After` of the next request; null = all of them are queued. */
+  NextCursor: string | null;
+}

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Page } from '../answers/page.ts';
 import type {
   NewWebhookAnswer,
+  ReplayAnswer,
   WebhookCall,
   WebhookDetail,
   WebhookList,
@@ -92,6 +93,14 @@ export const webhookTest = exactly<WebhookTest>()(
     .meta({ id: 'WebhookTest' }),
 );
 
-export const replayAnswer = z
-  .object({ Queued: count.describe('Calls that are made again') })
-  .meta({ id: 'ReplayAnswer' });
+export const replayAnswer = exactly<ReplayAnswer>()(
+  z
+    .object({
+      Queued: count.describe('Calls that are made again'),
+      NextCursor: z
+        .string()
+        .nullable()
+        .describe('`After` of the next request; null = all of them are queued'),
+    })
+    .meta({ id: 'ReplayAnswer' }),
+);
