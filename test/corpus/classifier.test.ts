@@ -144,4 +144,23 @@ describe('the corpus of replies', () => {
     expect(result.scope).toBeGreaterThanOrEqual(0.95);
     expect(result.category).toBeGreaterThanOrEqual(0.9);
   });
+
+  it('suppresses nobody by what is about somebody else, and whoever is plainly named', () => {
+    const file = join(import.meta.dirname, 'suppression.json');
+    const { never, must } = JSON.parse(readFileSync(file, 'utf8')) as {
+      never: Record<string, string[]>;
+      must: string[];
+    };
+    const suppressionOf = (stage: Stage, reply: string): string => {
+      const read = readReply(reply);
+      if (read === null) throw new TypeError(reply);
+      return classifier.classify({ stage, ...read, mx: 'mx.example.net', origin: 'remote' }).suppress;
+    };
+    const all = Object.entries(never).flatMap(([stage, replies]) =>
+      replies.map((reply) => [suppressionOf(stage as Stage, reply), reply]),
+    );
+    expect(all.length).toBeGreaterThan(350);
+    expect(all.filter(([suppress]) => suppress !== 'no')).toEqual([]);
+    expect(must.filter((reply) => suppressionOf('rcpt', reply) !== 'hard')).toEqual([]);
+  });
 });

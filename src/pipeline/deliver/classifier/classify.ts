@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs';
 import type { BounceScope } from '../../../model/bounce.ts';
 import type { Category } from './categories.ts';
 import { enhancedIn, retryHintMs, subjectOf } from './normalise.ts';
+import { namesOtherSubjects } from './other-subjects.ts';
 import { createProviders, type Provider, type Providers } from './provider.ts';
 import {
   type Rule,
@@ -59,9 +60,14 @@ export function createClassifier(shipped = shippedRules()): Classifier {
       `reply rules: ${own.errors.map((e) => `#${e.index} ${e.id}: ${e.message}`).join('; ')}`,
     );
   }
+  const shippedOnes: ReadonlySet<Rule> = new Set(own.rules);
   let rules = own.rules;
   return {
-    classify: (question) => classifyWith(rules, providers, question),
+    classify(question) {
+      const verdict = classifyWith(rules, providers, question);
+      if (verdict.suppress === 'no' || isPlain(verdict.ruleId, question)) return verdict;
+      return { ...verdict, suppress: 'no', confidence: 'medium' };
+    },
     useOperatorRules(json) {
       const read = readRules(json, providers.ids);
       if (read.kind === 'refused') return { kind: 'kept', errors: read.errors };
@@ -72,6 +78,15 @@ export function createClassifier(shipped = shippedRules()): Classifier {
       return rules.length;
     },
   };
+
+  /** Whether what it says of the recipient can be meant of nobody else. */
+  function isPlain(ruleId: string, { code, enhanced, text, mx }: ReplyQuestion): boolean {
+    const rule = rules.find(({ id }) => id === ruleId);
+    // What an operator says, or one server's own wording.
+    if (rule !== undefined && (!shippedOnes.has(rule) || (rule.provider !== undefined && mx !== undefined)))
+      return true;
+    return !namesOtherSubjects(subjectOf(code, enhanced ?? enhancedIn(text), text));
+  }
 }
 
 function classifyWith(rules: readonly Rule[], providers: Providers, question: ReplyQuestion): Verdict {

@@ -1,0 +1,76 @@
+/**
+ * Whom or what a reply may be about beside the recipient. A text rule sees "address … unknown" and cannot see whose: the
+ * sender's, that of our host, one in a header. So before an address is suppressed the reply must name nothing else that
+ * could be what is unknown, closed or full. Given a normalised reply (normalise.ts); wrong in one direction only: an
+ * address that is invalid may stay usable, until a plainer reply says so.
+ */
+import { RECIPIENT_WORDS } from './recipient-words.ts';
+
+/** Nothing that a server writes here is a word of its own: addresses, links, and what Postfix names its tables. */
+const NAMES =
+  /\S{0,200}@\S{0,200}|https?:\/\/\S{1,200}|relay=\[\S{1,60}|(?:relay |local |virtual )?(?:recipient|mailbox|alias|user|domain) table|(?:recipients?|badrcptto|allowed recipients) list|list of allowed recipients|undeliverable address: host \S{1,200} said:|or you do not have authori[sz]ation/g;
+
+/** Said of the recipient's own mail server: `user unknown on this server`. */
+const PLACES =
+  /\b(?:on|at|in|by|with|within|of|to|from|here|for) (?:(?:this|our|the|that|my|local|remote|recipient|recipient's|destination|target|receiving|hosted) ){0,2}(?:mail|e-?mail|smtp)? ?(?:server|host|domain|system|machine|site)s?\b(?! of\b| you| your)|\b(?:auf (?:diesem|unserem)|en (?:este|el)|sur (?:ce|notre)|su questo|nel|n(?:este|o)|op (?:deze|onze)|na (?:tym|naszym|этом|нашем)) (?:mail)?(?:server|servidor|serveur|serwerze|сервере)\b/g;
+
+/** Said to whoever wrote the mail, about the recipient: `the account you tried to reach`. */
+const ADDRESSING =
+  /\b(?:that |which )?you(?:'re| are|'ve| have| were)? (?:try|tried|trying|attempt\w{0,4}|enter\w{0,3}|specif\w{0,4}|typed|want\w{0,3}|wish|reach\w{0,4}|contact\w{0,3}|(?:sent|sending|sent your|addressed) (?:your )?(?:message|mail|e-?mail)s? to)\b|\byour (?:original )?(?:message|mail|e-?mail|letter)s?\b|(?:please )?(?:check|verify|make sure) (?:that )?(?:you have the correct (?:e-?mail )?address|the (?:recipient|spelling))/g;
+
+const OTHERS = new RegExp(
+  [
+    // Who sends, and from where.
+    "\\b(?:sender|senders|sender's|sending|sends|sent|return.?(?:path|address)|reply-?to|envelope|you|your|yours|we don't know|callback|callout|callouts)\\b",
+    '\\bverif(?:y|ied|ication|ying) of\\b|\\bfrom(?:$|:| (?:header|address|domain|field|user|your|outside|the internet|external|unknown|hosts?\\b|addresses\\b))|\\bmail from\\b',
+    '\\b(?:ips?|ipv[46]|host|hosts|hostname|server|servers|mailserver|mail-server|client|clients|machine|network|networks|isp|connection|connections|connecting|connect|provider|providers|route|router|gateway|relay|relaying|relays)\\b',
+    '\\b(?:dns|rdns|fcrdns|ptr|reverse|helo|ehlo|mx|spf|dkim|dmarc|arc|nameserver|zone|record|records|exchanger|tls|ssl|starttls|certificate|certificates)\\b',
+    '\\b\\d{1,3}\\.\\d{1,3}\\.\\d{1,3}\\.\\d{1,3}\\b',
+    // What is sent.
+    '\\b(?:header|headers|message-?id|date|signature|signed|mime|encoding|charset|character set|attachment|attachments|attached|link|links|url|urls|content|contents|contains|body|parameter|parameters|option|family|digest|timestamp|format|scanner|virus|zip|archive|message exceeds|larger than|would exceed size)\\b|\\b(?:cc|bcc|to):|header to',
+    '^5\\d\\d 5\\.6\\.|^5\\d\\d 5\\.5\\.[14] ',
+    // Why it is not wanted.
+    '\\bspam|\\babus(?:e|ive)\\b|\\bhoneypot|\\btraps?\\b|\\bharvest|\\b(?:black|white|block|allow|deny|gr[ae]y) ?-?list|\\blisted\\b|\\breputation\\b|\\bcomplaints?\\b|\\btoo many (?!messages (?:in|on))',
+    '\\b(?:policy|policies|rule|rules|filter|filtering|region|country|licen[cs]e|licen[cs]ed|subscription|subscribers?|confirm|challenge|token|approved|whitelisted|trusted|partners?|authenticat\\w{1,6}|unauthenticated|non-authenticated|verification required|external|outside|members?|bulk|trust|permission|access|posting|sales|address book)\\b(?! has left)',
+    '\\b(?:per|an|this|last|hourly|daily|today|todays?) ?(?:hour|day|minute|second)\\b|\\b(?:hourly|daily|today|hour|rate|frequency|traffic|sending limit|license limit|number of messages to)\\b',
+    // What has failed there.
+    '\\b(?:database|queue|lookup|ldap (?:server|lookup)|map|file|mailer|store|stores|dismounted|offline|migration|maintenance|temporary|timed? ?out|unreachable|all users|these users|our users|users of|storage exhausted|system (?:mail|storage|full))\\b',
+    '\\b(?:unknown|no such|invalid|bad) (?:client|host|network|route|destination for|domain|character|parameter|option|header|link|service|name server)|(?:service|policy|zone|domain|account-level|domain name) (?:does not|doesn.t|do not) exist|\\bdomain has moved\\b|\\bno (?:one|person|user|account)\\b.{0,20} (?:wants|reads|needed|input|manager)|deliverable due|undeliverable because',
+    // The same in other languages.
+    'absender|versand|\\bihr(?:e|em|en|er|es)?\\b|mailserver|\\bserver|speicherdauer|akzeptiert|lehnt',
+    "expediteur|emetteur|\\benvois?\\b|\\bvotre\\b|\\bvos\\b|serveur|n'accepte",
+    'remitente|\\benvios?\\b|\\bsus?\\b|servidor|no acepta|inverso|registro',
+    'mittente|\\binvio\\b|\\bil (?:tuo|suo|vostro)\\b|\\b(?:tuo|tua|vostr[oaei]|suo)\\b|non accetta',
+    'remetente|\\b(?:seu|sua|seus|suas)\\b|nao aceita',
+    'afzender|\\b(?:uw|jouw|jullie)\\b|avsandar|afsender|avsender|lahettaj|\\b(?:din|dit|deres)\\b',
+    'nadawc|\\b(?:twoj\\w{0,3}|panstwa)\\b|odesilatel|odosielatel|felado|expeditor',
+    'отправител|ваш|серв|otpravitel|\\bvash',
+    '发件|來信|来信|發件|寄件|发送者|发信|您的|你的|服务器|差出|送信|発信|あなた|貴|サーバ',
+    'gonderen|gonderici|(?:adres|sunucu|ip|hesab)in(?:iz|in)|발신|보낸|송신|귀하',
+  ].join('|'),
+);
+
+/** What the next steps would take for a name or for the mail's writer. */
+const ABOUT_ANOTHER = /\b(?:postmaster|abuse)@|\bdomain of (?:your|the sender)\b/;
+
+/** Letters of languages that write blanks between their words; the others are held to OTHERS alone. */
+const WORDS =
+  /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}'-]{2,}/gu;
+/** Numbers, names of hosts, marks of a log. */
+const MARKS = /\S{0,200}\d\S{0,200}|[\w-]{1,63}(?:[._:/][\w-]{1,63}){1,10}/g;
+/** The server says in figures what its words say (RFC 3463 §3.2, §3.3). */
+const IN_FIGURES = /^[45]\d\d [45]\.(?:1\.[136]|2\.[12]) /;
+
+/** Whether a reply names something beside the recipient that it may be about, or speaks in words that nobody knows. */
+export function namesOtherSubjects(subject: string): boolean {
+  if (ABOUT_ANOTHER.test(subject)) return true;
+  const said = subject.replace(NAMES, ' ').replace(PLACES, ' ').replace(ADDRESSING, ' ');
+  if (OTHERS.test(said)) return true;
+  if (IN_FIGURES.test(subject)) return false;
+  const words = said.replace(MARKS, ' ').match(WORDS) ?? [];
+  return !words.every((word) => RECIPIENT_WORDS.has(word) || word.split(/[-']/).every(isKnown));
+}
+
+function isKnown(word: string): boolean {
+  return word.length < 2 || RECIPIENT_WORDS.has(word);
+}
