@@ -103,17 +103,17 @@ function checkWire(
     wrong.push(`is ${state}, but a far end took it, and nothing says that it may have arrived`);
   }
   for (const one of taken) {
-    if (!one.confirmed || one.takenAtMs === null) continue;
+    if (one.confirmedAtMs === null) continue;
     // Its outcome was known to the process: only what kept that from the store excuses anything else.
-    const { takenAtMs } = one;
+    const { confirmedAtMs } = one;
     const excused = diary.crashes.some(
-      (atMs) => atMs >= takenAtMs && atMs <= lastWrite(takenAtMs, diary) + RECORDED_MS,
+      (atMs) => atMs >= confirmedAtMs && atMs <= lastWrite(confirmedAtMs, diary) + RECORDED_MS,
     );
     if (excused) continue;
     if (state !== 'delivered') wrong.push(`is ${state}, though its 250 was read`);
-    const again = seen.find((other) => other !== one && other.atMs > takenAtMs);
+    const again = seen.find((other) => other !== one && other.atMs > confirmedAtMs);
     if (again !== undefined)
-      wrong.push(`went out again ${Math.round(again.atMs - takenAtMs)} ms after its 250 was read`);
+      wrong.push(`went out again ${Math.round(again.atMs - confirmedAtMs)} ms after its 250 was read`);
   }
   const chargeable = seen.filter(({ blamedPath }) => !blamedPath).length + byDns;
   if (row.attempts > chargeable)

@@ -185,7 +185,7 @@ export function createFarEnd(plan: SitePlan, { clock, dice, wire, tokens }: Deps
         atMs: arrivedMs,
         messageId: null,
         takenAtMs: null,
-        confirmed: false,
+        confirmedAtMs: null,
         blamedPath: false,
       };
       wire.begin(now, connection);
@@ -240,24 +240,24 @@ export function createFarEnd(plan: SitePlan, { clock, dice, wire, tokens }: Deps
       now = null;
       transaction.messageId = /^message-id:\s*<([^>]*)>/im.exec(text)?.[1] ?? '';
       if (strikes('drops-after-dot')) {
-        if (dice.chance(0.5)) transaction.takenAtMs = clock.monotonicMs();
+        if (dice.chance(0.5)) wire.take(transaction, clock.monotonicMs());
         return hangUp(null, dice.chance(0.5) ? 'end' : 'reset');
       }
       if (strikes('mute-after-dot')) {
-        transaction.takenAtMs = clock.monotonicMs();
+        wire.take(transaction, clock.monotonicMs());
         busy = true;
         return;
       }
       if (strikes('dislikes-content')) return say(REFUSALS['dislikes-content'].text);
-      transaction.takenAtMs = clock.monotonicMs();
+      wire.take(transaction, clock.monotonicMs());
       flush();
       if (plan.dotMs > 0) return after(plan.dotMs, () => accept(transaction));
-      transaction.confirmed = true;
+      transaction.confirmedAtMs = clock.monotonicMs();
       say('250 2.0.0 kept');
     }
 
     function accept(transaction: WireTransaction): void {
-      transaction.confirmed = true;
+      transaction.confirmedAtMs = clock.monotonicMs();
       say('250 2.0.0 kept');
       work();
     }

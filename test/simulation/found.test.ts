@@ -39,7 +39,36 @@ const LETTER = {
   octets: 500,
 } as const;
 
+const [HOME] = QUIET.sites;
+
 describe('a simulated world', () => {
+  it('sees no mail at the new hosts of another domain of its site', async () => {
+    if (HOME === undefined) throw new Error('no site');
+    const { wrong, transactions } = await runPlan({
+      ...QUIET,
+      sites: [
+        HOME,
+        { ...HOME, name: 'site1', hosts: [{ name: 'mx0-site1.site1.net', address: '20.1.1.1' }] },
+      ],
+      domains: [
+        { name: 'd0.site0.test', site: 0 },
+        { name: 'd1.site0.test', site: 0 },
+      ],
+      shaping: [{ id: 'default', limits: { connections: 1 } }],
+      timeline: [
+        { atMs: 0, action: { ...LETTER, recipients: ['a@d0.site0.test', 'b@d1.site0.test'] } },
+        { atMs: 5 * MINUTE, action: { kind: 'move', domain: 'd1.site0.test', toSite: 1 } },
+        // Known by then that the first answer is old, not yet what the new one is.
+        {
+          atMs: 6 * MINUTE,
+          action: { ...LETTER, recipients: ['c@d1.site0.test', 'd@d0.site0.test', 'e@d0.site0.test'] },
+        },
+      ],
+    });
+    expect(wrong).toEqual([]);
+    expect(transactions).toBe(5);
+  });
+
   it('sees nothing go that was held while it waited for a connection', async () => {
     const recipients = Array.from({ length: 6 }, (_, i) => `u${i}@d0.site0.test`);
     const { wrong, transactions } = await runPlan({

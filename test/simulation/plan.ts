@@ -91,7 +91,8 @@ const SMALL: Size = {
   trouble: [0.2, 0.5, 2, 8],
 };
 
-const LARGE: Size = {
+/** For `--large`, and one seed in a hundred. */
+export const LARGE: Size = {
   load: [2, 5, 10, 20, 40],
   sites: [2, 8],
   tenants: 4,

@@ -71,15 +71,23 @@ function emptyDatabase(): Uint8Array {
   return schema;
 }
 
-/** `shaping`: the operator's shaping.json; without rows there is none. */
+function inMemory(): Connection {
+  const memory = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false });
+  memory.deserialize(emptyDatabase());
+  return connectionOver(memory);
+}
+
+/**
+ * `shaping`: the operator's shaping.json; without rows there is none. `path`: a new file for the database, where there
+ * is more than memory should hold.
+ */
 export function openRoom(options: {
   shaping: readonly unknown[];
   failStoreWrites: FailStoreWrites | null;
+  path?: string;
 }): Room {
   const folder = folderWith(options.shaping);
-  const memory = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false });
-  memory.deserialize(emptyDatabase());
-  const db = connectionOver(memory);
+  const db = options.path === undefined ? inMemory() : openDatabase(options.path);
   const count = (sql: string) => db.get<{ n: number }>(sql)?.n ?? 0;
   return {
     folder,

@@ -18,8 +18,8 @@ export interface WireTransaction {
   messageId: string | null;
   /** When the far end took the message; null = it did not. */
   takenAtMs: number | null;
-  /** The reply to the final dot reached the process. */
-  confirmed: boolean;
+  /** When the reply to the final dot went to the process; null = it did not. */
+  confirmedAtMs: number | null;
   /** It was refused with words about us or our connection, which no message is to pay for. */
   blamedPath: boolean;
 }
@@ -37,6 +37,7 @@ export interface OpenConnection {
 export interface WireWatch {
   opened(connection: OpenConnection, open: { path: number; provider: number }): void;
   mail(transaction: WireTransaction, connection: OpenConnection): void;
+  taken?(transaction: WireTransaction, atMs: number): void;
 }
 
 export interface Wire {
@@ -48,6 +49,8 @@ export interface Wire {
   connect(connection: OpenConnection): void;
   disconnect(connection: OpenConnection): void;
   begin(transaction: WireTransaction, connection: OpenConnection): void;
+  /** The far end has the whole message. */
+  take(transaction: WireTransaction, atMs: number): void;
   /** Most connections at a time, over all sites. */
   readonly peak: number;
 }
@@ -94,6 +97,10 @@ export function createWire(
         else known.push(transaction);
       }
       watch.mail(transaction, connection);
+    },
+    take(transaction, atMs) {
+      transaction.takenAtMs = atMs;
+      watch.taken?.(transaction, atMs);
     },
     get peak() {
       return peak;

@@ -216,6 +216,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   }
   await stopProcess(30 * SECOND);
   for (const what of checkEnd(room.db, wire, diary)) note(what);
+  for (const what of gone()) note(what);
   for (const what of lateCritical()) note(what);
   if (wire.open.size > 0) note(`${wire.open.size} connections are open after the end`);
   const recipients = room.recipients();
@@ -322,9 +323,10 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     for (const what of found.wrong) note(what);
     // At one instant a path may stand between two reasons; not at two looks in a row.
     if (nowMs - lastLookMs >= 10 * SECOND) {
-      for (const id of found.unexplained)
-        if (unexplained.has(id) && !isHeld(id)) note(`delivery ${id} is due and waits for no reason`);
-      unexplained = new Set(found.unexplained);
+      const without = found.unexplained.filter((id) => !isHeld(id));
+      for (const id of without)
+        if (unexplained.has(id)) note(`delivery ${id} is due and waits for no reason`);
+      unexplained = new Set(without);
       lastLookMs = nowMs;
     }
     if (queue.held.rows > plan.windowRows)
@@ -341,6 +343,22 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     return [...places, ...(home === undefined ? [] : [home])].some(
       (place) => engineSites.get(plan.sites[place]?.name ?? '') === site,
     );
+  }
+
+  /** Mail at a site that its domain never named. */
+  function gone(): string[] {
+    return wire.transactions.flatMap(({ address, site, deliveryId, atMs }) => {
+      const domain = address?.slice(address.indexOf('@') + 1);
+      const home = plan.domains.find(({ name }) => name === domain)?.site;
+      const moves = plan.timeline.flatMap(({ atMs: movedMs, action }) =>
+        action.kind === 'move' && action.domain === domain && movedMs <= atMs ? [action.toSite] : [],
+      );
+      const named = [...moves, ...(home === undefined ? [] : [home])].map((place) => plan.sites[place]?.name);
+      // Domains of one provider's site share their hosts.
+      return address === null || named.some((one) => one !== undefined && isSameSite(one, site))
+        ? []
+        : [`delivery ${deliveryId} to ${address} went to ${site}, which is none of its hosts`];
+    });
   }
 
   function isUnresolved(domain: string): boolean {

@@ -130,7 +130,10 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
   return {
     async start() {
       queue.onWork(wake, demand, (name) => paths.get(name)?.pace() ?? 0);
-      placements.onMoved((name) => queue.regroup(name));
+      placements.onMoved((name) => {
+        queue.regroup(name);
+        paths.get(name)?.regroup();
+      });
       // What a person took back may go at once.
       deps.overrides.onRemoved(() => {
         for (const path of paths.values()) path.wake();
@@ -219,6 +222,8 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         egress: (listener) => deps.egress?.(place, listener) ?? null,
         setApart: placements.setApart,
         elsewhere: (delivery) => placements.nameOf(delivery) !== name,
+        // The names of relays are looked up on their way.
+        placed: (domain) => (place.way.direct ? placements.lookUp(domain) : Promise.resolve()),
       },
       options,
     );

@@ -56,6 +56,8 @@ import { createTriedHosts } from './tried-hosts.ts';
 export interface Path {
   /** There may be work, or a reason to look again. */
   wake(): void;
+  /** Some domain may belong to another site now: what waits here for a connection is looked at again. */
+  regroup(): void;
   /** Rows it can use within the next seconds. */
   demand(): number;
   /** Messages it got through within about the last second. */
@@ -98,6 +100,8 @@ export interface PathDeps extends Omit<OpeningDeps, 'tried'> {
   refusedBy(endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
   /** The far end gets one message at a time. */
   proving(endpoint: Endpoint): boolean;
+  /** Where the domain's mail goes by what DNS says now is known when this resolves; never rejects. */
+  placed(recipientDomain: string): Promise<void>;
   /** An attempt ended: what it teaches about the way there is remembered elsewhere. */
   heard(endpoint: Endpoint, outcome: Outcome, senderDomain: string): void;
   /** A domain of this site has DNS of its own mind: it goes by a path of its own. */
@@ -202,6 +206,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
 
   return {
     wake: pump,
+    regroup,
     demand,
     pace: pace.perSecond,
     snapshot: view.snapshot,
@@ -363,6 +368,12 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     return false;
   }
 
+  function regroup(): void {
+    const leaving = ready.remove(({ item }) => deps.elsewhere(item.delivery));
+    for (const { item } of leaving) queue.putBack(item);
+    if (leaving.length > 0) queue.regroup(name);
+  }
+
   function isWarm({ item }: Prepared): boolean {
     return warm.mayGo(item.delivery.lane);
   }
@@ -479,6 +490,15 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       requireTls: head.requireTls,
       providerRequiresTls: gates.effective().limits.tls === 'required',
     };
+    await deps.placed(recipientDomain);
+    // Its domain has moved: a connection to its new host would carry the mail of this site's other domains there.
+    if (deps.elsewhere(head.item.delivery)) {
+      opening = false;
+      gates.connectionEnded();
+      regroup();
+      pump();
+      return;
+    }
     const opened = await openForHead({ ...deps, tried }, wish, abort.signal);
     opening = false;
     if (opened.kind !== 'open') gates.connectionEnded();
