@@ -151,7 +151,12 @@ export function createFarEnd(plan: SitePlan, { clock, dice, wire, tokens }: Deps
       const verb = line.slice(0, 4).toUpperCase();
       switch (verb) {
         case 'EHLO':
-          return say(`250-mx.test\r\n${plan.pipelining ? '250-PIPELINING\r\n' : ''}250 SIZE 10000000`);
+          return say(
+            ['250-mx.test', ...extensions().map((word) => `250-${word}`), '250 SIZE 10000000'].join('\r\n'),
+          );
+        case 'STAR':
+          if (trouble('tls-reset') !== null) return hangUp(null, 'reset');
+          return say('454 4.7.0 TLS not available due to temporary reason');
         case 'MAIL':
           return onMail(line);
         case 'RCPT':
@@ -169,6 +174,11 @@ export function createFarEnd(plan: SitePlan, { clock, dice, wire, tokens }: Deps
         default:
           return say('502 5.5.2 what?');
       }
+    }
+
+    function extensions(): string[] {
+      const tls = trouble('tls-refused') !== null || trouble('tls-reset') !== null;
+      return [...(plan.pipelining ? ['PIPELINING'] : []), ...(tls ? ['STARTTLS'] : [])];
     }
 
     function onMail(line: string) {

@@ -17,11 +17,11 @@ export interface Names {
   client(clock: Clock): DnsClient;
 }
 
-const TTL_SECONDS = 300;
 const ANSWER_MS = 3;
 const SERVER: DnsServer = { address: '127.0.0.1', port: 53 };
 
-export function createNames(worldClock: Clock): Names {
+/** `ttlSeconds`: of every answer. */
+export function createNames(worldClock: Clock, ttlSeconds = 300): Names {
   const mx = new Map<string, readonly string[] | null>();
   const addresses = new Map<string, string>();
   const faults: { domain: string; kind: 'servfail' | 'nxdomain'; fromMs: number; untilMs: number }[] = [];
@@ -71,14 +71,14 @@ export function createNames(worldClock: Clock): Names {
     return message(name, isKnown ? 0 : 3, []);
   }
 
+  function record(name: string) {
+    return { name, ttlSeconds };
+  }
+
   function isBelow(name: string): boolean {
     const parent = name.slice(name.indexOf('.') + 1);
     return mx.get(parent) !== undefined && mx.get(parent) !== null;
   }
-}
-
-function record(name: string) {
-  return { name, ttlSeconds: TTL_SECONDS };
 }
 
 function failed(detail: string): DnsReply {

@@ -23,6 +23,8 @@ export type Action =
     }
   | { kind: 'cancel'; pick: number }
   | { kind: 'hold'; tenant: string | null; domain: string | null; lane: Lane | null; forMs: number }
+  /** Ends every hold. */
+  | { kind: 'release' }
   | { kind: 'suppress'; tenant: string; address: string }
   | {
       kind: 'override';
@@ -54,6 +56,8 @@ export interface Plan {
   windowRows: number;
   /** How often the store is asked for what no hint told of, and for what has no time left. */
   sweepMs: number;
+  /** Of what DNS says. */
+  ttlSeconds: number;
   /** In order of time. */
   timeline: readonly Timed[];
   loadUntilMs: number;
@@ -146,6 +150,7 @@ export function planOf(seed: number, size: Size = sizeOf(seed)): Plan {
       : [{ id: 'out1', address: '20.0.0.1' }],
     windowRows: dice.chance(0.3) ? dice.whole(16, 128) : 4096,
     sweepMs: dice.pick([10, 60, 60, 60, 120, 120, 120, 120]) * SECOND,
+    ttlSeconds: dice.pick([5, 60, 300, 300]),
     timeline,
     loadUntilMs,
   };
@@ -198,7 +203,11 @@ function limitsOf(dice: Dice, providers: number): Plan['shaping'] {
       id: `big${i}`,
       mx: [`.big${i}.net`],
       oneSite: dice.chance(0.5),
-      limits: { ...limits, providerConnections: dice.whole(1, 6) },
+      limits: {
+        ...limits,
+        providerConnections: dice.whole(1, 6),
+        ...(dice.chance(0.1) ? { tls: 'required' as const } : {}),
+      },
     });
   }
   return rows;
@@ -257,6 +266,7 @@ function happenings(dice: Dice, scene: Scene & { sites: number }): Timed[] {
     lane: dice.chance(0.3) ? dice.pick(['critical', 'normal', 'bulk'] as const) : null,
     forMs: dice.ms(10 * SECOND, 20 * MINUTE),
   }));
+  happens(0.15, () => ({ kind: 'release' }));
   happens(0.25, () => ({
     kind: 'suppress',
     tenant: dice.pick(tenants),

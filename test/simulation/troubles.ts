@@ -12,6 +12,9 @@ export type TroubleKind =
   | 'greets-421'
   | 'mute'
   | 'few-connections'
+  // at STARTTLS, which is offered then
+  | 'tls-refused'
+  | 'tls-reset'
   // at MAIL
   | 'few-messages'
   | 'slow-down'
@@ -44,6 +47,8 @@ export const TROUBLES: readonly TroubleKind[] = [
   'greets-421',
   'mute',
   'few-connections',
+  'tls-refused',
+  'tls-reset',
   'few-messages',
   'slow-down',
   'blocklisted',

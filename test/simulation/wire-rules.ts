@@ -64,7 +64,10 @@ export function createWireRules(asked: RuleQuestions, wrong: (what: string) => v
     },
     mail(transaction, connection) {
       const { site, source } = connection;
-      const { messagesPerConnection } = asked.written(site, source);
+      const { messagesPerConnection, tls } = asked.written(site, source);
+      // No far end here speaks TLS.
+      if (tls === 'required')
+        wrong(`delivery ${transaction.deliveryId} went in the clear to ${site}, which must not be`);
       if (connection.messages > messagesPerConnection)
         wrong(
           `${connection.messages} messages on one connection to ${site}, where ${messagesPerConnection} are allowed`,

@@ -93,7 +93,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   }[] = [];
 
   // ── the world outside ───────────────────────────────────────────────────────────────────────────────────
-  const names = createNames(clock);
+  const names = createNames(clock, plan.ttlSeconds);
   // The run works the limits out for itself: it would not see a mistake of the process's own.
   const limitsBy = (overrides: Parameters<typeof createShaping>[0]) => {
     const sourceIds = new Set(plan.sources.map(({ id }) => id));
@@ -432,6 +432,17 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         disturb(forMs + MINUTE);
         await kept?.then(
           () => holds.push({ tenant, domain, lane, fromMs: nowMs, untilMs: nowMs + forMs }),
+          () => {},
+        );
+        return;
+      }
+      case 'release': {
+        const kept = process?.engine.traffic.holds;
+        const ids = kept?.list().map(({ id }) => id) ?? [];
+        await kept?.release(ids).then(
+          () => {
+            for (const hold of holds) hold.untilMs = Math.min(hold.untilMs, nowMs);
+          },
           () => {},
         );
         return;
