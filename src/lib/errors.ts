@@ -132,6 +132,15 @@ export interface Problem {
   column?: number;
 }
 
+/** A limit by its name: how many within how many seconds, what is left, and for how many seconds still. */
+export interface NamedLimit {
+  name: string;
+  quota: number;
+  windowSeconds: number;
+  left: number;
+  resetSeconds: number;
+}
+
 /** A refusal with one or more problems; the first decides the HTTP status. */
 export class AppError extends Error {
   readonly problems: readonly [Problem, ...Problem[]];
@@ -141,6 +150,8 @@ export class AppError extends Error {
   readonly scope: string | undefined;
   /** Further members of the error body (RFC 9457 §3.2). */
   readonly members: Readonly<Record<string, unknown>>;
+  /** The limit that refuses, for the `RateLimit` fields. */
+  readonly limit: NamedLimit | undefined;
 
   constructor(
     problem: ErrorName | Problem | readonly Problem[],
@@ -150,6 +161,7 @@ export class AppError extends Error {
       retryAfterSeconds?: number;
       scope?: string;
       members?: Readonly<Record<string, unknown>>;
+      limit?: NamedLimit;
       cause?: unknown;
     } = {},
   ) {
@@ -176,6 +188,7 @@ export class AppError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.scope = options.scope;
     this.members = options.members ?? {};
+    this.limit = options.limit;
   }
 
   /** HTTP status of the first problem. */

@@ -231,6 +231,8 @@ describe('a quota', () => {
     expect([refused.status, refused.json.Errors[0].Code]).toEqual([429, 17]);
     expect(refused.json.type).toContain('quota-exceeded');
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(refused.headers.get('ratelimit-policy')).toBe('"day";q=5;w=86400');
+    expect(refused.headers.get('ratelimit')).toMatch(/^"day";r=0;t=[1-9]\d*$/);
     const checked = await again.call('POST', '/email/validate', { token: own, body: email() });
     expect([checked.status, checked.json.Errors[0].Code]).toEqual([429, 17]);
     const body = email({ From: { email: 'a@other.example' } });

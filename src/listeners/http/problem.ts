@@ -36,6 +36,11 @@ export function problemAnswer(error: AppError, publicUrl: string, requestId: str
   if (challenge !== null) headers['www-authenticate'] = challenge;
   const wait = error.retryAfterSeconds ?? defaultWait(status);
   if (wait !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(wait)));
+  if (error.limit !== undefined) {
+    const { name, quota, windowSeconds, left, resetSeconds } = error.limit;
+    headers['ratelimit-policy'] = `"${name}";q=${quota};w=${windowSeconds}`;
+    headers.ratelimit = `"${name}";r=${left};t=${resetSeconds}`;
+  }
   return { status, headers, body: JSON.stringify(body) };
 }
 

@@ -277,6 +277,12 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     if (!expected) deps.log.error({ requestId: request.id, err: error.cause ?? error }, 'a request failed');
     const answer = problemAnswer(error, publicUrl(), request.id);
     setCommonHeaders(request, reply);
+    // The rate of the token and the limit that refuses are members of one list (RFC 9651).
+    for (const name of ['ratelimit-policy', 'ratelimit']) {
+      const before = reply.getHeader(name);
+      const own = answer.headers[name];
+      if (typeof before === 'string' && own !== undefined) answer.headers[name] = `${before}, ${own}`;
+    }
     reply.code(answer.status).headers(answer.headers).send(Buffer.from(answer.body));
   }
 

@@ -9,9 +9,17 @@ export type QuotaRefusal = Omit<Extract<CommitResult, { kind: 'quota-exceeded' }
 
 /** The error of a quota that is used up; waiting helps until its window ends. */
 export function quotaExceeded({ domain, period, max, left, resetAt }: QuotaRefusal, now: number): AppError {
+  const seconds = Math.max(1, (resetAt - now) / 1000);
   return new AppError('quota-exceeded', {
     message: `${domain} may send to ${max} recipients a ${period}; ${left} are left until ${new Date(resetAt).toISOString()}`,
-    retryAfterSeconds: Math.max(1, (resetAt - now) / 1000),
+    retryAfterSeconds: seconds,
+    limit: {
+      name: period,
+      quota: max,
+      windowSeconds: (QUOTA_PERIODS.find((each) => each.period === period)?.ms ?? 0) / 1000,
+      left,
+      resetSeconds: Math.ceil(seconds),
+    },
   });
 }
 
