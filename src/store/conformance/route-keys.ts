@@ -81,5 +81,14 @@ export function describeRouteKeys(suite: Suite): void {
       expect(await refileAll(['news'])).toBe(0);
       expect(await hints()).toHaveLength(1);
     });
+
+    it('is looked at again where a start for other tags was broken off, even if the tags are those of before', async () => {
+      for (let i = 0; i < 4; i++)
+        await commitOne(suite.store(), { tags: ['news'], recipients: [recipient({ routeKey: news })] });
+      await refileAll(['news']);
+      expect(await suite.store().refile({ tags: [], limit: 2 })).toEqual({ done: false, moved: 2 });
+      expect(await refileAll(['news'])).toBe(2);
+      expect(await hints()).toEqual([{ queueId: expect.any(Number), routeKey: news }]);
+    });
   });
 }

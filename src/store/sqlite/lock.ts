@@ -39,27 +39,21 @@ export async function joinLock(path: string, clock: Clock): Promise<StoreLock> {
   const untilMs = clock.monotonicMs() + UPGRADE_MS;
   for (;;) {
     const exclusive = tryExclusive(path);
-    let held = exclusive ?? tryShared(path);
+    const held = exclusive ?? tryShared(path);
     if (held !== null) {
+      let unfinished: Iterator<unknown> | null = null;
       return {
         alone: exclusive !== null,
         async share() {
-          if (exclusive === null) return;
-          exclusive.close();
-          held = await shareWithin(clock.monotonicMs() + UPGRADE_MS);
+          if (exclusive !== null) unfinished = openToOthers(exclusive);
         },
-        release: () => held?.close(),
+        release() {
+          unfinished?.return?.();
+          held.close();
+        },
       };
     }
     await again(untilMs);
-  }
-
-  async function shareWithin(endMs: number): Promise<DatabaseSync> {
-    for (;;) {
-      const shared = tryShared(path);
-      if (shared !== null) return shared;
-      await again(endMs);
-    }
   }
 
   /** Waiting does not stop this process: the one that is waited for may be in it, under test. */
@@ -75,6 +69,15 @@ export async function joinLock(path: string, clock: Clock): Promise<StoreLock> {
 /** null where somebody holds it. */
 function tryExclusive(path: string): DatabaseSync | null {
   return open(path, (db) => db.exec('BEGIN EXCLUSIVE'));
+}
+
+/** The lock in one step from exclusive to shared: while nobody held it another process could change the schema. */
+function openToOthers(db: DatabaseSync): Iterator<unknown> {
+  // A commit keeps the shared lock while a read of the same connection has not come to its end.
+  const unfinished = db.prepare('SELECT count(*) FROM sqlite_schema UNION ALL SELECT 0').iterate();
+  unfinished.next();
+  db.exec('COMMIT');
+  return unfinished;
 }
 
 /** null where somebody holds it exclusively. */

@@ -37,8 +37,9 @@ interface Row {
 export function refile(session: Session, params: ParamsOf<'refile'>): ResultOf<'refile'> {
   const { db } = session;
   const tags = JSON.stringify([...params.tags].sort());
-  if ((fact(db, 'route_tags') ?? '[]') === tags) return { done: true, moved: 0 };
   const stored = fact(db, 'route_refile');
+  // What was begun for other tags and broken off has moved rows already, however often it was right before.
+  if (stored === null && (fact(db, 'route_tags') ?? '[]') === tags) return { done: true, moved: 0 };
   const begun = stored === null ? null : (JSON.parse(stored) as Progress);
   // Begun for other tags, it has to look at everything again.
   const from = begun !== null && begun.tags === tags ? begun : { tags, queueId: 0, dueAt: 0, id: 0 };

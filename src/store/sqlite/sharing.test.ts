@@ -15,6 +15,7 @@ import {
   T0,
 } from '../conformance/fixtures.ts';
 import type { Store } from '../store.ts';
+import { joinLock, takeLock } from './lock.ts';
 import { openSqliteStore } from './open.ts';
 import { temporaryFolder } from './test-support.ts';
 
@@ -73,6 +74,23 @@ describe('sharing a database file', () => {
     db.exec("UPDATE meta SET value = value - 1 WHERE name = 'schema_version'");
     db.close();
     expect(await refusal(open(true))).toMatch(/^locked: .*needs an upgrade.*Stop them all first/);
+  });
+
+  it('is never without its lock while it opens itself to others', async () => {
+    const path = folder.file('store.db');
+    const first = await joinLock(path, systemClock);
+    expect(first.alone).toBe(true);
+    const opening = first.share();
+    // In the same turn: nobody is let in between.
+    expect(() => takeLock(path)).toThrow(/in use/);
+    await opening;
+    expect(() => takeLock(path)).toThrow(/in use/);
+    const second = await joinLock(path, systemClock);
+    expect(second.alone).toBe(false);
+    first.release();
+    expect(() => takeLock(path)).toThrow(/in use/);
+    second.release();
+    takeLock(path).release();
   });
 
   it('lets several start at once on a new file', async () => {
