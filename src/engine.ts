@@ -117,6 +117,8 @@ export interface Engine extends Service {
   readonly sandboxRules: SandboxRules;
   readonly relays: RelayHealth;
   readonly port25: Port25Watch;
+  /** Every name that the site of such mail goes by; asks DNS where it is not known yet. */
+  sitesOf(question: SiteQuestion): Promise<readonly string[]>;
   /** What the operator or a guard-rail holds; null = nothing. */
   heldBy(question: SiteQuestion): Hold | null;
   /** What a receiver has paused for this sender; null = nothing. */
@@ -281,6 +283,11 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     ...{ acceptance, queue, deliver, traffic, routes, warmup, sandboxRules, relays, port25 },
     heldBy,
     pausedBy,
+    async sitesOf(question) {
+      if (placements.placement(placements.nameOf(question))?.kind === 'unknown')
+        await placements.lookUp(question.recipientDomain);
+      return placements.sitesOf(question);
+    },
     personalTexts: createPersonalTexts(deps.personalTokens, deps.tokens),
     async start() {
       try {

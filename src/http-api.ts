@@ -96,6 +96,7 @@ export function createHttpApi(
         pausedBy: (question) => engine.pausedBy({ ...question, sandbox: null })?.reason ?? null,
         routeOf: (question) =>
           engine.routes.shown({ ...question, sandbox: question.sandbox ? 'deliver' : null }),
+        sitesOf: (question) => engine.sitesOf({ ...question, sandbox: null }),
         paths: deliver.paths,
         waits: deliver.waits,
         relays: engine.relays.unhealthy,

@@ -30,7 +30,10 @@ export type EventKind =
   | 'return_noted'
   | 'domain.warned'
   | 'domain.held'
-  | 'domain.released';
+  | 'domain.released'
+  | 'path_blocked'
+  | 'path_unblocked'
+  | 'suppression_removed';
 
 export type LogLevel = 'Info' | 'Warn' | 'Error';
 
@@ -124,6 +127,9 @@ export const EVENT_KINDS: Readonly<Record<EventKind, EventKindFacts>> = {
     'the domain’s bulk mail waits: too many bounced or complained',
   ),
   'domain.released': row(44, 'domain.released', 'domain', [], 'Info', 'the domain’s bulk mail goes on'),
+  path_blocked: row(45, null, null, [], 'Warn', 'the way to the recipient’s server closed for a time'),
+  path_unblocked: row(46, null, null, [], 'Info', 'the way to the recipient’s server is open again'),
+  suppression_removed: row(47, null, null, [], 'Info', 'taken off the suppression list'),
 };
 
 function row(

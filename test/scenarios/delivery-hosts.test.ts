@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import { directKit } from './direct-kit.ts';
-import { fileScope, type Instance, startInstance } from './harness.ts';
+import { fileScope, type Instance, startInstance, until } from './harness.ts';
 
 const scope = fileScope();
 let dns: FakeDns;
@@ -96,5 +96,47 @@ describe('a site of no provider', () => {
     });
     await send(again, 1);
     expect(await limitOf(again)).toMatch(/default/);
+  });
+});
+
+describe('the timeline of a message whose way closed', () => {
+  it('says when that was and when it opened, without a row for any recipient', async () => {
+    const mx = await farEnd([{ banner: '421 4.3.2 not now' }, {}]);
+    dns.set('closed.test', { MX: ['mx.closed.test'] });
+    dns.set('mx.closed.test', { A: [mx.address] });
+    const { server, token } = await start({ settings: { retry: '500ms' } });
+    const id = await server.send({ To: [{ email: 'a@closed.test' }] }, { token });
+    expect((await server.settled(id)).Status).toBe('Delivered');
+    const timeline = async (query = '') =>
+      (await server.call('GET', `/email/${id}/events${query}`, { token })).json;
+    const items: { Event: string; Reason: string; NextAttemptAt: string | null }[] = await until(
+      'both are told',
+      async () => {
+        const { Items } = await timeline();
+        return Items.some(({ Event }: { Event: string }) => Event === 'path_unblocked') ? Items : null;
+      },
+    );
+    expect(items.map(({ Event }) => Event).sort()).toEqual([
+      'accepted',
+      'deferred',
+      'delivered',
+      'path_blocked',
+      'path_unblocked',
+    ]);
+    const blocked = items.find(({ Event }) => Event === 'path_blocked');
+    expect(blocked).toMatchObject({
+      Reason: expect.stringContaining('mx.closed.test: mx.closed.test [127.17'),
+      NextAttemptAt: expect.any(String),
+    });
+    expect(blocked?.Reason).toContain('421');
+    // Page by page each stands once.
+    const paged: string[] = [];
+    for (let after = ''; ; ) {
+      const { Items, NextCursor } = await timeline(`?Limit=1${after}`);
+      paged.push(...Items.map(({ Event }: { Event: string }) => Event));
+      if (NextCursor === null) break;
+      after = `&After=${NextCursor}`;
+    }
+    expect(paged.sort()).toEqual(items.map(({ Event }) => Event).sort());
   });
 });

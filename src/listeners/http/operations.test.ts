@@ -85,6 +85,7 @@ beforeAll(async () => {
       heldBy: holds.heldBy,
       pausedBy: () => null,
       routeOf: () => 'route mx',
+      sitesOf: async ({ recipientDomain }) => [recipientDomain],
       paths: () => [],
       waits: { reasonOf: () => null, queues: () => [] },
       relays: () => [],

@@ -153,6 +153,7 @@ export async function openWorld(
         heldBy: holds.heldBy,
         pausedBy: () => null,
         routeOf: () => 'route mx',
+        sitesOf: async ({ recipientDomain }) => [recipientDomain],
         paths: () => paths,
         waits: { reasonOf: (id) => inMemory.reasonOf(id), queues: () => inMemory.queues() },
         relays: () => [],

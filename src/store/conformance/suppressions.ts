@@ -8,6 +8,7 @@ import {
   commitOne,
   delivered,
   event,
+  everyEvent,
   HOUR,
   kindsOf,
   newId,
@@ -235,6 +236,21 @@ export function describeSuppressions(suite: Suite): void {
         source: { messageId: message, reply: '550 5.1.1 No such user', rule: 'G09' },
       });
       expect(await kindsOf(suite.store())).toEqual(['bounced', 'suppression_added']);
+    });
+
+    it('is told to have been lifted with the message that brought it, and nowhere else', async () => {
+      const id = await outcome(T0, { suppress: signal() });
+      await add([entry('reader@example.net', { reason: 'Complaint' })]);
+      const lifted = { domain: 'example.com', address: 'reader@example.net', now: T0 + 5 };
+      const eventIds = [newId(), newId()];
+      expect(await suite.store().removeSuppressions({ ...lifted, eventIds })).toBe(2);
+      const { events } = await suite.store().findEvents(everyEvent({ kinds: ['suppression_removed'] }));
+      expect(events).toMatchObject([
+        { at: T0 + 5, deliveryId: id, detail: { reason: 'Bounce: taken off the list' } },
+      ]);
+      // Nothing is left to lift, and so nothing to tell.
+      expect(await suite.store().removeSuppressions({ ...lifted, eventIds: [newId()] })).toBe(0);
+      expect(await kindsOf(suite.store())).toEqual(['bounced', 'suppression_added', 'suppression_removed']);
     });
 
     it('adds nothing, and tells nothing, where the reason is in force', async () => {

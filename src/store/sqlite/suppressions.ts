@@ -130,8 +130,9 @@ export function removeSuppressions(session: Session, params: ParamsOf<'removeSup
   if (domainId === null) return 0;
   const key = suppressionKey(params.address);
   const reason = params.reason === undefined ? null : suppressionReasonCode.of(params.reason);
-  const removed = db.all<{ expires_at: number | null }>(
-    'DELETE FROM suppression WHERE domain_id = ? AND key IN (?, ?) AND (? IS NULL OR reason = ?) RETURNING expires_at',
+  const removed = db.all<LiftedRow>(
+    `DELETE FROM suppression WHERE domain_id = ? AND key IN (?, ?) AND (? IS NULL OR reason = ?)
+     RETURNING expires_at, reason, address, message_id`,
     domainId,
     key,
     erasedKey(db, key) ?? key,
@@ -146,7 +147,39 @@ export function removeSuppressions(session: Session, params: ParamsOf<'removeSup
     reason,
     reason,
   );
-  return removed.filter((row) => row.expires_at === null || row.expires_at > params.now).length;
+  const lifted = removed.filter((row) => row.expires_at === null || row.expires_at > params.now);
+  lifted.forEach((row, i) => {
+    const id = params.eventIds?.[i];
+    if (id !== undefined) tellLifted(session, domainId, row, { id, at: params.now });
+  });
+  return lifted.length;
+}
+
+interface LiftedRow {
+  expires_at: number | null;
+  reason: number;
+  address: string;
+  message_id: Uint8Array | null;
+}
+
+/** The timeline of the message that brought an entry says that it is gone; an entry by hand has none. */
+function tellLifted(
+  session: Session,
+  domainId: number,
+  { message_id: messageId, address, reason }: LiftedRow,
+  event: { id: string; at: number },
+): void {
+  if (messageId === null) return;
+  const row = session.db.get<{ id: number; message_seq: number }>(
+    `SELECT d.id, d.message_seq FROM message m CROSS JOIN delivery d ON d.message_seq = m.seq
+     WHERE m.id = ? AND d.address = ? ORDER BY d.id LIMIT 1`,
+    messageId,
+    address,
+  );
+  if (row === undefined) return;
+  const detail = { reason: `${suppressionReasonCode.word(reason)}: taken off the list` };
+  const subject = { domainId, messageSeq: row.message_seq, deliveryId: row.id };
+  appendEvent(session, { ...event, kind: 'suppression_removed', detail }, subject);
 }
 
 /** See `Store.purgeSuppressions`. */

@@ -60,6 +60,8 @@ export interface SuppressionStore {
     address: string;
     reason?: SuppressionReason;
     now: number;
+    /** For the timelines of the messages that brought the entries: one id each, as many entries as there are ids. */
+    eventIds?: readonly string[];
   }): Promise<number>;
   /** Removes entries past their end, and counts without news since `evidenceBefore`: at most `limit` of each; the larger number. */
   purgeSuppressions(params: { now: number; evidenceBefore: number; limit: number }): Promise<number>;

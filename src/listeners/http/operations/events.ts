@@ -27,6 +27,8 @@ import {
   queryText,
 } from '../route.ts';
 import { listedDomains, ownDomains, ownMessage } from '../tenancy.ts';
+import { pathEntries } from './path-entries.ts';
+import type { Traffic } from './traffic.ts';
 
 const MAX_COUNTED = 10_000;
 const LARGEST = Number.MAX_SAFE_INTEGER;
@@ -39,7 +41,13 @@ const MAIL_KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
 );
 
 /** The two event routes. */
-export function eventRoutes({ store }: { store: Store }): readonly ApiRoute[] {
+export function eventRoutes({
+  store,
+  traffic,
+}: {
+  store: Store;
+  traffic: Pick<Traffic, 'sitesOf'>;
+}): readonly ApiRoute[] {
   return [
     {
       method: 'GET',
@@ -103,13 +111,14 @@ export function eventRoutes({ store }: { store: Store }): readonly ApiRoute[] {
         id: 'listEmailEvents',
         summary: 'Show what happened to a message',
         description:
-          'The timeline of one message, oldest first, a page. The SMTP conversation only for tokens with `email:read`',
+          'The timeline of one message, oldest first, a page; with it when the ways of its recipients closed and opened (`path_blocked`, `path_unblocked`). The SMTP conversation only for tokens with `email:read`',
         query: PAGE,
         answer: timeline,
       },
       handle: async (request) => {
         const { caller, params, query } = request;
-        const { id } = await ownMessage(store, caller, params.id);
+        const message = await ownMessage(store, caller, params.id);
+        const { id } = message;
         const limit = pageLimit(query);
         const { events } = await store.findEvents({
           ...ownDomains(caller),
@@ -123,8 +132,14 @@ export function eventRoutes({ store }: { store: Store }): readonly ApiRoute[] {
         const shown = events.slice(0, limit);
         const more = events.length > limit;
         const showConversation = mayReadMail(caller);
+        // Each page has what lies between its first event and the next page's.
+        const isFirst = (query.get('after') ?? '') === '';
+        const from = isFirst ? 0 : (shown[0]?.at ?? Number.MAX_SAFE_INTEGER);
+        const to = more ? (events[limit]?.at ?? 0) : Number.MAX_SAFE_INTEGER;
+        const ways = await pathEntries({ store, traffic }, message, from, to);
+        const entries = [...shown.map((event) => toTimelineEntry(event, showConversation)), ...ways];
         const answer: Page<TimelineEntry> = {
-          Items: shown.map((event) => toTimelineEntry(event, showConversation)),
+          Items: entries.sort((a, b) => (a.At < b.At ? -1 : Number(a.At > b.At))),
           HasMore: more,
           NextCursor: more ? String(shown.at(-1)?.seq ?? 0) : null,
         };

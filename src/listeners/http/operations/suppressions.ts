@@ -6,6 +6,8 @@
 
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
+import { uuidv7 } from '../../../lib/ids.ts';
+import type { Random } from '../../../lib/random.ts';
 import { parseAddress } from '../../../mail/address.ts';
 import { SUPPRESSION_REASONS, type Suppression, type SuppressionReason } from '../../../model/suppression.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
@@ -90,9 +92,10 @@ const NEW_SUPPRESSIONS = z.object({
 export function suppressionRoutes(deps: {
   store: Store;
   clock: Clock;
+  random: Random;
   createOnce: CreateOnce;
 }): readonly ApiRoute[] {
-  const { store, clock, createOnce } = deps;
+  const { store, clock, random, createOnce } = deps;
 
   return [
     {
@@ -216,6 +219,7 @@ export function suppressionRoutes(deps: {
           address,
           ...(reason === undefined ? {} : { reason }),
           now: clock.now(),
+          eventIds: SUPPRESSION_REASONS.map(() => uuidv7(clock, random)),
         });
         if (removed === 0) throw refuse('not-found');
         return json({});

@@ -30,6 +30,8 @@ export interface Traffic {
   pausedBy(question: WaitingMail): string | null;
   /** The way that mail goes, as the configuration writes it. */
   routeOf(question: WaitingMail & { sandbox: boolean }): string;
+  /** Every name that the site of such mail goes by; may ask DNS. */
+  sitesOf(question: WaitingMail): Promise<readonly string[]>;
   paths(): readonly PathSnapshot[];
   /** Why mail in memory is not being sent. */
   waits: MemoryWaits;

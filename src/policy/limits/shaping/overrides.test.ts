@@ -168,6 +168,21 @@ describe('the memory of paths', () => {
     expect(after.blocked()).toEqual([]);
     expect(after.recall('', 'google')).toMatchObject({ ...state, blockedUntil: null, reason: '' });
   });
+
+  it('tells once that a path closed and once that it opened, however often it was asked', async () => {
+    const memory = await open();
+    const closedAt = clock.now();
+    for (const failures of [1, 2, 3])
+      memory.remember({ ...state, failures, blockedUntil: T0 + failures * HOUR });
+    await clock.advance(5);
+    for (const sent of [1, 2]) memory.remember({ ...state, blockedUntil: null, failures: 0, sent });
+    expect(await memory.flush()).toBe(true);
+    const changes = await store.listPathChanges({ sites: ['google'], since: 0, until: T0 * 2, limit: 9 });
+    expect(changes).toEqual([
+      { source: '', site: 'google', at: closedAt + 5, until: null, reason: null },
+      { source: '', site: 'google', at: closedAt, until: T0 + HOUR, reason: '421' },
+    ]);
+  });
 });
 
 describe('holds', () => {

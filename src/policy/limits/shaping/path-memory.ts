@@ -6,7 +6,7 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { createWriteBehind } from '../../../lib/write-behind.ts';
-import type { LimitStore, StoredPathState } from '../../../store/topics/limits.ts';
+import type { LimitStore, StoredPathChange, StoredPathState } from '../../../store/topics/limits.ts';
 import { pathKey } from './types.ts';
 
 export type PathState = Omit<StoredPathState, 'key' | 'updatedAt'>;
@@ -33,12 +33,19 @@ const SAID_AGAIN_MS = 3_600_000;
 
 /** Empty until `load`. */
 export function createPathMemory(deps: {
-  store: Pick<LimitStore, 'putPathStates' | 'listPathStates'>;
+  store: Pick<LimitStore, 'putPathStates' | 'listPathStates' | 'addPathChanges'>;
   clock: Clock;
   log: Logger;
 }): PathMemory {
   const { store, clock, log } = deps;
   const known = new Map<string, RememberedPath>();
+  /** Each is written once; together with what comes meanwhile. */
+  const changes = createWriteBehind<StoredPathChange>(
+    clock,
+    (list) => store.addPathChanges({ changes: list }),
+    (err) => log.warn({ err }, 'the history of paths cannot be stored yet'),
+  );
+  let lastChange = 0;
   const behind = createWriteBehind<StoredPathState>(
     clock,
     (states) => store.putPathStates({ states }),
@@ -61,13 +68,27 @@ export function createPathMemory(deps: {
       const before = known.get(key);
       const updatedAt = clock.now();
       if (before !== undefined && same(before, state) && updatedAt - before.updatedAt < SAID_AGAIN_MS) return;
+      noteChange(before, state, updatedAt);
       known.delete(key);
       known.set(key, { ...state, updatedAt });
       forgetOldest();
       behind.put(key, { ...state, key, reason: state.reason.slice(0, 512), updatedAt });
     },
-    flush: () => behind.flush(),
+    async flush() {
+      const done = await Promise.all([behind.flush(), changes.flush()]);
+      return done.every(Boolean);
+    },
   };
+
+  /** One entry when a path closes and one when it opens again, however often it was asked meanwhile. */
+  function noteChange(before: RememberedPath | undefined, state: PathState, at: number): void {
+    const wasBlocked = (before?.blockedUntil ?? null) !== null;
+    if (wasBlocked === (state.blockedUntil !== null)) return;
+    const { source, site, blockedUntil: until } = state;
+    const reason = until === null ? null : state.reason.slice(0, 512);
+    lastChange += 1;
+    changes.put(String(lastChange), { source, site, at, until, reason });
+  }
 
   function current(state: RememberedPath): RememberedPath {
     if (state.blockedUntil === null || state.blockedUntil > clock.now()) return state;
