@@ -297,3 +297,44 @@ describe('POST /email with a TemplateID', () => {
     expect(codesOf(await large({ StrictVariables: true }))).toEqual([2104, 2104]);
   });
 });
+
+describe('POST /email/batch', () => {
+  it('fills each message’s own template with its own variables, and refuses each by itself', async () => {
+    const [welcome, bye] = [
+      await made(),
+      await made({ Subject: 'Bye, {{name}}', HTMLContent: '<p>Bye</p>' }),
+    ];
+    const { Subject: _subject, ContentType: _type, HTMLContent: _html, ...base } = MAIL;
+    const item = (fields: object) => ({ ...base, ...fields });
+    const reply = await world.call('POST', '/email/batch', {
+      body: {
+        Messages: [
+          item({ TemplateID: welcome, Variables: { name: 'Ann', token: 'one' } }),
+          item({ TemplateID: bye, Variables: { name: 'Bob' } }),
+          item({ TemplateID: '00000000-0000-7000-8000-000000000000', Variables: {} }),
+          item({ TemplateID: welcome, Variables: {}, StrictVariables: true }),
+          item({ TemplateID: welcome, Variables: { name: 'Cleo', token: 'two' } }),
+        ],
+      },
+    });
+    const { Results, Accepted, Rejected } = reply.json() as {
+      Results: { MessageID?: string; Errors?: { Code: number }[] }[];
+      Accepted: number;
+      Rejected: number;
+    };
+    expect([Accepted, Rejected]).toEqual([3, 2]);
+    expect(Results[2]?.Errors?.[0]?.Code).toBe(15);
+    expect(Results[3]?.Errors).toHaveLength(2);
+    const subjects: unknown[] = [];
+    for (const { MessageID } of Results) {
+      if (MessageID === undefined) continue;
+      subjects.push((await world.call('GET', `/email/${MessageID}`)).json().Subject);
+    }
+    expect(subjects).toEqual(['Welcome, Ann', 'Bye, Bob', 'Welcome, Cleo']);
+    const other = await world.call('POST', '/email/batch', {
+      token: world.tokens.other,
+      body: { Messages: [item({ From: { email: 'a@other.example' }, TemplateID: welcome, Variables: {} })] },
+    });
+    expect(other.json()).toMatchObject({ Accepted: 0, Results: [{ Errors: [{ Code: 15 }] }] });
+  });
+});
