@@ -8,7 +8,8 @@ import type { Clock } from '../lib/clock.ts';
 import { connectTcp } from './sockets.ts';
 
 export type CertificateFacts =
-  | { kind: 'valid'; validUntil: number }
+  /** `issuer`: the organization that its issuer goes by, where it names one. */
+  | { kind: 'valid'; validUntil: number; issuer?: string }
   /** `detail`: the reason in a few words or as OpenSSL names it. */
   | { kind: 'invalid'; detail: string }
   | { kind: 'unreachable'; detail: string };
@@ -57,7 +58,14 @@ function factsOf(tls: TLSSocket): CertificateFacts {
     const reason = tls.authorizationError;
     return { kind: 'invalid', detail: String(reason ?? 'not trusted').slice(0, 200) };
   }
-  const until = Date.parse(tls.getPeerCertificate().valid_to);
+  const shown = tls.getPeerCertificate();
+  const until = Date.parse(shown.valid_to);
   if (Number.isNaN(until)) return { kind: 'invalid', detail: 'its end cannot be read' };
-  return { kind: 'valid', validUntil: until };
+  const { O: named } = shown.issuer;
+  const issuer = Array.isArray(named) ? named[0] : named;
+  return {
+    kind: 'valid',
+    validUntil: until,
+    ...(issuer === undefined ? {} : { issuer: issuer.slice(0, 200) }),
+  };
 }

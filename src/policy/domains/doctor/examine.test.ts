@@ -280,6 +280,13 @@ const FAULTS: readonly [string, FakeZones, string, 'warn' | 'fail', Setting?][] 
     { certificate: { kind: 'valid', validUntil: NOW + 5 * 86_400_000 } },
   ],
   [
+    'links whose certificate CAA does not allow',
+    withRecords({ [D]: { ...good()[D], CAA: [[0, 'issue', 'digicert.com; account=1']] } }),
+    'track',
+    'warn',
+    { certificate: { kind: 'valid', validUntil: NOW + 60 * 86_400_000, issuer: "Let's Encrypt" } },
+  ],
+  [
     'links that CAA forbids',
     withRecords({ [D]: { ...good()[D], CAA: [[0, 'issue', ';']] } }),
     'track',

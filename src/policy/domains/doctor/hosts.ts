@@ -6,6 +6,7 @@
 import type { CertificateFacts } from '../../../net/certificate-probe.ts';
 import type { CaaRecord, DnsAnswer, MxRecord } from '../../../net/dns-types.ts';
 import { parseIp } from '../../../net/ip-address.ts';
+import { mayIssue } from './authorities.ts';
 import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
 
 export interface Aliases {
@@ -191,6 +192,15 @@ function judgeCertificate(
       );
       return;
     case 'valid':
+      if (issuers.length > 0 && certificate.issuer !== undefined) {
+        if (mayIssue(certificate.issuer, issuers) === false) {
+          const { issuer } = certificate;
+          warn(
+            `The certificate of ${host} was issued by ${showable(issuer)}, which its CAA records do not allow, so it cannot be renewed there.`,
+            `Name that authority in a CAA record too, or get the next certificate from ${issuers.join(' or ')}.`,
+          );
+        }
+      }
       if (certificate.validUntil - now < SOON_MS) {
         warn(
           `The certificate of ${host} ends on ${day(certificate.validUntil)}.`,
