@@ -9,13 +9,14 @@ import type { Outcome } from './outcome.ts';
 /** `one`: said once it is believed. `several`: it may be about one message, and counts when a second one meets it. */
 export type Refusal = { why: string; believed: 'one' | 'several' };
 
-const ABOUT_US: ReadonlySet<Category> = new Set([
-  'relay_denied',
-  'relay_login_failed',
+const ABOUT_US: ReadonlySet<Category> = new Set(['relay_denied', 'relay_login_failed']);
+/** Its own trouble, or what a server behind it said of it, which one message alone may have met. */
+const PERHAPS_ABOUT_US: ReadonlySet<Category> = new Set([
   'rate_limited',
   'ip_reputation',
   'ip_blocklisted',
   'ptr_missing',
+  'service_unavailable',
 ]);
 /** RFC 4954 §6: no login, one that is not good enough, or not any more. */
 export const WANTS_LOGIN: ReadonlySet<number> = new Set([530, 534, 535, 538]);
@@ -28,5 +29,5 @@ export function relayRefusal(outcome: Outcome): Refusal | null {
   const category = outcome.kind === 'path' ? outcome.category : outcome.verdict.category;
   if (reply.code === 421 || WANTS_LOGIN.has(reply.code) || ABOUT_US.has(category))
     return { why: detail, believed: 'one' };
-  return category === 'service_unavailable' ? { why: detail, believed: 'several' } : null;
+  return PERHAPS_ABOUT_US.has(category) ? { why: detail, believed: 'several' } : null;
 }
