@@ -36,3 +36,9 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
     clock.setTimer(delayMs, resolve);
   });
 }
+
+/** Keeps the process alive until the answer is called, where nothing but timers would be waited for. */
+export function keepProcess(): () => void {
+  const handle = setInterval(() => {}, MAX_DELAY_MS);
+  return () => clearInterval(handle);
+}

@@ -8,7 +8,7 @@
  * schema that changes under it.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { type Clock, sleep } from '../../lib/clock.ts';
+import { type Clock, keepProcess, sleep } from '../../lib/clock.ts';
 import { StoreRefused } from './refusal.ts';
 import { sqliteCode } from './sqlite-errors.ts';
 
@@ -58,7 +58,8 @@ export async function joinLock(path: string, clock: Clock): Promise<StoreLock> {
 
   /** Waiting does not stop this process: the one that is waited for may be in it, under test. */
   async function again(endMs: number): Promise<void> {
-    if (clock.monotonicMs() < endMs) return sleep(clock, RETRY_MS);
+    // At the start of a program there is nothing else yet that it would live for.
+    if (clock.monotonicMs() < endMs) return sleep(clock, RETRY_MS).finally(keepProcess());
     throw new StoreRefused(
       'locked',
       `${path} is in use by another postrider that does not share it. Stop that one, or start it with shared-store too.`,

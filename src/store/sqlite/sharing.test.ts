@@ -58,6 +58,20 @@ describe('sharing a database file', () => {
     expect(await refusal(open(true))).toMatch(/^locked: .*does not share it/);
   });
 
+  it('waits for its turn in a process that has nothing else to do yet', async () => {
+    await open(false);
+    const script = `
+      import { openSqliteStore } from ${JSON.stringify(fileURLToPath(new URL('./open.ts', import.meta.url)))};
+      import { systemClock } from ${JSON.stringify(fileURLToPath(new URL('../../lib/clock.ts', import.meta.url)))};
+      await openSqliteStore({ path: ${JSON.stringify(folder.file('store.db'))}, clock: systemClock, shared: true })
+        .catch((error) => { console.log(error.reason); process.exit(3); });`;
+    const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      timeout: 40_000,
+    });
+    expect([run.stdout.trim(), run.status]).toEqual(['locked', 3]);
+  });
+
   it('keeps a store away that wants to be alone, until the last one has gone', async () => {
     const first = await open(true);
     const second = await open(true);
