@@ -7,6 +7,7 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Lane } from '../../model/message.ts';
+import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { LimitStore, StoredHold } from '../../store/topics/limits.ts';
 
 export type Hold = StoredHold;
@@ -31,8 +32,11 @@ export interface Holds {
   any(): boolean;
   /** All in force, oldest first. */
   list(): readonly Hold[];
-  /** Stored before it resolves. */
-  add(hold: HoldMatch & Pick<Hold, 'reason' | 'until' | 'createdBy'>): Promise<Hold>;
+  /** Stored before it resolves, with the key that `keyFor` gives it. Throws KeyTaken. */
+  add(
+    hold: HoldMatch & Pick<Hold, 'reason' | 'until' | 'createdBy'>,
+    keyFor?: (hold: Hold) => IdempotencyEntry,
+  ): Promise<Hold>;
   /** Ends holds; how many there were. */
   release(ids: readonly string[]): Promise<number>;
   /** Told when a hold came, was released or ended: what waits is to be looked at again. */
@@ -83,9 +87,9 @@ export function createHolds(deps: {
     },
     any: () => holds.length > 0,
     list: () => holds.filter(({ until }) => until === null || until > clock.now()),
-    async add(wanted) {
+    async add(wanted, keyFor) {
       const hold: Hold = { ...wanted, id: uuidv7(clock, random), createdAt: clock.now() };
-      await store.addHold({ hold });
+      await store.addHold({ hold, ...(keyFor === undefined ? {} : { idempotency: keyFor(hold) }) });
       holds = [...holds, hold];
       watchEnds();
       changed();

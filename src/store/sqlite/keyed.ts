@@ -35,6 +35,7 @@ function keyOf(call: WriteCall): IdempotencyEntry | undefined {
     case 'addSuppressions':
     case 'addTemplate':
     case 'addSandboxRule':
+    case 'addHold':
       return call.params.idempotency;
     default:
       return undefined;

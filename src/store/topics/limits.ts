@@ -1,5 +1,7 @@
 /** What slows, stops or keeps back delivery: overrides, the state of paths, holds. Part of the Store (`../store.ts` says what all its operations promise). */
+
 import type { Lane } from '../../model/message.ts';
+import type { IdempotencyEntry } from './acceptance.ts';
 
 export interface StoredOverride {
   id: string;
@@ -103,7 +105,7 @@ export interface LimitStore {
   /** Forgets at most `limit` facts that ended at or before `now`; says how many. */
   purgeEgressFacts(params: { now: number; limit: number }): Promise<number>;
   /** Synced. Rejects where the id exists. */
-  addHold(params: { hold: StoredHold }): Promise<void>;
+  addHold(params: { hold: StoredHold; idempotency?: IdempotencyEntry }): Promise<void>;
   /** Those that have not ended, oldest first. */
   listHolds(params: { now: number }): Promise<readonly StoredHold[]>;
   /** Synced; how many of the ids there were. */

@@ -9,6 +9,7 @@ import type { Hold, HoldMatch } from '../../../policy/limits/holds.ts';
 import type { HoldsAnswer, ReleaseAnswer } from '../contract/answers/traffic.ts';
 import { PAGE } from '../contract/schemas/query.ts';
 import { holdItem, holdsAnswer, releaseAnswer } from '../contract/schemas/traffic.ts';
+import type { CreateOnce } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
 import { inOrder, memoryPage } from '../memory-page.ts';
 import { type ApiRoute, invalidParameter, json, refuse } from '../route.ts';
@@ -36,9 +37,11 @@ const RELEASE = z.object({ ...MATCH, HoldID: z.string().max(64).optional() });
 export function holdRoutes({
   traffic,
   clock,
+  createOnce,
 }: {
   traffic: Pick<Traffic, 'holds'>;
   clock: Clock;
+  createOnce: CreateOnce;
 }): readonly ApiRoute[] {
   return [
     trafficRoute(
@@ -67,7 +70,8 @@ export function holdRoutes({
         id: 'holdQueue',
         summary: 'Hold mail back',
         description:
-          '`{SenderDomain?, RecipientDomain?, Site?, Priority?, All?, Reason, Until?}`: keeps mail back that fits all that is named, 201 with its `HoldID`. It waits with that reason, is not lost, and still expires; no priority is exempt',
+          '`{SenderDomain?, RecipientDomain?, Site?, Priority?, All?, Reason, Until?}`: keeps mail back that fits all that is named, 201 with its `HoldID`. It waits with that reason, is not lost, and still expires; no priority is exempt. Takes `Idempotency-Key`',
+        idempotent: true,
         body: {
           schema: HOLD,
           example: { RecipientDomain: 'example.net', Reason: 'their maintenance until noon' },
@@ -75,21 +79,26 @@ export function holdRoutes({
         status: 201,
         answer: holdItem,
       },
-      async (request) => {
-        const body = readJsonBody(request, HOLD);
-        const match = matchOf(body);
-        if (isEverything(match) && body.All !== true) {
-          throw invalidParameter(
-            'Name SenderDomain, RecipientDomain, Site or Priority, or say All: true to hold everything',
-            'SenderDomain',
+      (request) =>
+        createOnce(request, 'POST /queue/hold', async (key) => {
+          const body = readJsonBody(request, HOLD);
+          const match = matchOf(body);
+          if (isEverything(match) && body.All !== true) {
+            throw invalidParameter(
+              'Name SenderDomain, RecipientDomain, Site or Priority, or say All: true to hold everything',
+              'SenderDomain',
+            );
+          }
+          const until = body.Until === undefined ? null : instantOf(body.Until);
+          if (until !== null && until <= clock.now())
+            throw invalidParameter('Until is over already', 'Until');
+          const createdBy = request.caller.tokenId;
+          const hold = await traffic.holds.add(
+            { ...match, reason: body.Reason, until, createdBy },
+            key === null ? undefined : (made) => key(201, toHold(made)),
           );
-        }
-        const until = body.Until === undefined ? null : instantOf(body.Until);
-        if (until !== null && until <= clock.now()) throw invalidParameter('Until is over already', 'Until');
-        const createdBy = request.caller.tokenId;
-        const hold = await traffic.holds.add({ ...match, reason: body.Reason, until, createdBy });
-        return json(toHold(hold), 201);
-      },
+          return json(toHold(hold), 201);
+        }),
     ),
     trafficRoute(
       'POST',

@@ -102,7 +102,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...nodeRoutes(deps),
     ...doctorRoutes(deps),
     ...pathRoutes(deps),
-    ...holdRoutes(deps),
+    ...holdRoutes({ ...deps, createOnce }),
     ...overrideRoutes(deps),
     ...causeRoutes(deps, { maxAgeMs: options.maxAgeMs }),
   ];

@@ -121,6 +121,18 @@ describe('holds', () => {
     expect((await call('GET', '/queue/holds')).body.Items).toEqual([]);
   });
 
+  it('are made once under one Idempotency-Key', async () => {
+    const body = { Site: 'once.example', Reason: 'r' };
+    const options = { token: world.tokens.admin, headers: { 'idempotency-key': 'hold-once' }, body };
+    const first = await world.call('POST', '/queue/hold', options);
+    const again = await world.call('POST', '/queue/hold', options);
+    expect([first.status, again.status, again.headers['idempotency-replayed']]).toEqual([201, 201, 'true']);
+    expect(again.json()).toEqual(first.json());
+    const sites = (await call('GET', '/queue/holds')).body.Items.map(({ Site }) => Site);
+    expect(sites.filter((site) => site === 'once.example')).toHaveLength(1);
+    await call('POST', '/queue/release', { All: true });
+  });
+
   it('are not released by nothing', async () => {
     expect((await call('POST', '/queue/release', {})).status).toBe(422);
   });
