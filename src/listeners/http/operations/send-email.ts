@@ -10,7 +10,7 @@ import type { Acceptance, AcceptRequest } from '../../../pipeline/accept/accept.
 import type { EmailAnswer } from '../contract/answers/email.ts';
 import { emailAnswer } from '../contract/schemas/email.ts';
 import { EMAIL_ERRORS, EMAIL_EXAMPLE } from '../contract/schemas/email-request.ts';
-import { type EmailReader, type ParsedBody, parseBody } from '../email-reader.ts';
+import { type EmailReader, forgetTexts, type ParsedBody, parseBody } from '../email-reader.ts';
 import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
 import { requireJson } from '../json-media-type.ts';
 import { prefersStrict } from '../prefer.ts';
@@ -63,6 +63,7 @@ export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendE
       parsed === null
         ? await reader.readLarge(caller, request.body, strict)
         : await reader.read(caller, parsed, strict);
+    if (parsed !== null) forgetTexts(parsed);
     const result = await acceptance.accept({ caller, idempotency: key, ...email });
     if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
     const answer: EmailAnswer = { MessageID: result.messageId };
