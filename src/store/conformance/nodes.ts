@@ -11,6 +11,7 @@ import {
   commitOne,
   createWebhook,
   delivered,
+  HOUR,
   kindsOf,
   message,
   only,
@@ -110,6 +111,18 @@ export function describeNodes(suite: Suite): void {
       expect(await claimCalls(suite.store(), { epoch })).toEqual([]);
       const other = await begin('b');
       expect(await claim(suite.store(), queueId, { epoch: other })).toHaveLength(1);
+    });
+
+    it('claims nothing either once it has been forgotten', async () => {
+      const epoch = await begin('a');
+      const { queueId } = await commitOne(suite.store(), {}, epoch);
+      await end(epoch);
+      await suite.store().beginEpoch({ nodeId: 'b', now: T0 + 31 * 24 * HOUR });
+      expect(await beat(epoch)).toEqual({ kind: 'ended' });
+      expect(await suite.store().listNodes({ limit: 9 })).toHaveLength(1);
+      await suite.reopen();
+      expect(await claim(suite.store(), queueId, { epoch })).toEqual([]);
+      expect(await take(epoch, ['x'])).toEqual([]);
     });
 
     it('accepts nothing that would be leased to it, and everything that would not', async () => {

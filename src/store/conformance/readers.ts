@@ -164,6 +164,19 @@ export function describeReaders(suite: Suite): void {
         ]);
       });
 
+      it('suppresses too where nobody knows whether the mail arrived: its process died while it was sent', async () => {
+        const { id, seq, queueId } = await commitOne(suite.store(), {
+          places: PLACES,
+          recipients: [recipient({ state: 'sending' })],
+        });
+        await suite.store().reclaim({ now: T0, limit: 10 });
+        expect(await claim(suite.store(), queueId)).toHaveLength(1);
+        const expired = delivered(id, 1, { state: 'failed', countAttempt: false, events: [] });
+        await suite.store().settle({ now: T0, settlements: [expired] });
+        await suite.store().purgeMessages({ seqs: [seq], maxRows: 100 });
+        expect((await optOut(id)).kind).toBe('unsubscribed');
+      });
+
       it('leads to nobody where the mail was played or offered nothing', async () => {
         expect((await optOut(await gone({ sandbox: 'deliver' }))).kind).toBe('unknown');
         const plain = await sent();

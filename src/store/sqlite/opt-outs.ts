@@ -11,8 +11,8 @@ import type { Session } from './session.ts';
 /** The bit of `message.personal` that says: with an unsubscribe link of ours. */
 const OFFERS = 2;
 
-/** Copies that may have arrived somewhere: sent for real, and not bounced. */
-const ARRIVED = `d.message_seq = ?1 AND d.sandbox IS NULL AND d.attempts > 0 AND d.state <> ${stateCode.of('bounced')}`;
+/** Copies that may have arrived somewhere: sent for real, or under way when a process died, and not bounced. */
+const ARRIVED = `d.message_seq = ?1 AND d.sandbox IS NULL AND (d.attempts > 0 OR d.may_be_duplicate = 1) AND d.state <> ${stateCode.of('bounced')}`;
 
 /** Keeps what the links of a message need that is about to go, unless its address is `except`; how many rows. */
 export function keepOptOuts(

@@ -38,7 +38,7 @@ export interface Session {
   hooksChanged(): void;
   /** Numbers of sender domains with suppressions, and with evidence towards one; may name more, never fewer. */
   suppressing(): { entries: Set<number>; evidence: Set<number> };
-  /** Whether an epoch has ended, so that nothing may be leased to it any more. One that nobody knows has not. */
+  /** Whether an epoch has ended, so that nothing may be leased to it any more. One that was never begun has not. */
   hasEnded(epoch: number): boolean;
   /** To be called whenever an epoch ended. */
   epochsChanged(): void;
@@ -128,7 +128,9 @@ export function createSession(db: Connection): Session {
     if (answer === undefined) {
       answer =
         db.get<{ one: number }>(
-          'SELECT 1 AS one FROM node WHERE epoch = ? AND ended_at IS NOT NULL',
+          // One that has been forgotten had ended: a later one has been begun since.
+          `SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM node WHERE epoch = ?1 AND ended_at IS NOT NULL)
+             OR (?1 < (SELECT max(epoch) FROM node) AND NOT EXISTS (SELECT 1 FROM node WHERE epoch = ?1))`,
           epoch,
         ) !== undefined;
       ended.set(epoch, answer);
