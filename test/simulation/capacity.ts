@@ -137,6 +137,7 @@ export async function runCapacity(options: CapacityOptions): Promise<CapacityRes
         inForce: limits,
         overrides: () => [],
         isApart: () => false,
+        opensAgain: () => false,
         process: () => 1,
         heldForMs: () => null,
       },

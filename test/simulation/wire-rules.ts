@@ -20,6 +20,8 @@ export interface RuleQuestions {
    * site's, and only the provider counts both.
    */
   isApart(site: string): boolean;
+  /** An opening that goes on to another host, or once more without TLS, counts as one (docs/known-issues.md). */
+  opensAgain(site: string): boolean;
   /** Another process has no memory of the pace of the one before. */
   process(): number;
   /** Held for so long already; null = not held. */
@@ -58,7 +60,13 @@ export function createWireRules(asked: RuleQuestions, wrong: (what: string) => v
       }
       const perMinute = written.newConnectionsPerMinute;
       if (perMinute === null) return;
-      const early = tooEarly(connectionPace, connection, perMinute / 60, Math.ceil(perMinute / 6), 2);
+      const early = tooEarly(
+        connectionPace,
+        connection,
+        perMinute / 60,
+        Math.ceil(perMinute / 6),
+        asked.opensAgain(site) ? 4 : 2,
+      );
       if (early > 0 && !apart)
         wrong(`a connection to ${site} ${early} ms before its time (${perMinute} a minute)`);
     },

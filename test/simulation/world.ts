@@ -132,6 +132,12 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         const home = plan.sites.flatMap(({ name }, i) => (isSameSite(site, name) ? [i] : []));
         return plan.domains.some((domain) => home.includes(domain.site) && isUnresolved(domain.name));
       },
+      opensAgain: (site) =>
+        plan.sites.some(
+          ({ name, hosts, troubles }) =>
+            isSameSite(name, site) &&
+            (hosts.length > 1 || troubles.some(({ kind }) => kind.startsWith('tls-'))),
+        ),
       heldForMs(transaction) {
         const nowMs = clock.monotonicMs();
         const on = holds.filter(({ fromMs, untilMs }) => nowMs >= fromMs && nowMs < untilMs);
@@ -383,7 +389,13 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   function mayHang(deliveryId: number): boolean {
     const domain = room.mailOf(deliveryId)?.domain;
     const site = plan.domains.find(({ name }) => name === domain)?.site;
-    return plan.sites[site ?? -1]?.troubles.some(({ kind }) => kind === 'mute-after-dot') ?? false;
+    const home = plan.sites[site ?? -1]?.name;
+    return plan.sites.some(
+      ({ name, troubles }) =>
+        home !== undefined &&
+        isSameSite(name, home) &&
+        troubles.some(({ kind }) => kind === 'mute-after-dot'),
+    );
   }
 
   function disturb(forMs: number): void {
