@@ -10,6 +10,14 @@ import { capacityText } from './capacity-text.ts';
 import { LARGE, planOf } from './plan.ts';
 import { runPlan } from './world.ts';
 
+const HELP = `The delivery engine on a virtual clock, in worlds made from seeds.
+
+npm run simulate -- [--runs 100] [--seed 1] [--large] [--verbose]
+npm run simulate -- --capacity [--sites 1000] [--recipients 1000000] [--untroubled]
+
+A seed that breaks a promise is printed with the command that plays it again.
+Example: npm run simulate -- --runs 5000 --seed 1000`;
+
 const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '100' },
@@ -20,8 +28,13 @@ const { values } = parseArgs({
     sites: { type: 'string', default: '1000' },
     recipients: { type: 'string', default: '1000000' },
     untroubled: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  console.log(HELP);
+  process.exit(0);
+}
 const first = Number(values.seed);
 process.exitCode = (await (values.capacity ? capacity() : worlds())) ? 0 : 1;
 
