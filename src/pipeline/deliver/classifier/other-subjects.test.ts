@@ -8,6 +8,7 @@ describe('whom a reply is about', () => {
     '550 return address does not exist',
     '550 originating address unknown',
     '550 5.1.1 sender user unknown',
+    '550 user unknown [192.0.2.1]',
     '550 ihre ip-adresse ist unbekannt',
     '550 конто отправителя',
     '550 发件人账号已停用',
@@ -21,6 +22,7 @@ describe('whom a reply is about', () => {
     '550 no such user on this server',
     '550 the account you tried to reach does not exist',
     '550 5.1.1 words never heard of before',
+    '550 5.1.1 user unknown [192.0.2.1]',
     '550 utilisateur inconnu',
   ])('is the recipient: %s', (subject) => {
     expect(namesOtherSubjects(subject)).toBe(false);

@@ -58,6 +58,7 @@ const WORDS =
   /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}'-]{2,}/gu;
 /** Numbers, names of hosts, marks of a log. */
 const MARKS = /\S{0,200}\d\S{0,200}|[\w-]{1,63}(?:[._:/][\w-]{1,63}){1,10}/g;
+const IPV4 = /\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b/g;
 /** The server says in figures what its words say (RFC 3463 §3.2, §3.3). */
 const IN_FIGURES = /^[45]\d\d [45]\.(?:1\.[136]|2\.[12]) /;
 
@@ -65,8 +66,9 @@ const IN_FIGURES = /^[45]\d\d [45]\.(?:1\.[136]|2\.[12]) /;
 export function namesOtherSubjects(subject: string): boolean {
   if (ABOUT_ANOTHER.test(subject)) return true;
   const said = subject.replace(NAMES, ' ').replace(PLACES, ' ').replace(ADDRESSING, ' ');
+  // Many log whom they talked to: where figures say what is meant, an address of ours alone says nothing else.
+  if (IN_FIGURES.test(subject)) return OTHERS.test(said.replace(IPV4, ' '));
   if (OTHERS.test(said)) return true;
-  if (IN_FIGURES.test(subject)) return false;
   const words = said.replace(MARKS, ' ').match(WORDS) ?? [];
   return !words.every((word) => RECIPIENT_WORDS.has(word) || word.split(/[-']/).every(isKnown));
 }

@@ -38,7 +38,9 @@ export const RECIPIENT_WORDS: ReadonlySet<string> = new Set(
   mapiexceptionaduserdisabledandhidden spectator inode
   blocked blocks called characters check count depot extended forbided format free generic isblocked log marked mode mta
   normal onto redirect restricted syntax syntactically thank type validate verify visit yourself exeeded intented during hasn't own
- company organization organisation note further details detail enable returns kind regards
+ company organization organisation note further details detail enable returns kind regards unfortunately regret appears
+  appear seems seem anymore existence double-check checking typos typo unnecessary spaces entering dear delivering former colleague
+  graduated alumni department mr mrs person's misspelt typing mistakes mistake
 
   adresse aktiv auf bekannt bekannte benutzer benutzers besitzt das deaktiviert der des die diese dieser diesem ein eine einen
   empfanger empfangers empfaenger empfaengers empfangeradresse empfaengeradresse erschopft erschoepft es existiert fur fuer gefunden gelaufen
