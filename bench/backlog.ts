@@ -3,11 +3,9 @@
 import { constants, copyFileSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../src/lib/clock.ts';
-import { uuidv7 } from '../src/lib/ids.ts';
-import { createSystemRandom } from '../src/lib/random.ts';
-import type { MessageId } from '../src/model/message.ts';
 import { openSqliteStore } from '../src/store/sqlite/open.ts';
 import type { NewMessage } from '../src/store/topics/acceptance.ts';
+import { random, storedMessage, storedRecipient } from './stored-message.ts';
 
 const RECIPIENTS = 50;
 const SITES = 1_000;
@@ -27,16 +25,14 @@ export async function makeBacklog(baseDir: string, recipients: number): Promise<
   const made = join(mkdtempSync(join(baseDir, 'backlog-')), 'postrider.db');
   const store = await openSqliteStore({ path: made, clock: systemClock });
   try {
-    const random = createSystemRandom();
     const epoch = await store.beginEpoch({ nodeId: 'bench', now: systemClock.now() });
     const content = random.bytes(CONTENT_BYTES);
-    const newId = (): string => uuidv7(systemClock, random);
     let done = 0;
     while (done < recipients) {
       const messages: NewMessage[] = [];
       for (let i = 0; i < MESSAGES_A_COMMIT && done < recipients; i += 1) {
         const count = Math.min(RECIPIENTS, recipients - done);
-        messages.push(message(newId, content, done, count));
+        messages.push(message(content, done, count));
         done += count;
       }
       await store.commitAccepted({ messages, epoch, idempotency: null });
@@ -47,42 +43,20 @@ export async function makeBacklog(baseDir: string, recipients: number): Promise<
   return { recipients, copyTo: (path) => copyFileSync(made, path, constants.COPYFILE_FICLONE) };
 }
 
-function message(newId: () => string, content: Uint8Array, first: number, count: number): NewMessage {
+function message(content: Uint8Array, first: number, count: number): NewMessage {
   const now = systemClock.now();
   const recipients = Array.from({ length: count }, (_, i) => {
     const n = first + i;
     // A step that shares no factor with the number of sites visits all of them.
     const domain = `site${(n * 7) % SITES}.example`;
-    return {
+    return storedRecipient({
       address: `reader${n}@${domain}`,
       domain,
-      kind: 'BCC' as const,
-      state: 'queued' as const,
+      kind: 'BCC',
+      state: 'queued',
       dueAt: now + HOUR_MS + ((n * 7919) % (4 * HOUR_MS)),
       waitReason: 'deferred',
-      sandbox: null,
-      events: [{ id: newId(), kind: 'accepted' as const, at: now, detail: null }],
-    };
+    });
   });
-  return {
-    id: newId() as MessageId,
-    domain: 'queued.example',
-    tokenId: 'bench',
-    lane: 'normal',
-    lists: { from: { name: '', address: 'news@queued.example' }, to: [], cc: [], bcc: [], replyTo: [] },
-    subject: 'Newsletter',
-    tags: [],
-    metadata: {},
-    sandbox: false,
-    content,
-    bodyOffset: 400,
-    needsSmtpUtf8: false,
-    eightBit: false,
-    createdAt: now,
-    sendAt: null,
-    expiryGiven: false,
-    dateOffset: null,
-    expiresAt: now + 72 * HOUR_MS,
-    recipients,
-  };
+  return storedMessage(content, recipients, { domain: 'queued.example' });
 }

@@ -8,24 +8,25 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../src/lib/clock.ts';
-import { uuidv7 } from '../src/lib/ids.ts';
-import { createSystemRandom } from '../src/lib/random.ts';
-import type { MessageId } from '../src/model/message.ts';
 import { openSqliteStore } from '../src/store/sqlite/open.ts';
 import type { NewMessage } from '../src/store/topics/acceptance.ts';
+import { newId, random, storedMessage, storedRecipient } from './stored-message.ts';
 
 const SIZE = 10_240;
-const random = createSystemRandom();
-const newId = () => uuidv7(systemClock, random);
 
 function message(content: Uint8Array): NewMessage {
   const now = systemClock.now();
   const address = `reader${now % 1000}@example.net`;
-  return {
-    id: newId() as MessageId,
-    domain: 'example.com',
+  const recipient = storedRecipient({
+    address,
+    domain: 'example.net',
+    kind: 'To',
+    state: 'sending',
+    dueAt: now,
+    waitReason: null,
+  });
+  return storedMessage(content, [recipient], {
     tokenId: '01990000-0000-7000-8000-000000000001',
-    lane: 'normal',
     lists: {
       from: { name: 'Example', address: 'news@example.com' },
       to: [{ name: '', address }],
@@ -34,31 +35,7 @@ function message(content: Uint8Array): NewMessage {
       replyTo: [],
     },
     subject: 'Your weekly letter',
-    tags: [],
-    metadata: {},
-    sandbox: false,
-    content,
-    bodyOffset: 400,
-    needsSmtpUtf8: false,
-    eightBit: false,
-    createdAt: now,
-    sendAt: null,
-    expiryGiven: false,
-    dateOffset: null,
-    expiresAt: now + 259_200_000,
-    recipients: [
-      {
-        address,
-        domain: 'example.net',
-        kind: 'To',
-        state: 'sending',
-        dueAt: now,
-        waitReason: null,
-        sandbox: null,
-        events: [{ id: newId(), kind: 'accepted', at: now, detail: null }],
-      },
-    ],
-  };
+  });
 }
 
 async function run(folder: string, callers: number, count: number): Promise<void> {

@@ -3,15 +3,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/lib/clock.ts';
-import { uuidv7 } from '../../src/lib/ids.ts';
-import { createSystemRandom } from '../../src/lib/random.ts';
-import type { MessageId } from '../../src/model/message.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import type { NewMessage } from '../../src/store/topics/acceptance.ts';
+import { newId, random, storedMessage, storedRecipient } from '../stored-message.ts';
 import { quantile } from './server.ts';
 
-const random = createSystemRandom();
-const newId = () => uuidv7(systemClock, random);
 const RECIPIENTS = 50;
 const SITES = 1_000;
 
@@ -57,38 +53,16 @@ function message(content: Uint8Array, first: number): NewMessage {
   const recipients = Array.from({ length: RECIPIENTS }, (_, i) => {
     const n = first + i;
     const domain = n % 5 < 2 ? 'blocked.example' : `site${Math.floor(Math.random() * SITES)}.example`;
-    return {
+    return storedRecipient({
       address: `r${n}@${domain}`,
       domain,
-      kind: 'To' as const,
-      state: 'queued' as const,
+      kind: 'To',
+      state: 'queued',
       dueAt: now,
       waitReason: null,
-      sandbox: null,
-      events: [{ id: newId(), kind: 'accepted' as const, at: now, detail: null }],
-    };
+    });
   });
-  return {
-    id: newId() as MessageId,
-    domain: 'example.com',
-    tokenId: 'bench',
-    lane: 'normal',
-    lists: { from: { name: '', address: 'news@example.com' }, to: [], cc: [], bcc: [], replyTo: [] },
-    subject: 'Newsletter',
-    tags: [],
-    metadata: {},
-    sandbox: false,
-    content,
-    bodyOffset: 400,
-    needsSmtpUtf8: false,
-    eightBit: false,
-    createdAt: now,
-    sendAt: null,
-    expiryGiven: false,
-    dateOffset: null,
-    expiresAt: now + 259_200_000,
-    recipients,
-  };
+  return storedMessage(content, recipients);
 }
 
 async function timed(times: number, work: () => Promise<unknown>): Promise<number[]> {
