@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../../test/fakes/thread-cpu.ts';
 import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts';
-import { commitAccepted } from './accept.ts';
 import type { Connection } from './connection.ts';
-import { openDatabase } from './open-database.ts';
 import { claimDue, dueQueues } from './queue.ts';
-import { createSession, type Session } from './session.ts';
-import { temporaryFolder } from './test-support.ts';
+import type { Session } from './session.ts';
+import { filledDatabase, temporaryFolder } from './test-support.ts';
 
 const ROWS = 200_000;
 const PER_MESSAGE = 200;
@@ -19,21 +17,12 @@ describe('a queue that is deep', () => {
   let session: Session;
 
   beforeAll(() => {
-    db = openDatabase(folder.file('store.db'));
-    session = createSession(db);
-    db.exec('BEGIN');
-    for (let i = 0; i < ROWS / PER_MESSAGE; i++) {
-      const recipients = Array.from({ length: PER_MESSAGE }, () =>
-        recipient({ domain: 'slow.example', dueAt: T0 + i, events: [] }),
-      );
-      const content = new Uint8Array(10_000).fill(65);
-      commitAccepted(session, {
-        messages: [message({ recipients, content })],
-        epoch: 1,
-        idempotency: null,
-      });
-    }
-    db.exec('COMMIT');
+    const content = new Uint8Array(10_000).fill(65);
+    const messages = Array.from({ length: ROWS / PER_MESSAGE }, (_, i) => {
+      const due = { domain: 'slow.example', dueAt: T0 + i, events: [] };
+      return message({ recipients: Array.from({ length: PER_MESSAGE }, () => recipient(due)), content });
+    });
+    ({ db, session } = filledDatabase(folder.file('store.db'), messages));
   });
 
   afterAll(() => {

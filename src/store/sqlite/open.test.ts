@@ -13,30 +13,18 @@ import {
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../lib/clock.ts';
 import { commit, commitOne, message } from '../conformance/fixtures.ts';
-import type { Store } from '../store.ts';
-import { openSqliteStore } from './open.ts';
-import { temporaryFolder } from './test-support.ts';
+import { storeFolder } from './test-support.ts';
 
-let folder: ReturnType<typeof temporaryFolder>;
-let stores: Store[] = [];
+let folder: ReturnType<typeof storeFolder>;
 
 beforeEach(() => {
-  folder = temporaryFolder();
+  folder = storeFolder();
 });
 
-afterEach(async () => {
-  await Promise.all(stores.map((store) => store.close()));
-  stores = [];
-  folder.remove();
-});
+afterEach(() => folder.close());
 
-async function open(path = folder.file('store.db')): Promise<Store> {
-  const store = await openSqliteStore({ path, clock: systemClock, patienceMs: 1 });
-  stores.push(store);
-  return store;
-}
+const open = (path?: string) => folder.open(path);
 
 /** A closed database with some messages; its path. */
 async function filled(): Promise<string> {

@@ -1,16 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts';
-import { commitAccepted } from './accept.ts';
 import type { Connection } from './connection.ts';
 import { findEvents, lastEventSeq } from './events.ts';
 import { DUE_FACTS_SQL } from './notices.ts';
-import { openDatabase } from './open-database.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues } from './queue.ts';
 import { REFILE_SQL } from './refile.ts';
 import { KEPT_CONTENTS_SQL, OLD_CALLS_SQL, OLD_MESSAGES_SQL, OLDEST_CONTENTS_SQL } from './retention.ts';
-import { createSession, type Session } from './session.ts';
+import type { Session } from './session.ts';
 import { countRangeSql } from './stats.ts';
-import { temporaryFolder } from './test-support.ts';
+import { filledDatabase, temporaryFolder } from './test-support.ts';
 import { WAITING_ROWS_SQL } from './waiting.ts';
 import { REPLAYED_SQL } from './webhooks.ts';
 
@@ -24,10 +22,7 @@ describe('query plans over a long queue', () => {
   let session: Session;
 
   beforeAll(() => {
-    db = openDatabase(folder.file('store.db'));
-    session = createSession(db);
-    db.exec('BEGIN');
-    for (let i = 0; i < ROWS / 20; i++) {
+    const messages = Array.from({ length: ROWS / 20 }, (_, i) => {
       const blocked = i < ROWS / 20 / 2.5;
       const recipients = Array.from({ length: 20 }, (_, j) =>
         recipient({
@@ -35,9 +30,9 @@ describe('query plans over a long queue', () => {
           dueAt: T0 + (blocked ? 0 : i),
         }),
       );
-      commitAccepted(session, { messages: [message({ recipients })], epoch: 1, idempotency: null });
-    }
-    db.exec('COMMIT');
+      return message({ recipients });
+    });
+    ({ db, session } = filledDatabase(folder.file('store.db'), messages));
   });
 
   afterAll(() => {

@@ -16,28 +16,17 @@ import {
 } from '../conformance/fixtures.ts';
 import type { Store } from '../store.ts';
 import { joinLock, takeLock } from './lock.ts';
-import { openSqliteStore } from './open.ts';
-import { temporaryFolder } from './test-support.ts';
+import { storeFolder } from './test-support.ts';
 
-let folder: ReturnType<typeof temporaryFolder>;
-let stores: Store[] = [];
+let folder: ReturnType<typeof storeFolder>;
 
 beforeEach(() => {
-  folder = temporaryFolder();
+  folder = storeFolder();
 });
 
-afterEach(async () => {
-  await Promise.all(stores.map((store) => store.close()));
-  stores = [];
-  folder.remove();
-});
+afterEach(() => folder.close());
 
-async function open(shared: boolean): Promise<Store> {
-  const path = folder.file('store.db');
-  const store = await openSqliteStore({ path, clock: systemClock, patienceMs: 1, shared });
-  stores.push(store);
-  return store;
-}
+const open = (shared: boolean) => folder.open(folder.file('store.db'), shared);
 
 const refusal = (opening: Promise<Store>): Promise<string> =>
   opening.then(

@@ -1,8 +1,15 @@
-/** What the tests of this engine share: a folder for database files and a clock that moves when told. */
+/** What the tests of this engine share: a folder for database files, stores over it, and a clock that moves when told. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import type { Store } from '../store.ts';
+import type { NewMessage } from '../topics/acceptance.ts';
+import { commitAccepted } from './accept.ts';
+import type { Connection } from './connection.ts';
+import { openSqliteStore } from './open.ts';
+import { openDatabase } from './open-database.ts';
+import { createSession, type Session } from './session.ts';
 
 /** Makes a folder for one test's files; `file` gives a path inside, `remove` deletes everything. */
 export function temporaryFolder(): { file(name: string): string; remove(): void } {
@@ -11,6 +18,39 @@ export function temporaryFolder(): { file(name: string): string; remove(): void 
     file: (name) => join(folder, name),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+/** A folder with stores over its files, which wait for no lock; `close` ends whatever was opened and deletes everything. */
+export function storeFolder() {
+  const folder = temporaryFolder();
+  const opened: Store[] = [];
+  return {
+    file: folder.file,
+    async open(path = folder.file('store.db'), shared = false): Promise<Store> {
+      const store = await openSqliteStore({ path, clock: systemClock, patienceMs: 1, shared });
+      opened.push(store);
+      return store;
+    },
+    async close(): Promise<void> {
+      await Promise.all(opened.map((store) => store.close()));
+      folder.remove();
+    },
+  };
+}
+
+/** A new database, unlocked, that holds these messages; they came in one transaction. */
+export function filledDatabase(
+  path: string,
+  messages: Iterable<NewMessage>,
+): { db: Connection; session: Session } {
+  const db = openDatabase(path);
+  const session = createSession(db);
+  db.exec('BEGIN');
+  for (const message of messages) {
+    commitAccepted(session, { messages: [message], epoch: 1, idempotency: null });
+  }
+  db.exec('COMMIT');
+  return { db, session };
 }
 
 /** A clock that stands still until `advance`, which fires what is due on the way, in order. */
