@@ -3,35 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { createPersonalTokens } from '../../mail/personal-token.ts';
 import { createReturnPathTokens } from '../../mail/verp.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
-import type { MessageId } from '../../model/message.ts';
+import { testItem } from '../queue/test-items.ts';
 import { createPreparer, type SenderSettings } from './prepared.ts';
-
-const DELIVERY: ClaimedDelivery = {
-  id: 7,
-  epoch: 1,
-  queueId: 1,
-  messageSeq: 1,
-  messageId: '01990000-0000-7000-8000-000000000001' as MessageId,
-  senderDomain: 'example.com',
-  from: 'sender@example.com',
-  lane: 'normal',
-  address: 'reader@example.net',
-  recipientDomain: 'example.net',
-  kind: 'To',
-  attempts: 0,
-  createdAt: 0,
-  expiresAt: 1,
-  size: 2,
-  bodyOffset: 0,
-  needsSmtpUtf8: false,
-  eightBit: false,
-  sandbox: null,
-  mayBeDuplicate: false,
-  firstDeferredAt: null,
-  lastDeferredEventAt: null,
-  lastReply: null,
-  lastCategory: null,
-};
 
 function prepare(
   chosen: Partial<Awaited<ReturnType<SenderSettings['settingsOf']>>>,
@@ -58,8 +31,7 @@ function prepare(
     },
     { bounceDomain: 'bounce.example.org' },
   );
-  const item = { site: 'example.net', content: null, heldBytes: 2, redispatched: 0, underWay: false };
-  return preparer.prepare({ ...item, delivery: { ...DELIVERY, ...more } });
+  return preparer.prepare(testItem({ size: 2, ...more }, { heldBytes: 2 }));
 }
 
 describe('a prepared delivery', () => {

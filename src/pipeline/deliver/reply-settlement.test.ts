@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
-import type { MessageId } from '../../model/message.ts';
 import { createRetrySchedule } from '../queue/retry-schedule.ts';
+import { testDelivery } from '../queue/test-items.ts';
 import { createClassifier } from './classifier/classify.ts';
 import { readReply } from './classifier/normalise.ts';
 import type { Stage } from './classifier/verdict.ts';
@@ -26,35 +26,10 @@ type Change = Partial<
   >
 >;
 
+/** What is tried for three days from now. */
 function delivery(change: Change = {}): ClaimedDelivery {
   const now = clock.now();
-  return {
-    id: 1,
-    epoch: 1,
-    queueId: 1,
-    messageSeq: 1,
-    messageId: '019ab0c1-7d3e-7000-8000-000000000000' as MessageId,
-    senderDomain: 'example.com',
-    from: 'a@example.com',
-    lane: 'normal',
-    address: 'b@example.net',
-    recipientDomain: 'example.net',
-    kind: 'To',
-    attempts: 0,
-    createdAt: now,
-    expiresAt: now + 72 * HOUR,
-    size: 1000,
-    bodyOffset: 100,
-    needsSmtpUtf8: false,
-    eightBit: false,
-    sandbox: null,
-    mayBeDuplicate: false,
-    firstDeferredAt: null,
-    lastDeferredEventAt: null,
-    lastReply: null,
-    lastCategory: null,
-    ...change,
-  };
+  return testDelivery({ createdAt: now, expiresAt: now + 72 * HOUR, ...change });
 }
 
 function settle(pasted: string, change: Change = {}, stage: Stage = 'rcpt') {

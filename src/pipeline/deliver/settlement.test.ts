@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
-import type { Lane, MessageId } from '../../model/message.ts';
+import type { Lane } from '../../model/message.ts';
 import { createRetrySchedule } from '../queue/retry-schedule.ts';
+import { testDelivery } from '../queue/test-items.ts';
 import { verdictOf } from './classifier/verdict.ts';
 import { NO_FACTS, type Outcome } from './outcome.ts';
 import { createSettlementRules } from './settlement.ts';
@@ -24,34 +25,9 @@ const rules = createSettlementRules({
   relayed: false,
 });
 
+/** What is tried for three days from T0. */
 function claimed(more: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
-  return {
-    id: 1,
-    epoch: EPOCH,
-    queueId: 1,
-    messageSeq: 1,
-    messageId: '01990000-0000-7000-8000-000000000001' as MessageId,
-    senderDomain: 'example.com',
-    from: 'sender@example.com',
-    lane: 'normal',
-    address: 'reader@example.net',
-    recipientDomain: 'example.net',
-    kind: 'To',
-    attempts: 0,
-    createdAt: T0,
-    expiresAt: T0 + 72 * HOUR,
-    size: 100,
-    bodyOffset: 10,
-    needsSmtpUtf8: false,
-    eightBit: false,
-    sandbox: null,
-    mayBeDuplicate: false,
-    firstDeferredAt: null,
-    lastDeferredEventAt: null,
-    lastReply: null,
-    lastCategory: null,
-    ...more,
-  };
+  return testDelivery({ epoch: EPOCH, createdAt: T0, expiresAt: T0 + 72 * HOUR, ...more });
 }
 
 const deferred: Extract<Outcome, { kind: 'deferred' }> = {

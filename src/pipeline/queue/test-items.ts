@@ -1,10 +1,42 @@
-/** Rows in memory for tests: an ordinary delivery with every field open to change. */
+/** Rows in memory for tests: an ordinary delivery, claimed and not tried yet, with every field open to change. */
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { ReadyItem } from './ready-item.ts';
 
+/** A claimed recipient of example.net, of a message made at 0 that may be tried for an hour. */
+export function testDelivery(more: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
+  const id = more.id ?? 1;
+  return {
+    id,
+    epoch: 1,
+    queueId: 1,
+    messageSeq: id,
+    messageId: `m${id}` as MessageId,
+    senderDomain: 'example.com',
+    from: 'sender@example.com',
+    lane: 'normal',
+    address: `r${id}@example.net`,
+    recipientDomain: 'example.net',
+    kind: 'To',
+    attempts: 0,
+    createdAt: 0,
+    expiresAt: 3_600_000,
+    size: 1_024,
+    bodyOffset: 0,
+    needsSmtpUtf8: false,
+    eightBit: false,
+    sandbox: null,
+    mayBeDuplicate: false,
+    firstDeferredAt: null,
+    lastDeferredEventAt: null,
+    lastReply: null,
+    lastCategory: null,
+    ...more,
+  };
+}
+
+/** The same as the window holds it, for site `a`, without its content. */
 export function testItem(delivery: Partial<ClaimedDelivery> = {}, item: Partial<ReadyItem> = {}): ReadyItem {
-  const id = delivery.id ?? 1;
   return {
     content: null,
     site: 'a',
@@ -12,32 +44,6 @@ export function testItem(delivery: Partial<ClaimedDelivery> = {}, item: Partial<
     redispatched: 0,
     underWay: false,
     ...item,
-    delivery: {
-      id,
-      epoch: 1,
-      queueId: 1,
-      messageSeq: id,
-      messageId: `m${id}` as MessageId,
-      senderDomain: 'example.com',
-      from: 'sender@example.com',
-      lane: 'normal',
-      address: `r${id}@example.net`,
-      recipientDomain: 'example.net',
-      kind: 'To',
-      attempts: 0,
-      createdAt: 0,
-      expiresAt: 3_600_000,
-      size: 1_024,
-      bodyOffset: 0,
-      needsSmtpUtf8: false,
-      eightBit: false,
-      sandbox: null,
-      mayBeDuplicate: false,
-      firstDeferredAt: null,
-      lastDeferredEventAt: null,
-      lastReply: null,
-      lastCategory: null,
-      ...delivery,
-    },
+    delivery: testDelivery(delivery),
   };
 }
