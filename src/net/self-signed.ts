@@ -6,6 +6,7 @@
 import { createSign, generateKeyPairSync } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
+import { bitString, certificatePem, der, oid, sequence, utcTime } from './der.ts';
 
 const YEARS_VALID_MS = 10 * 365 * 86_400_000;
 /** UTCTime ends in 2049 (RFC 5280 §4.1.2.5.1). */
@@ -49,33 +50,9 @@ export function makeSelfSigned(
     ),
   );
   const signature = createSign('sha256').update(body).sign(keys.privateKey);
-  const certificate = sequence(body, ECDSA_SHA256, der(0x03, Buffer.concat([Buffer.of(0), signature])));
+  const certificate = sequence(body, ECDSA_SHA256, bitString(signature));
   return {
-    cert: pem(certificate),
+    cert: certificatePem(certificate),
     key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   };
-}
-
-function utcTime(ms: number): Buffer {
-  const digits = new Date(ms).toISOString().replace(/\D/g, '').slice(2, 14);
-  return der(0x17, Buffer.from(`${digits}Z`));
-}
-
-function oid(...bytes: number[]): Buffer {
-  return der(0x06, Buffer.from(bytes));
-}
-
-function sequence(...parts: Uint8Array[]): Buffer {
-  return der(0x30, Buffer.concat(parts));
-}
-
-function der(tag: number, content: Uint8Array): Buffer {
-  const { length } = content;
-  const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Buffer.of(tag, ...size), content]);
-}
-
-function pem(bytes: Buffer): string {
-  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
 }

@@ -4,6 +4,7 @@
  * certificate needs (RFC 5280 §4.1).
  */
 import { createSign, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import { bitString, certificatePem, der, oid, sequence, utcTime } from '../../src/net/der.ts';
 
 export interface TestCertificate {
   /** PEM, as `tls.createServer` takes them. */
@@ -44,7 +45,7 @@ export function createTestCa(name = 'Test authority'): TestCa {
     extensions: [extension([0x55, 0x1d, 0x13], sequence(der(0x01, Buffer.of(0xff))), true)],
   });
   return {
-    cert: pem(own),
+    cert: certificatePem(own),
     issue({ names = [], addresses = [], notBefore = VALID_FROM, notAfter = VALID_TO }) {
       const leaf = generateKeyPairSync('ec', { namedCurve: 'P-256' });
       const alternatives = [
@@ -61,7 +62,7 @@ export function createTestCa(name = 'Test authority'): TestCa {
       });
       return {
         key: leaf.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-        cert: pem(certDer),
+        cert: certificatePem(certDer),
         certDer,
         spkiDer: leaf.publicKey.export({ type: 'spki', format: 'der' }),
       };
@@ -85,13 +86,13 @@ function certificate(parts: {
     der(0x02, serial),
     ECDSA_SHA256,
     parts.issuer,
-    sequence(...parts.validity.map(utcTime)),
+    sequence(...parts.validity.map((date) => utcTime(date.getTime()))),
     parts.subject,
     parts.publicKey.export({ type: 'spki', format: 'der' }),
     ...(parts.extensions.length > 0 ? [der(0xa3, sequence(...parts.extensions))] : []),
   );
   const signature = createSign('sha256').update(body).sign(parts.signer);
-  return sequence(body, ECDSA_SHA256, der(0x03, Buffer.concat([Buffer.of(0), signature])));
+  return sequence(body, ECDSA_SHA256, bitString(signature));
 }
 
 function extension(id: readonly number[], value: Buffer, isCritical = false): Buffer {
@@ -100,29 +101,4 @@ function extension(id: readonly number[], value: Buffer, isCritical = false): Bu
 
 function distinguishedName(commonName: string): Buffer {
   return sequence(der(0x31, sequence(oid(0x55, 0x04, 0x03), der(0x0c, Buffer.from(commonName)))));
-}
-
-/** Years 1950–2049 only (RFC 5280 §4.1.2.5.1). */
-function utcTime(date: Date): Buffer {
-  const digits = date.toISOString().replace(/\D/g, '').slice(2, 14);
-  return der(0x17, Buffer.from(`${digits}Z`));
-}
-
-function oid(...bytes: number[]): Buffer {
-  return der(0x06, Buffer.from(bytes));
-}
-
-function sequence(...parts: Uint8Array[]): Buffer {
-  return der(0x30, Buffer.concat(parts));
-}
-
-function der(tag: number, content: Uint8Array): Buffer {
-  const { length } = content;
-  const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Buffer.of(tag, ...size), content]);
-}
-
-function pem(bytes: Buffer): string {
-  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
 }
