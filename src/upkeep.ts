@@ -1,11 +1,13 @@
 /**
  * Housekeeping in small steps that do not disturb sending: forgets idempotency keys whose window is over, suppressions and
- * overrides past their end, what is known of paths long unused and whatever has been kept long enough (policy/retention), looks sender domains up again when their time has come (one at a time, so that a slow name server delays only this), and gives a
- * domain a new standby key a week after a rotation. What fails is logged and tried again at the next round.
+ * overrides past their end, what is known of paths long unused and whatever has been kept long enough (policy/retention),
+ * looks sender domains up again when their time has come (one at a time, so that a slow name server delays only this),
+ * and gives a domain a new standby key a week after a rotation. What fails is logged and tried again at the next round.
  */
-import type { Clock, Timer } from './lib/clock.ts';
+import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
 import type { Service } from './lib/loop.ts';
+import { createRounds, type Rounds } from './lib/rounds.ts';
 import { nextCheckAt } from './policy/domains/check-schedule.ts';
 import type { DomainService } from './policy/domains/domains.ts';
 import type { Retention } from './policy/retention/retention.ts';
@@ -53,12 +55,12 @@ export function createUpkeep(
   const { store, domains, retention, clock, log } = deps;
   let running = false;
   const rounds = [
-    createRound('idempotency keys', PURGE_EVERY_MS, purge),
-    createRound('suppressions', PURGE_EVERY_MS, purgeSuppressions),
-    createRound('overrides and paths', PURGE_EVERY_MS, purgeLimits),
-    createRound('retention', PURGE_EVERY_MS, forget),
-    createRound('causes', PURGE_EVERY_MS, purgeCauses),
-    createRound('sender domains', DOMAINS_EVERY_MS, lookAfterDomains),
+    every('idempotency keys', PURGE_EVERY_MS, purge),
+    every('suppressions', PURGE_EVERY_MS, purgeSuppressions),
+    every('overrides and paths', PURGE_EVERY_MS, purgeLimits),
+    every('retention', PURGE_EVERY_MS, forget),
+    every('causes', PURGE_EVERY_MS, purgeCauses),
+    every('sender domains', DOMAINS_EVERY_MS, lookAfterDomains),
   ];
 
   async function purge(): Promise<void> {
@@ -128,34 +130,19 @@ export function createUpkeep(
     }
   }
 
-  /** Runs `work` at once and then again `everyMs` after each end. */
-  function createRound(what: string, everyMs: number, work: () => Promise<void>) {
-    let timer: Timer | null = null;
-    let working: Promise<void> = Promise.resolve();
-    const run = (): void => {
-      working = work()
-        .catch((cause: unknown) => log.warn({ err: cause, what }, 'upkeep failed; it will be tried again'))
-        .then(() => {
-          if (running) timer = clock.setTimer(everyMs, run);
-        });
-    };
-    return {
-      run,
-      async end() {
-        timer?.cancel();
-        await working;
-      },
-    };
+  function every(what: string, everyMs: number, work: () => Promise<void>): Rounds {
+    const failed = (err: unknown) => log.warn({ err, what }, 'upkeep failed; it will be tried again');
+    return createRounds({ clock, everyMs, work, failed });
   }
 
   return {
     async start() {
       running = true;
-      for (const round of rounds) round.run();
+      for (const round of rounds) round.begin();
     },
     async stop() {
       running = false;
-      for (const round of rounds) await round.end();
+      await Promise.all(rounds.map((round) => round.end()));
     },
   };
 }

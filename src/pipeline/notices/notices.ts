@@ -5,12 +5,13 @@
  * of a notice takes its facts away, so each is told once, whatever crashes. A sender gets at most so many in an hour; the
  * others wait, a day at most. What can never be written is dropped and said in the log; the events stay.
  */
-import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
+import { createRounds } from '../../lib/rounds.ts';
 import { parseAddress } from '../../mail/address.ts';
 import {
   isSevenBitMessage,
@@ -70,30 +71,19 @@ const PASSES_SECONDS = 60;
 export function createNotices(deps: Deps, options: NoticeOptions): Notices {
   const { store, acceptance, clock, random, log, metrics } = deps;
   const maxWholeBytes = options.maxWholeBytes ?? MAX_WHOLE_BYTES;
-  let timer: Timer | null = null;
-  let working: Promise<void> = Promise.resolve();
-  let running = false;
+  const rounds = createRounds({
+    clock,
+    everyMs: Math.max(50, Math.min(LOOK_EVERY_MS, options.waitMs)),
+    work: () => look(rounds.isRunning),
+    failed: (err) => log.warn({ err }, 'notices could not be written; they wait'),
+  });
   return {
     async start() {
-      running = true;
-      round();
+      rounds.begin();
     },
-    async stop() {
-      running = false;
-      timer?.cancel();
-      await working;
-    },
+    stop: rounds.end,
     look: () => look(() => true),
   };
-
-  function round(): void {
-    working = look(() => running)
-      .catch((err: unknown) => log.warn({ err }, 'notices could not be written; they wait'))
-      .then(() => {
-        const everyMs = Math.max(50, Math.min(LOOK_EVERY_MS, options.waitMs));
-        if (running) timer = clock.setTimer(everyMs, round);
-      });
-  }
 
   /** Rejects where the store or acceptance must be asked again later. */
   async function look(goesOn: () => boolean): Promise<void> {

@@ -4,11 +4,12 @@
  * the holds, looks once a minute at the domains to which something came back. Shares are of 1000 also where there were fewer
  * outcomes: a handful of bounces in a young domain is no rate. Leaves events at each change, a hold, and what the API shows.
  */
-import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
+import { createRounds } from '../../lib/rounds.ts';
 import type { EventKind } from '../../model/event.ts';
 import type { Store } from '../../store/store.ts';
 import type { OutcomeRates } from '../../store/topics/returns.ts';
@@ -65,19 +66,17 @@ export function createGuardRails(deps: Deps): GuardRails {
   const held = new Set<string>();
   const believedUntil = new Map<string, number>();
   let afterSeq: number | null = null;
-  let timer: Timer | null = null;
-  let working: Promise<void> = Promise.resolve();
-  let running = false;
+  const rounds = createRounds({
+    clock,
+    everyMs: LOOK_EVERY_MS,
+    work: look,
+    failed: (err) => log.warn({ err }, 'the rates of sender domains could not be looked at'),
+  });
   return {
     async start() {
-      running = true;
-      round();
+      rounds.begin();
     },
-    async stop() {
-      running = false;
-      timer?.cancel();
-      await working;
-    },
+    stop: rounds.end,
     standing: (domain) => standings.get(domain) ?? null,
     levels: () => [...standings.values()].map(({ level }) => level),
     look,
@@ -87,14 +86,6 @@ export function createGuardRails(deps: Deps): GuardRails {
       );
     },
   };
-
-  function round(): void {
-    working = look()
-      .catch((err: unknown) => log.warn({ err }, 'the rates of sender domains could not be looked at'))
-      .then(() => {
-        if (running) timer = clock.setTimer(LOOK_EVERY_MS, round);
-      });
-  }
 
   async function look(): Promise<void> {
     const last = await store.lastEventSeq();
