@@ -2,20 +2,10 @@
  * What the client throws. `PostriderError` is an answer of the server that says no; `PostriderConnectionError` is no
  * answer at all, after every retry; `WebhookVerificationError` is a call that did not come from the server.
  */
+import type { ProblemItem } from '../listeners/http/contract/answers/problem.ts';
 
 /** One problem of a request, as the API names it. */
-export interface ApiProblem {
-  /** Stable number, e.g. 8. */
-  Code: number;
-  /** Stable name, e.g. `subject-required`. */
-  Name: string;
-  Message: string;
-  /** JSON Pointer into the request, e.g. `/To/0/email`. */
-  Field?: string;
-  /** In a template: where, counted from 1. */
-  Line?: number;
-  Column?: number;
-}
+export type ApiProblem = ProblemItem;
 
 /** The server refused. `message` is the first problem's text; `problems` holds them all. */
 export class PostriderError extends Error {

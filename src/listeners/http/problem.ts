@@ -6,7 +6,7 @@
 import { AppError, ERRORS, type ErrorName, type Problem } from '../../lib/errors.ts';
 import { isUuid } from '../../lib/ids.ts';
 import { StoreUnavailable } from '../../store/store.ts';
-import type { ProblemBody } from './contract/answers/problem.ts';
+import type { ProblemBody, ProblemItem } from './contract/answers/problem.ts';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
@@ -56,7 +56,7 @@ export function toAppError(thrown: unknown): { error: AppError; expected: boolea
 }
 
 /** One problem as answers list it. */
-export function problemItem(problem: Problem): ProblemBody['Errors'][number] {
+export function problemItem(problem: Problem): ProblemItem {
   const facts = ERRORS[problem.name];
   const item = { Code: facts.code, Name: problem.name, Message: problem.message ?? facts.text };
   return {

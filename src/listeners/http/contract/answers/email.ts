@@ -2,7 +2,7 @@
 import type { MessageStatus, RecipientStatus } from '../../../../model/delivery.ts';
 import type { RecipientKind } from '../../../../model/message.ts';
 import type { NamedAddress } from './captures.ts';
-import type { ProblemBody } from './problem.ts';
+import type { ProblemItem } from './problem.ts';
 
 /** POST /email. Frozen. */
 export interface EmailAnswer {
@@ -71,7 +71,7 @@ export interface ValidateAnswer {
 
 /** POST /email/batch: one result a message, in order. */
 export interface BatchAnswer {
-  Results: readonly ({ MessageID: string } | { Errors: ProblemBody['Errors'] })[];
+  Results: readonly ({ MessageID: string } | { Errors: readonly ProblemItem[] })[];
   Accepted: number;
   Rejected: number;
 }

@@ -1,10 +1,10 @@
 /** Schema of the one error body (RFC 9457 with two dialects beside it), and of the empty answer. */
 import { z } from 'zod';
-import type { ProblemBody } from '../answers/problem.ts';
+import type { ProblemBody, ProblemItem } from '../answers/problem.ts';
 import { captureSummary } from './captures.ts';
 import { exactly } from './exactly.ts';
 
-export const problemItem = exactly<ProblemBody['Errors'][number]>()(
+export const problemItem = exactly<ProblemItem>()(
   z
     .object({
       Code: z.int().describe('Stable'),
