@@ -1,7 +1,7 @@
 /**
  * Every Markdown page against the repository: links and file names lead somewhere, `postrider …` in commands and in
- * running text names real commands and options, npm scripts exist, and the wording keeps to the project (no machine's
- * paths, no package registries).
+ * running text names real commands and options, npm scripts exist, the wording keeps to the project (no machine's paths,
+ * no package registries), and lists of pages name all of them.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -45,6 +45,26 @@ describe.each(PAGES)('%s', (page) => {
   it('keeps to the project in its words', () => {
     const found = FORBIDDEN.filter(([, pattern]) => pattern.test(text)).map(([what]) => what);
     expect(found).toEqual([]);
+  });
+});
+
+describe('lists of pages', () => {
+  const markdownIn = (folder: string) =>
+    readdirSync(join(ROOT, folder)).filter((name) => name.endsWith('.md') && name !== 'README.md');
+
+  it('README.md names every how-to page', () => {
+    const text = readFileSync(join(ROOT, 'README.md'), 'utf8');
+    expect(markdownIn('docs/howto').filter((name) => !text.includes(`](docs/howto/${name})`))).toEqual([]);
+  });
+
+  it('the list of decisions names every one, and each begins with its number', () => {
+    const list = readFileSync(join(ROOT, 'docs/decisions/README.md'), 'utf8');
+    const wrong = markdownIn('docs/decisions').filter((name) => {
+      const number = name.slice(0, 4);
+      const title = readFileSync(join(ROOT, 'docs/decisions', name), 'utf8');
+      return !title.startsWith(`# ${number} `) || !list.includes(`| [${number}](${name}) |`);
+    });
+    expect(wrong).toEqual([]);
   });
 });
 
