@@ -147,12 +147,9 @@ describe('the shell blocks', () => {
   it('show the sample and what became of the message', async () => {
     await writeFile(join(app, 'verify.mjs'), block('// verify.mjs'));
     const port = await freePort();
-    const { Webhooks } = (await request('GET', `${api}webhooks`, { token })).json;
-    const id = 1 + Math.max(0, ...Webhooks.map((item: { WebhookID: number }) => item.WebhookID));
-    const script = block('WEBHOOK_SECRET=')
+    const script = block('./bin/postrider webhook create')
       .replaceAll('./bin/postrider', `${PROJECT}bin/postrider --data "$DATA"`)
-      .replaceAll('127.0.0.1:9000', `127.0.0.1:${port}`)
-      .replaceAll('webhook test 1', `webhook test ${id}`);
+      .replaceAll('127.0.0.1:9000', `127.0.0.1:${port}`);
     const { stdout } = await run('bash', ['--norc', '-ec', script], {
       cwd: app,
       env: { PATH: process.env.PATH ?? '', DATA: data, PORT: String(port), NO_COLOR: '1' },
@@ -160,6 +157,7 @@ describe('the shell blocks', () => {
     expect(stdout).toMatch(/^200 in \d+ ms$/m);
     expect(stdout).toContain('email.accepted bounced@simulator.test\n');
     expect(stdout).toContain('email.bounced bounced@simulator.test\n');
+    const id: number = JSON.parse(await readFile(join(app, 'webhook.json'), 'utf8')).NewWebhookID;
 
     for (const first of [
       './bin/postrider webhook list',

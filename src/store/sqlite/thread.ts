@@ -35,7 +35,9 @@ export function createThread<Request, Reply>(file: URL, workerData: object): Thr
   function spawn() {
     // What these threads make of JavaScript lives as long as one batch: a small young generation is enough.
     const resourceLimits = { maxYoungGenerationSizeMb: 8 };
-    const worker = new Worker(file, { workerData, execArgv: [], resourceLimits });
+    // Nothing of how this process was started, but for what makes an installed package readable (bin/strip-types.mjs).
+    const execArgv = process.execArgv.filter((flag) => /^--import=.*\/bin\/strip-types\.mjs$/.test(flag));
+    const worker = new Worker(file, { workerData, execArgv, resourceLimits });
     const waiting: Waiting<Reply>[] = [];
     let cause: unknown;
     const ready = Promise.withResolvers<void>();
