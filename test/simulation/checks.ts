@@ -15,6 +15,8 @@ export interface Diary {
   crashes: number[];
   /** Periods in which the store could not write. */
   outages: { fromMs: number; untilMs: number }[];
+  /** Messages that were answered for, with the recipients each has. */
+  accepted: { messageId: string; recipients: number }[];
   /** Delivery ids canceled, and when. */
   canceled: Map<number, number>;
 }
@@ -71,6 +73,14 @@ export function checkEnd(db: Connection, wire: Wire, diary: Diary): string[] {
         (what) => `${who} ${what}`,
       ),
     );
+  }
+  const kept = Map.groupBy(rows, (row) => uuidText(row.message_id));
+  for (const { messageId, recipients } of diary.accepted) {
+    const there = kept.get(messageId)?.length ?? 0;
+    if (there !== recipients)
+      wrong.push(
+        `message ${messageId} was accepted for ${recipients} recipients, and the store has ${there}`,
+      );
   }
   const known = new Set(rows.map(({ id }) => id));
   for (const { deliveryId } of wire.transactions) {

@@ -40,6 +40,17 @@ export const MUTATIONS: readonly Mutation[] = [
     })),
   },
   {
+    name: 'a recipient that is answered for and not kept',
+    notices: /was accepted for \d+ recipients, and the store has \d+/,
+    store: (store) =>
+      replaced(store, 'commitAccepted', (params) =>
+        store.commitAccepted({
+          ...params,
+          messages: params.messages.map((one) => ({ ...one, recipients: one.recipients.slice(0, 1) })),
+        }),
+      ),
+  },
+  {
     name: 'a final event that is lost',
     notices: /with 0 final events/,
     store: withSettlements((one) => ({ ...one, events: [] })),

@@ -80,7 +80,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   const tokens = createReturnPathTokens([{ id: 1, secret: Buffer.from('simulated return path') }]);
   const outage: FailStoreWrites & { as: 'full' | 'io' } = { from: 0, count: 0, as: 'full' };
   const room = openRoom({ shaping: plan.shaping, failStoreWrites: outage });
-  const diary: Diary = { crashes: [], outages: [], canceled: new Map() };
+  const diary: Diary = { crashes: [], outages: [], accepted: [], canceled: new Map() };
   /** Periods in which nobody can be prompt. */
   const disturbed: { fromMs: number; untilMs: number }[] = [];
   const urgent: { id: number; site: number; atMs: number }[] = [];
@@ -561,8 +561,11 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     const nowMs = clock.monotonicMs();
     try {
       const result = await accepting.accept({ caller: CALLER, submission, idempotency: null });
-      if (result.kind !== 'accepted' || mail.lane !== 'critical' || sendAt !== null) return;
-      for (const { id, domain } of room.deliveriesOf(result.messageId)) {
+      if (result.kind !== 'accepted') return;
+      const { messageId } = result;
+      diary.accepted.push({ messageId, recipients: new Set(mail.recipients).size });
+      if (mail.lane !== 'critical' || sendAt !== null) return;
+      for (const { id, domain } of room.deliveriesOf(messageId)) {
         const site = plan.domains.find(({ name }) => name === domain)?.site;
         if (site !== undefined) urgent.push({ id, site, atMs: nowMs });
       }
