@@ -129,6 +129,14 @@ describe('a DKIM signature', () => {
     );
   });
 
+  it.each(['second\r ', 'second\n ', 'second \r'])(
+    'does not count where the header has %j',
+    async (value) => {
+      const text = (await signed()).toString('latin1');
+      expect(await verdictOf(Buffer.from(text.replace('second', value), 'latin1'))).not.toBe('pass');
+    },
+  );
+
   it('counts with a record that holds the key alone', async () => {
     expect(await verdictOf(await signed({ selector: 'bare' }))).toBe('pass');
   });

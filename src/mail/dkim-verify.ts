@@ -34,6 +34,7 @@ const DOMAIN = /^(?=.{3,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_][a-z0-9
 const SELECTOR = /^(?=.{1,189}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_][a-z0-9_-]{0,62}){0,20}$/;
 const ED25519_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 const CRLF = Buffer.from('\r\n');
+const BARE_LINE_END = /\r(?!\n)|(?<!\r)\n/;
 
 /** Verdicts of the first five DKIM-Signature fields, topmost first; empty where there are none. */
 export async function verifyDkim(
@@ -68,6 +69,8 @@ async function checkSignature(
 ): Promise<Check> {
   const read = readSignature(tags, nowMs);
   if (typeof read === 'string') return no(read);
+  // Unfolding would take a bare CR for a blank, and what was added behind it for what was signed.
+  if (BARE_LINE_END.test(octets(message, 0, header.bodyOffset))) return no('the header is not in wire form');
   let hashed: string;
   try {
     hashed =
