@@ -5,7 +5,7 @@
  */
 import type { Clock, Timer } from './clock.ts';
 
-/** Begun once, ended once. */
+/** Begun and ended in turn; begun again only after an end has resolved, as a duty does that comes back to a node. */
 export interface Rounds {
   begin(): void;
   /** Between `begin` and `end`: long work asks before each step. */
