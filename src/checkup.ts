@@ -19,12 +19,12 @@ import { createZoneServers } from './net/zone-servers.ts';
 import { probePort25 } from './pipeline/deliver/port-25.ts';
 import type { DomainCheck } from './policy/domains/doctor/check.ts';
 import { createDomainDoctor, type DomainDoctor } from './policy/domains/doctor/domain-doctor.ts';
-import {
-  examineInstance,
-  type InstanceFacts,
-  type InstanceProbes,
-  type SendingAddress,
-} from './policy/domains/doctor/instance.ts';
+import { examineInstance } from './policy/domains/doctor/instance.ts';
+import type {
+  InstanceFacts,
+  InstanceProbes,
+  SendingAddress,
+} from './policy/domains/doctor/instance-facts.ts';
 import { openSession } from './smtp/client-session.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 

@@ -3,7 +3,9 @@ import { createFakeDns, type FakeZones } from '../../../../test/fakes/fake-dns.t
 import { systemClock } from '../../../lib/clock.ts';
 import { createSystemRandom } from '../../../lib/random.ts';
 import { createResolver } from '../../../net/resolver.ts';
-import { examineInstance, type InstanceFacts, type InstanceProbes, isGeneric } from './instance.ts';
+import { examineInstance } from './instance.ts';
+import { isGeneric } from './instance-addresses.ts';
+import type { InstanceFacts, InstanceProbes } from './instance-facts.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;

@@ -1,0 +1,162 @@
+/**
+ * The doctor's checks of the addresses that mail leaves from: their names in both directions, SPF of what this server says of
+ * itself, block lists. Given a resolver; each answers in the time of its look-ups.
+ */
+import type { Resolver } from '../../../net/dns-types.ts';
+import { reverseName } from '../../../net/ip-address.ts';
+import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
+import type { InstanceFacts, SendingAddress } from './instance-facts.ts';
+import { evaluateSpf, walkSpf } from './spf.ts';
+
+/** Names that providers give to addresses nobody asked a name for. */
+const GENERIC_WORDS =
+  /(?:^|[.-])(?:(?:dyn(?:amic)?|dhcp|a?dsl|pool|ppp|cable|unassigned|generic)(?=[.\d]|-\d|-ip)|(?:customers?|clients?|static|rev)(?=\d|-\d|-ip))/i;
+
+/** Forward-confirmed reverse DNS, and the EHLO name. */
+export async function checkAddress(
+  resolver: Pick<Resolver, 'ptr' | 'a' | 'aaaa'>,
+  { address, ehlo }: SendingAddress,
+): Promise<DomainCheck> {
+  const id = `ptr ${address}`;
+  const answer = await resolver.ptr(address);
+  const names = answer.kind === 'found' ? answer.records : [];
+  const record = {
+    type: 'PTR',
+    name: reverseName(address) ?? address,
+    expected: ehlo,
+    found: names,
+  } as const;
+  const setIt = `Let the provider of ${address} set its PTR record (reverse DNS) to ${ehlo}.`;
+  if (answer.kind === 'failure') return checkOf(id, record, [unanswered(record.name, answer.reason)], '');
+  const findings: Finding[] = [];
+  if (names.length === 0) {
+    findings.push({
+      severity: 'fail',
+      message: `${address} has no PTR record: large receivers refuse mail from such addresses.`,
+      fix: setIt,
+    });
+  } else if (!names.some((name) => same(name, ehlo))) {
+    findings.push({
+      severity: 'warn',
+      message: `${address} is called ${showable(names.slice(0, 3).join(', '))}, but says ${ehlo} in EHLO; receivers compare the two.`,
+      fix: `${setIt} Or set the key hostname (or the source's ehlo) to that name.`,
+    });
+  }
+  const generic = names.find((name) => isGeneric(name, address));
+  if (generic !== undefined) {
+    findings.push({
+      severity: 'warn',
+      message: `${showable(generic)} looks like a name for customers' lines, which many receivers refuse.`,
+      fix: setIt,
+    });
+  }
+  for (const name of new Set([...names.slice(0, 3), ehlo])) {
+    const back = await (address.includes(':') ? resolver.aaaa(name) : resolver.a(name));
+    if (back.kind === 'failure') findings.push(unanswered(name, back.reason));
+    else if (back.kind !== 'found' || !back.records.includes(address)) {
+      findings.push({
+        severity: 'fail',
+        message: `${showable(name)} does not lead back to ${address}${back.kind === 'found' ? ` but to ${showable(back.records.slice(0, 3).join(', '))}` : ''}, so nothing confirms the name.`,
+        fix: `Publish an ${address.includes(':') ? 'AAAA' : 'A'} record for ${showable(name)} with ${address}.`,
+      });
+    }
+  }
+  return checkOf(id, record, findings, `${address} is called ${ehlo}, and that name leads back to it.`);
+}
+
+/** A name made of the address, or of words for customers' lines. */
+export function isGeneric(name: string, address: string): boolean {
+  if (GENERIC_WORDS.test(name)) return true;
+  const parts = address.split('.');
+  if (parts.length !== 4) return false;
+  const numbers = (name.match(/\d+/g) ?? []).map(Number);
+  // At least three of the four numbers, in whatever order.
+  return parts.filter((part) => numbers.includes(Number(part))).length >= 3 && numbers.length >= 3;
+}
+
+function same(a: string, b: string): boolean {
+  return a.toLowerCase().replace(/\.$/, '') === b.toLowerCase().replace(/\.$/, '');
+}
+
+/** SPF of the server's own return-path host and of its EHLO names (RFC 7208 §2.3). */
+export async function checkServerSpf(
+  resolver: Resolver,
+  { bounceDomain, addresses }: InstanceFacts,
+): Promise<DomainCheck> {
+  const { root, failure } = await walkSpf(resolver, resolver, bounceDomain);
+  const record = { type: 'TXT', name: bounceDomain, expected: '', found: root.texts } as const;
+  if (failure !== null && root.state === 'unanswered') {
+    return checkOf('spf', record, [unanswered(bounceDomain, failure.reason)], '');
+  }
+  const missing = addresses.filter(({ address }) => {
+    const result = evaluateSpf(root, address);
+    return result !== '+' && result !== 'unknown';
+  });
+  const terms = missing.map(({ address }) => `${address.includes(':') ? 'ip6' : 'ip4'}:${address}`).join(' ');
+  const findings: Finding[] =
+    missing.length === 0
+      ? []
+      : [
+          {
+            severity: 'fail',
+            message:
+              root.state === 'none'
+                ? `${bounceDomain}, where return paths are, has no SPF record.`
+                : `The SPF record of ${bounceDomain}, where return paths are, does not cover ${missing.map(({ address }) => address).join(', ')}.`,
+            fix:
+              root.state === 'none'
+                ? `Publish a TXT record at ${bounceDomain}: v=spf1 ${terms} ~all`
+                : `Add ${terms} before its end.`,
+          },
+        ];
+  return checkOf(
+    'spf',
+    record,
+    findings,
+    `The SPF record of ${bounceDomain} covers every address mail leaves from.`,
+  );
+}
+
+/** `127.255.255.x` says that the list does not answer us, not that the address is listed. */
+export async function checkBlockLists(
+  resolver: Pick<Resolver, 'a'>,
+  address: string,
+  zones: readonly string[],
+): Promise<DomainCheck | null> {
+  const reversed = reverseName(address)?.replace(/\.(?:in-addr|ip6)\.arpa$/, '');
+  if (zones.length === 0 || reversed === undefined) return null;
+  const findings: Finding[] = [];
+  const found: string[] = [];
+  let clear = 0;
+  for (const zone of zones) {
+    // The first labels may be a key, which is nobody else's to see.
+    const shown = zone.split('.').slice(-3).join('.');
+    const answer = await resolver.a(`${reversed}.${zone}`);
+    if (answer.kind === 'failure') {
+      findings.push({ severity: 'warn', message: `The block list ${shown} did not answer.`, fix: '' });
+      continue;
+    }
+    const codes = answer.kind === 'found' ? answer.records : [];
+    found.push(...codes.map((code) => `${shown} ${code}`));
+    if (codes.some((code) => code.startsWith('127.255.255.'))) {
+      findings.push({
+        severity: 'warn',
+        message: `The block list ${shown} refuses to answer this resolver (${codes.join(', ')}); that says nothing about ${address}.`,
+        fix: 'Ask it through a resolver of your own, with the key that the list gave you (key doctor-dnsbl).',
+      });
+    } else if (codes.some((code) => code.startsWith('127.'))) {
+      findings.push({
+        severity: 'fail',
+        message: `${address} is listed at ${shown} (${codes.join(', ')}).`,
+        fix: 'Find out why at the site of the list, end it, and then ask for removal.',
+      });
+    } else clear += 1;
+  }
+  const record = { type: 'A', name: address, expected: 'not listed', found } as const;
+  return checkOf(
+    `dnsbl ${address}`,
+    record,
+    findings,
+    `${address} is not listed (${clear} of ${zones.length} block lists asked answered so).`,
+  );
+}

@@ -1,0 +1,135 @@
+/**
+ * The doctor's checks of the machine and of who answers for it: name, clock, disk, data folder, the operator's address and what
+ * a person must do by hand. Given the configuration and probes.
+ */
+import { checkOf, type DomainCheck, type Finding, showable } from './check.ts';
+import type { InstanceFacts, InstanceProbes } from './instance-facts.ts';
+
+const OFFSET_FAIL_MS = 300_000;
+const OFFSET_WARN_MS = 10_000;
+const LEAST_FREE_SHARE = 0.05;
+const LOW_FREE_SHARE = 0.15;
+
+/** Whether the server has a name that others can look up. */
+export function checkName({ hostname, direct, addresses }: InstanceFacts): DomainCheck {
+  const findings: Finding[] = [];
+  if (!hostname.includes('.') || /\.(?:local|localdomain|internal|lan|home)$/i.test(hostname)) {
+    findings.push({
+      severity: direct ? 'fail' : 'warn',
+      message: `This server calls itself "${showable(hostname)}", which is not a name that others can look up.`,
+      fix: 'Set the key hostname to its full public name, for example mail.example.com.',
+    });
+  }
+  if (direct && addresses.length === 0) {
+    findings.push({
+      severity: 'warn',
+      message: 'No public address of this machine is known, so its name and SPF could not be checked.',
+      fix: `Publish an A record for ${showable(hostname)} with the address that mail leaves from.`,
+    });
+  }
+  const record = {
+    type: 'HOST',
+    name: hostname,
+    expected: '',
+    found: addresses.map(({ address }) => address),
+  } as const;
+  return checkOf('name', record, findings, `This server is called ${hostname}.`);
+}
+
+/** Against the clock that the operator named, if any. */
+export async function checkClock(probes: InstanceProbes): Promise<DomainCheck> {
+  const offset = await probes.clockOffsetMs();
+  const record = { type: 'HOST', name: 'clock', expected: '', found: [] } as const;
+  if (offset === null) {
+    return checkOf(
+      'clock',
+      record,
+      [],
+      'Whether the clock is right is not known; the key doctor-clock names one to compare with.',
+    );
+  }
+  const seconds = Math.round(Math.abs(offset) / 1000);
+  const finding: Finding = {
+    severity: Math.abs(offset) >= OFFSET_FAIL_MS ? 'fail' : 'warn',
+    message: `The clock is ${seconds} s ${offset > 0 ? 'ahead' : 'behind'}: dates, tokens and signatures are wrong by that.`,
+    fix: 'Let the system set its clock (NTP).',
+  };
+  return checkOf(
+    'clock',
+    record,
+    Math.abs(offset) >= OFFSET_WARN_MS ? [finding] : [],
+    `The clock is right to ${seconds} s.`,
+  );
+}
+
+/** Whether a person reads what comes for postmaster and abuse (RFC 2142). */
+export function checkOperator({ operatorAddress, bounceDomain, returns }: InstanceFacts): DomainCheck {
+  const record = {
+    type: 'HOST',
+    name: `postmaster@${bounceDomain}`,
+    expected: '',
+    found: operatorAddress === null ? [] : [operatorAddress],
+  } as const;
+  const finding: Finding = {
+    severity: 'warn',
+    message: `Nobody reads postmaster@${bounceDomain} and abuse@${bounceDomain}, which every mail domain must have (RFC 2142).`,
+    fix: 'Set the key operator-address to the address of a person.',
+  };
+  return checkOf(
+    'operator',
+    record,
+    operatorAddress === null ? [finding] : [],
+    returns === 'off'
+      ? `Mail for postmaster and abuse goes to ${operatorAddress} once the key returns is set.`
+      : `Mail for postmaster and abuse goes to ${operatorAddress}.`,
+  );
+}
+
+/** What is free where the data folder is: below 5 % no mail is accepted. */
+export async function checkDisk(probes: InstanceProbes, { dataFolder }: InstanceFacts): Promise<DomainCheck> {
+  const free = await probes.freeSpace();
+  const record = { type: 'HOST', name: dataFolder, expected: '', found: [] } as const;
+  if (free === null) return checkOf('disk', record, [], 'How much disk is free could not be found out.');
+  const share = `${(free.share * 100).toFixed(0)} % (${(free.bytes / 2 ** 30).toFixed(1)} GiB)`;
+  const finding: Finding = {
+    severity: free.share < LEAST_FREE_SHARE ? 'fail' : 'warn',
+    message:
+      free.share < LEAST_FREE_SHARE
+        ? `Only ${share} of the disk is free: no mail is accepted.`
+        : `Only ${share} of the disk is free; below 5 % no mail is accepted.`,
+    fix: 'Make room, or shorten retain-content and retain-events.',
+  };
+  return checkOf(
+    'disk',
+    record,
+    free.share < LOW_FREE_SHARE ? [finding] : [],
+    `${share} of the disk is free.`,
+  );
+}
+
+/** Whether the keys and tokens of the data folder are the owner's alone to read. */
+export async function checkFolder(
+  probes: InstanceProbes,
+  { dataFolder }: InstanceFacts,
+): Promise<DomainCheck> {
+  const open = await probes.readableByOthers();
+  const record = { type: 'HOST', name: dataFolder, expected: '', found: open } as const;
+  const finding: Finding = {
+    severity: 'fail',
+    message: `Others on this machine can read ${showable(open.slice(0, 5).join(', '))}, where keys and tokens lie.`,
+    fix: `chmod -R go-rwx ${showable(dataFolder)}`,
+  };
+  return checkOf('data', record, open.length === 0 ? [] : [finding], 'Nobody else can read the data folder.');
+}
+
+/** What no program can look up; null where mail leaves by a relay only. */
+export function feedbackLoops({ direct, operatorAddress }: InstanceFacts): DomainCheck | null {
+  if (!direct) return null;
+  const record = { type: 'HOST', name: 'feedback loops', expected: '', found: [] } as const;
+  return checkOf(
+    'feedback',
+    record,
+    [],
+    `Enrol once, by hand: Yahoo's Complaint Feedback Loop (by DKIM domain), Microsoft's SNDS and JMRP (by address), Google Postmaster Tools (by domain). Reports go to ${operatorAddress ?? 'the address in the key operator-address'} or to abuse@ of the bounce domain.`,
+  );
+}
