@@ -1,6 +1,6 @@
 /**
- * Webhooks (api.md §3, §6.3): the three core operations, byte-exact, and the ones beside them: detail, test, log of
- * calls, replay, changes. Given the caller's domains, it never shows or touches another's webhook.
+ * Webhooks (api.md §3, §6.3): the three core operations, byte-exact, and the ones beside them: detail, changes, secret,
+ * test; what concerns their calls is in webhook-calls.ts. Given the caller's domains, it never shows or touches another's webhook.
  */
 
 import { z } from 'zod';
@@ -12,24 +12,17 @@ import { NEVER_CALLED_AT, type Webhook, type WebhookStatus } from '../../../mode
 import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
-import type { CallLogEntry, EventPlace } from '../../../store/topics/webhooks.ts';
-import type { Page } from '../contract/answers/page.ts';
 import type {
   NewWebhookAnswer,
-  ReplayAnswer,
-  WebhookCall,
   WebhookDetail,
   WebhookList,
   WebhookRecord,
   WebhookSecretAnswer,
 } from '../contract/answers/webhooks.ts';
-import { instant } from '../contract/instant.ts';
 import { nothing } from '../contract/schemas/problem.ts';
-import { DOMAIN, PAGE } from '../contract/schemas/query.ts';
+import { DOMAIN } from '../contract/schemas/query.ts';
 import {
   newWebhookAnswer,
-  replayAnswer,
-  webhookCalls,
   webhookDetail,
   webhookList,
   webhookSecretAnswer,
@@ -37,28 +30,9 @@ import {
 } from '../contract/schemas/webhooks.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
-import {
-  type ApiRequest,
-  type ApiRoute,
-  invalidParameter,
-  isoTime,
-  isoTimeOrNull,
-  json,
-  page,
-  pageLimit,
-  queryInteger,
-  refuse,
-} from '../route.ts';
+import { type ApiRequest, type ApiRoute, isoTime, isoTimeOrNull, json, refuse } from '../route.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';
-
-/** Events that one request looks at, and how many of them at a time: the writer does other things in between. */
-const MAX_LOOKED = 20_000;
-const PORTION = 500;
-const REPLAY_CURSOR = /^(\d{1,15})\.(\d{1,15})$/;
-/** Calls that one replay may queue. */
-const MAX_REPLAY = 10_000;
-/** Calls that it may name. */
-const MAX_REPLAY_IDS = 1000;
+import { webhookCallRoutes } from './webhook-calls.ts';
 
 const MAX_URL_CHARS = 2048;
 const MAX_DESCRIPTION_CHARS = 256;
@@ -69,14 +43,6 @@ const STATUSES = new Map<string, WebhookStatus>([
   ['enabled', 'Enabled'],
   ['disabled', 'Disabled'],
 ]);
-
-const REPLAY = z.object({
-  DeliveryIDs: z.array(z.int().min(1)).min(1).max(MAX_REPLAY_IDS).optional(),
-  Since: instant.optional(),
-  Until: instant.optional(),
-  OnlyFailed: z.boolean().optional(),
-  After: z.string().max(40).optional().describe('`NextCursor` of the request before, with the same range'),
-});
 
 const EVENT = named('webhook-event-unknown', `is one of ${WEBHOOK_TOKENS.join(', ')}`, (value) =>
   typeof value === 'string' && value.length <= 64 ? webhookToken(value) : null,
@@ -105,13 +71,6 @@ const CHANGES = z.object({
     .optional(),
   Description: DESCRIPTION,
 });
-
-const CALL_STATES = {
-  pending: 'Pending',
-  sending: 'Sending',
-  succeeded: 'Succeeded',
-  failed: 'Failed',
-} as const;
 
 /** The webhook routes. */
 export function webhookRoutes(deps: {
@@ -281,87 +240,10 @@ export function webhookRoutes(deps: {
         return json(result);
       },
     },
-    {
-      method: 'POST',
-      path: '/webhooks/:id/replay',
-      scope: 'webhooks:write',
-      contract: {
-        id: 'replayWebhook',
-        summary: 'Make calls again',
-        description:
-          '`{DeliveryIDs}` (1000), or `{Since?, Until?, OnlyFailed?}`: makes those calls, or the calls of past events, again, oldest first: `{Queued, NextCursor}`. Without `Since` only with `OnlyFailed: true`. One request looks at 20 000 events and queues 10 000 calls at most: ask again with `NextCursor` as `After` until it is null',
-        body: { schema: REPLAY, example: { OnlyFailed: true } },
-        answer: replayAnswer,
-      },
-      handle: async (request) => {
-        const webhook = await ownWebhook(request.caller, request.params.id);
-        const body = readJsonBody(request, REPLAY);
-        const now = clock.now();
-        const named = body.DeliveryIDs !== undefined;
-        if (named && (body.Since ?? body.Until ?? body.OnlyFailed ?? body.After) !== undefined) {
-          const message = 'Give DeliveryIDs, or Since, Until and OnlyFailed, not both';
-          throw new AppError('invalid-parameter', { message, field: '/DeliveryIDs' });
-        }
-        // Without a range everything that failed is meant, but never everything there is.
-        if (!named && body.Since === undefined && body.OnlyFailed !== true) {
-          const message = 'Give DeliveryIDs, Since, or OnlyFailed: true';
-          throw new AppError('invalid-parameter', { message, field: '/Since' });
-        }
-        let next = placeOf(body.After);
-        let queued = 0;
-        for (let looked = 0; looked < MAX_LOOKED && queued < MAX_REPLAY; looked += PORTION) {
-          const done = await store.replayCalls({
-            webhookId: webhook.id,
-            ...(body.DeliveryIDs === undefined ? {} : { callIds: body.DeliveryIDs }),
-            since: body.Since ?? 0,
-            until: body.Until ?? now,
-            ...(next === null ? {} : { after: next }),
-            onlyFailed: body.OnlyFailed ?? false,
-            now,
-            limit: named ? MAX_REPLAY_IDS : PORTION,
-          });
-          queued += done.made;
-          next = done.next;
-          if (next === null) break;
-        }
-        if (queued > 0) eventsStored();
-        const answer: ReplayAnswer = {
-          Queued: queued,
-          NextCursor: next === null ? null : `${next.at}.${next.seq}`,
-        };
-        return json(answer);
-      },
-    },
-    {
-      method: 'GET',
-      path: '/webhooks/:id/deliveries',
-      scope: 'webhooks:read',
-      contract: {
-        id: 'listWebhookCalls',
-        summary: 'List the calls of a webhook',
-        description: 'The calls with their tries and the last answer, newest first, a page',
-        query: PAGE,
-        answer: webhookCalls,
-      },
-      handle: async (request) => {
-        const webhook = await ownWebhook(request.caller, request.params.id);
-        const limit = pageLimit(request.query);
-        const before = queryInteger(request.query, 'After', {
-          min: 1,
-          max: Number.MAX_SAFE_INTEGER,
-          fallback: Number.MAX_SAFE_INTEGER,
-        });
-        const calls = await store.listCalls({
-          webhookId: webhook.id,
-          beforeEventSeq: before,
-          limit: limit + 1,
-        });
-        const answer: Page<WebhookCall> = page(calls, limit, (call) => String(call.eventSeq), toCall);
-        return json(answer);
-      },
-    },
+    ...webhookCallRoutes({ store, clock, ownWebhook, eventsStored }),
   ];
 
+  /** Throws AppError not-found, for another's too. */
   async function ownWebhook(caller: Caller, id: string | undefined): Promise<Webhook> {
     const wanted = webhookId(id);
     const rows = await store.listWebhooks(ownDomains(caller));
@@ -399,16 +281,6 @@ function named<T>(problem: ErrorName, message: string, read: (value: unknown) =>
   });
 }
 
-/** Where a replay goes on; null = at its beginning. Throws AppError invalid-parameter. */
-function placeOf(cursor: string | undefined): EventPlace | null {
-  if (cursor === undefined) return null;
-  const [, at, seq] = REPLAY_CURSOR.exec(cursor) ?? [];
-  if (at === undefined || seq === undefined) {
-    throw invalidParameter('After is not a NextCursor of this replay', 'After');
-  }
-  return { at: Number(at), seq: Number(seq) };
-}
-
 /** Throws AppError not-found for what can be no id. */
 function webhookId(text: string | undefined): number {
   if (text === undefined || !/^[1-9][0-9]{0,14}$/.test(text)) throw refuse('not-found');
@@ -438,18 +310,5 @@ export function toRecord(row: Webhook): WebhookRecord {
     LastResponseBody: row.lastResponseBody,
     LastResponseAt: row.lastResponseAt === null ? NEVER_CALLED_AT : isoTime(row.lastResponseAt),
     LastResponseTryCounter: row.lastResponseTry,
-  };
-}
-
-function toCall(entry: CallLogEntry): WebhookCall {
-  return {
-    DeliveryID: entry.id,
-    EventID: entry.eventId,
-    Status: CALL_STATES[entry.state],
-    Tries: entry.tries,
-    ResponseCode: entry.responseCode,
-    Error: entry.error,
-    CreatedAt: isoTime(entry.createdAt),
-    UpdatedAt: isoTime(entry.updatedAt),
   };
 }
