@@ -1,180 +1,46 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
-import { NO_FAILPOINTS } from '../../lib/failpoints.ts';
 import { uuidv7 } from '../../lib/ids.ts';
-import { createSystemRandom } from '../../lib/random.ts';
-import { soleLease } from '../../model/node.ts';
 import { SCOPES } from '../../model/token.ts';
-import { createAddressFilter } from '../../net/address-filter.ts';
-import type { Resolver } from '../../net/dns-types.ts';
-import { createGuardedHttp, type GuardedHttp } from '../../net/guarded-http.ts';
-import { type Acceptance, createAcceptance } from '../../pipeline/accept/accept.ts';
-import { createAcceptMetrics } from '../../pipeline/accept/accept-metrics.ts';
-import { createQueue, QUEUE_DEFAULTS } from '../../pipeline/queue/queue.ts';
-import { createWebhookService } from '../../pipeline/webhooks/webhooks.ts';
-import { createDomainService, type DomainService } from '../../policy/domains/domains.ts';
-import { createHolds } from '../../policy/limits/holds.ts';
-import { createOverrides } from '../../policy/limits/shaping/overrides.ts';
-import { createShaping } from '../../policy/limits/shaping/shaping.ts';
-import { openSqliteStore } from '../../store/sqlite/open.ts';
-import type { Store } from '../../store/store.ts';
 import { createHealthRoutes } from '../health/health.ts';
-import { quietLog, type Reply, send, startListener, testSealer } from './test-support.ts';
+import { type Reply, send } from './test-support.ts';
+import { type CallOptions, codesOf as codes, openWorld, MAIL as TO_TWO, type World } from './test-world.ts';
 
-const ALL = [...SCOPES].filter((scope) => scope !== 'admin');
-const MAIL = {
-  From: { name: 'Ann', email: 'ann@example.com' },
-  To: [{ name: 'Bob', email: 'bob@example.net' }],
-  BCC: [{ email: 'hidden@example.net' }],
-  Subject: 'Your code',
-  ContentType: 'HTML',
-  HTMLContent: '<p>Code <b>482913</b> <a href="https://example.com/a?b=1&amp;c=2">go</a></p>',
-  Tags: ['login'],
-};
-/** A DNS in which no name exists. */
-const noName = async () => ({ kind: 'no-name', ttlSeconds: 60, secure: false }) as const;
-const emptyDns: Resolver = { mx: noName, txt: noName, a: noName, aaaa: noName, cname: noName, ptr: noName };
+const MAIL = { ...TO_TWO, CC: [], BCC: [{ email: 'hidden@example.net' }] };
 
-let folder: string;
-let store: Store;
-let http: GuardedHttp;
-let epoch: number;
-let domains: DomainService;
-let at: Awaited<ReturnType<typeof startListener>>;
+let world: World;
+let at: World['at'];
 let tokens: { own: string; other: string; admin: string };
-const random = createSystemRandom();
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'postrider-http-'));
-  store = await openSqliteStore({ path: join(folder, 'test.db'), clock: systemClock, threads: 0 });
-  epoch = await store.beginEpoch({ nodeId: 'test', now: systemClock.now() });
-  domains = createDomainService(
-    { store, resolver: emptyDns, sealer: testSealer, clock: systemClock, random },
-    { anyDomain: false, selectorPrefix: 's', bounceDomain: 'bounce.example.org', dkim: true },
-  );
-  for (const name of ['example.com', 'other.example']) await domains.add({ name, operatorVerified: true });
-  await domains.add({ name: 'pending.example', operatorVerified: false });
-  const filter = createAddressFilter({ allowNetworks: ['127.0.0.0/8'] });
-  if (filter.kind === 'invalid') throw new Error(filter.detail);
-  http = createGuardedHttp({ clock: systemClock, resolver: emptyDns, filter });
-  const webhooks = createWebhookService(
-    {
-      store,
-      http,
-      clock: systemClock,
-      random,
-      sealer: testSealer,
+  world = await openWorld({
+    webhooks: { maxPerDomain: 3 },
+    parts: {
+      routes: createHealthRoutes({
+        ready: async () => [{ name: 'store', ok: world.store.writable().ok, detail: '' }],
+        metrics: new Registry(),
+        access: { authenticate: (header, ip) => world.at.access.authenticate(header, ip) },
+      }),
     },
-    { maxPerDomain: 3 },
-  );
-  const parts = { store, domains, webhooks, acceptance: realAcceptance(), clock: systemClock, random };
-  const registry = new Registry();
-  const overrides = createOverrides({ store, clock: systemClock, random, log: quietLog });
-  const holds = createHolds({ store, clock: systemClock, random });
-  const shaping = createShaping(overrides, { maxConnections: null, sourceIds: new Set() });
-  at = await startListener({
-    ...parts,
-    traffic: {
-      overrides,
-      holds,
-      heldBy: holds.heldBy,
-      pausedBy: () => null,
-      routeOf: () => 'route mx',
-      sitesOf: async ({ recipientDomain }) => [recipientDomain],
-      paths: () => [],
-      waits: { reasonOf: () => null, queues: () => [] },
-      relays: () => [],
-      limitsFor: shaping.limitsFor,
-      isProvider: shaping.isProvider,
-      providerOf: async (domain) => shaping.groupingOf(domain, []).provider,
-    },
-    routes: createHealthRoutes({
-      ready: async () => [{ name: 'store', ok: store.writable().ok, detail: '' }],
-      metrics: registry,
-      access: { authenticate: (header, ip) => at.access.authenticate(header, ip) },
-    }),
   });
-  tokens = {
-    own: await at.token({ domains: ['example.com', 'pending.example'], scopes: ALL }),
-    other: await at.token({ domains: ['other.example'], scopes: ALL }),
-    admin: await at.token({ domains: ['*'], scopes: [...SCOPES] }),
-  };
+  at = world.at;
+  await world.domains.add({ name: 'pending.example', operatorVerified: false });
+  const scopes = SCOPES.filter((scope) => scope !== 'admin');
+  tokens = { ...world.tokens, own: await at.token({ domains: ['example.com', 'pending.example'], scopes }) };
 });
-afterAll(async () => {
-  await at.close();
-  http.close();
-  await store.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => world.close());
 
-/** Acceptance as it is, with a queue that is not started: everything waits in the store. */
-function realAcceptance(): Acceptance {
-  const queue = createQueue(
-    {
-      store,
-      clock: systemClock,
-      random: createSystemRandom(),
-      log: quietLog,
-      node: soleLease(epoch),
-      siteOf: ({ recipientDomain }) => recipientDomain,
-      expire: () => {
-        throw new Error('nothing expires here');
-      },
-      suppressed: () => null,
-      eventsStored() {},
-    },
-    QUEUE_DEFAULTS,
-  );
-  return createAcceptance(
-    {
-      store,
-      senders: domains,
-      keepsContent: async () => true,
-      queue,
-      clock: systemClock,
-      random,
-      node: soleLease(epoch),
-      log: quietLog,
-      metrics: createAcceptMetrics(new Registry()),
-      failpoints: NO_FAILPOINTS,
-      eventsStored() {},
-      refusing: () => null,
-    },
-    {
-      maxMessageBytes: 26_214_400,
-      simulatorDomain: 'simulator.test',
-      maxAgeMs: null,
-      idempotencyWindowMs: 86_400_000,
-    },
-  );
+function call(method: string, path: string, given: CallOptions = {}): Promise<Reply> {
+  return world.call(method, path, { token: tokens.own, ...given });
 }
 
-function call(
-  method: string,
-  path: string,
-  given: { token?: string; body?: unknown; headers?: Record<string, string> } = {},
-): Promise<Reply> {
-  const headers = { authorization: `Bearer ${given.token ?? tokens.own}`, ...given.headers };
-  return given.body === undefined
-    ? send(`${at.url}/api/v1${path}`, method, { headers })
-    : send(`${at.url}/api/v1${path}`, method, { headers, body: JSON.stringify(given.body) });
-}
-
-const codes = (reply: Reply) => (reply.json().Errors as { Code: number }[]).map((error) => error.Code);
-
-async function sendMail(mail: object = MAIL, headers: Record<string, string> = {}): Promise<string> {
-  const reply = await call('POST', '/email', { body: mail, headers });
-  expect(reply.text).toContain('MessageID');
-  return String(reply.json().MessageID);
-}
+const sendMail = (mail: object = MAIL): Promise<string> => world.sendMail(mail, tokens.own);
 
 /** Plays the sandbox's part for the recipients of one message. */
 async function capture(messageId: string): Promise<void> {
+  const { store, epoch, random } = world;
   const now = systemClock.now();
   for (const hint of await store.dueQueues({ dueBefore: now + 1000, limit: 100 })) {
     const rows = await store.claimDue({
@@ -183,7 +49,7 @@ async function capture(messageId: string): Promise<void> {
       now: now + 1000,
       limit: 100,
       maxBytes: 1e9,
-      eventId: uuidv7(systemClock, createSystemRandom()),
+      eventId: uuidv7(systemClock, random),
     });
     await store.settle({
       now,
@@ -427,7 +293,7 @@ describe('webhooks', () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     const replay = await call('POST', `/webhooks/${made.NewWebhookID}/replay`, { body: { Since: 0 } });
-    expect(replay.json()).toEqual({ Queued: expect.any(Number) });
+    expect(replay.json()).toEqual({ Queued: expect.any(Number), NextCursor: null });
     expect(codes(await call('POST', `/webhooks/${made.NewWebhookID}/replay`, { body: {} }))).toEqual([422]);
     const byId = { Since: 0, DeliveryIDs: [1] };
     expect((await call('POST', `/webhooks/${made.NewWebhookID}/replay`, { body: byId })).status).toBe(422);

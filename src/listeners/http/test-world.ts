@@ -60,7 +60,12 @@ export type World = Awaited<ReturnType<typeof openWorld>>;
 
 /** Opens a world. `parts` replace what the listener is given; TXT records are read from `txt`. */
 export async function openWorld(
-  given: { clock?: Clock; parts?: Partial<HttpDeps>; options?: Partial<HttpOptions> } = {},
+  given: {
+    clock?: Clock;
+    parts?: Partial<HttpDeps>;
+    options?: Partial<HttpOptions>;
+    webhooks?: { maxPerDomain?: number };
+  } = {},
 ) {
   const clock = given.clock ?? systemClock;
   const random = createSystemRandom();
@@ -77,7 +82,10 @@ export async function openWorld(
   const filter = createAddressFilter({ allowNetworks: ['127.0.0.0/8'] });
   if (filter.kind === 'invalid') throw new Error(filter.detail);
   const http = createGuardedHttp({ clock, resolver, filter });
-  const webhooks = createWebhookService({ store, http, clock, random, sealer: testSealer }, {});
+  const webhooks = createWebhookService(
+    { store, http, clock, random, sealer: testSealer },
+    given.webhooks ?? {},
+  );
   const stored = createSignal();
   const woken = { queue: 0, events: 0 };
   const queue = createQueue(
