@@ -101,7 +101,7 @@ describe('a site of no provider', () => {
 
 describe('the timeline of a message whose way closed', () => {
   it('says when that was and when it opened, without a row for any recipient', async () => {
-    const mx = await farEnd([{ banner: '421 4.3.2 not now' }, {}]);
+    const mx = await farEnd([{ banner: '421 4.3.2 not now, ask <bob@elsewhere.test>' }, {}]);
     dns.set('closed.test', { MX: ['mx.closed.test'] });
     dns.set('mx.closed.test', { A: [mx.address] });
     const { server, token } = await start({ settings: { retry: '500ms' } });
@@ -129,6 +129,8 @@ describe('the timeline of a message whose way closed', () => {
       NextAttemptAt: expect.any(String),
     });
     expect(blocked?.Reason).toContain('421');
+    // A reply may name another sender's recipient: whose address that was is not for this one.
+    expect(blocked?.Reason).not.toContain('elsewhere.test');
     // Page by page each stands once.
     const paged: string[] = [];
     for (let after = ''; ; ) {

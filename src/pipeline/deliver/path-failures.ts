@@ -4,7 +4,7 @@
  * nothing in the store is rewritten (delivery.md D4). A message alone never closes a path.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { type Logger, maskAddresses } from '../../lib/log.ts';
+import type { Logger } from '../../lib/log.ts';
 import type { Overrides } from '../../policy/limits/shaping/types.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
@@ -73,6 +73,8 @@ export const CRITICAL_PROBE_MS = 60_000;
 const TIMEOUT_FAILURES = 3;
 /** A bad reputation slows the path to one a minute; it is not closed for longer than that. */
 const REPUTATION_PAUSE_MS = 60_000;
+/** A whole mail address, its domain too, however it is written. */
+const ADDRESS = /[^\s<>"(),;:]{1,320}@[^\s<>"(),;:]{1,255}/g;
 
 export function createPathFailures(deps: Deps): PathFailures {
   const { name, source, site, queue, rules, retry, clock, log, metrics, gates, health, links, ready, view } =
@@ -212,8 +214,8 @@ export function createPathFailures(deps: Deps): PathFailures {
       { site, failures: health.failures + 1, until: new Date(until).toISOString(), reason },
       'site blocked',
     );
-    // Everybody's mail for this site shows it, and a reply may name somebody's recipient.
-    const waitReason = `path: ${maskAddresses(reason)}`.slice(0, 512);
+    // Everybody's mail for this site shows it, and a reply may name somebody else's recipient.
+    const waitReason = `path: ${reason.slice(0, 1024).replace(ADDRESS, '(an address)')}`.slice(0, 512);
     const soonest = queue.hasWaiting(name, 'critical') || ready.count('critical') > 0;
     blockUntil(soonest ? Math.min(until, clock.now() + CRITICAL_PROBE_MS) : until, waitReason);
   }
