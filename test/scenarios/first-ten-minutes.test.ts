@@ -4,31 +4,13 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { command, hasCurl, type StartedCommand, startCommand } from './commands.ts';
+import { command, hasCurl } from './commands.ts';
 import { fileScope, request, temporaryFolder, until } from './harness.ts';
+import { type DevServer, startDev } from './how-to-page.ts';
 
 const run = promisify(execFile);
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const scope = fileScope();
-
-interface Banner {
-  text: string;
-  api: string;
-  token: string;
-  curl: string;
-}
-
-async function startDev(folder: string): Promise<{ dev: StartedCommand; banner: Banner }> {
-  const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', folder]);
-  const text = await until('the banner is complete', () => {
-    if (dev.child.exitCode !== null) throw new Error(`dev ended: ${dev.stderr()}`);
-    return dev.stdout().includes('Ctrl-C stops') ? dev.stdout() : null;
-  });
-  const api = /API\s+(http\S+)/.exec(text)?.[1] ?? '';
-  const token = /Token\s+(\S+)/.exec(text)?.[1] ?? '';
-  const curl = /^curl [\s\S]*?'\n\n/m.exec(text)?.[0] ?? '';
-  return { dev, banner: { text, api, token, curl } };
-}
 
 /** Listening sockets of a process and its children, as `address:port` in the kernel's hexadecimal. */
 async function listeningAddresses(pid: number): Promise<string[]> {
@@ -51,31 +33,31 @@ async function listeningAddresses(pid: number): Promise<string[]> {
 
 describe.skipIf(!hasCurl('the first ten minutes'))('the first ten minutes', () => {
   let folder = '';
-  let first: Awaited<ReturnType<typeof startDev>>;
+  let first: DevServer;
   let messageId = '';
 
   beforeAll(async () => {
     folder = await temporaryFolder(scope);
-    first = await startDev(folder);
+    first = await startDev(scope, folder);
   });
 
   it('is up and prints URL, token and what to do next', () => {
-    const { banner } = first;
-    expect(banner.api).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/v1\/$/);
-    expect(banner.token.split('.')).toHaveLength(3);
-    expect(banner.text).toContain('nothing leaves this machine');
-    expect(banner.text).toContain('./bin/postrider messages');
+    expect(first.api).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/v1\/$/);
+    expect(first.token.split('.')).toHaveLength(3);
+    expect(first.banner).toContain('nothing leaves this machine');
+    expect(first.banner).toContain('./bin/postrider messages');
   });
 
   it('answers the printed curl, pasted into a shell, with exactly one MessageID', async () => {
-    const { stdout, stderr } = await run('bash', ['-c', first.banner.curl]);
+    const curl = /^curl [\s\S]*?'\n\n/m.exec(first.banner)?.[0] ?? '';
+    const { stdout, stderr } = await run('bash', ['-c', curl]);
     expect(stdout).toMatch(new RegExp(`^\\{"MessageID":"${UUID}"\\}$`));
     expect(stderr).toBe('');
     messageId = JSON.parse(stdout).MessageID;
   });
 
   it('shows the captured mail through the API', async () => {
-    const { api, token } = first.banner;
+    const { api, token } = first;
     const list = await until('the mail is captured', async () => {
       const answer = await request('GET', `${api}sandbox/messages`, { token });
       return answer.json.Items.length === 1 ? answer.json.Items : null;
@@ -127,9 +109,9 @@ describe.skipIf(!hasCurl('the first ten minutes'))('the first ten minutes', () =
   });
 
   it('keeps token and messages over a restart', async () => {
-    const second = await startDev(folder);
-    expect(second.banner.token).toBe(first.banner.token);
-    const { api, token } = second.banner;
+    const second = await startDev(scope, folder);
+    expect(second.token).toBe(first.token);
+    const { api, token } = second;
     const answer = await request('GET', `${api}email/${messageId}`, { token });
     expect(answer.json).toMatchObject({ MessageID: messageId, Status: 'Delivered' });
     expect((await request('GET', `${api}sandbox/messages`, { token })).json.Items).toHaveLength(1);

@@ -1,15 +1,9 @@
 /** docs/howto/newsletters.md: its shell blocks, pasted one after another beside a server of `dev`. */
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { hasCurl, startCommand } from './commands.ts';
+import { hasCurl } from './commands.ts';
 import { fileScope, request, temporaryFolder, until } from './harness.ts';
+import { besideServer, codeBlocks, howToPage, inShell, startDev } from './how-to-page.ts';
 
-const run = promisify(execFile);
-const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const scope = fileScope();
 
 let api = '';
@@ -17,25 +11,12 @@ let token = '';
 const outputs: string[] = [];
 
 beforeAll(async () => {
-  const folder = await temporaryFolder(scope);
-  const work = await temporaryFolder(scope);
-  const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', folder]);
-  const banner = await until('the banner is complete', () =>
-    dev.stdout().includes('Ctrl-C stops') ? dev.stdout() : null,
-  );
-  api = /API\s+(http\S+)/.exec(banner)?.[1] ?? '';
-  token = /Token\s+(\S+)/.exec(banner)?.[1] ?? '';
-  const page = await readFile(join(PROJECT, 'docs/howto/newsletters.md'), 'utf8');
-  for (const [, block = ''] of page.matchAll(/```sh\n([\s\S]*?)```/g)) {
-    const script = block
-      .replace(/^ {3}/gm, '')
-      .replaceAll('./bin/postrider', `${PROJECT}bin/postrider --data "$DATA"`)
-      .replaceAll('postrider-data/', '"$DATA"/')
-      .replace(/^api=.*$/m, '');
-    const { stdout } = await run('bash', ['--norc', '-ec', script], {
-      cwd: work,
-      env: { PATH: process.env.PATH ?? '', DATA: folder, NO_COLOR: '1', api: api.replace(/\/$/, '') },
-    });
+  const server = await startDev(scope);
+  ({ api, token } = server);
+  const cwd = await temporaryFolder(scope);
+  const env = { DATA: server.folder, api: api.replace(/\/$/, '') };
+  for (const block of codeBlocks(await howToPage('newsletters'), 'sh')) {
+    const { stdout } = await inShell(besideServer(block).replace(/^api=.*$/m, ''), { cwd, env });
     outputs.push(stdout);
   }
 }, 60_000);

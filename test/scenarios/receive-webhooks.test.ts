@@ -6,14 +6,13 @@ import { execFile, spawn, spawnSync } from 'node:child_process';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { command, startCommand } from './commands.ts';
+import { command } from './commands.ts';
 import { fileScope, request, temporaryFolder, until } from './harness.ts';
+import { besideServer, howToPage, inShell, PROJECT, startDev } from './how-to-page.ts';
 
 const run = promisify(execFile);
-const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const scope = fileScope();
 
 let data = '';
@@ -24,15 +23,9 @@ let page = '';
 let app = '';
 
 beforeAll(async () => {
-  data = await temporaryFolder(scope);
+  ({ folder: data, api, token } = await startDev(scope));
   app = await temporaryFolder(scope);
-  page = await readFile(join(PROJECT, 'docs/howto/receive-webhooks.md'), 'utf8');
-  const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', data]);
-  const banner = await until('the banner is complete', () =>
-    dev.stdout().includes('Ctrl-C stops') ? dev.stdout() : null,
-  );
-  api = /API\s+(http\S+)/.exec(banner)?.[1] ?? '';
-  token = /Token\s+(\S+)/.exec(banner)?.[1] ?? '';
+  page = await howToPage('receive-webhooks');
   const packaged = join(app, 'node_modules', 'postrider');
   await mkdir(packaged, { recursive: true });
   const tsc = join(PROJECT, 'node_modules', 'typescript', 'bin', 'tsc');
@@ -147,13 +140,11 @@ describe('the shell blocks', () => {
   it('show the sample and what became of the message', async () => {
     await writeFile(join(app, 'verify.mjs'), block('// verify.mjs'));
     const port = await freePort();
-    const script = block('./bin/postrider webhook create')
-      .replaceAll('./bin/postrider', `${PROJECT}bin/postrider --data "$DATA"`)
-      .replaceAll('127.0.0.1:9000', `127.0.0.1:${port}`);
-    const { stdout } = await run('bash', ['--norc', '-ec', script], {
-      cwd: app,
-      env: { PATH: process.env.PATH ?? '', DATA: data, PORT: String(port), NO_COLOR: '1' },
-    });
+    const script = besideServer(block('./bin/postrider webhook create')).replaceAll(
+      '127.0.0.1:9000',
+      `127.0.0.1:${port}`,
+    );
+    const { stdout } = await inShell(script, { cwd: app, env: { DATA: data, PORT: String(port) } });
     expect(stdout).toMatch(/^200 in \d+ ms$/m);
     expect(stdout).toContain('email.accepted bounced@simulator.test\n');
     expect(stdout).toContain('email.bounced bounced@simulator.test\n');
@@ -164,10 +155,7 @@ describe('the shell blocks', () => {
       './bin/postrider webhook enable',
       './bin/postrider webhook rotate',
     ]) {
-      const lines = block(first)
-        .replaceAll('./bin/postrider', `${PROJECT}bin/postrider --data "$DATA"`)
-        .replace(/\b1\b/g, String(id));
-      await run('bash', ['--norc', '-ec', lines], { env: { PATH: process.env.PATH ?? '', DATA: data } });
+      await inShell(besideServer(block(first).replace(/\b1\b/g, String(id))), { env: { DATA: data } });
     }
   });
 });

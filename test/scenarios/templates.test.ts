@@ -1,14 +1,9 @@
 /** docs/howto/templates.md, pasted into a shell beside a server of `dev`: what it promises arrives. */
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { command, hasCurl, startCommand } from './commands.ts';
+import { command, hasCurl } from './commands.ts';
 import { fileScope, request, temporaryFolder, until } from './harness.ts';
+import { besideServer, codeBlocks, howToPage, inShell, startDev } from './how-to-page.ts';
 
-const run = promisify(execFile);
-const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const scope = fileScope();
 
@@ -18,19 +13,11 @@ let token = '';
 let output: { stdout: string; stderr: string };
 
 beforeAll(async () => {
-  folder = await temporaryFolder(scope);
-  const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', folder]);
-  const banner = await until('the banner is complete', () =>
-    dev.stdout().includes('Ctrl-C stops') ? dev.stdout() : null,
-  );
-  api = /API\s+(http\S+)/.exec(banner)?.[1] ?? '';
-  token = /Token\s+(\S+)/.exec(banner)?.[1] ?? '';
-  const page = await readFile(`${PROJECT}/docs/howto/templates.md`, 'utf8');
-  const block = /```sh\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
-  const script = block.replaceAll('./bin/postrider', `${PROJECT}bin/postrider --data "$DATA"`);
-  output = await run('bash', ['--norc', '-ec', script], {
+  ({ folder, api, token } = await startDev(scope));
+  const [block = ''] = codeBlocks(await howToPage('templates'), 'sh');
+  output = await inShell(besideServer(block), {
     cwd: await temporaryFolder(scope),
-    env: { PATH: process.env.PATH ?? '', DATA: folder, NO_COLOR: '1' },
+    env: { DATA: folder },
   });
 });
 
@@ -61,14 +48,9 @@ describe('the pasted commands', () => {
 
 describe.skipIf(!hasCurl('the commands of one-time-codes.md'))('docs/howto/one-time-codes.md', () => {
   it('sends a code at once, and finds it in the mail', async () => {
-    const page = await readFile(`${PROJECT}/docs/howto/one-time-codes.md`, 'utf8');
-    const script = (/```sh\n([\s\S]*?)```/.exec(page)?.[1] ?? '')
-      .replaceAll('./bin/postrider', `${PROJECT}bin/postrider --data "$DATA"`)
-      .replaceAll('postrider-data/', '"$DATA"/')
-      .replace(/^api=.*$/m, `api=${api.replace(/\/$/, '')}`);
-    const { stdout } = await run('bash', ['--norc', '-ec', script], {
-      env: { PATH: process.env.PATH ?? '', DATA: folder, NO_COLOR: '1' },
-    });
+    const [block = ''] = codeBlocks(await howToPage('one-time-codes'), 'sh');
+    const script = besideServer(block).replace(/^api=.*$/m, `api=${api.replace(/\/$/, '')}`);
+    const { stdout } = await inShell(script, { env: { DATA: folder } });
     const end = stdout.indexOf('}') + 1;
     const { MessageID } = JSON.parse(stdout.slice(0, end));
     expect(JSON.parse(stdout.slice(end))).toMatchObject({

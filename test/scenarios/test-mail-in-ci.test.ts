@@ -1,34 +1,24 @@
 /** docs/howto/test-mail-in-ci.md: its shell blocks, one after another in one shell, beside a server of `dev`. */
-import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startCommand } from './commands.ts';
-import { fileScope, temporaryFolder, until } from './harness.ts';
+import { fileScope, temporaryFolder } from './harness.ts';
+import { codeBlocks, howToPage, inShell, PROJECT, startDev } from './how-to-page.ts';
 
-const run = promisify(execFile);
-const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const scope = fileScope();
 const MARK = '--- next block ---';
 let outputs: string[] = [];
 
 beforeAll(async () => {
-  const folder = await temporaryFolder(scope);
+  const server = await startDev(scope);
+  const api = server.api.replace(/\/$/, '');
   const work = await temporaryFolder(scope);
-  const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', folder]);
-  const banner = await until('the banner is complete', () =>
-    dev.stdout().includes('Ctrl-C stops') ? dev.stdout() : null,
-  );
-  const api = (/API\s+(http\S+)/.exec(banner)?.[1] ?? '').replace(/\/$/, '');
-  const page = await readFile(join(PROJECT, 'docs/howto/test-mail-in-ci.md'), 'utf8');
-  const [, testFile = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
+  const page = await howToPage('test-mail-in-ci');
+  const [testFile = ''] = codeBlocks(page, 'js');
   // Installed, the package has its client built; here it stands in the sources.
   const client = new URL('../../src/client/index.ts', import.meta.url).href;
   await writeFile(join(work, 'sign-up.test.mjs'), testFile.replace("'postrider/client'", `'${client}'`));
-  const script = [...page.matchAll(/```sh\n([\s\S]*?)```/g)]
-    .map(([, block = '']) => block)
+  const script = codeBlocks(page, 'sh')
     .join(`echo '${MARK}'\n`)
     // The server runs already, on a port of its own.
     .replace(/^\.\/bin\/postrider dev .*$/m, '')
@@ -37,10 +27,7 @@ beforeAll(async () => {
     .replaceAll('postrider-data/', '"$DATA"/')
     .replaceAll('./bin/postrider', `${PROJECT}bin/postrider`);
   const path = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
-  const { stdout } = await run('bash', ['--norc', '-ec', script], {
-    cwd: work,
-    env: { PATH: path, DATA: folder, NO_COLOR: '1' },
-  });
+  const { stdout } = await inShell(script, { cwd: work, env: { PATH: path, DATA: server.folder } });
   outputs = stdout.split(`${MARK}\n`);
 }, 90_000);
 
