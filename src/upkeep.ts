@@ -42,6 +42,7 @@ export function createUpkeep(
       | 'purgeOverrides'
       | 'purgePathStates'
       | 'purgePathChanges'
+      | 'purgeHolds'
       | 'purgeEgressFacts'
       | 'purgeCauses'
     >;
@@ -81,6 +82,7 @@ export function createUpkeep(
     while (running && (await store.purgePathStates(unused)) === STEP_ROWS);
     const old = { before: now - CHANGES_KEPT_MS, limit: STEP_ROWS };
     while (running && (await store.purgePathChanges(old)) === STEP_ROWS);
+    while (running && (await store.purgeHolds(old)) === STEP_ROWS);
     while (running && (await store.purgeEgressFacts({ now, limit: STEP_ROWS })) === STEP_ROWS);
   }
 

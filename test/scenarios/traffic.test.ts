@@ -176,6 +176,53 @@ describe('held mail', () => {
     });
     expect((await server.settled(id)).Status).toBe('Delivered');
     expect(far.messages).toHaveLength(1);
+    const shown = (await server.call('GET', `/email/${id}/events`, { token: first.token })).json.Items;
+    expect(shown.map(({ Event }: { Event: string }) => Event)).toEqual([
+      ...['accepted', 'held', 'released', 'delivered'],
+    ]);
+    // The message came under a hold that stood already.
+    expect(shown[1]).toMatchObject({ At: shown[0].At, Recipient: null, Reason: 'wrong price' });
+    expect(shown[2]).toMatchObject({ Reason: 'released: wrong price', NextAttemptAt: null });
+  });
+
+  it('are told in the timeline of each message that waited for them, and of no other', async () => {
+    const far = await sink();
+    const { server, token } = await start({}, { route: `smtp://127.0.0.1:${far.port}` });
+    const hold = async (more: object) => {
+      const body = { SenderDomain: 'example.com', ...more };
+      const { status, json } = await server.call('POST', '/queue/hold', { body });
+      expect(status).toBe(201);
+      return json.HoldID as string;
+    };
+    const told = async (id: string) => {
+      const found: Record<string, string>[] = [];
+      for (let after = ''; ; ) {
+        const page = (await server.call('GET', `/email/${id}/events?Limit=1${after}`, { token })).json;
+        found.push(...page.Items);
+        if (page.NextCursor === null) break;
+        after = `&After=${page.NextCursor}`;
+      }
+      return found.filter(({ Event }) => /held|released/.test(Event ?? ''));
+    };
+    const before = await server.send({ To: [{ email: 'a@one.test' }] }, { token });
+    await server.settled(before);
+    const first = await hold({ Reason: 'one' });
+    const both = await server.send({ To: [{ email: 'a@one.test' }, { email: 'b@two.test' }] }, { token });
+    const other = await server.send({ To: [{ email: 'c@three.test' }] }, { token });
+    const end = new Date(Date.now() + 3_600_000).toISOString();
+    const second = await hold({ RecipientDomain: 'two.test', Reason: 'two', Until: end });
+    expect((await told(both)).map(({ Event, Reason }) => [Event, Reason])).toEqual([
+      ['held', 'one'],
+      ['held', 'mail to two.test: two'],
+    ]);
+    for (const HoldID of [first, second]) await server.call('POST', '/queue/release', { body: { HoldID } });
+    for (const id of [both, other]) expect((await server.settled(id)).Status).toBe('Delivered');
+    const entries = await told(both);
+    expect(entries.map(({ Event }) => Event).sort()).toEqual(['held', 'held', 'released', 'released']);
+    expect(new Set(entries.map(({ EventID }) => EventID)).size).toBe(4);
+    expect(entries.find(({ Reason }) => Reason === 'mail to two.test: two')?.NextAttemptAt).toBe(end);
+    expect((await told(other)).map(({ Event }) => Event)).toEqual(['held', 'released']);
+    expect(await told(before)).toEqual([]);
   });
 });
 

@@ -37,7 +37,7 @@ export interface Holds {
     hold: HoldMatch & Pick<Hold, 'reason' | 'until' | 'createdBy'>,
     keyFor?: (hold: Hold) => IdempotencyEntry,
   ): Promise<Hold>;
-  /** Ends holds; how many there were. */
+  /** Ends holds; how many were in force. */
   release(ids: readonly string[]): Promise<number>;
   /** Told when a hold came, was released or ended: what waits is to be looked at again. */
   onChange(listener: () => void): void;
@@ -60,7 +60,7 @@ export function siteNames(site: string): readonly string[] {
 
 /** Holds nothing until `load`. */
 export function createHolds(deps: {
-  store: Pick<LimitStore, 'addHold' | 'listHolds' | 'removeHolds'>;
+  store: Pick<LimitStore, 'addHold' | 'listHolds' | 'releaseHolds'>;
   clock: Clock;
   random: Random;
 }): Holds {
@@ -83,7 +83,7 @@ export function createHolds(deps: {
     heldBy(question) {
       if (holds.length === 0) return null;
       const now = clock.now();
-      return holds.find((hold) => (hold.until === null || hold.until > now) && fits(hold, question)) ?? null;
+      return holds.find((hold) => (hold.until === null || hold.until > now) && isFor(hold, question)) ?? null;
     },
     any: () => holds.length > 0,
     list: () => holds.filter(({ until }) => until === null || until > clock.now()),
@@ -96,7 +96,7 @@ export function createHolds(deps: {
       return hold;
     },
     async release(ids) {
-      const count = await store.removeHolds({ ids });
+      const count = await store.releaseHolds({ ids, now: clock.now() });
       holds = holds.filter(({ id }) => !ids.includes(id));
       watchEnds();
       if (count > 0) changed();
@@ -118,16 +118,17 @@ export function createHolds(deps: {
       const ended = holds.filter(({ until }) => until !== null && until <= now);
       holds = holds.filter((hold) => !ended.includes(hold));
       watchEnds();
-      // Kept longer in the store it does no harm: it is not read any more.
-      if (ended.length > 0) {
-        store.removeHolds({ ids: ended.map(({ id }) => id) }).catch(() => undefined);
-        changed();
-      }
+      // The store knows by its time that it is over.
+      if (ended.length > 0) changed();
     });
   }
 }
 
-function fits(hold: Hold, { senderDomain, recipientDomain, lane, sites }: HoldQuestion): boolean {
+/** Whether a hold is for this mail, whenever it is or was in force. */
+export function isFor(
+  hold: HoldMatch,
+  { senderDomain, recipientDomain, lane, sites }: HoldQuestion,
+): boolean {
   return (
     (hold.senderDomain === null || hold.senderDomain === senderDomain) &&
     (hold.recipientDomain === null || hold.recipientDomain === recipientDomain) &&

@@ -50,7 +50,7 @@ function hold(more: Partial<StoredHold> = {}): StoredHold {
   };
 }
 
-/** Tests of `putOverrides` to `removeHolds`. */
+/** Tests of `putOverrides` to `purgeHolds`. */
 export function describeLimits(suite: Suite): void {
   describe('overrides', () => {
     it('come back as they were stored, newest first, also after a restart', async () => {
@@ -188,12 +188,47 @@ export function describeLimits(suite: Suite): void {
       await expect(suite.store().addHold({ hold: one })).rejects.toThrow();
     });
 
-    it('are removed together; ids that do not exist count for nothing', async () => {
-      const [one, two, three] = [hold(), hold(), hold()];
-      for (const each of [one, two, three]) await suite.store().addHold({ hold: each });
-      expect(await suite.store().removeHolds({ ids: [one.id, three.id, newId()] })).toBe(2);
-      expect(await suite.store().removeHolds({ ids: [] })).toBe(0);
-      expect(await suite.store().listHolds({ now: T0 })).toEqual([two]);
+    it('are released together; ids that do not exist or are over count for nothing', async () => {
+      const [one, two, three, over] = [hold(), hold(), hold(), hold({ createdAt: T0 - 1, until: T0 + 1 })];
+      for (const each of [one, two, three, over]) await suite.store().addHold({ hold: each });
+      const release = (ids: string[]) => suite.store().releaseHolds({ ids, now: T0 + 1 });
+      expect(await release([one.id, three.id, over.id, newId()])).toBe(2);
+      expect(await release([one.id])).toBe(0);
+      expect(await release([])).toBe(0);
+      expect(await suite.store().listHolds({ now: T0 })).toEqual([over, two]);
+    });
+
+    it('are found afterwards by when they were in force and for whose mail, until they are purged', async () => {
+      const at = (createdAt: number, more: Partial<StoredHold> = {}) => hold({ createdAt, ...more });
+      const released = at(T0);
+      const timed = at(T0 + 1, { until: T0 + 20, senderDomain: null, lane: null });
+      const lasting = at(T0 + 2);
+      const others = [at(T0, { senderDomain: 'other.example' }), at(T0, { lane: 'normal' })];
+      for (const each of [released, timed, lasting, ...others]) await suite.store().addHold({ hold: each });
+      await suite.store().releaseHolds({ ids: [released.id], now: T0 + 10 });
+      await suite.reopen();
+      const list = (more: object = {}) =>
+        suite.store().listPastHolds({
+          ...{ senderDomain: 'shop.example', lane: 'bulk', since: T0, until: T0 + 99, limit: 9 },
+          ...more,
+        });
+      const was = [
+        { ...lasting, releasedAt: null },
+        { ...timed, releasedAt: null },
+        { ...released, releasedAt: T0 + 10 },
+      ];
+      expect(await list()).toEqual(was);
+      expect(await list({ limit: 1 })).toEqual(was.slice(0, 1));
+      expect(await list({ since: T0 + 10 })).toHaveLength(3);
+      expect(await list({ since: T0 + 11 })).toEqual(was.slice(0, 2));
+      expect(await list({ since: T0 + 21 })).toEqual(was.slice(0, 1));
+      expect(await list({ until: T0 + 1 })).toEqual(was.slice(2));
+      const purge = (before: number, limit = 9) => suite.store().purgeHolds({ before, limit });
+      expect(await purge(T0 + 10)).toBe(0);
+      expect(await purge(T0 + 21, 1)).toBe(1);
+      expect(await purge(T0 + 21)).toBe(1);
+      expect(await purge(T0 + 21)).toBe(0);
+      expect(await list()).toEqual(was.slice(0, 1));
     });
   });
 }

@@ -1,10 +1,16 @@
 /** Overrides, the state of paths, holds: small tables that are read whole at the start and written as things change. */
 import type { Lane } from '../../model/message.ts';
-import type { StoredHold, StoredOverride, StoredPathState } from '../topics/limits.ts';
+import type { StoredHold, StoredHoldTime, StoredOverride, StoredPathState } from '../topics/limits.ts';
 import { laneCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 import type { ParamsOf } from './operation-types.ts';
 import type { Session } from './session.ts';
+
+type HoldRow = Omit<StoredHoldTime, 'lane'> & { lane: number | null };
+
+const HOLD_SQL = `SELECT id, sender_domain AS senderDomain, recipient_domain AS recipientDomain, site, lane, reason,
+  until, created_at AS createdAt, created_by AS createdBy, released_at AS releasedAt FROM hold`;
+const IN_FORCE_SQL = 'released_at IS NULL AND (until IS NULL OR until > ?)';
 
 /** See `Store.putOverrides`. */
 export function putOverrides({ db }: Session, { overrides }: ParamsOf<'putOverrides'>): void {
@@ -121,19 +127,41 @@ export function addHold({ db }: Session, { hold }: ParamsOf<'addHold'>): void {
 /** See `Store.listHolds`. */
 export function listHolds(db: Connection, { now }: ParamsOf<'listHolds'>): StoredHold[] {
   return db
-    .all<Omit<StoredHold, 'lane'> & { lane: number | null }>(
-      `SELECT id, sender_domain AS senderDomain, recipient_domain AS recipientDomain, site, lane, reason, until,
-              created_at AS createdAt, created_by AS createdBy
-       FROM hold WHERE until IS NULL OR until > ? ORDER BY created_at, id`,
-      now,
+    .all<HoldRow>(`${HOLD_SQL} WHERE ${IN_FORCE_SQL} ORDER BY created_at, id`, now)
+    .map(({ releasedAt: _, ...row }) => ({ ...row, lane: laneOf(row.lane) }));
+}
+
+/** See `Store.releaseHolds`. */
+export function releaseHolds({ db }: Session, { ids, now }: ParamsOf<'releaseHolds'>): number {
+  const sql = `UPDATE hold SET released_at = ? WHERE ${IN_FORCE_SQL} AND id IN (SELECT value FROM json_each(?))`;
+  return db.run(sql, now, now, JSON.stringify(ids)).changes;
+}
+
+/** See `Store.listPastHolds`. */
+export function listPastHolds(db: Connection, params: ParamsOf<'listPastHolds'>): StoredHoldTime[] {
+  const { senderDomain, lane, since, until, limit } = params;
+  return db
+    .all<HoldRow>(
+      `${HOLD_SQL} WHERE created_at < ? AND coalesce(released_at, until, ?) >= ?
+         AND (sender_domain IS NULL OR sender_domain = ?) AND (lane IS NULL OR lane = ?)
+       ORDER BY created_at DESC, id DESC LIMIT ?`,
+      until,
+      since,
+      since,
+      senderDomain,
+      laneCode.of(lane),
+      limit,
     )
     .map((row) => ({ ...row, lane: laneOf(row.lane) }));
 }
 
-/** See `Store.removeHolds`. */
-export function removeHolds({ db }: Session, { ids }: ParamsOf<'removeHolds'>): number {
-  const json = JSON.stringify(ids);
-  return db.run('DELETE FROM hold WHERE id IN (SELECT value FROM json_each(?))', json).changes;
+/** See `Store.purgeHolds`. */
+export function purgeHolds({ db }: Session, { before, limit }: ParamsOf<'purgeHolds'>): number {
+  return db.run(
+    'DELETE FROM hold WHERE id IN (SELECT id FROM hold WHERE coalesce(released_at, until) < ? LIMIT ?)',
+    before,
+    limit,
+  ).changes;
 }
 
 function laneOf(code: number | null): Lane | null {

@@ -84,7 +84,7 @@ const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'addHold',
   'addSandboxRule',
   'removeSandboxRules',
-  'removeHolds',
+  'releaseHolds',
 ]);
 
 /** Searches that may run long: no other read waits behind one. */
@@ -452,7 +452,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     purgeEgressFacts: (params) => write('purgeEgressFacts', params),
     addHold: (params) => write('addHold', params),
     listHolds: (params) => read('listHolds', params),
-    removeHolds: (params) => write('removeHolds', params),
+    releaseHolds: (params) => write('releaseHolds', params),
+    listPastHolds: (params) => read('listPastHolds', params),
+    purgeHolds: (params) => write('purgeHolds', params),
     putMtaSts: (params) => write('putMtaSts', params),
     getMtaSts: (params) => read('getMtaSts', params),
     staleMtaSts: (params) => read('staleMtaSts', params),

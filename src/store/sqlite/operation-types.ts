@@ -83,7 +83,8 @@ export type WriteName =
   | 'putEgressFacts'
   | 'purgeEgressFacts'
   | 'addHold'
-  | 'removeHolds'
+  | 'releaseHolds'
+  | 'purgeHolds'
   | 'putMtaSts'
   | 'addTlsCounts'
   | 'purgeTls';

@@ -72,6 +72,12 @@ export interface StoredHold {
   createdBy: string;
 }
 
+/** A hold that may be over. */
+export interface StoredHoldTime extends StoredHold {
+  /** When it was released; null = it is in force, or ends or ended by itself at `until`. */
+  releasedAt: number | null;
+}
+
 export interface LimitStore {
   /** Stores overrides; one of the same scope, key, param and rule is replaced, its id included. Not synced. */
   putOverrides(params: { overrides: readonly StoredOverride[] }): Promise<void>;
@@ -108,6 +114,16 @@ export interface LimitStore {
   addHold(params: { hold: StoredHold; idempotency?: IdempotencyEntry }): Promise<void>;
   /** Those that have not ended, oldest first. */
   listHolds(params: { now: number }): Promise<readonly StoredHold[]>;
-  /** Synced; how many of the ids there were. */
-  removeHolds(params: { ids: readonly string[] }): Promise<number>;
+  /** Ends holds. Synced; how many of the ids were in force. */
+  releaseHolds(params: { ids: readonly string[]; now: number }): Promise<number>;
+  /** In force at some time from `since` on and before `until` for mail of that sender domain and lane, newest first. */
+  listPastHolds(params: {
+    senderDomain: string;
+    lane: Lane;
+    since: number;
+    until: number;
+    limit: number;
+  }): Promise<readonly StoredHoldTime[]>;
+  /** Forgets at most `limit` holds that ended before `before`; says how many. */
+  purgeHolds(params: { before: number; limit: number }): Promise<number>;
 }

@@ -4,6 +4,7 @@
  * facts of the second; the SMTP conversation is shown only to tokens that may read mail.
  */
 import { z } from 'zod';
+import type { Clock } from '../../../lib/clock.ts';
 import { EVENT_KINDS, type EventKind, webhookToken } from '../../../model/event.ts';
 import type { Mailbox } from '../../../model/message.ts';
 import type { Caller } from '../../../model/submission.ts';
@@ -27,6 +28,7 @@ import {
   queryText,
 } from '../route.ts';
 import { listedDomains, ownDomains, ownMessage } from '../tenancy.ts';
+import { holdEntries } from './hold-entries.ts';
 import { pathEntries } from './path-entries.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -44,9 +46,11 @@ const MAIL_KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
 export function eventRoutes({
   store,
   traffic,
+  clock,
 }: {
   store: Store;
   traffic: Pick<Traffic, 'sitesOf'>;
+  clock: Clock;
 }): readonly ApiRoute[] {
   return [
     {
@@ -111,7 +115,7 @@ export function eventRoutes({
         id: 'listEmailEvents',
         summary: 'Show what happened to a message',
         description:
-          'The timeline of one message, oldest first, a page; with it when the ways of its recipients closed and opened (`path_blocked`, `path_unblocked`). The SMTP conversation only for tokens with `email:read`',
+          'The timeline of one message, oldest first, a page; with it when the ways of its recipients closed and opened (`path_blocked`, `path_unblocked`), and when its mail was held and let go (`held`, `released`). The SMTP conversation only for tokens with `email:read`',
         query: PAGE,
         answer: timeline,
       },
@@ -136,8 +140,11 @@ export function eventRoutes({
         const isFirst = (query.get('after') ?? '') === '';
         const from = isFirst ? 0 : (shown[0]?.at ?? Number.MAX_SAFE_INTEGER);
         const to = more ? (events[limit]?.at ?? 0) : Number.MAX_SAFE_INTEGER;
-        const ways = await pathEntries({ store, traffic }, message, from, to);
-        const entries = [...shown.map((event) => toTimelineEntry(event, showConversation)), ...ways];
+        const shared = await Promise.all([
+          pathEntries({ store, traffic }, message, from, to),
+          holdEntries({ store, traffic, clock }, message, from, to),
+        ]);
+        const entries = [...shown.map((event) => toTimelineEntry(event, showConversation)), ...shared.flat()];
         const answer: Page<TimelineEntry> = {
           Items: entries.sort((a, b) => (a.At < b.At ? -1 : Number(a.At > b.At))),
           HasMore: more,

@@ -3,12 +3,10 @@
  * closes concerns everything that waits for it, so nothing is written to any recipient: what happened to the way is kept
  * once, and put to a message when somebody looks.
  */
-import { createHash } from 'node:crypto';
-import { EVENT_KINDS } from '../../../model/event.ts';
 import type { LimitStore, StoredPathChange } from '../../../store/topics/limits.ts';
 import type { MessageView } from '../../../store/topics/messages.ts';
 import type { TimelineEntry } from '../contract/answers/events.ts';
-import { isoTime, isoTimeOrNull } from '../route.ts';
+import { sharedEntry } from './shared-entry.ts';
 import type { Traffic } from './traffic.ts';
 
 /** Recipient domains whose ways are looked at for one message. */
@@ -44,34 +42,9 @@ export async function pathEntries(
 }
 
 function toEntry({ source, site, at, until, reason }: StoredPathChange): TimelineEntry {
-  const kind = reason === null ? 'path_unblocked' : 'path_blocked';
   const by = source === '' ? '' : ` from ${source}`;
-  return {
-    EventID: idOf(`${kind} ${source}>${site} ${at}`),
-    Event: kind,
-    At: isoTime(at),
-    LogLevel: EVENT_KINDS[kind].logLevel,
-    Recipient: null,
-    Attempt: null,
-    Route: null,
-    Reason:
-      reason === null ? `${site}${by} takes mail again` : `${site}${by}: ${reason.replace(/^path: /, '')}`,
-    RemoteMta: '',
-    Reply: '',
-    Tls: '',
-    DurationMs: null,
-    NextAttemptAt: isoTimeOrNull(until),
-    PossibleDuplicate: false,
-    Bounce: null,
-    Explanation: '',
-    IPAddress: '',
-    UserAgent: '',
-    URL: '',
-  };
-}
-
-/** The same change has the same id wherever it is shown: a UUID of our own making (RFC 9562 §5.8). */
-function idOf(text: string): string {
-  const hex = createHash('sha256').update(text).digest('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  const said =
+    reason === null ? `${site}${by} takes mail again` : `${site}${by}: ${reason.replace(/^path: /, '')}`;
+  const facts = { at, until, reason: said };
+  return sharedEntry(reason === null ? 'path_unblocked' : 'path_blocked', `${source}>${site}`, facts);
 }
