@@ -1,4 +1,7 @@
-/** Two tenants on one server: every id of the other is as good as none, in every operation that takes or lists one. */
+/**
+ * Two tenants on one server: neither acts for the other, hears of it, or learns from what their mail has in common. That every
+ * operation keeps them apart is in `tenant-operations.test.ts`.
+ */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startScriptedMx } from '../fakes/scripted-mx.ts';
 import { addDomain, email, fileScope, type Instance, makeToken, startInstance, until } from './harness.ts';
@@ -7,7 +10,7 @@ const scope = fileScope();
 let server: Instance;
 let mine: string;
 let theirs: string;
-let ids: { message: string; capture: string; webhook: number; token: string; domain: string };
+let ids: { message: string };
 
 beforeAll(async () => {
   server = await startInstance(scope);
@@ -15,72 +18,15 @@ beforeAll(async () => {
   theirs = await addDomain(server, 'theirs.example', { Preset: 'Full' });
   const message = await server.send({ From: { email: 'a@theirs.example' } }, { token: theirs });
   await server.settled(message);
-  const captures = await server.call('GET', '/sandbox/messages', { token: theirs });
-  const webhook = await server.call('POST', '/webhooks', {
-    token: theirs,
-    body: { Event: 'all', WebhookURL: 'https://hooks.example.org/' },
-  });
-  const list = { Items: [{ Email: 'gone@theirs.example' }] };
-  await server.call('POST', '/suppressions', { token: theirs, body: list });
-  const token = await server.call('POST', '/tokens', { token: theirs, body: { Name: 'n' } });
-  ids = {
-    message,
-    capture: captures.json.Items[0].ID,
-    webhook: webhook.json.NewWebhookID,
-    token: token.json.TokenID,
-    domain: 'theirs.example',
-  };
+  ids = { message };
 });
 
-/** Every operation that takes the id of something: method, path, and what the owner is answered. */
-const BY_ID = (): [string, string, object?][] => [
-  ['GET', `/email/${ids.message}`],
-  ['GET', `/email/${ids.message}/events`],
-  ['GET', `/email/${ids.message}/raw`],
-  ['GET', `/sandbox/messages/${ids.capture}`],
-  ['GET', `/sandbox/messages/${ids.capture}/raw`],
-  ['GET', `/webhooks/${ids.webhook}`],
-  ['GET', `/webhooks/${ids.webhook}/deliveries`],
-  ['POST', `/webhooks/${ids.webhook}/test`, {}],
-  ['POST', `/webhooks/${ids.webhook}/replay`, { Since: '2020-01-01T00:00:00Z' }],
-  ['GET', `/domains/${ids.domain}`],
-  ['POST', `/domains/${ids.domain}/verify`],
-  ['GET', `/tokens/${ids.token}`],
-  ['GET', '/suppressions/gone@theirs.example'],
-  ['DELETE', '/suppressions/gone@theirs.example'],
-  ['DELETE', `/sandbox/messages/${ids.capture}`],
-  ['DELETE', `/webhooks/${ids.webhook}`],
-  ['DELETE', `/tokens/${ids.token}`],
-  ['DELETE', `/domains/${ids.domain}`],
-];
-/** Lists, and where their items stand. */
-const LISTS = ['/email', '/events', '/webhooks', '/sandbox/messages', '/domains', '/tokens', '/suppressions'];
-
 describe('another tenant', () => {
-  it('sees nothing of what is not theirs in any list', async () => {
-    for (const path of LISTS) {
-      const own = await server.call('GET', path, { token: theirs });
-      expect(own.text, path).toMatch(/theirs\.example|hooks\.example/);
-      const other = await server.call('GET', path, { token: mine });
-      expect(other.status).toBe(200);
-      expect(other.text, path).not.toMatch(/theirs|hooks\.example/);
-      const asked = await server.call('GET', `${path}?Domain=theirs.example`, { token: mine });
-      expect(asked.text, path).not.toMatch(/hooks\.example|a@theirs/);
-    }
-    expect(
-      (await server.call('GET', `/events?MessageID=${ids.message}`, { token: mine })).json.TotalRecords,
-    ).toBe(0);
+  it('sees no events of a message by its id, and no domain of the other in what it is', async () => {
+    const path = `/events?MessageID=${ids.message}`;
+    expect((await server.call('GET', path, { token: theirs })).json.TotalRecords).toBeGreaterThan(0);
+    expect((await server.call('GET', path, { token: mine })).json.TotalRecords).toBe(0);
     expect((await server.call('GET', '/me', { token: mine })).text).not.toContain('theirs');
-  });
-
-  it('gets the same 404 for an id of somebody else as for one that does not exist', async () => {
-    for (const [method, path, body] of BY_ID()) {
-      const answer = await server.call(method, path, {
-        token: mine,
-        ...(body === undefined ? {} : { body }),
-      });
-      expect([answer.status, answer.json.Errors[0].Code], `${method} ${path}`).toEqual([404, 404]);
-    }
   });
 
   it('cannot cancel or repeat what the other sends', async () => {
@@ -130,16 +76,6 @@ describe('another tenant', () => {
     const body = { Event: 'open', WebhookURL: 'https://hooks.example.org/' };
     const unclear = await server.call('POST', '/webhooks', { token: both, body });
     expect([unclear.status, unclear.json.Errors[0].Code]).toEqual([422, 2003]);
-  });
-
-  it('is the owner who can do all of it', async () => {
-    for (const [method, path, body] of BY_ID()) {
-      const answer = await server.call(method, path, {
-        token: theirs,
-        ...(body === undefined ? {} : { body }),
-      });
-      expect(answer.status, `${method} ${path} ${answer.text.slice(0, 300)}`).toBe(200);
-    }
   });
 });
 

@@ -54,14 +54,20 @@ describe('postrider token, beside a running server', () => {
     expect(answer.json.Errors[0].Code).toBe(13);
   });
 
-  it('refuses wrong usage with exit code 2 and a wrong preset with the sentence of the API', async () => {
+  it('refuses wrong usage with exit code 2, and a preset that does not exist', async () => {
     expect((await command(scope, ['token', 'create', '--data', server.folder])).code).toBe(2);
     const wrong = await command(scope, [
       ...['token', 'create', '--domain', 'example.com'],
       ...['--preset', 'Everything', '--data', server.folder],
     ]);
-    expect(wrong.code).not.toBe(0);
-    expect(wrong.stderr).toContain('Preset is one of');
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain('Use one of Default, Send, Full, Admin.');
+    const body = { Name: 'n', Domains: ['example.com'], Preset: 'Everything' };
+    const asked = await server.call('POST', '/tokens', { body });
+    expect([asked.status, asked.json.Errors[0].Message]).toEqual([
+      422,
+      'Preset is one of Default, Send, Full, Admin',
+    ]);
   });
 });
 

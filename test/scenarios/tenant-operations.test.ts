@@ -1,0 +1,424 @@
+/**
+ * Two tenants on one server, and every operation that the server has: the document it hands out is made from the route
+ * table, and an operation that no case below covers fails the test. Tried with an ordinary token of the other domain and
+ * with one that may everything there (scope `admin`, one domain): what is somebody else's does not exist for either, and
+ * what is about the whole server is refused to both.
+ */
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  addDomain,
+  email,
+  fileScope,
+  type Instance,
+  makeToken,
+  startInstance,
+} from './harness.ts';
+
+/** How an operation tells tenants apart. */
+type Case =
+  /** By an id: somebody else's is none. `owner`: what the owner is answered, in the order of the table. */
+  | {
+      by: 'id';
+      params: Record<string, string | number>;
+      none?: string | number;
+      body?: object;
+      owner: number | number[];
+    }
+  /** A list of what is the caller's own, which `Domain` narrows; `unfiltered`: it takes none. */
+  | { by: 'list'; query?: string; unfiltered?: true; body?: object }
+  /** By what it asks for: a body for the other domain. */
+  | { by: 'body'; body: object; status: number; code: number }
+  /** An endless answer. */
+  | { by: 'stream' }
+  /** About the whole server: for tokens of all domains. */
+  | { by: 'operator'; params?: Record<string, string | number>; body?: object; operator: number };
+
+interface Operation {
+  id: string;
+  method: string;
+  path: string;
+}
+
+const scope = fileScope();
+/** In everything that the other tenant has, and in nothing else. */
+const MARK = /theirs/i;
+const FROM = { From: { email: 'a@theirs.example' } };
+let server: Instance;
+let operations: Operation[];
+let cases: Record<string, Case>;
+let theirs: string;
+/** Tokens that may do everything for a domain of their own. */
+let strangers: { what: string; token: string }[];
+
+beforeAll(async () => {
+  server = await startInstance(scope);
+  const mine = await addDomain(server, 'mine.example', { Preset: 'Full' });
+  const all = await makeToken(server, { Domains: ['mine.example'], Preset: 'Admin' });
+  strangers = [
+    { what: 'Full', token: mine },
+    { what: 'Admin of one domain', token: all },
+  ];
+  theirs = await addDomain(server, 'theirs.example', { Preset: 'Full' });
+  operations = await documented();
+  cases = await everyCase();
+});
+
+describe('the cases', () => {
+  it('are those of the route table, all of it and no more', () => {
+    expect(operations.length).toBeGreaterThan(60);
+    expect(Object.keys(cases).sort()).toEqual(operations.map(({ id }) => id).sort());
+  });
+});
+
+describe('a token of another domain', () => {
+  it('finds nothing by an id of somebody else, in the words for an id that does not exist', async () => {
+    for (const { operation, at } of of('id')) {
+      const name = Object.keys(at.params)[0] ?? '';
+      const nobody = { ...at.params, [name]: at.none ?? randomUUID() };
+      for (const { what, token } of strangers) {
+        const where = `${operation.id} as ${what}`;
+        const answer = await ask(operation, token, at);
+        expect([answer.status, answer.json.Errors[0].Code], `${where}: ${answer.text}`).toEqual([404, 404]);
+        const none = await ask(operation, token, { ...at, params: nobody });
+        expect(refusal(answer), where).toEqual(refusal(none));
+        expect(answer.text.replaceAll(answer.json.instance ?? '\0', ''), where).not.toMatch(MARK);
+      }
+    }
+  });
+
+  it('sees nothing of somebody else in a list, and no domain but its own to narrow it by', async () => {
+    for (const { operation, at } of of('list')) {
+      for (const { what, token } of strangers) {
+        const where = `${operation.id} as ${what}`;
+        const answer = await ask(operation, token, at);
+        expect(answer.status, `${where}: ${answer.text}`).toBeOneOf(
+          // An ordinary token does not look at queues at all; nothing came that could be waited for.
+          operation.id === 'getQueue' && what === 'Full' ? [403] : [200, 408],
+        );
+        expect(answer.text, where).not.toMatch(MARK);
+        if (at.unfiltered === true || answer.status === 403) continue;
+        const narrowed = await ask(operation, token, { ...at, ...narrow(at) });
+        expect([narrowed.status, narrowed.json.Errors[0].Code], `${where}: ${narrowed.text}`).toEqual([
+          404, 404,
+        ]);
+      }
+    }
+  });
+
+  it('does nothing in the name of the other domain', async () => {
+    for (const { operation, at } of of('body')) {
+      for (const { what, token } of strangers) {
+        const answer = await ask(operation, token, at);
+        const { status } = answer;
+        const [problem] = (status === 200 ? answer.json.Results[0] : answer.json).Errors;
+        expect([status, problem.Code], `${operation.id} as ${what}: ${answer.text}`).toEqual([
+          at.status,
+          at.code,
+        ]);
+      }
+    }
+  });
+
+  it('is refused whatever is about the whole server', async () => {
+    for (const { operation, at } of of('operator')) {
+      for (const { what, token } of strangers) {
+        const answer = await ask(operation, token, at);
+        expect(answer.status, `${operation.id} as ${what}: ${answer.text}`).toBe(403);
+        expect(answer.text, operation.id).not.toMatch(MARK);
+      }
+    }
+  });
+
+  it('hears nothing of somebody else on a stream', async () => {
+    for (const { operation } of of('stream')) {
+      const url = `${server.server.localUrl}/api/v1${operation.path}`;
+      for (const { what, token } of strangers) {
+        const authorization = `Bearer ${token}`;
+        const foreign = await fetch(`${url}?Domain=theirs.example`, { headers: { authorization } });
+        expect(foreign.status, operation.id).toBe(404);
+        await foreign.body?.cancel();
+        const stop = new AbortController();
+        const stream = await fetch(`${url}?After=0`, { headers: { authorization }, signal: stop.signal });
+        expect(stream.status).toBe(200);
+        await server.settled(await server.send(FROM, { token: theirs }));
+        const subject = `last ${randomUUID()}`;
+        const own = { From: { email: 'a@mine.example' }, Subject: subject };
+        await server.settled(await server.send(own, { token }));
+        // In order: once its own is there, whatever came before it was there too.
+        let text = '';
+        for await (const part of stream.body ?? []) {
+          text += Buffer.from(part).toString();
+          if (text.includes(subject)) break;
+        }
+        stop.abort();
+        expect(text, `${operation.id} as ${what}`).not.toMatch(MARK);
+      }
+    }
+  });
+
+  it('is not given the answer to somebody else’s request of the same key', async () => {
+    const key = { headers: { 'idempotency-key': 'one' } };
+    const bodies: [string, object][] = [
+      ['/webhooks', { Event: 'open', WebhookURL: 'https://hooks.example.org/same' }],
+      ['/templates', { Name: 'same', Subject: 's', PlainContent: 'p' }],
+      ['/sandbox/rules', { Result: 'Fail', Tag: 'same' }],
+      ['/suppressions', { Items: [{ Email: 'same@example.net' }] }],
+      ['/smtp-credentials', { Name: 'same' }],
+      ['/tokens', { Name: 'same' }],
+    ];
+    for (const [path, body] of bodies) {
+      const first = await server.call('POST', path, { token: theirs, body, ...key });
+      expect(first.status, `${path} ${first.text}`).toBeLessThan(300);
+      const [stranger] = strangers;
+      const answer = await server.call('POST', path, { token: stranger?.token ?? '', body, ...key });
+      expect(answer.headers.get('idempotency-replayed'), path).toBeNull();
+      expect(answer.status, `${path} ${answer.text}`).toBe(first.status);
+    }
+  });
+
+  it('cannot send by a template of somebody else', async () => {
+    const [found] = of('id').filter(({ operation }) => operation.id === 'getTemplate');
+    const body = email({
+      From: { email: 'a@mine.example' },
+      TemplateID: found?.at.params.id,
+      Subject: undefined,
+      HTMLContent: undefined,
+    });
+    for (const { token } of strangers) {
+      const answer = await server.call('POST', '/email', { token, body });
+      expect([answer.status, answer.json.Errors[0].Code]).toEqual([422, 15]);
+    }
+  });
+
+  it('takes nothing away by deleting all that it sees', async () => {
+    for (const { token } of strangers) {
+      await server.call('DELETE', '/sandbox/messages', { token });
+      await server.call('DELETE', '/sandbox/rules', { token });
+    }
+    for (const path of ['/sandbox/messages', '/sandbox/rules']) {
+      expect((await server.call('GET', path, { token: theirs })).text, path).toMatch(MARK);
+    }
+  });
+});
+
+describe('the owner', () => {
+  it('sees it in every list', async () => {
+    for (const { operation, at } of of('list')) {
+      if (operation.method !== 'GET') continue;
+      // Queues are looked at with the scope admin, and nothing waits here; statistics name no domain.
+      if (['getQueue', 'getStats'].includes(operation.id)) continue;
+      const answer = await ask(operation, theirs, at);
+      expect(answer.status, `${operation.id} ${answer.text}`).toBe(200);
+      expect(answer.text, operation.id).toMatch(MARK);
+    }
+  });
+
+  it('finds every id as it was, whatever the others tried', async () => {
+    const order = ['GET', 'PATCH', 'PUT', 'POST', 'DELETE'];
+    // With a domain goes what belongs to it.
+    const place = ({ operation: { id, method } }: { operation: Operation }) =>
+      id === 'deleteDomain' ? order.length : order.indexOf(method);
+    const sorted = of('id').sort((a, b) => place(a) - place(b));
+    for (const { operation, at } of sorted) {
+      const answer = await ask(operation, theirs, at);
+      expect(answer.status, `${operation.id} ${answer.text.slice(0, 300)}`).toBeOneOf([at.owner].flat());
+    }
+  });
+});
+
+describe('the operator', () => {
+  it('may what is about the whole server', async () => {
+    for (const { operation, at } of of('operator')) {
+      const answer = await ask(operation, server.token, at);
+      expect(answer.status, `${operation.id} ${answer.text.slice(0, 300)}`).toBe(at.operator);
+    }
+  });
+});
+
+/** Something of every kind that the other tenant has, and how each operation is asked for it. */
+async function everyCase(): Promise<Record<string, Case>> {
+  const make = async (path: string, body: object, token = theirs) => {
+    const answer = await server.call('POST', path, { token, body });
+    if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`);
+    return answer.json;
+  };
+  const file = { Content: 'aGVsbG8=', Type: 'text/plain', Filename: 'a.txt' };
+  const sent = await server.send({ ...FROM, Attachments: [file] }, { token: theirs });
+  const failed = await server.send({ ...FROM, Sandbox: { Result: 'Fail' } }, { token: theirs });
+  const SendAt = new Date(Date.now() + 7_200_000).toISOString();
+  const later = await server.send({ ...FROM, SendAt }, { token: theirs });
+  const canceled = await server.send({ ...FROM, SendAt }, { token: theirs });
+  await server.settled(sent);
+  await server.settled(failed);
+  const captures = (await server.call('GET', '/sandbox/messages', { token: theirs })).json.Items;
+  const capture = captures.find(({ MessageID }: { MessageID: string }) => MessageID === sent).ID;
+  const address = 'https://hooks.example.org/theirs';
+  const webhook = (await make('/webhooks', { Event: 'bounce', WebhookURL: address })).NewWebhookID;
+  const texts = { Subject: 'theirs', PlainContent: 'Hello' };
+  const template = (await make('/templates', { Name: 'theirs', ...texts })).TemplateID;
+  const token = (await make('/tokens', { Name: 'theirs' })).TokenID;
+  const credential = (await make('/smtp-credentials', { Name: 'theirs' })).CredentialID;
+  await make('/suppressions', { Items: [{ Email: 'gone@theirs.example' }] });
+  const rule = (await make('/sandbox/rules', { Recipient: '*@theirs.test', Result: 'Defer' })).RuleID;
+  const erased = { Email: 'nobody@example.net' };
+  const held = { SenderDomain: 'nobody.example' };
+
+  const id = (value: string | number, owner = 200, body?: object, none?: string | number): Case => ({
+    by: 'id',
+    params: { id: value },
+    owner,
+    ...(body === undefined ? {} : { body }),
+    ...(none === undefined ? {} : { none }),
+  });
+  const hook = (body?: object) => id(webhook, 200, body, 999_999);
+  const domain = (owner: number | number[] = 200, body?: object): Case => ({
+    by: 'id',
+    params: { name: 'theirs.example' },
+    none: 'nowhere.example',
+    owner,
+    ...(body === undefined ? {} : { body }),
+  });
+  const suppression: Case = {
+    by: 'id',
+    params: { email: 'gone@theirs.example' },
+    none: 'nobody@theirs.example',
+    owner: 200,
+  };
+  const list: Case = { by: 'list' };
+  const whole = (operator = 200, more: object = {}): Case => ({ by: 'operator', operator, ...more });
+  const notOurs = { status: 403, code: 33 };
+  const forTheirs = (body: object, status = 404, code = 404): Case => ({
+    by: 'body',
+    body: { Domain: 'theirs.example', ...body },
+    status,
+    code,
+  });
+  return {
+    sendEmail: { by: 'body', body: email(FROM), ...notOurs },
+    validateEmail: { by: 'body', body: email(FROM), ...notOurs },
+    sendEmailBatch: { by: 'body', body: { Messages: [email(FROM)] }, status: 200, code: 33 },
+    listEmails: list,
+    getEmail: id(sent),
+    listEmailEvents: id(sent),
+    getEmailSource: id(sent),
+    rescheduleEmail: id(later, 200, { SendAt }),
+    cancelEmail: id(canceled),
+    retryEmail: id(failed),
+    listEvents: list,
+    streamEvents: { by: 'stream' },
+    getStats: { by: 'list', query: 'GroupBy=Domain&IncludeSandbox=true' },
+    listWebhooks: list,
+    createWebhook: forTheirs({ Event: 'all', WebhookURL: address }),
+    getWebhook: hook(),
+    updateWebhook: hook({ Description: 'new' }),
+    deleteWebhook: hook(),
+    rotateWebhookSecret: hook(),
+    testWebhook: hook(),
+    replayWebhook: hook({ Since: '2020-01-01T00:00:00Z' }),
+    listWebhookCalls: hook(),
+    listDomains: { by: 'list', unfiltered: true },
+    createDomain: { by: 'body', body: { Domain: 'theirs.example' }, ...notOurs },
+    getDomain: domain(),
+    updateDomain: domain(200, { ListUnsubscribe: true }),
+    deleteDomain: domain(),
+    // No DNS answers here, so no key is published.
+    rotateDkimKey: domain(409),
+    // Rotating looked at the DNS a moment ago.
+    verifyDomain: domain([200, 429]),
+    listSuppressions: list,
+    addSuppressions: forTheirs({ Items: [{ Email: 'former@example.net' }] }),
+    getSuppression: suppression,
+    deleteSuppression: suppression,
+    listTemplates: list,
+    createTemplate: forTheirs({ Name: 'n', ...texts }),
+    getTemplate: id(template),
+    updateTemplate: id(template, 200, texts),
+    deleteTemplate: id(template),
+    renderTemplate: id(template, 200, { Variables: {} }),
+    listTokens: { by: 'list', unfiltered: true },
+    createToken: { by: 'body', body: { Name: 'n', Domains: ['theirs.example'] }, ...notOurs },
+    getToken: id(token),
+    revokeToken: id(token),
+    rotateToken: id(token, 201, { Overlap: 1 }),
+    getMe: { by: 'list', unfiltered: true },
+    listSmtpCredentials: list,
+    createSmtpCredential: forTheirs({ Name: 'n' }),
+    deleteSmtpCredential: id(credential),
+    listCaptures: list,
+    deleteCaptures: list,
+    listInboxes: list,
+    getCapture: id(capture),
+    deleteCapture: id(capture),
+    getCaptureSource: id(capture),
+    getCapturePage: id(capture),
+    getCaptureAttachment: { by: 'id', params: { id: capture, place: 0 }, owner: 200 },
+    // This server's route is the sandbox: nothing can be released from it.
+    releaseCapture: id(capture, 409, {}),
+    waitForCapture: { by: 'list', query: 'Timeout=0' },
+    streamCaptures: { by: 'stream' },
+    listSandboxRules: list,
+    createSandboxRule: forTheirs({ Result: 'Fail' }),
+    deleteSandboxRules: list,
+    deleteSandboxRule: id(rule),
+    getQueue: list,
+    erasePerson: whole(200, { body: erased }),
+    getWarmup: whole(),
+    getConfig: whole(),
+    listNodes: whole(),
+    runDoctor: whole(),
+    listPaths: whole(),
+    getSite: whole(200, { params: { site: 'nowhere.test' } }),
+    listHolds: whole(),
+    holdQueue: whole(201, { body: { ...held, Reason: 'a test' } }),
+    releaseQueue: whole(200, { body: held }),
+    listOverrides: whole(),
+    deleteOverride: whole(404, { params: { id: randomUUID() } }),
+    listCauses: whole(),
+    getCause: whole(404, { params: { id: 999 } }),
+    resendCause: whole(404, { params: { id: 999 } }),
+  };
+}
+
+/** What the document of the server lists below its own address, but for what is open to everybody. */
+async function documented(): Promise<Operation[]> {
+  const { paths } = (await server.call('GET', '/openapi.json')).json;
+  // biome-ignore lint/suspicious/noExplicitAny: the document is looked at as a reader without types does
+  return Object.entries<any>(paths).flatMap(([path, item]) =>
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    Object.entries<any>(item)
+      .filter(([method, { security }]) => method !== 'servers' && security.length > 0)
+      .map(([method, { operationId }]) => ({ id: operationId, method: method.toUpperCase(), path })),
+  );
+}
+
+function of<By extends Case['by']>(by: By): { operation: Operation; at: Extract<Case, { by: By }> }[] {
+  const found = operations.flatMap((operation) => {
+    const at = cases[operation.id];
+    return at?.by === by ? [{ operation, at: at as Extract<Case, { by: By }> }] : [];
+  });
+  expect(found.length).toBeGreaterThan(1);
+  return found;
+}
+
+function ask(
+  { method, path }: Operation,
+  token: string,
+  at: { params?: Record<string, string | number>; query?: string; body?: object },
+): Promise<Answer> {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(at.params?.[name] ?? ''));
+  const url = at.query === undefined ? filled : `${filled}?${at.query}`;
+  return server.call(method, url, { token, ...(at.body === undefined ? {} : { body: at.body }) });
+}
+
+/** The query of a list, narrowed to the other domain. */
+function narrow(at: { query?: string }): { query: string } {
+  return { query: ['Domain=theirs.example', ...(at.query === undefined ? [] : [at.query])].join('&') };
+}
+
+/** What a refusal says, without the request's own facts. */
+function refusal({ status, json, headers }: Answer): object {
+  const { type, title, detail, Error: text, Errors } = json;
+  return { status, type, title, detail, text, Errors, media: headers.get('content-type') };
+}
