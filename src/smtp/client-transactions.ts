@@ -8,7 +8,8 @@
  * RCPT replies; without PIPELINING every command waits. The second (`next`) gets its envelope as soon as the head's
  * last octet is with the socket, in the same write where it is known by then (RFC 2920 §3.1): one round trip a message.
  * A 421, a timeout, nonsense or the end of the connection finishes both: decided recipients keep their reply, the rest
- * is lost, with `afterDot` where the server may have the message.
+ * is lost, with `afterDot` where the server may have the message. It is one piece because both transactions share the stream:
+ * each step of one decides what may be written for the other.
  */
 import type { Channel, ChannelClose } from './client-channel.ts';
 import { buildEnvelope } from './client-envelope.ts';

@@ -10,6 +10,7 @@
  * While the handler thinks, nothing is read on: replies stay in order (RFC 2920), and the connection is asked to hold.
  * Memory: one command line, one message within its limit, and what the connection pushes in spite of `hold(true)`.
  * Lines end with CRLF alone, inside and outside a message: nothing that came is ever repaired into a command.
+ * It is one piece because every step changes the one state above; reading lines, data, AUTH and replies are files of their own.
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 import { type AuthExchange, type AuthStep, beginAuth } from './server-auth.ts';
