@@ -9,6 +9,7 @@ import type { Store } from '../store.ts';
 import type { CommitResult, IdempotencyEntry, NewMessage, NewRecipient } from '../topics/acceptance.ts';
 import type { EventFilter, NewEvent } from '../topics/events.ts';
 import type { Settlement } from '../topics/queue.ts';
+import type { SuppressionSignal } from '../topics/suppressions.ts';
 import type { NewWebhook } from '../topics/webhooks.ts';
 
 /** An engine under test: a store on data of its own. */
@@ -42,6 +43,19 @@ export function newId(): string {
 /** An event of a kind without detail. */
 export function event(kind: EventKind, at = T0, more: Partial<NewEvent> = {}): NewEvent {
   return { id: newId(), kind, at, detail: null, ...more };
+}
+
+/** What a refusal says of an address that does not exist: enough for an entry. */
+export function signal(more: Partial<SuppressionSignal> = {}): SuppressionSignal {
+  return {
+    reason: 'Bounce',
+    expiresAt: null,
+    reply: '550 5.1.1 No such user',
+    rule: 'G09',
+    needs: null,
+    event: event('suppression_added'),
+    ...more,
+  };
 }
 
 /** A queued recipient, due at T0, with its accepted event. */

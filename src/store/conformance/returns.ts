@@ -1,7 +1,6 @@
 /** Conformance: what comes back after delivery; that it acts once, on its own recipient, and changes what it says. */
 import { describe, expect, it } from 'vitest';
 import type { ReturnFact } from '../topics/returns.ts';
-import type { SuppressionSignal } from '../topics/suppressions.ts';
 import {
   claim,
   claimCalls,
@@ -15,21 +14,13 @@ import {
   only,
   recipient,
   type Suite,
+  signal,
   T0,
 } from './fixtures.ts';
 
 /** Tests of the return operations. */
 export function describeReturns(suite: Suite): void {
   const ADDRESS = 'reader@example.net';
-  const signal = (more: Partial<SuppressionSignal> = {}): SuppressionSignal => ({
-    reason: 'Bounce',
-    expiresAt: null,
-    reply: '550 5.1.1 No such user',
-    rule: 'G09',
-    needs: null,
-    event: event('suppression_added'),
-    ...more,
-  });
   const bounce = (
     deliveryId: number,
     more: Partial<Extract<ReturnFact, { kind: 'bounce' }>> = {},

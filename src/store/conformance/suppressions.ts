@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SuppressionReason } from '../../model/suppression.ts';
 import type { Settlement } from '../topics/queue.ts';
-import type { NewSuppression, SuppressionSignal } from '../topics/suppressions.ts';
+import type { NewSuppression } from '../topics/suppressions.ts';
 import {
   claim,
   commitOne,
@@ -15,6 +15,7 @@ import {
   only,
   recipient,
   type Suite,
+  signal,
   T0,
 } from './fixtures.ts';
 
@@ -40,15 +41,6 @@ export function describeSuppressions(suite: Suite): void {
     );
   const list = (more: Partial<Parameters<ReturnType<Suite['store']>['listSuppressions']>[0]> = {}) =>
     suite.store().listSuppressions({ now: T0, limit: 100, ...more });
-  const signal = (more: Partial<SuppressionSignal> = {}): SuppressionSignal => ({
-    reason: 'Bounce',
-    expiresAt: null,
-    reply: '550 5.1.1 No such user',
-    rule: 'G09',
-    needs: null,
-    event: event('suppression_added'),
-    ...more,
-  });
   const SOFT = { reason: 'SoftBounces', needs: { days: 3, spanMs: 14 * DAY } } as const;
   /** One recipient's outcome at an instant. */
   const outcome = async (now: number, more: Partial<Settlement>, address = 'reader@example.net') => {
