@@ -1,56 +1,18 @@
-import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { describe, expect, it } from 'vitest';
+import { DKIM_RECORDS, edSigner, HEADERS, messageOf, rsa, rsaSigner } from '../../test/fakes/dkim-pair.ts';
 import { createDkimSigner, type DkimSigner, signMessage } from './dkim.ts';
 import { bodyHash, canonicalField, DkimError, headerFields } from './dkim-canonical.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
-const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const ed25519 = generateKeyPairSync('ed25519');
-const rsaSigner = createDkimSigner({
-  domain: 'example.com',
-  selector: 'pr1',
-  privateKey: rsa.privateKey,
-  algorithm: 'rsa-sha256',
-});
-const edSigner = createDkimSigner({
-  domain: 'svc.example.net',
-  selector: 'ed',
-  privateKey: ed25519.privateKey,
-  algorithm: 'ed25519-sha256',
-});
-
-const HEADERS = [
-  'From: "Ann" <ann@example.com>',
-  'To: bob@example.org',
-  'Subject: Hello',
-  'Date: Sat, 21 Nov 2026 12:00:00 +0000',
-  'Message-ID: <1@example.com>',
-  'MIME-Version: 1.0',
-  'Content-Type: text/plain; charset=utf-8',
-];
-
-function spki(key: KeyObject): Buffer {
-  return key.export({ format: 'der', type: 'spki' });
-}
-
 /** Answers for the two selectors as mailauth asks for them. */
 async function resolver(name: string, type: string): Promise<string[][]> {
   if (type !== 'TXT') throw Object.assign(new Error('no data'), { code: 'ENODATA' });
-  if (name === 'pr1._domainkey.example.com') {
-    return [[`v=DKIM1; k=rsa; p=${spki(rsa.publicKey).toString('base64')}`]];
-  }
-  if (name === 'ed._domainkey.svc.example.net') {
-    // RFC 8463 §4: the bare 32 octets, the last ones of the SPKI.
-    return [[`v=DKIM1; k=ed25519; p=${spki(ed25519.publicKey).subarray(-32).toString('base64')}`]];
-  }
-  throw Object.assign(new Error('no name'), { code: 'ENOTFOUND' });
-}
-
-function compose(headers: readonly string[], body: string): { message: Buffer; bodyOffset: number } {
-  const head = Buffer.from(`${headers.join('\r\n')}\r\n\r\n`, 'latin1');
-  return { message: Buffer.concat([head, Buffer.from(body, 'latin1')]), bodyOffset: head.length };
+  const record = DKIM_RECORDS[name];
+  if (record === undefined) throw Object.assign(new Error('no name'), { code: 'ENOTFOUND' });
+  return [[record]];
 }
 
 async function signed(
@@ -58,7 +20,7 @@ async function signed(
   body: string,
   signers: readonly DkimSigner[] = [rsaSigner],
 ): Promise<Buffer> {
-  const { message, bodyOffset } = compose(headers, body);
+  const { message, bodyOffset } = messageOf(headers, body);
   return Buffer.concat([await signMessage(message, bodyOffset, signers, { nowMs: NOW_MS }), message]);
 }
 
@@ -123,7 +85,7 @@ describe('signMessage', () => {
   });
 
   it('puts the first signer on top and names domain, selector, times and canonicalisation', async () => {
-    const { message, bodyOffset } = compose(HEADERS, 'x\r\n');
+    const { message, bodyOffset } = messageOf(HEADERS, 'x\r\n');
     const lines = Buffer.from(
       await signMessage(message, bodyOffset, [edSigner, rsaSigner], {
         nowMs: NOW_MS,
@@ -142,7 +104,7 @@ describe('signMessage', () => {
   });
 
   it('lives for fourteen days unless told otherwise', async () => {
-    const { message, bodyOffset } = compose(HEADERS, 'x\r\n');
+    const { message, bodyOffset } = messageOf(HEADERS, 'x\r\n');
     const lines = Buffer.from(
       await signMessage(message, bodyOffset, [rsaSigner], { nowMs: NOW_MS }),
     ).toString();
@@ -150,7 +112,7 @@ describe('signMessage', () => {
   });
 
   it('lists what is present, the named fields once more, and leaves the others out', async () => {
-    const { message, bodyOffset } = compose(
+    const { message, bodyOffset } = messageOf(
       [...HEADERS, 'Return-Path: <>', 'X-Postrider-Ref: a-b', 'Feedback-ID: f', 'Bcc: z@example.org'],
       'x\r\n',
     );
@@ -181,7 +143,7 @@ describe('signMessage', () => {
   });
 
   it('takes a body hash that was computed before', async () => {
-    const { message, bodyOffset } = compose(HEADERS, 'x\r\n');
+    const { message, bodyOffset } = messageOf(HEADERS, 'x\r\n');
     const lines = await signMessage(message, bodyOffset, [rsaSigner, edSigner], {
       nowMs: NOW_MS,
       bodyHash: bodyHash(message, bodyOffset),
@@ -209,7 +171,7 @@ describe('signMessage', () => {
   });
 
   it('refuses a body offset that is not right behind the blank line', async () => {
-    const { message, bodyOffset } = compose(HEADERS, 'x\r\n\r\ny\r\n');
+    const { message, bodyOffset } = messageOf(HEADERS, 'x\r\n\r\ny\r\n');
     for (const offset of [
       0,
       bodyOffset - 1,
@@ -225,7 +187,7 @@ describe('signMessage', () => {
   });
 
   it('never gives a message back unsigned: no signer, a bad expiry and a failing key all reject', async () => {
-    const { message, bodyOffset } = compose(HEADERS, 'x\r\n');
+    const { message, bodyOffset } = messageOf(HEADERS, 'x\r\n');
     const sign = (signers: readonly DkimSigner[], expiresAfterSeconds = 60): Promise<Uint8Array> =>
       signMessage(message, bodyOffset, signers, { nowMs: NOW_MS, expiresAfterSeconds });
     await expect(sign([])).rejects.toMatchObject({ reason: 'signer' });
@@ -307,7 +269,7 @@ describe('bodyHash', () => {
 
 describe('headerFields', () => {
   it('gives names in lower case and values as they stand', () => {
-    const { message, bodyOffset } = compose(['Subject : a\r\n b', 'X:'], 'x');
+    const { message, bodyOffset } = messageOf(['Subject : a\r\n b', 'X:'], 'x');
     expect(headerFields(message, bodyOffset)).toEqual([
       { name: 'subject', value: ' a\r\n b' },
       { name: 'x', value: '' },
@@ -315,7 +277,7 @@ describe('headerFields', () => {
   });
 
   it('canonicalises as the example of RFC 6376 §3.4.5 shows', () => {
-    const { message, bodyOffset } = compose(['A: X', 'B : Y\t\r\n\tZ  '], ' C \r\nD \t E\r\n\r\n\r\n');
+    const { message, bodyOffset } = messageOf(['A: X', 'B : Y\t\r\n\tZ  '], ' C \r\nD \t E\r\n\r\n\r\n');
     expect(headerFields(message, bodyOffset).map(canonicalField)).toEqual(['a:X', 'b:Y Z']);
     expect(bodyHash(message, bodyOffset)).toBe(createHash('sha256').update(' C\r\nD E\r\n').digest('base64'));
   });

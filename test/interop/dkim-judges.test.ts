@@ -4,7 +4,6 @@
  * under a name that says so. Each program runs once over all messages.
  */
 import { execFile, execFileSync } from 'node:child_process';
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +11,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createDkimSigner, type DkimSigner, signMessage } from '../../src/mail/dkim.ts';
+import { signMessage } from '../../src/mail/dkim.ts';
+import { DKIM_RECORDS, edSigner, HEADERS, messageOf, rsaSigner } from '../fakes/dkim-pair.ts';
 
 const PYTHON = '/usr/bin/python3';
 const OPENDKIM = '/usr/sbin/opendkim';
@@ -38,15 +38,6 @@ json.dump(verdicts, sys.stdout)
 const hasDkimpy = canRun(PYTHON, ['-c', 'import dkim, nacl']);
 const hasOpendkim = existsSync(OPENDKIM) && canRun(OPENDKIM, ['-V']);
 
-const HEADERS = [
-  'From: "Ann" <ann@example.com>',
-  'To: bob@example.org',
-  'Subject: Hello',
-  'Date: Sat, 21 Nov 2026 12:00:00 +0000',
-  'Message-ID: <1@example.com>',
-  'MIME-Version: 1.0',
-  'Content-Type: text/plain; charset=utf-8',
-];
 const AWKWARD_HEADERS = [
   'Received: from a by b; x',
   'FROM:\tAnn\r\n\t<ann@example.com> ',
@@ -86,38 +77,16 @@ const CASES: [name: string, headers: readonly string[], body: string][] = [
   ...SAMPLED.map((body, i): [string, readonly string[], string] => [`sampled body ${i}`, HEADERS, body]),
 ];
 
-const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const ed25519 = generateKeyPairSync('ed25519');
-const spki = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
-const KEYS: Record<string, string> = {
-  'pr1._domainkey.example.com': `v=DKIM1; k=rsa; p=${spki(rsa.publicKey).toString('base64')}`,
-  // RFC 8463 §4: the bare 32 octets, the last ones of the SPKI.
-  'ed._domainkey.svc.example.net': `v=DKIM1; k=ed25519; p=${spki(ed25519.publicKey).subarray(-32).toString('base64')}`,
-};
-const SIGNERS: readonly DkimSigner[] = [
-  createDkimSigner({
-    domain: 'example.com',
-    selector: 'pr1',
-    privateKey: rsa.privateKey,
-    algorithm: 'rsa-sha256',
-  }),
-  createDkimSigner({
-    domain: 'svc.example.net',
-    selector: 'ed',
-    privateKey: ed25519.privateKey,
-    algorithm: 'ed25519-sha256',
-  }),
-];
-
 let messages: Buffer[] = [];
 
 beforeAll(async () => {
   messages = await Promise.all(
     CASES.map(async ([, headers, body]) => {
-      const head = `${headers.join('\r\n')}\r\n\r\n`;
-      const message = Buffer.from(head + body, 'latin1');
+      const { message, bodyOffset } = messageOf(headers, body);
       // The judges compare t= and x= with the real time.
-      const lines = await signMessage(message, head.length, SIGNERS, { nowMs: systemClock.now() - 1000 });
+      const lines = await signMessage(message, bodyOffset, [rsaSigner, edSigner], {
+        nowMs: systemClock.now() - 1000,
+      });
       // As it arrives: SMTP's end of data closes a last line that was left open. (dkimpy and opendkim's test mode
       // judge an open last line otherwise than RFC 6376 §3.4.4 says; by SMTP they never see one.)
       return Buffer.concat([lines, message, Buffer.from(body === '' || body.endsWith('\r\n') ? '' : '\r\n')]);
@@ -135,7 +104,7 @@ describe(hasDkimpy ? 'dkimpy' : 'dkimpy (skipped: python3-dkim and python3-nacl 
       'latin1',
     );
     const given = {
-      keys: KEYS,
+      keys: DKIM_RECORDS,
       signatures: 2,
       messages: [...messages, altered].map((m) => m.toString('base64')),
     };
@@ -165,7 +134,7 @@ describe(hasOpendkim ? 'opendkim' : 'opendkim (skipped: opendkim is not installe
     const keys = join(folder, 'keys');
     await writeFile(
       keys,
-      Object.entries(KEYS)
+      Object.entries(DKIM_RECORDS)
         .map(([name, text]) => `${name} ${text}\n`)
         .join(''),
     );
