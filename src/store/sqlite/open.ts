@@ -13,6 +13,7 @@ import type { Connection } from './connection.ts';
 import { createGroupCommit, type Operation } from './group-commit.ts';
 import { createInProcess } from './in-process.ts';
 import { joinLock, type StoreLock, takeLock } from './lock.ts';
+import { patientRows, SEARCHES, SYNCED } from './operation-promises.ts';
 import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
 import type {
   Answer,
@@ -36,77 +37,6 @@ const MAX_BATCH_OPERATIONS = 128;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const PATIENT_ROWS = 64;
 const PROBE_EVERY_MS = 1000;
-
-/** Answered only after a sync: what a client or a later send relies on. The rest survives the process, not the power. */
-const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
-  'instanceId',
-  'beginEpoch',
-  // Who takes over relies on it.
-  'endEpoch',
-  'commitAccepted',
-  // A claim lost with the power would let the row go out again without the mark of a possible duplicate.
-  'claimDue',
-  'cancelQueued',
-  'requeue',
-  'reschedule',
-  // What it reserves must not be reserved again.
-  'saveWarmup',
-  'addSuppressions',
-  'removeSuppressions',
-  // Facts from outside (a complaint, an opt-out) are told once; nobody repeats them.
-  'appendEvents',
-  'recordReturn',
-  'appendReaderFacts',
-  'unsubscribe',
-  'createWebhook',
-  'deleteWebhook',
-  'updateWebhook',
-  'rotateWebhookSecret',
-  'addDomain',
-  'setDomainStatus',
-  'updateDomain',
-  'rotateDomainKey',
-  'replaceRetiredKey',
-  'removeDomain',
-  'addToken',
-  'revokeToken',
-  'rotateToken',
-  'addSigningKey',
-  'addSmtpCredential',
-  'eraseMessages',
-  'eraseElsewhere',
-  'removeSmtpCredential',
-  'addTemplate',
-  'changeTemplate',
-  'removeTemplate',
-  'removeOverride',
-  // Who keeps mail back relies on it.
-  'addHold',
-  'addSandboxRule',
-  'removeSandboxRules',
-  'releaseHolds',
-]);
-
-/** Searches that may run long: no other read waits behind one. */
-const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
-  'findEvents',
-  'outcomeRates',
-  'returnedDomains',
-  'listSuppressions',
-  'stats',
-  'listMessages',
-  'findCaptures',
-  'tlsCounts',
-  'listCalls',
-  'countPendingCalls',
-  'waitingQueues',
-  'domainsWithMail',
-  'findExpired',
-  'findMentions',
-  'contentBytes',
-  'findOldestContents',
-  'listCauses',
-]);
 
 /** Whoever wants to know what the store goes through. */
 export type StoreLog = (
@@ -462,28 +392,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     tlsCounts: (params) => read('tlsCounts', params),
     purgeTls: (params) => write('purgeTls', params),
   };
-}
-
-/** Rows of the operations that may wait for company; null for all others. */
-function patientRows(call: WriteCall): number | null {
-  switch (call.name) {
-    case 'settle':
-      // A test that waits for its captured mail waits for this commit.
-      if (call.params.settlements.some((settlement) => settlement.capture !== undefined)) return null;
-      return call.params.settlements.length;
-    case 'settleCalls':
-      return call.params.settlements.length;
-    case 'appendEvents':
-      return call.params.events.length;
-    case 'appendReaderFacts':
-      return call.params.facts.length;
-    case 'putCaptureTexts':
-      return call.params.texts.length;
-    case 'touchToken':
-      return 1;
-    default:
-      return null;
-  }
 }
 
 function settleWith<Result>(
