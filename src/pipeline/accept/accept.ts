@@ -14,14 +14,7 @@ import type { Failpoints } from '../../lib/failpoints.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
-import type {
-  AddressLists,
-  Lane,
-  Mailbox,
-  MessageId,
-  RecipientKind,
-  SandboxResult,
-} from '../../model/message.ts';
+import type { MessageId } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import { offersUnsubscribe, type PersonalOptions, type PersonalSettings } from '../../model/personal.ts';
 import type { QuotaLimits } from '../../model/quota.ts';
@@ -29,19 +22,18 @@ import type { Caller, RawSubmission, Submission } from '../../model/submission.t
 import type { Suppression } from '../../model/suppression.ts';
 import { suppressedRecipients, suppressionText } from '../../policy/suppressions/suppressions.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
-import type { NewMessage, NewRecipient, ToldNotice } from '../../store/topics/acceptance.ts';
-import { type Composed, compose, DATE_OFFSET } from '../compose/compose.ts';
+import type { NewMessage, ToldNotice } from '../../store/topics/acceptance.ts';
+import { type Composed, compose } from '../compose/compose.ts';
 import { personalRaw } from '../compose/personal-raw.ts';
 import type { Queue } from '../queue/queue.ts';
-import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
 import type { AcceptMetrics } from './accept-metrics.ts';
 import { acceptDrafts, type BatchItem, type ItemOutcome } from './batch.ts';
 import { createCommitter, type Draft, RETRY_AFTER_SECONDS, type RoutedMail } from './commit-messages.ts';
 import { toComposeInput } from './compose-input.ts';
+import { type FaultQuestion, type MessageDeps, newMessage } from './new-message.ts';
 import { createPersonalRules, type PersonalSubject } from './personal-rules.ts';
 import { quotaExceeded, requireQuota } from './quota.ts';
 import { fromDomainOf, type ReleaseRequest, releasedMessage } from './release.ts';
-import { magicResult } from './simulator.ts';
 
 export interface AcceptRequest {
   caller: Caller;
@@ -149,16 +141,6 @@ export interface SenderDomains {
   >;
 }
 
-/** A recipient that nothing else sends to the sandbox. */
-export interface FaultQuestion {
-  senderDomain: string;
-  recipientDomain: string;
-  lane: Lane;
-  address: string;
-  subject: string;
-  tags: readonly string[];
-}
-
 export interface AcceptOptions {
   maxMessageBytes: number;
   simulatorDomain: string;
@@ -200,6 +182,13 @@ export function createAcceptance(
 ): Acceptance & RawAcceptance & NoticeAcceptance {
   const { store, senders, clock, random } = deps;
   const committer = createCommitter(deps, options);
+  const rows: MessageDeps = {
+    clock,
+    random,
+    simulatorDomain: options.simulatorDomain,
+    maxAgeMs: options.maxAgeMs,
+    ...(deps.faultMayFit === undefined ? {} : { faultMayFit: deps.faultMayFit }),
+  };
   const personalRules = createPersonalRules({
     publicUrl: deps.publicUrl ?? null,
     mailtoDomain: options.mailtoDomain ?? null,
@@ -246,7 +235,7 @@ export function createAcceptance(
     const personal = personalRules.optionsFor(submission, settings ?? null);
     const composed = withPersonalLinks(request.prepared.composed, personal);
     checkSize(composed);
-    const message = newMessage(request, name, messageId, dateMs, composed);
+    const message = newMessage(rows, request, name, messageId, dateMs, composed);
     message.keepContent = await keepsContent(submission, name);
     await screen(message);
     return take(request, { message, quota: quota ?? null });
@@ -256,7 +245,14 @@ export function createAcceptance(
     const { messageId, dateMs, composed } = prepared;
     const { name } = await senderDomain(NOTICE_CALLER, submission.fromDomain);
     checkSize(composed);
-    const message = newMessage({ caller: NOTICE_CALLER, submission }, name, messageId, dateMs, composed);
+    const message = newMessage(
+      rows,
+      { caller: NOTICE_CALLER, submission },
+      name,
+      messageId,
+      dateMs,
+      composed,
+    );
     message.keepContent = false;
     await screen(message);
     return committer.tell(NOTICE_CALLER, { message, quota: null }, tells);
@@ -300,7 +296,7 @@ export function createAcceptance(
         }),
       );
     checkSize(composed);
-    const message = newMessage(request, name, messageId, now, composed);
+    const message = newMessage(rows, request, name, messageId, now, composed);
     message.keepContent = await keepsContent(submission, name);
     return { message, quota: quota ?? null };
   }
@@ -385,90 +381,6 @@ export function createAcceptance(
       });
     }
   }
-
-  function newMessage(
-    { caller, submission }: Pick<AcceptRequest | RawRequest, 'caller' | 'submission'>,
-    domain: string,
-    id: MessageId,
-    now: number,
-    composed: Composed & { eightBit?: boolean; dateOffset?: number | null },
-  ): NewMessage & { recipients: NewRecipient[] } {
-    const wholeResult: SandboxResult | null = submission.sandbox ?? (caller.sandbox ? 'deliver' : null);
-    const { sendAt } = submission;
-    const recipients: NewRecipient[] = [];
-    for (const { address, domain: recipientDomain, kind, notify, orcpt } of submission.recipients) {
-      const magic = recipientDomain === options.simulatorDomain ? magicResult(address) : null;
-      const sandbox =
-        submission.sandbox ??
-        magic ??
-        wholeResult ??
-        (deps.faultMayFit?.({
-          senderDomain: domain,
-          recipientDomain,
-          lane: submission.lane,
-          address,
-          subject: submission.subject,
-          tags: submission.tags,
-        }) === true
-          ? 'deliver'
-          : null);
-      const suppressed = sandbox === 'suppress';
-      recipients.push({
-        address,
-        domain: recipientDomain,
-        kind,
-        state: suppressed ? 'suppressed' : 'queued',
-        dueAt: sendAt ?? now,
-        waitReason: sendAt === null ? null : 'scheduled',
-        sandbox,
-        ...(notify === undefined ? {} : { notify }),
-        ...(orcpt === undefined ? {} : { orcpt }),
-        events: [
-          suppressed
-            ? {
-                id: uuidv7(clock, random),
-                kind: 'suppressed',
-                at: now,
-                detail: { reason: 'played by the sandbox' },
-              }
-            : sendAt === null
-              ? { id: uuidv7(clock, random), kind: 'accepted', at: now, detail: null }
-              : { id: uuidv7(clock, random), kind: 'scheduled', at: now, detail: { nextAttemptAt: sendAt } },
-        ],
-      });
-    }
-    return {
-      id,
-      domain,
-      tokenId: caller.tokenId,
-      lane: submission.lane,
-      lists: addressLists(submission),
-      subject: submission.subject,
-      tags: submission.tags,
-      metadata: submission.metadata,
-      sandbox: wholeResult !== null || recipients.every((recipient) => recipient.sandbox !== null),
-      content: composed.bytes,
-      ...(composed.places === undefined ? {} : { places: composed.places }),
-      bodyOffset: composed.bodyOffset,
-      needsSmtpUtf8: composed.needsSmtpUtf8,
-      eightBit: composed.eightBit === true,
-      createdAt: now,
-      sendAt,
-      expiresAt:
-        submission.expiresAt ?? (sendAt ?? now) + (options.maxAgeMs ?? LANE_MAX_AGE[submission.lane]),
-      expiryGiven: submission.expiresAt !== null,
-      dateOffset: composed.dateOffset === undefined ? DATE_OFFSET : composed.dateOffset,
-      recipients,
-      ...envelopeFacts(submission),
-    };
-  }
-}
-
-/** Mail over HTTP has no envelope of its own. */
-function envelopeFacts(submission: Submission | RawSubmission): Pick<NewMessage, 'nullSender' | 'notice'> {
-  if (!('envelopeDomain' in submission)) return {};
-  if (submission.envelopeDomain === null) return { nullSender: true };
-  return submission.notice === null ? {} : { notice: submission.notice };
 }
 
 /** A Date of ours moves with what is put in front of it. */
@@ -485,16 +397,4 @@ function withPersonalLinks(
 /** The answer to an accepted message: exactly one member (the specification). */
 export function acceptedBody(messageId: MessageId): string {
   return `{"MessageID":"${messageId}"}`;
-}
-
-function addressLists(submission: Submission | RawSubmission): AddressLists {
-  const of = (kind: RecipientKind): Mailbox[] =>
-    submission.recipients.filter((r) => r.kind === kind).map(({ name, address }) => ({ name, address }));
-  return {
-    from: submission.from,
-    to: of('To'),
-    cc: of('CC'),
-    bcc: of('BCC'),
-    replyTo: [...submission.replyTo],
-  };
 }

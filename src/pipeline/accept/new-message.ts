@@ -1,0 +1,140 @@
+/**
+ * From what was asked for and the bytes composed of it to the rows that acceptance stores: one message, one recipient each
+ * with its first event. Decides who of them the sandbox plays and when the message is given up; looks nothing up.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Random } from '../../lib/random.ts';
+import type {
+  AddressLists,
+  Lane,
+  Mailbox,
+  MessageId,
+  RecipientKind,
+  SandboxResult,
+} from '../../model/message.ts';
+import type { Caller, RawSubmission, Submission } from '../../model/submission.ts';
+import type { NewMessage, NewRecipient } from '../../store/topics/acceptance.ts';
+import { type Composed, DATE_OFFSET } from '../compose/compose.ts';
+import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
+import { magicResult } from './simulator.ts';
+
+/** A recipient that nothing else sends to the sandbox. */
+export interface FaultQuestion {
+  senderDomain: string;
+  recipientDomain: string;
+  lane: Lane;
+  address: string;
+  subject: string;
+  tags: readonly string[];
+}
+
+/** What decides about the rows of a message. */
+export interface MessageDeps {
+  clock: Clock;
+  random: Random;
+  /** Recipients at this domain are played by what their name says. */
+  simulatorDomain: string;
+  /** Give-up age that replaces the lanes'; ms or null. */
+  maxAgeMs: number | null;
+  /** Whether a rule of the sandbox may play this recipient, who goes there by the server's route; absent = none does. */
+  faultMayFit?(mail: FaultQuestion): boolean;
+}
+
+/** The message of sender domain `domain`, taken at `now`; nobody is stopped by a suppression yet. */
+export function newMessage(
+  deps: MessageDeps,
+  { caller, submission }: { caller: Caller; submission: Submission | RawSubmission },
+  domain: string,
+  id: MessageId,
+  now: number,
+  composed: Composed & { eightBit?: boolean; dateOffset?: number | null },
+): NewMessage & { recipients: NewRecipient[] } {
+  const { clock, random, simulatorDomain, maxAgeMs, faultMayFit } = deps;
+  const wholeResult: SandboxResult | null = submission.sandbox ?? (caller.sandbox ? 'deliver' : null);
+  const { sendAt } = submission;
+  const recipients: NewRecipient[] = [];
+  for (const { address, domain: recipientDomain, kind, notify, orcpt } of submission.recipients) {
+    const magic = recipientDomain === simulatorDomain ? magicResult(address) : null;
+    const sandbox =
+      submission.sandbox ??
+      magic ??
+      wholeResult ??
+      (faultMayFit?.({
+        senderDomain: domain,
+        recipientDomain,
+        lane: submission.lane,
+        address,
+        subject: submission.subject,
+        tags: submission.tags,
+      }) === true
+        ? 'deliver'
+        : null);
+    const suppressed = sandbox === 'suppress';
+    recipients.push({
+      address,
+      domain: recipientDomain,
+      kind,
+      state: suppressed ? 'suppressed' : 'queued',
+      dueAt: sendAt ?? now,
+      waitReason: sendAt === null ? null : 'scheduled',
+      sandbox,
+      ...(notify === undefined ? {} : { notify }),
+      ...(orcpt === undefined ? {} : { orcpt }),
+      events: [
+        suppressed
+          ? {
+              id: uuidv7(clock, random),
+              kind: 'suppressed',
+              at: now,
+              detail: { reason: 'played by the sandbox' },
+            }
+          : sendAt === null
+            ? { id: uuidv7(clock, random), kind: 'accepted', at: now, detail: null }
+            : { id: uuidv7(clock, random), kind: 'scheduled', at: now, detail: { nextAttemptAt: sendAt } },
+      ],
+    });
+  }
+  return {
+    id,
+    domain,
+    tokenId: caller.tokenId,
+    lane: submission.lane,
+    lists: addressLists(submission),
+    subject: submission.subject,
+    tags: submission.tags,
+    metadata: submission.metadata,
+    sandbox: wholeResult !== null || recipients.every((recipient) => recipient.sandbox !== null),
+    content: composed.bytes,
+    ...(composed.places === undefined ? {} : { places: composed.places }),
+    bodyOffset: composed.bodyOffset,
+    needsSmtpUtf8: composed.needsSmtpUtf8,
+    eightBit: composed.eightBit === true,
+    createdAt: now,
+    sendAt,
+    expiresAt: submission.expiresAt ?? (sendAt ?? now) + (maxAgeMs ?? LANE_MAX_AGE[submission.lane]),
+    expiryGiven: submission.expiresAt !== null,
+    dateOffset: composed.dateOffset === undefined ? DATE_OFFSET : composed.dateOffset,
+    recipients,
+    ...envelopeFacts(submission),
+  };
+}
+
+/** Mail over HTTP has no envelope of its own. */
+function envelopeFacts(submission: Submission | RawSubmission): Pick<NewMessage, 'nullSender' | 'notice'> {
+  if (!('envelopeDomain' in submission)) return {};
+  if (submission.envelopeDomain === null) return { nullSender: true };
+  return submission.notice === null ? {} : { notice: submission.notice };
+}
+
+function addressLists(submission: Submission | RawSubmission): AddressLists {
+  const of = (kind: RecipientKind): Mailbox[] =>
+    submission.recipients.filter((r) => r.kind === kind).map(({ name, address }) => ({ name, address }));
+  return {
+    from: submission.from,
+    to: of('To'),
+    cc: of('CC'),
+    bcc: of('BCC'),
+    replyTo: [...submission.replyTo],
+  };
+}
