@@ -318,7 +318,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     if (process === null || outage.count > 0 || nowMs - steadySinceMs < settledMs) return;
     const { epoch } = process;
     const { queue, deliver } = process.engine;
-    const paths = deliver.paths();
+    const paths = deliver.paths().map((path) => path.snapshot());
     const full = queue.held.rows >= 0.7 * plan.windowRows;
     const now = { wallMs: clock.now(), monotonicMs: nowMs, epoch };
     const hasReason = (domain: string) =>

@@ -162,7 +162,7 @@ export async function openWorld(
         pausedBy: () => null,
         routeOf: () => 'route mx',
         sitesOf: async ({ recipientDomain }) => [recipientDomain],
-        paths: () => paths,
+        paths: () => paths.map((shown) => ({ ...shown, snapshot: () => shown })),
         waits: { reasonOf: (id) => inMemory.reasonOf(id), queues: () => inMemory.queues() },
         relays: () => [],
         limitsFor: shaping.limitsFor,

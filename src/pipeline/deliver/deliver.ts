@@ -104,7 +104,6 @@ export interface DeliverOptions {
 
 const SANDBOX_CONCURRENCY = 32;
 const FORGET_IDLE_PATHS_ABOVE = 256;
-const MAX_SHOWN = 1_000;
 /** Rows that wait in memory for DNS, at most, for one domain. */
 const ROWS_WITHOUT_SITE = 32;
 
@@ -145,10 +144,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
       await Promise.all([...[...paths.values()].map((path) => path.stop(deadlineMs)), playedOut(deadlineMs)]);
     },
     waits: createMemoryWaits(queue, whyItWaits),
-    paths() {
-      const shown = [...paths.values()].slice(0, MAX_SHOWN).map((path) => path.snapshot());
-      return shown.sort((a, b) => Number(a.reason === null) - Number(b.reason === null));
-    },
+    paths: () => [...paths.values()].map(({ ref }) => ref),
   };
 
   function whyItWaits(item: ReadyItem): string {

@@ -75,8 +75,13 @@ export interface PathSnapshot {
   lastFailure: PathWord | null;
 }
 
+/** One path among many: what it is found by, and its picture for who wants that. */
+export interface PathRef extends Pick<PathSnapshot, 'key' | 'site' | 'provider' | 'domains'> {
+  snapshot(): PathSnapshot;
+}
+
 /** Implemented by delivery (`createDeliver`). */
 export interface PathsView {
-  /** Paths with work, connections, or a memory worth showing; those with a reason to wait first. */
-  paths(): readonly PathSnapshot[];
+  /** Every path with work, connections, or a memory worth showing, in no order. */
+  paths(): readonly PathRef[];
 }

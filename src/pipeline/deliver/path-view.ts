@@ -7,11 +7,10 @@ import type { Queue } from '../queue/queue.ts';
 import type { PathHealth } from './path-health.ts';
 import type { PathGates } from './path-limits.ts';
 import type { Links } from './path-links.ts';
-import type { PathSnapshot, PathWord, WaitKind } from './path-state.ts';
+import type { PathRef, PathWord, WaitKind } from './path-state.ts';
 import type { Placement } from './placements.ts';
 
-export interface PathView {
-  snapshot(): PathSnapshot;
+export interface PathView extends PathRef {
   /** Why what waits here is not being sent, '' = it is about to go. */
   reason(): string;
   /** Mail for this domain came by. */
@@ -48,7 +47,13 @@ export function createPathView(
   let lastSuccess: PathWord | null = null;
   let lastFailure: PathWord | null = null;
 
+  const key = pathKey(source, site);
+
   return {
+    ...{ key, site, provider },
+    get domains() {
+      return [...domains];
+    },
     snapshot() {
       const effective = gates.effective();
       const lanes = queue.waiting(name);
@@ -59,8 +64,7 @@ export function createPathView(
       };
       const why = reason(waiting.critical + waiting.normal + waiting.bulk > 0);
       return {
-        key: pathKey(source, site),
-        ...{ source, site, provider, route },
+        ...{ key, source, site, provider, route },
         domains: [...domains],
         connections: {
           open: links.size,

@@ -41,7 +41,7 @@ import { createPathGates, type ProviderGate } from './path-limits.ts';
 import { createLinks, type Link } from './path-links.ts';
 import { type Opened, type OpeningDeps, openForHead, pathOutcome } from './path-opening.ts';
 import { createPicker } from './path-pick.ts';
-import type { PathSnapshot, PathWord } from './path-state.ts';
+import type { PathRef, PathWord } from './path-state.ts';
 import { createPathTenants } from './path-tenants.ts';
 import { transact } from './path-transaction.ts';
 import { createPathView } from './path-view.ts';
@@ -62,7 +62,8 @@ export interface Path {
   demand(): number;
   /** Messages it got through within about the last second. */
   pace(): number;
-  snapshot(): PathSnapshot;
+  /** What is shown of it. */
+  readonly ref: PathRef;
   /** Why this item, which waits for it in memory, is not being sent, '' = it is about to go. */
   reason(item: ReadyItem): string;
   /** Stores what it has come to. */
@@ -209,7 +210,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     regroup,
     demand,
     pace: pace.perSecond,
-    snapshot: view.snapshot,
+    ref: view,
     reason: ({ delivery }) => tenants.reason(delivery.senderDomain) || view.reason(),
     keep,
     stop,

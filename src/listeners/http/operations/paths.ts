@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../../lib/clock.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
-import type { PathSnapshot } from '../../../pipeline/deliver/path-state.ts';
+import type { PathRef } from '../../../pipeline/deliver/path-state.ts';
 import { holdReason, siteNames } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
 import type { PathsAnswer, SiteAnswer } from '../contract/answers/traffic.ts';
@@ -53,7 +53,7 @@ export function pathRoutes({
           ...memoryPage(query, traffic.paths(), {
             list: 'paths',
             keyOf: ({ site, key }) => `${site} ${key}`,
-            itemOf: toPath,
+            itemOf: (path) => toPath(path.snapshot()),
           }),
           Relays: traffic.relays().map(toRelay),
         };
@@ -119,7 +119,11 @@ export function pathRoutes({
     return {
       Site: site,
       Note: paths.length > 0 ? '' : count > 0 ? NOT_YET : UNUSED,
-      Paths: paths.map(toPath),
+      // Those that have a reason to wait first.
+      Paths: paths
+        .map((path) => path.snapshot())
+        .sort((a, b) => Number(a.reason === null) - Number(b.reason === null))
+        .map(toPath),
       Relays: relays.map(toRelay),
       Limits: paths.length > 0 ? [] : toLimits(traffic.limitsFor({ source: '', site, provider, route })),
       Holds: holds.map(toHold),
@@ -134,10 +138,10 @@ export function pathRoutes({
   }
 }
 
-function goesBy(path: PathSnapshot, name: string): boolean {
+function goesBy(path: PathRef, name: string): boolean {
   return path.provider === name || path.domains.includes(name) || siteNames(path.site).includes(name);
 }
 
-function goesByAny(paths: readonly PathSnapshot[], site: string, name: string): boolean {
+function goesByAny(paths: readonly PathRef[], site: string, name: string): boolean {
   return siteNames(site).includes(name) || paths.some((path) => goesBy(path, name));
 }

@@ -4,7 +4,7 @@
  */
 import type { Lane } from '../../../model/message.ts';
 import type { MemoryWaits } from '../../../pipeline/deliver/memory-waits.ts';
-import type { PathSnapshot } from '../../../pipeline/deliver/path-state.ts';
+import type { PathRef } from '../../../pipeline/deliver/path-state.ts';
 import type { RelayState } from '../../../pipeline/deliver/relay-health.ts';
 import type { Hold, Holds } from '../../../policy/limits/holds.ts';
 import type { OverrideBook } from '../../../policy/limits/shaping/overrides.ts';
@@ -32,7 +32,7 @@ export interface Traffic {
   routeOf(question: WaitingMail & { sandbox: boolean }): string;
   /** Every name that the site of such mail goes by; may ask DNS. */
   sitesOf(question: WaitingMail): Promise<readonly string[]>;
-  paths(): readonly PathSnapshot[];
+  paths(): readonly PathRef[];
   /** Why mail in memory is not being sent. */
   waits: MemoryWaits;
   /** Relays that failed last. */
