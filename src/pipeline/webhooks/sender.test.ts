@@ -19,6 +19,7 @@ import { soleLease } from '../../model/node.ts';
 import { NEVER_CALLED_AT, type Webhook } from '../../model/webhook.ts';
 import { createAddressFilter } from '../../net/address-filter.ts';
 import { createGuardedHttp, type GuardedHttp } from '../../net/guarded-http.ts';
+import { event, message, recipient } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
 import { createWebhookMetrics } from './metrics.ts';
@@ -201,11 +202,9 @@ describe('a webhook call', () => {
       epoch: 0,
       idempotency: null,
       messages: [
-        {
+        message({
           id: uuidv7(clock, random) as MessageId,
           domain: DOMAIN,
-          tokenId: 't',
-          lane: 'normal',
           lists: {
             from: { name: '', address: `a@${DOMAIN}` },
             to: [{ name: '', address: 'b@example.net' }],
@@ -213,32 +212,18 @@ describe('a webhook call', () => {
             bcc: [{ name: '', address: 'hidden@example.org' }],
             replyTo: [],
           },
-          subject: 'Hello',
           tags: ['x'],
           metadata: { k: 'v' },
-          sandbox: false,
-          content: Buffer.from('Subject: Hello\r\n\r\nHi\r\n'),
-          bodyOffset: 18,
-          needsSmtpUtf8: false,
-          eightBit: false,
           createdAt: now,
-          sendAt: null,
-          expiryGiven: false,
-          dateOffset: null,
           expiresAt: now + HOUR,
           recipients: [
-            {
+            recipient({
               address: 'b@example.net',
-              domain: 'example.net',
-              kind: 'To',
-              state: 'queued',
               dueAt: now,
-              waitReason: null,
-              sandbox: null,
-              events: [{ id: uuidv7(clock, random), kind: 'accepted', at: now, detail: null }],
-            },
+              events: [event('accepted', now, { id: uuidv7(clock, random) })],
+            }),
           ],
-        },
+        }),
       ],
     });
     await startSender();

@@ -8,6 +8,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import type { DomainSettingsPatch } from '../../model/domain.ts';
 import type { MessageId } from '../../model/message.ts';
+import { event, message, recipient } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
 import { createRetention, type RetentionOptions } from './retention.ts';
@@ -55,38 +56,22 @@ async function accept(count: number, more: { domain?: string; bytes?: number; wa
   const result = await store.commitAccepted({
     epoch: 1,
     idempotency: null,
-    messages: Array.from({ length: count }, () => ({
-      id: id() as MessageId,
-      domain,
-      tokenId: 'token',
-      lane: 'normal' as const,
-      lists: { from: { name: '', address: `a@${domain}` }, to: [], cc: [], bcc: [], replyTo: [] },
-      subject: 's',
-      tags: [],
-      metadata: {},
-      sandbox: false,
-      content: new Uint8Array(bytes),
-      bodyOffset: 0,
-      needsSmtpUtf8: false,
-      eightBit: false,
-      createdAt: now,
-      sendAt: null,
-      expiryGiven: false,
-      dateOffset: null,
-      expiresAt: now + DAY,
-      recipients: [
-        {
-          address: 'b@example.net',
-          domain: 'example.net',
-          kind: 'To' as const,
-          state: waits ? ('queued' as const) : ('suppressed' as const),
-          dueAt: now,
-          waitReason: null,
-          sandbox: null,
-          events: [{ id: id(), kind: 'accepted' as const, at: now, detail: null }],
-        },
-      ],
-    })),
+    messages: Array.from({ length: count }, () =>
+      message({
+        id: id() as MessageId,
+        domain,
+        content: new Uint8Array(bytes),
+        createdAt: now,
+        expiresAt: now + DAY,
+        recipients: [
+          recipient({
+            state: waits ? 'queued' : 'suppressed',
+            dueAt: now,
+            events: [event('accepted', now, { id: id() })],
+          }),
+        ],
+      }),
+    ),
   });
   if (result.kind !== 'committed') throw new Error('not committed');
   return result.messages.map((message) => message.seq);
