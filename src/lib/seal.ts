@@ -18,7 +18,10 @@ export interface SealKey {
   secret: Uint8Array;
 }
 
-/** `malformed`: not a sealed value of a known version. `unknown-key`: its key is gone. `refused`: altered, or sealed for another purpose. */
+/**
+ * `malformed`: not a sealed value of a known version. `unknown-key`: its key is gone. `refused`: altered, or sealed for
+ * another purpose.
+ */
 export type SealFailure = 'malformed' | 'unknown-key' | 'refused';
 
 /** What `open` throws. Carries neither plain text nor key. */
@@ -50,7 +53,10 @@ const KEY_BYTES = 32;
 const MIN_SECRET_BYTES = 16;
 const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** The first key seals, all of them open. Throws `RangeError` where there is none, an id is no id or taken twice, or a secret is short. */
+/**
+ * The first key seals, all of them open. Throws `RangeError` where there is none, an id is no id or taken twice, or a
+ * secret is short.
+ */
 export function createSealer(keys: readonly SealKey[]): Sealer {
   const byId = new Map<string, SealKey>();
   for (const { id, secret } of keys) {

@@ -1,8 +1,8 @@
 /**
- * Bounces written for people: what Exim, qmail, Postfix, Sendmail, Exchange, Lotus, Google and others send where
- * they send no RFC 3464 report. Given a message, leaves the same as `readDsn`, or null where none of the known forms is recognised:
- * a form is known by phrases that only its program writes, never by a mention of failure somewhere. One pass over at
- * most 64 KiB and 1000 lines; the part where the original message is repeated is not read.
+ * Bounces written for people: what Exim, qmail, Postfix, Sendmail, Exchange, Lotus, Google and others send where they
+ * send no RFC 3464 report. Given a message, leaves the same as `readDsn`, or null where none of the known forms is
+ * recognised: a form is known by phrases that only its program writes, never by a mention of failure somewhere. One pass
+ * over at most 64 KiB and 1000 lines; the part where the original message is repeated is not read.
  */
 import { answersBySubject } from './auto-reply.ts';
 import type { DsnAction, DsnRecipient, DsnReport } from './dsn.ts';

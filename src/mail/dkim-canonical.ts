@@ -10,7 +10,10 @@
  */
 import { createHash, hash } from 'node:crypto';
 
-/** Why a message cannot be signed. `malformed`: its bytes; `signer`: the domain, selector or key; `crypto`: the signing itself. */
+/**
+ * Why a message cannot be signed. `malformed`: its bytes; `signer`: the domain, selector or key; `crypto`: the signing
+ * itself.
+ */
 export type DkimFailure = 'malformed' | 'signer' | 'crypto';
 
 /** Thrown (or rejected with) instead of ever giving back an unsigned or wrongly signed message. */

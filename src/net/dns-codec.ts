@@ -73,8 +73,8 @@ export interface DnsMessage {
 export type DecodedMessage = { kind: 'message'; message: DnsMessage } | { kind: 'malformed'; detail: string };
 
 /**
- * Query bytes for one question of class IN: recursion desired unless told otherwise, AD set to ask for the AD bit back (RFC 6840 §5.7),
- * an OPT record unless `edns` is false. Undefined when the name has no wire form.
+ * Query bytes for one question of class IN: recursion desired unless told otherwise, AD set to ask for the AD bit back
+ * (RFC 6840 §5.7), an OPT record unless `edns` is false. Undefined when the name has no wire form.
  */
 export function encodeQuery(query: {
   id: number;

@@ -1,7 +1,8 @@
 /**
  * Worker thread: reads and composes one large request at a time, or reads one large captured message, so that megabytes
- * of JSON and base64 never hold up the event loop that answers everybody else. Given a job by message, it posts back the checked submission without
- * its contents and the composed bytes (transferred, not copied). What it throws is reported, never fatal.
+ * of JSON and base64 never hold up the event loop that answers everybody else. Given a job by message, it posts back the
+ * checked submission without its contents and the composed bytes (transferred, not copied). What it throws is reported,
+ * never fatal.
  */
 import { parentPort } from 'node:worker_threads';
 import type { PersonalOptions } from '../../model/personal.ts';

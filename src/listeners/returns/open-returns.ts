@@ -54,7 +54,10 @@ export interface Returns extends Service {
   refusing(): string | null;
 }
 
-/** Nothing listens before `start()`; a port that is taken, or a folder that cannot be used, rejects it. Throws for an operator's address that is none. */
+/**
+ * Nothing listens before `start()`; a port that is taken, or a folder that cannot be used, rejects it. Throws for an
+ * operator's address that is none.
+ */
 export function createReturns(parts: ReturnsParts, place: ReturnsPlace): Returns {
   const { store } = parts;
   const own: ReadonlySet<string> = new Set([place.bounceDomain, place.hostname]);

@@ -14,7 +14,10 @@ export interface DnsRecord {
   Type: 'TXT' | 'MX' | 'CNAME';
   /** Full name without trailing dot; `relativeHost` gives what most panels want. */
   Host: string;
-  /** MX: preference and host. CNAME: the host it leads to. TXT: the whole text in one piece, without quotes, however long; a panel or `zoneSnippet` splits it. */
+  /**
+   * MX: preference and host. CNAME: the host it leads to. TXT: the whole text in one piece, without quotes, however long;
+   * a panel or `zoneSnippet` splits it.
+   */
   Value: string;
   Purpose: DnsRecordPurpose;
   /** false: a suggestion. Where the domain has such a record already it stays, merged with ours, not doubled. */

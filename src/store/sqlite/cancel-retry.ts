@@ -1,7 +1,7 @@
 /**
- * What a person or program asks for after acceptance: to stop what still waits of a message, to send it at another
- * time, or to try again what ended badly. Each recipient is compared and set by its own row, so that a row which delivery claimed in between is
- * left alone; the change and its event are one transaction.
+ * What a person or program asks for after acceptance: to stop what still waits of a message, to send it at another time,
+ * or to try again what ended badly. Each recipient is compared and set by its own row, so that a row which delivery
+ * claimed in between is left alone; the change and its event are one transaction.
  */
 import { stateCode } from './codes.ts';
 import type { Connection } from './connection.ts';

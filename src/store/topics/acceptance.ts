@@ -1,4 +1,7 @@
-/** Committing accepted messages, and the idempotency keys committed with them. Part of the Store (`../store.ts` says what all its operations promise). */
+/**
+ * Committing accepted messages, and the idempotency keys committed with them. Part of the Store (`../store.ts` says what
+ * all its operations promise).
+ */
 import type { AddressLists, Lane, MessageId, RecipientKind, SandboxResult } from '../../model/message.ts';
 import type { NoticeKind, NoticeWish } from '../../model/notice.ts';
 import type { Places } from '../../model/personal.ts';
@@ -119,7 +122,10 @@ export type CommitResult =
     };
 
 export interface AcceptanceStore {
-  /** All messages or none, with the idempotency row and the charges of quotas; events' webhook calls are due at the event's time. Synced. */
+  /**
+   * All messages or none, with the idempotency row and the charges of quotas; events' webhook calls are due at the
+   * event's time. Synced.
+   */
   commitAccepted(params: {
     messages: readonly NewMessage[];
     epoch: number;

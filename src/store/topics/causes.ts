@@ -1,4 +1,7 @@
-/** Cause groups: recipients that failed or wait for one reason. Part of the Store (`../store.ts` says what all its operations promise). */
+/**
+ * Cause groups: recipients that failed or wait for one reason. Part of the Store (`../store.ts` says what all its
+ * operations promise).
+ */
 import type { BounceScope } from '../../model/bounce.ts';
 import type { DeliveryState } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';

@@ -50,6 +50,9 @@ export interface DomainStore {
     key: DkimKey;
     now: number;
   }): Promise<Domain | null>;
-  /** Takes its keys, webhooks and templates with it, so that whoever adds the name later inherits nothing; mail and events stay. */
+  /**
+   * Takes its keys, webhooks and templates with it, so that whoever adds the name later inherits nothing; mail and events
+   * stay.
+   */
   removeDomain(params: { name: string }): Promise<boolean>;
 }

@@ -1,4 +1,7 @@
-/** The event log: appending facts, reading and counting them. Part of the Store (`../store.ts` says what all its operations promise). */
+/**
+ * The event log: appending facts, reading and counting them. Part of the Store (`../store.ts` says what all its
+ * operations promise).
+ */
 import type { Bounce } from '../../model/bounce.ts';
 import type { RouteKind } from '../../model/delivery.ts';
 import type { EventKind } from '../../model/event.ts';

@@ -1,4 +1,7 @@
-/** What slows, stops or keeps back delivery: overrides, the state of paths, holds. Part of the Store (`../store.ts` says what all its operations promise). */
+/**
+ * What slows, stops or keeps back delivery: overrides, the state of paths, holds. Part of the Store (`../store.ts` says
+ * what all its operations promise).
+ */
 
 import type { Lane } from '../../model/message.ts';
 import type { IdempotencyEntry } from './acceptance.ts';

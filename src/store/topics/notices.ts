@@ -1,4 +1,7 @@
-/** Notices to senders of SMTP mail that are still to be written. Part of the Store (`../store.ts` says what all its operations promise). */
+/**
+ * Notices to senders of SMTP mail that are still to be written. Part of the Store (`../store.ts` says what all its
+ * operations promise).
+ */
 import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { NoticeKind, NoticeWish } from '../../model/notice.ts';

@@ -1,4 +1,7 @@
-/** The queue: claims under a lease, outcomes, and what waits. Part of the Store (`../store.ts` says what all its operations promise). */
+/**
+ * The queue: claims under a lease, outcomes, and what waits. Part of the Store (`../store.ts` says what all its
+ * operations promise).
+ */
 import type { ClaimedDelivery, DeliveryState, RouteKind } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import type { NewCapture } from './captures.ts';

@@ -36,9 +36,9 @@ export interface RetentionStore {
   /** Removes the contents of those given whose recipients are all final and that no capture shows; how many. */
   purgeContents(params: { seqs: readonly number[] }): Promise<number>;
   /**
-   * Removes messages with recipients, events, finished calls and captures, in the order given, until `maxRows` rows
-   * are gone; what their unsubscribe links mean stays. Left alone: those with a recipient that is not final, or a call that an enabled webhook still waits for.
-   * `done`: how many of the given were dealt with.
+   * Removes messages with recipients, events, finished calls and captures, in the order given, until `maxRows` rows are
+   * gone; what their unsubscribe links mean stays. Left alone: those with a recipient that is not final, or a call that
+   * an enabled webhook still waits for. `done`: how many of the given were dealt with.
    */
   purgeMessages(params: {
     seqs: readonly number[];

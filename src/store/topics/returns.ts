@@ -1,4 +1,7 @@
-/** What comes back after delivery: bounces, complaints, opt-outs, notes. Part of the Store (`../store.ts` says what all its operations promise). */
+/**
+ * What comes back after delivery: bounces, complaints, opt-outs, notes. Part of the Store (`../store.ts` says what all
+ * its operations promise).
+ */
 import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { NewEvent } from './events.ts';

@@ -40,7 +40,10 @@ export interface SuppressionStore {
     domain: string;
     entries: readonly NewSuppression[];
     now: number;
-    /** Its body may name `"$added"` and `"$existing"`. Taken in the same transaction where something is made; rejects with KeyTaken where it is taken already. */
+    /**
+     * Its body may name `"$added"` and `"$existing"`. Taken in the same transaction where something is made; rejects with
+     * KeyTaken where it is taken already.
+     */
     idempotency?: IdempotencyEntry;
   }): Promise<{ added: number; existing: number }>;
   /** Those in force, newest first. */
@@ -63,6 +66,9 @@ export interface SuppressionStore {
     /** For the timelines of the messages that brought the entries: one id each, as many entries as there are ids. */
     eventIds?: readonly string[];
   }): Promise<number>;
-  /** Removes entries past their end, and counts without news since `evidenceBefore`: at most `limit` of each; the larger number. */
+  /**
+   * Removes entries past their end, and counts without news since `evidenceBefore`: at most `limit` of each; the larger
+   * number.
+   */
   purgeSuppressions(params: { now: number; evidenceBefore: number; limit: number }): Promise<number>;
 }

@@ -1,4 +1,7 @@
-/** What is remembered about TLS at other servers: MTA-STS policies and the days' counters (RFC 8461, RFC 8460). Part of the Store (`../store.ts` says what all its operations promise). */
+/**
+ * What is remembered about TLS at other servers: MTA-STS policies and the days' counters (RFC 8461, RFC 8460). Part of
+ * the Store (`../store.ts` says what all its operations promise).
+ */
 
 /** An MTA-STS policy as it was fetched. */
 export interface StoredMtaSts {

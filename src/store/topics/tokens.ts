@@ -1,4 +1,7 @@
-/** Tokens, the keys that sign them, and SMTP credentials. Part of the Store (`../store.ts` says what all its operations promise). */
+/**
+ * Tokens, the keys that sign them, and SMTP credentials. Part of the Store (`../store.ts` says what all its operations
+ * promise).
+ */
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import type { Token } from '../../model/token.ts';
 import type { IdempotencyEntry } from './acceptance.ts';

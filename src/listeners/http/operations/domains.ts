@@ -1,7 +1,7 @@
 /**
- * Sender domains (api.md §3): list, add, show with the DNS records to publish, check now, change, rotate its key, remove. A token acts on its
- * own domains only; only a token for all domains can add one that no token named before. A check asks the DNS of
- * strangers, so each domain may ask once in ten seconds.
+ * Sender domains (api.md §3): list, add, show with the DNS records to publish, check now, change, rotate its key, remove.
+ * A token acts on its own domains only; only a token for all domains can add one that no token named before. A check asks
+ * the DNS of strangers, so each domain may ask once in ten seconds.
  */
 
 import { z } from 'zod';

@@ -162,7 +162,10 @@ function seconds(query: ReadonlyMap<string, string>, name: string): number | und
   return queryInteger(query, name, { min: 0, max: LATEST_SECONDS, fallback: 0 });
 }
 
-/** The word of the list, or a webhook's word for it, undefined = all about mail; `failed` covers bounces too, as clients expect. */
+/**
+ * The word of the list, or a webhook's word for it, undefined = all about mail; `failed` covers bounces too, as clients
+ * expect.
+ */
 export function wantedKinds(word: string | undefined): readonly EventKind[] {
   if (word === undefined) return MAIL_KINDS;
   const lower = word.trim().toLowerCase();

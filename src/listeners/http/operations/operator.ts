@@ -1,7 +1,7 @@
 /**
  * What the operator looks at (api.md §3): GET /queue, what waits by site and age with its reasons, and GET /config, the
- * configuration in force without its secrets, and GET /warmup, how far new sources have come. They are for admin tokens; a token for some domains sees their queues
- * only, and no configuration, which is everybody's.
+ * configuration in force without its secrets, and GET /warmup, how far new sources have come. They are for admin tokens;
+ * a token for some domains sees their queues only, and no configuration, which is everybody's.
  */
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';

@@ -1,8 +1,8 @@
 /**
  * POST /sandbox/messages/{ID}/release: captured mail that goes out after all, as a new message with events and links of
- * its own. Given a capture of the caller's and perhaps another recipient; leaves an accepted message, and the capture says
- * so. `To` may be any address: whoever may release may also send that very mail to anybody, and read it. What would only be captured
- * again is refused, so that nobody waits for mail that never left.
+ * its own. Given a capture of the caller's and perhaps another recipient; leaves an accepted message, and the capture
+ * says so. `To` may be any address: whoever may release may also send that very mail to anybody, and read it. What would
+ * only be captured again is refused, so that nobody waits for mail that never left.
  */
 import { z } from 'zod';
 import { isUuid } from '../../../lib/ids.ts';

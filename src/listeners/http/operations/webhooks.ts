@@ -1,6 +1,7 @@
 /**
  * Webhooks (api.md §3, §6.3): the three core operations, byte-exact, and the ones beside them: detail, changes, secret,
- * test; what concerns their calls is in webhook-calls.ts. Given the caller's domains, it never shows or touches another's webhook.
+ * test; what concerns their calls is in webhook-calls.ts. Given the caller's domains, it never shows or touches another's
+ * webhook.
  */
 
 import { z } from 'zod';

@@ -6,7 +6,10 @@
 
 const MAX_CHARS = 200;
 
-/** `550 5.7.1 [192.0.2.7] blocked, see https://x/?ip=192.0.2.7` → `550 5.7.1 <ip> blocked, see <link>`. At most 200 characters. */
+/**
+ * `550 5.7.1 [192.0.2.7] blocked, see https://x/?ip=192.0.2.7` → `550 5.7.1 <ip> blocked, see <link>`. At most 200
+ * characters.
+ */
 export function replyShape(reply: string): string {
   const words = reply
     .slice(0, 4 * MAX_CHARS)

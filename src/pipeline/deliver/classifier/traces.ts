@@ -1,8 +1,9 @@
 /**
- * A quick no before a search: which groups of three characters a text holds, as bits of a small table. Most literals
- * of most rules are not in a reply, and two looked-up bits say so without reading the text again. A set bit proves
- * nothing (groups share bits), so whoever hears "may hold" still searches. Measured on 771 replies of the corpus with
- * 161 rules: 17.2 µs of processor time a reply without it, 9.3 µs with it. Given text of at most 2 KiB; leaves nothing behind; cannot fail.
+ * A quick no before a search: which groups of three characters a text holds, as bits of a small table. Most literals of
+ * most rules are not in a reply, and two looked-up bits say so without reading the text again. A set bit proves nothing
+ * (groups share bits), so whoever hears "may hold" still searches. Measured on 771 replies of the corpus with 161 rules:
+ * 17.2 µs of processor time a reply without it, 9.3 µs with it. Given text of at most 2 KiB; leaves nothing behind;
+ * cannot fail.
  */
 
 const BITS = 4096;

@@ -44,7 +44,10 @@ export function newWarmup(now: number): WarmupState {
   };
 }
 
-/** Brings the days up to `now`: climbs where yesterday allows it, falls after a long silence. A clock set back changes nothing. */
+/**
+ * Brings the days up to `now`: climbs where yesterday allows it, falls after a long silence. A clock set back changes
+ * nothing.
+ */
 export function rollTo(state: WarmupState, now: number): void {
   const today = Math.floor(now / DAY_MS);
   if (today <= state.day) return;
