@@ -157,7 +157,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     .action(async () => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const { Items } = (await api.call('GET', '/sandbox/rules')).body as { Items: SandboxRuleItem[] };
+        const Items = await everyItem<SandboxRuleItem>(api, '/sandbox/rules');
         const rows = Items.map((item) => [
           item.RuleID,
           item.Domain,

@@ -1,6 +1,6 @@
 /** Answers that go on: lists page by page, and streams of server-sent events. */
 import type { Page } from '../listeners/http/contract/answers/page.ts';
-import type { Caller, QueryValue } from './caller.ts';
+import type { Caller, CallOptions, QueryValue } from './caller.ts';
 import { type StreamedEvent, streamedEvents } from './event-stream.ts';
 import type { PageRequest } from './requests.ts';
 
@@ -16,13 +16,17 @@ export async function* everyItem<Item>(
   caller: Caller,
   path: string,
   query: PageRequest,
+  call?: CallOptions,
 ): AsyncGenerator<Item> {
   for (let cursor = query.After; ; ) {
-    const page: Page<Item> = await caller.json<Page<Item>>({
-      method: 'GET',
-      path,
-      query: { Limit: 100, ...query, ...(cursor === undefined ? {} : { After: cursor }) },
-    });
+    const page: Page<Item> = await caller.json<Page<Item>>(
+      {
+        method: 'GET',
+        path,
+        query: { Limit: 100, ...query, ...(cursor === undefined ? {} : { After: cursor }) },
+      },
+      call,
+    );
     yield* page.Items;
     if (!page.HasMore || page.NextCursor === null) return;
     cursor = page.NextCursor;

@@ -82,11 +82,16 @@ export function sandboxMethods(caller: Caller) {
 
     /** Faults on demand, for mail that is accepted after them. */
     rules: {
+      /** All of them, oldest first. */
       list: async (
         query: { Domain?: string } = {},
         call?: CallOptions,
-      ): Promise<readonly SandboxRuleItem[]> =>
-        (await get<{ Items: readonly SandboxRuleItem[] }>('/sandbox/rules', query, call)).Items,
+      ): Promise<readonly SandboxRuleItem[]> => {
+        const rules: SandboxRuleItem[] = [];
+        for await (const rule of everyItem<SandboxRuleItem>(caller, '/sandbox/rules', { ...query }, call))
+          rules.push(rule);
+        return rules;
+      },
       add: (rule: NewSandboxRule, call?: CallOptions) =>
         caller.json<SandboxRuleItem>({ method: 'POST', path: '/sandbox/rules', body: rule }, call),
       delete: (id: string, call?: CallOptions) =>

@@ -167,6 +167,23 @@ describe('a rule of the sandbox', () => {
     await clear();
   });
 
+  it('is listed a page at a time, oldest first', async () => {
+    const made: string[] = [];
+    for (let n = 0; n < 3; n++) made.push(await rule({ Tag: `t${n}`, Result: 'Fail' }));
+    const list = async (query: string) =>
+      (await server.call('GET', `/sandbox/rules?${query}`, { token })).json;
+    const first = await list('Limit=2');
+    expect(first).toMatchObject({ Items: [{ RuleID: made[0] }, { RuleID: made[1] }], HasMore: true });
+    // What a cursor names may be gone by then.
+    await server.call('DELETE', `/sandbox/rules/${made[1]}`, { token });
+    const rest = await list(`Limit=2&After=${first.NextCursor}`);
+    expect(rest).toMatchObject({ Items: [{ RuleID: made[2] }], HasMore: false, NextCursor: null });
+    for (const query of ['Limit=0', 'Limit=101', 'After=x']) {
+      expect((await list(query)).Errors, query).toMatchObject([{ Code: 422 }]);
+    }
+    await clear();
+  });
+
   it('belongs to its domain', async () => {
     const other = await addDomain(server, 'other.example');
     const id = await rule({ Result: 'Bounce' });

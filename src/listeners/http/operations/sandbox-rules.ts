@@ -9,12 +9,14 @@ import { isUuid } from '../../../lib/ids.ts';
 import { RULE_RESULTS, type RuleResult, type SandboxRule } from '../../../model/sandbox-rule.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import { MAX_RULES_PER_DOMAIN, type SandboxRules } from '../../../policy/sandbox/sandbox-rules.ts';
+import type { Page } from '../contract/answers/page.ts';
 import type { RuleResultWord, SandboxRuleItem } from '../contract/answers/sandbox.ts';
 import { nothing } from '../contract/schemas/problem.ts';
-import { DOMAIN, text } from '../contract/schemas/query.ts';
+import { DOMAIN, PAGE, text } from '../contract/schemas/query.ts';
 import { capturesDeleted, ruleItem, ruleList } from '../contract/schemas/sandbox.ts';
 import type { CreateOnce } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
+import { inOrder, memoryPage } from '../memory-page.ts';
 import { type ApiRoute, invalidParameter, isoTime, json, queryText, refuse } from '../route.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';
 
@@ -79,11 +81,23 @@ export function sandboxRuleRoutes(deps: {
         id: 'listSandboxRules',
         summary: 'List faults of the sandbox',
         description:
-          'Rules of the sandbox that stand, oldest first, with their uses: `{Items}`. `Domain` filters',
-        query: DOMAIN,
+          'Rules of the sandbox that stand, oldest first, with their uses, a page. `Domain` filters',
+        query: { ...DOMAIN, ...PAGE },
         answer: ruleList,
       },
-      handle: async (request) => json({ Items: (await rules.list(listedDomains(request))).map(toItem) }),
+      handle: async (request) => {
+        // At most 100 a domain, and this process holds them all in memory anyway.
+        const answer: Page<SandboxRuleItem> = memoryPage(
+          request.query,
+          await rules.list(listedDomains(request)),
+          {
+            list: 'rules',
+            keyOf: ({ createdAt, id }) => `${inOrder(createdAt)} ${id}`,
+            itemOf: toItem,
+          },
+        );
+        return json(answer);
+      },
     },
     {
       method: 'POST',

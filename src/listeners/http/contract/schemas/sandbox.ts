@@ -63,6 +63,6 @@ export const ruleItem = exactly<SandboxRuleItem>()(
     .meta({ id: 'SandboxRule' }),
 );
 
-export const ruleList = z.object({ Items: z.array(ruleItem) }).meta({ id: 'SandboxRuleList' });
+export const ruleList = exactly<Page<SandboxRuleItem>>()(pageOf('SandboxRuleList', ruleItem));
 
 export const capturesDeleted = z.object({ Deleted: count }).meta({ id: 'CapturesDeleted' });
