@@ -242,7 +242,9 @@ function problemText(body: unknown, status: number, command: (words: string) => 
   const lines = (problem?.Errors ?? []).map(({ Message, Field }) =>
     Field === undefined || Field === '' ? `${Message}` : `${Message} (${Field})`,
   );
-  const text = lines.length > 0 ? lines.join('\n') : (problem?.Error ?? `the server answered ${status}`);
+  const said = lines.length > 0 ? lines.join('\n') : (problem?.Error ?? `the server answered ${status}`);
+  const text =
+    status === 503 ? `${said}. Its log and /readyz say why; look first whether its disk is full` : said;
   // The server says `postrider …` in its hints, because it does not know how it is called here.
   return text.replace(/(?<=\b(?:run|see): )postrider ([a-z][\w. -]*[\w-])/g, (_, words: string) =>
     command(words),

@@ -6,6 +6,9 @@ import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { createProgress } from './progress.ts';
 import { printable, table, UsageError } from './terminal.ts';
 
+/** What a person reads through; more kinds of causes are in `--json`. */
+const MAX_EXPLAINED = 10;
+
 export const causeCommands: CommandGroup = (program, context) => {
   const group = program
     .command('causes')
@@ -71,10 +74,12 @@ function causesText(ctx: CommandContext, { Items }: CausesAnswer): string {
     item.FirstSeen,
     printable(item.Reply).slice(0, 60),
   ]);
-  const [worst] = [...Items].sort((a, b) => b.Waiting + b.Failed - (a.Waiting + a.Failed));
+  const worst = [...Items].sort((a, b) => b.Waiting + b.Failed - (a.Waiting + a.Failed));
+  const explained = new Map(worst.map((item) => [item.Category, item.Explanation]));
+  const words = [...explained].slice(0, MAX_EXPLAINED).map(([category, text]) => `${category}: ${text}`);
   return [
     table([['ID', 'CATEGORY', 'SITE', 'FROM', 'WAITING', 'FAILED', 'SINCE', 'REPLY'], ...rows]),
-    ...(worst === undefined ? [] : [`${worst.CauseID}: ${worst.Explanation}`]),
+    words.join('\n'),
     `When a cause is mended: ${ctx.command('causes resend ID')}`,
   ].join('\n\n');
 }

@@ -98,7 +98,11 @@ describe('messageText', () => {
     const shown = text({ LastResponse: why, WaitReason: `path: ${why}`, NextAttemptAt });
     expect(shown.split(why)).toHaveLength(2);
     expect(shown).toContain(`next try ${NextAttemptAt}`);
-    expect(text({ WaitReason: 'held: the domain was removed' })).toContain('held: the domain was removed');
+    expect(shown).toContain(`${NextAttemptAt}, given up 2026-11-24T13:00:00.000Z`);
+    const held = text({ Status: 'Held', WaitReason: 'held: the domain was removed', NextAttemptAt });
+    expect(held).toContain('held: the domain was removed');
+    expect(held).toContain('given up 2026-11-24T13:00:00.000Z');
+    expect(held).not.toContain('next try');
   });
 
   it('leaves the refusal of an earlier try out of a delivered recipient', () => {

@@ -30,7 +30,10 @@ export function messageText(
       r.WaitReason === 'deferred' || (r.LastResponse !== '' && r.WaitReason.includes(r.LastResponse))
         ? ''
         : r.WaitReason;
-    const next = r.NextAttemptAt === null ? '' : `next try ${r.NextAttemptAt}`;
+    const limit = `given up ${r.ExpiresAt}`;
+    // A hold ends by the operator's hand: the time of the next try is over by then, or means nothing.
+    const next =
+      r.NextAttemptAt === null ? '' : r.Status === 'Held' ? limit : `next try ${r.NextAttemptAt}, ${limit}`;
     return [first, ...[said, waits, next].filter((text) => text !== '').map((text) => detail(6, text))];
   });
   const timeline = events.flatMap((event) => {

@@ -139,7 +139,8 @@ function banner(server: RunningServer, config: Config, terminal: Terminal, logFi
   return `
 ${head(`postrider ${server.version}`)}  ${safe}
 
-  ${head('API')}      ${api}/${smtpLine}${returnsLine}
+  ${head('API')}      ${api}/
+  ${head('Docs')}     ${api}/docs ${dim('(a page to read, and to try things on)')}${smtpLine}${returnsLine}
   ${head('Token')}    ${server.adminToken}
   ${dim(`         (kept in ${join(config.data, 'admin-token')})`)}
 

@@ -30,6 +30,11 @@ describe('explainStart', () => {
     expect(message).toContain('--data');
   });
 
+  it('says of a full disk which one it is', () => {
+    const { message } = explainStart(failure({ code: 'ENOSPC', syscall: 'write' }), config);
+    expect(message).toBe('the disk of the data folder /srv/mail is full; make room there, then start again');
+  });
+
   it('gives back what it does not know', () => {
     const other = new Error('something else');
     expect(explainStart(other, config)).toBe(other);

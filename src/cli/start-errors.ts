@@ -12,7 +12,6 @@ const WHY: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOTDIR: 'part of the path is a file',
   EEXIST: 'it is a file',
-  ENOSPC: 'no space is left on the device',
 };
 
 /** `cause` as an Error whose message a person can act on. */
@@ -32,6 +31,9 @@ export function explainStart(cause: unknown, config: Config): Error {
     return new Error(
       `${at}: not allowed to listen there. Ports below 1024 need the capability CAP_NET_BIND_SERVICE; or choose another with --${name}`,
     );
+  }
+  if (error.code === 'ENOSPC') {
+    return new Error(`the disk of the data folder ${config.data} is full; make room there, then start again`);
   }
   const why = WHY[error.code ?? ''];
   if (why !== undefined && error.path?.startsWith(config.data)) {

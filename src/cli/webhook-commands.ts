@@ -51,13 +51,20 @@ export const webhookCommands: CommandGroup = (program, context) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
         const items = ((await api.call('GET', '/webhooks')).body as { Webhooks: WebhookRecord[] }).Webhooks;
+        // The list has the code alone: where no answer came, what went wrong stands with the webhook itself.
+        const errors = new Map<number, string>();
+        for (const item of items) {
+          if (item.LastResponseTryCounter === 0 || item.LastResponseCode !== 0) continue;
+          const { LastError } = (await api.call('GET', `/webhooks/${item.WebhookID}`)).body as WebhookDetail;
+          errors.set(item.WebhookID, printable(LastError).slice(0, 60));
+        }
         const rows = items.map((item) => [
           String(item.WebhookID),
           item.Event,
           item.Status,
           item.LastResponseTryCounter === 0
             ? 'never called'
-            : `${item.LastResponseCode} (try ${item.LastResponseTryCounter})`,
+            : `${errors.get(item.WebhookID) || item.LastResponseCode} (try ${item.LastResponseTryCounter})`,
           printable(item.WebhookURL),
         ]);
         ctx.print(

@@ -58,7 +58,7 @@ describe('a cause group', () => {
     }
     expect(await server.statusOf(ids[1] ?? '')).toBe('Bounced');
     const left = await command(scope, ['causes', '--data', server.folder]);
-    expect(left.stdout).toMatch(/AuthFailed/);
+    expect(left.stdout).toMatch(/^AuthFailed: .*SPF, DKIM or DMARC/m);
     expect((await server.call('GET', `/causes/${cause.CauseID}`)).json).toMatchObject({ Failed: 1 });
   });
 

@@ -268,6 +268,16 @@ const CASES: Partial<Record<ErrorName, () => Promise<Answer>>> = {
   ),
 };
 
+it('says of a domain that is not here how to add it, to a token that may send from all', async () => {
+  const from = email({ From: { email: 'a@missing.example' } });
+  const everywhere = await server.call('POST', '/email', { body: from });
+  expect([everywhere.status, everywhere.json.Errors[0].Name]).toEqual([403, 'from-domain-not-allowed']);
+  expect(everywhere.json.Errors[0].Message).toBe(
+    'missing.example is not a sender domain of this server; to add it, run: postrider domain add missing.example',
+  );
+  expect((await send(from)).json.Errors[0].Message).toBe('This token may not send from missing.example');
+});
+
 describe('the registry of errors', () => {
   it('is covered by the requests below, but for what this version cannot give', () => {
     const covered = [...Object.keys(CASES), ...Object.keys(NOT_YET)].sort();

@@ -109,7 +109,7 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
   async function refusedSender(from: Caller, domain: string): Promise<ServerReply | null> {
     const sender = await senders.senderFor(from, domain);
     if (sender.kind === 'domain') return null;
-    return sender.kind === 'not-allowed'
+    return sender.kind !== 'not-verified'
       ? reply(550, '5.7.1', `This login may not send from ${domain}`)
       : reply(550, '5.7.1', `${sender.name} is not verified yet: publish its DNS records and verify it`);
   }

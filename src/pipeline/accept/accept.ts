@@ -137,6 +137,7 @@ export interface SenderDomains {
   ): Promise<
     | { kind: 'domain'; name: string; quota?: QuotaLimits | null; personal?: PersonalSettings }
     | { kind: 'not-allowed' }
+    | { kind: 'unknown' }
     | { kind: 'not-verified'; name: string }
   >;
 }
@@ -366,6 +367,12 @@ export function createAcceptance(
       throw new AppError('from-domain-not-allowed', {
         field: '/From/email',
         message: `This token may not send from ${fromDomain}`,
+      });
+    }
+    if (sender.kind === 'unknown') {
+      throw new AppError('from-domain-not-allowed', {
+        field: '/From/email',
+        message: `${fromDomain} is not a sender domain of this server; to add it, run: postrider domain add ${fromDomain}`,
       });
     }
     throw new AppError('domain-not-verified', {

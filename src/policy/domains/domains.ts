@@ -63,6 +63,7 @@ export interface DomainService {
   ): Promise<
     | { kind: 'domain'; name: string; quota: QuotaLimits | null; personal?: PersonalSettings }
     | { kind: 'not-allowed' }
+    | { kind: 'unknown' }
     | { kind: 'not-verified'; name: string }
   >;
   /** The mail quota in force; null = none. */
@@ -340,7 +341,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     if (options.anyDomain && (all || caller.domains.includes(fromDomain))) {
       return { kind: 'domain', name: fromDomain, quota: effectiveQuota(NO_QUOTA, quota) } as const;
     }
-    return { kind: 'not-allowed' } as const;
+    return { kind: all ? 'unknown' : 'not-allowed' } as const;
   }
 
   async function signersFor(name: string) {

@@ -14,8 +14,8 @@ export type Action = 'retry' | 'bounce' | 'path' | 'defer';
 /** `hard` without an end, `inactive` 90 days, `soft` counted only (delivery.md §12). */
 export type Suppress = 'no' | 'hard' | 'inactive' | 'soft';
 
-/** Whom the trouble lies with. */
-export type Fault = 'recipient' | 'receiver' | 'sender' | 'operator' | 'content' | 'nobody';
+/** Whom the trouble lies with. `next_host`: the receiver's server or a relay, whichever a message is handed to. */
+export type Fault = 'recipient' | 'receiver' | 'next_host' | 'sender' | 'operator' | 'content' | 'nobody';
 
 /** Given up once both are reached: so many finished attempts, and so long since it was first deferred. */
 export interface GiveUp {

@@ -144,6 +144,7 @@ function suppressionOf(facts: CategoryFacts, parts: VerdictParts, confidence: Co
 const FAULTS: Readonly<Record<CategoryFacts['fault'], string>> = {
   recipient: 'It lies with the recipient’s mailbox or address.',
   receiver: 'It lies with the receiving side.',
+  next_host: 'It lies with that server or the way to it, not with the recipient.',
   sender: 'It lies with the sender domain’s settings.',
   operator: 'It lies with this server or its reputation, not with the recipient.',
   content: 'It lies with the message itself.',
