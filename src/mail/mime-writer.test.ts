@@ -60,4 +60,22 @@ describe('writeMessage', () => {
     const { bytes } = writeMessage('', { kind: 'text', subtype: 'plain', text: 'a'.repeat(100_000) }, 'x');
     expect(bytes.buffer.byteLength).toBeLessThan(bytes.length * 1.2);
   });
+
+  it('cuts no text where its scratch memory ends', () => {
+    const scratch = 192 * 1024;
+    for (let before = scratch - 5; before <= scratch + 1; before++) {
+      for (const last of ['a', 'é', '€', '😀']) {
+        const body = `${'a'.repeat(before)}${last}`;
+        const written = text({ kind: 'text', subtype: 'plain', text: body });
+        const encoded = written.slice(written.indexOf('\r\n\r\n') + 4, -2).replaceAll('=\r\n', '');
+        const octets = encoded.replace(/=([0-9A-F]{2})/g, (_, hex) =>
+          String.fromCharCode(Number.parseInt(hex, 16)),
+        );
+        // Compared by length first: a difference of such texts would be printed whole.
+        const decoded = Buffer.from(octets, 'latin1').toString('utf8');
+        expect(decoded.length).toBe(body.length);
+        expect(decoded === body).toBe(true);
+      }
+    }
+  });
 });

@@ -116,13 +116,14 @@ export function writeMessage(headers: string, root: MimePart, seed: string): Wri
 }
 
 /**
- * Where messages of ordinary size are written before their length is known: the bound is three times the text, and
- * allocating that much for every message left the heap of malloc fragmented. Holds nothing between calls.
+ * Where messages of up to some 150 KB of text are written before their length is known: the bound is three times the text,
+ * and allocating that much for every message left the heap of malloc fragmented and V8 collecting for it. Holds nothing
+ * between calls; the system gives it memory only as far as messages were long.
  */
-const SCRATCH = Buffer.allocUnsafeSlow(128 * 1024);
+const SCRATCH = Buffer.allocUnsafeSlow(512 * 1024);
 
 /** Where texts are put as UTF-8 before they are encoded, for the same reason. */
-const TEXTS: Buffer = Buffer.allocUnsafeSlow(128 * 1024);
+const TEXTS: Buffer = Buffer.allocUnsafeSlow(192 * 1024);
 
 interface Piece {
   headers: string;
@@ -189,10 +190,13 @@ function textPiece(part: TextPart, endLine: boolean, room: Buffer): Piece {
   };
 }
 
-/** The text's octets: at the beginning of `room` where they fit for sure, else in memory of their own. */
+/** The text's octets: at the beginning of `room` where they fit, else in memory of their own. */
 function utf8Of(text: string, room: Buffer): Buffer {
-  if (text.length * 3 > room.length) return Buffer.from(text, 'utf8');
-  return room.subarray(0, room.write(text, 0, 'utf8'));
+  if (text.length > room.length) return Buffer.from(text, 'utf8');
+  const octets = room.write(text, 0, 'utf8');
+  // Whole characters are written only: who stopped for want of room stopped in the last three octets.
+  const fits = text.length * 3 <= room.length || octets <= room.length - 4;
+  return fits ? room.subarray(0, octets) : Buffer.from(text, 'utf8');
 }
 
 /** Offsets in the text as offsets in its UTF-8, in one pass. */
