@@ -90,8 +90,9 @@ export async function withKey(
   const header = request.header('idempotency-key');
   if (header === undefined) return run(null);
   const key = parseIdempotencyKey(header);
-  const { body, caller } = request;
-  const check = await idempotency.begin({ owner: caller.owner, operation, key, body });
+  const { owner } = request.caller;
+  // No name for the body here: it would be kept until the answer, and `run` lets go of it sooner.
+  const check = await idempotency.begin({ owner, operation, key, body: request.body });
   if (check.kind === 'replay') return replayedAnswer(check.status, check.body);
   try {
     return await run({ operation: check.operation, key: check.key, fingerprint: check.fingerprint });

@@ -21,7 +21,7 @@ export interface ApiRequest {
   query: ReadonlyMap<string, string>;
   /** By lower-case name. */
   header(name: string): string | undefined;
-  /** Inflated bytes; empty where there is none. */
+  /** Inflated bytes; empty where there is none. An operation that waits after it has read them may put nothing here. */
   body: Uint8Array;
   /** For answers that wait: aborted when the client has gone or the listener stops, with which of the two. */
   ended(): AbortSignal;

@@ -215,10 +215,10 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       handler: async (request, reply) => {
         const { caller } = request;
         if (caller === null) throw new AppError('token-missing');
-        return sendAnswer(
-          reply,
-          await route.handle({ caller, ...contextOf(request), ended: () => endOf(reply) }),
-        );
+        const given = { caller, ...contextOf(request), ended: () => endOf(reply) };
+        // The operation alone has the body from here on, and may let go of it.
+        request.body = undefined;
+        return sendAnswer(reply, await route.handle(given));
       },
     });
   }

@@ -220,9 +220,11 @@ export function createAcceptance(
   };
 
   async function accept(request: AcceptRequest): Promise<AcceptResult> {
+    const { caller, idempotency } = request;
     const draft = await drafted(request);
     await screen(draft.message);
-    return take(request, draft);
+    // The commit is waited for without the request: its texts are as large as the message and not needed any more.
+    return take({ caller, idempotency }, draft);
   }
 
   async function acceptRaw(request: RawRequest): Promise<AcceptResult> {

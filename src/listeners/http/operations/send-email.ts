@@ -6,7 +6,7 @@
  */
 
 import type { z } from 'zod';
-import type { Acceptance, AcceptRequest } from '../../../pipeline/accept/accept.ts';
+import type { Acceptance, AcceptRequest, AcceptResult } from '../../../pipeline/accept/accept.ts';
 import type { EmailAnswer } from '../contract/answers/email.ts';
 import { emailAnswer } from '../contract/schemas/email.ts';
 import { EMAIL_ERRORS, EMAIL_EXAMPLE } from '../contract/schemas/email-request.ts';
@@ -23,6 +23,8 @@ export interface SendEmailDeps {
   idempotency: Idempotency;
   reader: EmailReader;
 }
+
+const NOTHING = new Uint8Array(0);
 
 /** The route of the send operation. */
 export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendEmailDeps): ApiRoute {
@@ -57,16 +59,29 @@ export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendE
     parsed: ParsedBody | null,
     key: AcceptRequest['idempotency'],
   ): Promise<ApiAnswer> {
-    const strict = prefersStrict(request.header('prefer'));
-    const { caller } = request;
-    const email =
-      parsed === null
-        ? await reader.readLarge(caller, request.body, strict)
-        : await reader.read(caller, parsed, strict);
-    if (parsed !== null) forgetTexts(parsed);
-    const result = await acceptance.accept({ caller, idempotency: key, ...email });
+    const result = await accept(request, parsed, key);
     if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
     const answer: EmailAnswer = { MessageID: result.messageId };
     return json(answer, 200, { location: `/api/v1/email/${result.messageId}` });
+  }
+
+  /**
+   * No `async` here: its frame would keep what was read in reach until the commit, and every collection meanwhile would
+   * copy it or count it.
+   */
+  function accept(
+    request: ApiRequest,
+    parsed: ParsedBody | null,
+    key: AcceptRequest['idempotency'],
+  ): Promise<AcceptResult> {
+    const { caller } = request;
+    const strict = prefersStrict(request.header('prefer'));
+    const read =
+      parsed === null ? reader.readLarge(caller, request.body, strict) : reader.read(caller, parsed, strict);
+    request.body = NOTHING;
+    return read.then((email) => {
+      if (parsed !== null) forgetTexts(parsed);
+      return acceptance.accept({ caller, idempotency: key, ...email });
+    });
   }
 }
