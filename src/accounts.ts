@@ -12,6 +12,7 @@ import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
 import { createSendRate, type SendRate } from './policy/limits/send-rate.ts';
 import type { Store } from './store/store.ts';
 
+/** What authenticates a caller, and the token of the administrator. */
 export interface Accounts {
   access: Access;
   smtpCredentials: ReturnType<typeof createSmtpCredentials>;

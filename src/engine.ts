@@ -49,6 +49,7 @@ import type { TlsContexts } from './smtp/client-tls.ts';
 import type { Store } from './store/store.ts';
 import { openTraffic, type TrafficParts } from './traffic.ts';
 
+/** What acceptance, queue and delivery work with. */
 export interface EngineDeps {
   store: Store;
   clock: Clock;
@@ -86,6 +87,7 @@ export interface EngineDeps {
   publicUrl?(): string;
 }
 
+/** How they are configured. */
 export interface EngineOptions {
   /** Where the operator's files lie. */
   folder: string;
@@ -105,6 +107,7 @@ export interface EngineOptions {
   mtaStsPort?: number;
 }
 
+/** Acceptance, queue and delivery of one process. It accepts as soon as it is open, and delivers from `start` on. */
 export interface Engine extends Service {
   /** What stands in the places of one recipient's copy. */
   personalTexts: PersonalTexts;

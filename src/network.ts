@@ -12,6 +12,7 @@ import { ownAddresses } from './net/own-addresses.ts';
 import { type CachingResolver, createResolver } from './net/resolver.ts';
 import { parseServers } from './net/system-resolvers.ts';
 
+/** All that leads out of this process. */
 export interface NetworkParts {
   resolver: CachingResolver;
   filter: AddressCheck;

@@ -22,6 +22,7 @@ import type { DomainService } from './policy/domains/domains.ts';
 import { type Certificates, openCertificates } from './smtp/server-certificates.ts';
 import type { Store } from './store/store.ts';
 
+/** What listens for SMTP, and the certificates it shows. */
 export interface SmtpListeners {
   certificates: Certificates;
   submission: ReturnType<typeof createSubmissionListener>;

@@ -15,6 +15,7 @@ import { createWebhookSender, type WebhookSender } from './pipeline/webhooks/sen
 import { createWebhookService } from './pipeline/webhooks/webhooks.ts';
 import type { Store } from './store/store.ts';
 
+/** The webhooks of one process. */
 export interface WebhookParts {
   service: ReturnType<typeof createWebhookService>;
   sender: WebhookSender;

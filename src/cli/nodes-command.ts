@@ -6,6 +6,7 @@ import { table } from './terminal.ts';
 
 const MAX_LEASES = 5;
 
+/** `nodes`: who lives, and what each holds. */
 export const nodesCommand: CommandGroup = (program, context) => {
   program
     .command('nodes')

@@ -21,6 +21,7 @@ export interface Config
     TellingConfig,
     RetentionConfig {}
 
+/** Name of a key, as it stands in `postrider.json`. */
 export type ConfigKey = keyof Config;
 
 /** Every key with its facts, in the order people are shown it. */

@@ -6,6 +6,7 @@
  *   place, or nothing for the first ⏎ tag ⏎ tag …, sorted
  */
 
+/** What a route key says. */
 export interface RouteKeyParts {
   /** Tags of the message that some route named when the key was made. */
   tags: readonly string[];

@@ -16,6 +16,7 @@ export interface AcceptanceConfig {
   'simulator-domain': string;
 }
 
+/** Their forms, defaults and meanings. */
 export const ACCEPTANCE_KEYS: KeyTable<AcceptanceConfig> = {
   'rate-limit': key('sends per second or `off`', both('off'), 'sends per second for each token', (t) => {
     if (t === 'off') return good(null);

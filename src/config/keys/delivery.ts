@@ -27,6 +27,7 @@ export interface DeliveryConfig {
   'max-connections': number | null;
 }
 
+/** Their forms, defaults and meanings. */
 export const DELIVERY_KEYS: KeyTable<DeliveryConfig> = {
   route: {
     ...key(

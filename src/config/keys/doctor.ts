@@ -10,6 +10,7 @@ export interface DoctorConfig {
   'doctor-clock': string | null;
 }
 
+/** Their forms, defaults and meanings. */
 export const DOCTOR_KEYS: KeyTable<DoctorConfig> = {
   'doctor-probe': key(
     '`address:port` list',

@@ -11,6 +11,7 @@ export interface NameConfig {
   dkim: boolean;
 }
 
+/** Their forms, defaults and meanings. */
 export const NAMES_KEYS: KeyTable<NameConfig> = {
   hostname: key(
     'host name',

@@ -13,6 +13,7 @@ export interface RetentionConfig {
   'retain-unsubscribe': number;
 }
 
+/** Their forms, defaults and meanings. */
 export const RETENTION_KEYS: KeyTable<RetentionConfig> = {
   'retain-content': key(
     'duration',

@@ -13,7 +13,9 @@ import {
 } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
+/** What a process may do of the whole; the key `roles` names some. */
 export const ROLES = ['http', 'submission', 'returns', 'deliver', 'webhooks', 'upkeep'] as const;
+/** One of `ROLES`. */
 export type Role = (typeof ROLES)[number];
 
 /** Their values, parsed. */
@@ -36,6 +38,7 @@ export interface ServerConfig {
   'mask-addresses': boolean;
 }
 
+/** Their forms, defaults and meanings. */
 export const SERVER_KEYS: KeyTable<ServerConfig> = {
   data: key('folder', both('./postrider-data'), 'folder of the embedded database, keys and spool', (t) =>
     nonEmpty(t, 'a folder path'),

@@ -11,6 +11,7 @@ export interface TellingConfig {
   'notices-per-hour': number;
 }
 
+/** Their forms, defaults and meanings. */
 export const TELLING_KEYS: KeyTable<TellingConfig> = {
   'webhook-retry': key(
     'list of waits',

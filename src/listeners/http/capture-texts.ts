@@ -24,6 +24,7 @@ const REST_FACTOR = 4;
 /** Where the store could not be asked. */
 const AGAIN_MS = 5_000;
 
+/** Reads the texts of what is captured, in the background. */
 export interface CaptureTexts {
   start(): void;
   /** Resolves when nothing of it runs any more. */

@@ -10,6 +10,7 @@ import { ANY_SOURCE } from './routes.ts';
 
 type PathPlace = Pick<Extract<Placement, { kind: 'path' }>, 'source' | 'site' | 'provider'>;
 
+/** The leases that paths of shared sources ask for. */
 export interface EgressLeases {
   /** null where only this node sends from the source. */
   want(place: PathPlace, listener: LeaseListener): Lease | null;
@@ -24,6 +25,7 @@ export function sharedSources(sources: readonly { id: string; shared: boolean }[
   return new Set([ANY_SOURCE.id, ...sources.flatMap(({ id, shared }) => (shared ? [id] : []))]);
 }
 
+/** For all paths of this node; a source that is not `shared` needs no lease. */
 export function createEgressLeases(
   membership: Pick<Membership, 'want'>,
   sources: readonly { id: string; shared: boolean }[],

@@ -10,6 +10,7 @@ import type { PathHealth } from './path-health.ts';
 import type { Links } from './path-links.ts';
 import type { PathView } from './path-view.ts';
 
+/** The leave of one path to send. */
 export interface PathEgress {
   /** false: nothing may be taken, opened or sent now. */
   may(): boolean;

@@ -17,6 +17,7 @@ import type { PathView } from './path-view.ts';
 import type { PathWarmup } from './path-warmup.ts';
 import type { Prepared, Preparer } from './prepared.ts';
 
+/** What one path has taken and is making ready. */
 export interface PathIntake {
   /** Takes what can be used; `probes`: at most so many in all, while the path finds out whether it works. */
   take(probes: number | null): void;
@@ -52,6 +53,7 @@ interface Deps {
 const STORE_RETRY_MS = 500;
 const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
 
+/** Nothing is taken before `take`. */
 export function createPathIntake(deps: Deps): PathIntake {
   const { name, queue, preparer, clock, log, ready, tenants, warm, view } = deps;
   const preparing: Record<Lane, number> = { critical: 0, normal: 0, bulk: 0 };

@@ -6,8 +6,10 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { PathState } from '../../policy/limits/shaping/path-memory.ts';
 
+/** The counts as they are kept with the path's state. */
 export type Volume = Pick<PathState, 'day' | 'sent' | 'sentBefore'>;
 
+/** The count of one path. */
 export interface PathVolume {
   /** A message was taken. True where the count is worth keeping now. */
   took(): boolean;

@@ -10,6 +10,7 @@ interface Met {
   port: number;
 }
 
+/** The addresses of one path that were met in vain. */
 export interface TriedHosts {
   has(met: Met): boolean;
   failed(met: Met): void;

@@ -16,6 +16,7 @@ import type { Service } from '../../lib/loop.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { NodeAbout, NodeBeat, NodeStore } from '../../store/topics/nodes.ts';
 
+/** How long what takes, ms on this node's monotonic clock. */
 export interface NodeTimes {
   /** How often the node says that it lives. */
   beatMs: number;
@@ -27,6 +28,7 @@ export interface NodeTimes {
   deadMs: number;
 }
 
+/** What a server goes by. */
 export const NODE_TIMES: NodeTimes = { beatMs: 5_000, leaseMs: 15_000, fenceMs: 15_000, deadMs: 30_000 };
 
 /** `asking` nobody knows yet · `held` by this node · `elsewhere` by another one. */
@@ -39,11 +41,13 @@ export interface Lease {
   end(): void;
 }
 
+/** Whoever wants a lease. */
 export interface LeaseListener {
   /** The state is another one. `graceMs`: what was begun under a lease that is lost must be over by then. */
   changed(state: LeaseState, graceMs: number): void;
 }
 
+/** This node among the others of its store. Beats between `start` and `stop`. */
 export interface Membership extends Service, NodeLease {
   /** Wants a lease from now on; the listener is told as soon as it is known who has it. */
   want(name: string, listener: LeaseListener): Lease;

@@ -8,6 +8,7 @@ import type { ParamsOf } from './operation-types.ts';
 
 type Listener = (captures: readonly CaptureView[]) => void;
 
+/** Between settling and those who wait for captured mail. */
 export interface CaptureTeller {
   /** Runs a settling whose contents wait here. Given the parameters without them. */
   settling<Result>(

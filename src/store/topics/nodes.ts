@@ -23,11 +23,13 @@ export interface NodeBeat {
   beat: number;
 }
 
+/** A node whose epoch nobody has ended. */
 export interface LivingNode extends NodeBeat {
   nodeId: string;
   sources: readonly string[];
 }
 
+/** A node as the operator is shown it. */
 export interface NodeRow extends NodeAbout, NodeBeat {
   nodeId: string;
   startedAt: number;
@@ -41,12 +43,14 @@ export interface NodeRow extends NodeAbout, NodeBeat {
   leases: readonly string[];
 }
 
+/** What a node hears when it says that it lives. */
 export type Heartbeat =
   /** `leases`: those it holds now. */
   | { kind: 'alive'; others: readonly LivingNode[]; leases: readonly string[] }
   /** Others hold it for dead: what it had is theirs. It needs a new epoch. */
   | { kind: 'ended' };
 
+/** Operations on nodes and leases. */
 export interface NodeStore {
   /**
    * Starts a node: a new epoch greater than all before. Epochs that cannot live any more end: all others where the caller

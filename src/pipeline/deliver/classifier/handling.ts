@@ -23,6 +23,7 @@ export interface GiveUp {
   afterMs: number;
 }
 
+/** What is done about a refusal. */
 export interface Handling {
   action: Action;
   /** Wait prescribed, ms; null = the lane's schedule, or the path's own growing waits. */
@@ -30,6 +31,7 @@ export interface Handling {
   giveUp: GiveUp | null;
 }
 
+/** What is known of a category of replies. */
 export interface CategoryFacts {
   scope: BounceScope;
   /** On 4xx. */

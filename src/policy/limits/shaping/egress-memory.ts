@@ -18,6 +18,7 @@ export interface Facts<Value> {
   entries(): readonly (readonly [key: string, value: Value])[];
 }
 
+/** Facts of every kind, over a restart. */
 export interface EgressMemory {
   /** Reads what is stored; once, before use. */
   load(): Promise<void>;

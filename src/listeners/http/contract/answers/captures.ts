@@ -1,5 +1,6 @@
 /** A captured copy as lists show it, by itself: a refusal may name some too. Types only. */
 
+/** An address of a header; `Name` is '' where it has none. */
 export interface NamedAddress {
   Name: string;
   Email: string;

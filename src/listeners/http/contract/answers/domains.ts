@@ -1,6 +1,7 @@
 /** Sender domains: their DNS records, what checks of them found, their settings. Types only. */
 import type { DomainStatus } from '../../../../model/domain.ts';
 
+/** A DNS record to publish, and how it was found at the last check. */
 export interface DnsRecordItem {
   Type: string;
   Host: string;
@@ -11,6 +12,7 @@ export interface DnsRecordItem {
   Status: 'Unknown' | 'Ok' | 'Warning' | 'Failed';
 }
 
+/** One check of a domain and what it found. */
 export interface DomainCheckItem {
   Name: string;
   Status: 'Ok' | 'Warning' | 'Failed';

@@ -87,6 +87,7 @@ export interface RetryAnswer {
   Queued: number;
 }
 
+/** What became of one recipient so far. */
 export interface MessageRecipient {
   Email: string;
   Type: RecipientKind;

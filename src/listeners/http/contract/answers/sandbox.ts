@@ -8,6 +8,7 @@ export interface ReleasedAnswer {
   MessageID: string;
 }
 
+/** What a rule of the sandbox plays. */
 export type RuleResultWord =
   | 'Deliver'
   | 'Bounce'

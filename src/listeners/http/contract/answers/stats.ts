@@ -16,12 +16,14 @@ export interface StatsRates {
   Unsubscribed: number | null;
 }
 
+/** An hour or a day, from `At` on. */
 export interface StatsInterval {
   At: string;
   Counts: StatsCounts;
   Rates: StatsRates;
 }
 
+/** The whole range, and its intervals. */
 export interface StatsFigures {
   Counts: StatsCounts;
   Rates: StatsRates;

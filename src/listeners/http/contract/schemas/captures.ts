@@ -3,12 +3,14 @@ import { z } from 'zod';
 import type { CaptureSummary, NamedAddress } from '../answers/captures.ts';
 import { count, exactly, time } from './exactly.ts';
 
+/** An address of a header. */
 export const namedAddress = exactly<NamedAddress>()(
   z
     .object({ Name: z.string().describe('Empty where there is none'), Email: z.string() })
     .meta({ id: 'NamedAddress' }),
 );
 
+/** Members that list and detail share. */
 export const summary = {
   ID: z.uuid(),
   MessageID: z.string(),
@@ -25,4 +27,5 @@ export const summary = {
   ReleasedAs: z.string().nullable().describe('As which message'),
 };
 
+/** An entry of the list. */
 export const captureSummary = exactly<CaptureSummary>()(z.object(summary).meta({ id: 'CaptureSummary' }));
