@@ -17,7 +17,7 @@ import type { Store } from '../../store/store.ts';
 import type { Spool } from './spool.ts';
 
 export interface ReturnsHandlerDeps {
-  store: Pick<Store, 'returnSubjects'>;
+  store: Pick<Store, 'returnSubjects' | 'knowsOptOut'>;
   tokens: Pick<ReturnPathTokens, 'parse'>;
   spool: Spool;
   clock: Clock;
@@ -95,9 +95,13 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
     return (await deps.isOwnDomain(address.domain)) ? target : null;
   }
 
-  /** Whether a token's delivery is there and not too long ago. The rejection of a store that is away becomes 451. */
+  /**
+   * Whether a token's delivery is there and not too long ago; opting out works as long as the link beside it, whether or
+   * not the message is still there. The rejection of a store that is away becomes 451.
+   */
   async function isKnown(target: ReturnTarget): Promise<boolean> {
     if (!isToken(target)) return true;
+    if (target.kind === 'unsubscribe') return store.knowsOptOut({ deliveryId: target.deliveryId });
     const [subject] = await store.returnSubjects(
       target.kind === 'message' ? { messageSeq: target.messageSeq } : { deliveryId: target.deliveryId },
     );

@@ -47,6 +47,7 @@ export function describeReaders(suite: Suite): void {
         newestFirst: false,
       })
     ).events.map(({ detail, recipient: to, domain }) => ({ ...detail, to, domain }));
+  const knows = (deliveryId: number) => suite.store().knowsOptOut({ deliveryId });
   const optOut = (deliveryId: number, now = T0) =>
     suite.store().unsubscribe({ deliveryId, event: event('unsubscribed', now), rule: 'one-click', now });
 
@@ -154,6 +155,7 @@ export function describeReaders(suite: Suite): void {
       it('suppresses all the same, once, and its event names the recipient', async () => {
         const id = await gone({ address: 'Reader@example.net' });
         await suite.reopen();
+        expect(await knows(id)).toBe(true);
         expect(await optOut(id)).toEqual({ kind: 'unsubscribed', domain: 'example.com' });
         expect(await optOut(id)).toEqual({ kind: 'repeated', domain: 'example.com' });
         const addresses = ['reader@example.net'];
@@ -178,7 +180,8 @@ export function describeReaders(suite: Suite): void {
       });
 
       it('leads to nobody where the mail was played or offered nothing', async () => {
-        expect((await optOut(await gone({ sandbox: 'deliver' }))).kind).toBe('unknown');
+        const played = await gone({ sandbox: 'deliver' });
+        expect([(await optOut(played)).kind, await knows(played)]).toEqual(['unknown', false]);
         const plain = await sent();
         await suite.store().purgeMessages({ seqs: [plain.seq], maxRows: 100 });
         expect((await optOut(plain.id)).kind).toBe('unknown');
@@ -190,7 +193,7 @@ export function describeReaders(suite: Suite): void {
           .store()
           .eraseElsewhere({ address: 'reader@example.net', proposedKey: new Uint8Array(32) });
         const next = await gone();
-        expect((await optOut(id)).kind).toBe('unknown');
+        expect([(await optOut(id)).kind, await knows(id)]).toEqual(['unknown', false]);
         expect((await optOut(next)).kind).toBe('unsubscribed');
       });
 
@@ -212,6 +215,7 @@ export function describeReaders(suite: Suite): void {
       expect((await optOut(id)).kind).toBe('unsubscribed');
       expect((await optOut(id)).kind).toBe('repeated');
       expect((await optOut(12_345)).kind).toBe('unknown');
+      expect([await knows(id), await knows(12_345)]).toEqual([true, false]);
       expect(await suite.store().listSuppressions({ now: T0, limit: 10 })).toEqual([]);
     });
   });

@@ -287,6 +287,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     outcomeRates: (params) => read('outcomeRates', params),
     returnedDomains: (params) => read('returnedDomains', params),
     readPlaces: (params) => read('readPlaces', params),
+    knowsOptOut: (params) => read('knowsOptOut', params),
     appendReaderFacts: (params) => write('appendReaderFacts', params),
     unsubscribe: (params) => suppress(() => write('unsubscribe', params)),
     findEvents: (params) => read('findEvents', params),

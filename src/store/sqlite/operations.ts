@@ -126,6 +126,7 @@ export const READS: ReadTable = {
   dueQueues: queue.dueQueues,
   readContent: messages.readContent,
   readPlaces: readers.readPlaces,
+  knowsOptOut: readers.knowsOptOut,
   queueCounts: queue.queueCounts,
   waitingQueues: waiting.waitingQueues,
   nextDueAt: queue.nextDueAt,

@@ -22,6 +22,12 @@ export function readPlaces(db: Connection, params: ParamsOf<'readPlaces'>): Plac
   return row === undefined || row.places === null ? null : (JSON.parse(row.places) as Places);
 }
 
+/** See `Store.knowsOptOut`. */
+export function knowsOptOut(db: Connection, { deliveryId }: ParamsOf<'knowsOptOut'>): boolean {
+  const kept = db.get('SELECT 1 FROM delivery WHERE id = ?', deliveryId) !== undefined;
+  return kept || optOutReader(db, deliveryId) !== null;
+}
+
 /** See `Store.appendReaderFacts`. */
 export function appendReaderFacts(session: Session, params: ParamsOf<'appendReaderFacts'>): number {
   let stored = 0;

@@ -9,6 +9,8 @@ export interface ReaderFact extends NewEvent {
 export interface ReaderStore {
   /** Where a message's tokens go; null where it has no places, or its content is no longer kept. */
   readPlaces(params: { messageSeq: number }): Promise<Places | null>;
+  /** Whether `unsubscribe` of that delivery would be understood: it is kept, or what its link needs is. */
+  knowsOptOut(params: { deliveryId: number }): Promise<boolean>;
   /**
    * Stores opens and clicks with the webhook calls they cause. A click at less than `quickMs` after its delivery is
    * marked as automatic; facts about deliveries that are no longer kept are dropped. How many were stored. Synced, as
