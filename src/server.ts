@@ -70,6 +70,8 @@ export interface RunningServer {
   readonly version: string;
   /** Reads certificates, shaping data and reply rules again (SIGHUP). */
   reload(): Promise<void>;
+  /** Resolves, with the reason, when this process can not go on and is to be stopped and started again. */
+  readonly failed: Promise<string>;
   stop(deadlineMs: number): Promise<void>;
 }
 
@@ -115,11 +117,13 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
   const folder = await openDataFolder(config.data, config['secret-key'], random);
   // One folder, one node: its name tells it from the others.
   const folderLock = config['shared-store'] ? takeLock(join(folder.path, 'node')) : null;
+  const failed = Promise.withResolvers<string>();
   const store = await openSqliteStore({
     path: sqlitePath(config.database, folder),
     clock,
     shared: config['shared-store'],
     failStoreWrites: failpoints.failStoreWrites,
+    onLost: failed.resolve,
     log: (level, message, fields) => logs.service[level](fields, message),
   }).catch((cause: unknown) => {
     folderLock?.release();
@@ -293,6 +297,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       returns: returns?.address() ?? null,
       adminToken: accounts.adminToken,
       version: params.version,
+      failed: failed.promise,
       async reload() {
         await Promise.all([certificates.reload(), engine.traffic.reload()]);
       },

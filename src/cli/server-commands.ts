@@ -21,7 +21,7 @@ const SAME_REQUEST_MS = 1_000;
 const LOG_BUFFER_BYTES = 8192;
 const LOG_FLUSH_MS = 200;
 
-/** Runs until SIGTERM or SIGINT; resolves with the exit code. */
+/** Runs until SIGTERM or SIGINT, or until it cannot go on; resolves with the exit code. */
 export async function runServer(
   mode: Mode,
   flags: Readonly<Record<string, string | undefined>>,
@@ -68,11 +68,21 @@ export async function runServer(
   if (mode === 'dev') terminal.stdout.write(banner(server, config, terminal, logFile ?? ''));
   else terminal.stderr.write(startLines(server, config));
 
-  const signal = await untilSignal(() => void server.reload());
-  if (mode === 'dev') terminal.stdout.write(`\n${signal === 'SIGINT' ? 'Stopping.' : 'Asked to stop.'}\n`);
+  const failed = server.failed.then((reason) => ({ reason }));
+  const end = await Promise.race([untilSignal(() => void server.reload()), failed]);
+  if (typeof end === 'object') {
+    logs.service.error(
+      { reason: end.reason },
+      'this process cannot go on; it gives back what it holds and ends',
+    );
+    terminal.stderr.write(`postrider: ${end.reason}; ending, to be started again\n`);
+  } else if (mode === 'dev') {
+    terminal.stdout.write(`\n${end === 'SIGINT' ? 'Stopping.' : 'Asked to stop.'}\n`);
+  }
+  // What is not given back by then is taken back by the next start; this one is not to last for ever.
   await server.stop(DRAIN_MS);
   sink.flushSync();
-  return 0;
+  return typeof end === 'object' ? 1 : 0;
 }
 
 function untilSignal(reload: () => void): Promise<NodeJS.Signals> {

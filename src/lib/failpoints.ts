@@ -8,8 +8,8 @@ export type FailpointName = 'after-commit' | 'after-data-sent' | 'after-remote-2
 export interface Failpoints {
   /** Reached the point: does nothing, or never returns. */
   reach(name: FailpointName): void;
-  /** Store writes that fail: the n-th and the `count` − 1 after it; null = none. */
-  readonly failStoreWrites: { from: number; count: number } | null;
+  /** Store writes that fail: the n-th and the `count` − 1 after it, or the writer with the n-th; null = none. */
+  readonly failStoreWrites: { from: number; count: number; as?: 'death' } | null;
 }
 
 export const NO_FAILPOINTS: Failpoints = { reach() {}, failStoreWrites: null };
@@ -21,6 +21,7 @@ export function createFailpoints(specification: string, kill: () => void): Failp
   for (const part of specification.split(',')) {
     const [name = '', n = '1', count = '1'] = part.trim().split(':');
     if (name === 'store-write') failStoreWrites = { from: Number(n), count: Number(count) };
+    else if (name === 'store-death') failStoreWrites = { from: Number(n), count: 1, as: 'death' };
     else if (name === 'after-commit' || name === 'after-data-sent' || name === 'after-remote-250') {
       left.set(name, Number(n));
     } else throw new TypeError(`unknown failpoint "${name}"`);

@@ -79,7 +79,7 @@ export interface Store
     TlsStore,
     ReaderStore {
   readonly capabilities: { wakeups: boolean; manyProcesses: boolean };
-  /** Whether the last write or probe succeeded; `reason` says what is wrong. */
+  /** Whether the last write or probe succeeded, and no answer of a write was ever lost; `reason` says what is wrong. */
   writable(): { ok: true } | { ok: false; reason: string };
   close(): Promise<void>;
 }

@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createBenches } from './bench.ts';
 import { askAgain, post, startLoad } from './load.ts';
-import { reckon } from './reckoning.ts';
+import { reckon, reclaimedRows } from './reckoning.ts';
 import { addDomain, queueEmpty, type ServerProcess, until } from './server-process.ts';
 
 const benches = createBenches();
@@ -91,6 +91,32 @@ describe('a store that cannot write', () => {
       `  failing writes: ${load.acknowledged} taken, ${refused.length} refused, ${figures.duplicates} second copies\n`,
     );
     expect((await server.terminate()).code).toBe(0);
+  });
+
+  it('ends with an error where its writing thread dies, and the next start finishes what that left', async () => {
+    const bench = await benches.prepare();
+    const server = await bench.start({ POSTRIDER_FAILPOINT: 'store-death:80' });
+    await addDomain(server);
+    const load = startLoad(server, { posters: 8, name: 'death' });
+    const exit = await server.exited;
+    await load.stop();
+    expect(exit).toMatchObject({ code: 1, signal: null });
+    const said = server.lines.filter(({ msg }) => /writing thread of the store died|cannot go on/.test(msg));
+    expect(said.map(({ level }) => level)).toEqual(['error', 'error']);
+    expect(said[0]?.reason).toContain('store-death');
+    expect(server.lines.at(-1)?.msg).toBe('stopped');
+
+    const next = await bench.start();
+    const books = await askAgain(next, load.posted);
+    await queueEmpty(next);
+    const figures = await reckon(next, bench.sink, books);
+    expect(figures.acknowledged).toBe(load.posted.length);
+    expect(figures.final).toEqual({ delivered: figures.recipients });
+    expect(figures.duplicates).toBeLessThanOrEqual(reclaimedRows(next));
+    process.stdout.write(
+      `  dead writer: ${load.acknowledged} taken, ${reclaimedRows(next)} leases taken back, ${figures.duplicates} second copies\n`,
+    );
+    expect((await next.terminate()).code).toBe(0);
   });
 
   it('sends nothing more on a full disk and goes on by itself when there is room', async (context) => {

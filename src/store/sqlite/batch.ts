@@ -38,6 +38,7 @@ export function createBatchRunner(
     transactions += 1;
     if (
       failStoreWrites !== null &&
+      failStoreWrites.as !== 'death' &&
       transactions >= failStoreWrites.from &&
       transactions < failStoreWrites.from + failStoreWrites.count
     ) {

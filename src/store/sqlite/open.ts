@@ -52,7 +52,13 @@ export interface SqliteStoreOptions {
   log?: StoreLog;
   /** How long outcomes and events wait for company before they are committed alone. Default 20, 0 = not at all. */
   patienceMs?: number;
-  /** Failpoint `store-write`, for tests. */
+  /**
+   * The writing thread died, for this reason, and with it answers: what was committed may be leased to nobody who knows.
+   * `writable` is false from now on. What is written all the same is written by a new thread, so that a process can give
+   * back what it holds before it ends. Called at most once.
+   */
+  onLost?: (reason: string) => void;
+  /** Failpoints `store-write` and `store-death`, for tests. */
   failStoreWrites?: FailStoreWrites | null;
   /** Largest size of the database in pages, for tests of a full disk. */
   maxPages?: number | null;
@@ -93,9 +99,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   };
   const readerData: ReaderData = { path };
   const alone = options.threads === 0;
+  let lost: string | null = null;
   const writer = alone
     ? createInProcess<WriterRequest, WriterReply>(() => openWriter(writerData, connection))
-    : createThread<WriterRequest, WriterReply>(new URL('./writer-thread.ts', import.meta.url), writerData);
+    : createThread<WriterRequest, WriterReply>(
+        new URL('./writer-thread.ts', import.meta.url),
+        writerData,
+        writerDied,
+      );
   const makeReader = () =>
     alone
       ? createInProcess<ReaderRequest, ReaderReply>(() => openReader(readerData, connection))
@@ -121,6 +132,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   let trouble: string | null = null;
   let probeTimer: Timer | null = null;
   let closing: Promise<void> | null = null;
+
+  function writerDied(why: string): void {
+    if (lost !== null) return;
+    lost = `the store's writing thread died: ${why}`;
+    writerData.failStoreWrites = null;
+    log('error', 'the writing thread of the store died', { reason: why });
+    options.onLost?.(lost);
+  }
 
   function noteTrouble(reason: string): void {
     if (trouble === null) log('error', 'the store cannot write', { reason });
@@ -241,7 +260,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   log('info', 'the store is open', { path });
   return {
     capabilities: { wakeups: false, manyProcesses: shared },
-    writable: () => (trouble === null ? { ok: true } : { ok: false, reason: trouble }),
+    writable() {
+      const reason = lost ?? trouble;
+      return reason === null ? { ok: true } : { ok: false, reason };
+    },
     close() {
       closing ??= close();
       return closing;

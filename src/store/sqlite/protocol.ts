@@ -78,10 +78,13 @@ export interface ReaderData {
   path: string;
 }
 
-/** Failpoint `store-write`: transactions number `from` (1 = the first) to `from + count - 1` fail. */
+/**
+ * Failpoint `store-write`: transactions number `from` (1 = the first) to `from + count - 1` fail. Failpoint
+ * `store-death`: the thread breaks after batch number `from` is committed and before it is answered.
+ */
 export interface FailStoreWrites {
   from: number;
   count: number;
-  /** As on a full disk (default) or as on a disk with errors. */
-  as?: 'full' | 'io';
+  /** As on a full disk (default), as on a disk with errors, or by a thread that breaks. */
+  as?: 'full' | 'io' | 'death';
 }

@@ -4,7 +4,7 @@ import { StoreRefused } from './refusal.ts';
 import { createThread } from './thread.ts';
 
 /** A thread that answers with what it got, and dies, fails or refuses when told. */
-function threadOf(start: string) {
+function threadOf(start: string, died?: (reason: string) => void) {
   const source = `
     import { parentPort } from 'node:worker_threads';
     parentPort.on('message', (word) => {
@@ -14,7 +14,11 @@ function threadOf(start: string) {
       parentPort.postMessage(word + '!');
     });
     parentPort.postMessage(${start});`;
-  return createThread<string, string>(new URL(`data:text/javascript,${encodeURIComponent(source)}`), {});
+  return createThread<string, string>(
+    new URL(`data:text/javascript,${encodeURIComponent(source)}`),
+    {},
+    died,
+  );
 }
 
 describe('a thread', () => {
@@ -39,6 +43,19 @@ describe('a thread', () => {
       await thread.close('close');
     },
   );
+
+  it('tells when it ends without having been asked to, and only then', async () => {
+    const told: string[] = [];
+    const note = (reason: string) => told.push(reason);
+    const thread = threadOf("{ kind: 'ready' }", note);
+    await expect(thread.ask('throw')).rejects.toThrow(StoreUnavailable);
+    expect(told).toEqual(['broken inside']);
+    expect(await thread.ask('a')).toBe('a!');
+    await thread.close('close');
+    const refused = threadOf("{ kind: 'refused', reason: 'corrupt', message: 'bad file' }", note);
+    await expect(refused.start()).rejects.toThrow(StoreRefused);
+    expect(told).toHaveLength(1);
+  });
 
   it('says why it never started', async () => {
     const thread = threadOf("{ kind: 'refused', reason: 'corrupt', message: 'bad file' }");

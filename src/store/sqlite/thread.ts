@@ -22,8 +22,12 @@ interface Waiting<Reply> {
   reject(error: Error): void;
 }
 
-/** A thread that is not started yet. */
-export function createThread<Request, Reply>(file: URL, workerData: object): Thread<Request, Reply> {
+/** A thread that is not started yet. `died` hears when one that worked ends without having been asked to. */
+export function createThread<Request, Reply>(
+  file: URL,
+  workerData: object,
+  died: (reason: string) => void = () => {},
+): Thread<Request, Reply> {
   let running: {
     worker: Worker;
     ready: Promise<void>;
@@ -40,6 +44,7 @@ export function createThread<Request, Reply>(file: URL, workerData: object): Thr
     const worker = new Worker(file, { workerData, execArgv, resourceLimits });
     const waiting: Waiting<Reply>[] = [];
     let cause: unknown;
+    let worked = false;
     const ready = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
     // Whoever started the thread by asking hears about a refusal through the answer.
@@ -52,6 +57,7 @@ export function createThread<Request, Reply>(file: URL, workerData: object): Thr
         return;
       }
       worker.on('message', (reply: Reply) => waiting.shift()?.resolve(reply));
+      worked = true;
       ready.resolve();
     });
     worker.on('error', (error) => {
@@ -62,6 +68,8 @@ export function createThread<Request, Reply>(file: URL, workerData: object): Thr
       const why = cause instanceof Error ? cause.message : 'it ended unexpectedly';
       const error = new StoreUnavailable(`The store's thread is gone: ${why}`, { cause });
       ready.reject(cause instanceof StoreRefused ? cause : error);
+      // Before the unanswered hear of it: what they do next is to know that already.
+      if (worked && !closed) died(why);
       for (const one of waiting.splice(0)) one.reject(error);
       ended.resolve();
     });

@@ -106,6 +106,23 @@ describe('a store that cannot write', () => {
     ).toHaveLength(1);
   });
 
+  it('stays so once an answer was lost with its thread, says it once, and still takes what is given back', async () => {
+    const lost: string[] = [];
+    await open({ failStoreWrites: { from: 2, count: 1, as: 'death' }, onLost: (why) => lost.push(why) });
+    await commitOne(store);
+    await expect(commitOne(store)).rejects.toThrow(StoreUnavailable);
+    const why = "the store's writing thread died: failpoint store-death";
+    expect(store.writable()).toEqual({ ok: false, reason: why });
+    await commitOne(store);
+    expect(store.writable()).toEqual({ ok: false, reason: why });
+    expect(lost).toEqual([why]);
+    expect(logged.filter((line) => line.includes('died'))).toEqual([
+      'error: the writing thread of the store died',
+    ]);
+    // The one whose answer was lost had been committed.
+    expect(await store.listMessages({ limit: 10 })).toHaveLength(3);
+  });
+
   it('forgets what a rolled back transaction had taught it', async () => {
     await open({});
     const taken = message();

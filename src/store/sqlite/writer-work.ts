@@ -40,9 +40,17 @@ export function openWriter(data: WriterData, given?: Connection): Work<WriterAsk
     return { name: 'commitAccepted', params: { ...call.params, messages } };
   }
 
+  const diesAfter = data.failStoreWrites?.as === 'death' ? data.failStoreWrites.from : null;
+  let batches = 0;
+
   return {
-    answer: (request) =>
-      request.kind === 'batch' ? runner.run(request.calls.map(unpack), request.synced) : [runner.probe()],
+    answer(request) {
+      if (request.kind !== 'batch') return [runner.probe()];
+      const answers = runner.run(request.calls.map(unpack), request.synced);
+      batches += 1;
+      if (batches === diesAfter) throw new Error('failpoint store-death');
+      return answers;
+    },
     close() {
       if (given === undefined) db.close();
     },
