@@ -31,9 +31,10 @@ function nodesText({ Items }: NodesAnswer): string {
       `${item.Node}${item.Self ? ' *' : ''}`,
       String(item.Epoch),
       item.Status,
-      item.Host,
-      String(item.Pid),
-      item.Roles.join(','),
+      // Told where several processes share a store (shared-store) only.
+      item.Host || '-',
+      item.Pid === 0 ? '-' : String(item.Pid),
+      item.Roles.join(',') || '-',
       String(item.Sending),
       item.EndedAt ?? item.HeartbeatAt,
       leasesText(item.Leases),

@@ -42,11 +42,16 @@ function queueText(answer: QueueAnswer): string {
   return blocks.join('\n\n');
 }
 
+/** What was said to one message alone stands with it, not with the queue. */
+function reasonText(reason: string): string {
+  return reason === 'deferred' ? 'put off by a reply, shown by `message`' : printable(reason);
+}
+
 function row(item: QueueItem): string[] {
   const { Ages } = item;
   const reasons = item.Reasons.filter(({ Reason }) => Reason !== '')
     .slice(0, MAX_REASONS)
-    .map(({ Reason, Count }) => `${printable(Reason)} (${Count})`);
+    .map(({ Reason, Count }) => `${reasonText(Reason)} (${Count})`);
   return [
     item.Site,
     item.SenderDomain,

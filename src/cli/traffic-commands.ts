@@ -15,7 +15,7 @@ import { EXISTING, everyPage } from './api-client.ts';
 import { oneOf } from './arguments.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printable, table, UsageError } from './terminal.ts';
-import { holdsText, overridesText, relaysText, siteText } from './traffic-text.ts';
+import { holdsText, overridesText, relaysText, siteText, stateWord } from './traffic-text.ts';
 
 interface MatchOptions {
   from?: string;
@@ -179,7 +179,7 @@ function pathsText({ Items, Relays }: PathsAnswer): string {
   const rows = shown.map((path) => [
     printable(path.Site),
     path.Source,
-    path.State,
+    stateWord(path),
     `${path.Connections.Open}/${path.Window}`,
     String(path.Waiting.critical + path.Waiting.normal + path.Waiting.bulk),
     String(path.InFlight),

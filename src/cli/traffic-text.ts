@@ -48,6 +48,12 @@ function pathText(path: PathItem): string {
   return blocks.join('\n\n');
 }
 
+/** One word for a list: `open` and `closed` are those of a circuit breaker, and would be read the other way round. */
+export function stateWord({ State }: Pick<PathItem, 'State'>): string {
+  if (State === 'closed') return 'goes';
+  return State === 'open' ? 'blocked' : 'probing';
+}
+
 function stateText({ State }: PathItem): string {
   if (State === 'closed') return 'mail goes';
   return State === 'open' ? 'blocked' : 'blocked; one message finds out whether it goes again';
@@ -95,7 +101,7 @@ export function holdsText(holds: readonly HoldItem[]): string {
     hold.RecipientDomain ?? '*',
     hold.Site ?? '*',
     hold.Priority ?? '*',
-    hold.Until ?? 'released',
+    hold.Until ?? 'you release it',
     printable(hold.Reason),
   ]);
   return table([['ID', 'FROM', 'TO', 'SITE', 'PRIORITY', 'UNTIL', 'WHY'], ...rows]);
