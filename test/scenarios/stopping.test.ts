@@ -37,7 +37,8 @@ async function sendUntilStuck(server: RunningServer): Promise<boolean> {
 
 describe('stopping', () => {
   it('ends though outcomes of the sandbox cannot be stored', async () => {
-    // The first write that fails is to be that of an outcome; which one it is depends on what the start writes.
+    // The first write that fails is to be that of an outcome; which one it is depends on what the start writes and on
+    // what is written together: each number is about as likely as not, so that six in a row were missed now and then.
     for (let firstFailing = 10; ; firstFailing++) {
       const server = await startServer({
         mode: 'dev',
@@ -54,7 +55,7 @@ describe('stopping', () => {
       const isStuck = await sendUntilStuck(server);
       expect(await stopMs(server)).toBeLessThan(DEADLINE_MS + SLACK_MS);
       if (isStuck) break;
-      expect(firstFailing).toBeLessThan(16);
+      expect(firstFailing).toBeLessThan(40);
     }
   });
 
