@@ -1,5 +1,6 @@
 /** Conformance: a person is masked everywhere, and goes on being suppressed. */
 import { describe, expect, it } from 'vitest';
+import type { LooseEventPlace } from '../topics/erasing.ts';
 import {
   claim,
   commit,
@@ -16,7 +17,7 @@ import {
 
 const PERSON = 'Ann.Reader@example.net';
 
-/** Tests of `findMentions`, `eraseMessages`, `eraseElsewhere`, `scrub`. */
+/** Tests of `findMentions`, `eraseMessages`, `eraseElsewhere`, `eraseLooseEvents`, `scrub`. */
 export function describeErasing(suite: Suite): void {
   describe('erasing', () => {
     const to = (...addresses: string[]) => ({
@@ -90,7 +91,7 @@ export function describeErasing(suite: Suite): void {
       });
       expect(
         await store.eraseElsewhere({ address: PERSON, proposedKey: new Uint8Array(32).fill(5) }),
-      ).toEqual({ events: 0, suppressions: 1 });
+      ).toEqual({ suppressions: 1 });
       expect(await everything()).not.toContain(PERSON.toLowerCase());
       const among = (address: string) =>
         store.suppressedAmong({ domain: 'example.com', addresses: [address], now: T0 });
@@ -132,6 +133,36 @@ export function describeErasing(suite: Suite): void {
       const causes = await store.listCauses({ limit: 10, countUpTo: 10 });
       expect(causes).toHaveLength(1);
       expect(JSON.stringify([answer?.body, causes]).toLowerCase()).not.toContain(PERSON.toLowerCase());
+    });
+
+    it('masks events of no message a portion at a time, each once, and those of messages not with them', async () => {
+      const store = suite.store();
+      const own = await send(PERSON);
+      const reason = `"${PERSON}" asked`;
+      const loose = (at: number, said: string) => ({
+        ...event('unsubscribed', at, { detail: { reason: said } }),
+        domain: 'example.com' as const,
+        deliveryId: null,
+      });
+      // Two of one instant: a portion may end between them.
+      const events = [T0, T0 + 1, T0 + 1, T0 + 2].map((at) => loose(at, reason));
+      await store.appendEvents({ events: [...events, loose(T0 + 3, `jo${PERSON} asked`)] });
+      const told = delivered(own.ids[0] ?? 0, 1, {
+        events: [event('delivered', T0, { detail: { reason } })],
+      });
+      await store.settle({ now: T0, settlements: [told] });
+      const counts: number[] = [];
+      for (let after: LooseEventPlace | null = null; ; ) {
+        const done = await store.eraseLooseEvents({ address: PERSON, after, limit: 2 });
+        counts.push(done.events);
+        if (done.next === null) break;
+        after = done.next;
+      }
+      expect(counts).toEqual([2, 2, 0]);
+      const reasons = (await store.findEvents(everyEvent())).events.map(({ detail }) => detail?.reason);
+      expect(reasons.filter((text) => text === `"erased@erased.invalid" asked`)).toHaveLength(4);
+      expect(reasons.filter((text) => text === reason)).toHaveLength(1);
+      expect(reasons).toContain(`jo${PERSON} asked`);
     });
 
     it('overwrites what is free, in steps, to an end', async () => {

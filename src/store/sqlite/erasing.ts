@@ -64,7 +64,8 @@ export function eraseMessages({ db }: Session, params: ParamsOf<'eraseMessages'>
     if (message === undefined) continue;
     const named = maskLists(JSON.parse(message.lists) as AddressLists, key);
     const recipients = maskRecipients(db, seq, key, mask);
-    const events = maskEvents(db, 'message_seq = ?', [seq], mask);
+    const told = db.all<EventText>('SELECT seq, detail FROM event WHERE message_seq = ?', seq);
+    const events = maskEvents(db, told, mask);
     const texts = maskMessage(db, seq, message, named.lists, key, mask);
     const notices = maskWish(db, seq, key, mask);
     if (named.found || recipients.found) {
@@ -98,7 +99,9 @@ export function eraseElsewhere(
   db.run('DELETE FROM suppression_evidence WHERE key = ?', key);
   forgetOptOuts(db, key);
   db.run('DELETE FROM notice_count WHERE fold(sender) = ?', key);
-  db.run('DELETE FROM sandbox_rule WHERE fold(recipient) = fold(?)', params.address);
+  const rules = 'FROM sandbox_rule WHERE fold(recipient) = ?';
+  db.run(`DELETE FROM sandbox_rule_use WHERE rule_seq IN (SELECT seq ${rules})`, key);
+  db.run(`DELETE ${rules}`, key);
   for (const row of db.all<{ id: number; body: string; error: string }>(
     'SELECT id, last_response_body AS body, last_error AS error FROM webhook',
   )) {
@@ -119,8 +122,26 @@ export function eraseElsewhere(
     'SELECT id, body AS text FROM idempotency WHERE length(body) > 64 AND instr(fold(body), ?) > 0',
     'UPDATE idempotency SET body = ? WHERE id = ?',
   );
-  db.run('UPDATE sandbox_rule SET recipient = ? WHERE fold(recipient) = ?', ERASED, key);
-  return { events: maskEvents(db, 'message_seq IS NULL', [], mask), suppressions };
+  return { suppressions };
+}
+
+/** See `Store.eraseLooseEvents`. */
+export function eraseLooseEvents(
+  { db }: Session,
+  params: ParamsOf<'eraseLooseEvents'>,
+): ResultOf<'eraseLooseEvents'> {
+  const rows = db.all<EventText & { at: number }>(
+    `SELECT seq, at, detail FROM event INDEXED BY event_loose
+     WHERE message_seq IS NULL AND (at, seq) > (?, ?) ORDER BY at, seq LIMIT ?`,
+    params.after?.at ?? 0,
+    params.after?.seq ?? 0,
+    params.limit,
+  );
+  const last = rows.at(-1);
+  return {
+    events: maskEvents(db, rows, maskOf(suppressionKey(params.address))),
+    next: rows.length < params.limit || last === undefined ? null : { at: last.at, seq: last.seq },
+  };
 }
 
 function maskTexts(db: Connection, key: string, select: string, update: string): void {
@@ -282,15 +303,17 @@ function maskRecipients(
   return { found, waits };
 }
 
-function maskEvents(db: Connection, where: string, values: readonly number[], mask: Mask): number {
+interface EventText {
+  seq: number;
+  detail: string | null;
+}
+
+function maskEvents(db: Connection, rows: readonly EventText[], mask: Mask): number {
   let changed = 0;
-  for (const row of db.all<{ seq: number; detail: string }>(
-    `SELECT seq, detail FROM event WHERE ${where} AND detail IS NOT NULL`,
-    ...values,
-  )) {
-    const masked = mask(row.detail);
-    if (masked === row.detail) continue;
-    db.run('UPDATE event SET detail = ? WHERE seq = ?', masked, row.seq);
+  for (const { seq, detail } of rows) {
+    const masked = detail === null ? null : mask(detail);
+    if (masked === detail) continue;
+    db.run('UPDATE event SET detail = ? WHERE seq = ?', masked, seq);
     changed += 1;
   }
   return changed;

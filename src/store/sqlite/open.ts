@@ -383,6 +383,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     findMentions: (params) => read('findMentions', params),
     eraseMessages: (params) => write('eraseMessages', params),
     eraseElsewhere: (params) => write('eraseElsewhere', params),
+    eraseLooseEvents: (params) => write('eraseLooseEvents', params),
     scrub: (params) => write('scrub', params),
     purgeContents: (params) => write('purgeContents', params),
     purgeMessages: (params) => write('purgeMessages', params),

@@ -44,6 +44,7 @@ export const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'addSmtpCredential',
   'eraseMessages',
   'eraseElsewhere',
+  'eraseLooseEvents',
   'removeSmtpCredential',
   'addTemplate',
   'changeTemplate',

@@ -66,6 +66,7 @@ export type WriteName =
   | 'purgeIdempotency'
   | 'eraseMessages'
   | 'eraseElsewhere'
+  | 'eraseLooseEvents'
   | 'scrub'
   | 'purgeContents'
   | 'purgeMessages'

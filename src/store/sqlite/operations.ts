@@ -94,6 +94,7 @@ export const WRITES: WriteTable = {
   purgeIdempotency: accept.purgeIdempotency,
   eraseMessages: erasing.eraseMessages,
   eraseElsewhere: erasing.eraseElsewhere,
+  eraseLooseEvents: erasing.eraseLooseEvents,
   scrub: erasing.scrub,
   purgeContents: retention.purgeContents,
   purgeMessages: retention.purgeMessages,

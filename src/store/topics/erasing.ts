@@ -3,6 +3,12 @@
  * again. Part of the Store (`../store.ts` says what all its operations promise).
  */
 
+/** Where an event of no message stands among them. */
+export interface LooseEventPlace {
+  at: number;
+  seq: number;
+}
+
 export interface ErasingStore {
   /**
    * Messages behind `afterSeq` in which an address may stand; `limit` are looked at. `nextSeq` null = no more. `waiting`:
@@ -24,13 +30,19 @@ export interface ErasingStore {
     seqs: readonly number[];
   }): Promise<{ messages: number; events: number; pending: number }>;
   /**
-   * The same outside of messages: suppressions become a keyed hash that goes on stopping mail. `proposedKey` becomes the
-   * key of this database where it has none. How many of each changed.
+   * The same outside of messages and events: suppressions become a keyed hash that goes on stopping mail. `proposedKey` becomes the
+   * key of this database where it has none. How many suppressions changed.
    */
-  eraseElsewhere(params: {
+  eraseElsewhere(params: { address: string; proposedKey: Uint8Array }): Promise<{ suppressions: number }>;
+  /**
+   * Masks the address in events that belong to no message, oldest first: `limit` behind `after` are looked at (null = from
+   * the first). How many changed; `next` null = no more.
+   */
+  eraseLooseEvents(params: {
     address: string;
-    proposedKey: Uint8Array;
-  }): Promise<{ events: number; suppressions: number }>;
+    after: LooseEventPlace | null;
+    limit: number;
+  }): Promise<{ events: number; next: LooseEventPlace | null }>;
   /** Overwrites free pages, about `bytes` of them; true while there may be more. */
   scrub(params: { bytes: number }): Promise<boolean>;
 }

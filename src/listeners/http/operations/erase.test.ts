@@ -1,4 +1,5 @@
 /** Erasing a person in one request and in several, over a real store. */
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAIL, openWorld, type World } from '../test-world.ts';
 
@@ -59,7 +60,27 @@ describe('POST /erase', () => {
     expect(await mailTo('bob@reader.example')).toBe(0);
   });
 
+  it('masks events that belong to no message in portions of the same size', async () => {
+    const eve = 'eve@reader.example';
+    const events = Array.from({ length: 250 }, (_, i) => ({
+      id: randomUUID(),
+      kind: 'unsubscribed' as const,
+      at: 1_000 + Math.floor(i / 7),
+      detail: { recipient: eve },
+      domain: 'example.com',
+      deliveryId: null,
+    }));
+    await world.store.appendEvents({ events });
+    const seen: Erased[] = [];
+    for (let After: string | null = 'm999999'; After !== null; After = seen.at(-1)?.NextCursor ?? null) {
+      seen.push(await erase({ Email: eve, Limit: 100, After }));
+    }
+    expect(seen.map((answer) => answer.Events)).toEqual([100, 100, 50]);
+    expect(await erase({ Email: eve })).toMatchObject({ Events: 0, NextCursor: null });
+  });
+
   it.each([
+    [{ Email: 'a@reader.example', After: 'e5' }],
     [{ Email: 'nobody' }],
     [{ Email: 'a@reader.example', After: 'x' }],
     [{ Email: 'a@reader.example', After: 'm' }],

@@ -1,7 +1,7 @@
 /**
  * POST /erase (api.md §3): a person's data removed, for administrators of all domains. What still waits for the person
- * is canceled first; then every message that names them is masked, page by page, and the free pages of the database are
- * overwritten: all in one request, or in several that each look at so many. Asked again it finds what an interruption left,
+ * is canceled first; then every message that names them is masked, page by page, and events that belong to no message as well, and the
+ * free pages of the database are overwritten: all in one request, or in several that each look at so many. Asked again it finds what an interruption left,
  * and what was on its way the last time.
  */
 
@@ -11,6 +11,7 @@ import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import { parseAddress } from '../../../mail/address.ts';
 import type { Store } from '../../../store/store.ts';
+import type { LooseEventPlace } from '../../../store/topics/erasing.ts';
 import type { EraseAnswer } from '../contract/answers/suppressions.ts';
 import { eraseAnswer } from '../contract/schemas/domains.ts';
 import { readJsonBody } from '../json-request.ts';
@@ -23,16 +24,16 @@ const ERASE = z.object({
     .min(100)
     .max(100_000)
     .optional()
-    .describe('Messages looked at by this request; all where left out'),
-  After: z.string().max(32).optional().describe('`NextCursor` of the request before'),
+    .describe('Messages looked at by this request, or events of no message; all where left out'),
+  After: z.string().max(40).optional().describe('`NextCursor` of the request before'),
 });
 const PAGE = 500;
 const STEP = 8;
 const SCRUB_STEP_BYTES = 1_048_576;
 /** Free pages that one request of several overwrites, as long as looking at its messages takes. */
 const SCRUB_PORTION_BYTES = 64 * 1_048_576;
-/** Behind which message; or what comes after the last one. */
-const CURSOR = /^(?:m(\d{1,15})|scrub)$/;
+/** Behind which message; behind which event of no message; or what comes after the last one. */
+const CURSOR = /^(?:m(\d{1,15})|e(\d{1,15})\.(\d{1,15})|scrub)$/;
 
 export function eraseRoute(deps: { store: Store; clock: Clock; random: Random }): ApiRoute {
   const { store, clock, random } = deps;
@@ -56,12 +57,13 @@ export function eraseRoute(deps: { store: Store; clock: Clock; random: Random })
       const parsed = parseAddress(Email.trim());
       if (!parsed.ok) throw invalidParameter(`Email ${parsed.problem}`, 'Email');
       const place = After === undefined ? 'm0' : After;
-      const [, seq] = CURSOR.exec(place) ?? [undefined, null];
-      if (seq === null) throw invalidParameter('After is not a NextCursor of POST /erase', 'After');
+      const found = CURSOR.exec(place);
+      if (found === null) throw invalidParameter('After is not a NextCursor of POST /erase', 'After');
+      const [, message, at, seq] = found;
       const address = parsed.address.text;
-      return json(
-        seq === undefined ? await scrubbed(nothingYet(), Limit) : await erase(address, Number(seq), Limit),
-      );
+      if (message !== undefined) return json(await erase(address, Number(message), Limit));
+      if (at === undefined) return json(await scrubbed(nothingYet(), Limit));
+      return json(await eraseLoose(nothingYet(), address, { at: Number(at), seq: Number(seq) }, Limit));
     },
   };
 
@@ -89,8 +91,29 @@ export function eraseRoute(deps: { store: Store; clock: Clock; random: Random })
         return { ...answer, Share, NextCursor: `m${afterSeq}` };
       }
     }
-    answer.Events += (await store.eraseElsewhere({ address, proposedKey: random.bytes(32) })).events;
-    return scrubbed(answer, limit);
+    await store.eraseElsewhere({ address, proposedKey: random.bytes(32) });
+    return eraseLoose(answer, address, null, limit);
+  }
+
+  /** Events that belong to no message: a transaction for some hundred, as for messages. */
+  async function eraseLoose(
+    answer: EraseAnswer,
+    address: string,
+    from: LooseEventPlace | null,
+    limit: number | undefined,
+  ): Promise<EraseAnswer> {
+    let after = from;
+    for (let looked = 0; ; ) {
+      const size = limit === undefined ? PAGE : Math.min(PAGE, limit - looked);
+      const { events, next } = await store.eraseLooseEvents({ address, after, limit: size });
+      answer.Events += events;
+      looked += size;
+      after = next;
+      if (after === null) return scrubbed(answer, limit);
+      if (limit !== undefined && looked >= limit) {
+        return { ...answer, Share: 0.99, NextCursor: `e${after.at}.${after.seq}` };
+      }
+    }
   }
 
   /** Free pages keep what stood in them until they are overwritten. */
