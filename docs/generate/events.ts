@@ -44,7 +44,7 @@ function whoMakes(): ReadonlyMap<string, string> {
     if (file.startsWith('src/model/') || /pipeline\/webhooks\/(?:webhooks|payload)\.ts$/.test(file)) continue;
     for (const [kind] of KINDS) {
       const made = new RegExp(
-        `(?:kind:|(?:event|fact|note|tell)\\((?:\\w+, )*|\\?|:)\\s*'${kind.replace('.', '\\.')}'[,\\s)]`,
+        `(?:kind:|(?:event|fact|note|tell|sharedEntry)\\((?:\\w+, )*|\\?|:)\\s*'${kind.replace('.', '\\.')}'[,\\s)]`,
       );
       if (!made.test(text) || found.get(kind) === 'yes') continue;
       found.set(kind, file.endsWith('/deliver/sandbox.ts') ? 'by the sandbox' : 'yes');
