@@ -55,7 +55,7 @@ interface Work {
 }
 
 /** Up to here a message goes in one write, together with its dot; above it in slices, each waiting for the last. */
-const ONE_WRITE_BYTES = 64 * 1024;
+const ONE_WRITE_BYTES = 128 * 1024;
 const SLICE_BYTES = 64 * 1024;
 
 const verdictOf = (reply: Reply) => Math.floor(reply.code / 100);
