@@ -69,6 +69,7 @@ it('serves, sends, and copies its data from below node_modules', async () => {
     if (server.exitCode !== null) throw new Error(output);
     return output.includes('Ctrl-C stops') || null;
   });
+  expect(output).not.toContain('ExperimentalWarning');
   const sent = await installedCommand(
     ...['send', '--data', data, '--from', 'shop@example.com', '--to', 'ada@example.net'],
     ...['--subject', 'Installed', '--text', join(app, 'node_modules/postrider/package.json')],

@@ -22,6 +22,9 @@ interface Waiting<Reply> {
   reject(error: Error): void;
 }
 
+/** The launcher's flags for an installed package: its hook, and that Node does not call it experimental in each thread. */
+const PACKAGE_FLAGS = /^--(?:import=.*\/bin\/strip-types\.mjs|disable-warning=ExperimentalWarning)$/;
+
 /** A thread that is not started yet. `died` hears when one that worked ends without having been asked to. */
 export function createThread<Request, Reply>(
   file: URL,
@@ -40,7 +43,7 @@ export function createThread<Request, Reply>(
     // What these threads make of JavaScript lives as long as one batch: a small young generation is enough.
     const resourceLimits = { maxYoungGenerationSizeMb: 8 };
     // Nothing of how this process was started, but for what makes an installed package readable (bin/strip-types.mjs).
-    const execArgv = process.execArgv.filter((flag) => /^--import=.*\/bin\/strip-types\.mjs$/.test(flag));
+    const execArgv = process.execArgv.filter((flag) => PACKAGE_FLAGS.test(flag));
     const worker = new Worker(file, { workerData, execArgv, resourceLimits });
     const waiting: Waiting<Reply>[] = [];
     let cause: unknown;
