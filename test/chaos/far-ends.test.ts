@@ -65,7 +65,9 @@ async function finished(messageId: string, recipients = 1): Promise<readonly Tim
   return entries;
 }
 
-const kinds = (entries: readonly TimelineEntry[]) => entries.map((entry) => entry.Event);
+/** What became of the recipients, without when the way there closed and opened. */
+const kinds = (entries: readonly TimelineEntry[]) =>
+  entries.map((entry) => entry.Event).filter((kind) => !kind.startsWith('path_'));
 const messagesOf = (mx: ScriptedMx) => mx.connections.flatMap((one) => one.messages);
 const messageIdOf = (message: Buffer | undefined) => /^Message-ID: (.*)\r$/m.exec(String(message))?.[1];
 
