@@ -50,6 +50,8 @@ interface Known extends SiteName {
   /** On the monotonic clock. After the first DNS is asked again, after the second mail waits for the answer. */
   freshUntilMs: number;
   usableUntilMs: number;
+  /** Its path found out more than its MX says: no answer of DNS ends that before its time. */
+  apart: boolean;
 }
 
 const MAX_DOMAINS = 50_000;
@@ -90,7 +92,7 @@ export function createPlacements(deps: {
     lookUp,
     setApart(domain) {
       // Its provider, where one is known, goes on counting its connections.
-      keep(domain, { site: domain, provider: lastProvider(domain) }, APART_MS);
+      keep(domain, { site: domain, provider: lastProvider(domain) }, APART_MS, true);
     },
     onMoved(listener) {
       moved = listener;
@@ -163,6 +165,8 @@ export function createPlacements(deps: {
 
   async function ask(domain: string): Promise<void> {
     const answer = await resolver.mx(domain);
+    const known = domains.get(domain);
+    if (known?.apart === true && known.freshUntilMs > clock.monotonicMs()) return;
     if (answer.kind !== 'found') {
       // Without an MX it stands for itself; so it does where DNS gave no answer, and its path says why.
       const ttlMs = answer.kind === 'failure' ? APART_MS : answer.ttlSeconds * 1000;
@@ -196,7 +200,7 @@ export function createPlacements(deps: {
     else providers.set(domain, text, clock.now() + PROVIDER_KEPT_MS);
   }
 
-  function keep(domain: string, name: SiteName, ttlMs: number): void {
+  function keep(domain: string, name: SiteName, ttlMs: number, apart = false): void {
     const before = domains.get(domain);
     domains.delete(domain);
     if (domains.size >= MAX_DOMAINS) {
@@ -204,7 +208,7 @@ export function createPlacements(deps: {
       if (!oldest.done) domains.delete(oldest.value);
     }
     const freshUntilMs = clock.monotonicMs() + ttlMs;
-    domains.set(domain, { ...name, freshUntilMs, usableUntilMs: freshUntilMs + GRACE_MS });
+    domains.set(domain, { ...name, freshUntilMs, usableUntilMs: freshUntilMs + GRACE_MS, apart });
     moved(roomOf(domain));
     if (before === undefined || before.site === name.site) return;
     for (const [key, place] of names) {
