@@ -153,4 +153,21 @@ describe('lanes', () => {
     expect(json.Priority).toBe('critical');
     expect(Date.parse(json.ExpiresAt) - Date.parse(json.CreatedAt)).toBe(3_600_000);
   });
+
+  it('let a critical message in where bulk follows bulk on the only connection', async () => {
+    const gates = Array.from({ length: 31 }, () => Promise.withResolvers<void>());
+    const { server, token, messages } = await relayTo(
+      { dot: gates.map(({ promise }) => ({ do: 'wait', until: promise, next: '250 2.0.0 ok' })) },
+      { 'max-connections': '1' },
+    );
+    for (let i = 0; i < 30; i++) await server.send({ Priority: 'bulk', Subject: `bulk ${i}` }, { token });
+    for (const [n, gate] of gates.entries()) {
+      // It comes when the connection has long been handed its next bulk message before the last one is through.
+      if (n === 3) await server.send({ Priority: 'critical', Subject: 'code' }, { token });
+      await until(`message ${n} is there`, () => messages().length > n);
+      gate.resolve();
+    }
+    const subjects = messages().map((bytes) => readMail(bytes).header('subject')[0]);
+    expect(subjects.indexOf('code')).toBeLessThan(12);
+  });
 });

@@ -391,7 +391,10 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     return false;
   }
 
-  /** A message that may travel behind another of its lane, on a connection that answered within `latencyMs`. */
+  /**
+   * A message that may travel behind another of its lane, on a connection that answered within `latencyMs`; never past
+   * one whose turn comes first: a connection that always gets more of its own lane would not come free for it.
+   */
   function behindAnother(
     heads: readonly Prepared[],
     latencyMs: number,
@@ -402,7 +405,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       // Critical mail does not wait behind another message while a connection of its own can be had.
       if (lane === 'critical' && mayOpen()) continue;
       const link = links.busy(lane, latencyMs, carries, prepared);
-      if (link !== null) return { link, prepared };
+      return link === null ? null : { link, prepared };
     }
     return null;
   }
