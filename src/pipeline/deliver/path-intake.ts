@@ -21,6 +21,11 @@ import type { Prepared, Preparer } from './prepared.ts';
 export interface PathIntake {
   /** Takes what can be used; `probes`: at most so many in all, while the path finds out whether it works. */
   take(probes: number | null): void;
+  /**
+   * True: it has been ready for so long that its sender domain's keys and settings may have changed; it is made ready anew
+   * and comes first in its lane then.
+   */
+  renewed(prepared: Prepared): boolean;
   /** Messages that are being read and signed. */
   readonly preparing: number;
   preparingOf(lane: Lane): number;
@@ -51,6 +56,8 @@ interface Deps {
 
 /** Waiting for the store to be readable again before the next try. */
 const STORE_RETRY_MS = 500;
+/** As long as an answer about a domain may be out of date anyway (domains.ts). */
+const PREPARED_FOR_MS = 5_000;
 const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
 
 /** Nothing is taken before `take`. */
@@ -62,6 +69,12 @@ export function createPathIntake(deps: Deps): PathIntake {
 
   return {
     take: takeWork,
+    renewed(prepared) {
+      if (clock.monotonicMs() - prepared.preparedAtMs <= PREPARED_FOR_MS) return false;
+      ready.remove((one) => one === prepared);
+      void prepare(prepared.item, ready.addFirst);
+      return true;
+    },
     get preparing() {
       return preparingNow();
     },
@@ -86,14 +99,14 @@ export function createPathIntake(deps: Deps): PathIntake {
         );
         if (item === null) break;
         tenants.took(item.delivery.senderDomain);
-        void prepare(item);
+        void prepare(item, ready.add);
       }
     }
     const refusedMs = tenants.refusedForMs();
     if (refusedMs !== null) deps.wakeAfter(refusedMs);
   }
 
-  async function prepare(item: ReadyItem): Promise<void> {
+  async function prepare(item: ReadyItem, add: (prepared: Prepared) => void): Promise<void> {
     const { lane, recipientDomain } = item.delivery;
     preparing[lane] += 1;
     const shared = mayShare(item.delivery) ? shareKey(item.delivery) : null;
@@ -101,7 +114,7 @@ export function createPathIntake(deps: Deps): PathIntake {
     view.met(recipientDomain);
     try {
       const result = await preparer.prepare(item);
-      if (result.kind === 'ready') ready.add(result.prepared);
+      if (result.kind === 'ready') add(result.prepared);
       else deps.finish(item, result.outcome);
     } catch (cause) {
       log.warn(

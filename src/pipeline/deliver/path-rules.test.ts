@@ -96,6 +96,7 @@ describe('the breaker', () => {
 describe('what goes next', () => {
   const prepared = (id: number, lane: Lane, senderDomain = 'a.example', bytes = 10): Prepared => ({
     item: testItem({ id, lane, senderDomain }),
+    preparedAtMs: 0,
     mailFrom: '',
     prefix: new Uint8Array(0),
     content: new Uint8Array(bytes),

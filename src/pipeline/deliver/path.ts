@@ -442,6 +442,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   // ── sending ─────────────────────────────────────────────────────────────────────────────────────────────
 
   function send(link: Link, prepared: Prepared): true {
+    if (intake.renewed(prepared)) return true;
     ready.took(prepared);
     const { item } = prepared;
     const now = clock.now();

@@ -1,5 +1,6 @@
 /** What of a sender domain's settings shows in a delivery that is made ready. */
 import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { createPersonalTokens } from '../../mail/personal-token.ts';
 import { createReturnPathTokens } from '../../mail/verp.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
@@ -12,6 +13,7 @@ function prepare(
 ) {
   const preparer = createPreparer(
     {
+      clock: createVirtualClock(),
       store: { readContent: async () => Buffer.from('hi'), readPlaces: async () => null },
       signing: {
         sign: async () => ({ kind: 'unsigned', reason: 'off' }),

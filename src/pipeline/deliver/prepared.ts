@@ -2,6 +2,7 @@
  * A delivery made ready to travel: content read, its own tokens in their places, signed, its trace header and return path
  * in front. Tokens depend on the delivery alone, so every attempt has the same ones.
  */
+import type { Clock } from '../../lib/clock.ts';
 import type { PersonalTokens } from '../../mail/personal-token.ts';
 import { toSevenBit } from '../../mail/seven-bit.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
@@ -19,6 +20,8 @@ import type { Signing, SigningResult } from './signing.ts';
 
 export interface Prepared {
   item: ReadyItem;
+  /** When it was made ready (monotonic): keys and settings of its sender domain were looked at then. */
+  preparedAtMs: number;
   /** '' for the null sender. */
   mailFrom: string;
   /** Header lines in front of the content: signature, then the unsigned reference. */
@@ -64,6 +67,7 @@ export interface SenderSettings {
 }
 
 interface Deps {
+  clock: Pick<Clock, 'monotonicMs'>;
   store: Pick<Store, 'readContent' | 'readPlaces'>;
   signing: Signing;
   tokens: ReturnPathTokens;
@@ -79,7 +83,7 @@ const MAX_WENT = 10_000;
 const KEPT = 256;
 
 export function createPreparer(
-  { store, signing, tokens, personalTokens, senders, asksForTls }: Deps,
+  { clock, store, signing, tokens, personalTokens, senders, asksForTls }: Deps,
   options: { bounceDomain: string },
 ): Preparer {
   const textsFor = createPersonalTexts(personalTokens, tokens);
@@ -89,6 +93,7 @@ export function createPreparer(
   return {
     async prepare(item) {
       const { delivery } = item;
+      const preparedAtMs = clock.monotonicMs();
       const sender = await senders.settingsOf(delivery.senderDomain);
       // Taken back after a crash: nobody knows whether it went. Who asked for it again after that knew.
       if (sender.atMostOnce && delivery.mayBeDuplicate && delivery.lastCategory !== 'outcome_unknown') {
@@ -121,6 +126,7 @@ export function createPreparer(
         kind: 'ready',
         prepared: {
           item,
+          preparedAtMs,
           mailFrom:
             delivery.nullSender === true
               ? ''
@@ -157,6 +163,7 @@ export function createPreparer(
         kind: 'ready',
         prepared: {
           ...prepared,
+          preparedAtMs: clock.monotonicMs(),
           content: made.bytes,
           prefix: prefixOf(tokens.ref(delivery.id), signed),
           shared: prepared.shared === null ? null : { ...prepared.shared, prefix: headerOf(signed) },

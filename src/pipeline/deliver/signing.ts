@@ -1,6 +1,6 @@
 /**
- * Signs a message just before it travels: once per message in memory, whatever the number of recipients, because the
- * signed bytes are the same for all. A failure to sign holds the message; nothing is ever sent unsigned for that
+ * Signs a message just before it travels: once per message and keys, whatever the number of recipients, because the
+ * signed bytes are the same for all. Whose keys sign, and whether the domain may send, is asked for every recipient. A failure to sign holds the message; nothing is ever sent unsigned for that
  * reason. `unsigned` exists for one case only: a development sandbox, where mail of a domain that was never added is
  * captured and says so.
  */
@@ -32,46 +32,87 @@ export interface Signing {
 
 /** Recipients of one message are delivered close together; this many messages' signatures are kept for them. */
 const KEPT = 256;
+/** A signature says when it was made: an attempt after this time gets one of its own. */
+const KEPT_MS = 3_600_000;
+
+/** A message's signature, and what it was made of besides the message. */
+interface Kept {
+  signers: readonly DkimSigner[];
+  result: Promise<SigningResult>;
+  untilMs: number;
+}
 
 export function createSigning({ clock, signers }: { clock: Clock; signers: SignerSource }): Signing {
-  const kept = new Map<number, Promise<SigningResult>>();
+  const kept = new Map<number, Kept>();
   return {
-    sign(delivery, content) {
+    async sign(delivery, content) {
+      // Asked at every attempt: keys change, and domains are removed or lose their verification.
+      const answer = await signersOf(delivery);
+      if (answer.kind !== 'signers') return answer;
       // Its bytes are its own, so is its signature.
-      if (delivery.personal === true) return signNow(delivery, content, delivery.bodyOffset);
-      const known = kept.get(delivery.messageSeq);
-      if (known !== undefined) return known;
-      const result = signNow(delivery, content, delivery.bodyOffset);
-      kept.set(delivery.messageSeq, result);
-      if (kept.size > KEPT) {
-        const oldest = kept.keys().next();
-        if (!oldest.done) kept.delete(oldest.value);
-      }
+      if (delivery.personal === true) return signNow(content, delivery.bodyOffset, answer.signers);
+      const { messageSeq, bodyOffset } = delivery;
+      const known = kept.get(messageSeq);
+      const nowMs = clock.monotonicMs();
+      if (known !== undefined && nowMs < known.untilMs && areSame(known.signers, answer.signers))
+        return known.result;
+      const fresh: Kept = {
+        signers: answer.signers,
+        result: signNow(content, bodyOffset, answer.signers),
+        untilMs: nowMs + KEPT_MS,
+      };
+      kept.delete(messageSeq);
+      kept.set(messageSeq, fresh);
+      const oldest = kept.size > KEPT ? kept.keys().next() : null;
+      if (oldest?.done === false) kept.delete(oldest.value);
       // A failure is looked at afresh next time.
-      void result.then((r) => {
-        if (r.kind === 'held') kept.delete(delivery.messageSeq);
+      void fresh.result.then((result) => {
+        if (result.kind === 'held' && kept.get(messageSeq) === fresh) kept.delete(messageSeq);
       });
-      return result;
+      return fresh.result;
     },
-    signOnce: signNow,
+    async signOnce(delivery, content, bodyOffset) {
+      const answer = await signersOf(delivery);
+      return answer.kind === 'signers' ? signNow(content, bodyOffset, answer.signers) : answer;
+    },
   };
 
-  async function signNow(
-    delivery: ClaimedDelivery,
-    content: Uint8Array,
-    bodyOffset: number,
-  ): Promise<SigningResult> {
+  async function signersOf({ senderDomain }: ClaimedDelivery): Promise<SignersAnswer> {
     try {
-      const answer = await signers.signersFor(delivery.senderDomain);
-      if (answer.kind !== 'signers') return answer;
-      const header = await signMessage(content, bodyOffset, answer.signers, { nowMs: clock.now() });
-      return { kind: 'signed', header };
+      return await signers.signersFor(senderDomain);
     } catch (cause) {
-      return {
-        kind: 'held',
-        category: 'signing_failed',
-        detail: `signing failed: ${(cause as Error).message}`,
-      };
+      return failed(cause);
     }
   }
+
+  async function signNow(
+    content: Uint8Array,
+    bodyOffset: number,
+    by: readonly DkimSigner[],
+  ): Promise<SigningResult> {
+    try {
+      return { kind: 'signed', header: await signMessage(content, bodyOffset, by, { nowMs: clock.now() }) };
+    } catch (cause) {
+      return failed(cause);
+    }
+  }
+}
+
+function failed(cause: unknown): Extract<SignersAnswer, { kind: 'held' }> {
+  return { kind: 'held', category: 'signing_failed', detail: `signing failed: ${(cause as Error).message}` };
+}
+
+/** A selector alone says too little: a domain that was removed and added again has other keys under the same ones. */
+function areSame(some: readonly DkimSigner[], others: readonly DkimSigner[]): boolean {
+  if (some === others) return true;
+  return (
+    some.length === others.length &&
+    some.every((one, i) => {
+      const other = others[i];
+      if (other === undefined || one === other) return one === other;
+      const { domain, selector, algorithm, privateKey } = other;
+      if (one.domain !== domain || one.selector !== selector || one.algorithm !== algorithm) return false;
+      return one.privateKey.equals(privateKey);
+    })
+  );
 }
