@@ -5,8 +5,6 @@
 import { join } from 'node:path';
 import { calledAs } from './cli/called-as.ts';
 import { createProgram } from './cli/program.ts';
-import { UsageError } from './cli/terminal.ts';
-import { ConfigError } from './config.ts';
 
 const program = createProgram({
   calledAs: () =>
@@ -28,12 +26,4 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-try {
-  process.exitCode = await program.run(process.argv.slice(2));
-} catch (cause) {
-  const usage = cause instanceof UsageError || cause instanceof ConfigError;
-  process.stderr.write(`postrider: ${(cause as Error).message}\n`);
-  if (!usage && process.env.POSTRIDER_LOG_LEVEL === 'debug')
-    process.stderr.write(`${(cause as Error).stack}\n`);
-  process.exitCode = usage ? 2 : 1;
-}
+process.exitCode = await program.run(process.argv.slice(2));

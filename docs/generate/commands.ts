@@ -92,4 +92,5 @@ const INTRODUCTION = `In the repository the program is \`./bin/postrider\`. Exit
 server that owns the data folder, through its API on loopback with the token from the file \`admin-token\`; where none
 runs, it starts the same API over the same store for as long as it takes, without delivery and by the rules of
 \`serve\`. \`--json\` prints what the API answered, and of a list its items. Results go to standard output, everything else to
-standard error.`;
+standard error. With \`--json\` a refusal is the last line there: \`{"Error", "Errors", "ExitCode"}\`, where \`Errors\` are the API's. An option
+that takes one value and is given twice is wrong usage.`;

@@ -168,8 +168,9 @@ function client(
     if (response.status < 400) return response;
     const { parsed } = await readBody(response);
     const why = missing(response.status, path, command) ?? problemText(parsed, response.status, command);
-    if (isUsage(parsed, response.status)) throw new UsageError(why);
-    throw new CommandError(alone === null ? why : `${why}\n${workedAlone(alone)}`);
+    const errors = (parsed as { Errors?: readonly object[] } | undefined)?.Errors;
+    if (isUsage(parsed, response.status)) throw new UsageError(why, errors);
+    throw new CommandError(alone === null ? why : `${why}\n${workedAlone(alone)}`, errors);
   }
 }
 

@@ -2,21 +2,32 @@
  * Values of options that are checked before anything else happens: words of a list, numbers within bounds. What does not fit
  * is wrong usage (exit code 2) with the words or bounds that would; spelling of words counts, their case does not.
  */
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, type Option } from 'commander';
+
+/** A reader of an option that knows every word it takes. */
+type Worded<Read> = Read & { readonly words: readonly string[] };
 
 /** One of `words`, in any case; gives it as it is written there. */
-export function oneOf(words: readonly string[]): (text: string) => string {
-  return (text) => {
+export function oneOf(words: readonly string[]): Worded<(text: string) => string> {
+  const read = (text: string): string => {
     const found = words.find((word) => word.toLowerCase() === text.toLowerCase());
     if (found === undefined) throw new InvalidArgumentError(`Use one of ${words.join(', ')}.`);
     return found;
   };
+  return Object.assign(read, { words });
 }
 
 /** The same for an option that takes several. */
-export function someOf(words: readonly string[]): (text: string, before?: readonly string[]) => string[] {
+export function someOf(
+  words: readonly string[],
+): Worded<(text: string, before?: readonly string[]) => string[]> {
   const read = oneOf(words);
-  return (text, before = []) => [...before, read(text)];
+  return Object.assign((text: string, before: readonly string[] = []) => [...before, read(text)], { words });
+}
+
+/** The words that an option takes, for completion; none where it takes any text. */
+export function wordsOf({ parseArg }: Option): readonly string[] {
+  return (parseArg as Partial<Worded<object>> | undefined)?.words ?? [];
 }
 
 /** A number in decimal digits, with a fraction where `fraction` allows it. Bounds are included. */

@@ -1,18 +1,13 @@
-/** `backup`, `restore`, `erase`: everything a server has in one file, a data folder made from it, and a person's data removed. */
+/** `backup`, `restore`: everything a server has in one file, and a data folder made from it. */
 import { join, resolve } from 'node:path';
 import { BackupError, type BackupFacts, restoreBackup, writeBackup } from '../backup.ts';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { createSystemRandom } from '../lib/random.ts';
-import type { EraseAnswer } from '../listeners/http/contract/answers/suppressions.ts';
-import { EXISTING } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { createProgress } from './progress.ts';
 import { CommandError } from './terminal.ts';
-
-/** Messages that one request of an erasure looks at: some seconds of work. */
-const PER_REQUEST = 10_000;
 
 export const backupCommands: CommandGroup = (program, context) => {
   program
@@ -56,46 +51,7 @@ export const backupCommands: CommandGroup = (program, context) => {
       }
       ctx.print({ Data: folder, ...answer(facts), Waiting: facts.waiting, Held: held }, lines.join('\n'));
     });
-
-  program
-    .command('erase <address>')
-    .description("removes a person's data; a suppression stays as a hash that still stops mail")
-    .addHelpText('after', example('postrider erase reader@example.net'))
-    .action(async (address: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const sum = { Messages: 0, Events: 0, Pending: 0 };
-        const progress = createProgress(ctx.terminal.stderr, systemClock, 'percent');
-        try {
-          for (let after: string | null = ''; after !== null; ) {
-            const body: object = {
-              Email: address,
-              Limit: PER_REQUEST,
-              ...(after === '' ? {} : { After: after }),
-            };
-            const done = (await api.call('POST', '/erase', body)).body as EraseAnswer;
-            sum.Messages += done.Messages;
-            sum.Events += done.Events;
-            sum.Pending += done.Pending;
-            progress.at(Math.floor(done.Share * 100), 100);
-            after = done.NextCursor;
-          }
-        } finally {
-          progress.end();
-        }
-        ctx.print(sum, eraseText(address, sum));
-      }, EXISTING);
-    });
 };
-
-type Erased = Pick<EraseAnswer, 'Messages' | 'Events' | 'Pending'>;
-
-function eraseText(address: string, { Messages, Events, Pending }: Erased): string {
-  const done = `${address}: masked in ${Messages} messages and ${Events} events; contents written to it are gone.`;
-  return Pending === 0
-    ? done
-    : `${done}\n${Pending} messages are still under way, to this address or with it in sight. Run this again when they are final.`;
-}
 
 function places(ctx: CommandContext): { folder: string; database: string } {
   const { config } = loadConfig('serve', ctx.flags, ctx.terminal.environment);

@@ -13,15 +13,12 @@ async function run(
   const stderr = new PassThrough();
   stdin.end(input);
   const program = createProgram({ environment: {}, stdin, stdout, stderr } as never as Terminal);
-  let error = '';
-  const done = program.run(args).catch((cause: Error) => {
-    error = `${cause.constructor.name}: ${cause.message}`;
-    return 1;
-  });
   const out = text(stdout);
-  const code = await done;
+  const error = text(stderr);
+  const code = await program.run(args);
   stdout.end();
-  return { code, out: await out, error };
+  stderr.end();
+  return { code, out: await out, error: await error };
 }
 
 describe('postrider explain', () => {
@@ -140,13 +137,17 @@ describe('postrider explain', () => {
       [null, 'not an object'],
     ]);
     expect(code).toBe(1);
-    expect(error).toBe('CommandError: 3 of 4 lines could not be read');
+    expect(error).toBe('postrider: 3 of 4 lines could not be read\n');
   });
 
   it('is wrong usage without a reply code or with an unknown stage', async () => {
-    expect((await run(['explain', 'hello'])).error).toContain('UsageError: a reply begins with its code');
-    expect((await run(['explain', '550 x', '--stage', 'lunch'])).error).toContain(
-      'UsageError: --stage is one of',
-    );
+    expect(await run(['explain', 'hello'])).toMatchObject({
+      code: 2,
+      error: expect.stringContaining('a reply begins with its code'),
+    });
+    expect(await run(['explain', '550 x', '--stage', 'lunch'])).toMatchObject({
+      code: 2,
+      error: expect.stringContaining('--stage is one of'),
+    });
   });
 });

@@ -10,13 +10,17 @@ import { openApi } from './api-client.ts';
 import { backupCommands } from './backup-commands.ts';
 import { commandLine } from './called-as.ts';
 import { causeCommands } from './cause-commands.ts';
-import { type CommandContext, example } from './command.ts';
+import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { completionCommand } from './completion-command.ts';
 import { showConfig } from './config-command.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { domainCommands } from './domain-commands.ts';
+import { eraseCommand } from './erase-command.ts';
 import { explainCommands } from './explain-command.ts';
+import { failureLine, reportFailure } from './failure.ts';
 import { messageCommands } from './message-commands.ts';
 import { nodesCommand } from './nodes-command.ts';
+import { guardOptions } from './option-guards.ts';
 import { queueCommand } from './queue-command.ts';
 import { sandboxCommands } from './sandbox-commands.ts';
 import { runServer } from './server-commands.ts';
@@ -31,7 +35,7 @@ import { warmupCommands } from './warmup-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
 
 export interface Program {
-  /** Resolves with the exit code: 0, 1, or 2 for wrong usage. */
+  /** Resolves with the exit code: 0, 1, or 2 for wrong usage. What went wrong was written to standard error by then. */
   run(args: readonly string[]): Promise<number>;
   /** The tree of commands, for the reference page. */
   readonly tree: Command;
@@ -41,6 +45,7 @@ export interface Program {
 export function createProgram(terminal: Terminal): Program {
   const version = packageVersion();
   let exitCode = 0;
+  let jsonErrors = false;
   const program = new Command('postrider')
     .description('Self-hosted email sending service')
     .version(version, '-V, --version')
@@ -50,12 +55,16 @@ export function createProgram(terminal: Terminal): Program {
     .showHelpAfterError('(try --help)')
     .configureHelp({
       showGlobalOptions: true,
+      sortSubcommands: true,
       optionDescription: (option) => optionHelp(option),
     })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void terminal.stdout.write(text),
-      writeErr: (text) => void terminal.stderr.write(text),
+      // With --json a refusal is one line, written when the command ends.
+      writeErr: (text) => {
+        if (!jsonErrors) terminal.stderr.write(text);
+      },
     });
 
   const context = (): CommandContext => {
@@ -85,45 +94,14 @@ export function createProgram(terminal: Terminal): Program {
     };
   };
 
-  serverCommand(
-    'dev',
-    'sandbox server for development: captures every message, loopback only',
-    'postrider dev',
-  );
-  serverCommand(
-    'serve',
-    'production server',
-    "postrider serve --data /var/lib/postrider --route 'smtp://relay.example.com:587'",
-  );
-  for (const group of [
-    domainCommands,
-    doctorCommand,
-    tokenCommands,
-    smtpCommands,
-    webhookCommands,
-    messageCommands,
-    tailCommand,
-    queueCommand,
-    warmupCommands,
-    nodesCommand,
-    overrideCommands,
-    causeCommands,
-    suppressCommands,
-    sandboxCommands,
-    templateCommands,
-    explainCommands,
-    backupCommands,
-  ])
-    group(program, context);
-  configOptions(program.command('config'), 'serve')
-    .description('every key, its value, where it came from, its default and meaning')
-    .option('--mode <mode>', 'dev or serve', 'serve')
-    .addHelpText('after', example('postrider config --data /var/lib/postrider'))
-    .action((options: Record<string, string | undefined>) => {
-      const { mode, ...flags } = options;
-      showConfig(context(), mode, { ...context().flags, ...configFlags(flags) });
-    });
+  for (const [heading, groups] of groupsOfCommands()) {
+    program.commandsGroup(heading);
+    for (const group of groups) group(program, context);
+  }
+  // Below the last heading too.
+  program.helpCommand(true);
   adopt(program);
+  guardOptions(program);
 
   return {
     tree: program,
@@ -132,22 +110,65 @@ export function createProgram(terminal: Terminal): Program {
         program.outputHelp();
         return 2;
       }
+      jsonErrors = wantsJson(args);
       try {
         await program.parseAsync([...args], { from: 'user' });
         return exitCode;
       } catch (cause) {
-        if (!(cause instanceof CommanderError)) throw cause;
-        return cause.exitCode === 0 ? 0 : 2;
+        if (!(cause instanceof CommanderError)) return reportFailure(cause, terminal, jsonErrors);
+        if (cause.exitCode === 0) return 0;
+        if (jsonErrors) terminal.stderr.write(failureLine(usageText(cause), 2));
+        return 2;
       }
     },
   };
 
-  function serverCommand(name: 'dev' | 'serve', description: string, usage: string): void {
-    configOptions(program.command(name), name)
-      .description(description)
-      .addHelpText('after', `${ELSEWHERE}\n${example(usage)}`)
-      .action(async (options: Record<string, string | undefined>) => {
-        exitCode = await runServer(name, { ...context().flags, ...configFlags(options) }, terminal, version);
+  /** Every group of commands below the heading that `--help` shows it under. */
+  function groupsOfCommands(): readonly (readonly [string, readonly CommandGroup[]])[] {
+    return [
+      ['Start a server:', [serverCommands]],
+      ['Domains and access:', [domainCommands, doctorCommand, tokenCommands, smtpCommands, webhookCommands]],
+      ['Messages:', [messageCommands, tailCommand, templateCommands, sandboxCommands]],
+      [
+        'Delivery:',
+        [queueCommand, causeCommands, overrideCommands, warmupCommands, nodesCommand, explainCommands],
+      ],
+      ['Recipients:', [suppressCommands, eraseCommand]],
+      ['This installation:', [configCommand, backupCommands, completionCommand]],
+    ];
+  }
+
+  function serverCommands(): void {
+    for (const [name, description, usage] of [
+      ['dev', 'sandbox server for development: captures every message, loopback only', 'postrider dev'],
+      [
+        'serve',
+        'production server',
+        "postrider serve --data /var/lib/postrider --route 'smtp://relay.example.com:587'",
+      ],
+    ] as const) {
+      configOptions(program.command(name), name)
+        .description(description)
+        .addHelpText('after', `${ELSEWHERE}\n${example(usage)}`)
+        .action(async (options: Record<string, string | undefined>) => {
+          exitCode = await runServer(
+            name,
+            { ...context().flags, ...configFlags(options) },
+            terminal,
+            version,
+          );
+        });
+    }
+  }
+
+  function configCommand(): void {
+    configOptions(program.command('config'), 'serve')
+      .description('every key, its value, where it came from, its default and meaning')
+      .option('--mode <mode>', 'dev or serve', 'serve')
+      .addHelpText('after', example('postrider config --data /var/lib/postrider'))
+      .action((options: Record<string, string | undefined>) => {
+        const { mode, ...flags } = options;
+        showConfig(context(), mode, { ...context().flags, ...configFlags(flags) });
       });
   }
 }
@@ -158,6 +179,17 @@ function adopt(command: Command): void {
     child.exitOverride().showHelpAfterError('(try --help)').copyInheritedSettings(command);
     adopt(child);
   }
+}
+
+/** Asked before anything is parsed: what cannot be parsed is refused in the same form. */
+function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args.slice(0, end < 0 ? args.length : end).includes('--json');
+}
+
+/** commander's own words; of a group without a command it shows the help and has no sentence. */
+function usageText({ code, message }: CommanderError): string {
+  return code === 'commander.help' ? 'name a command; see --help' : message.replace(/^error: /, '');
 }
 
 const ELSEWHERE = `

@@ -10,11 +10,23 @@ export interface Terminal {
   stdin: NodeJS.ReadStream;
 }
 
-/** The command was called in a way it does not understand; exit code 2. */
-export class UsageError extends Error {}
+/** The command was called in a way it does not understand; exit code 2. `errors`: as the server named them one by one. */
+export class UsageError extends Error {
+  readonly errors: readonly object[];
+  constructor(message: string, errors: readonly object[] = []) {
+    super(message);
+    this.errors = errors;
+  }
+}
 
-/** The command understood, and could not do it; exit code 1. */
-export class CommandError extends Error {}
+/** The command understood, and could not do it; exit code 1. `errors`: as the server named them one by one. */
+export class CommandError extends Error {
+  readonly errors: readonly object[];
+  constructor(message: string, errors: readonly object[] = []) {
+    super(message);
+    this.errors = errors;
+  }
+}
 
 /** Where text is written; a terminal knows its width. */
 export type Screen = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };

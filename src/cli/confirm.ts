@@ -1,0 +1,31 @@
+/**
+ * Asking before something that cannot be undone. Where a person sits at the terminal they are asked on standard error and
+ * must type `yes`; elsewhere nobody can be asked, so the command must carry `--yes`.
+ */
+import { createInterface } from 'node:readline/promises';
+import { CommandError, type Terminal, UsageError } from './terminal.ts';
+
+/** `--yes` as every such command has it. */
+export const YES = ['--yes', 'do it without asking'] as const;
+
+/**
+ * Comes back where it may go on. Throws CommandError where the answer is another than yes, UsageError where nobody can be
+ * asked. `what`: the question without its mark, such as `Erase everything of a@example.net`.
+ */
+export async function confirm(
+  { stdin, stderr }: Pick<Terminal, 'stdin' | 'stderr'>,
+  what: string,
+  yes: boolean | undefined,
+): Promise<void> {
+  if (yes === true) return;
+  if (stdin.isTTY !== true || stderr.isTTY !== true) {
+    throw new UsageError(`${what}? There is no terminal to ask on: repeat the command with --yes to do it`);
+  }
+  const lines = createInterface({ input: stdin, output: stderr });
+  try {
+    const said = await lines.question(`${what}? Type yes to do it: `);
+    if (said.trim().toLowerCase() !== 'yes') throw new CommandError('nothing was done');
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,54 @@
+/** `erase`: a person's data removed, for good; so it asks before it acts. */
+import { systemClock } from '../lib/clock.ts';
+import type { EraseAnswer } from '../listeners/http/contract/answers/suppressions.ts';
+import { EXISTING } from './api-client.ts';
+import { type CommandGroup, example } from './command.ts';
+import { confirm, YES } from './confirm.ts';
+import { createProgress } from './progress.ts';
+import { printable } from './terminal.ts';
+
+/** Messages that one request of an erasure looks at: some seconds of work. */
+const PER_REQUEST = 10_000;
+
+export const eraseCommand: CommandGroup = (program, context) => {
+  program
+    .command('erase <address>')
+    .description("removes a person's data; a suppression stays as a hash that still stops mail")
+    .option(...YES)
+    .addHelpText('after', example('postrider erase reader@example.net'))
+    .action(async (address: string, options: { yes?: boolean }) => {
+      const ctx = context();
+      await confirm(ctx.terminal, `Erase everything of ${printable(address)}, for good`, options.yes);
+      await ctx.withApi(async (api) => {
+        const sum = { Messages: 0, Events: 0, Pending: 0 };
+        const progress = createProgress(ctx.terminal.stderr, systemClock, 'percent');
+        try {
+          for (let after: string | null = ''; after !== null; ) {
+            const body: object = {
+              Email: address,
+              Limit: PER_REQUEST,
+              ...(after === '' ? {} : { After: after }),
+            };
+            const done = (await api.call('POST', '/erase', body)).body as EraseAnswer;
+            sum.Messages += done.Messages;
+            sum.Events += done.Events;
+            sum.Pending += done.Pending;
+            progress.at(Math.floor(done.Share * 100), 100);
+            after = done.NextCursor;
+          }
+        } finally {
+          progress.end();
+        }
+        ctx.print(sum, eraseText(address, sum));
+      }, EXISTING);
+    });
+};
+
+type Erased = Pick<EraseAnswer, 'Messages' | 'Events' | 'Pending'>;
+
+function eraseText(address: string, { Messages, Events, Pending }: Erased): string {
+  const done = `${address}: masked in ${Messages} messages and ${Events} events; contents written to it are gone.`;
+  return Pending === 0
+    ? done
+    : `${done}\n${Pending} messages are still under way, to this address or with it in sight. Run this again when they are final.`;
+}

@@ -1,0 +1,29 @@
+/**
+ * How a command that did not succeed ends: a sentence on standard error, or with `--json` one line of JSON there, and its
+ * exit code. The JSON has the members of the API's refusals that apply: `Error` as one text, `Errors` where the server
+ * named them one by one, and `ExitCode`.
+ */
+import { ConfigError } from '../config.ts';
+import { CommandError, type Terminal, UsageError } from './terminal.ts';
+
+/** Writes what went wrong and gives the exit code: 2 for wrong usage, else 1. */
+export function reportFailure(
+  cause: unknown,
+  { stderr, environment }: Pick<Terminal, 'stderr' | 'environment'>,
+  json: boolean,
+): 1 | 2 {
+  const code = cause instanceof UsageError || cause instanceof ConfigError ? 2 : 1;
+  const { message, stack } = cause as Error;
+  if (json) {
+    const named = cause instanceof UsageError || cause instanceof CommandError ? cause.errors : [];
+    stderr.write(failureLine(message, code, named));
+  } else stderr.write(`postrider: ${message}\n`);
+  if (code === 1 && environment.POSTRIDER_LOG_LEVEL === 'debug') stderr.write(`${stack}\n`);
+  return code;
+}
+
+/** The line of JSON, with its end. */
+export function failureLine(message: string, exitCode: 1 | 2, errors: readonly object[] = []): string {
+  const body = { Error: message, ...(errors.length === 0 ? {} : { Errors: errors }), ExitCode: exitCode };
+  return `${JSON.stringify(body)}\n`;
+}

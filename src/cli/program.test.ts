@@ -1,0 +1,136 @@
+import { spawnSync } from 'node:child_process';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { wordsOf } from './arguments.ts';
+import { createProgram } from './program.ts';
+import type { Terminal } from './terminal.ts';
+
+function programOn({ tty = false }: { tty?: boolean } = {}) {
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+  if (tty) for (const stream of [streams.stdin, streams.stderr]) Object.assign(stream, { isTTY: true });
+  const terminal = { ...streams, environment: {}, calledAs: () => 'postrider' } as never as Terminal;
+  return { program: createProgram(terminal), ...streams };
+}
+
+async function run(args: readonly string[]): Promise<{ code: number; out: string; error: string }> {
+  const { program, stdout, stderr } = programOn();
+  const [out, error] = [text(stdout), text(stderr)];
+  const code = await program.run(args);
+  stdout.end();
+  stderr.end();
+  return { code, out: await out, error: await error };
+}
+
+/** Every command that acts, with the words that lead to it. */
+function leaves(
+  command: Command,
+  path: readonly string[] = [],
+): { path: readonly string[]; command: Command }[] {
+  return command.commands.flatMap((child) => {
+    const here = [...path, child.name()];
+    return child.commands.length === 0 ? [{ path: here, command: child }] : leaves(child, here);
+  });
+}
+
+const { tree } = programOn().program;
+
+describe('an option that would be ignored', () => {
+  const single = leaves(tree).flatMap(({ path, command }) =>
+    [...command.options, ...tree.options]
+      .filter((option) => !option.isBoolean() && !option.negate && !option.variadic)
+      .map((option) => ({ path, option, name: `${path.join(' ')} ${option.long}` })),
+  );
+
+  it.each(single)('$name is refused the second time', async ({ path, option }) => {
+    const value = wordsOf(option)[0] ?? '1';
+    const twice = [...path, option.long ?? '', value, option.long ?? '', value];
+    const { code, error } = await run(twice);
+    expect([code, error]).toEqual([2, expect.stringContaining(`'${option.flags}' is given more than once`)]);
+  });
+
+  it('is refused before a command that does not take it', async () => {
+    const { code, error } = await run(['queue', '--domain', 'a.example', 'path']);
+    expect([code, error]).toEqual([
+      2,
+      expect.stringContaining("'--domain <domain>' is not one of 'queue path'"),
+    ]);
+  });
+});
+
+describe('a refusal with --json', () => {
+  it.each([
+    [['fly', '--json'], "unknown command 'fly'"],
+    [['webhook', '--json'], 'name a command'],
+    [['send', '--json'], "required option '--from <address>' not specified"],
+    [['message', 'x', '--to', 'a@example.net', '--json'], '--to goes with --raw'],
+    [['messages', '--limit', 'many', '--json'], 'Use a whole number from 1 to 100.'],
+  ])('%j is one line of JSON', async (args, sentence) => {
+    const { code, out, error } = await run(args);
+    expect([code, out, error.split('\n').length]).toEqual([2, '', 2]);
+    expect(JSON.parse(error)).toEqual({ Error: expect.stringContaining(sentence), ExitCode: 2 });
+  });
+});
+
+describe('--help', () => {
+  it('shows every command once, below a heading, in order', async () => {
+    const { out } = await run(['--help']);
+    const blocks = out.split('\n\n').slice(2);
+    const shown = blocks.map((block) =>
+      block
+        .split('\n')
+        .slice(1)
+        .flatMap((line) => /^ {2}([a-z]+)/.exec(line)?.[1] ?? []),
+    );
+    for (const names of shown) expect(names).toEqual([...names].sort());
+    expect(blocks.filter((block) => block.startsWith('Commands:'))).toEqual([]);
+    expect(shown.flat().sort()).toEqual([...tree.commands.map((each) => each.name()), 'help'].sort());
+  });
+});
+
+describe('erase', () => {
+  it('does nothing where nobody can be asked', async () => {
+    const { code, error } = await run(['erase', 'a@example.net']);
+    expect([code, error]).toEqual([2, expect.stringContaining('repeat the command with --yes')]);
+  });
+
+  it('does nothing where the answer is not yes', async () => {
+    const { program, stdin, stderr, stdout } = programOn({ tty: true });
+    const error = text(stderr);
+    stdout.resume();
+    const done = program.run(['erase', 'a@example.net']);
+    stdin.write('no\n');
+    expect(await done).toBe(1);
+    stderr.end();
+    expect(await error).toMatch(/Erase everything of a@example\.net, for good\?.*nothing was done/s);
+  });
+});
+
+describe('completion', () => {
+  it.each([
+    ['postrider dom', ['domain']],
+    ['postrider domain ver', ['verify']],
+    ['postrider --data /x queue ho', ['hold', 'holds']],
+    ['postrider messages --st', ['--status']],
+    ['postrider token create --preset ', ['Default', 'Send', 'Full', 'Admin']],
+    ['postrider messages --status Del', ['Delivered']],
+    ['postrider send --html ', []],
+  ])('of bash completes "%s"', async (line, expected) => {
+    const { out } = await run(['completion', 'bash']);
+    const words = line.split(' ');
+    const script = `${out}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')})
+COMP_CWORD=${words.length - 1}\n_postrider\nprintf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout, stderr } = spawnSync('bash', ['-u', '-c', script], { encoding: 'utf8' });
+    expect([stderr, stdout.split('\n').filter((word) => word !== '')]).toEqual(['', expected]);
+  });
+
+  it.each(['zsh', 'fish'])('of %s is a script that this shell reads', async (shell) => {
+    const { code, out } = await run(['completion', shell]);
+    expect(code).toBe(0);
+    expect(out).toContain('rotate-dkim');
+    const { error, status, stderr } = spawnSync(shell, ['-n'], { input: out, encoding: 'utf8' });
+    if (error === undefined) expect([status, stderr]).toEqual([0, '']);
+    else process.stderr.write(`SKIPPED: reading the completion of ${shell}: there is no ${shell}\n`);
+  });
+});
