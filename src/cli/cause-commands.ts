@@ -40,15 +40,16 @@ export const causeCommands: CommandGroup = (program, context) => {
           const progress = createProgress(ctx.terminal.stderr, systemClock, 'queued again');
           const total = cause.Waiting + cause.Failed;
           const sum = { Queued: 0, LeftOut: { Suppressed: 0, ContentGone: 0, Moved: 0 } };
-          for (let more = true; more; ) {
-            const answer = (await api.call('POST', `/causes/${id}/resend`)).body as ResendAnswer;
+          for (let after: string | null = ''; after !== null; ) {
+            const path = `/causes/${id}/resend${after === '' ? '' : `?After=${after}`}`;
+            const answer: ResendAnswer = (await api.call('POST', path)).body as ResendAnswer;
             sum.Queued += answer.Queued;
             sum.LeftOut.Suppressed += answer.LeftOut.Suppressed;
             sum.LeftOut.ContentGone += answer.LeftOut.ContentGone;
             sum.LeftOut.Moved += answer.LeftOut.Moved;
-            progress.at(sum.Queued, total);
-            // What was left out is met again: without progress there is nothing more to do.
-            more = answer.More && answer.Queued > 0;
+            const { Suppressed, ContentGone, Moved } = sum.LeftOut;
+            progress.at(sum.Queued + Suppressed + ContentGone + Moved, total);
+            after = answer.NextCursor;
           }
           progress.end();
           const { Suppressed, ContentGone, Moved } = sum.LeftOut;

@@ -34,7 +34,7 @@ interface Operation {
 }
 
 interface Response {
-  content?: Record<string, { schema: object; 'x-event-data'?: object }>;
+  content?: Record<string, { schema: object; 'x-event-data'?: string }>;
   'x-problems'?: string[];
 }
 
@@ -333,7 +333,7 @@ function hold(operation: Operation, answer: Answer): void {
   if (media === 'text/event-stream') {
     const data = /^data: (.*)$/m.exec(answer.text)?.[1];
     expect(
-      judge(document, content?.['x-event-data'], JSON.parse(data ?? 'null'), { closed: true }),
+      judge(document, { $ref: content?.['x-event-data'] }, JSON.parse(data ?? 'null'), { closed: true }),
       where,
     ).toEqual([]);
   } else if (media.endsWith('json')) {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts';
+import { MEMBERS_SQL } from './causes.ts';
 import type { Connection } from './connection.ts';
 import { findEvents, lastEventSeq } from './events.ts';
 import { DUE_FACTS_SQL } from './notices.ts';
@@ -81,6 +82,12 @@ describe('query plans over a long queue', () => {
       const steps = planOf(sql, 1, 0, 20);
       expect(steps.some((step) => step.startsWith('SCAN') || step.includes('TEMP B-TREE'))).toBe(false);
     }
+  });
+
+  it('finds the members of a cause along its index, in the order of their ids', () => {
+    const plan = planOf(MEMBERS_SQL, 1, 0, 0, 20);
+    expect(plan[0]).toBe('SEARCH d USING INDEX delivery_cause (cause_id=? AND state=? AND rowid>?)');
+    expect(plan.slice(1).every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);
   });
 
   it('puts what waits into other queues along the due index', () => {

@@ -9,6 +9,12 @@ import { pointerSegment } from './problem-list.ts';
 /** Unknown names of one object that are worth reporting. */
 const MAX_UNKNOWN = 25;
 
+/** How a name was given: not at all, as documented, in another spelling, in two others and not as documented. */
+const ABSENT = 0;
+const EXACT = 1;
+const OTHER = 2;
+const CLASH = 3;
+
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The documented names of one object, in documented order. */
@@ -49,10 +55,9 @@ export function readProperties(
 ): unknown[] {
   const count = table.names.length;
   const values: unknown[] = new Array(count).fill(undefined);
-  // Bit per name: given in the exact spelling, given in another one, given in two others.
-  let exactSeen = 0;
-  let otherSeen = 0;
-  let clash = 0;
+  // How each name was given so far, and whether any came in two other spellings.
+  const seen = new Uint8Array(count);
+  let clashes = false;
   let unknown = 0;
   for (const key of Object.keys(object)) {
     const value = object[key];
@@ -60,7 +65,7 @@ export function readProperties(
     const exact = table.exact.get(key);
     if (exact !== undefined) {
       values[exact] = value;
-      exactSeen |= 1 << exact;
+      seen[exact] = EXACT;
       continue;
     }
     const slot = isShortAscii(key, table.longest) ? table.lower.get(key.toLowerCase()) : undefined;
@@ -70,20 +75,18 @@ export function readProperties(
       }
       continue;
     }
-    const bit = 1 << slot;
-    if ((exactSeen & bit) !== 0) continue;
-    if ((otherSeen & bit) !== 0) {
-      clash |= bit;
+    if (seen[slot] === EXACT) continue;
+    if (seen[slot] !== ABSENT) {
+      seen[slot] = CLASH;
+      clashes = true;
       continue;
     }
     values[slot] = value;
-    otherSeen |= bit;
+    seen[slot] = OTHER;
   }
-  clash &= ~exactSeen;
-  if (clash !== 0) {
-    for (let slot = 0; slot < count; slot++) {
-      if ((clash & (1 << slot)) === 0) continue;
-      const name = table.names[slot] ?? '';
+  if (clashes) {
+    for (const [slot, name] of table.names.entries()) {
+      if (seen[slot] !== CLASH) continue;
       report('duplicate-property', name, `${name} is given twice in different spellings`);
     }
   }

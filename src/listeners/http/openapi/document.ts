@@ -109,8 +109,11 @@ function contentOf({ contract }: ApiRoute, components: Components): Json {
   const schema = components.output(contract.answer, `${capital(contract.id)}Answer`);
   if (contract.media === undefined) return { 'application/json': { schema } };
   if (contract.media !== 'text/event-stream') return { [contract.media]: { schema } };
-  // OpenAPI 3.1 has no word for the parts of a stream; the extension says what each `data` holds.
-  return { 'text/event-stream': { schema: { type: 'string' }, 'x-event-data': schema } };
+  // OpenAPI 3.1 has no word for the parts of a stream: the extension names the schema of each `data`. It is a plain text,
+  // because a reference object is allowed only where the specification has a place for one.
+  const { $ref } = schema as { $ref?: unknown };
+  if (typeof $ref !== 'string') throw new TypeError(`the answer of ${contract.id} needs a name of its own`);
+  return { 'text/event-stream': { schema: { type: 'string' }, 'x-event-data': $ref } };
 }
 
 function parametersOf({ path, contract }: ApiRoute, components: Components): Json[] {

@@ -34,6 +34,8 @@ interface Deps {
 const COUNT_UP_TO = 10_000;
 /** When it was last seen, and its id. */
 const CURSOR = /^[0-9]{1,15}\.[1-9][0-9]{0,14}$/;
+/** The member behind which resending goes on. */
+const MEMBER = /^[1-9][0-9]{0,14}$/;
 /** Recipients that one request queues again, or looks at where many are left out: a second's work, or some. */
 const MAX_RESENT = 2_000;
 const MAX_LOOKED_AT = 20_000;
@@ -87,15 +89,16 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
         id: 'resendCause',
         summary: 'Try again what failed for one cause',
         description:
-          'Queues its recipients again, at most 2,000 a request, and ends the pause that the fault brought upon the sender domain: `{Queued, LeftOut: {Suppressed, ContentGone, Moved}, More}`',
+          'Queues its recipients again, at most 2,000 a request, and ends the pause that the fault brought upon the sender domain: `{Queued, LeftOut: {Suppressed, ContentGone, Moved}, More, NextCursor}`. While `NextCursor` is not null ask again with it as `After`: it goes on behind those that were left out',
+        query: { After: PAGE.After },
         answer: resendAnswer,
       },
-      handle: async ({ caller, params }) => {
+      handle: async ({ caller, params, query }) => {
         requireAllDomains(caller);
+        const after = Number(queryCursor(query, (text) => MEMBER.test(text)) ?? 0);
         const cause = await known(params.id);
-        const { id } = cause;
         await endPauses(cause);
-        const answer = await resend(id);
+        const answer = await resend(cause.id, after);
         if (answer.Queued > 0) {
           deps.eventsStored();
           deps.queue.wake();
@@ -120,14 +123,14 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
     }
   }
 
-  async function resend(id: number): Promise<ResendAnswer> {
+  async function resend(id: number, from: number): Promise<ResendAnswer> {
     const left = { Suppressed: 0, ContentGone: 0, Moved: 0 };
     let queued = 0;
-    let afterId = 0;
+    let afterId = from;
     for (let seen = 0; queued < MAX_RESENT && seen < MAX_LOOKED_AT; seen += PORTION) {
       const members = await store.causeMembers({ id, afterId, limit: PORTION });
       const last = members.at(-1);
-      if (last === undefined) return { Queued: queued, LeftOut: left, More: false };
+      if (last === undefined) return { Queued: queued, LeftOut: left, More: false, NextCursor: null };
       afterId = last.deliveryId;
       const done = await Promise.all([...byMessage(members).values()].map((group) => again(group)));
       for (const result of done) {
@@ -136,9 +139,10 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
         left.ContentGone += result.contentGone;
         left.Moved += result.moved;
       }
-      if (members.length < PORTION) return { Queued: queued, LeftOut: left, More: false };
+      if (members.length < PORTION) return { Queued: queued, LeftOut: left, More: false, NextCursor: null };
     }
-    return { Queued: queued, LeftOut: left, More: true };
+    const more = (await store.causeMembers({ id, afterId, limit: 1 })).length > 0;
+    return { Queued: queued, LeftOut: left, More: more, NextCursor: more ? String(afterId) : null };
   }
 
   /** Members of one message. */

@@ -109,7 +109,8 @@ function answers(document: Json, { responses }: PageOperation): string {
     const response = resolve(document, given);
     const [media = '', content] = Object.entries(object(response.content))[0] ?? [];
     const good = status.startsWith('2');
-    const schema = object(content)['x-event-data'] ?? object(content).schema;
+    const { schema: whole, 'x-event-data': part } = object(content);
+    const schema = part === undefined ? whole : { $ref: part };
     const inside = good
       ? `<p class="media">${escapeHtml(media)}</p>${fieldTable(document, schema)}`
       : prose(text(response.description));

@@ -63,9 +63,10 @@ export interface CauseItem {
 /** GET /causes. */
 export type CausesAnswer = Page<CauseItem>;
 
-/** POST /causes/{CauseID}/resend. `More`: call again for the rest. */
+/** POST /causes/{CauseID}/resend, the sums of this request. `More`: call again with `NextCursor` as `After` for the rest. */
 export interface ResendAnswer {
   Queued: number;
   LeftOut: { Suppressed: number; ContentGone: number; Moved: number };
   More: boolean;
+  NextCursor: string | null;
 }

@@ -72,6 +72,7 @@ export const resendAnswer = exactly<ResendAnswer>()(
       Queued: count,
       LeftOut: z.object({ Suppressed: count, ContentGone: count, Moved: count }),
       More: z.boolean().describe('Call again for the rest'),
+      NextCursor: z.string().nullable().describe('`After` of the next call; null = there is no rest'),
     })
     .meta({ id: 'ResendAnswer' }),
 );
