@@ -6,7 +6,7 @@ export interface SmtpCredential {
   username: string;
   /** What people call it. */
   name: string;
-  /** Scope of idempotency keys: the owner of the token that made it. */
+  /** Scope of idempotency keys: its own id, so that nobody else's keys are in its way. */
   owner: string;
   /** The one sender domain it is for, lower-case A-label. */
   domain: string;

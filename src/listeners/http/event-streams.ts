@@ -5,10 +5,10 @@
  */
 import { Readable } from 'node:stream';
 import { type Clock, sleep } from '../../lib/clock.ts';
-import type { Store } from '../../store/store.ts';
+import type { Access } from '../../policy/access/access.ts';
 import { createChangeWaiter } from './change-waiter.ts';
 import type { ApiAnswer, ApiRequest } from './route.ts';
-import { HEARTBEAT_MS, heartbeat, isStillGood, lastSeen, opening, STREAM_HEADERS } from './server-sent.ts';
+import { HEARTBEAT_MS, heartbeat, lastSeen, opening, STREAM_HEADERS } from './server-sent.ts';
 import { createSlots } from './slots.ts';
 
 /** What a stream reads. */
@@ -36,7 +36,7 @@ export type OpenStream = (request: ApiRequest, source: StreamSource) => Promise<
  * itself, for what another process stored (only with the heartbeat where it is as long).
  */
 export function createEventStreams(
-  deps: { store: Pick<Store, 'getToken'>; clock: Clock },
+  deps: { access: Pick<Access, 'renew'>; clock: Clock },
   options: { perToken: number; total: number; pauseMs: number; pollMs: number },
 ): OpenStream {
   const { clock } = deps;
@@ -69,6 +69,8 @@ export function createEventStreams(
       yield opening(seen);
       while (!ended.aborted) {
         const { items, upTo, more } = await source.after(seen);
+        // The token was looked at when the stream began, which may be long ago.
+        if ((await deps.access.renew(request.caller)) === null) return;
         for (const { seq, block } of items) {
           seen = seq;
           if (block !== null) yield block;
@@ -77,7 +79,6 @@ export function createEventStreams(
         seen = Math.max(seen, upTo);
         const leftMs = beatAtMs - clock.monotonicMs();
         if (leftMs <= 0) {
-          if (!(await isStillGood(deps, request.caller))) return;
           yield heartbeat(seen);
           beatAtMs = clock.monotonicMs() + HEARTBEAT_MS;
         } else if ((await waiter.next(Math.min(leftMs, options.pollMs))) === 'changed') {

@@ -1,10 +1,7 @@
 /**
- * What streams of server-sent events share (WHATWG HTML §9.2): how they begin and beat, where a client that comes back
- * goes on, and whether the token that opened one long ago is still good.
+ * What streams of server-sent events share (WHATWG HTML §9.2): how they begin and beat, and where a client that comes back
+ * goes on.
  */
-import type { Clock } from '../../lib/clock.ts';
-import type { Caller } from '../../model/submission.ts';
-import type { Store } from '../../store/store.ts';
 import { type ApiRequest, queryInteger } from './route.ts';
 
 /** Comments so far apart keep a connection, and move the place to resume from. */
@@ -40,14 +37,4 @@ export function lastSeen(request: Pick<ApiRequest, 'header' | 'query'>): number 
   if (text === undefined || text === '') return undefined;
   const limits = { min: 0, max: Number.MAX_SAFE_INTEGER, fallback: 0 };
   return queryInteger(new Map([['after', text]]), 'After', limits);
-}
-
-/** The token was looked at when the stream began, which may be long ago. */
-export async function isStillGood(
-  { store, clock }: { store: Pick<Store, 'getToken'>; clock: Clock },
-  { tokenId }: Caller,
-): Promise<boolean> {
-  const token = await store.getToken({ id: tokenId });
-  if (token === null || token.revokedAt !== null) return false;
-  return token.expiresAt === null || token.expiresAt > clock.now();
 }

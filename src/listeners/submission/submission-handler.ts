@@ -30,10 +30,12 @@ import { replyForThrown, smtpReply } from './smtp-errors.ts';
 export interface Credentials {
   /** The caller behind a name and password, null where they do not fit. Throws AppError `rate-limited`. */
   verify(username: string, password: string, ip: string): Promise<Caller | null>;
+  /** The same caller as it stands now; null where the credential has ended. */
+  renew(username: string, caller: Caller): Promise<Caller | null>;
 }
 
 export interface HandlerDeps {
-  access: Pick<Access, 'authenticate'>;
+  access: Pick<Access, 'authenticate' | 'renew'>;
   credentials: Credentials | null;
   acceptance: RawAcceptance & { refusing(): string | null };
   senders: SenderDomains;
@@ -43,6 +45,12 @@ export interface HandlerDeps {
   sendRate: SendRate;
   /** The service log. */
   log: Logger;
+}
+
+/** Who logged in, and how that is asked again. */
+interface Login {
+  caller: Caller;
+  renew(): Promise<Caller | null>;
 }
 
 export interface HandlerOptions {
@@ -57,19 +65,24 @@ const OPERATION = 'SMTP submission';
 /** A JWT: three parts of base64url. No password of ours has two dots. */
 const LOOKS_LIKE_TOKEN = /^[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}$/;
 const WRONG = reply(535, '5.7.8', 'Username or password is wrong');
+/** The connection ends with it: a login cannot be repeated in a session (RFC 4954 §4). */
+const ENDED = lastReply(421, '4.7.0', 'This login has ended: connect and log in again');
 
 /** Answers for one connection. */
 export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptions): ServerHandler {
   const { access, credentials, acceptance, senders, sendRate, clock, random, log } = deps;
   const { ip } = options;
   let caller: Caller | null = options.anonymous;
+  /** Asks again whether the login still holds: a session may outlive it by hours. */
+  let renewed: () => Promise<Caller | null> = async () => options.anonymous;
 
   return {
     async onAuth(attempt) {
       try {
         const found = await logIn(attempt);
         if (found === null) return WRONG;
-        caller = found;
+        caller = found.caller;
+        renewed = found.renew;
         return null;
       } catch (error) {
         return refusedLogin(error);
@@ -78,6 +91,8 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
 
     async onMail(from) {
       if (caller === null) return reply(530, '5.7.0', 'Authentication required');
+      caller = await renewed();
+      if (caller === null) return ENDED;
       const why = acceptance.refusing();
       if (why !== null) return reply(451, '4.3.2', `Nothing is taken now: ${why}`);
       const refused = from.address === null ? null : await refusedSender(caller, from.address.domain);
@@ -93,6 +108,9 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
     async onMessage(envelope, message, facts) {
       if (caller === null) return reply(530, '5.7.0', 'Authentication required');
       try {
+        // A message may take its time to arrive.
+        caller = await renewed();
+        if (caller === null) return ENDED;
         return await submit(caller, envelope, message, facts);
       } catch (error) {
         const known = replyForThrown(error);
@@ -114,13 +132,15 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
       : reply(550, '5.7.1', `${sender.name} is not verified yet: publish its DNS records and verify it`);
   }
 
-  async function logIn({ username, password }: AuthAttempt): Promise<Caller | null> {
+  async function logIn({ username, password }: AuthAttempt): Promise<Login | null> {
     if (LOOKS_LIKE_TOKEN.test(password)) {
       const found = await access.authenticate(`Bearer ${password}`, ip);
       requireScope(found, 'email:send');
-      return found;
+      return { caller: found, renew: () => access.renew(found) };
     }
-    return credentials === null ? null : credentials.verify(username, password, ip);
+    const found = (await credentials?.verify(username, password, ip)) ?? null;
+    if (credentials === null || found === null) return null;
+    return { caller: found, renew: () => credentials.renew(username, found) };
   }
 
   function refusedLogin(error: unknown): ServerReply {

@@ -44,6 +44,11 @@ export interface Access {
    * `rate-limited` (with seconds to wait) or `ip-not-allowed`; rejects with StoreUnavailable.
    */
   authenticate(authorization: string | undefined, ip: string): Promise<Caller>;
+  /**
+   * The same caller as it stands now, for what goes on after it was authenticated (SMTP sessions, streams); null where the
+   * token has ended. Believed for as long as `authenticate` believes; counts no failure. Rejects with StoreUnavailable.
+   */
+  renew(caller: Caller): Promise<Caller | null>;
   /** Stores a token and returns its text, which is kept nowhere. Throws AppError `invalid-parameter`. */
   mint(
     request: MintRequest,
@@ -131,13 +136,14 @@ export function createAccess(
     const text = bearerToken(authorization);
     if (text === null) throw new AppError('token-missing');
     const key = hash('sha256', text, 'base64url');
-    const cached = cache.get(key);
-    if (cached !== undefined && cached.freshUntilMs > clock.monotonicMs() && cached.expiresAt > clock.now()) {
-      return admit(cached, ip);
-    }
-    const found = await lookUp(key, text);
+    const found = await lookUp(key, () => readText(text));
     if (found.kind === 'good') return admit(found.verified, ip);
     return refuse(ip, found.reason, found.tokenId);
+  }
+
+  async function renew({ tokenId }: Caller): Promise<Caller | null> {
+    const found = await lookUp(tokenId, () => readRow(tokenId));
+    return found.kind === 'good' ? found.verified.caller : null;
   }
 
   function admit(verified: Verified, ip: string): Caller {
@@ -168,11 +174,16 @@ export function createAccess(
     });
   }
 
-  function lookUp(key: string, text: string): Promise<Lookup> {
+  /** What is believed under `key` (the hash of a token's text, or its id), else what `read` finds. */
+  async function lookUp(key: string, read: () => Promise<Lookup>): Promise<Lookup> {
+    const cached = cache.get(key);
+    if (cached !== undefined && cached.freshUntilMs > clock.monotonicMs() && cached.expiresAt > clock.now()) {
+      return { kind: 'good', verified: cached };
+    }
     const under = running.get(key);
     if (under !== undefined) return under;
     const revocationsBefore = revocations;
-    const lookup: Promise<Lookup> = readToken(text)
+    const lookup: Promise<Lookup> = read()
       .then((found) => {
         if (found.kind === 'good' && revocations === revocationsBefore) remember(key, found.verified);
         return found;
@@ -184,10 +195,13 @@ export function createAccess(
     return lookup;
   }
 
-  async function readToken(text: string): Promise<Lookup> {
+  async function readText(text: string): Promise<Lookup> {
     const check = await checkToken({ keys, clock, instance }, text);
     if (check.kind === 'invalid') return { kind: 'bad', reason: check.reason, tokenId: check.tokenId };
-    const { tokenId } = check;
+    return readRow(check.tokenId);
+  }
+
+  async function readRow(tokenId: string): Promise<Lookup> {
     const row = await store.getToken({ id: tokenId });
     if (row === null) return { kind: 'bad', reason: 'no such token', tokenId };
     if (row.revokedAt !== null) return { kind: 'bad', reason: 'revoked', tokenId };
@@ -225,6 +239,7 @@ export function createAccess(
 
   return {
     authenticate,
+    renew,
     async mint(request, idempotency) {
       checkRequest(request);
       const now = clock.now();

@@ -13,6 +13,8 @@ export type FailureVerdict =
   | { kind: 'paused'; retryAfterSeconds: number; justNow: boolean };
 
 export interface FailedLogins {
+  /** Seconds for which `ip` is paused still, null where it is not. Counts nothing: asked before costly work. */
+  pausedFor(ip: string): number | null;
   /** Counts one failure from `ip` and says how to answer it. */
   record(ip: string): FailureVerdict;
   /** Addresses remembered. */
@@ -33,6 +35,10 @@ export function createFailedLogins(
   const entries = new Map<string, Entry>();
 
   return {
+    pausedFor(ip) {
+      const leftMs = (entries.get(addressKey(ip))?.pausedUntilMs ?? 0) - clock.monotonicMs();
+      return leftMs > 0 ? Math.max(1, Math.ceil(leftMs / 1000)) : null;
+    },
     record(ip) {
       const now = clock.monotonicMs();
       const key = addressKey(ip);

@@ -40,7 +40,7 @@ function setUp() {
   return { ...kept, clock, credentials };
 }
 
-const WANTED = { name: 'Shop', domain: 'example.com', owner: 'project-1', sandbox: false, notices: true };
+const WANTED = { name: 'Shop', domain: 'example.com', sandbox: false, notices: true };
 
 describe('an SMTP credential', () => {
   it('logs in with its own password and may send from its one domain', async () => {
@@ -51,7 +51,7 @@ describe('an SMTP credential', () => {
     const caller = await credentials.verify(credential.username.toUpperCase(), password, '192.0.2.1');
     expect(caller).toEqual({
       tokenId: credential.id,
-      owner: 'project-1',
+      owner: credential.id,
       domains: ['example.com'],
       scopes: new Set(['email:send']),
       sandbox: false,
@@ -93,6 +93,41 @@ describe('an SMTP credential', () => {
       problems: [{ name: 'rate-limited' }],
     });
     expect(await credentials.verify('nobody', 'x', '192.0.2.10')).toBeNull();
+  });
+
+  it('costs no hash where the address is paused, and keeps nobody out who has logged in before', async () => {
+    const { credentials } = setUp();
+    const { credential, password } = await credentials.create(WANTED);
+    const fresh = await credentials.create(WANTED);
+    const login = (ip: string) => credentials.verify(credential.username, password, ip);
+    expect(await login('192.0.2.9')).not.toBeNull();
+    for (let i = 0; i < 11; i += 1) {
+      await credentials.verify('nobody', `${i}`, '192.0.2.9').catch(() => null);
+    }
+    // More at once than may wait of one address: each is refused for the pause, none for the queue.
+    const guesses = await Promise.allSettled(
+      Array.from({ length: 200 }, (_, i) =>
+        credentials.verify(credential.username, `guess ${i}`, '192.0.2.9'),
+      ),
+    );
+    for (const guess of guesses) {
+      expect(guess).toMatchObject({ reason: { problems: [{ name: 'rate-limited' }] } });
+    }
+    // Also who guesses right.
+    await expect(
+      credentials.verify(fresh.credential.username, fresh.password, '192.0.2.9'),
+    ).rejects.toMatchObject({ problems: [{ name: 'rate-limited' }] });
+    expect(await login('192.0.2.9')).not.toBeNull();
+  });
+
+  it('does not let one address take the places of all who wait', async () => {
+    const { credentials } = setUp();
+    const { credential, password } = await credentials.create(WANTED);
+    const flood = Array.from({ length: 100 }, (_, i) => credentials.verify('nobody', `${i}`, '192.0.2.9'));
+    const other = credentials.verify(credential.username, password, '192.0.2.10');
+    const refused = (await Promise.allSettled(flood)).filter((each) => each.status === 'rejected');
+    expect(refused.length).toBeGreaterThanOrEqual(90);
+    expect(await other).not.toBeNull();
   });
 
   it('waits its turn in a crowd, and the crowd has an end', async () => {

@@ -2,8 +2,8 @@
  * User names and passwords for SMTP submission, for programs that cannot take a token as a password. Given a name and a
  * password, it leaves a `Caller` that may send from one domain and nothing else. Passwords are made here, shown once, and
  * kept as scrypt hashes; an unknown name costs the same time as a wrong password. At most two hashes run at once and few
- * wait, so that a flood of guesses cannot take the thread pool from the signatures. A positive answer is believed for
- * 5 s; removing a credential shows at once in this process.
+ * wait, fewer of one address, so that a flood of guesses cannot take the thread pool from the signatures or the queue from
+ * others; a paused address gets none. A row is believed for 5 s; removing a credential shows at once in this process.
  */
 import { hash, scrypt, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
@@ -15,7 +15,7 @@ import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
-import { createFailedLogins } from './failed-logins.ts';
+import { addressKey, createFailedLogins } from './failed-logins.ts';
 
 export interface SmtpCredentials {
   /**
@@ -23,11 +23,12 @@ export interface SmtpCredentials {
    * failures of one address, `unavailable` where too many wait; rejects with StoreUnavailable.
    */
   verify(username: string, password: string, ip: string): Promise<Caller | null>;
+  /** The same caller as it stands now, for a session that goes on; null where the credential has ended. */
+  renew(username: string, caller: Caller): Promise<Caller | null>;
   /** Makes a credential; its password is kept nowhere. */
   create(params: {
     name: string;
     domain: string;
-    owner: string;
     sandbox: boolean;
     notices: boolean;
     idempotency?: (credential: SmtpCredential) => IdempotencyEntry;
@@ -47,8 +48,11 @@ const MAX_USERNAME_CHARS = 128;
 const MAX_PASSWORD_CHARS = 256;
 const MAX_RUNNING = 2;
 const MAX_WAITING = 64;
+/** Of one address, or made for one domain. */
+const MAX_WAITING_EACH = 8;
 const BELIEVED_MS = 5_000;
 const MAX_BELIEVED = 1_000;
+const MAX_PROVEN = 10_000;
 
 export function createSmtpCredentials(
   deps: {
@@ -67,44 +71,61 @@ export function createSmtpCredentials(
     pauseMs: options.failurePauseMs ?? 300_000,
     maxAddresses: 10_000,
   });
-  /** Salts the keys of `believed`, which outlive the call. */
+  /** Salts the keys of `proven`, which outlive the call. */
   const pepper = Buffer.from(random.bytes(32)).toString('base64url');
   const nobodysSalt = random.bytes(SALT_BYTES);
-  const believed = new Map<string, { caller: Caller; id: string; untilMs: number }>();
+  /** Rows by user name. */
+  const believed = new Map<string, { row: SmtpCredential; untilMs: number }>();
+  /**
+   * Names with passwords that a hash has proved, and the id they are good for: they cost no second hash. So who logs in
+   * often, or from behind an address that somebody else's guesses have paused, is not kept out.
+   */
+  const proven = new Map<string, string>();
   const queue: (() => void)[] = [];
+  const asking = new Map<string, number>();
   let running = 0;
+  /** Counts removals: a row that was read before one must not be believed after it. */
+  let removals = 0;
 
   return {
     async verify(username, password, ip) {
       const name = username.trim().toLowerCase();
       const fits = name.length <= MAX_USERNAME_CHARS && password.length <= MAX_PASSWORD_CHARS;
       const key = hash('sha256', `${pepper}\0${name}\0${password}`, 'base64url');
-      const known = believed.get(key);
-      if (known !== undefined && known.untilMs > clock.monotonicMs()) return known.caller;
-      const row = fits ? await store.getSmtpCredential({ username: name }) : null;
-      const derived = await derive(fits ? password : '', row?.salt ?? nobodysSalt, row?.costLog2 ?? costLog2);
+      const row = fits ? await currentRow(name) : null;
+      if (row !== null && proven.get(key) === row.id) return callerOf(row);
+      const pauseSeconds = failures.pausedFor(ip);
+      if (pauseSeconds !== null) throw tooManyFailures(pauseSeconds);
+      const derived = await inTurn(addressKey(ip), () =>
+        scryptOf(fits ? password : '', row?.salt ?? nobodysSalt, row?.costLog2 ?? costLog2),
+      );
       if (row === null || derived.length !== row.hash.length || !timingSafeEqual(derived, row.hash)) {
         return refuse(ip, row?.id ?? null);
       }
-      const caller = callerOf(row);
-      believe(key, row.id, caller);
-      return caller;
+      remember(proven, key, row.id, MAX_PROVEN);
+      return callerOf(row);
     },
 
-    async create({ name, domain, owner, sandbox, notices, idempotency }) {
+    async renew(username, { tokenId }) {
+      const row = await currentRow(username.trim().toLowerCase());
+      return row?.id === tokenId ? callerOf(row) : null;
+    },
+
+    async create({ name, domain, sandbox, notices, idempotency }) {
       for (;;) {
         const password = Buffer.from(random.bytes(PASSWORD_BYTES)).toString('base64url');
         const salt = random.bytes(SALT_BYTES);
+        const id = uuidv7(clock, random);
         const credential: SmtpCredential = {
-          id: uuidv7(clock, random),
+          id,
           username: `smtp-${Buffer.from(random.bytes(USERNAME_BYTES)).toString('hex')}`,
           name,
-          owner,
+          owner: id,
           domain,
           sandbox,
           notices,
           salt,
-          hash: await derive(password, salt, costLog2),
+          hash: await inTurn(domain, () => scryptOf(password, salt, costLog2)),
           costLog2,
           createdAt: clock.now(),
         };
@@ -117,10 +138,22 @@ export function createSmtpCredentials(
 
     async remove(params) {
       const removed = await store.removeSmtpCredential(params);
-      for (const [key, { id }] of believed) if (id === params.id) believed.delete(key);
+      removals += 1;
+      for (const [name, { row }] of believed) if (row.id === params.id) believed.delete(name);
       return removed;
     },
   };
+
+  async function currentRow(username: string): Promise<SmtpCredential | null> {
+    const known = believed.get(username);
+    if (known !== undefined && known.untilMs > clock.monotonicMs()) return known.row;
+    const removalsBefore = removals;
+    const row = await store.getSmtpCredential({ username });
+    if (row !== null && removals === removalsBefore) {
+      remember(believed, username, { row, untilMs: clock.monotonicMs() + BELIEVED_MS }, MAX_BELIEVED);
+    }
+    return row;
+  }
 
   function refuse(ip: string, id: string | null): null {
     const verdict = failures.record(ip);
@@ -131,34 +164,46 @@ export function createSmtpCredentials(
     if (verdict.justNow) {
       log.warn({ ip, pauseSeconds: verdict.retryAfterSeconds }, 'too many failed SMTP logins');
     }
-    throw new AppError('rate-limited', {
-      message: 'Too many failed logins from this address',
-      retryAfterSeconds: verdict.retryAfterSeconds,
-    });
+    throw tooManyFailures(verdict.retryAfterSeconds);
   }
 
-  function believe(key: string, id: string, caller: Caller): void {
-    believed.delete(key);
-    believed.set(key, { caller, id, untilMs: clock.monotonicMs() + BELIEVED_MS });
-    if (believed.size <= MAX_BELIEVED) return;
-    const oldest = believed.keys().next();
-    if (!oldest.done) believed.delete(oldest.value);
-  }
-
-  async function derive(password: string, salt: Uint8Array, log2: number): Promise<Uint8Array> {
-    if (running >= MAX_RUNNING) {
-      if (queue.length >= MAX_WAITING) throw new AppError('unavailable', { retryAfterSeconds: 5 });
-      // The one who finishes hands its place on.
-      await new Promise<void>((resolve) => queue.push(resolve));
-    } else running += 1;
+  async function inTurn<Result>(asker: string, work: () => Promise<Result>): Promise<Result> {
+    const own = asking.get(asker) ?? 0;
+    if (own >= MAX_WAITING_EACH) throw new AppError('unavailable', { retryAfterSeconds: 5 });
+    if (running >= MAX_RUNNING && queue.length >= MAX_WAITING) {
+      throw new AppError('unavailable', { retryAfterSeconds: 5 });
+    }
+    asking.set(asker, own + 1);
+    // The one who finishes hands its place on.
+    if (running >= MAX_RUNNING) await new Promise<void>((resolve) => queue.push(resolve));
+    else running += 1;
     try {
-      return await scryptOf(password, salt, log2);
+      return await work();
     } finally {
+      const left = (asking.get(asker) ?? 1) - 1;
+      if (left === 0) asking.delete(asker);
+      else asking.set(asker, left);
       const next = queue.shift();
       if (next === undefined) running -= 1;
       else next();
     }
   }
+}
+
+function tooManyFailures(retryAfterSeconds: number): AppError {
+  return new AppError('rate-limited', {
+    message: 'Too many failed logins from this address',
+    retryAfterSeconds,
+  });
+}
+
+/** Bounded: the oldest goes first. */
+function remember<Value>(map: Map<string, Value>, key: string, value: Value, max: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= max) return;
+  const oldest = map.keys().next();
+  if (!oldest.done) map.delete(oldest.value);
 }
 
 function scryptOf(password: string, salt: Uint8Array, costLog2: number): Promise<Uint8Array> {

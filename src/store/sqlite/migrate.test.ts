@@ -56,6 +56,33 @@ describe('migrations', () => {
     expect(schemaText()).toContain('TABLE b');
   });
 
+  it('give the keys of mail by SMTP to the credential that submitted it', () => {
+    const all = readMigrations();
+    migrate(
+      db,
+      all.filter(({ version }) => version < 43),
+    );
+    const message = '0198f000-0000-7000-8000-000000000001';
+    db.exec(`
+      INSERT INTO smtp_credential (id, username, name, owner, domain, sandbox, salt, hash, cost_log2, created_at)
+        VALUES ('cred-a', 'a', 'a', 'maker', 'example.com', 0, x'', x'', 14, 0);
+      INSERT INTO name (id, text) VALUES (1, 'cred-a'), (2, 'token');
+      INSERT INTO message (seq, id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, body_offset, size, created_at,
+          expires_at, from_address, subject, lists)
+        VALUES (1, x'${message.replaceAll('-', '')}', 1, 1, 0, 0, 0, 0, 0, 0, 0, '', '', '{}');
+      INSERT INTO idempotency (owner, operation, key, fingerprint, status, body, created_at) VALUES
+        ('maker', 'SMTP submission', 'k', x'', 200, '{"MessageID":"${message}"}', 0),
+        ('maker', 'SMTP submission', 'gone', x'', 200, '{"MessageID":"0198f000-0000-7000-8000-000000000002"}', 0),
+        ('maker', 'POST /email', 'k', x'', 200, '{"MessageID":"${message}"}', 0)`);
+    migrate(db, all);
+    expect(db.all('SELECT owner, operation, key FROM idempotency ORDER BY id')).toEqual([
+      { owner: 'cred-a', operation: 'SMTP submission', key: 'k' },
+      { owner: 'maker', operation: 'SMTP submission', key: 'gone' },
+      { owner: 'maker', operation: 'POST /email', key: 'k' },
+    ]);
+    expect(db.all('SELECT owner FROM smtp_credential')).toEqual([{ owner: 'cred-a' }]);
+  });
+
   it('refuse a newer schema', () => {
     migrate(db, readMigrations());
     db.run("UPDATE meta SET value = 77 WHERE name = 'schema_version'");

@@ -3,6 +3,7 @@
  * back with `Last-Event-ID` misses nothing; without one it begins with what happens from now on.
  */
 import type { Clock } from '../../../lib/clock.ts';
+import type { Access } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { EventFilter, EventView } from '../../../store/topics/events.ts';
 import type { StreamedEvent } from '../contract/answers/events.ts';
@@ -20,6 +21,7 @@ const STREAMS = { perToken: 10, total: 100, pauseMs: 50, pollMs: 1_000 };
 /** The one route. */
 export function eventStreamRoutes(deps: {
   store: Store;
+  access: Pick<Access, 'renew'>;
   clock: Clock;
   onStored(listener: () => void): () => void;
 }): readonly ApiRoute[] {

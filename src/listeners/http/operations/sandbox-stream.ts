@@ -5,6 +5,7 @@
  * a heartbeat's question.
  */
 import type { Clock } from '../../../lib/clock.ts';
+import type { Access } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureFeed } from '../capture-feed.ts';
 import { captureSummary } from '../contract/schemas/captures.ts';
@@ -22,6 +23,7 @@ const STREAMS = { perToken: 20, total: 200, pauseMs: 25, pollMs: HEARTBEAT_MS };
 /** The one route. */
 export function sandboxStreamRoutes(deps: {
   store: Store;
+  access: Pick<Access, 'renew'>;
   clock: Clock;
   search: CaptureSearch;
   feed: CaptureFeed;

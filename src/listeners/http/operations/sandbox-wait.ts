@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
+import type { Access } from '../../../policy/access/access.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
 import type { CaptureFeed } from '../capture-feed.ts';
 import { createChangeWaiter } from '../change-waiter.ts';
@@ -26,6 +27,7 @@ const MAX_TOTAL = 1_000;
 
 /** The one route. */
 export function sandboxWaitRoutes(deps: {
+  access: Pick<Access, 'renew'>;
   clock: Clock;
   feed: CaptureFeed;
   search: CaptureSearch;
@@ -63,6 +65,7 @@ export function sandboxWaitRoutes(deps: {
         const ended = request.ended();
         try {
           const found = await firstMatch(domains, filters, seconds * 1000, ended);
+          if ((await deps.access.renew(request.caller)) === null) throw new AppError('token-invalid');
           if (found !== null) return json(await search.detailOf(found));
         } finally {
           leave();

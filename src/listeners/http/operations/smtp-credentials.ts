@@ -78,7 +78,6 @@ export function smtpCredentialRoutes(deps: {
           const { credential, password } = await smtpCredentials.create({
             name: body.Name ?? domain,
             domain,
-            owner: caller.owner,
             // What cannot send for real cannot make something that does.
             sandbox: caller.sandbox || body.Sandbox === true,
             notices: body.Notices !== false,
