@@ -8,6 +8,7 @@ import { defineConfig } from 'vitest/config';
 // `parts` are tests beside the code that run over a real store and real sockets: right, but not quick.
 const parts = [
   'src/pipeline/events/**/*.test.ts',
+  'src/policy/domains/domains.test.ts',
   'src/policy/limits/guard-rails.test.ts',
   'src/pipeline/queue/queue.test.ts',
   'src/pipeline/notices/notices.test.ts',

@@ -239,8 +239,10 @@ describe('a first host that swallows connections', () => {
 /** As a person with the database would: there is no command for it. */
 async function suspend(folder: string): Promise<void> {
   const store = await openSqliteStore({ path: join(folder, 'postrider.db'), clock: systemClock });
+  const domain = await store.getDomain({ name: 'example.com' });
   await store.setDomainStatus({
     name: 'example.com',
+    verifyToken: domain?.verifyToken ?? '',
     status: 'Suspended',
     verifiedBy: 'operator',
     failingSince: null,

@@ -123,6 +123,8 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   const { store, sealer, clock, random } = deps;
   const doctor = deps.doctor ?? createDomainDoctor(deps);
   const cache = new Map<string, Cached>();
+  /** Counts changes through this service: what was read while one happened is not kept. */
+  let changes = 0;
   const quota = options.quota ?? NO_QUOTA;
   /** Those of all domains looked up so far; unlike the cache never emptied, since nothing of it may be forgotten. */
   const atMostOnce = new Set<string>();
@@ -195,7 +197,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
             }),
           }),
     });
-    cache.delete(name);
+    forget(name);
     if (added.kind === 'exists') throw exists(name);
     return added.domain;
   }
@@ -241,20 +243,21 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
           : null;
     const stored = await store.setDomainStatus({
       name,
+      verifyToken: domain.verifyToken,
       ...next,
       checks: JSON.stringify(result.checks),
       changes: changes.length === 0 ? null : JSON.stringify(keepChanges(domain.changes, changes)),
       now,
       events: kind === null ? [] : [{ id: uuidv7(clock, random), kind, at: now, detail: null }],
     });
-    cache.delete(name);
+    forget(name);
     if (stored === null) throw unknownDomain(name);
     return { domain: stored, checks: result.checks };
   }
 
   async function update(name: string, settings: DomainSettingsPatch): Promise<Domain> {
     const changed = await store.updateDomain({ name, settings, now: clock.now() });
-    cache.delete(name);
+    forget(name);
     if (changed === null) throw unknownDomain(name);
     return changed;
   }
@@ -272,7 +275,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
       throw new AppError('key-not-published', { message: why });
     }
     const rotated = await store.rotateDomainKey({ name, selector: verdict.selector, now: clock.now() });
-    cache.delete(name);
+    forget(name);
     // Somebody else rotated, or removed the domain, in between: then there is no such standby key any more.
     if (rotated === null) throw new AppError('key-not-published', { message: 'The keys have just changed.' });
     return rotated;
@@ -288,13 +291,13 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
       key,
       now,
     });
-    cache.delete(domain.name);
+    forget(domain.name);
     return renewed;
   }
 
   async function remove(name: string): Promise<boolean> {
     const removed = await store.removeDomain({ name });
-    cache.delete(name);
+    forget(name);
     return removed;
   }
 
@@ -401,16 +404,19 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     return found !== undefined && found.until > clock.monotonicMs() ? found : null;
   }
 
+  function forget(name: string): void {
+    changes += 1;
+    cache.delete(name);
+  }
+
   async function lookUp(name: string): Promise<Cached> {
     const before = cache.get(name);
+    const changesBefore = changes;
     const nowMs = clock.monotonicMs();
     const domain = await store.getDomain({ name });
-    const unchanged =
-      before !== undefined &&
-      domain !== null &&
-      before.domain?.updatedAt === domain.updatedAt &&
-      before.domain.id === domain.id;
-    const fresh: Cached = { domain, signers: unchanged ? before.signers : null, until: nowMs + CACHE_MS };
+    const signers = before !== undefined && haveSameKey(before.domain, domain) ? before.signers : null;
+    const fresh: Cached = { domain, signers, until: nowMs + CACHE_MS };
+    if (changes !== changesBefore) return fresh;
     if (domain?.settings.atMostOnce === true) atMostOnce.add(name);
     else atMostOnce.delete(name);
     if (cache.size >= MAX_CACHED) cache.clear();
@@ -435,4 +441,11 @@ function exists(name: string): AppError {
 function parentOf(name: string): string {
   const parent = name.slice(name.indexOf('.') + 1);
   return parent !== name && parent.includes('.') ? parent : '';
+}
+
+/** Whether signers made for one also sign for the other. */
+function haveSameKey(one: Domain | null, other: Domain | null): boolean {
+  const [key, same] = [one, other].map((domain) => domain?.keys.find(({ role }) => role === 'active'));
+  if (key === undefined || same === undefined || key.selector !== same.selector) return false;
+  return Buffer.compare(key.privateSealed, same.privateSealed) === 0;
 }

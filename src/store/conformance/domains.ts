@@ -143,6 +143,15 @@ export function describeDomains(suite: Suite): void {
       });
     });
 
+    it('take no status that was found for another domain of the name', async () => {
+      const before = await add(suite.store(), 'example.com');
+      const events = [event('domain.verified', T0 + 5)];
+      const found = { status: 'Verified', verifyToken: 'x'.repeat(32), events } as const;
+      expect(await set(suite.store(), found)).toBeNull();
+      expect(await suite.store().getDomain({ name: 'example.com' })).toEqual(before);
+      expect((await suite.store().findEvents(everyEvent())).total).toBe(0);
+    });
+
     it('are listed by name, all or the given ones', async () => {
       for (const name of ['b.example', 'a.example', 'c.example']) await add(suite.store(), name);
       const names = async (domains?: string[]) =>
@@ -269,6 +278,7 @@ async function add(store: Store, name: string): Promise<Domain> {
 function set(store: Store, more: Partial<Parameters<Store['setDomainStatus']>[0]>): Promise<Domain | null> {
   return store.setDomainStatus({
     name: 'example.com',
+    verifyToken: 'v'.repeat(32),
     status: 'Pending',
     verifiedBy: null,
     failingSince: null,

@@ -56,7 +56,7 @@ export function listDomains(db: Connection, params: ParamsOf<'listDomains'>): Do
 
 /**
  * Sets what a check or a person found. UpdatedAt moves only with the status; `checks` null keeps the last ones;
- * the first Verified sets verifiedAt. null where the domain is gone.
+ * the first Verified sets verifiedAt. null where the domain is gone or another one.
  */
 export function setDomainStatus(
   session: Session,
@@ -68,7 +68,7 @@ export function setDomainStatus(
        last_checked_at = CASE WHEN ? THEN ? ELSE last_checked_at END,
        verified_at = CASE WHEN ? THEN coalesce(verified_at, ?) ELSE verified_at END,
        updated_at = CASE WHEN status <> ? THEN ? ELSE updated_at END
-     WHERE name = ?`,
+     WHERE name = ? AND verify_token = ?`,
     params.status,
     params.verifiedBy,
     params.failingSince,
@@ -81,6 +81,7 @@ export function setDomainStatus(
     params.status,
     params.now,
     params.name,
+    params.verifyToken,
   );
   if (changes === 0) return null;
   const subject = { domainId: session.nameId(params.name), messageSeq: null, deliveryId: null };

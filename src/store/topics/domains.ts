@@ -19,11 +19,13 @@ export interface DomainStore {
   getDomain(params: { name: string }): Promise<Domain | null>;
   listDomains(params: { domains?: readonly string[] }): Promise<readonly Domain[]>;
   /**
-   * null where the domain is gone (then no event is stored either). `checks` null keeps the last ones and the time of
+   * null where the domain is gone, or is another one of that name by its token (then no event is stored either). `checks` null keeps the last ones and the time of
    * them; the first Verified sets verifiedAt; updatedAt moves with the status only.
    */
   setDomainStatus(params: {
     name: string;
+    /** Of the domain that was looked at: it may have been removed and added again meanwhile. */
+    verifyToken: string;
     status: DomainStatus;
     verifiedBy: 'dns' | 'operator' | null;
     failingSince: number | null;

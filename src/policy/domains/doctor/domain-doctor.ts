@@ -34,13 +34,15 @@ export function spfOf(bounceDomain: string): string {
 
 export function createDomainDoctor(deps: DomainDoctorDeps, limits: LookupLimits = {}): DomainDoctor {
   const { resolver, clock, random, zoneServers, certificate, addresses } = deps;
+  /** By everything that the result depends on: keys and settings may change while one is under way. */
   const underWay = new Map<string, Promise<DomainVerification>>();
   return {
     examine(examined) {
-      const known = underWay.get(examined.domain);
+      const key = JSON.stringify(examined);
+      const known = underWay.get(key);
       if (known !== undefined) return known;
-      const run = examineNow(examined).finally(() => underWay.delete(examined.domain));
-      underWay.set(examined.domain, run);
+      const run = examineNow(examined).finally(() => underWay.delete(key));
+      underWay.set(key, run);
       return run;
     },
   };

@@ -1,0 +1,100 @@
+/** What is believed of a sender domain while it changes: nothing that was asked before outlives the change. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
+import { createSystemRandom } from '../../lib/random.ts';
+import { createSealer } from '../../lib/seal.ts';
+import type { DnsAnswer } from '../../net/dns-types.ts';
+import { openSqliteStore } from '../../store/sqlite/open.ts';
+import type { Store } from '../../store/store.ts';
+import { createDomainService, type DomainService } from './domains.ts';
+
+const NAME = 'example.com';
+let folder: string;
+let store: Store;
+let domains: DomainService;
+const txt = new Map<string, string>();
+/** Questions to DNS and reads of the store wait for these. */
+let dnsGate: Promise<void>;
+let readGate: Promise<void>;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-domains-'));
+  const clock = createVirtualClock();
+  store = await openSqliteStore({ path: join(folder, 'test.db'), clock, patienceMs: 0, threads: 0 });
+  txt.clear();
+  dnsGate = Promise.resolve();
+  readGate = Promise.resolve();
+  const none = async () => ({ kind: 'no-name', ttlSeconds: 60, secure: false }) as const;
+  const resolver = {
+    ...{ mx: none, a: none, aaaa: none, cname: none, ptr: none },
+    async txt(name: string): Promise<DnsAnswer<string>> {
+      await dnsGate;
+      const record = txt.get(name);
+      if (record === undefined) return none();
+      return { kind: 'found', records: [record], ttlSeconds: 60, secure: false };
+    },
+  };
+  const sealer = createSealer([{ id: 'test', secret: new Uint8Array(32).fill(7) }]);
+  const slow = {
+    ...store,
+    async getDomain(params: { name: string }) {
+      const found = await store.getDomain(params);
+      await readGate;
+      return found;
+    },
+  };
+  domains = createDomainService(
+    { store: slow, resolver, sealer, clock, random: createSystemRandom() },
+    { anyDomain: false, selectorPrefix: 'pr', bounceDomain: 'bounce.example.org', dkim: true },
+  );
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+const add = (operatorVerified = false) => domains.add({ name: NAME, operatorVerified });
+
+describe('a check of DNS', () => {
+  it('says nothing about a domain that was removed and added again meanwhile', async () => {
+    const first = await add();
+    for (const { Type, Host, Value } of domains.records(first)) if (Type === 'TXT') txt.set(Host, Value);
+    const gate = Promise.withResolvers<void>();
+    dnsGate = gate.promise;
+    const checking = domains.verify(NAME).catch((cause: Error) => cause.message);
+    await domains.remove(NAME);
+    await add();
+    const own = domains.verify(NAME);
+    gate.resolve();
+    expect(await checking).toBe(`The domain ${NAME} is not registered`);
+    expect((await own).domain.status).toBe('Pending');
+    expect((await domains.get(NAME))?.status).toBe('Pending');
+  });
+});
+
+describe('keys that sign', () => {
+  it('are none as soon as the domain is removed, also where it was being looked up just then', async () => {
+    await add(true);
+    const gate = Promise.withResolvers<void>();
+    readGate = gate.promise;
+    const asked = domains.signersFor(NAME);
+    await domains.remove(NAME);
+    gate.resolve();
+    expect((await asked).kind).toBe('signers');
+    expect(await domains.signersFor(NAME)).toMatchObject({ kind: 'held', category: 'domain_not_verified' });
+  });
+
+  it('are the new ones where the domain was added again in the same millisecond', async () => {
+    await add(true);
+    const before = await domains.signersFor(NAME);
+    await domains.remove(NAME);
+    await add(true);
+    const after = await domains.signersFor(NAME);
+    if (before.kind !== 'signers' || after.kind !== 'signers') throw new Error('nothing signs');
+    const [one, other] = [before.signers[0]?.privateKey, after.signers[0]?.privateKey];
+    expect(one !== undefined && other !== undefined && one.equals(other)).toBe(false);
+  });
+});
