@@ -30,8 +30,8 @@ const ATEXT = asciiSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 const LDH = asciiSet('abcdefghijklmnopqrstuvwxyz0123456789-');
 const LDH_OR_DOT_ANY_CASE = asciiSet('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.');
 
-/** Invisible, blank, unassigned or unpaired: nothing that could pass for another local part, or break a line. */
-const UNSAFE_IN_LOCAL = /[\p{C}\p{Z}]/u;
+/** Invisible, blank, unassigned, unpaired or another form of `@`: nothing that could pass for another address. */
+const UNSAFE_IN_LOCAL = /[\p{C}\p{Z}\ufe6b\uff20]/u;
 
 /**
  * Parses one address (RFC 5321 §4.1.2 dot-atom form, RFC 6531 local parts). Blanks around it are cut off.
@@ -97,6 +97,8 @@ function localKind(local: string): boolean | { problem: string } {
     else if (ATEXT[code] === 0) return { problem: 'has a character before the @ that is not allowed' };
   }
   if (afterDot) return { problem: 'has a misplaced dot before the @' };
+  // Programs that decode before they parse find another address in it (RFC 2047 §5 allows none here).
+  if (/=\?[^?]*\?[BbQq]\?/.test(local)) return { problem: 'has an encoded word before the @' };
   if (!ascii && UNSAFE_IN_LOCAL.test(local)) {
     return { problem: 'has a character before the @ that is not allowed' };
   }

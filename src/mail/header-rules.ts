@@ -28,14 +28,13 @@ const WRITTEN_HERE = new Set([
   'mime-version',
 ]);
 
-const WRITTEN_IN_TRANSIT = new Set([
-  'received',
-  'return-path',
-  'delivered-to',
-  'dkim-signature',
-  'domainkey-signature',
-  'authentication-results',
-]);
+/** What a receiving server says of a message, so that it is worth nothing from its sender (RFC 5321 §4.4, RFC 8601 §5). */
+const WRITTEN_AT_ARRIVAL = new Set(['return-path', 'delivered-to', 'authentication-results', 'received-spf']);
+const WRITTEN_IN_TRANSIT = new Set(['received', 'dkim-signature', 'domainkey-signature']);
+/** Fields that name an author or a sender beside From (RFC 5322 §3.6.2, §3.6.6). */
+const NAMES_A_SENDER = new Set(['sender', 'resent-from', 'resent-sender']);
+const HIDDEN_RECIPIENTS = new Set(['bcc', 'resent-bcc']);
+const OWN_PREFIX = 'x-postrider-';
 
 /** True for `!`–`~` without `:`, 1–126 of them (RFC 5322 §3.6.8, shortened so that a fold always fits). */
 export function isHeaderName(name: string): boolean {
@@ -54,9 +53,21 @@ export function isReservedHeader(name: string): boolean {
   return (
     isComposedHeader(lower) ||
     WRITTEN_IN_TRANSIT.has(lower) ||
+    WRITTEN_AT_ARRIVAL.has(lower) ||
     lower.startsWith('arc-') ||
-    lower.startsWith('x-postrider-')
+    lower.startsWith(OWN_PREFIX)
   );
+}
+
+/**
+ * What becomes of a field (lower case) of a message that brought its own bytes. A program that relays has good reasons for
+ * trace and signatures, and a signature claims no more than it proves: those are `kept`. `sender`: its address must be
+ * the caller's, as From's must. `removed`: it would hide nothing, or claim what only the receiver can say.
+ */
+export function submittedField(lower: string): 'kept' | 'sender' | 'removed' {
+  if (NAMES_A_SENDER.has(lower)) return 'sender';
+  const goes = HIDDEN_RECIPIENTS.has(lower) || WRITTEN_AT_ARRIVAL.has(lower) || lower.startsWith(OWN_PREFIX);
+  return goes ? 'removed' : 'kept';
 }
 
 /**

@@ -78,6 +78,19 @@ export function rawFieldValue(message: Uint8Array, field: RawField): string {
   return text.replaceAll('\r\n', '').trim();
 }
 
+/**
+ * The same of a field whose meaning must not be in doubt: null where blanks stand before the colon, a line of it is
+ * blank, or it is not UTF-8.
+ */
+export function strictFieldValue(message: Uint8Array, field: RawField): string | null {
+  const { start, end, name, valueStart } = field;
+  if (valueStart !== start + name.length + 1) return null;
+  const bytes = Buffer.from(message.buffer, message.byteOffset + valueStart, end - valueStart);
+  const text = bytes.toString('utf8');
+  if (text.includes('\ufffd') || /\r\n[ \t]+\r\n/.test(text)) return null;
+  return text.replaceAll('\r\n', '').trim();
+}
+
 /** Offset after the colon of the field name at `at`, or -1. Blanks before the colon are an old form (RFC 5322 §4.5). */
 function endOfName(message: Uint8Array, at: number): number {
   let i = at;

@@ -65,6 +65,8 @@ export interface RawSubmission
   extends Omit<Submission, 'recipients' | 'body' | 'headers' | 'attachments' | 'subject'> {
   /** Lower-case A-label of the envelope's sender; null for the null sender `<>`. */
   envelopeDomain: string | null;
+  /** What else the header says it is from: domains of Sender and its like, and of addresses in names. Left out: none. */
+  claimedDomains?: readonly string[];
   /** Where notices go; null = there are none. */
   notice: NoticeWish | null;
   /** Distinct; the envelope's, whatever the header says. */

@@ -187,14 +187,12 @@ describe('nobody', () => {
       'Subject: none',
       'From: undisclosed:;',
       `From: =?utf-8?q?shop=40example=2Ecom?=`,
+      `From: shop@example.com <${evil}>`,
+      `From: (shop@example.com) ${evil}`,
     ]) {
       expect(await send(client, `${header}\r\nTo: b@example.net\r\n\r\nx\r\n`)).toMatch(/^550 5\.6\.0 /);
     }
-    for (const header of [
-      `From: shop@example.com <${evil}>`,
-      `From: (shop@example.com) ${evil}`,
-      `From:\r\n ${evil}`,
-    ]) {
+    for (const header of [`From: "shop@example.com" <${evil}>`, `From:\r\n ${evil}`]) {
       expect(await send(client, `${header}\r\n\r\nx\r\n`)).toMatch(/^550 5\.7\.1 /);
     }
   });

@@ -1,12 +1,21 @@
 /**
  * From a message as it was sent to the message as it will travel, octet for octet but for this: our Received on top,
- * Date and Message-ID where they were missing, Bcc gone, and the `X-Postrider-` fields taken as what they ask for and
- * removed (api.md §6.1, §8). The envelope alone says who gets it; To and Cc only say who may be shown.
+ * Date and Message-ID where they were missing, Bcc and what only a receiver may say gone, and the `X-Postrider-` fields
+ * taken as what they ask for and removed. The envelope alone says who gets it; To and Cc only say who may be shown.
  * Given what the session received; leaves a submission for acceptance and the bytes, or the reply that refuses it.
  */
+
+import { type Author, parseAuthor } from '../../mail/author-field.ts';
 import { decodeWords } from '../../mail/decode-words.ts';
+import { submittedField } from '../../mail/header-rules.ts';
 import { type ListedMailbox, parseMailboxList } from '../../mail/mailbox-list.ts';
-import { type RawField, type RawHeader, rawFieldValue, readRawHeader } from '../../mail/raw-header.ts';
+import {
+  type RawField,
+  type RawHeader,
+  rawFieldValue,
+  readRawHeader,
+  strictFieldValue,
+} from '../../mail/raw-header.ts';
 import type { MessageId, RecipientKind } from '../../model/message.ts';
 import type { NoticeKind } from '../../model/notice.ts';
 import type { RawSubmission, SubmittedRecipient } from '../../model/submission.ts';
@@ -57,7 +66,7 @@ export interface RawResult {
 const MAX_RECEIVED = 100;
 const MAX_SUBJECT_CHARS = 998;
 const OWN_PREFIX = 'x-postrider-';
-const REMOVED = new Set(['bcc', 'resent-bcc']);
+const MAX_SHOWN_NAME_CHARS = 256;
 const CRLF = Buffer.from('\r\n');
 
 type Header = Extract<RawHeader, { kind: 'header' }>;
@@ -76,6 +85,9 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
   }
   const author = readAuthor(bytes, header);
   if (typeof author === 'string') return refused(author);
+  const senders = readSenders(bytes, header);
+  if (typeof senders === 'string') return refused(senders);
+  const { name, address } = author;
   const extensions = readExtensionFields(
     header.fields
       .filter(({ name }) => name.startsWith(OWN_PREFIX))
@@ -84,8 +96,9 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
   );
   const subject = firstValue(bytes, header, 'subject');
   const submission: RawSubmission = {
-    from: { name: author.name, address: author.address },
-    fromDomain: author.domain,
+    from: { name: name.slice(0, MAX_SHOWN_NAME_CHARS).toWellFormed(), address: address.text },
+    fromDomain: address.domain,
+    claimedDomains: [...author.shown, ...senders],
     envelopeDomain: envelope.from.address?.domain ?? null,
     notice: noticeWish(context),
     recipients: recipientsOf(context, header),
@@ -105,25 +118,41 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
   return {
     kind: 'message',
     submission,
-    composed: rewrite(context, header, author, extensions.sendAt ?? context.nowMs),
+    composed: rewrite(context, header, address.domain, extensions.sendAt ?? context.nowMs),
     idempotencyKey: extensions.idempotencyKey,
   };
 }
 
 /** The single author. Two From fields, or two addresses in one, are how a reader is shown another author than we checked. */
-function readAuthor(bytes: Uint8Array, header: Header): ListedMailbox | string {
+function readAuthor(bytes: Uint8Array, header: Header): Author | string {
   const fields = header.fields.filter(({ name }) => name === 'from');
   const [field] = fields;
   if (field === undefined || fields.length > 1) {
     return `The message has ${fields.length === 0 ? 'no From field' : 'more than one From field'}`;
   }
-  const list = parseMailboxList(rawFieldValue(bytes, field));
-  if (!list.ok) return `The From field ${list.problem}`;
-  const [author] = list.mailboxes;
-  if (author === undefined || list.mailboxes.length > 1) {
-    return 'The From field needs exactly one address';
+  return authorIn(bytes, field, 'From');
+}
+
+/** The domains that Sender and its like claim, and show in names. */
+function readSenders(bytes: Uint8Array, header: Header): readonly string[] | string {
+  const domains: string[] = [];
+  let ofMessage = 0;
+  for (const field of header.fields) {
+    if (submittedField(field.name) !== 'sender') continue;
+    if (field.name === 'sender') ofMessage += 1;
+    if (ofMessage > 1) return 'The message has more than one Sender field';
+    const found = authorIn(bytes, field, field.name);
+    if (typeof found === 'string') return found;
+    domains.push(found.address.domain, ...found.shown);
   }
-  return author;
+  return domains;
+}
+
+function authorIn(bytes: Uint8Array, field: RawField, title: string): Author | string {
+  const value = strictFieldValue(bytes, field);
+  if (value === null) return `The ${title} field is folded, encoded or spaced as no field is today`;
+  const parsed = parseAuthor(value);
+  return parsed.ok ? parsed.author : `The ${title} field ${parsed.problem}`;
 }
 
 /** The envelope's recipients, each once. Who is named in To or Cc is shown there; everybody else stays hidden. */
@@ -184,14 +213,14 @@ function firstValue(bytes: Uint8Array, header: Header, name: string): string | n
   return field === undefined ? null : rawFieldValue(bytes, field);
 }
 
-function rewrite(context: RawContext, header: Header, author: ListedMailbox, dateMs: number) {
+function rewrite(context: RawContext, header: Header, fromDomain: string, dateMs: number) {
   const { message, messageId } = context;
   const { bytes } = message;
   const has = (name: string) => header.fields.some((field) => field.name === name);
   let added = receivedField(context);
   const dateOffset = has('date') ? null : Buffer.byteLength(added, 'latin1') + DATE_OFFSET;
   if (dateOffset !== null) added += `Date: ${dateText(dateMs)}\r\n`;
-  if (!has('message-id')) added += `Message-ID: <${messageId}@${author.domain}>\r\n`;
+  if (!has('message-id')) added += `Message-ID: <${messageId}@${fromDomain}>\r\n`;
   const parts: Uint8Array[] = [Buffer.from(added, 'latin1'), ...keptParts(bytes, header)];
   const headerBytes = parts.reduce((sum, part) => sum + part.length, 0);
   // A header that nothing follows is closed: signatures need to know where it ends.
@@ -213,16 +242,12 @@ function keptParts(bytes: Uint8Array, header: Header): Uint8Array[] {
   const parts: Uint8Array[] = [];
   let from = 0;
   for (const field of header.fields) {
-    if (!isRemoved(field)) continue;
+    if (submittedField(field.name) !== 'removed') continue;
     if (field.start > from) parts.push(bytes.subarray(from, field.start));
     from = field.end;
   }
   if (header.headerEnd > from) parts.push(bytes.subarray(from, header.headerEnd));
   return parts;
-}
-
-function isRemoved({ name }: RawField): boolean {
-  return REMOVED.has(name) || name.startsWith(OWN_PREFIX);
 }
 
 /** RFC 5321 §4.4, protocol names by RFC 3848. No `for`: with several recipients it would name one to the others. */

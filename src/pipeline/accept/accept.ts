@@ -14,6 +14,7 @@ import type { Failpoints } from '../../lib/failpoints.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
+import { shownDomains } from '../../mail/author-field.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import { offersUnsubscribe, type PersonalOptions, type PersonalSettings } from '../../model/personal.ts';
@@ -207,7 +208,9 @@ export function createAcceptance(
     check,
     async release(request) {
       const { caller, captured } = request;
-      const { name, quota } = await senderDomain(caller, fromDomainOf(captured));
+      const fromDomain = fromDomainOf(captured);
+      const { name, quota } = await senderDomain(caller, fromDomain);
+      await requireClaims(caller, fromDomain, shownDomains(captured.message.lists.from.name));
       const message = releasedMessage(
         { ...request, domain: name },
         { clock, random, maxAgeMs: options.maxAgeMs },
@@ -235,6 +238,7 @@ export function createAcceptance(
     if (submission.envelopeDomain !== null && submission.envelopeDomain !== submission.fromDomain) {
       await senderDomain(caller, submission.envelopeDomain);
     }
+    await requireClaims(caller, submission.fromDomain, submission.claimedDomains ?? []);
     const personal = personalRules.optionsFor(submission, settings ?? null);
     const composed = withPersonalLinks(request.prepared.composed, personal);
     checkSize(composed);
@@ -287,6 +291,7 @@ export function createAcceptance(
   async function drafted(request: Omit<AcceptRequest, 'idempotency'>): Promise<Draft> {
     const { caller, submission } = request;
     const { name, quota, personal: settings } = await senderDomain(caller, submission.fromDomain);
+    await requireClaims(caller, submission.fromDomain, shownDomains(submission.from.name));
     const messageId = request.prepared?.messageId ?? (uuidv7(clock, random) as MessageId);
     const now = request.prepared?.dateMs ?? clock.now();
     const composed =
@@ -381,6 +386,23 @@ export function createAcceptance(
       field: '/From/email',
       message: `${sender.name} is not verified yet; publish its DNS records and run: postrider domain verify ${sender.name}`,
     });
+  }
+
+  /**
+   * Whatever else is shown as the author or sender must be the caller's too: a reader, or a program that looks for an
+   * `@`, may take it for the address. The first that is not ends the search.
+   */
+  async function requireClaims(caller: Caller, fromDomain: string, claimed: readonly string[]) {
+    for (const domain of claimed) {
+      if (domain === fromDomain) continue;
+      const { kind } = await senders.senderFor(caller, domain);
+      if (kind !== 'domain') {
+        throw new AppError('from-domain-not-allowed', {
+          field: '/From/name',
+          message: `The sender shows an address at ${domain.slice(0, 100)}, which is not a domain this token may send from`,
+        });
+      }
+    }
   }
 
   function checkSize(composed: Composed): void {

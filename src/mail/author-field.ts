@@ -1,0 +1,184 @@
+/**
+ * The field that says who wrote a message (From), and those that say who sent it (Sender, Resent-From, Resent-Sender):
+ * one mailbox, in the part of RFC 5322 §3.4 that every reader understands alike. Given the unfolded value, leaves the
+ * mailbox, its decoded name, and the domains of all addresses that the name shows; or what is wrong. Narrower than the
+ * RFC on purpose: where two programs read two addresses, one of them shows an author that nobody checked. So there are no
+ * groups, no lists, no specials outside quotation marks, no comments but plain words, and no encoded word that cannot be
+ * read. One pass.
+ */
+import { type Address, parseAddress, toALabelDomain } from './address.ts';
+import { decodeWords } from './decode-words.ts';
+
+export interface Author {
+  /** Decoded; '' = none. */
+  readonly name: string;
+  readonly address: Address;
+  /** Domains of addresses in the name, as a reader may see them; each once, lower case. */
+  readonly shown: readonly string[];
+}
+
+export type AuthorResult =
+  | { readonly ok: true; readonly author: Author }
+  | { readonly ok: false; readonly problem: string };
+
+/** Longest value; longer names help nobody. */
+const MAX_CHARS = 2000;
+/** What a word may consist of without quotation marks: atoms (RFC 5322 §3.2.3), dots (§4.1), letters beyond ASCII. */
+const WORD = /[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.\u0080-\u{10ffff}]/u;
+/** Inside a comment: nothing that a comment, a string or an address is made of. */
+const NOT_IN_COMMENT = /["(),:;<>@[\\\]]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing control characters is its purpose
+const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]/;
+/** An encoded word as every reader reads it: whole groups of base64, no half of a Q escape. */
+const ENCODED_WORD =
+  /=\?([A-Za-z0-9_.:-]{1,40})(?:\*[A-Za-z0-9-]{0,35})?\?(?:[Bb]\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)|[Qq]\?((?:=[0-9A-Fa-f]{2}|[!-<>@-~])*))\?=/g;
+/** Charsets in which ASCII is not ASCII are read as something else by whoever does not know them. */
+const WIDE_CHARSET = /^(?:utf-?(?:7|16|32)|ucs|csucs|csunicode|unicode|iso-10646)/i;
+
+/** Reads a value. */
+export function parseAuthor(value: string): AuthorResult {
+  if (value.length > MAX_CHARS) return refuse('is too long');
+  if (CONTROLS.test(value) || !value.isWellFormed()) return refuse('holds a control character');
+  const words: string[] = [];
+  let written: string | null = null;
+  let i = 0;
+  while (i < value.length) {
+    const char = value.charAt(i);
+    if (char === ' ' || char === '\t') i += 1;
+    else if (char === '(') {
+      const end = value.indexOf(')', i);
+      const text = value.slice(i + 1, end);
+      if (end === -1 || NOT_IN_COMMENT.test(text)) return refuse('has a comment that is not plain words');
+      words.push(text);
+      i = end + 1;
+    } else if (written !== null) return refuse('has text after the address');
+    else if (char === '"') {
+      const quoted = quotedString(value, i);
+      if (quoted === null) return refuse('has an open quotation mark');
+      words.push(quoted.text);
+      i = quoted.end;
+      // `"a"@b` is an address to some, and `"a"b` one word or two.
+      if (i < value.length && !' \t<'.includes(value.charAt(i))) {
+        return refuse('has text at the end of a quotation');
+      }
+    } else if (char === '<') {
+      const end = value.indexOf('>', i);
+      if (end === -1) return refuse('has an open angle bracket');
+      written = value.slice(i + 1, end);
+      i = end + 1;
+    } else {
+      const end = endOfWord(value, i);
+      if (end === i) return refuse(`has ${char} outside quotation marks`);
+      if (value.charAt(end) !== '@') {
+        words.push(value.slice(i, end));
+        i = end;
+      } else {
+        // Behind a name an address needs its brackets: `ceo@b.example <x@a.example>` is two addresses to some.
+        const domainEnd = endOfWord(value, end + 1);
+        if (words.length > 0 || /[ \t]*</y.test(value.slice(domainEnd))) {
+          return refuse('has @ outside quotation marks and angle brackets');
+        }
+        written = value.slice(i, domainEnd);
+        i = domainEnd;
+      }
+    }
+  }
+  if (written === null) return refuse('holds no address');
+  const parsed = parseAddress(written);
+  if (!parsed.ok) return refuse(`holds an address that ${parsed.problem}`);
+  const raw = words.join(' ').trim();
+  const octets = readableWords(raw);
+  if (octets === null) return refuse('has an encoded word that cannot be read');
+  const name = decodeWords(raw).trim();
+  if (name.includes('=?')) return refuse('has an encoded word within another');
+  const shown = new Set([...shownDomains(name), ...shownDomains(octets)]);
+  return { ok: true, author: { name, address: parsed.address, shown: [...shown] } };
+}
+
+/**
+ * Domains of the addresses that a text shows to people or to a program that looks for an `@`: lower case, A-labels where
+ * they are host names, each once. Blanks around `@` and dots hide none, nor do characters that compatibility forms (UTS
+ * 15) make into them. A word on only one side of the `@`, or no dot behind it, is no address.
+ */
+export function shownDomains(text: string): readonly string[] {
+  // Some programs decode what was already decoded, or was meant to be read as it stands.
+  const decoded = text.includes('=?') ? decodeWords(text) : text;
+  if (!/[@\uff20\ufe6b]/.test(decoded)) return [];
+  const plain = decoded.normalize('NFKC').replaceAll('\u3002', '.');
+  const found = new Set<string>();
+  const label = /[\t ]*([^\s"(),.:;<>@[\\\]]+)[\t ]*/y;
+  for (let at = plain.indexOf('@'); at !== -1; at = plain.indexOf('@', at + 1)) {
+    if (plain.slice(0, at).trim() === '') continue;
+    const labels: string[] = [];
+    label.lastIndex = at + 1;
+    for (let match = label.exec(plain); match !== null; match = label.exec(plain)) {
+      labels.push(match[1] ?? '');
+      const end = match.index + match[0].length;
+      if (plain.charAt(end) !== '.') break;
+      label.lastIndex = end + 1;
+    }
+    if (labels.length < 2) continue;
+    const domain = labels.join('.').toLowerCase();
+    found.add(toALabelDomain(domain) ?? domain);
+  }
+  return [...found];
+}
+
+/** The text of the quoted string that begins at `at`, and the offset behind it; null where it never ends. */
+function quotedString(value: string, at: number): { text: string; end: number } | null {
+  let text = '';
+  for (let i = at + 1; i < value.length; i += 1) {
+    const char = value.charAt(i);
+    if (char === '"') return { text, end: i + 1 };
+    if (char === '\\') i += 1;
+    text += value.charAt(i);
+  }
+  return null;
+}
+
+function endOfWord(value: string, at: number): number {
+  let i = at;
+  while (i < value.length && WORD.test(String.fromCodePoint(value.codePointAt(i) as number))) {
+    i += (value.codePointAt(i) as number) > 0xffff ? 2 : 1;
+  }
+  return i;
+}
+
+/** The octets of all encoded words as ASCII, joined with the text around them; null where one cannot be read. */
+function readableWords(text: string): string | null {
+  let out = '';
+  let from = 0;
+  for (const match of text.matchAll(ENCODED_WORD)) {
+    const [whole, charset = '', base64, q = ''] = match;
+    if (WIDE_CHARSET.test(charset) || !isKnownCharset(charset)) return null;
+    const bytes =
+      base64 === undefined
+        ? q
+            .replaceAll('_', ' ')
+            .replaceAll(/=([0-9A-Fa-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+        : Buffer.from(base64, 'base64').toString('latin1');
+    // Blanks between two words go when they are shown.
+    const between = text.slice(from, match.index);
+    out += (from > 0 && between.trim() === '' ? '' : between) + bytes;
+    from = match.index + whole.length;
+  }
+  const rest = text.replaceAll(ENCODED_WORD, '');
+  if (rest.includes('=?') || CONTROLS_IN_OCTETS.test(out)) return null;
+  return out + text.slice(from);
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a line break or NUL in a name; ESC changes the charset
+const CONTROLS_IN_OCTETS = /[\x00-\x08\x0a-\x0d\x7f]/;
+
+function isKnownCharset(charset: string): boolean {
+  try {
+    new TextDecoder(charset);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function refuse(problem: string): AuthorResult {
+  return { ok: false, problem };
+}
