@@ -96,8 +96,9 @@ describe('the page of a captured message', () => {
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(page.headers.get('content-security-policy')).toMatch(
-      /^sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'/,
+      /^sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'.*; frame-ancestors 'self'$/,
     );
+    expect(page.text).not.toContain(' href="javascript:');
     expect(page.headers.get('x-content-type-options')).toBe('nosniff');
     expect(page.headers.get('referrer-policy')).toBe('no-referrer');
     expect(page.text).toMatch(

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { downloadAs, pageOf, readCapturedFile, readCapturedPage, safeFilename } from './captured-parts.ts';
+import { cpuMsOf } from '../../../test/fakes/thread-cpu.ts';
+import { pageOf } from './captured-page.ts';
+import { downloadAs, readCapturedFile, readCapturedPage, safeFilename } from './captured-parts.ts';
 
 const bytes = (lines: string[]) => new TextEncoder().encode(lines.join('\r\n'));
 const MAIL = bytes([
@@ -49,6 +51,44 @@ describe('the page of a captured message', () => {
     );
   });
 
+  it.each([
+    'href="javascript:alert(1)"',
+    'href=javascript:alert(1)',
+    "HREF = ' \tjAvAsCrIpT:alert(1)'",
+    'href="java&#115;cript:alert(1)"',
+    'href="&#106;avascript&colon;alert(1)"',
+    'href="java\nscript:alert(1)"',
+    'href="\u0001javascript:alert(1)"',
+    'xlink:href="vbscript:x"',
+    'formaction="data:text/html,<script>1</script>"',
+    'src="DATA:text/html;base64,x"',
+    'href="filesystem:x"',
+    `href="${'a'.repeat(300)}:x"`,
+    `title='href="' href=javascript:alert(1)`,
+  ])('leads to nothing that runs: %j', (attribute) => {
+    const page = pageOf(`<a ${attribute}>a</a>`, new Map());
+    expect(page).toMatch(/x-(?:href|src|action)\s*=\s*['"]?[^"'>]*[:;]/i);
+    expect(page.replace(/x-(?:href|src|action)/gi, '')).not.toMatch(
+      /(?:href|src|action)\s*=\s*['"]?[^"'>]*:/i,
+    );
+  });
+
+  it('keeps links that lead somewhere', () => {
+    const html =
+      '<a href="https://a.example/b:c">a</a><a href=mailto:a@b.example>a</a><a href="#x">a</a><a href="page.html">a</a><a href=x.html>a</a><a href="">a</a><img src="data:image/png;base64,aGk="><p title="javascript:x">href</p>';
+    expect(pageOf(html, new Map())).toContain(html);
+  });
+
+  it('has no element that puts a target in afterwards', () => {
+    const page = pageOf(
+      '<svg><a><SET attributeName=href to=javascript:1 /><animate></svg><setting>',
+      new Map(),
+    );
+    expect(page).toContain('<x-SET attributeName');
+    expect(page).toContain('<x-animate><');
+    expect(page).toContain('<setting>');
+  });
+
   it('repeats a picture only so often', () => {
     const picture = `data:image/png;base64,${'A'.repeat(10 * 1024 * 1024)}`;
     const page = pageOf('<img src="cid:a">'.repeat(50), new Map([['a', picture]]));
@@ -75,11 +115,23 @@ describe('a file of a captured message', () => {
     ['a\r\nb"c;d.txt', 'ab_c_d.txt'],
     ['invoice\u202efdp.exe', 'invoicefdp.exe'],
     ['..', 'attachment-3'],
+    ['. a. \u3000', 'a'],
+    [`a.pdf${'.'.repeat(80_000)}`, 'a.pdf'],
+    [`${'.'.repeat(80_000)}a`, 'a'],
+    [`${'.'.repeat(80_000)}"`, '_'],
     ['', 'attachment-3'],
     ['Grüße 😀.pdf', 'Grüße 😀.pdf'],
     [`${'x'.repeat(400)}.pdf`, `${'x'.repeat(146)}.pdf`],
   ])('%j is saved as %j', (given, saved) => {
     expect(safeFilename(given, 3)).toBe(saved);
+  });
+
+  it('is named at once, whatever its name: a quadratic expression took seconds', () => {
+    const names = ['.', ' ', '. ', '.a', '/', '\\', ':', '\u0301', '\u202e'].flatMap((piece) => [
+      piece.repeat(400_000 / piece.length),
+      `${piece.repeat(400_000 / piece.length)}"`,
+    ]);
+    expect(cpuMsOf(() => names.map((name) => safeFilename(name, 0)))).toBeLessThan(1_500);
   });
 
   it('is named in both spellings', () => {

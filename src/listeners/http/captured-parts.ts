@@ -1,10 +1,9 @@
 /**
  * The parts of a captured message that are handed out one by one: a file, and the page that shows its HTML. Given a whole
- * message (RFC 5322 bytes), which is somebody's. The page is meant for a browser, so it is made harmless three times: the
- * answer's policy lets nothing run or load, the page repeats that policy for whoever shows it from a string, and what
- * connects before any policy is asked (measured: an `iframe` does) is no such element any more.
+ * message (RFC 5322 bytes), which is somebody's.
  */
 import PostalMime from 'postal-mime';
+import { pageOf } from './captured-page.ts';
 
 /** A part as a file. */
 export interface CapturedFile {
@@ -14,13 +13,7 @@ export interface CapturedFile {
   content: Uint8Array<ArrayBuffer>;
 }
 
-/** What the page may do: show itself, with pictures that it brings along. */
-export const PAGE_POLICY =
-  "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
 const OPTIONS = { maxNestingDepth: 20, attachmentEncoding: 'arraybuffer' } as const;
-/** Pictures are repeated wherever they are named, up to so many characters in all; beyond that they stay out. */
-const MAX_PICTURE_CHARS = 48 * 1024 * 1024;
 const MAX_FILENAME_CHARS = 150;
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/i;
 
@@ -56,36 +49,29 @@ export async function readCapturedPage(bytes: Uint8Array): Promise<string | null
   );
 }
 
-/** A page that loads nothing: see the head of this file. */
-export function pageOf(html: string, pictures: ReadonlyMap<string, string>): string {
-  let left = MAX_PICTURE_CHARS;
-  const shown = html
-    .replace(/cid:([^"'\s)<>]{1,512})/gi, (whole, id: string) => {
-      const picture = pictures.get(id) ?? pictures.get(decoded(id));
-      if (picture === undefined || picture.length > left) return whole;
-      left -= picture.length;
-      return picture;
-    })
-    // Whatever a browser could take for one of these elements has these very characters, wherever they stand.
-    .replace(
-      /<(\/?)(link|meta|base|i?frame|frameset|object|embed|portal|fencedframe)(?![a-z0-9-])/gi,
-      '<$1x-$2',
-    );
-  const policy = PAGE_POLICY.replace('sandbox; ', '');
-  return `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}"><meta name="referrer" content="no-referrer">\n${shown}`;
-}
-
-/** Without paths, control and direction characters, or a dot in front. */
+/** Without paths, control and direction characters, or a dot in front; the last 150 characters of it. */
 export function safeFilename(name: string, place: number): string {
-  const last = name.split(/[/\\]/).at(-1) ?? '';
-  const clean = last
+  const from = Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1;
+  const [start, end] = withoutDots(name, from, name.length);
+  // Cut first: nothing below looks at more than a name can have.
+  const clean = name
+    .slice(Math.max(start, end - 4 * MAX_FILENAME_CHARS), end)
     .normalize('NFC')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
     .replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
-    .replace(/[<>:"|?*;%]/g, '_')
-    .replace(/^[.\s]+|[.\s]+$/g, '');
-  const short = [...clean].slice(-MAX_FILENAME_CHARS).join('');
+    .replace(/[<>:"|?*;%]/g, '_');
+  const short = [...clean.slice(...withoutDots(clean, 0, clean.length))].slice(-MAX_FILENAME_CHARS).join('');
   return short === '' ? `attachment-${place}` : short;
+}
+
+/** Where `text` begins and ends without dots and blanks around it: by loop, an expression would try every run anew. */
+function withoutDots(text: string, from: number, to: number): [start: number, end: number] {
+  const isDot = (at: number) => text[at] === '.' || (text[at] ?? '').trim() === '';
+  let start = from;
+  let end = to;
+  while (end > start && isDot(end - 1)) end -= 1;
+  while (start < end && isDot(start)) start += 1;
+  return [start, end];
 }
 
 /** `Content-Disposition` of a download (RFC 6266), with the name in both spellings (RFC 8187). */
@@ -101,14 +87,6 @@ export function downloadAs(filename: string): string {
 function contentOf(content: ArrayBuffer | Uint8Array | string): Uint8Array<ArrayBuffer> {
   if (typeof content === 'string') return new TextEncoder().encode(content);
   return content instanceof Uint8Array ? new Uint8Array(content) : new Uint8Array(content);
-}
-
-function decoded(id: string): string {
-  try {
-    return decodeURIComponent(id.replaceAll('&amp;', '&'));
-  } catch {
-    return id;
-  }
 }
 
 function escaped(text: string): string {

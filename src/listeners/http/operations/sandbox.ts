@@ -10,7 +10,8 @@ import { isUuid } from '../../../lib/ids.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
-import { downloadAs, PAGE_POLICY } from '../captured-parts.ts';
+import { PAGE_POLICY } from '../captured-page.ts';
+import { downloadAs } from '../captured-parts.ts';
 import type { CapturedReader } from '../captured-reader.ts';
 import type { CaptureSummary } from '../contract/answers/captures.ts';
 import type { Page } from '../contract/answers/page.ts';
@@ -189,7 +190,7 @@ export function sandboxRoutes({
         id: 'getCapturePage',
         summary: 'Show a captured message as a page',
         description:
-          'One copy as a page for a browser: its HTML with the pictures it brought, or its text. Its policy lets it run nothing and load nothing; what it names elsewhere stays empty. To show it from a string, use `<iframe sandbox srcdoc>`: the page carries its policy along',
+          'One copy as a page for a browser: its HTML with the pictures it brought, or its text. Its policy lets it run nothing and load nothing; what it names elsewhere stays empty, and links that could run something are none. Only a page of the same origin may show it in a frame. To show it from a string, use `<iframe sandbox srcdoc>`: the page carries its policy along',
         answer: z.string(),
         media: 'text/html',
         errors: ['content-expired'],
