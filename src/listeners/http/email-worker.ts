@@ -5,12 +5,14 @@
  * never fatal.
  */
 import { parentPort } from 'node:worker_threads';
+import type { Problem } from '../../lib/errors.ts';
 import type { PersonalOptions } from '../../model/personal.ts';
 import { toComposeInput } from '../../pipeline/accept/compose-input.ts';
 import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
 import { compose } from '../../pipeline/compose/compose.ts';
 import { createCompiledCache } from '../../pipeline/compose/template/compiled-cache.ts';
 import { compileTemplate } from '../../pipeline/compose/template/template.ts';
+import { TemplateError } from '../../pipeline/compose/template/template-error.ts';
 import { readCaptured } from './captured-wish.ts';
 import { quoteLongContentIds } from './contract/attachments.ts';
 import { readBatchEnvelope } from './contract/email-batch.ts';
@@ -18,6 +20,7 @@ import { parseEmailBody, readEmailObject } from './contract/email-request.ts';
 import { bodyText, jsonProblem, parseJsonObject } from './contract/json-body.ts';
 import { isJsonObject } from './contract/json-properties.ts';
 import { type FoundTemplate, namedTemplate } from './contract/template-fields.ts';
+import { templateMistake } from './contract/template-problems.ts';
 import type {
   EmailJob,
   PersonalQuestion,
@@ -105,11 +108,15 @@ async function prepare(job: EmailJob, ask: Ask): Promise<PreparedEmail> {
   if (!parsed.ok) return parsed;
   const named = job.template === undefined ? namedTemplate(parsed.object) : null;
   if (named !== null) return { ok: 'needs-template', named, body: job.body };
+  const template = compiledTemplate(job.template);
+  if (template !== null && template !== undefined && 'problem' in template) {
+    return { ok: false, problems: [template.problem] };
+  }
   const options = {
     strict: job.strict,
     blockedExtensions: new Set(job.blockedExtensions),
     nowMs: job.dateMs,
-    template: compiledTemplate(job.template),
+    template,
   };
   const read = readEmailObject(parsed.object, job.limits, options, parsed.withExactIds);
   if (!read.ok) return read;
@@ -137,12 +144,19 @@ async function prepare(job: EmailJob, ask: Ask): Promise<PreparedEmail> {
   };
 }
 
-function compiledTemplate(given: EmailJob['template']): FoundTemplate | null | undefined {
+function compiledTemplate(
+  given: EmailJob['template'],
+): FoundTemplate | { problem: Problem } | null | undefined {
   if (given === undefined || given === null) return given;
   const { key, domain, texts } = given;
-  const template = compiled.get(key) ?? compileTemplate(texts);
-  compiled.set(key, template);
-  return { domain, compiled: template };
+  try {
+    const template = compiled.get(key) ?? compileTemplate(texts);
+    compiled.set(key, template);
+    return { domain, compiled: template };
+  } catch (error) {
+    if (error instanceof TemplateError) return { problem: templateMistake(error) };
+    throw error;
+  }
 }
 
 /** What travels back without being copied. */

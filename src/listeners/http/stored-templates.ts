@@ -2,14 +2,17 @@
  * Stored templates on their way to being filled in: found within the caller's domains, compiled once per version, kept
  * while they are used. Given an id and perhaps a version; leaves the compiled template, or null where there is none.
  */
+import { AppError } from '../../lib/errors.ts';
 import { isUuid } from '../../lib/ids.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { TemplateHead, TemplateTexts } from '../../model/template.ts';
 import { type CompiledCache, createCompiledCache } from '../../pipeline/compose/template/compiled-cache.ts';
 import { type CompiledTemplate, compileTemplate } from '../../pipeline/compose/template/template.ts';
+import { TemplateError } from '../../pipeline/compose/template/template-error.ts';
 import type { Store } from '../../store/store.ts';
 import type { JsonObject } from './contract/json-properties.ts';
 import { type FoundTemplate, namedTemplate } from './contract/template-fields.ts';
+import { templateMistake } from './contract/template-problems.ts';
 import { ownDomains } from './tenancy.ts';
 
 export interface StoredTemplates {
@@ -17,7 +20,7 @@ export interface StoredTemplates {
   forRequest(caller: Caller, object: JsonObject): Promise<FoundTemplate | null | undefined>;
   /** A template's texts, for a thread of its own; `version` null = the newest. */
   texts(caller: Caller, id: string, version: number | null): Promise<TemplateForWorker | null>;
-  /** A version, compiled, or null. */
+  /** A version, compiled, or null. Throws AppError template-invalid for one that is refused since it was stored. */
   compiled(head: TemplateHead, version: number): Promise<CompiledTemplate | null>;
 }
 
@@ -27,6 +30,16 @@ export interface TemplateForWorker {
   key: string;
   domain: string;
   texts: TemplateTexts;
+}
+
+/** A text that an earlier version of this program took may hold what is refused today. */
+function compileStored(texts: TemplateTexts): CompiledTemplate {
+  try {
+    return compileTemplate(texts);
+  } catch (error) {
+    if (error instanceof TemplateError) throw new AppError([templateMistake(error)]);
+    throw error;
+  }
 }
 
 /** One per listener. */
@@ -46,7 +59,7 @@ export function createStoredTemplates(
     if (kept !== undefined) return kept;
     const texts = await store.templateVersion({ id: head.id, version });
     if (texts === null) return null;
-    const made = compileTemplate(texts);
+    const made = compileStored(texts);
     cache.set(keyOf(head, version), made);
     return made;
   }

@@ -338,3 +338,26 @@ describe('POST /email/batch', () => {
     expect(other.json()).toMatchObject({ Accepted: 0, Results: [{ Errors: [{ Code: 15 }] }] });
   });
 });
+
+describe('a template that an earlier version took and this one refuses', () => {
+  const html = '<a href="https://{{host}}/">a</a>';
+  it('says so with its place, and can be read and mended', async () => {
+    const id = '01900000-0000-7000-8000-00000000000a';
+    const texts = { subject: 'x', html, text: null };
+    const given = { id, domain: 'example.com', name: 'from before', texts, maxPerDomain: 1000 };
+    expect(await world.store.addTemplate({ ...given, now: world.clock.now() })).toBe('added');
+    expect((await world.call('GET', `/templates/${id}`)).json()).toMatchObject({
+      HTMLContent: html,
+      Variables: [],
+    });
+    const wrong = { Code: 2102, Field: '/HTMLContent', Line: 1, Column: 18 };
+    for (const size of [1, 300_000]) {
+      const variables = { host: 'a.example', filler: 'x'.repeat(size) };
+      const reply = await mail({ TemplateID: id, Variables: variables });
+      expect(errors(reply)[0], `${size}`).toMatchObject(wrong);
+    }
+    expect(errors(await render(id, {}))[0]).toMatchObject(wrong);
+    const mended = await world.call('PUT', `/templates/${id}`, { body: { ...WELCOME } });
+    expect(mended.status, mended.text).toBe(200);
+  });
+});

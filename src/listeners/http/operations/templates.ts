@@ -222,7 +222,7 @@ export function templateRoutes(deps: {
           '`{Variables?, Version?, Strict?}`: `{Subject, HTMLContent, PlainContent, Missing, Version}`, nothing is sent. `Strict` refuses where a variable is missing, and names all of them',
         body: { schema: RENDER, example: { Variables: { name: 'Ann' } }, mayBeEmpty: true },
         answer: templateRendering,
-        errors: ['template-not-fillable', 'template-variable-missing'],
+        errors: ['template-invalid', 'template-not-fillable', 'template-variable-missing'],
       },
       handle: async (request) => {
         const head = await own(request);
@@ -255,10 +255,20 @@ export function templateRoutes(deps: {
 
   async function detail(head: TemplateHead, version: number): Promise<TemplateDetail> {
     const texts = await store.templateVersion({ id: head.id, version });
-    const compiled = texts === null ? null : await templates.compiled(head, version);
-    if (texts === null || compiled === null) throw refuse('not-found', `There is no version ${version}`);
+    if (texts === null) throw refuse('not-found', `There is no version ${version}`);
+    const names = await namesIn(head, version);
     const versions = await store.listTemplateVersions({ id: head.id, limit: SHOWN_VERSIONS });
-    return shown(head, version, texts, compiled.names, versions);
+    return shown(head, version, texts, names, versions);
+  }
+
+  /** None where the template is refused since it was stored: its texts can be read and mended all the same. */
+  async function namesIn(head: TemplateHead, version: number): Promise<readonly string[]> {
+    try {
+      return (await templates.compiled(head, version))?.names ?? [];
+    } catch (error) {
+      if (error instanceof AppError && error.problems[0].name === 'template-invalid') return [];
+      throw error;
+    }
   }
 }
 

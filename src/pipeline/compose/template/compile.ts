@@ -4,13 +4,14 @@
  * mistake with its line and column.
  */
 import type { Place } from './escape.ts';
-import { createHtmlPosition, type HtmlPosition } from './html-position.ts';
+import { createHtmlPosition, type HtmlPosition, type LinkText } from './html-position.ts';
 import type { TemplateLimits } from './limits.ts';
 import { type Expression, scan, type Token } from './scan.ts';
 import { TemplateError, type TemplatePart } from './template-error.ts';
 
 export type Piece =
-  | { kind: 'text'; text: string }
+  /** `link`: what of it belongs to an address that goes on behind it. */
+  | { kind: 'text'; text: string; link: LinkText | null }
   | { kind: 'value'; expression: Expression; place: Place; fallback: string | null; at: number }
   | { kind: 'section'; expression: Expression; inverted: boolean; body: readonly Piece[]; at: number };
 
@@ -55,7 +56,7 @@ export function compilePart(source: string, part: TemplatePart, limits: Template
     ended = null;
     switch (token.kind) {
       case 'text':
-        pieces.push({ kind: 'text', text: literal(token) });
+        pieces.push({ kind: 'text', ...literal(token) });
         break;
       case 'variable':
         note(token.expression);
@@ -84,10 +85,10 @@ export function compilePart(source: string, part: TemplatePart, limits: Template
     names.add(expression.text);
   }
 
-  function literal({ text, at }: Extract<Token, { kind: 'text' }>): string {
-    if (html === null) return text;
+  function literal({ text, at }: Extract<Token, { kind: 'text' }>): { text: string; link: LinkText | null } {
+    if (html === null) return { text, link: null };
     const fed = html.feed(text);
-    if (typeof fed === 'string') return fed;
+    if (!('refused' in fed)) return fed;
     throw fail('syntax', fed.refused, at + fed.offset);
   }
 
@@ -102,7 +103,9 @@ export function compilePart(source: string, part: TemplatePart, limits: Template
     if (raw && found.place !== 'text') {
       throw fail('syntax', 'An unescaped value may stand between tags only, not inside one', at);
     }
-    if (found.before !== '') pieces.push({ kind: 'text', text: found.before });
+    if (found.before !== '') {
+      pieces.push({ kind: 'text', text: found.before, link: { begins: true, text: '' } });
+    }
     pieces.push({ kind: 'value', expression, place: raw ? 'raw' : found.place, fallback, at });
   }
 

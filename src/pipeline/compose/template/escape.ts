@@ -3,28 +3,29 @@
  * these characters there and nothing more, or the sentence why this value cannot stand there. Control characters go:
  * none of them has a meaning in HTML, and a line break in a subject would begin another header.
  */
-import { LINK_SCHEMES } from './url-position.ts';
+import { afterUrlText, LINK_SCHEMES, type UrlState } from './url-position.ts';
 
 type Form = 'quoted' | 'bare';
-type Attribute =
-  | 'attribute'
-  | 'css'
-  | 'link'
-  | 'url-relative'
-  | 'url-first'
-  | 'url-path'
-  | 'url-host'
-  | 'url-whole';
 
-/** Where a value stands. */
-export type Place = 'plain' | 'subject' | 'raw' | 'text' | 'rcdata' | `${Attribute}-${Form}`;
+/** Where a value stands. Of a `url` the place inside the address is known only when it is filled in. */
+export type Place =
+  | 'plain'
+  | 'subject'
+  | 'raw'
+  | 'text'
+  | 'rcdata'
+  | `${'attribute' | 'css'}-${Form}`
+  | UrlAttribute;
+
+/** The value of an attribute that holds an address. */
+export type UrlAttribute = `url-${Form}`;
 
 export type Escaped = { ok: true; text: string } | { ok: false; why: string };
 
 const SAFE_CSS = /^[\p{L}\p{N} #.,%_+-]*$/u;
 
 /** The value for its place. */
-export function escapeFor(place: Place, value: string): Escaped {
+export function escapeFor(place: Exclude<Place, UrlAttribute>, value: string): Escaped {
   switch (place) {
     case 'plain':
     case 'raw':
@@ -34,38 +35,61 @@ export function escapeFor(place: Place, value: string): Escaped {
     case 'text':
     case 'rcdata':
       return done(html(withoutControls(value)));
+    case 'attribute-quoted':
+      return done(html(withoutControls(value)));
+    case 'attribute-bare':
+      return done(bare(withoutControls(value)));
+    default: {
+      const clean = withoutControls(value);
+      if (SAFE_CSS.test(clean)) return done(place === 'css-bare' ? bare(clean) : clean);
+      return refused('In a style attribute a value is made of letters, digits, spaces and # . , % _ + -');
+    }
+  }
+}
+
+/** The value for an address that has come as far as `url`, and how far it has come with it. */
+export function escapeUrl(
+  place: UrlAttribute,
+  value: string,
+  url: UrlState,
+): (Escaped & { ok: true; url: UrlState }) | (Escaped & { ok: false }) {
+  const written = urlText(withoutControls(value), url);
+  if (!written.ok) return written;
+  const { text } = written;
+  const after = afterUrlText(url, text, false);
+  return { ok: true, text: place === 'url-bare' ? bare(text) : html(text), url: after };
+}
+
+function urlText(value: string, { place, word }: UrlState): Escaped {
+  switch (place) {
+    case 'start': {
+      const scheme = schemeOf(value);
+      if (scheme === null || LINK_SCHEMES.has(scheme)) return done(pathText(value.trim()));
+      return refused('A link begins with http:, https:, mailto:, tel:, sms: or cid:');
+    }
+    case 'word':
+      // A scheme could still form.
+      return done(pathText(value).replaceAll(':', '%3A'));
+    case 'slash':
+      // A second slash would begin a host.
+      return done(pathText(value).replace(/^[/\\]+/, (slashes) => encodeURIComponent(slashes)));
+    case 'host':
+      if (value === '' || (word !== '' && /^[/?#]/.test(value))) return done(pathText(value));
+      return refused(NO_HOST);
+    case 'query':
+      return done(encodeURIComponent(value));
+    case 'refused':
+      return refused(NO_SCHEME);
     default:
-      return attribute(place, value);
+      return done(pathText(value));
   }
 }
 
-function attribute(place: `${Attribute}-${Form}`, value: string): Escaped {
-  const cut = place.lastIndexOf('-');
-  const kind = place.slice(0, cut);
-  const write = place.slice(cut + 1) === 'bare' ? bare : html;
-  const clean = withoutControls(value);
-  if (kind === 'attribute') return done(write(clean));
-  if (kind === 'css') {
-    if (SAFE_CSS.test(clean)) return done(write(clean));
-    return refused('In a style attribute a value is made of letters, digits, spaces and # . , % _ + -');
-  }
-  if (kind === 'link') {
-    const scheme = schemeOf(clean);
-    if (scheme === null || LINK_SCHEMES.has(scheme)) return done(write(pathText(clean.trim())));
-    return refused('A link begins with http:, https:, mailto:, tel:, sms: or cid:');
-  }
-  return done(write(URL_WRITERS[kind as keyof typeof URL_WRITERS](clean)));
-}
-
-const URL_WRITERS = {
-  /** Where a scheme could still form. */
-  'url-relative': (text: string) => pathText(text).replaceAll(':', '%3A'),
-  /** After the first slash, where a second one would begin a host. */
-  'url-first': (text: string) => pathText(text).replace(/^[/\\]+/, (slashes) => encodeURIComponent(slashes)),
-  'url-path': pathText,
-  'url-host': (text: string) => encodeURIComponent(text).replaceAll('%3A', ':'),
-  'url-whole': encodeURIComponent,
-};
+/** Also said while compiling, where it is certain. */
+export const NO_HOST =
+  'The host of a link cannot come from a variable: put the whole address into one variable, or write the host here and a / behind it';
+export const NO_SCHEME =
+  'A link with a variable begins with http:, https:, mailto:, tel:, sms: or cid:, written without character references';
 
 /** Keeps what has a meaning in an address and encodes the rest; what is encoded already stays. */
 function pathText(text: string): string {

@@ -5,8 +5,8 @@
  * value (double, single, no quotes). One step a character. An attribute that begins with a value and has no quotes is
  * given them, so that an empty value cannot swallow what follows.
  */
-import type { Place } from './escape.ts';
-import { afterValue, joinUrlStates, nextUrlState, type UrlState } from './url-position.ts';
+import { NO_HOST, NO_SCHEME, type Place } from './escape.ts';
+import { afterValue, joinUrlStates, nextUrlState, URL_START, type UrlState } from './url-position.ts';
 
 type Mode =
   | 'data'
@@ -41,7 +41,6 @@ interface State {
   uncertain: boolean;
 }
 
-const START_URL: UrlState = { place: 'start', word: '' };
 const RCDATA = new Set(['title', 'textarea']);
 const RAW = new Set(['script', 'style', 'xmp', 'iframe', 'noembed', 'noframes', 'plaintext']);
 const NO_VALUES_IN = new Set(
@@ -57,12 +56,19 @@ const URL_ATTRIBUTES = new Set(
 const REFUSED_ATTRIBUTES = new Set(['srcset', 'imagesrcset', 'ping', 'archive', 'srcdoc']);
 const MAX_NAME = 64;
 
+/** The end of a literal text that belongs to an address which goes on behind it. */
+export interface LinkText {
+  /** The address begins here. */
+  begins: boolean;
+  text: string;
+}
+
 /** A sentence that says why, to be made into an error with its place. */
 export type Refusal = { refused: string };
 
 export interface HtmlPosition {
   /** Takes literal text; the text to write instead of it. */
-  feed(text: string): string | (Refusal & { offset: number });
+  feed(text: string): { text: string; link: LinkText | null } | (Refusal & { offset: number });
   /** How a value is escaped here; `before` is written in front of it. */
   value(): { place: Place; before: string } | Refusal;
   /** Why no section may begin or end here, or null. */
@@ -85,7 +91,7 @@ export function createHtmlPosition(): HtmlPosition {
     attribute: '',
     tail: '',
     seen: 0,
-    url: START_URL,
+    url: URL_START,
     uncertain: false,
   };
 
@@ -104,9 +110,11 @@ export function createHtmlPosition(): HtmlPosition {
     },
   };
 
-  function feed(text: string): string | (Refusal & { offset: number }) {
+  function feed(text: string): { text: string; link: LinkText | null } | (Refusal & { offset: number }) {
     let out = '';
     let copied = 0;
+    let begins = false;
+    let linkFrom = 0;
     for (let i = 0; i < text.length; i++) {
       const char = text[i] ?? '';
       if (state.mode === 'data') {
@@ -124,10 +132,19 @@ export function createHtmlPosition(): HtmlPosition {
           copied = ends ? i : i + 1;
         }
       }
+      const beforeValue = state.mode === 'before-value';
       const refused = step(char);
       if (refused !== null) return { refused, offset: i };
+      if (beforeValue && inValue(state.mode)) {
+        begins = true;
+        linkFrom = state.mode === 'unquoted' ? i : i + 1;
+      }
     }
-    return out + text.slice(copied);
+    const isOpen = inValue(state.mode) && isUrl(state.attribute);
+    return {
+      text: out + text.slice(copied),
+      link: isOpen ? { begins, text: text.slice(linkFrom) } : null,
+    };
   }
 
   function step(char: string): string | null {
@@ -172,7 +189,7 @@ export function createHtmlPosition(): HtmlPosition {
         return null;
       case 'before-value':
         if (isSpace(char)) return null;
-        state.url = START_URL;
+        state.url = URL_START;
         if (char === '"') state.mode = 'double';
         else if (char === "'") state.mode = 'single';
         else if (char === '>') endTag();
@@ -283,28 +300,23 @@ export function createHtmlPosition(): HtmlPosition {
     const { mode, element } = state;
     if (mode === 'data') return { place: 'text', before: '' };
     if (mode === 'raw' && RCDATA.has(element) && state.tail === '') return { place: 'rcdata', before: '' };
-    const inValue = mode === 'double' || mode === 'single' || mode === 'unquoted' || mode === 'given-quotes';
-    if (!inValue && mode !== 'before-value') return { refused: refusalFor(state) };
+    if (!inValue(mode) && mode !== 'before-value') return { refused: refusalFor(state) };
     const { attribute, isEnd } = state;
     const why = attributeRefusal(element, attribute, isEnd);
     if (why !== null) return { refused: why };
     const before = mode === 'before-value' ? '"' : '';
     if (mode === 'before-value') {
       state.mode = 'given-quotes';
-      state.url = START_URL;
+      state.url = URL_START;
     }
     const form = mode === 'unquoted' ? 'bare' : 'quoted';
     if (attribute === 'style') return { place: `css-${form}`, before };
     if (!isUrl(attribute)) return { place: `attribute-${form}`, before };
     const { place } = state.url;
-    if (place === 'refused') {
-      return {
-        refused:
-          'A link with a variable begins with http:, https:, mailto:, tel:, sms: or cid:, written without character references',
-      };
-    }
+    if (place === 'refused') return { refused: NO_SCHEME };
+    if (place === 'host') return { refused: NO_HOST };
     state.url = afterValue(state.url);
-    return { place: `${URL_PLACES[place]}-${form}`, before };
+    return { place: `url-${form}`, before };
   }
 
   function sectionRefusal(): string | null {
@@ -335,19 +347,6 @@ export function createHtmlPosition(): HtmlPosition {
     return null;
   }
 }
-
-const URL_PLACES = {
-  start: 'link',
-  word: 'url-relative',
-  dynamic: 'url-relative',
-  slash: 'url-first',
-  scheme: 'url-path',
-  'scheme-slash': 'url-first',
-  host: 'url-host',
-  path: 'url-path',
-  query: 'url-whole',
-  mixed: 'url-whole',
-} as const;
 
 function attributeRefusal(element: string, attribute: string, isEnd: boolean): string | null {
   if (isEnd) return 'No variable may stand in an end tag';
@@ -381,6 +380,10 @@ function refusalFor(state: State): string {
 
 function isUrl(attribute: string): boolean {
   return URL_ATTRIBUTES.has(attribute.slice(attribute.lastIndexOf(':') + 1));
+}
+
+function inValue(mode: Mode): boolean {
+  return isValue(mode) || mode === 'unquoted' || mode === 'given-quotes';
 }
 
 function isValue(mode: Mode): boolean {

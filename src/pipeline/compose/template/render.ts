@@ -7,10 +7,11 @@
  * default; nothing, null, false, 0, '' and an empty list are empty for a section.
  */
 import type { Piece, Program } from './compile.ts';
-import { escapeFor } from './escape.ts';
+import { type Escaped, escapeFor, escapeUrl, NO_SCHEME, type Place } from './escape.ts';
 import type { TemplateLimits } from './limits.ts';
 import type { Expression } from './scan.ts';
 import { TemplateError } from './template-error.ts';
+import { afterUrlText, URL_START } from './url-position.ts';
 
 /** What a program is filled in with: the members of a JSON object. */
 export type Variables = Readonly<Record<string, unknown>>;
@@ -39,6 +40,9 @@ export function renderProgram(
   const frames: Frame[] = [{ value: variables, turn: null }];
   const out: string[] = [];
   let length = 0;
+  /** How far the address that is being written has come, and the offset of the last value in it. */
+  let url = URL_START;
+  let urlValueAt: number | null = null;
 
   renderAll(program.pieces);
   const text = out.join('');
@@ -47,10 +51,28 @@ export function renderProgram(
 
   function renderAll(pieces: readonly Piece[]): void {
     for (const piece of pieces) {
-      if (piece.kind === 'text') write(piece.text, 0);
+      if (piece.kind === 'text') renderText(piece);
       else if (piece.kind === 'value') renderValue(piece);
       else renderSection(piece);
     }
+  }
+
+  function renderText({ text, link }: Extract<Piece, { kind: 'text' }>): void {
+    write(text, 0);
+    if (link === null) return;
+    if (link.begins) urlValueAt = null;
+    url = afterUrlText(link.begins ? URL_START : url, link.text, true);
+    if (url.place === 'refused' && urlValueAt !== null) throw fail('value', NO_SCHEME, urlValueAt);
+  }
+
+  function escaped(place: Place, text: string, at: number): Escaped {
+    if (place !== 'url-quoted' && place !== 'url-bare') return escapeFor(place, text);
+    const found = escapeUrl(place, text, url);
+    if (found.ok) {
+      url = found.url;
+      urlValueAt = at;
+    }
+    return found;
   }
 
   function renderValue(piece: Extract<Piece, { kind: 'value' }>): void {
@@ -69,9 +91,9 @@ export function renderProgram(
       throw fail('limit', message, piece.at);
     }
     if (length + text.length > limits.maxOutputBytes) throw tooLong(piece.at);
-    const escaped = escapeFor(piece.place, text);
-    if (!escaped.ok) throw fail('value', `${piece.expression.text}: ${escaped.why}`, piece.at);
-    write(escaped.text, piece.at);
+    const safe = escaped(piece.place, text, piece.at);
+    if (!safe.ok) throw fail('value', `${piece.expression.text}: ${safe.why}`, piece.at);
+    write(safe.text, piece.at);
   }
 
   function renderSection(piece: Extract<Piece, { kind: 'section' }>): void {

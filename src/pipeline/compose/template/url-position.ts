@@ -1,100 +1,121 @@
 /**
- * Where in an address a value stands, so that it cannot become more than its place allows: a whole link, a host, a path,
- * a query. Given the literal characters of a URL attribute one by one and where values come between them; leaves the
- * place of the next value. Schemes beyond a short list are refused: `javascript:` and its like have no use in mail.
+ * Where in an address the next character stands, so that a value cannot become more than its place allows: a whole link, a
+ * path, a query. Given the characters of a URL attribute one by one, it leaves the place of the next one. It is run twice:
+ * over the literal characters when a template is compiled, which finds what is certain to be wrong, and over everything
+ * that is written when it is filled in, because only then is it known which sections were taken and which values are
+ * empty. Schemes beyond a short list are refused: `javascript:` and its like have no use in mail.
  */
 
 /** Schemes that a link in a template or a variable may have. */
 export const LINK_SCHEMES: ReadonlySet<string> = new Set(['http', 'https', 'mailto', 'tel', 'sms', 'cid']);
 
+/** Schemes that a host follows, with any number of slashes in front of it (URL Standard §4.4). */
+const WITH_HOST: ReadonlySet<string> = new Set(['http', 'https']);
+
 export type UrlPlace =
   /** Nothing but blanks so far. */
   | 'start'
-  /** Literal characters that may still become a scheme. */
+  /** Characters that may still become a scheme. */
   | 'word'
-  /** A value stands where the scheme would be; no colon may follow. */
+  /** While compiling: a value stands where the scheme would be; no colon may follow. */
   | 'dynamic'
   /** After one slash at the start; a second one begins a host. */
   | 'slash'
-  /** After `https:`; after `https:/`. */
-  | 'scheme'
-  | 'scheme-slash'
+  /** In the host, its port or the name in front of an @. */
   | 'host'
   | 'path'
   | 'query'
-  /** Differs with the sections taken. */
+  /** While compiling: differs with the sections taken and the values given. */
   | 'mixed'
   /** A scheme that is not on the list, or a start written in character references: no value may follow. */
   | 'refused';
 
 export interface UrlState {
   place: UrlPlace;
-  /** Literal characters so far, while they may still become a scheme. */
+  /** Characters so far while they may still become a scheme; in the host, '' until its first character. */
   word: string;
 }
 
+export const URL_START: UrlState = { place: 'start', word: '' };
+
 const MAX_WORD = 32;
 
-/** The state after one more literal character; 'colon' where it would complete a scheme that a value began. */
-export function nextUrlState({ place, word }: UrlState, char: string): UrlState | 'colon' {
+/**
+ * The state after one more character; 'colon' where it would complete a scheme that a value began. `isLiteral`: it stands
+ * in the template, where `&` begins a character reference; in a value it is itself.
+ */
+export function nextUrlState(state: UrlState, char: string, isLiteral = true): UrlState | 'colon' {
+  // Browsers take these out of an address before they read it (URL Standard §4.4).
+  if (char === '\t' || char === '\n' || char === '\r') return state;
+  const { place, word } = state;
   const slash = char === '/' || char === '\\';
   const query = char === '?' || char === '#';
   switch (place) {
     case 'start':
-      if (char <= ' ') return { place, word };
-      return beginUrl(word, char);
+      if (char <= ' ') return state;
+      return beginUrl(word, char, isLiteral);
     case 'word':
-      return beginUrl(word, char);
+      return beginUrl(word, char, isLiteral);
     case 'dynamic':
       if (char === ':' || char === '&') return 'colon';
-      if (slash) return at('path');
-      return at(query ? 'query' : place);
+      if (slash) return at('mixed');
+      return query ? at('query') : state;
     case 'slash':
-      if (slash) return at('host');
-      return at(query ? 'query' : 'path');
-    case 'scheme':
-      if (slash) return at('scheme-slash');
-      return at(query ? 'query' : 'path');
-    case 'scheme-slash':
+      if (char === '&' && isLiteral) return at('refused');
       if (slash) return at('host');
       return at(query ? 'query' : 'path');
     case 'host':
-      if (slash) return at('path');
-      return at(query ? 'query' : place);
+      if (slash) return word === '' ? state : at('path');
+      if (query) return at('query');
+      return word === '' ? { place, word: char } : state;
     case 'path':
     case 'mixed':
-      return at(query ? 'query' : place);
+      return query ? at('query') : state;
     default:
-      return { place, word };
+      return state;
   }
 }
 
-/** The state after a value. */
+/** While compiling: the state after a value. It may be empty, and it may hold the host. */
 export function afterValue({ place }: UrlState): UrlState {
   if (place === 'start' || place === 'word') return at('dynamic');
-  if (place === 'slash') return at('path');
-  if (place === 'scheme' || place === 'scheme-slash') return at('path');
-  return at(place);
+  return at(place === 'slash' ? 'mixed' : place);
 }
 
-/** One state for what either of two ways through a template leaves behind. */
+/** While compiling: one state for what either of two ways through a template leaves behind. */
 export function joinUrlStates(a: UrlState, b: UrlState): UrlState {
-  if (a.place === b.place && a.word === b.word) return a;
+  if (a.place === b.place && (a.place !== 'word' || a.word === b.word))
+    return at(a.place, a.place === 'word' ? a.word : '');
   const places = [a.place, b.place];
   if (places.includes('refused')) return at('refused');
   return at(places.includes('dynamic') ? 'dynamic' : 'mixed');
 }
 
-function beginUrl(word: string, char: string): UrlState {
+/** The state after characters that are written. */
+export function afterUrlText(state: UrlState, text: string, isLiteral: boolean): UrlState {
+  let now = state;
+  for (const char of text) {
+    // Nothing but the fragment follows a query.
+    if (now.place === 'query' || now.place === 'refused') break;
+    const next = nextUrlState(now, char, isLiteral);
+    if (next !== 'colon') now = next;
+  }
+  return now;
+}
+
+function beginUrl(word: string, char: string, isLiteral: boolean): UrlState {
   // A character reference could spell a scheme that is not seen as one here.
-  if (char === '&') return at('refused');
+  if (char === '&' && isLiteral) return at('refused');
   if (char === '/' || char === '\\') return at(word === '' ? 'slash' : 'path');
   if (char === '?' || char === '#') return at('query');
-  if (char === ':') return at(LINK_SCHEMES.has(word) ? 'scheme' : 'refused');
+  if (char === ':') {
+    if (!LINK_SCHEMES.has(word)) return at('refused');
+    return at(WITH_HOST.has(word) ? 'host' : 'path');
+  }
   if (char <= ' ') return { place: 'word', word };
   return { place: 'word', word: (word + char.toLowerCase()).slice(0, MAX_WORD) };
 }
 
-function at(place: UrlPlace): UrlState {
-  return { place, word: '' };
+function at(place: UrlPlace, word = ''): UrlState {
+  return { place, word };
 }

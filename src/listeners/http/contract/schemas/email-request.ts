@@ -22,7 +22,13 @@ import { MAX_VERSION } from '../template-fields.ts';
 export const EMAIL_ERRORS: readonly ErrorName[] = (Object.keys(ERRORS) as ErrorName[]).filter((name) => {
   const { code } = ERRORS[name];
   const ofField = (code >= 3 && code <= 11) || (code >= 14 && code <= 33) || (code >= 1101 && code < 1700);
-  return ofField || name === 'message-too-large' || name.startsWith('template-not') || code === 2104;
+  return (
+    ofField ||
+    name === 'message-too-large' ||
+    name.startsWith('template-not') ||
+    code === 2102 ||
+    code === 2104
+  );
 });
 
 const when = z.union([z.string().max(40), z.number().min(0)]);
