@@ -120,6 +120,7 @@ export function createHttpApi(
         ...createHealthRoutes({
           metrics: parts.registry,
           access,
+          metricsFrom: config['metrics-from'],
           ready: async () => [
             ...(await readiness(store, engine.acceptance.refusing, port25.suspicion)),
             // Mail is taken and kept all the same; another node may send it.

@@ -14,15 +14,18 @@ export interface Operation {
   /** `/webhooks/{id}`, below /api/v1. */
   path: string;
   scope: string | null;
+  /** Tokens that are limited to domains may call it. */
+  limitedTokens: boolean;
   description: string;
 }
 
 /** The operations of the API. No handler is called, so none of the parts behind them is needed. */
 export function operations(): readonly Operation[] {
-  return contractRoutes().map(({ method, path, scope, contract }) => ({
+  return contractRoutes().map(({ method, path, scope, limitedTokens, contract }) => ({
     method,
     path: braces(path),
     scope,
+    limitedTokens: limitedTokens === true,
     description: contract.description,
   }));
 }
@@ -39,7 +42,9 @@ export function openApiText(): string {
 
 /** Paths from the root that need no token of the API. */
 export function plainPaths(): readonly string[] {
-  const health = createHealthRoutes({} as HealthDeps).map((route) => route.path);
+  const health = createHealthRoutes({ metricsFrom: [] as readonly string[] } as HealthDeps).map(
+    (route) => route.path,
+  );
   return [
     '/.well-known/jwks.json',
     '/api/v1',
@@ -51,9 +56,9 @@ export function plainPaths(): readonly string[] {
 }
 
 export function apiPage(): string {
-  const rows = operations().map(({ method, path, scope, description }) => [
+  const rows = operations().map(({ method, path, scope, limitedTokens, description }) => [
     `\`${method} ${path}\``,
-    scope === null ? 'any token' : code(scope),
+    scope === null ? 'any token' : `${code(scope)}${limitedTokens ? '' : ', all domains'}`,
     description,
   ]);
   const plain = withSentences(plainPaths(), (path) => path, PLAIN).map(([path, sentence]) => [
@@ -95,7 +100,8 @@ const PLAIN: Readonly<Record<string, string>> = {
   '/api/v1/problems/{name}': 'What an error means: the page behind `type`',
   '/healthz': '200 as long as the process answers',
   '/readyz': '200, or 503 with the check that is not met',
-  '/metrics': '[Figures](metrics.md) for loopback, or for a token with the scope `admin`',
+  '/metrics':
+    '[Figures](metrics.md), for a token with the scope `admin` for all domains, or for an address of `metrics-from`',
 };
 
 const COMMON = `\`Authorization: Bearer <token>\` on every request. JSON in and out, names in PascalCase. Slashes may be doubled or trail.

@@ -37,6 +37,7 @@ export async function metricsPage(): Promise<string> {
   return page('Metrics', INTRODUCTION, table(['Name', 'Kind', 'Labels', 'Meaning'], rows));
 }
 
-const INTRODUCTION = `\`GET /metrics\` answers in the Prometheus text format: to loopback without a token, to anyone else with a token that has
-the scope \`admin\`. A request that came through a proxy counts as anyone else. Seconds and octets, never milliseconds.
+const INTRODUCTION = `\`GET /metrics\` answers in the Prometheus text format: with a token that has the scope
+\`admin\` for all domains, or without one to the addresses of [\`metrics-from\`](config.md), unless the request came through a
+proxy. Seconds and octets, never milliseconds.
 Beside these stand the figures of the process itself, whose names begin with \`process_\` and \`nodejs_\`.`;

@@ -97,7 +97,10 @@ export async function startServerProcess(settings: Settings): Promise<ServerProc
   const token = (await readFile(join(settings.data, 'admin-token'), 'utf8')).trim();
 
   const get: ServerProcess['get'] = async (path) => {
-    const answer = await fetch(url + path, { signal: AbortSignal.timeout(10_000) });
+    const answer = await fetch(url + path, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(10_000),
+    });
     return { status: answer.status, headers: answer.headers, text: await answer.text() };
   };
   await until('the server answers /healthz', START_MS, async () => {

@@ -56,7 +56,9 @@ describe('health', () => {
 describe('/metrics', () => {
   it('is Prometheus text that counts what was done', async () => {
     await server.settled(await server.send({}, { token }));
-    const { status, text, headers } = await request('GET', `${server.server.localUrl}/metrics`);
+    const { status, text, headers } = await request('GET', `${server.server.localUrl}/metrics`, {
+      token: server.token,
+    });
     expect(status).toBe(200);
     expect(headers.get('content-type')).toContain('text/plain');
     const families = new Map<string, string>();
@@ -74,15 +76,23 @@ describe('/metrics', () => {
     expect(text).not.toContain('@');
   });
 
-  it('is for loopback, or an admin token from elsewhere', async () => {
-    const proxied = await startInstance(scope, { settings: { 'trusted-proxies': '127.0.0.0/8' } });
-    const own = await addDomain(proxied, 'example.com');
-    const from = { 'x-forwarded-for': '192.0.2.1' };
-    const url = `${proxied.server.localUrl}/metrics`;
-    expect((await request('GET', url, { headers: from })).status).toBe(401);
-    expect((await request('GET', url, { headers: from, token: own })).status).toBe(403);
-    expect((await request('GET', url, { headers: from, token: proxied.token })).status).toBe(200);
+  it('is for an administrator of all domains, from wherever he asks', async () => {
+    const url = `${server.server.localUrl}/metrics`;
+    expect((await request('GET', url)).status).toBe(401);
+    expect((await request('GET', url, { token })).status).toBe(403);
+    const limited = await makeToken(server, { Domains: ['example.com'], Preset: 'Admin' });
+    expect((await request('GET', url, { token: limited })).status).toBe(403);
+    expect((await request('GET', url, { token: server.token })).status).toBe(200);
+  });
+
+  it('answers the addresses of metrics-from without a token, but nobody through a proxy', async () => {
+    const open = await startInstance(scope, { settings: { 'metrics-from': '127.0.0.1' } });
+    const url = `${open.server.localUrl}/metrics`;
     expect((await request('GET', url)).status).toBe(200);
+    expect((await request('GET', url, { headers: { 'x-forwarded-for': '192.0.2.1' } })).status).toBe(401);
+    expect((await request('GET', url, { headers: { forwarded: 'for=192.0.2.1' } })).status).toBe(401);
+    const closed = await startInstance(scope, { settings: { 'metrics-from': '192.0.2.0/24' } });
+    expect((await request('GET', `${closed.server.localUrl}/metrics`)).status).toBe(401);
   });
 });
 

@@ -372,9 +372,9 @@ describe('the returns port', () => {
     );
     const base = server.server.localUrl;
     expect(await (await fetch(`${base}/readyz`)).text()).toContain('returns');
-    expect(await (await fetch(`${base}/metrics`)).text()).toContain(
-      'postrider_returns_read_total{kind="operator"}',
-    );
+    expect(
+      await (await fetch(`${base}/metrics`, { headers: { authorization: `Bearer ${server.token}` } })).text(),
+    ).toContain('postrider_returns_read_total{kind="operator"}');
   });
 
   it('passes mail for postmaster and abuse on to the operator, once, and nothing that could go in circles', async () => {

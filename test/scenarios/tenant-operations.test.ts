@@ -37,6 +37,8 @@ type Case =
 
 interface Operation {
   id: string;
+  /** It says of itself that it is about the whole server. */
+  allDomains: boolean;
   method: string;
   path: string;
 }
@@ -69,6 +71,27 @@ describe('the cases', () => {
   it('are those of the route table, all of it and no more', () => {
     expect(operations.length).toBeGreaterThan(60);
     expect(Object.keys(cases).sort()).toEqual(operations.map(({ id }) => id).sort());
+  });
+});
+
+describe('an operation', () => {
+  it('is for tokens of all domains unless it says that it keeps tenants apart', () => {
+    for (const { id, allDomains } of operations) {
+      expect([id, cases[id]?.by === 'operator']).toEqual([id, allDomains]);
+    }
+  });
+
+  it('is refused to an administrator of one domain where it sets what the operator grants', async () => {
+    const own = await makeToken(server, { Domains: ['granted.example'], Preset: 'Admin' });
+    const ask = (method: string, path: string, body: object, token = own) =>
+      server.call(method, path, { token, body });
+    const Domain = 'granted.example';
+    const Quota = { PerDay: 1_000_000 };
+    expect((await ask('POST', '/domains', { Domain, Verified: true })).status).toBe(403);
+    expect((await ask('POST', '/domains', { Domain, Quota })).status).toBe(403);
+    expect((await ask('POST', '/domains', { Domain })).json.Status).not.toBe('Verified');
+    expect((await ask('PATCH', `/domains/${Domain}`, { Quota })).status).toBe(403);
+    expect((await ask('PATCH', `/domains/${Domain}`, { Quota }, server.token)).status).toBe(200);
   });
 });
 
@@ -389,7 +412,12 @@ async function documented(): Promise<Operation[]> {
     // biome-ignore lint/suspicious/noExplicitAny: as above
     Object.entries<any>(item)
       .filter(([method, { security }]) => method !== 'servers' && security.length > 0)
-      .map(([method, { operationId }]) => ({ id: operationId, method: method.toUpperCase(), path })),
+      .map(([method, { operationId, ...rest }]) => ({
+        id: operationId,
+        allDomains: rest['x-all-domains'] === true,
+        method: method.toUpperCase(),
+        path,
+      })),
   );
 }
 

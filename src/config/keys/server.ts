@@ -29,6 +29,7 @@ export interface ServerConfig {
   returns: ListenAddress | null;
   'public-url': string | null;
   'trusted-proxies': readonly string[];
+  'metrics-from': readonly string[];
   'tls-cert': string | null;
   'tls-key': string | null;
   'secret-key': string | null;
@@ -85,6 +86,12 @@ export const SERVER_KEYS: KeyTable<ServerConfig> = {
       : bad('use http://host[:port] or https://host[:port]'),
   ),
   'trusted-proxies': key('CIDR list', both(''), 'proxies whose X-Forwarded-For is believed', parseCidrs),
+  'metrics-from': key(
+    'CIDR list',
+    both(''),
+    'addresses that read `/metrics` without a token; not through a proxy, which speaks for anybody',
+    parseCidrs,
+  ),
   'tls-cert': key(
     'file',
     both(null),

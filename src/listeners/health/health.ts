@@ -1,11 +1,12 @@
 /**
  * Whether this process lives, whether it can keep its promise, and its figures (operating.md §4).
  * Given named checks and the metrics registry, it leaves three plain routes to mount on a port: `/healthz` answers as
- * long as the process does; `/readyz` says which check is not met, with 503; `/metrics` answers loopback, or anyone
- * with an admin token, because figures tell an outsider about the business.
+ * long as the process does; `/readyz` says which check is not met, with 503; `/metrics` answers an
+ * administrator of all domains, because figures tell about everybody's business, and addresses that the operator names.
  */
 import { AppError } from '../../lib/errors.ts';
-import type { Access } from '../../policy/access/access.ts';
+import { type Access, requireAllDomains, requireScope } from '../../policy/access/access.ts';
+import { createIpMatcher } from '../../policy/access/ip-allow-list.ts';
 
 /** One named condition of readiness; `detail` in plain words, without secrets. */
 export interface ReadyCheck {
@@ -19,6 +20,8 @@ export interface HealthDeps {
   /** A prom-client registry; absent: /metrics is 404. */
   metrics?: { contentType: string; metrics(): Promise<string> };
   access: Pick<Access, 'authenticate'>;
+  /** Ranges that read the metrics without a token. */
+  metricsFrom: readonly string[];
 }
 
 interface HealthRequest {
@@ -43,6 +46,8 @@ export interface HealthRoute {
 
 /** The three routes, from the root. */
 export function createHealthRoutes(deps: HealthDeps): readonly HealthRoute[] {
+  // Of an empty list the matcher makes "from anywhere".
+  const isNamed = deps.metricsFrom.length === 0 ? () => false : createIpMatcher(deps.metricsFrom);
   return [
     route('/healthz', async () => json(200, { Status: 'ok', Checks: [] })),
     route('/readyz', async () => {
@@ -56,7 +61,7 @@ export function createHealthRoutes(deps: HealthDeps): readonly HealthRoute[] {
     }),
     route('/metrics', async (request) => {
       if (deps.metrics === undefined) throw new AppError('not-found');
-      await requireOperator(deps, request);
+      if (isForwarded(request) || !isNamed(request.ip)) await requireOperator(deps, request);
       return {
         status: 200,
         headers: { 'content-type': deps.metrics.contentType },
@@ -81,15 +86,14 @@ async function readyChecks(deps: HealthDeps): Promise<readonly ReadyCheck[]> {
 
 /** Throws AppError token-missing, token-invalid or scope-missing. */
 async function requireOperator(deps: HealthDeps, request: HealthRequest): Promise<void> {
-  // A proxy on this machine speaks for strangers: only a peer that was not forwarded counts as loopback.
-  const forwarded = request.header('x-forwarded-for') ?? request.header('forwarded');
-  if (isLoopback(request.ip) && forwarded === undefined) return;
   const caller = await deps.access.authenticate(request.header('authorization'), request.ip);
-  if (!caller.scopes.has('admin')) throw new AppError('scope-missing', { scope: 'admin' });
+  requireScope(caller, 'admin');
+  requireAllDomains(caller);
 }
 
-function isLoopback(ip: string): boolean {
-  return ip === '::1' || /^127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}$/.test(ip);
+/** A proxy speaks for strangers, whatever its own address is. */
+function isForwarded(request: HealthRequest): boolean {
+  return (request.header('x-forwarded-for') ?? request.header('forwarded')) !== undefined;
 }
 
 function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): HealthAnswer {

@@ -43,6 +43,11 @@ export interface ApiRoute {
   path: string;
   /** null: any valid token. */
   scope: Scope | null;
+  /**
+   * A token that is limited to domains may call it, and meets only what belongs to those. Left out: the operation is about
+   * the whole server, and only tokens of all domains may.
+   */
+  limitedTokens?: true;
   /** What the document of the interface says of it. */
   contract: ApiContract;
   /** Each request takes one send of the token's rate, or is refused where none is left and takes its sends itself. */

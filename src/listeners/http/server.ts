@@ -12,7 +12,7 @@ import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Caller } from '../../model/submission.ts';
-import { requireScope } from '../../policy/access/access.ts';
+import { requireAllDomains, requireScope } from '../../policy/access/access.ts';
 import { createSendRate } from '../../policy/limits/send-rate.ts';
 import { type BodyShare, createBodyBudget } from './body-budget.ts';
 import { readBody } from './body-reader.ts';
@@ -209,6 +209,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       onRequest: async (request, reply) => {
         const caller = await deps.access.authenticate(request.headers.authorization, clientIp(request));
         if (route.scope !== null) requireScope(caller, route.scope);
+        if (route.limitedTokens !== true) requireAllDomains(caller);
         takeSend(caller, reply, route.countsAsSend);
         request.caller = caller;
       },

@@ -304,6 +304,12 @@ export function requireScope(caller: Caller, scope: Scope): void {
   throw new AppError('scope-missing', { message: `The token lacks the scope ${scope}`, scope });
 }
 
+/** Throws AppError `scope-missing` unless the caller's token is for all domains. */
+export function requireAllDomains(caller: Caller): void {
+  if (callerDomains(caller) === undefined) return;
+  throw new AppError('scope-missing', { message: 'This is for admin tokens of all domains' });
+}
+
 /** Whether `domain` (lower-case A-label) is among the caller's. */
 export function mayActOn(caller: Caller, domain: string): boolean {
   return caller.domains.includes('*') || caller.domains.includes(domain);

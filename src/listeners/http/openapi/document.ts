@@ -49,7 +49,7 @@ export function openApiDocument(routes: readonly ApiRoute[], publicUrl = ''): Js
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: `A token of this server. Its scopes: ${SCOPES.map((scope) => `\`${scope}\``).join(', ')}. \`admin\` implies every other.`,
+          description: `A token of this server. Its scopes: ${SCOPES.map((scope) => `\`${scope}\``).join(', ')}. \`admin\` implies every other. Operations with \`x-all-domains\` need a token for all domains.`,
         },
       },
     },
@@ -67,6 +67,7 @@ function operation(route: ApiRoute, components: Components): Json {
     description: withoutLinks(contract.description),
     tags: [tagOf(route.path)],
     security: [{ bearer: scope === null ? [] : [scope] }],
+    ...(route.limitedTokens === true ? {} : { 'x-all-domains': true }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}

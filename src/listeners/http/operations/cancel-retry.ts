@@ -42,6 +42,7 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
       method: 'POST',
       path: '/email/:id/cancel',
       scope: 'email:send',
+      limitedTokens: true,
       contract: {
         id: 'cancelEmail',
         summary: 'Stop a message',
@@ -73,6 +74,7 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
       method: 'POST',
       path: '/email/:id/retry',
       scope: 'email:send',
+      limitedTokens: true,
       contract: {
         id: 'retryEmail',
         summary: 'Try a message again',

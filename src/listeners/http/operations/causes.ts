@@ -8,7 +8,6 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
-import type { Caller } from '../../../model/submission.ts';
 import { categoryFacts, isCategory, pascalCase } from '../../../pipeline/deliver/classifier/categories.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
@@ -57,8 +56,7 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
         query: PAGE,
         answer: causesAnswer,
       },
-      handle: async ({ caller, query }) => {
-        requireAllDomains(caller);
+      handle: async ({ query }) => {
         const limit = pageLimit(query);
         const after = queryCursor(query, (text) => CURSOR.test(text));
         const [lastSeen = 0, id = 0] = after?.split('.').map(Number) ?? [];
@@ -76,8 +74,7 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
       path: '/causes/:id',
       scope: 'admin',
       contract: { id: 'getCause', summary: 'Show one cause', description: 'One of them', answer: causeItem },
-      handle: async ({ caller, params }) => {
-        requireAllDomains(caller);
+      handle: async ({ params }) => {
         return json(toItem(await known(params.id)));
       },
     },
@@ -93,8 +90,7 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
         query: { After: PAGE.After },
         answer: resendAnswer,
       },
-      handle: async ({ caller, params, query }) => {
-        requireAllDomains(caller);
+      handle: async ({ params, query }) => {
         const after = Number(queryCursor(query, (text) => MEMBER.test(text)) ?? 0);
         const cause = await known(params.id);
         await endPauses(cause);
@@ -176,11 +172,6 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
     }
     return counts;
   }
-}
-
-/** A cause is not one domain's: who sees it sees all. */
-function requireAllDomains({ domains }: Caller): void {
-  if (!domains.includes('*')) throw refuse('scope-missing', 'Causes are for admin tokens of all domains');
 }
 
 function byMessage(

@@ -10,7 +10,7 @@ import { AppError } from '../../../lib/errors.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
 import type { Domain, DomainSettingsPatch } from '../../../model/domain.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { callerDomains, mayActOn, requireScope } from '../../../policy/access/access.ts';
+import { callerDomains, mayActOn, requireAllDomains, requireScope } from '../../../policy/access/access.ts';
 import { checksOf } from '../../../policy/domains/domain-status.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
 import type { GuardRails, GuardStanding } from '../../../policy/limits/guard-rails.ts';
@@ -75,6 +75,7 @@ export function domainRoutes(deps: {
       method: 'GET',
       path: '/domains',
       scope: 'domains:read',
+      limitedTokens: true,
       contract: {
         id: 'listDomains',
         summary: 'List sender domains',
@@ -96,6 +97,7 @@ export function domainRoutes(deps: {
       method: 'POST',
       path: '/domains',
       scope: 'domains:write',
+      limitedTokens: true,
       contract: {
         id: 'createDomain',
         summary: 'Add a sender domain',
@@ -125,7 +127,7 @@ export function domainRoutes(deps: {
             });
           }
           // The operator's own word replaces the DNS proof; nobody else's does.
-          if (body.Verified === true) requireScope(request.caller, 'admin');
+          if (body.Verified === true) requireOperator(request.caller);
           const domain = await domains.add({
             name,
             operatorVerified: body.Verified === true,
@@ -139,6 +141,7 @@ export function domainRoutes(deps: {
       method: 'GET',
       path: '/domains/:name',
       scope: 'domains:read',
+      limitedTokens: true,
       contract: {
         id: 'getDomain',
         summary: 'Show a sender domain',
@@ -152,6 +155,7 @@ export function domainRoutes(deps: {
       method: 'PATCH',
       path: '/domains/:name',
       scope: 'domains:write',
+      limitedTokens: true,
       contract: {
         id: 'updateDomain',
         summary: 'Change settings of a sender domain',
@@ -177,6 +181,7 @@ export function domainRoutes(deps: {
       method: 'POST',
       path: '/domains/:name/dkim/rotate',
       scope: 'domains:write',
+      limitedTokens: true,
       contract: {
         id: 'rotateDkimKey',
         summary: 'Sign with the standby key',
@@ -195,6 +200,7 @@ export function domainRoutes(deps: {
       method: 'DELETE',
       path: '/domains/:name',
       scope: 'domains:write',
+      limitedTokens: true,
       contract: {
         id: 'deleteDomain',
         summary: 'Remove a sender domain',
@@ -211,6 +217,7 @@ export function domainRoutes(deps: {
       method: 'POST',
       path: '/domains/:name/verify',
       scope: 'domains:write',
+      limitedTokens: true,
       contract: {
         id: 'verifyDomain',
         summary: 'Check the DNS of a sender domain now',
@@ -281,13 +288,19 @@ export function domainRoutes(deps: {
   }
 }
 
-/** A return path under another name would say on behalf of somebody else where bounces go, and align with nothing. */
+/** Throws AppError scope-missing unless it is an administrator of all domains. */
+function requireOperator(caller: Caller): void {
+  requireScope(caller, 'admin');
+  requireAllDomains(caller);
+}
+
 /** A quota is what the operator grants: nobody raises their own. */
 function allowedPatch(caller: Caller, domain: string, patch: DomainSettingsPatch): DomainSettingsPatch {
-  if (patch.quota !== undefined) requireScope(caller, 'admin');
+  if (patch.quota !== undefined) requireOperator(caller);
   return ownHosts(domain, patch);
 }
 
+/** A return path under another name would say on behalf of somebody else where bounces go, and align with nothing. */
 function ownHosts(domain: string, patch: DomainSettingsPatch): DomainSettingsPatch {
   const bounces = patch.returnPathHost ?? domain;
   if (bounces !== domain && !bounces.endsWith(`.${domain}`)) {

@@ -45,6 +45,7 @@ export function batchEmailRoute(deps: Deps): ApiRoute {
     method: 'POST',
     path: '/email/batch',
     scope: 'email:send',
+    limitedTokens: true,
     contract: {
       id: 'sendEmailBatch',
       summary: 'Send up to 100 messages',

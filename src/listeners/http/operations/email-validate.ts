@@ -37,6 +37,7 @@ export function validateEmailRoute(deps: {
     method: 'POST',
     path: '/email/validate',
     scope: 'email:send',
+    limitedTokens: true,
     contract: {
       id: 'validateEmail',
       summary: 'Check a message without sending it',

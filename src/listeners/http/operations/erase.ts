@@ -15,7 +15,7 @@ import type { LooseEventPlace } from '../../../store/topics/erasing.ts';
 import type { EraseAnswer } from '../contract/answers/suppressions.ts';
 import { eraseAnswer } from '../contract/schemas/domains.ts';
 import { readJsonBody } from '../json-request.ts';
-import { type ApiRoute, invalidParameter, json, refuse } from '../route.ts';
+import { type ApiRoute, invalidParameter, json } from '../route.ts';
 
 const ERASE = z.object({
   Email: z.string({ error: 'an address is required' }).max(320),
@@ -50,9 +50,6 @@ export function eraseRoute(deps: { store: Store; clock: Clock; random: Random })
       answer: eraseAnswer,
     },
     handle: async (request) => {
-      if (!request.caller.domains.includes('*')) {
-        throw refuse('scope-missing', 'A person is erased by admin tokens of all domains');
-      }
       const { Email, Limit, After } = readJsonBody(request, ERASE);
       const parsed = parseAddress(Email.trim());
       if (!parsed.ok) throw invalidParameter(`Email ${parsed.problem}`, 'Email');

@@ -33,6 +33,7 @@ export function eventStreamRoutes(deps: {
       method: 'GET',
       path: '/events/stream',
       scope: 'events:read',
+      limitedTokens: true,
       contract: {
         id: 'streamEvents',
         summary: 'Follow events as they happen',

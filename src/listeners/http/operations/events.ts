@@ -57,6 +57,7 @@ export function eventRoutes({
       method: 'GET',
       path: '/events',
       scope: 'events:read',
+      limitedTokens: true,
       contract: {
         id: 'listEvents',
         summary: 'List events',
@@ -111,6 +112,7 @@ export function eventRoutes({
       method: 'GET',
       path: '/email/:id/events',
       scope: 'events:read',
+      limitedTokens: true,
       contract: {
         id: 'listEmailEvents',
         summary: 'Show what happened to a message',

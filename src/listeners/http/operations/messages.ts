@@ -85,6 +85,7 @@ export function messageRoutes(deps: {
       method: 'GET',
       path: '/email',
       scope: 'email:read',
+      limitedTokens: true,
       contract: {
         id: 'listEmails',
         summary: 'List messages',
@@ -139,6 +140,7 @@ export function messageRoutes(deps: {
       method: 'GET',
       path: '/email/:id',
       scope: 'email:read',
+      limitedTokens: true,
       contract: {
         id: 'getEmail',
         summary: 'Show a message',
@@ -159,6 +161,7 @@ export function messageRoutes(deps: {
       method: 'GET',
       path: '/email/:id/raw',
       scope: 'email:read',
+      limitedTokens: true,
       contract: {
         id: 'getEmailSource',
         summary: 'Download a message',

@@ -6,7 +6,6 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { routeKeyParts } from '../../../model/route-key.ts';
-import type { Caller } from '../../../model/submission.ts';
 import { holdReason } from '../../../policy/limits/holds.ts';
 import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../../store/store.ts';
@@ -17,7 +16,7 @@ import type { WarmupAnswer, WarmupItem } from '../contract/answers/traffic.ts';
 import { configAnswer, queueAnswer, warmupAnswer } from '../contract/schemas/operator.ts';
 import { DOMAIN, PAGE } from '../contract/schemas/query.ts';
 import { memoryPage } from '../memory-page.ts';
-import { type ApiRoute, isoTime, isoTimeOrNull, json, queryInteger, refuse } from '../route.ts';
+import { type ApiRoute, isoTime, isoTimeOrNull, json, queryInteger } from '../route.ts';
 import { listedDomains } from '../tenancy.ts';
 import { withMemory } from './memory-queues.ts';
 import type { Traffic } from './traffic.ts';
@@ -49,6 +48,7 @@ export function operatorRoutes(deps: {
       method: 'GET',
       path: '/queue',
       scope: 'admin',
+      limitedTokens: true,
       contract: {
         id: 'getQueue',
         summary: 'Show what waits',
@@ -103,8 +103,7 @@ export function operatorRoutes(deps: {
         query: PAGE,
         answer: warmupAnswer,
       },
-      handle: ({ caller, query }) => {
-        requireAllDomains(caller, 'The sources are for admin tokens of all domains');
+      handle: ({ query }) => {
         const answer: WarmupAnswer = memoryPage(query, deps.warmup.list(), {
           list: 'warmup',
           keyOf: ({ source, provider }) => `${source} ${provider}`,
@@ -124,17 +123,12 @@ export function operatorRoutes(deps: {
           'The configuration in force, without secrets: `{Items: [{Key, Value, Source, Default, Meaning}]}`',
         answer: configAnswer,
       },
-      handle: ({ caller }) => {
-        requireAllDomains(caller, 'The configuration is for admin tokens of all domains');
+      handle: () => {
         const answer: ConfigAnswer = { Items: deps.config() };
         return json(answer);
       },
     },
   ];
-}
-
-function requireAllDomains({ domains }: Caller, message: string): void {
-  if (!domains.includes('*')) throw refuse('scope-missing', message);
 }
 
 function toWarmupItem(view: WarmupView): WarmupItem {

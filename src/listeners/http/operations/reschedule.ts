@@ -45,6 +45,7 @@ export function rescheduleRoute(
     method: 'PATCH',
     path: '/email/:id',
     scope: 'email:send',
+    limitedTokens: true,
     contract: {
       id: 'rescheduleEmail',
       summary: 'Move a scheduled message',

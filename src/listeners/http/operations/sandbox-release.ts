@@ -37,6 +37,7 @@ export function sandboxReleaseRoute(
     method: 'POST',
     path: '/sandbox/messages/:id/release',
     scope: 'email:send',
+    limitedTokens: true,
     contract: {
       id: 'releaseCapture',
       summary: 'Send captured mail for real',

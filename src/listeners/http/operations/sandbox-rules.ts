@@ -77,6 +77,7 @@ export function sandboxRuleRoutes(deps: {
       method: 'GET',
       path: '/sandbox/rules',
       scope: 'email:read',
+      limitedTokens: true,
       contract: {
         id: 'listSandboxRules',
         summary: 'List faults of the sandbox',
@@ -103,6 +104,7 @@ export function sandboxRuleRoutes(deps: {
       method: 'POST',
       path: '/sandbox/rules',
       scope: 'email:send',
+      limitedTokens: true,
       contract: {
         id: 'createSandboxRule',
         summary: 'Have the sandbox play a fault',
@@ -153,6 +155,7 @@ export function sandboxRuleRoutes(deps: {
       method: 'DELETE',
       path: '/sandbox/rules',
       scope: 'email:send',
+      limitedTokens: true,
       contract: {
         id: 'deleteSandboxRules',
         summary: 'End faults of the sandbox',
@@ -171,6 +174,7 @@ export function sandboxRuleRoutes(deps: {
       method: 'DELETE',
       path: '/sandbox/rules/:id',
       scope: 'email:send',
+      limitedTokens: true,
       contract: {
         id: 'deleteSandboxRule',
         summary: 'End one fault of the sandbox',

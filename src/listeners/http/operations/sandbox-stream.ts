@@ -36,6 +36,7 @@ export function sandboxStreamRoutes(deps: {
       method: 'GET',
       path: '/sandbox/stream',
       scope: 'email:read',
+      limitedTokens: true,
       contract: {
         id: 'streamCaptures',
         summary: 'Follow captured mail as it comes',

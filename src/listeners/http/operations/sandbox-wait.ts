@@ -41,6 +41,7 @@ export function sandboxWaitRoutes(deps: {
       method: 'GET',
       path: '/sandbox/wait',
       scope: 'email:read',
+      limitedTokens: true,
       contract: {
         id: 'waitForCapture',
         summary: 'Wait for captured mail',

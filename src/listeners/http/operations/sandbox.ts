@@ -49,6 +49,7 @@ export function sandboxRoutes({
       method: 'GET',
       path: '/sandbox/messages',
       scope: 'email:read',
+      limitedTokens: true,
       contract: {
         id: 'listCaptures',
         summary: 'List captured mail',
@@ -75,6 +76,7 @@ export function sandboxRoutes({
       method: 'DELETE',
       path: '/sandbox/messages',
       scope: 'email:send',
+      limitedTokens: true,
       contract: {
         id: 'deleteCaptures',
         summary: 'Empty the sandbox inbox',
@@ -99,6 +101,7 @@ export function sandboxRoutes({
       method: 'GET',
       path: '/sandbox/inboxes',
       scope: 'email:read',
+      limitedTokens: true,
       contract: {
         id: 'listInboxes',
         summary: 'List inboxes',
@@ -135,6 +138,7 @@ export function sandboxRoutes({
       method: 'GET',
       path: '/sandbox/messages/:id',
       scope: 'email:read',
+      limitedTokens: true,
       contract: {
         id: 'getCapture',
         summary: 'Show a captured message',
@@ -153,6 +157,7 @@ export function sandboxRoutes({
       method: 'DELETE',
       path: '/sandbox/messages/:id',
       scope: 'email:send',
+      limitedTokens: true,
       contract: {
         id: 'deleteCapture',
         summary: 'Remove a captured message',
@@ -169,6 +174,7 @@ export function sandboxRoutes({
       method: 'GET',
       path: '/sandbox/messages/:id/raw',
       scope: 'email:read',
+      limitedTokens: true,
       contract: {
         id: 'getCaptureSource',
         summary: 'Download a captured message',
@@ -186,6 +192,7 @@ export function sandboxRoutes({
       method: 'GET',
       path: '/sandbox/messages/:id/html',
       scope: 'email:read',
+      limitedTokens: true,
       contract: {
         id: 'getCapturePage',
         summary: 'Show a captured message as a page',
@@ -217,6 +224,7 @@ export function sandboxRoutes({
       method: 'GET',
       path: '/sandbox/messages/:id/attachments/:place',
       scope: 'email:read',
+      limitedTokens: true,
       contract: {
         id: 'getCaptureAttachment',
         summary: 'Download a file of a captured message',

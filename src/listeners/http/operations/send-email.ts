@@ -32,6 +32,7 @@ export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendE
     method: 'POST',
     path: '/email',
     scope: 'email:send',
+    limitedTokens: true,
     contract: {
       id: 'sendEmail',
       summary: 'Send a message',

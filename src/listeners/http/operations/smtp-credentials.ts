@@ -37,6 +37,7 @@ export function smtpCredentialRoutes(deps: {
       method: 'GET',
       path: '/smtp-credentials',
       scope: 'smtp:write',
+      limitedTokens: true,
       contract: {
         id: 'listSmtpCredentials',
         summary: 'List SMTP credentials',
@@ -58,6 +59,7 @@ export function smtpCredentialRoutes(deps: {
       method: 'POST',
       path: '/smtp-credentials',
       scope: 'smtp:write',
+      limitedTokens: true,
       contract: {
         id: 'createSmtpCredential',
         summary: 'Make an SMTP credential',
@@ -91,6 +93,7 @@ export function smtpCredentialRoutes(deps: {
       method: 'DELETE',
       path: '/smtp-credentials/:id',
       scope: 'smtp:write',
+      limitedTokens: true,
       contract: {
         id: 'deleteSmtpCredential',
         summary: 'End an SMTP credential',

@@ -45,6 +45,7 @@ export function statsRoutes({ store, clock }: { store: Store; clock: Clock }): r
       method: 'GET',
       path: '/stats',
       scope: 'stats:read',
+      limitedTokens: true,
       contract: {
         id: 'getStats',
         summary: 'Count events',

@@ -102,6 +102,7 @@ export function suppressionRoutes(deps: {
       method: 'GET',
       path: '/suppressions',
       scope: 'suppressions:read',
+      limitedTokens: true,
       contract: {
         id: 'listSuppressions',
         summary: 'List who is not sent to',
@@ -133,6 +134,7 @@ export function suppressionRoutes(deps: {
       method: 'POST',
       path: '/suppressions',
       scope: 'suppressions:write',
+      limitedTokens: true,
       contract: {
         id: 'addSuppressions',
         summary: 'Stop sending to addresses',
@@ -178,6 +180,7 @@ export function suppressionRoutes(deps: {
       method: 'GET',
       path: '/suppressions/:email',
       scope: 'suppressions:read',
+      limitedTokens: true,
       contract: {
         id: 'getSuppression',
         summary: 'Show why an address is not sent to',
@@ -203,6 +206,7 @@ export function suppressionRoutes(deps: {
       method: 'DELETE',
       path: '/suppressions/:email',
       scope: 'suppressions:write',
+      limitedTokens: true,
       contract: {
         id: 'deleteSuppression',
         summary: 'Send to an address again',

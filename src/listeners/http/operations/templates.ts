@@ -78,6 +78,7 @@ export function templateRoutes(deps: {
       method: 'GET',
       path: '/templates',
       scope: 'templates:read',
+      limitedTokens: true,
       contract: {
         id: 'listTemplates',
         summary: 'List templates',
@@ -103,6 +104,7 @@ export function templateRoutes(deps: {
       method: 'POST',
       path: '/templates',
       scope: 'templates:write',
+      limitedTokens: true,
       contract: {
         id: 'createTemplate',
         summary: 'Add a template',
@@ -144,6 +146,7 @@ export function templateRoutes(deps: {
       method: 'GET',
       path: '/templates/:id',
       scope: 'templates:read',
+      limitedTokens: true,
       contract: {
         id: 'getTemplate',
         summary: 'Show a template',
@@ -166,6 +169,7 @@ export function templateRoutes(deps: {
       method: 'PUT',
       path: '/templates/:id',
       scope: 'templates:write',
+      limitedTokens: true,
       contract: {
         id: 'updateTemplate',
         summary: 'Store a new version of a template',
@@ -199,6 +203,7 @@ export function templateRoutes(deps: {
       method: 'DELETE',
       path: '/templates/:id',
       scope: 'templates:write',
+      limitedTokens: true,
       contract: {
         id: 'deleteTemplate',
         summary: 'Remove a template',
@@ -215,6 +220,7 @@ export function templateRoutes(deps: {
       method: 'POST',
       path: '/templates/:id/render',
       scope: 'templates:read',
+      limitedTokens: true,
       contract: {
         id: 'renderTemplate',
         summary: 'Fill a template in',

@@ -106,6 +106,7 @@ export function tokenRoutes(
       method: 'GET',
       path: '/tokens',
       scope: 'tokens:read',
+      limitedTokens: true,
       contract: {
         id: 'listTokens',
         summary: 'List tokens',
@@ -128,6 +129,7 @@ export function tokenRoutes(
       method: 'POST',
       path: '/tokens',
       scope: 'tokens:write',
+      limitedTokens: true,
       contract: {
         id: 'createToken',
         summary: 'Make a token',
@@ -169,6 +171,7 @@ export function tokenRoutes(
       method: 'GET',
       path: '/tokens/:id',
       scope: 'tokens:read',
+      limitedTokens: true,
       contract: {
         id: 'getToken',
         summary: 'Show a token',
@@ -181,6 +184,7 @@ export function tokenRoutes(
       method: 'DELETE',
       path: '/tokens/:id',
       scope: 'tokens:write',
+      limitedTokens: true,
       contract: {
         id: 'revokeToken',
         summary: 'Revoke a token',
@@ -197,6 +201,7 @@ export function tokenRoutes(
       method: 'POST',
       path: '/tokens/:id/rotate',
       scope: 'tokens:write',
+      limitedTokens: true,
       contract: {
         id: 'rotateToken',
         summary: 'Replace a token',
@@ -234,6 +239,7 @@ export function tokenRoutes(
       method: 'GET',
       path: '/me',
       scope: null,
+      limitedTokens: true,
       contract: {
         id: 'getMe',
         summary: 'Show what this token is',

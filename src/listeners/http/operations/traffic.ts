@@ -10,7 +10,7 @@ import type { Hold, Holds } from '../../../policy/limits/holds.ts';
 import type { OverrideBook } from '../../../policy/limits/shaping/overrides.ts';
 import type { EffectiveLimits, PathQuery } from '../../../policy/limits/shaping/types.ts';
 import type { ApiContract } from '../contract/operation.ts';
-import { type ApiRequest, type ApiRoute, refuse } from '../route.ts';
+import type { ApiRequest, ApiRoute } from '../route.ts';
 
 /** Mail of one queue. */
 export interface WaitingMail {
@@ -47,7 +47,7 @@ export interface Traffic {
 /** Octets of a name: a site, a domain, a provider. */
 export const MAX_NAME = 255;
 
-/** A route for administrators of all domains; everybody else is refused before `handle`. */
+/** A route for administrators of all domains. */
 export function trafficRoute(
   method: ApiRoute['method'],
   path: string,
@@ -59,10 +59,6 @@ export function trafficRoute(
     path,
     scope: 'admin',
     contract,
-    handle: (request) => {
-      if (!request.caller.domains.includes('*'))
-        throw refuse('scope-missing', 'Traffic is for admin tokens of all domains');
-      return handle(request);
-    },
+    handle,
   };
 }

@@ -56,6 +56,7 @@ export function webhookCallRoutes(deps: {
       method: 'POST',
       path: '/webhooks/:id/replay',
       scope: 'webhooks:write',
+      limitedTokens: true,
       contract: {
         id: 'replayWebhook',
         summary: 'Make calls again',
@@ -107,6 +108,7 @@ export function webhookCallRoutes(deps: {
       method: 'GET',
       path: '/webhooks/:id/deliveries',
       scope: 'webhooks:read',
+      limitedTokens: true,
       contract: {
         id: 'listWebhookCalls',
         summary: 'List the calls of a webhook',

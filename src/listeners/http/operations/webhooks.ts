@@ -89,6 +89,7 @@ export function webhookRoutes(deps: {
       method: 'GET',
       path: '/webhooks',
       scope: 'webhooks:read',
+      limitedTokens: true,
       contract: {
         id: 'listWebhooks',
         summary: 'List webhooks',
@@ -107,6 +108,7 @@ export function webhookRoutes(deps: {
       method: 'POST',
       path: '/webhooks',
       scope: 'webhooks:write',
+      limitedTokens: true,
       contract: {
         id: 'createWebhook',
         summary: 'Add a webhook',
@@ -139,6 +141,7 @@ export function webhookRoutes(deps: {
       method: 'DELETE',
       path: '/webhooks/:id',
       scope: 'webhooks:write',
+      limitedTokens: true,
       contract: {
         id: 'deleteWebhook',
         summary: 'Remove a webhook',
@@ -155,6 +158,7 @@ export function webhookRoutes(deps: {
       method: 'GET',
       path: '/webhooks/:id',
       scope: 'webhooks:read',
+      limitedTokens: true,
       contract: {
         id: 'getWebhook',
         summary: 'Show a webhook',
@@ -168,6 +172,7 @@ export function webhookRoutes(deps: {
       method: 'PATCH',
       path: '/webhooks/:id',
       scope: 'webhooks:write',
+      limitedTokens: true,
       contract: {
         id: 'updateWebhook',
         summary: 'Change a webhook',
@@ -201,6 +206,7 @@ export function webhookRoutes(deps: {
       method: 'POST',
       path: '/webhooks/:id/secret',
       scope: 'webhooks:write',
+      limitedTokens: true,
       contract: {
         id: 'rotateWebhookSecret',
         summary: 'Rotate the secret of a webhook',
@@ -229,6 +235,7 @@ export function webhookRoutes(deps: {
       method: 'POST',
       path: '/webhooks/:id/test',
       scope: 'webhooks:write',
+      limitedTokens: true,
       contract: {
         id: 'testWebhook',
         summary: 'Call a webhook with a sample',

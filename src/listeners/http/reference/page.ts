@@ -73,9 +73,13 @@ function navOf({ name, operations }: { name: string; operations: readonly PageOp
 }
 
 function operationOf(document: Json, operation: PageOperation): string {
-  const { id, method, path, summary, description, scopes, open, body } = operation;
+  const { id, method, path, summary, description, scopes, allDomains, open, body } = operation;
   const words = `${method} ${path} ${summary} ${id}`.toLowerCase();
-  const right = open ? 'no token' : scopes.length === 0 ? 'any token' : scopes.join(', ');
+  const right = open
+    ? 'no token'
+    : scopes.length === 0
+      ? 'any token'
+      : scopes.join(', ') + (allDomains ? ' (all domains)' : '');
   return `<article class="operation" id="${escapeHtml(id)}" data-words="${escapeHtml(words)}">
 <h3><a href="#${escapeHtml(id)}">${escapeHtml(summary)}</a></h3>
 <p class="call"><span class="m ${method.toLowerCase()}">${method}</span><code>${escapeHtml(path)}</code><span class="scope">${escapeHtml(right)}</span></p>

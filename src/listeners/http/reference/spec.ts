@@ -35,6 +35,8 @@ export interface PageOperation {
   summary: string;
   description: string;
   scopes: readonly string[];
+  /** Tokens that are limited to domains may not call it. */
+  allDomains: boolean;
   open: boolean;
   parameters: readonly Json[];
   body: { schema: Json; example: unknown; required: boolean } | null;
@@ -61,6 +63,7 @@ export function operationsOf(document: Json): readonly PageOperation[] {
           summary: text(operation.summary),
           description: text(operation.description),
           scopes: list(object(security[0]).bearer).map(text),
+          allDomains: operation['x-all-domains'] === true,
           open: security.length === 0,
           parameters: list(operation.parameters).map((parameter) => resolve(document, parameter)),
           body:
