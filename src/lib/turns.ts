@@ -8,6 +8,11 @@ import type { Clock } from './clock.ts';
 /** Resolves at once, or after everybody else who is ready has had a turn. */
 export type Turn = () => Promise<void> | undefined;
 
+/** Runs `work` once what has come from outside by now has been read. */
+export function afterInput(work: () => void): void {
+  setImmediate(work);
+}
+
 /** For one piece of work; its first turn begins now. */
 export function createTurns(clock: Pick<Clock, 'monotonicMs'>, workMs = 8): Turn {
   let beganMs = clock.monotonicMs();

@@ -87,7 +87,12 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
       const item = reader.next();
       if (item === null) break;
       if (item.kind === 'malformed') close('protocol', item.detail);
-      else if (!listener.onReply(item.reply)) break;
+      else {
+        const goesOn = listener.onReply(item.reply);
+        // Its end will never be found, and so nothing behind it.
+        if (item.cut === true) close('protocol', 'endless reply');
+        if (!goesOn) break;
+      }
     }
     pumping = false;
   }

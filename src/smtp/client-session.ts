@@ -209,9 +209,9 @@ async function runSteps(opening: Opening, socket: Duplex): Promise<Step> {
     const result = await step(opening);
     if (result.kind !== 'ok') return result;
   }
-  if (opening.channel.buffered > 0) {
-    return failure(opening, 'ehlo', 'protocol', 'the server spoke before it was asked');
-  }
+  const { buffered, closed } = opening.channel;
+  if (closed !== null) return lost(opening, 'ehlo', closed);
+  if (buffered > 0) return failure(opening, 'ehlo', 'protocol', 'the server spoke before it was asked');
   return OK;
 }
 

@@ -11,6 +11,7 @@
  * is lost, with `afterDot` where the server may have the message. It is one piece because both transactions share the stream:
  * each step of one decides what may be written for the other.
  */
+import { afterInput } from '../lib/turns.ts';
 import type { Channel, ChannelClose } from './client-channel.ts';
 import { buildEnvelope } from './client-envelope.ts';
 import type { TlsFacts } from './client-tls.ts';
@@ -186,7 +187,9 @@ export function createSession(parts: SessionParts): Session {
       }
       offset += slice.length;
       waitFor(work, 'body');
-      channel.writeParts([stuffer.feed(slice)], '', step);
+      // A server that refuses what it gets and goes is heard before the next slice: once a write has failed, Node gives
+      // nothing that came before to anybody.
+      channel.writeParts([stuffer.feed(slice)], '', () => afterInput(step));
     };
     step();
   }

@@ -15,6 +15,8 @@ export interface LineReader {
   readonly lineBytes: number;
   /** Octets received that belong to no returned line yet, dropped ones included. */
   readonly buffered: number;
+  /** The start of the line that has not ended yet, '' where none has begun; to be asked when `next()` gave null. */
+  unfinished(): string;
 }
 
 const LF = 10;
@@ -88,5 +90,6 @@ export function createLineReader(options: { maxLineBytes: number }): LineReader 
     get buffered() {
       return chunk.length - at + heldBytes;
     },
+    unfinished: () => decode(held, 0, held.length),
   };
 }

@@ -55,9 +55,31 @@ describe('replies', () => {
     },
   );
 
-  it('stops at a reply without end, with and without line ends', () => {
-    expect(read('250-x\r\n'.repeat(20_000))).toEqual(['endless reply']);
+  it('stops at a reply without end, with what its code has said', () => {
+    for (const endless of ['550-5.7.1 x\r\n'.repeat(20_000), `550-5.7.1 ${'x'.repeat(100_000)}`]) {
+      const reader = createReplyReader();
+      reader.push(Buffer.from(endless));
+      expect(reader.next()).toMatchObject({
+        kind: 'reply',
+        cut: true,
+        reply: { code: 550, enhanced: '5.7.1' },
+      });
+      reader.push(Buffer.from('\r\n250 ok\r\n'));
+      expect(reader.next()).toBeNull();
+    }
+    const [kept] = read('550-5.7.1 x\r\n'.repeat(20_000));
+    if (typeof kept !== 'object') throw new Error('no reply');
+    expect(kept.lines.length).toBeLessThanOrEqual(64);
+  });
+
+  it('takes no verdict from a reply without end that has said none, or only "go on"', () => {
     expect(read('2'.repeat(100_000))).toEqual(['endless reply']);
+    expect(read('x'.repeat(100_000))).toEqual(['endless reply']);
+    expect(read('354-go\r\n'.repeat(20_000))).toEqual(['endless reply']);
+  });
+
+  it('reads a line of any length that ends, and goes on behind it', () => {
+    expect(read(`250 ${'x'.repeat(100_000)}\r\n550 no\r\n`)).toMatchObject([{ code: 250 }, { code: 550 }]);
   });
 
   it('knows an enhanced code from other numbers', () => {

@@ -2,8 +2,10 @@
  * SMTP replies (RFC 5321 §4.2, RFC 2034), read as real servers write them: LF alone ends a line, text and enhanced
  * code may be missing, the lines of one reply may carry different codes (the last line decides).
  * Given: bytes, cut anywhere. Leaves behind: one `Reply` per answer, at most 64 lines and 8 KiB of it; what is longer
- * is read on and forgotten, up to 64 KiB, after which the server counts as babbling.
- * Can go wrong: a line that is no reply line, or too much of anything → `malformed`, and the connection is worth nothing.
+ * is read on and forgotten, up to 64 KiB. A reply that has not ended by then is given as it is, because its code has
+ * been said: a 250 with too much text is still a 250. Nothing can be read behind it.
+ * Can go wrong: a line that is no reply line, or too much before any code → `malformed`. After that, and after a reply
+ * that was cut, the connection is worth nothing.
  */
 import { createLineReader } from './line-reader.ts';
 
@@ -18,11 +20,12 @@ export interface Reply {
   readonly text: string;
 }
 
-export type ReplyItem = { kind: 'reply'; reply: Reply } | { kind: 'malformed'; detail: string };
+/** `cut`: the server had not come to its end after 64 KiB; the code is that of its last line so far. */
+export type ReplyItem = { kind: 'reply'; reply: Reply; cut?: true } | { kind: 'malformed'; detail: string };
 
 export interface ReplyReader {
   push(chunk: Uint8Array): void;
-  /** The next whole reply, or null when more bytes are needed. After `malformed` nothing more is to be expected. */
+  /** The next whole reply, or null when more bytes are needed. After `malformed` or a cut one nothing more comes. */
   next(): ReplyItem | null;
   /** Octets received after the last reply returned. */
   readonly buffered: number;
@@ -76,11 +79,21 @@ export function createReplyReader(): ReplyReader {
   let lines: string[] = [];
   let keptChars = 0;
   let receivedBytes = 0;
+  /** Of the lines of this reply so far. */
+  let lastCode = 0;
   let broken = false;
 
   function malformed(detail: string): ReplyItem {
     broken = true;
     return { kind: 'malformed', detail };
+  }
+
+  /** The verdict of a reply that does not end; "go on" is none, for what would follow could not be read. */
+  function endless(code: number, line: string): ReplyItem {
+    const isText = line === '' || line.charAt(3) === ' ' || line.charAt(3) === '-';
+    if (code === 0 || !isText || Math.floor(code / 100) === 3) return malformed('endless reply');
+    broken = true;
+    return { kind: 'reply', reply: replyOf(code, [...lines, line.slice(4, 516)]), cut: true };
   }
 
   return {
@@ -92,8 +105,9 @@ export function createReplyReader(): ReplyReader {
         if (broken) return null;
         const line = reader.next();
         if (line === null) {
-          if (receivedBytes + reader.buffered > MAX_RECEIVED_BYTES) return malformed('endless reply');
-          return null;
+          if (receivedBytes + reader.buffered <= MAX_RECEIVED_BYTES) return null;
+          const begun = reader.unfinished();
+          return begun.length < 4 ? endless(lastCode, '') : endless(codeOf(begun), begun);
         }
         const code = codeOf(line);
         const separator = line.charCodeAt(3);
@@ -102,8 +116,9 @@ export function createReplyReader(): ReplyReader {
           return malformed(`not an SMTP reply: ${JSON.stringify(line.slice(0, 80))}`);
         }
         receivedBytes += reader.lineBytes;
-        if (receivedBytes > MAX_RECEIVED_BYTES) return malformed('endless reply');
         const text = line.slice(4);
+        if (!isLast && receivedBytes > MAX_RECEIVED_BYTES) return endless(code, line);
+        lastCode = code;
         // The last line is always kept: it carries the verdict, and often the reason.
         if (isLast || (lines.length < MAX_REPLY_LINES - 1 && keptChars + text.length <= MAX_REPLY_BYTES)) {
           lines.push(isLast ? text.slice(0, Math.max(512, MAX_REPLY_BYTES - keptChars)) : text);
@@ -114,6 +129,7 @@ export function createReplyReader(): ReplyReader {
         lines = [];
         keptChars = 0;
         receivedBytes = 0;
+        lastCode = 0;
         return { kind: 'reply', reply };
       }
     },

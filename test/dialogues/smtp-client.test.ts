@@ -1,3 +1,4 @@
+import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -881,6 +882,36 @@ describe('the end of a connection', () => {
     }
   });
 
+  it('takes a refusal in the middle of the message also where the connection breaks behind it', async () => {
+    /** Answers as a server whose system takes writes until it is gone; what it said last is there to be read. */
+    class Refusing extends Duplex {
+      taken = 0;
+      override _read(): void {}
+      override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error) => void): void {
+        const inBody = this.taken > 0 || chunk.length > 10_000;
+        if (inBody) this.taken += chunk.length;
+        if (this.taken > 200_000) {
+          done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+          return;
+        }
+        const verb = inBody ? '' : chunk.toString('latin1', 0, 4);
+        if (verb === 'EHLO') this.say('250-mx.test\r\n250 PIPELINING\r\n');
+        if (verb === 'MAIL') this.say('250 ok\r\n250 ok\r\n354 go\r\n');
+        if (this.taken > 100_000) this.say('552 5.3.4 too big\r\n');
+        done();
+      }
+      say(text: string): void {
+        setImmediate(() => this.push(text));
+      }
+    }
+    const socket = new Refusing();
+    socket.push('220 mx.test\r\n');
+    const connect = () => Promise.resolve({ kind: 'connected', socket } as const);
+    const session = await open({ host: '192.0.2.1', port: 25 }, { connect });
+    const data = [Buffer.alloc(1_000_000, 'abcdefgh\r\n')];
+    expect(verdicts(await session.transact(message({ data })))).toEqual(['data 552 false']);
+  });
+
   it.each([
     ['mail', '354 what', 'mail', false],
     ['rcpt', '354 what', 'rcpt', false],
@@ -892,6 +923,26 @@ describe('the end of a connection', () => {
     const { session } = await start({ [step]: reply });
     const result = lost(await session.transact(message()));
     expect(result).toMatchObject({ stage, afterDot, reason: 'protocol' });
+  });
+
+  it.each([
+    ['250', 'dot 250 true'],
+    ['550', 'dot 550 false'],
+  ])('takes a %s with ten thousand lines of text as what it is', async (code, verdict) => {
+    const bytes = `${`${code}-2.0.0 and so on\r\n`.repeat(10_000)}${code} the end\r\n`;
+    const { session, wire } = await start({ dot: { do: 'raw', bytes } });
+    const both = await Promise.all([session.transact(message()), session.transact(message())]);
+    expect(verdicts(both[0])).toEqual([verdict]);
+    // Nothing is read behind it: what travelled with it goes another way, and nothing but its envelope was sent.
+    expect(lost(both[1])).toMatchObject({ stage: 'mail', afterDot: false });
+    expect(session.state).toBe('closed');
+    expect(wire.messages).toHaveLength(1);
+  });
+
+  it('reads one line of any length, and goes on behind it', async () => {
+    const { session } = await start({ dot: `250 2.0.0 ${'kept '.repeat(20_000)}` });
+    const both = await Promise.all([session.transact(message()), session.transact(message())]);
+    for (const result of both) expect(verdicts(result)).toEqual(['dot 250 true']);
   });
 
   it('stops a babbling server at every step', async () => {

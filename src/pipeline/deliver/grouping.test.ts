@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { RecipientResult, TransactionResult } from '../../smtp/client-types.ts';
 import { testItem } from '../queue/test-items.ts';
+import { createClassifier } from './classifier/classify.ts';
 import { mayShare, mostInOne, oneTooMany, SHARED_FROM_BYTES, shareKey } from './grouping.ts';
 
 const copy = (more: Partial<ClaimedDelivery> = {}) =>
@@ -34,11 +35,13 @@ describe('a copy shares its transaction', () => {
 });
 
 describe('a recipient is one too many', () => {
-  const said = (code: number, enhanced: string | null = null, stage: RecipientResult['stage'] = 'rcpt') => ({
-    stage,
-    accepted: code < 300,
-    reply: { code, enhanced, text: '', lines: [] },
-  });
+  const classifier = createClassifier();
+  const said = (
+    code: number,
+    enhanced: string | null = null,
+    stage: RecipientResult['stage'] = 'rcpt',
+    text = '',
+  ) => ({ stage, accepted: code < 300, reply: { code, enhanced, text, lines: [text] } });
   const done = (recipients: RecipientResult[]): TransactionResult => ({
     kind: 'done',
     recipients,
@@ -49,7 +52,7 @@ describe('a recipient is one too many', () => {
   });
   const ok = said(250, null, 'dot');
   const limitOf = (recipients: RecipientResult[]) => {
-    const { limit, refused } = oneTooMany(done(recipients));
+    const { limit, refused } = oneTooMany(done(recipients), classifier, 'mx.test');
     return { limit, refused: [...refused] };
   };
 
@@ -59,11 +62,22 @@ describe('a recipient is one too many', () => {
     expect(limitOf([ok, said(550, '5.5.3')])).toEqual({ limit: 1, refused: [1] });
   });
 
+  it('where the words say so, whatever the code', () => {
+    for (const refused of [
+      said(552, null, 'rcpt', 'too many recipients'),
+      said(552, '5.2.2', 'rcpt', '5.2.2 Too many recipients in this message'),
+      said(550, null, 'rcpt', 'recipients per message limit exceeded'),
+    ])
+      expect(limitOf([ok, ok, refused])).toEqual({ limit: 2, refused: [2] });
+  });
+
   it('not where it is the first, has no room in its mailbox, or the message itself is refused', () => {
     const none = { limit: null, refused: [] };
     expect(limitOf([said(452, '4.5.3'), said(452, '4.5.3')])).toEqual(none);
     expect(limitOf([said(550), said(452)])).toEqual(none);
     expect(limitOf([ok, said(452, '4.2.2')])).toEqual(none);
+    expect(limitOf([ok, said(552, null, 'rcpt', 'mailbox full, quota exceeded')])).toEqual(none);
+    expect(limitOf([ok, said(552, '5.2.2', 'rcpt', '5.2.2 over quota')])).toEqual(none);
     expect(limitOf([said(452, null, 'dot'), said(452, null, 'dot')])).toEqual(none);
     expect(limitOf([said(452, null, 'mail'), said(452, null, 'mail')])).toEqual(none);
   });

@@ -5,6 +5,8 @@
  */
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { TransactionResult } from '../../smtp/client-types.ts';
+import type { Reply } from '../../smtp/reply.ts';
+import type { Classifier } from './classifier/classify.ts';
 
 /** Below this a transaction each costs less than what one token a copy is worth. */
 export const SHARED_FROM_BYTES = 256 * 1024;
@@ -37,10 +39,14 @@ export function mostInOne(learned: number): number {
 }
 
 /**
- * Recipients that were refused for being too many: 452, or x.5.3, to a RCPT after one that was accepted. `limit`: how
- * many the server took before the first of them; null where nobody was one too many.
+ * Recipients that were refused for being too many, by code or in words, to a RCPT after one that was accepted. `limit`:
+ * how many the server took before the first of them; null where nobody was one too many.
  */
-export function oneTooMany(result: TransactionResult): {
+export function oneTooMany(
+  result: TransactionResult,
+  classifier: Pick<Classifier, 'classify'>,
+  mx: string,
+): {
   limit: number | null;
   refused: ReadonlySet<number>;
 } {
@@ -49,18 +55,20 @@ export function oneTooMany(result: TransactionResult): {
   let taken = 0;
   let limit: number | null = null;
   result.recipients.forEach((one, index) => {
-    if (one?.stage === 'rcpt' && index > 0 && taken > 0 && isTooMany(one.reply.code, one.reply.enhanced)) {
+    if (one?.stage === 'rcpt' && index > 0 && taken > 0 && isTooMany(one.reply)) {
       limit ??= taken;
       refused.add(index);
     } else if (one === null || one.stage !== 'rcpt' || one.accepted) taken += 1;
   });
   return { limit, refused };
-}
 
-/** RFC 5321 §4.5.3.1.10: 452, also written 552; RFC 3463 x.5.3. */
-function isTooMany(code: number, enhanced: string | null): boolean {
-  if (enhanced !== null) return /^[45]\.5\.3$/.test(enhanced);
-  return code === 452;
+  /** RFC 3463 x.5.3; RFC 5321 §4.5.3.1.10: 452, which older servers write 552 and others as they like. */
+  function isTooMany({ code, enhanced, text }: Reply): boolean {
+    if (enhanced !== null && /^[45]\.5\.3$/.test(enhanced)) return true;
+    if (enhanced === null && code === 452) return true;
+    const { category } = classifier.classify({ stage: 'rcpt', code, enhanced, text, mx, origin: 'remote' });
+    return category === 'too_many_recipients';
+  }
 }
 
 /** Whether an address can be said without SMTPUTF8. */

@@ -79,7 +79,7 @@ export async function transact(
   const { host, address, route: by } = link.endpoint;
   const peer = { host, address, route: by, opening: link.opening };
   if (result.kind === 'done') link.latencyMs = result.latencyMs;
-  const tooMany = oneTooMany(result);
+  const tooMany = oneTooMany(result, deps.classifier, host);
   if (tooMany.limit !== null) learn(tooMany.limit, host);
   deps.cameBack(tooMany.refused.size);
   const goingOn: ReadyItem[] = [];
