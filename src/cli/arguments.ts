@@ -25,6 +25,20 @@ export function someOf(
   return Object.assign((text: string, before: readonly string[] = []) => [...before, read(text)], { words });
 }
 
+/**
+ * Any text, for an option that is given once for each of several values (one that takes them in a row would take the
+ * argument behind it too). `words`: known ones, for completion.
+ */
+export function each(words: readonly string[] = []) {
+  const read = (text: string, before: readonly string[] = []): string[] => [...before, text];
+  return Object.assign(read, { words, collects: true as const });
+}
+
+/** Whether an option keeps every value that it is given. */
+export function keepsAll({ variadic, parseArg }: Option): boolean {
+  return variadic || (parseArg as { collects?: true } | undefined)?.collects === true;
+}
+
 /** The words that an option takes, for completion; none where it takes any text. */
 export function wordsOf({ parseArg }: Option): readonly string[] {
   return (parseArg as Partial<Worded<object>> | undefined)?.words ?? [];

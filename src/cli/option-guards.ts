@@ -4,6 +4,7 @@
  * to the group, whose own action does not run). An option that takes several values, and a switch, may be repeated.
  */
 import type { Command, Option } from 'commander';
+import { keepsAll } from './arguments.ts';
 
 /** Watches `command` and everything below it. Call once, when the tree is complete. */
 export function guardOptions(command: Command): void {
@@ -23,7 +24,7 @@ export function guardOptions(command: Command): void {
 }
 
 function guardOption(command: Command, option: Option): void {
-  if (option.isBoolean() || option.negate || option.variadic) return;
+  if (option.isBoolean() || option.negate || keepsAll(option)) return;
   let given = 0;
   command.on(`option:${option.name()}`, () => {
     given += 1;

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { wordsOf } from './arguments.ts';
+import { keepsAll, wordsOf } from './arguments.ts';
 import { createProgram } from './program.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -39,7 +39,7 @@ const { tree } = programOn().program;
 describe('an option that would be ignored', () => {
   const single = leaves(tree).flatMap(({ path, command }) =>
     [...command.options, ...tree.options]
-      .filter((option) => !option.isBoolean() && !option.negate && !option.variadic)
+      .filter((option) => !option.isBoolean() && !option.negate && !keepsAll(option))
       .map((option) => ({ path, option, name: `${path.join(' ')} ${option.long}` })),
   );
 

@@ -1,14 +1,18 @@
 /** `webhook …`: callback addresses of a domain. */
 import { systemClock } from '../lib/clock.ts';
+import type { Page } from '../listeners/http/contract/answers/page.ts';
 import type {
   NewWebhookAnswer,
   ReplayAnswer,
+  WebhookCall,
   WebhookDetail,
   WebhookRecord,
   WebhookSecretAnswer,
   WebhookTest,
 } from '../listeners/http/contract/answers/webhooks.ts';
+import { WEBHOOK_TOKENS } from '../model/event.ts';
 import { EXISTING } from './api-client.ts';
+import { each, numberFrom } from './arguments.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { createProgress } from './progress.ts';
@@ -21,17 +25,23 @@ export const webhookCommands: CommandGroup = (program, context) => {
     .command('create <url>')
     .description('adds a webhook and prints its secret once')
     .requiredOption('--domain <domain>', 'sender domain whose events are reported')
-    .option('--event <event>', 'delivery, bounce, complaint, open, click, unsubscribe, … or all', 'all')
+    .option(
+      '--event <event>',
+      'delivery, bounce, complaint, open, click, unsubscribe, … or all; may be repeated (default all)',
+      each(WEBHOOK_TOKENS),
+    )
     .addHelpText(
       'after',
-      example('postrider webhook create --domain example.com --event bounce https://example.com/hook'),
+      example(
+        'postrider webhook create --domain example.com --event bounce --event complaint https://example.com/hook',
+      ),
     )
-    .action(async (url: string, options: { domain: string; event: string }) => {
+    .action(async (url: string, options: { domain: string; event?: string[] }) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', '/webhooks', {
           WebhookURL: url,
-          Event: options.event,
+          Events: options.event ?? ['all'],
           Domain: options.domain,
         });
         const made = body as NewWebhookAnswer;
@@ -140,16 +150,40 @@ export const webhookCommands: CommandGroup = (program, context) => {
     });
 
   webhook
+    .command('calls <id>')
+    .description('the calls of a webhook, newest first, with the numbers that replay --delivery takes')
+    .option('--limit <n>', 'how many at the most, up to 100', numberFrom(1, 100), 25)
+    .addHelpText('after', example('postrider webhook calls 1'))
+    .action(async (id: string, options: { limit: number }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const path = `/webhooks/${webhookId(ctx, id)}/deliveries?Limit=${options.limit}`;
+        const { Items } = (await api.call('GET', path)).body as Page<WebhookCall>;
+        const rows = Items.map((item) => [
+          String(item.DeliveryID),
+          item.Event,
+          item.Status,
+          String(item.Tries),
+          item.UpdatedAt,
+          item.Tries === 0 ? '' : printable(item.Error || String(item.ResponseCode)).slice(0, 80),
+        ]);
+        const head = ['DELIVERY', 'EVENT', 'STATUS', 'TRIES', 'CHANGED', 'ANSWER'];
+        ctx.print(Items, rows.length === 0 ? 'No calls yet.' : table([head, ...rows]));
+      }, EXISTING);
+    });
+
+  webhook
     .command('replay <id>')
     .description('calls a webhook again: what failed, what happened since a time, or single calls')
     .option('--since <time>', 'events from then on: ISO 8601 with an offset, or Unix seconds')
     .option('--until <time>', 'up to then, likewise (default now)')
     .option('--only-failed', 'only events whose call failed')
-    .option('--delivery <number...>', 'these calls, by the DeliveryID that the log of calls shows')
+    .option('--delivery <number...>', 'these calls, by the numbers that `webhook calls` shows')
     .addHelpText(
       'after',
       example(
         'postrider webhook replay 1 --only-failed',
+        'postrider webhook replay 1 --delivery 4711',
         'postrider webhook replay 1 --since 2026-11-20T00:00:00Z --only-failed',
       ),
     )

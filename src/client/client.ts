@@ -99,6 +99,7 @@ export function createPostrider(options: ClientOptions) {
         id: number,
         change: {
           Event?: string;
+          Events?: readonly string[];
           WebhookURL?: string;
           Status?: 'Enabled' | 'Disabled';
           Description?: string;

@@ -122,7 +122,10 @@ export interface StatsQuery {
 }
 
 export interface NewWebhook {
-  Event: string;
+  /** Token of the events, or all; this or `Events`. */
+  Event?: string;
+  /** Several of them. */
+  Events?: readonly string[];
   WebhookURL: string;
   Description?: string;
   Domain?: string;

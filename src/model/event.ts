@@ -168,3 +168,13 @@ export function webhookToken(word: string): string | null {
 
 /** Every token a webhook can be stored with. */
 export const WEBHOOK_TOKENS: readonly string[] = [...new Set(tokens.values())];
+
+/**
+ * The tokens that `words` stand for, each once and in one order, so that equal lists are equal texts; `all` takes in the
+ * others. null where a word is none, or there is no word.
+ */
+export function webhookTokens(words: readonly string[]): readonly string[] | null {
+  const found = words.map(webhookToken);
+  if (found.length === 0 || found.includes(null)) return null;
+  return found.includes('all') ? ['all'] : WEBHOOK_TOKENS.filter((token) => found.includes(token));
+}

@@ -1,4 +1,4 @@
-/** A webhook: a callback address tied to one event token of one sender domain. */
+/** A webhook: a callback address tied to the events of one sender domain that it names by their tokens. */
 
 export type WebhookStatus = 'Enabled' | 'Disabled';
 export type DisabledReason = 'User' | 'Gone' | 'Failures' | 'Blocked';
@@ -9,8 +9,8 @@ export const NEVER_CALLED_AT = '1899-11-30T00:00:00.000Z';
 export interface Webhook {
   id: number;
   domain: string;
-  /** Token of EVENT_KINDS, or 'all'. */
-  event: string;
+  /** Tokens of EVENT_KINDS in the order of WEBHOOK_TOKENS, at least one; `all` stands alone. */
+  events: readonly string[];
   url: string;
   description: string;
   status: WebhookStatus;
@@ -34,4 +34,9 @@ export interface Webhook {
   /** The secret before the last rotation, which signs too until the instant below; null = never rotated. */
   previousSecretSealed: Uint8Array | null;
   previousSecretUntil: number | null;
+}
+
+/** Whether a webhook for `events` is called for what has this token (null: nobody can ask for it alone). */
+export function listensTo(events: readonly string[], token: string | null): boolean {
+  return events.includes('all') || (token !== null && events.includes(token));
 }

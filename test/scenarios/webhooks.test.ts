@@ -250,6 +250,32 @@ describe('postrider webhook', () => {
   });
 });
 
+it('tells one webhook of several events, and makes a call again by the number that the list of calls shows', async () => {
+  const domain = 'several-events.example';
+  const token = await addDomain(server, domain);
+  const receiver = await startReceiver(scope);
+  const data = ['--data', server.folder];
+  const made = await command(scope, [
+    ...['webhook', 'create', '--domain', domain, '--event', 'bounce', '--event', 'delivery'],
+    ...[receiver.url, '--json', ...data],
+  ]);
+  const id = String(JSON.parse(made.stdout).NewWebhookID);
+  for (const to of ['bounced@simulator.test', 'delivered@simulator.test', 'deferred@simulator.test']) {
+    await server.send({ From: { email: `a@${domain}` }, To: [{ email: to }] }, { token });
+  }
+  const kinds = () => receiver.calls.map(({ json }) => json.data.Event).sort();
+  await until(
+    'both kinds were told',
+    async () => kinds().includes('bounced') && kinds().includes('delivered'),
+  );
+  expect(new Set(kinds())).toEqual(new Set(['bounced', 'delivered']));
+  const listed = await command(scope, ['webhook', 'calls', id, ...data]);
+  const number = /^(\d+) +bounced +Succeeded/m.exec(listed.stdout)?.[1] ?? '';
+  const replayed = await command(scope, ['webhook', 'replay', id, '--delivery', number, ...data]);
+  expect(replayed.stdout, listed.stdout + replayed.stderr).toBe('1 call queued.\n');
+  await until('it came again', async () => kinds().filter((kind) => kind === 'bounced').length === 2);
+});
+
 describe('a target inside the house', () => {
   it.each([
     'http://127.0.0.1/',

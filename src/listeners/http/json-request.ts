@@ -43,7 +43,12 @@ export function readJsonBody<Shape extends z.ZodRawShape>(
     table.names.map((name, i) => [name, values[i]] as const).filter(([, value]) => value !== undefined),
   );
   const result = schema.safeParse(given);
-  if (!result.success) for (const issue of result.error.issues) problems.items.push(toProblem(issue));
+  if (!result.success) {
+    // A rule over several members comes last, wherever its member stands.
+    const place = (issue: z.core.$ZodIssue) => table.names.indexOf(String(issue.path[0]));
+    const issues = [...result.error.issues].sort((a, b) => place(a) - place(b));
+    for (const issue of issues) problems.items.push(toProblem(issue));
+  }
   const [first, ...rest] = problems.items.slice(0, MAX_PROBLEMS);
   if (first !== undefined) throw new AppError([first, ...rest]);
   if (!result.success) throw new AppError('invalid-parameter');

@@ -122,7 +122,7 @@ async function startSender(options: WebhookSenderOptions = {}): Promise<WebhookS
 }
 
 async function hook(event = 'delivery', path = '/hook'): Promise<{ id: number; secret: string }> {
-  return service.create({ domain: DOMAIN, event, url: `${base}${path}`, description: '' });
+  return service.create({ domain: DOMAIN, events: [event], url: `${base}${path}`, description: '' });
 }
 
 async function emit(count = 1, kind: EventKind = 'delivered'): Promise<void> {
@@ -548,7 +548,7 @@ describe('creating and testing a webhook', () => {
       '',
     ];
     for (const url of urls) {
-      const creating = service.create({ domain: DOMAIN, event: 'bounce', url, description: '' });
+      const creating = service.create({ domain: DOMAIN, events: ['bounce'], url, description: '' });
       const error = await creating.catch((cause: unknown) => cause);
       if (!(error instanceof AppError)) throw new Error(`${url} was taken`);
       expect(error.problems[0]).toMatchObject({ name: 'webhook-url-invalid', field: '/WebhookURL' });
@@ -558,7 +558,7 @@ describe('creating and testing a webhook', () => {
 
   it('refuses one more than a domain may have', async () => {
     const small = createWebhookService({ store, http, clock, random, sealer }, { maxPerDomain: 1 });
-    const params = { domain: DOMAIN, event: 'bounce', url: `${base}/`, description: '' };
+    const params = { domain: DOMAIN, events: ['bounce'], url: `${base}/`, description: '' };
     await small.create(params);
     await expect(small.create(params)).rejects.toMatchObject({ problems: [{ name: 'webhook-limit' }] });
     await small.create({ ...params, domain: 'example.org' });

@@ -30,13 +30,13 @@ export interface WebhookTest {
 
 export interface WebhookService {
   /**
-   * Stores a webhook of `domain` for the token `event`. `secret` is the `whsec_` text that is shown this once.
+   * Stores a webhook of `domain` for the tokens `events`. `secret` is the `whsec_` text that is shown this once.
    * Throws AppError `webhook-url-invalid` (with a sentence) or `webhook-limit`.
    */
   create(
     params: {
       domain: string;
-      event: string;
+      events: readonly string[];
       url: string;
       description: string;
     },
@@ -48,7 +48,7 @@ export interface WebhookService {
    */
   update(
     id: number,
-    change: { event?: string; url?: string; description?: string; status?: WebhookStatus },
+    change: { events?: readonly string[]; url?: string; description?: string; status?: WebhookStatus },
     domains?: readonly string[],
   ): Promise<Webhook | null>;
   /**
@@ -89,12 +89,12 @@ export function createWebhookService(
   const makeCall = createMakeCall(deps, allowHttp);
 
   return {
-    async create({ domain, event, url, description }, idempotency) {
+    async create({ domain, events, url, description }, idempotency) {
       await checkUrl(url);
       const secret = newSecret(random);
       const created = await store.createWebhook({
         domain,
-        event,
+        events,
         url,
         description,
         secretSealed: sealer.seal(secret.bytes, SECRET_SEAL),
@@ -166,10 +166,10 @@ export function createWebhookService(
   }
 }
 
-/** A made-up event of the webhook's kind (a delivery for `all`), marked as sandbox, with reserved names only. */
+/** A made-up event of the first kind that the webhook names (a delivery for `all`), marked as sandbox, with reserved names only. */
 function sampleEvent(webhook: Webhook, clock: Clock, random: Random): EventView {
   const kinds = Object.keys(EVENT_KINDS) as EventKind[];
-  const kind = kinds.find((candidate) => EVENT_KINDS[candidate].token === webhook.event) ?? 'delivered';
+  const kind = kinds.find((candidate) => EVENT_KINDS[candidate].token === webhook.events[0]) ?? 'delivered';
   const isAboutMessage = EVENT_KINDS[kind].payloadType?.startsWith('email.') === true;
   return {
     seq: 0,

@@ -94,7 +94,7 @@ export function describeAcceptance(suite: Suite): void {
     });
 
     it('makes the webhook calls of its events in the same step', async () => {
-      await createWebhook(suite.store(), { event: 'accept' });
+      await createWebhook(suite.store(), { events: ['accept'] });
       await commitOne(suite.store());
       expect(only(await claimCalls(suite.store())).event.kind).toBe('accepted');
     });

@@ -26,7 +26,7 @@ export function describeCalls(suite: Suite): void {
   describe('claiming calls', () => {
     it('gives the webhook, the event and the tries so far, once', async () => {
       const call = await claimedCall();
-      expect(call).toMatchObject({ tries: 0, webhook: { domain: 'example.com', event: 'all' } });
+      expect(call).toMatchObject({ tries: 0, webhook: { domain: 'example.com', events: ['all'] } });
       expect(call.webhook.secretSealed).toEqual(new Uint8Array([1, 2, 3]));
       expect(call.event).toMatchObject({ kind: 'accepted', recipient: 'reader@example.net' });
       expect(await claimCalls(suite.store())).toEqual([]);
@@ -42,9 +42,9 @@ export function describeCalls(suite: Suite): void {
     });
 
     it('leaves out the webhooks named, and shares its room among the others', async () => {
-      const busy = await createWebhook(suite.store(), { event: 'accept' });
+      const busy = await createWebhook(suite.store(), { events: ['accept'] });
       for (let i = 0; i < 20; i++) await commitOne(suite.store());
-      const late = await createWebhook(suite.store(), { event: 'accept' });
+      const late = await createWebhook(suite.store(), { events: ['accept'] });
       await commitOne(suite.store());
       const calls = await claimCalls(suite.store(), { limit: 10 });
       expect(calls).toHaveLength(10);
@@ -154,9 +154,9 @@ export function describeCalls(suite: Suite): void {
 
     it('switches a webhook off with an event for the others of its domain', async () => {
       const call = await claimedCall();
-      const system = await createWebhook(suite.store(), { event: 'system' });
-      await createWebhook(suite.store(), { event: 'delivery' });
-      await createWebhook(suite.store(), { event: 'system', domain: 'example.org' });
+      const system = await createWebhook(suite.store(), { events: ['system'] });
+      await createWebhook(suite.store(), { events: ['delivery'] });
+      await createWebhook(suite.store(), { events: ['system'], domain: 'example.org' });
       await commitOne(suite.store());
       const disabled = event('webhook.disabled', T0 + 100, { detail: { webhookId: call.webhook.id } });
       await settle(call, {
@@ -202,6 +202,7 @@ export function describeCalls(suite: Suite): void {
         id: call.id,
         eventSeq: call.event.seq,
         eventId: call.event.id,
+        eventKind: 'accepted',
         state: 'failed',
         tries: 10,
         responseCode: 500,
@@ -227,7 +228,7 @@ export function describeCalls(suite: Suite): void {
       });
       await commitOne(suite.store(), { domain: 'example.org' });
       const all = await createWebhook(suite.store());
-      const delays = await createWebhook(suite.store(), { event: 'delay' });
+      const delays = await createWebhook(suite.store(), { events: ['delay'] });
       expect(await replay(all, {})).toBe(2);
       expect(await replay(delays, {})).toBe(1);
       expect(await replay(delays, { until: T0 + 5 })).toBe(0);

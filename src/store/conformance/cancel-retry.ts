@@ -45,7 +45,7 @@ export function describeCancelRetry(suite: Suite): void {
 
   describe('canceling', () => {
     it('stops queued and held recipients, once, with an event and its webhook call', async () => {
-      await createWebhook(suite.store(), { event: 'cancel' });
+      await createWebhook(suite.store(), { events: ['cancel'] });
       const { seq, deliveries } = only(
         await commit(suite.store(), [
           message({

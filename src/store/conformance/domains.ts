@@ -163,7 +163,7 @@ export function describeDomains(suite: Suite): void {
 
     it('change status with an event that webhooks hear of', async () => {
       await add(suite.store(), 'example.com');
-      await createWebhook(suite.store(), { event: 'domain' });
+      await createWebhook(suite.store(), { events: ['domain'] });
       const verified = await set(suite.store(), {
         status: 'Verified',
         verifiedBy: 'dns',

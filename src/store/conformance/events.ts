@@ -56,10 +56,10 @@ export function describeEvents(suite: Suite): void {
     });
 
     it('makes calls for the webhooks that listen, of that domain only', async () => {
-      await createWebhook(suite.store(), { event: 'open' });
-      await createWebhook(suite.store(), { event: 'click' });
-      await createWebhook(suite.store(), { event: 'all', domain: 'example.org' });
-      const all = await createWebhook(suite.store(), { event: 'all' });
+      await createWebhook(suite.store(), { events: ['open'] });
+      await createWebhook(suite.store(), { events: ['click'] });
+      await createWebhook(suite.store(), { events: ['all'], domain: 'example.org' });
+      const all = await createWebhook(suite.store(), { events: ['all'] });
       const { id } = await commitOne(suite.store(), { recipients: [recipient({ events: [] })] });
       const events = [event('opened'), event('auto_reply'), event('complained', T0, { notify: false })];
       await suite.store().appendEvents({

@@ -183,7 +183,7 @@ export async function kindsOf(store: Store, more: Partial<EventFilter> = {}): Pr
 export function webhook(more: Partial<NewWebhook> = {}): NewWebhook {
   return {
     domain: 'example.com',
-    event: 'all',
+    events: ['all'],
     url: 'https://hooks.example.com/in',
     description: '',
     secretSealed: new Uint8Array([1, 2, 3]),

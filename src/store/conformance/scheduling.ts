@@ -54,7 +54,7 @@ export function describeScheduling(suite: Suite): void {
 
   describe('scheduled recipients', () => {
     it('are accepted with their first claim, under ids that count on, and never again', async () => {
-      await createWebhook(suite.store(), { event: 'accept' });
+      await createWebhook(suite.store(), { events: ['accept'] });
       const two = [later(), later({ address: 'b@example.net' })];
       const { deliveries } = only(await commit(suite.store(), [scheduled({ recipients: two })]));
       const queueId = deliveries[0]?.queueId ?? 0;

@@ -104,7 +104,7 @@ export function describeSettling(suite: Suite): void {
     });
 
     it('makes webhook calls for events, except those that are for the timeline only', async () => {
-      await createWebhook(suite.store(), { event: 'delay' });
+      await createWebhook(suite.store(), { events: ['delay'] });
       const { id } = await leased();
       const events = [
         event('deferred', T0, { notify: false }),

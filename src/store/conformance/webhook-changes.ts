@@ -28,14 +28,14 @@ export function describeWebhookChanges(suite: Suite): void {
 
   describe('changing a webhook', () => {
     it('sets what is given, keeps the rest, and moves UpdatedAt', async () => {
-      const id = await createWebhook(suite.store(), { event: 'bounce' });
+      const id = await createWebhook(suite.store(), { events: ['bounce'] });
       const other = await createWebhook(suite.store());
       expect(await update(id, { url: 'https://new.example/' })).toBe(true);
-      expect(await row(id)).toMatchObject({ url: 'https://new.example/', event: 'bounce', createdAt: T0 });
-      expect(await update(id, { event: 'delivery', description: 'x', now: T0 + 10 })).toBe(true);
+      expect(await row(id)).toMatchObject({ url: 'https://new.example/', events: ['bounce'], createdAt: T0 });
+      expect(await update(id, { events: ['delivery'], description: 'x', now: T0 + 10 })).toBe(true);
       expect(await row(id)).toMatchObject({
         url: 'https://new.example/',
-        event: 'delivery',
+        events: ['delivery'],
         description: 'x',
         status: 'Enabled',
         updatedAt: T0 + 10,
@@ -44,18 +44,18 @@ export function describeWebhookChanges(suite: Suite): void {
     });
 
     it('is heard from the next event on', async () => {
-      const id = await createWebhook(suite.store(), { event: 'bounce' });
+      const id = await createWebhook(suite.store(), { events: ['bounce'] });
       await commitOne(suite.store());
-      await update(id, { event: 'accept' });
+      await update(id, { events: ['accept'] });
       await commitOne(suite.store());
       expect(await claimCalls(suite.store())).toHaveLength(1);
     });
 
     it('finds none in other domains', async () => {
       const id = await createWebhook(suite.store());
-      expect(await update(id, { event: 'bounce', domains: ['example.org'] })).toBe(false);
-      expect(await update(id + 1, { event: 'bounce' })).toBe(false);
-      expect((await row(id)).event).toBe('all');
+      expect(await update(id, { events: ['bounce'], domains: ['example.org'] })).toBe(false);
+      expect(await update(id + 1, { events: ['bounce'] })).toBe(false);
+      expect((await row(id)).events).toEqual(['all']);
     });
   });
 

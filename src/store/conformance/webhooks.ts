@@ -6,12 +6,12 @@ import { claimCalls, commitOne, createWebhook, only, type Suite, T0, webhook } f
 export function describeWebhooks(suite: Suite): void {
   describe('webhooks', () => {
     it('start enabled and never called', async () => {
-      const id = await createWebhook(suite.store(), { event: 'bounce', description: 'to the shop' });
+      const id = await createWebhook(suite.store(), { events: ['bounce'], description: 'to the shop' });
       expect(await suite.store().listWebhooks({})).toEqual([
         {
           id,
           domain: 'example.com',
-          event: 'bounce',
+          events: ['bounce'],
           url: 'https://hooks.example.com/in',
           description: 'to the shop',
           status: 'Enabled',
@@ -72,6 +72,23 @@ export function describeWebhooks(suite: Suite): void {
       expect(await suite.store().listCalls({ webhookId: id, limit: 10 })).toEqual([]);
       await commitOne(suite.store());
       expect(await suite.store().queueCounts({ now: T0 })).toMatchObject({ pendingCalls: 2 });
+    });
+
+    it('hear of each event they name, and of no other', async () => {
+      const id = await createWebhook(suite.store(), { events: ['bounce', 'accept'] });
+      await createWebhook(suite.store(), { events: ['bounce', 'complaint'] });
+      expect((await suite.store().listWebhooks({}))[0]?.events).toEqual(['bounce', 'accept']);
+      await suite.reopen();
+      await commitOne(suite.store());
+      expect(only(await claimCalls(suite.store())).webhook).toMatchObject({
+        id,
+        events: ['bounce', 'accept'],
+      });
+      const [call] = await suite.store().listCalls({ webhookId: id, limit: 10 });
+      expect(call?.eventKind).toBe('accepted');
+      const again = { since: 0, until: T0 + 1000, onlyFailed: false, now: T0, limit: 10 };
+      const other = await createWebhook(suite.store(), { events: ['delivery', 'accept'] });
+      expect((await suite.store().replayCalls({ webhookId: other, ...again })).made).toBe(1);
     });
 
     it('hear of events from their creation on, not before', async () => {

@@ -123,3 +123,9 @@ export function uuidBytes(text: string): Uint8Array {
   if (bytes.length !== 16 || text.length !== 36) throw new TypeError(`Not a UUID: ${text.slice(0, 64)}`);
   return bytes;
 }
+
+/** `webhook.event`: tokens with commas between them. */
+export const webhookEvents = {
+  text: (events: readonly string[]) => events.join(','),
+  list: (text: string): readonly string[] => text.split(','),
+};

@@ -6,6 +6,7 @@
 import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
+import { listensTo } from '../../model/webhook.ts';
 import type { EventDetail, EventFilter, EventView, NewEvent } from '../topics/events.ts';
 import { eventKindCode, routeCode, uuidBytes } from './codes.ts';
 import type { Connection } from './connection.ts';
@@ -41,7 +42,7 @@ export function appendEvent(session: Session, event: NewEvent, subject: EventSub
   const { token, payloadType } = EVENT_KINDS[event.kind];
   if (payloadType === null || event.notify === false) return seq;
   for (const hook of session.hooks(subject.domainId)) {
-    if (hook.event === token || hook.event === 'all') insertCall(session.db, hook.id, seq, event.at);
+    if (listensTo(hook.events, token)) insertCall(session.db, hook.id, seq, event.at);
   }
   return seq;
 }

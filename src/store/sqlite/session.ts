@@ -7,7 +7,7 @@
  */
 import type { Lane } from '../../model/message.ts';
 import type { CaptureView } from '../topics/captures.ts';
-import { queueLaneCode } from './codes.ts';
+import { queueLaneCode, webhookEvents } from './codes.ts';
 import type { Connection } from './connection.ts';
 
 /** Bounds memory where recipients are spread over very many domains; dropped whole and read again when full. */
@@ -16,8 +16,7 @@ const MAX_CACHED = 50_000;
 /** A webhook that takes calls, as far as an event needs to know. */
 export interface HookTarget {
   id: number;
-  /** Its token: one of EVENT_KINDS, or 'all'. */
-  event: string;
+  events: readonly string[];
 }
 
 export interface Session {
@@ -103,13 +102,14 @@ export function createSession(db: Connection): Session {
   function hooks(domainId: number): readonly HookTarget[] {
     if (hooksByDomain === null) {
       hooksByDomain = new Map();
-      const rows = db.all<HookTarget & { domain_id: number }>(
+      const rows = db.all<{ id: number; domain_id: number; event: string }>(
         'SELECT id, domain_id, event FROM webhook WHERE enabled = 1 ORDER BY id',
       );
       for (const row of rows) {
         const list = hooksByDomain.get(row.domain_id);
-        if (list === undefined) hooksByDomain.set(row.domain_id, [row]);
-        else list.push(row);
+        const target = { id: row.id, events: webhookEvents.list(row.event) };
+        if (list === undefined) hooksByDomain.set(row.domain_id, [target]);
+        else list.push(target);
       }
     }
     return hooksByDomain.get(domainId) ?? NO_HOOKS;

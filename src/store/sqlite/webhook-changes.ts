@@ -3,7 +3,7 @@
  * anew, resumes the calls that waited for less than the given age and gives up the older ones, which can still be
  * replayed. What is being called at that moment ends as it began.
  */
-import { callStateCode } from './codes.ts';
+import { callStateCode, webhookEvents } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { createFilter } from './filter.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
@@ -23,7 +23,7 @@ export function updateWebhook(session: Session, params: ParamsOf<'updateWebhook'
   db.run(
     `UPDATE webhook SET event = coalesce(?, event), url = coalesce(?, url), description = coalesce(?, description),
        updated_at = ? WHERE id = ?`,
-    params.event ?? null,
+    params.events === undefined ? null : webhookEvents.text(params.events),
     params.url ?? null,
     params.description ?? null,
     params.now,

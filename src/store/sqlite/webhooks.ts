@@ -5,9 +5,9 @@
  */
 import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
-import type { DisabledReason, Webhook } from '../../model/webhook.ts';
+import { type DisabledReason, listensTo, type Webhook } from '../../model/webhook.ts';
 import type { CallLogEntry, CallSettlement, ClaimedCall, EventPlace } from '../topics/webhooks.ts';
-import { callStateCode, eventKindCode } from './codes.ts';
+import { callStateCode, eventKindCode, webhookEvents } from './codes.ts';
 import type { Connection } from './connection.ts';
 import {
   appendEvent,
@@ -57,7 +57,7 @@ export function createWebhook(
        last_response_body, last_response_try, last_error, failed_tries, blocked_tries, secret_sealed)
      VALUES (?, ?, ?, ?, 1, ?, ?, 0, '', 0, '', 0, 0, ?)`,
     domainId,
-    params.event,
+    webhookEvents.text(params.events),
     params.url,
     params.description,
     params.createdAt,
@@ -242,6 +242,7 @@ export function listCalls(db: Connection, params: ParamsOf<'listCalls'>): CallLo
     id: number;
     event_seq: number;
     event_id: Uint8Array;
+    kind: number;
     state: number;
     tries: number;
     response_code: number;
@@ -249,7 +250,7 @@ export function listCalls(db: Connection, params: ParamsOf<'listCalls'>): CallLo
     created_at: number;
     updated_at: number;
   }>(
-    `SELECT c.id, c.event_seq, e.event_id, c.state, c.tries, c.response_code, c.error, c.created_at, c.updated_at
+    `SELECT c.id, c.event_seq, e.event_id, e.kind, c.state, c.tries, c.response_code, c.error, c.created_at, c.updated_at
      FROM webhook_call c CROSS JOIN event e ON e.seq = c.event_seq
      WHERE c.webhook_id = ? AND c.event_seq < ? ORDER BY c.event_seq DESC LIMIT ?`,
     params.webhookId,
@@ -260,6 +261,7 @@ export function listCalls(db: Connection, params: ParamsOf<'listCalls'>): CallLo
     id: row.id,
     eventSeq: row.event_seq,
     eventId: uuidText(row.event_id),
+    eventKind: eventKindCode.word(row.kind),
     state: callStateCode.word(row.state),
     tries: row.tries,
     responseCode: row.response_code,
@@ -283,9 +285,10 @@ export function replayCalls({ db }: Session, params: ParamsOf<'replayCalls'>): R
   );
   if (hook === undefined) return { made: 0, next: null };
   if (callIds !== undefined) return { made: replayThese(db, params, callIds), next: null };
+  const tokens = webhookEvents.list(hook.event);
   const kinds = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) => {
     const { token, payloadType } = EVENT_KINDS[kind];
-    return payloadType !== null && (hook.event === 'all' || hook.event === token);
+    return payloadType !== null && listensTo(tokens, token);
   });
   // Each kind is in order already: their heads together hold the first of all, without sorting the whole range.
   const heads = kinds.map((kind) =>
@@ -364,7 +367,7 @@ function toWebhook(row: WebhookRow): Webhook {
   return {
     id: row.webhook_id,
     domain: row.webhook_domain,
-    event: row.event,
+    events: webhookEvents.list(row.event),
     url: row.url,
     description: row.description,
     status: row.enabled === 1 ? 'Enabled' : 'Disabled',

@@ -1,11 +1,13 @@
 /** Webhooks and their calls. Part of the Store (`../store.ts` says what all its operations promise). */
+import type { EventKind } from '../../model/event.ts';
 import type { DisabledReason, Webhook, WebhookStatus } from '../../model/webhook.ts';
 import type { IdempotencyEntry } from './acceptance.ts';
 import type { EventView, NewEvent } from './events.ts';
 
 export interface NewWebhook {
   domain: string;
-  event: string;
+  /** As in the model's Webhook. */
+  events: readonly string[];
   url: string;
   description: string;
   secretSealed: Uint8Array;
@@ -51,6 +53,7 @@ export interface CallLogEntry {
   id: number;
   eventSeq: number;
   eventId: string;
+  eventKind: EventKind;
   state: 'pending' | 'sending' | 'succeeded' | 'failed';
   tries: number;
   responseCode: number;
@@ -74,7 +77,7 @@ export interface WebhookStore {
     id: number;
     domains?: readonly string[];
     now: number;
-    event?: string;
+    events?: readonly string[];
     url?: string;
     description?: string;
     status?: WebhookStatus;

@@ -150,6 +150,7 @@ function toCall(entry: CallLogEntry): WebhookCall {
   return {
     DeliveryID: entry.id,
     EventID: entry.eventId,
+    Event: entry.eventKind,
     Status: CALL_STATES[entry.state],
     Tries: entry.tries,
     ResponseCode: entry.responseCode,

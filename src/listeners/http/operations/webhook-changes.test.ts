@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ERRORS } from '../../../lib/errors.ts';
 import { codesOf, openWorld, type World } from '../test-world.ts';
 
 let world: World;
@@ -39,6 +40,42 @@ describe('PATCH /webhooks/{id}', () => {
       Event: 'bounce',
       Description: '',
     });
+  });
+
+  it('takes several events, each once, in one order; the list shows them in one text', async () => {
+    const { path } = await create({ Event: undefined, Events: ['complained', 'BOUNCE', 'bounced', 'open'] });
+    const id = Number(path.split('/').at(-1));
+    const all = ['bounce', 'open', 'complaint'];
+    const detail = (await world.call('GET', path)).json();
+    expect(detail).toMatchObject({ Event: all.join(','), Events: all });
+    const { Webhooks } = (await world.call('GET', '/webhooks')).json() as {
+      Webhooks: { WebhookID: number; Event: string }[];
+    };
+    const listed = Webhooks.find((one) => one.WebhookID === id) ?? { Event: '' };
+    expect([listed.Event, Object.keys(listed).length]).toEqual([all.join(','), 10]);
+    // What was read can be sent back, in either member or both.
+    expect((await patch(path, { Event: 'delivery, delay' })).json()).toMatchObject({
+      Events: ['delivery', 'delay'],
+    });
+    const { Event, Events } = detail;
+    expect((await patch(path, { Event, Events })).json()).toMatchObject({ Events: all });
+    expect((await patch(path, { Events: ['bounce', 'all'] })).json()).toMatchObject({ Event: 'all' });
+  });
+
+  it.each([
+    [{ Events: [] }, 'webhook-event-unknown'],
+    [{ Events: ['bounce', 'nope'] }, 'webhook-event-unknown'],
+    [{ Events: 'bounce' }, 'webhook-event-unknown'],
+    [{ Event: 'bounce,,open' }, 'webhook-event-unknown'],
+    [{ Event: 'bounce', Events: ['open'] }, 'invalid-parameter'],
+  ] as const)('refuses %j', async (change, name) => {
+    const { path } = await create();
+    const reply = await patch(path, change);
+    expect([reply.status, codesOf(reply)]).toEqual([422, [ERRORS[name].code]]);
+    const made = await world.call('POST', '/webhooks', {
+      body: { WebhookURL: 'http://127.0.0.1:9/x', ...change },
+    });
+    expect([made.status, codesOf(made)]).toEqual([422, [ERRORS[name].code]]);
   });
 
   it('switches off, and on again with what waited', async () => {

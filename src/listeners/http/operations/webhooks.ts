@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError, type ErrorName } from '../../../lib/errors.ts';
-import { WEBHOOK_TOKENS, webhookToken } from '../../../model/event.ts';
+import { WEBHOOK_TOKENS, webhookTokens } from '../../../model/event.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { NEVER_CALLED_AT, type Webhook, type WebhookStatus } from '../../../model/webhook.ts';
 import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
@@ -31,11 +31,22 @@ import {
 } from '../contract/schemas/webhooks.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
-import { type ApiRequest, type ApiRoute, isoTime, isoTimeOrNull, json, refuse } from '../route.ts';
+import {
+  type ApiRequest,
+  type ApiRoute,
+  invalidParameter,
+  isoTime,
+  isoTimeOrNull,
+  json,
+  refuse,
+} from '../route.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';
 import { webhookCallRoutes } from './webhook-calls.ts';
 
 const MAX_URL_CHARS = 2048;
+/** Texts that name events: longer than all tokens together, in any spelling. */
+const MAX_EVENT_CHARS = 512;
+const MAX_EVENTS = 40;
 const MAX_DESCRIPTION_CHARS = 256;
 
 /** Counts in answers stop here. */
@@ -46,24 +57,47 @@ const STATUSES = new Map<string, WebhookStatus>([
 ]);
 
 const EVENT = named('webhook-event-unknown', `is one of ${WEBHOOK_TOKENS.join(', ')}`, (value) =>
-  typeof value === 'string' && value.length <= 64 ? webhookToken(value) : null,
-).meta({ type: 'string', description: 'Token of the events, e.g. bounce, or all' });
+  typeof value === 'string' && value.length <= MAX_EVENT_CHARS ? webhookTokens(value.split(',')) : null,
+).meta({
+  type: 'string',
+  maxLength: MAX_EVENT_CHARS,
+  description: 'Token of the events, e.g. bounce, or all; several with commas between them',
+});
+const EVENTS = named('webhook-event-unknown', `is a list of ${WEBHOOK_TOKENS.join(', ')}`, (value) =>
+  isListOfTexts(value) ? webhookTokens(value) : null,
+).meta({
+  type: 'array',
+  items: { type: 'string' },
+  minItems: 1,
+  maxItems: MAX_EVENTS,
+  description: 'The same as a list; `Event` need not be given then',
+});
 const URL_TEXT = named('webhook-url-invalid', `is a text of at most ${MAX_URL_CHARS} characters`, (value) =>
   typeof value === 'string' && value.length <= MAX_URL_CHARS ? value : null,
 ).meta({ type: 'string', maxLength: MAX_URL_CHARS, description: 'Where it is called' });
 const DESCRIPTION = z.string().max(MAX_DESCRIPTION_CHARS).optional();
 
-const NEW_WEBHOOK = z.object({
-  Event: EVENT,
-  WebhookURL: URL_TEXT,
-  Description: DESCRIPTION,
-  Domain: named('wrong-type', 'must be a string', (value) => (typeof value === 'string' ? value : null))
-    .meta({ type: 'string', description: 'Required where the token holds several' })
-    .optional(),
-});
+const NEW_WEBHOOK = z
+  .object({
+    Event: EVENT.optional(),
+    Events: EVENTS.optional(),
+    WebhookURL: URL_TEXT,
+    Description: DESCRIPTION,
+    Domain: named('wrong-type', 'must be a string', (value) => (typeof value === 'string' ? value : null))
+      .meta({ type: 'string', description: 'Required where the token holds several' })
+      .optional(),
+  })
+  .refine(({ Event, Events }) => Event !== undefined || Events !== undefined, {
+    message: 'is required, or Events',
+    path: ['Event'],
+    params: { problem: 'webhook-event-unknown' },
+    // Said beside what is wrong with other members, not after it.
+    when: ({ issues }) => issues.every(({ path }) => !['Event', 'Events'].includes(String(path?.[0]))),
+  });
 
 const CHANGES = z.object({
   Event: EVENT.optional(),
+  Events: EVENTS.optional(),
   WebhookURL: URL_TEXT.optional(),
   Status: named('invalid-parameter', 'is Enabled or Disabled', (value) =>
     typeof value === 'string' ? (STATUSES.get(value.toLowerCase()) ?? null) : null,
@@ -113,7 +147,7 @@ export function webhookRoutes(deps: {
         id: 'createWebhook',
         summary: 'Add a webhook',
         description:
-          '`{Event, WebhookURL}`, also `Description`, and `Domain` where the token holds several: `{NewWebhookID, Secret}`. The secret is shown this once. At most 100 a domain',
+          '`{Event, WebhookURL}`, or `Events` for a list in place of `Event`, also `Description`, and `Domain` where the token holds several: `{NewWebhookID, Secret}`. The secret is shown this once. At most 100 a domain',
         body: {
           schema: NEW_WEBHOOK,
           example: { Event: 'bounce', WebhookURL: 'https://hooks.example.com/mail' },
@@ -163,7 +197,7 @@ export function webhookRoutes(deps: {
         id: 'getWebhook',
         summary: 'Show a webhook',
         description:
-          'The ten members and `Domain, Description, DisabledReason, FailingSince, LastError, LastLatencyMs, Pending, SecretHint`',
+          'The ten members and `Events, Domain, Description, DisabledReason, FailingSince, LastError, LastLatencyMs, Pending, SecretHint`',
         answer: webhookDetail,
       },
       handle: async ({ caller, params }) => json(await toDetail(await ownWebhook(caller, params.id))),
@@ -177,23 +211,24 @@ export function webhookRoutes(deps: {
         id: 'updateWebhook',
         summary: 'Change a webhook',
         description:
-          '`{Event?, WebhookURL?, Status?, Description?}`: the detail after it. `Status` is Enabled or Disabled; switched on again, the calls of the last 72 hours are made now and older ones are given up (replay can make them)',
+          '`{Event? or Events?, WebhookURL?, Status?, Description?}`: the detail after it. `Status` is Enabled or Disabled; switched on again, the calls of the last 72 hours are made now and older ones are given up (replay can make them)',
         body: { schema: CHANGES, example: { Status: 'Enabled', Description: 'Bounces to the CRM' } },
         answer: webhookDetail,
         errors: ['webhook-event-unknown', 'webhook-url-invalid'],
       },
       handle: async (request) => {
         const { id } = await ownWebhook(request.caller, request.params.id);
-        const { Event, WebhookURL, Status, Description } = readJsonBody(request, CHANGES);
+        const { Event, Events, WebhookURL, Status, Description } = readJsonBody(request, CHANGES);
+        const events = oneList(Event, Events);
         const change = {
-          ...(Event === undefined ? {} : { event: Event }),
+          ...(events === undefined ? {} : { events }),
           ...(WebhookURL === undefined ? {} : { url: WebhookURL }),
           ...(Status === undefined ? {} : { status: Status }),
           ...(Description === undefined ? {} : { description: Description.toWellFormed() }),
         };
         if (Object.keys(change).length === 0) {
           throw new AppError('invalid-parameter', {
-            message: 'Give at least one of Event, WebhookURL, Status, Description',
+            message: 'Give at least one of Event, Events, WebhookURL, Status, Description',
           });
         }
         const changed = await webhooks.update(id, change, ownDomains(request.caller).domains);
@@ -263,6 +298,7 @@ export function webhookRoutes(deps: {
   async function toDetail(row: Webhook): Promise<WebhookDetail> {
     return {
       ...toRecord(row),
+      Events: row.events,
       Domain: row.domain,
       Description: row.description,
       DisabledReason: row.disabledReason,
@@ -296,13 +332,32 @@ function webhookId(text: string | undefined): number {
 }
 
 function readNewWebhook(request: ApiRequest) {
-  const { Event, WebhookURL, Description, Domain } = readJsonBody(request, NEW_WEBHOOK);
+  const { Event, Events, WebhookURL, Description, Domain } = readJsonBody(request, NEW_WEBHOOK);
   return {
     domain: pickDomain(request.caller, Domain),
-    event: Event,
+    events: oneList(Event, Events) ?? [],
     url: WebhookURL,
     description: (Description ?? '').toWellFormed(),
   };
+}
+
+/** The events of a request that may name them twice, as one who sends back a detail does; undefined = by neither. */
+function oneList(
+  event: readonly string[] | undefined,
+  events: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (event !== undefined && events !== undefined && event.join() !== events.join()) {
+    throw invalidParameter('Event and Events differ; give one of them', 'Events');
+  }
+  return events ?? event;
+}
+
+function isListOfTexts(value: unknown): value is readonly string[] {
+  return (
+    Array.isArray(value) &&
+    value.length <= MAX_EVENTS &&
+    value.every((one) => typeof one === 'string' && one.length <= MAX_EVENT_CHARS)
+  );
 }
 
 /** The ten fields, in documented order. */
@@ -313,7 +368,8 @@ export function toRecord(row: Webhook): WebhookRecord {
     UpdatedAt: isoTime(row.updatedAt),
     Status: row.status,
     WebhookURL: row.url,
-    Event: row.event,
+    // Of several the list of the specified record has room for one text only; `Events` stands in the detail.
+    Event: row.events.join(','),
     LastResponseCode: row.lastResponseCode,
     LastResponseBody: row.lastResponseBody,
     LastResponseAt: row.lastResponseAt === null ? NEVER_CALLED_AT : isoTime(row.lastResponseAt),

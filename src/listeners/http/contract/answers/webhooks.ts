@@ -1,4 +1,5 @@
 /** What the operations on webhooks answer. Shapes marked "frozen" never gain or lose a member. */
+import type { EventKind } from '../../../../model/event.ts';
 import type { DisabledReason, WebhookStatus } from '../../../../model/webhook.ts';
 
 /** One item of GET /webhooks. Frozen. */
@@ -28,6 +29,8 @@ export interface NewWebhookAnswer {
 
 /** GET /webhooks/{id}. */
 export interface WebhookDetail extends WebhookRecord {
+  /** `Event` as a list. */
+  Events: readonly string[];
   Domain: string;
   Description: string;
   DisabledReason: DisabledReason | null;
@@ -50,6 +53,8 @@ export interface WebhookSecretAnswer {
 export interface WebhookCall {
   DeliveryID: number;
   EventID: string;
+  /** As in the payload of the call: bounced, delivered, … */
+  Event: EventKind;
   Status: 'Pending' | 'Sending' | 'Succeeded' | 'Failed';
   Tries: number;
   ResponseCode: number;

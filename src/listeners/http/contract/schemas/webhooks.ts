@@ -1,5 +1,6 @@
 /** Schemas of the answers about webhooks. The three of the core are closed: their members never change. */
 import { z } from 'zod';
+import { EVENT_KINDS, type EventKind } from '../../../../model/event.ts';
 import type { Page } from '../answers/page.ts';
 import type {
   NewWebhookAnswer,
@@ -18,7 +19,11 @@ const record = {
   UpdatedAt: time,
   Status: z.enum(['Enabled', 'Disabled']),
   WebhookURL: z.string(),
-  Event: z.string().describe('Token of the events it is called for, e.g. bounce, or all'),
+  Event: z
+    .string()
+    .describe(
+      'Token of the events it is called for, e.g. bounce, or all; of several with commas between them',
+    ),
   LastResponseCode: z.int().describe('Of the last try; 0 = no answer, or never called'),
   LastResponseBody: z.string(),
   LastResponseAt: time.describe('1899-11-30T00:00:00.000Z = no answer, or never called'),
@@ -44,6 +49,7 @@ export const webhookDetail = exactly<WebhookDetail>()(
   z
     .object({
       ...record,
+      Events: z.array(z.string()).describe('`Event` as a list'),
       Domain: z.string(),
       Description: z.string(),
       DisabledReason: z.enum(['User', 'Gone', 'Failures', 'Blocked']).nullable(),
@@ -70,6 +76,9 @@ const call = exactly<WebhookCall>()(
     .object({
       DeliveryID: z.int().min(1),
       EventID: z.uuid(),
+      Event: z
+        .enum(Object.keys(EVENT_KINDS) as [EventKind, ...EventKind[]])
+        .describe('As in the payload of the call'),
       Status: z.enum(['Pending', 'Sending', 'Succeeded', 'Failed']),
       Tries: count,
       ResponseCode: z.int().describe('Of the last try; 0 = no answer'),
