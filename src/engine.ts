@@ -27,6 +27,7 @@ import type { Classifier } from './pipeline/deliver/classifier/classify.ts';
 import { createDeliver, type Deliver, type DeliverOptions } from './pipeline/deliver/deliver.ts';
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
 import { createEgressLeases } from './pipeline/deliver/egress-leases.ts';
+import { createPathStates } from './pipeline/deliver/path-states.ts';
 import { createPersonalTexts, type PersonalTexts } from './pipeline/deliver/personal-texts.ts';
 import { createPlacements } from './pipeline/deliver/placements.ts';
 import { createPort25Watch, type Port25Watch } from './pipeline/deliver/port-25.ts';
@@ -36,8 +37,9 @@ import { createSettlementRules } from './pipeline/deliver/settlement.ts';
 import { createTenantLessons } from './pipeline/deliver/tenant-lessons.ts';
 import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls-counters.ts';
 import { createMtaSts } from './pipeline/deliver/tls-mta-sts.ts';
+import type { SiteQuestion } from './pipeline/queue/gate.ts';
 import type { Membership } from './pipeline/queue/membership.ts';
-import { createQueue, type Queue, type QueueOptions, type SiteQuestion } from './pipeline/queue/queue.ts';
+import { createQueue, type Queue, type QueueOptions } from './pipeline/queue/queue.ts';
 import { createNodeMetrics, createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
 import { createRetrySchedule } from './pipeline/queue/retry-schedule.ts';
 import type { DomainService } from './policy/domains/domains.ts';
@@ -177,6 +179,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     const place = pauses.any() ? placements.placement(placements.nameOf(question)) : null;
     return place?.kind === 'path' ? pauses.of(question.senderDomain, place) : null;
   };
+  const states = createPathStates({ clock, memory: traffic.pathMemory, overrides });
   const queue = createQueue(
     {
       store,
@@ -187,16 +190,25 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       siteOf: placements.nameOf,
       expire: rules.expire,
       suppressed: rules.suppressed,
-      heldBy(question) {
-        const hold = heldBy(question);
-        return hold === null ? pausedBy(question) : { reason: holdReason(hold), until: hold.until };
+      gate: {
+        site: states.closed,
+        urgent: states.urgent,
+        mail(question) {
+          const hold = heldBy(question);
+          return hold === null ? pausedBy(question) : { reason: holdReason(hold), until: hold.until };
+        },
       },
       eventsStored,
       routeTags: routes.tags,
     },
     options.queue,
   );
-  holds.onChange(() => queue.holdsChanged());
+  states.onChange(queue.gateChanged);
+  holds.onChange(() => queue.gateChanged());
+  overrides.onChange((override, removed) => {
+    states.overrideChanged(override, removed);
+    if (removed || override.param === 'suspended') queue.gateChanged();
+  });
   const tlsCounters = createTlsCounters({ store, clock, log, metrics: createTlsMetrics(registry) });
   const mtaSts = createMtaSts(
     {
@@ -217,6 +229,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
         store,
         queue,
         placements,
+        states,
         shaping,
         warmup,
         overrides,
@@ -309,6 +322,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       await drain(deadlineMs);
       // The queue gives back what was never started, and waits for the last outcomes to be stored.
       if (running.has(queue)) await queue.stop(deadlineMs);
+      states.stop();
       await traffic.flush();
       await warmup.stop();
       for (const service of [mtaSts, tlsCounters]) if (running.has(service)) await service.stop(deadlineMs);

@@ -166,7 +166,7 @@ export const PEER_CASES: readonly PeerCase[] = [
   shown(
     22,
     'a path that opens again begins small',
-    [PATH_RULES, 'opens, lets one message find out, and begins small when it closes'],
+    [PATH_RULES, 'begins small again when a success opens it'],
     [PATHS, 'closes, says so on everything that waits, charges nobody, and asks with one message'],
   ),
   shown(23, 'fifty domains of one provider share five connections', [

@@ -28,6 +28,7 @@ import type { MemoryWaits } from '../../pipeline/deliver/memory-waits.ts';
 import type { PathSnapshot } from '../../pipeline/deliver/path-state.ts';
 import { createPersonalTexts } from '../../pipeline/deliver/personal-texts.ts';
 import { createQueue, QUEUE_DEFAULTS } from '../../pipeline/queue/queue.ts';
+import { OPEN_GATE } from '../../pipeline/queue/test-items.ts';
 import { createWebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import { createDomainService } from '../../policy/domains/domains.ts';
 import { createHolds } from '../../policy/limits/holds.ts';
@@ -100,6 +101,7 @@ export async function openWorld(
         throw new Error('nothing expires here');
       },
       suppressed: () => null,
+      gate: OPEN_GATE,
       eventsStored() {},
     },
     QUEUE_DEFAULTS,

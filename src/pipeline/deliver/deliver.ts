@@ -15,9 +15,8 @@ import type { AddressCheck } from '../../net/address-filter.ts';
 import type { CachingResolver } from '../../net/resolver.ts';
 import type { Connect } from '../../net/sockets.ts';
 import type { EgressMemory } from '../../policy/limits/shaping/egress-memory.ts';
-import type { OverrideBook } from '../../policy/limits/shaping/overrides.ts';
 import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
-import type { Shaping } from '../../policy/limits/shaping/types.ts';
+import type { Overrides, Shaping } from '../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { TlsContexts } from '../../smtp/client-tls.ts';
@@ -33,6 +32,7 @@ import { createMemoryWaits, type MemoryWaits } from './memory-waits.ts';
 import { createPath, type Path } from './path.ts';
 import type { ProviderGate } from './path-limits.ts';
 import type { PathsView } from './path-state.ts';
+import type { PathStates } from './path-states.ts';
 import type { Placement, Placements } from './placements.ts';
 import type { Port25Watch } from './port-25.ts';
 import { createPreparer, type SenderSettings } from './prepared.ts';
@@ -58,8 +58,9 @@ export interface DeliverDeps {
   queue: Queue;
   placements: Placements;
   shaping: Pick<Shaping, 'limitsFor'>;
-  overrides: OverrideBook;
+  overrides: Overrides;
   memory: PathMemory;
+  states: PathStates;
   rules: SettlementRules;
   classifier: Pick<Classifier, 'classify'>;
   retry: RetrySchedule;
@@ -132,11 +133,6 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
       placements.onMoved((name) => {
         queue.regroup(name);
         paths.get(name)?.regroup();
-      });
-      // What a person took back may go at once.
-      deps.overrides.onRemoved(() => {
-        for (const path of paths.values()) path.wake();
-        queue.holdsChanged();
       });
     },
     async stop(deadlineMs) {
@@ -239,8 +235,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
   function forgetIdlePaths(): void {
     if (paths.size < FORGET_IDLE_PATHS_ABOVE) return;
     for (const [name, path] of paths) {
-      if (!path.idle || queue.blocked(name) !== null || queue.heldBy(name) > 0) continue;
-      path.keep();
+      if (!path.idle || queue.heldBy(name) > 0) continue;
       path.forget();
       paths.delete(name);
       placements.forget(name);

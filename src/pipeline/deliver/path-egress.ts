@@ -5,9 +5,8 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Lease, LeaseListener, LeaseState } from '../queue/membership.ts';
-import type { Queue } from '../queue/queue.ts';
-import type { PathHealth } from './path-health.ts';
 import type { Links } from './path-links.ts';
+import type { PathState } from './path-states.ts';
 import type { PathView } from './path-view.ts';
 
 /** The leave of one path to send. */
@@ -22,34 +21,27 @@ export interface PathEgress {
   linkEnded(): void;
 }
 
-/** Looked at again with every change of the lease; this is for the case that nobody tells. */
-const ELSEWHERE_MS = 60_000;
-const REASON = 'path: another node sends from this source to this site';
-
 /** `want` gives null where this node alone sends from the source. */
 export function createPathEgress(
   deps: {
-    name: string;
-    queue: Pick<Queue, 'block' | 'unblock' | 'blocked'>;
     clock: Clock;
-    health: Pick<PathHealth, 'breaker' | 'reason'>;
+    state: Pick<PathState, 'elsewhere' | 'leased' | 'closed'>;
     links: Pick<Links, 'leaveAll' | 'destroyAll' | 'all'>;
     view: Pick<PathView, 'waits'>;
   },
   want: ((listener: LeaseListener) => Lease | null) | undefined,
   on: { lost(): void; changed(): void },
 ): PathEgress {
-  const { name, queue, clock, health, links, view } = deps;
+  const { clock, state, links, view } = deps;
   let gone: (() => void) | null = null;
   const lease = want?.({ changed }) ?? null;
 
   return {
     may() {
-      const state = lease?.state() ?? 'held';
-      if (state === 'held') return true;
+      const holder = lease?.state() ?? 'held';
+      if (holder === 'held') return true;
       view.waits('lease');
-      if (state === 'elsewhere' && queue.blocked(name) === null)
-        queue.block(name, clock.now() + ELSEWHERE_MS, REASON);
+      if (holder === 'elsewhere' && state.closed === null) state.elsewhere();
       return false;
     },
     end: () => lease?.end(),
@@ -65,12 +57,9 @@ export function createPathEgress(
   };
 
   /** What another node knew of the path was read again before this one is told that it may send. */
-  function changed(state: LeaseState, graceMs: number): void {
-    if (state === 'held') {
-      const breaker = health.breaker();
-      if (breaker.kind === 'open') queue.block(name, breaker.until, health.reason);
-      else queue.unblock(name);
-    } else {
+  function changed(holder: LeaseState, graceMs: number): void {
+    if (holder === 'held') state.leased();
+    else {
       on.lost();
       links.leaveAll();
       // By a timer in any case: what far ends have answered during a pause of this process is read first.

@@ -9,6 +9,7 @@ import type { Overrides } from '../../policy/limits/shaping/types.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
 import { clampHintMs, type RetrySchedule } from '../queue/retry-schedule.ts';
+import type { Category } from './classifier/categories.ts';
 import { localVerdict } from './classifier/verdict.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import type { EndpointAnswer } from './endpoints.ts';
@@ -19,6 +20,7 @@ import type { PathGates } from './path-limits.ts';
 import type { Link, Links } from './path-links.ts';
 import type { PathOutcome } from './path-opening.ts';
 import type { Picker } from './path-pick.ts';
+import type { PathState } from './path-states.ts';
 import type { PathView } from './path-view.ts';
 import type { SettlementRules } from './settlement.ts';
 
@@ -37,12 +39,9 @@ export interface PathFailures {
   attemptBroke(item: ReadyItem, cause: unknown): void;
   /** The message goes on at once, elsewhere; false where it did so often enough, or nothing may go. */
   handOn(item: ReadyItem): boolean;
-  /** Nothing goes until then; what waits in memory goes back with the reason. */
-  blockUntil(until: number, reason: string): void;
 }
 
 interface Deps {
-  name: string;
   source: string;
   site: string;
   queue: Queue;
@@ -54,6 +53,7 @@ interface Deps {
   overrides: Pick<Overrides, 'note'>;
   gates: PathGates;
   health: PathHealth;
+  state: PathState;
   links: Links;
   ready: Picker;
   view: PathView;
@@ -67,8 +67,6 @@ interface Deps {
 const FURTHER_CONNECTION_MS = 30_000;
 /** A message that meets limits on one connection after another stops asking for yet another. */
 const MAX_HANDED_ON = 3;
-/** Critical mail asks a path that is closed again at the latest after this. */
-export const CRITICAL_PROBE_MS = 60_000;
 /** A path that answered nothing in time is left alone for longer: as if it had failed so often already. */
 const TIMEOUT_FAILURES = 3;
 /** A bad reputation slows the path to one a minute; it is not closed for longer than that. */
@@ -77,16 +75,15 @@ const REPUTATION_PAUSE_MS = 60_000;
 const ADDRESS = /[^\s<>"(),;:]{1,320}@[^\s<>"(),;:]{1,255}/g;
 
 export function createPathFailures(deps: Deps): PathFailures {
-  const { name, source, site, queue, rules, retry, clock, log, metrics, gates, health, links, ready, view } =
-    deps;
-  const { finish } = deps;
+  const { source, site, queue, rules, retry, clock, log, metrics, gates, health, state, links } = deps;
+  const { ready, view, finish } = deps;
 
   return {
     failed: pathFailed,
     lostUnder(messageId, detail) {
       view.failed(detail);
-      if (!health.lostUnder(messageId) || queue.blocked(name) !== null) return;
-      block(detail, clock.now() + retry.breakerWaitMs(health.failures + 1));
+      if (!health.lostUnder(messageId) || state.closed !== null) return;
+      close(detail, clock.now() + retry.breakerWaitMs(state.failures + 1), 'conn_lost');
     },
     refuseDomain,
     withoutTls,
@@ -100,12 +97,11 @@ export function createPathFailures(deps: Deps): PathFailures {
       void queue.settle(item, rules.settle(item.delivery, { kind: 'unknown', detail, facts: NO_FACTS }));
     },
     handOn(item) {
-      if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || queue.blocked(name) !== null) return false;
+      if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || state.closed !== null) return false;
       item.redispatched += 1;
       queue.putBack(item);
       return true;
     },
-    blockUntil,
   };
 
   function apart(recipientDomain: string): void {
@@ -153,26 +149,32 @@ export function createPathFailures(deps: Deps): PathFailures {
       taken: link?.taken ?? 0,
       messagesPerSecond: gates.effective().limits.messagesPerSecond,
     });
-    // Replies that come together teach once.
-    if (queue.blocked(name) === null) for (const note of learned) deps.overrides.note(note);
+    const { closed } = state;
+    // Replies that come together teach once. A suspension closes the path, so it comes when all else is settled.
+    const teach = (suspends: boolean): void => {
+      if (closed !== null) return;
+      for (const note of learned) if ((note.param === 'suspended') === suspends) deps.overrides.note(note);
+    };
+    teach(false);
     const connection = item === undefined || outcome.category === 'connection_limited';
     const cohort = connection && health.window.failed();
     if (handOn(outcome, item, link)) return;
     // Other connections still work: this one more is refused, the path is not down.
     if (item === undefined && links.size > 0 && !cohort) {
       deps.pauseOpening(FURTHER_CONNECTION_MS);
+      teach(true);
       log.debug({ site, detail: outcome.detail }, 'a further connection failed; the open ones go on');
       return;
     }
     // Connections that end together are one failure of the path, not as many as there were connections.
-    const blocked = queue.blocked(name);
-    const until = blocked?.until ?? now + waitMs;
+    const until = closed?.until ?? now + waitMs;
     const attempted = item ?? ready.heads()[0]?.item;
     if (attempted !== undefined) {
       ready.remove((prepared) => prepared.item === attempted);
       finish(attempted, outcome, until);
     }
-    if (blocked === null) block(outcome.detail, until);
+    if (closed === null) close(outcome.detail, until, outcome.category);
+    teach(true);
   }
 
   /** Fewer connections, or fewer messages on one, is all that it asks for: others carry the message. */
@@ -199,7 +201,7 @@ export function createPathFailures(deps: Deps): PathFailures {
 
   /** How long a failure keeps the path closed: what a reply asks for, what its category says, never less than usual. */
   function pauseMs({ verdict, category }: PathOutcome, timedOut: boolean): number {
-    const failures = health.failures + 1;
+    const failures = state.failures + 1;
     const usual = retry.breakerWaitMs(timedOut ? failures + TIMEOUT_FAILURES : failures);
     if (verdict === null) return usual;
     if (verdict.hintMs !== null) return retry.fixedWaitMs(clampHintMs(verdict.hintMs), failures);
@@ -208,21 +210,16 @@ export function createPathFailures(deps: Deps): PathFailures {
     return Math.max(usual, retry.fixedWaitMs(prescribed, failures));
   }
 
-  function block(reason: string, until: number): void {
+  function close(reason: string, until: number, cause: Category): void {
     metrics.blocked();
     log.info(
-      { site, failures: health.failures + 1, until: new Date(until).toISOString(), reason },
+      { site, failures: state.failures + 1, until: new Date(until).toISOString(), reason },
       'site blocked',
     );
+    const urgent = ready.count('critical') > 0;
+    health.closed();
     // Everybody's mail for this site shows it, and a reply may name somebody else's recipient.
-    const waitReason = `path: ${reason.slice(0, 1024).replace(ADDRESS, '(an address)')}`.slice(0, 512);
-    const soonest = queue.hasWaiting(name, 'critical') || ready.count('critical') > 0;
-    blockUntil(soonest ? Math.min(until, clock.now() + CRITICAL_PROBE_MS) : until, waitReason);
-  }
-
-  function blockUntil(until: number, reason: string): void {
-    health.open(until, reason);
-    for (const { item } of ready.remove(() => true)) queue.giveBack(item, clock.now(), reason);
-    queue.block(name, until, reason);
+    state.close(until, reason.slice(0, 1024).replace(ADDRESS, '(an address)'), cause);
+    if (urgent) state.urgent();
   }
 }

@@ -89,10 +89,14 @@ export function createPicker(): Picker {
     remove(leaves) {
       const gone: Prepared[] = [];
       for (const lane of LANES) {
-        // Looked at with every message, and hardly ever does one leave.
-        if (!lanes[lane].some(leaves)) continue;
-        const kept: Prepared[] = [];
-        for (const prepared of lanes[lane]) (leaves(prepared) ? gone : kept).push(prepared);
+        // Looked at with every message, and hardly ever does one leave. Each is asked about once: asking may settle it.
+        const all = lanes[lane];
+        const first = all.findIndex(leaves);
+        const leaving = all[first];
+        if (leaving === undefined) continue;
+        gone.push(leaving);
+        const kept = all.slice(0, first);
+        for (const prepared of all.slice(first + 1)) (leaves(prepared) ? gone : kept).push(prepared);
         lanes[lane] = kept;
       }
       return gone;

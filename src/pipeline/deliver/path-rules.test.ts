@@ -1,8 +1,8 @@
-/** What closes a path and opens it again, what goes next on it, and what a reply teaches. */
+/** What experience says of a path, what goes next on it, and what a reply teaches. */
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import type { Lane } from '../../model/message.ts';
-import type { PathState, RememberedPath } from '../../policy/limits/shaping/path-memory.ts';
+import type { RememberedPath } from '../../policy/limits/shaping/path-memory.ts';
 import { testItem } from '../queue/test-items.ts';
 import { createClassifier } from './classifier/classify.ts';
 import { createPathHealth } from './path-health.ts';
@@ -13,83 +13,53 @@ import { createPicker, type Slots } from './path-pick.ts';
 import type { Prepared } from './prepared.ts';
 
 const T0 = 1_790_000_000_000;
-const NOTHING_SENT = () => ({ day: 0, sent: 0, sentBefore: 0 });
 
-function health(remembered: Partial<RememberedPath> | null = null) {
-  const clock = createVirtualClock(T0);
-  const states: PathState[] = [];
-  const base = {
-    source: '',
-    site: 'a',
-    blockedUntil: null,
-    reason: '',
-    failures: 0,
-    concurrency: 1,
-    day: 0,
-    sent: 0,
-    sentBefore: 0,
-    updatedAt: T0,
+describe('what experience says of a path', () => {
+  const health = (recalled: Partial<RememberedPath> | null, closes = false) => {
+    let told = 0;
+    const clock = createVirtualClock(T0);
+    const path = createPathHealth({
+      clock,
+      state: {
+        succeeded: () => closes,
+        remember: () => {
+          told += 1;
+        },
+      },
+      recalled: recalled === null ? null : { failures: 0, updatedAt: T0, ...recalled },
+      startAt: null,
+    });
+    return { clock, path, told: () => told };
   };
-  const memory = {
-    recall: () => (remembered === null ? null : { ...base, ...remembered }),
-    remember: (state: PathState) => void states.push(state),
-  };
-  return {
-    clock,
-    states,
-    path: createPathHealth({ clock, memory, source: '', site: 'a', startAt: null, volume: NOTHING_SENT }),
-  };
-}
 
-describe('the breaker', () => {
-  it('opens, lets one message find out, and begins small when it closes', () => {
-    const { path } = health();
-    for (let n = 0; n < 50; n++) path.succeeded(path.window.size, 10);
-    expect(path.window.size).toBeGreaterThan(5);
-    path.open(T0 + 30_000, 'path: refused');
-    expect(path.breaker()).toEqual({ kind: 'open', until: T0 + 30_000, failures: 1 });
-    path.halfOpen();
-    expect(path.breaker()).toEqual({ kind: 'half-open', failures: 1 });
-    path.open(T0 + 90_000, 'path: refused');
-    expect(path.failures).toBe(2);
-    path.halfOpen();
-    expect(path.succeeded(1, 10)).toBe(true);
-    expect(path.breaker()).toEqual({ kind: 'closed' });
-    expect([path.failures, path.window.size]).toEqual([0, 2]);
-  });
-
-  it('does not count a time that is brought forward as another failure', () => {
-    const { path } = health();
-    path.open(T0 + 1_800_000, 'path: refused');
-    path.open(T0 + 60_000, 'path: refused');
-    expect(path.breaker()).toEqual({ kind: 'open', until: T0 + 60_000, failures: 1 });
-  });
-
-  it('says once an hour that it works', async () => {
-    const { clock, path, states } = health();
-    for (let n = 0; n < 3; n++) path.succeeded(1, 10);
-    expect(states).toHaveLength(1);
-    await clock.advance(3_600_000);
-    path.succeeded(1, 10);
-    expect(states).toHaveLength(2);
-  });
-
-  it('blames the path for two different messages, not for one that fails twice', () => {
-    const { path } = health();
-    expect([path.lostUnder('m1'), path.lostUnder('m1')]).toEqual([false, false]);
-    path.succeeded(1, 10);
-    expect([path.lostUnder('m1'), path.lostUnder('m2')]).toEqual([false, true]);
-  });
-
-  it('remembers over a restart what it came to', () => {
-    const { path } = health({ blockedUntil: T0 + 5_000, failures: 3, reason: 'path: refused' });
-    expect(path.breaker()).toEqual({ kind: 'open', until: T0 + 5_000, failures: 3 });
+  it('begins with more connections where it worked within a day', () => {
     expect(health({}).path.window.size).toBe(5);
-    // Five for a success within a day, no longer.
     expect(health({ updatedAt: T0 - 23 * 3_600_000 }).path.window.size).toBe(5);
     expect(health({ updatedAt: T0 - 25 * 3_600_000 }).path.window.size).toBe(2);
     expect(health({ failures: 1 }).path.window.size).toBe(2);
-    expect(health().path.window.size).toBe(2);
+    expect(health(null).path.window.size).toBe(2);
+  });
+
+  it('begins small again when a success opens it', () => {
+    const { path } = health({}, true);
+    expect(path.succeeded(5, 10)).toBe(true);
+    expect(path.window.size).toBe(2);
+  });
+
+  it('says once an hour that it works', async () => {
+    const { clock, path, told } = health(null);
+    for (let n = 0; n < 3; n++) path.succeeded(1, 10);
+    expect(told()).toBe(1);
+    await clock.advance(3_600_000);
+    path.succeeded(1, 10);
+    expect(told()).toBe(2);
+  });
+
+  it('blames the path for two different messages, not for one that fails twice', () => {
+    const { path } = health(null);
+    expect([path.lostUnder('m1'), path.lostUnder('m1')]).toEqual([false, false]);
+    path.succeeded(1, 10);
+    expect([path.lostUnder('m1'), path.lostUnder('m2')]).toEqual([false, true]);
   });
 });
 

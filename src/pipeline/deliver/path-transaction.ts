@@ -16,12 +16,13 @@ import type { Outcome, ReplyFacts } from './outcome.ts';
 import type { PathFailures } from './path-failures.ts';
 import type { Link } from './path-links.ts';
 import type { Picker } from './path-pick.ts';
+import type { PathState } from './path-states.ts';
 import type { Prepared, Preparer } from './prepared.ts';
 import { transactionOutcome } from './transaction-outcome.ts';
 
 interface Deps {
-  name: string;
   queue: Queue;
+  state: Pick<PathState, 'closed'>;
   preparer: Pick<Preparer, 'inSevenBit'>;
   clock: Clock;
   classifier: Pick<Classifier, 'classify'>;
@@ -121,9 +122,9 @@ export async function transact(
 
   /** To the head of what waits, in their order; or back to the store where nothing may go. */
   function giveOn(some: readonly ReadyItem[]): void {
-    const blocked = queue.blocked(deps.name);
+    const { closed } = deps.state;
     for (const one of [...some].reverse()) {
-      if (deps.stopping() || blocked !== null) queue.giveBack(one, clock.now(), blocked?.reason ?? null);
+      if (deps.stopping() || closed !== null) queue.giveBack(one, clock.now(), closed?.reason ?? null);
       else queue.putBack(one);
     }
   }

@@ -4,10 +4,10 @@ import { maskAddresses } from '../../lib/log.ts';
 import type { Lane } from '../../model/message.ts';
 import { type Overrides, pathKey } from '../../policy/limits/shaping/types.ts';
 import type { Queue } from '../queue/queue.ts';
-import type { PathHealth } from './path-health.ts';
 import type { PathGates } from './path-limits.ts';
 import type { Links } from './path-links.ts';
 import type { PathRef, PathWord, WaitKind } from './path-state.ts';
+import { type Closed, ELSEWHERE, type PathState } from './path-states.ts';
 import type { Placement } from './placements.ts';
 
 export interface PathView extends PathRef {
@@ -25,18 +25,18 @@ interface Deps {
   name: string;
   place: Extract<Placement, { kind: 'path' }>;
   route: 'mx' | 'relay';
-  queue: Pick<Queue, 'blocked' | 'waiting' | 'heldBy'>;
+  queue: Pick<Queue, 'waiting' | 'heldBy'>;
   gates: PathGates;
-  health: PathHealth;
+  state: Pick<PathState, 'closed' | 'breaker'>;
   links: Links;
-  overrides: Pick<Overrides, 'of' | 'suspended'>;
+  overrides: Pick<Overrides, 'of'>;
   clock: Clock;
 }
 
 const MAX_DOMAINS = 20;
 
 export function createPathView(
-  { name, place, route, queue, gates, health, links, overrides, clock }: Deps,
+  { name, place, route, queue, gates, state, links, overrides, clock }: Deps,
   now: { usable(): number; inFlight(): number; ready(lane: Lane): number },
 ): PathView {
   const { source, site, provider } = place;
@@ -74,7 +74,7 @@ export function createPathView(
         window: now.usable(),
         effective,
         overrides: overrides.of('path', pathKey(source, site)),
-        breaker: health.breaker(),
+        breaker: state.breaker,
         reason: why.text,
         waitsFor: why.kind,
         waitsUntil: why.until,
@@ -107,20 +107,11 @@ export function createPathView(
   };
 
   function reason(anybodyWaits: boolean): { kind: WaitKind; text: string | null; until: number | null } {
-    const suspended = overrides.suspended('path', pathKey(source, site));
-    if (suspended !== null) {
-      const text = `${site} is suspended until ${iso(suspended.until)}: ${suspended.why}`;
-      return { kind: 'suspended', text, until: suspended.until };
-    }
+    const { closed } = state;
+    if (closed !== null) return { kind: closed.kind, text: closedText(site, closed), until: closed.until };
     if (waitsFor === 'lease') return { kind: 'lease', text: words(), until: null };
-    const blocked = queue.blocked(name);
-    if (blocked !== null) {
-      const why = blocked.reason.replace(/^path: /, '');
-      const text = `${site} takes no mail until ${iso(blocked.until)}: ${why}`;
-      return { kind: 'breaker', text, until: blocked.until };
-    }
     // What waits for the outcome of the one that is tried is mostly not in memory.
-    if (health.breaker().kind === 'half-open') {
+    if (state.breaker.kind === 'half-open') {
       return { kind: 'breaker', text: `${site} failed and is tried again with one message`, until: null };
     }
     if (!anybodyWaits || waitsFor === 'none') return { kind: 'none', text: null, until: null };
@@ -141,13 +132,21 @@ export function createPathView(
       case 'connecting':
         return `a connection to ${site} is being opened`;
       case 'lease':
-        return `another node sends to ${site} from this source`;
+        return ELSEWHERE;
       case 'store':
         return 'outcomes cannot be stored at the moment, so nothing is sent';
       default:
         return `all connections to ${site} are in use (${now.usable()})`;
     }
   }
+}
+
+/** Why nothing goes to a site, in words. */
+export function closedText(site: string, { kind, why, until }: Closed): string {
+  if (until === null) return why;
+  return kind === 'suspended'
+    ? `${site} is suspended until ${iso(until)}: ${why}`
+    : `${site} takes no mail until ${iso(until)}: ${why}`;
 }
 
 function rate(perSecond: number): string {

@@ -27,14 +27,14 @@ import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
 import type { Lease, LeaseListener } from '../queue/membership.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
-import { LEAST_TIME_LEFT_MS, type RetrySchedule } from '../queue/retry-schedule.ts';
+import type { RetrySchedule } from '../queue/retry-schedule.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Outcome, ReplyFacts } from './outcome.ts';
 import { logOutcome } from './outcome-log.ts';
 import { createPace } from './pace.ts';
 import { createPathEgress } from './path-egress.ts';
-import { CRITICAL_PROBE_MS, createPathFailures } from './path-failures.ts';
+import { createPathFailures } from './path-failures.ts';
 import { createPathHealth } from './path-health.ts';
 import { createPathIntake } from './path-intake.ts';
 import { createPathGates, type ProviderGate } from './path-limits.ts';
@@ -42,6 +42,7 @@ import { createLinks, type Link } from './path-links.ts';
 import { type Opened, type OpeningDeps, openForHead, pathOutcome } from './path-opening.ts';
 import { createPicker } from './path-pick.ts';
 import type { PathRef, PathWord } from './path-state.ts';
+import type { PathStates } from './path-states.ts';
 import { createPathTenants } from './path-tenants.ts';
 import { transact } from './path-transaction.ts';
 import { createPathView } from './path-view.ts';
@@ -66,8 +67,6 @@ export interface Path {
   readonly ref: PathRef;
   /** Why this item, which waits for it in memory, is not being sent, '' = it is about to go. */
   reason(item: ReadyItem): string;
-  /** Stores what it has come to. */
-  keep(): void;
   /** Finishes what is in flight until `deadlineMs`, gives everything else back. */
   stop(deadlineMs: number): Promise<void>;
   /** It is not used any more: another node may send in its place. */
@@ -90,7 +89,8 @@ export interface PathDeps extends Omit<OpeningDeps, 'tried'> {
   failpoints: Failpoints;
   shaping: Pick<Shaping, 'limitsFor'>;
   overrides: Overrides;
-  memory: Pick<PathMemory, 'recall' | 'remember'>;
+  memory: Pick<PathMemory, 'recall'>;
+  states: Pick<PathStates, 'of'>;
   provider: ProviderGate | null;
   warmup: Warmup;
   /** Who may send, where several nodes share the source: told of every change. Left out: this node may. */
@@ -124,18 +124,18 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   let asked: PathQuery = { source, site, provider, route };
   const mayBeSmall = route === 'mx' && provider === null;
   const gates = createPathGates(clock, () => limitsOf(), deps.provider);
-  const volume = createPathVolume(clock, deps.memory.recall(source, site));
+  const recalled = deps.memory.recall(source, site);
+  const volume = createPathVolume(clock, recalled);
   const startAt = route === 'relay' ? capNow() : null;
-  const health = createPathHealth({
-    ...{ clock, memory: deps.memory, source, site, startAt },
-    volume: volume.state,
-  });
+  const state = deps.states.of(source, site);
+  const health = createPathHealth({ clock, state, recalled, startAt });
+  state.attach(() => ({ concurrency: health.window.size, ...volume.state() }));
   const links = createLinks({ clock, closed: linkClosed });
   const ready = createPicker();
   let abort = new AbortController();
   const tried = createTriedHosts();
   const view = createPathView(
-    { name, place, queue, gates, health, links, clock, overrides: deps.overrides, route },
+    { name, place, queue, gates, state, links, clock, overrides: deps.overrides, route },
     { usable, inFlight: () => inFlight, ready: (lane) => ready.count(lane) + intake.preparingOf(lane) },
   );
   const warm = createPathWarmup(
@@ -154,14 +154,14 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   });
   const failures = createPathFailures({
     ...deps,
-    ...{ source, site, gates, health, links, ready, view, finish },
+    ...{ source, site, gates, health, state, links, ready, view, finish },
     stopping: () => stopping,
     pauseOpening(forMs) {
       noOpenBeforeMs = clock.monotonicMs() + forMs;
     },
   });
   const transaction = {
-    ...{ name, queue, preparer, clock, metrics, failpoints, failures, ready, finish },
+    ...{ queue, state, preparer, clock, metrics, failpoints, failures, ready, finish },
     classifier: deps.classifier,
     stopping: () => stopping,
     note: (lesson: Pick<OverrideNote, 'param' | 'value' | 'until' | 'rule' | 'why'>) =>
@@ -179,20 +179,19 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       health.succeeded(links.busyCount, capNow());
       if (delivered === null) return;
       view.succeeded(word(delivered));
-      if (volume.took()) health.remember();
+      if (volume.took()) state.remember();
     },
   };
   let inFlight = 0;
   let opening = false;
   /** A further connection was refused while others work: not asked for again before this (monotonic) time. */
   let noOpenBeforeMs = 0;
-  let holdChanges = 0;
   let stopping = false;
   let drained: (() => void) | null = null;
   let wakeTimer: Timer | null = null;
   let wakeAtMs = Number.POSITIVE_INFINITY;
 
-  const egress = createPathEgress({ name, queue, clock, health, links, view }, deps.egress, {
+  const egress = createPathEgress({ clock, state, links, view }, deps.egress, {
     lost() {
       // An opening that is under way ends here.
       abort.abort();
@@ -201,10 +200,6 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     changed: pump,
   });
 
-  // A site that refused before the restart is not met again at full strength.
-  const recalled = health.breaker();
-  if (recalled.kind === 'open') queue.block(name, recalled.until, health.reason);
-
   return {
     wake: pump,
     regroup,
@@ -212,9 +207,12 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     pace: pace.perSecond,
     ref: view,
     reason: ({ delivery }) => tenants.reason(delivery.senderDomain) || view.reason(),
-    keep,
     stop,
-    forget: egress.end,
+    forget() {
+      keep();
+      egress.end();
+      state.detach();
+    },
     get idle() {
       return links.all === 0 && !opening && intake.preparing === 0 && ready.size === 0 && inFlight === 0;
     },
@@ -240,11 +238,11 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
 
   /** Connections that may be in use at a time. */
   function usable(): number {
-    return health.breaker().kind === 'closed' ? Math.min(capNow(), health.window.size) : 1;
+    return state.breaker.kind === 'closed' ? Math.min(capNow(), health.window.size) : 1;
   }
 
   function demand(): number {
-    if (health.breaker().kind !== 'closed') return 1;
+    if (state.breaker.kind !== 'closed') return 1;
     const { messagesPerSecond } = gates.effective().limits;
     const byRate =
       messagesPerSecond === null
@@ -268,60 +266,27 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   // ── work in ─────────────────────────────────────────────────────────────────────────────────────────────
 
   function pump(): void {
-    if (!stopping && mayWork()) intake.take(health.breaker().kind === 'half-open' ? 1 - inFlight : null);
+    if (!stopping && mayWork()) intake.take(state.breaker.kind === 'half-open' ? 1 - inFlight : null);
     dispatch();
     if (drained !== null && inFlight === 0 && intake.preparing === 0 && !opening) drained();
   }
 
-  /** Keeps breaker and suspension in step with the queue's block. False while nothing may go. */
   function mayWork(): boolean {
-    if (!egress.may()) return false;
-    const suspended = deps.overrides.suspended('path', pathKey(source, site));
-    const breaker = health.breaker();
-    const blocked = queue.blocked(name);
-    if (suspended !== null && (blocked === null || blocked.until < suspended.until)) {
-      queue.block(name, suspended.until, `path: ${site} is suspended: ${suspended.why}`.slice(0, 512));
-      return false;
-    }
-    if (blocked === null) {
-      health.halfOpen();
-      return true;
-    }
-    const probeAt = health.openedAt + CRITICAL_PROBE_MS;
-    if (suspended === null && breaker.kind === 'open' && probeAt < breaker.until) {
-      if (queue.hasWaiting(name, 'critical'))
-        failures.blockUntil(Math.max(probeAt, clock.now()), health.reason);
-    }
-    // A suspension that a person ended, with nothing else in the way.
-    if (suspended === null && breaker.kind !== 'open') queue.unblock(name);
-    return queue.blocked(name) === null;
+    return egress.may() && state.closed === null;
   }
 
   // ── which next, and over what ───────────────────────────────────────────────────────────────────────────
 
   function dispatch(): void {
-    const now = clock.now();
-    for (const { item } of ready.remove(
-      (one) => one.item.delivery.expiresAt <= now || !queue.owns(one.item),
-    )) {
-      if (!queue.owns(item)) queue.giveBack(item, now, null);
-      else void queue.settle(item, rules.expire(item.delivery, now, view.snapshot().reason));
-    }
-    // However long it has waited for a connection, what is held now goes back.
-    if (queue.holdChanges !== holdChanges) {
-      holdChanges = queue.holdChanges;
-      for (const { item } of ready.remove((one) => queue.holdOf(one.item) !== null)) {
-        queue.giveBack(item, now, queue.holdOf(item));
-      }
-    }
-    // What was being prepared when the path was blocked waits with the rest.
-    const blocked = queue.blocked(name);
-    if (stopping || blocked !== null || !egress.may()) {
+    // What was being prepared when the path closed waits with the rest.
+    if (stopping || !egress.may() || state.closed !== null) {
       for (const { item } of ready.remove(() => true)) {
-        queue.giveBack(item, clock.now(), blocked?.reason ?? null);
+        queue.giveBack(item, clock.now(), state.closed?.reason ?? null);
       }
       return;
     }
+    // However long it has waited for a connection.
+    ready.remove(({ item }) => !queue.mayGoOn(item));
     if (ready.size > 0 && !queue.recordable()) {
       view.waits('store');
       return;
@@ -340,7 +305,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       return false;
     }
     // A probe is one message.
-    if (health.breaker().kind === 'half-open' && inFlight > 0) return false;
+    if (state.breaker.kind === 'half-open' && inFlight > 0) return false;
     const heads = ready.heads();
     const near = behindAnother(heads, NEAR_MS);
     if (near !== null) return send(near.link, near.prepared);
@@ -445,11 +410,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     if (intake.renewed(prepared)) return true;
     ready.took(prepared);
     const { item } = prepared;
-    const now = clock.now();
-    if (item.delivery.expiresAt - LEAST_TIME_LEFT_MS < now) {
-      void queue.settle(item, rules.expire(item.delivery, now));
-      return true;
-    }
+    if (!queue.mayGoOn(item)) return true;
     gates.messageSent();
     warm.went(item.delivery.lane);
     inFlight += 1;
@@ -571,7 +532,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   }
 
   function keep(): void {
-    if (volume.lastDay > 0) health.remember();
+    if (volume.lastDay > 0) state.remember();
   }
 
   function word(reply: ReplyFacts): PathWord {

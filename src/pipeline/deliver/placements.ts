@@ -9,7 +9,7 @@ import type { Resolver } from '../../net/dns-types.ts';
 import { type EgressMemory, readText } from '../../policy/limits/shaping/egress-memory.ts';
 import { pathKey, type Shaping } from '../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
-import type { SiteQuestion } from '../queue/queue.ts';
+import type { SiteQuestion } from '../queue/gate.ts';
 import { type Routes, SANDBOX_SITE } from './routes.ts';
 import { type SiteName, siteNameOf } from './site-key.ts';
 import type { SmtpWay } from './way-out.ts';

@@ -22,6 +22,7 @@ import { createAcceptMetrics } from '../accept/accept-metrics.ts';
 import { createSettlementRules } from '../deliver/settlement.ts';
 import { createQueue, QUEUE_DEFAULTS } from '../queue/queue.ts';
 import { createRetrySchedule } from '../queue/retry-schedule.ts';
+import { OPEN_GATE } from '../queue/test-items.ts';
 import { createNoticeMetrics } from './notice-metrics.ts';
 import { createNotices, type NoticeOptions, type Notices } from './notices.ts';
 
@@ -78,7 +79,7 @@ function start(
       siteOf: ({ recipientDomain }) => recipientDomain,
       expire: rules.expire,
       suppressed: rules.suppressed,
-      heldBy: () => null,
+      gate: OPEN_GATE,
       eventsStored() {},
     },
     QUEUE_DEFAULTS,

@@ -48,8 +48,10 @@ interface Deps {
   held(queue: DueQueue): boolean;
   /** Rows that this site should hold at most. */
   allowance(site: string): number;
-  /** A claimed row enters memory. */
-  add(delivery: ClaimedDelivery): void;
+  /** Critical mail waits for a site that is closed. */
+  urgent(site: string): void;
+  /** Claimed rows enter memory. */
+  add(deliveries: readonly ClaimedDelivery[]): void;
   /** There is work for a site, or a reason for it to look again. */
   wake(site: string): void;
   expire(delivery: ClaimedDelivery, now: number): Settlement;
@@ -135,10 +137,14 @@ export function createClaims(
     schedule();
   }
 
-  /** A blocked site hears of it too: what waits may be worth a try sooner. */
+  /** A closed site hears of it too: what waits may be worth a try sooner. */
   function arrived(site: string): void {
-    if (deps.closed(site)) deps.wake(site);
-    else refill(site);
+    if (!deps.closed(site)) {
+      refill(site);
+      return;
+    }
+    deps.wake(site);
+    if (due.hasLane(site, 'critical')) deps.urgent(site);
   }
 
   function schedule(): void {
@@ -194,7 +200,10 @@ export function createClaims(
     const now = clock.now();
     for (const hint of hints) due.note(hint, hint.nextDueAt, now);
     // What waits for room, and was woken in vain while there was none.
-    for (const site of due.sites()) if (!deps.closed(site)) refill(site);
+    for (const site of [...due.sites()]) {
+      if (!deps.closed(site)) refill(site);
+      else if (due.hasLane(site, 'critical')) deps.urgent(site);
+    }
   }
 
   /** Not awaited: the store counts among searches that may take long, and no claim is to wait for those. */
@@ -321,10 +330,8 @@ export function createClaims(
     });
     if (rows.some((delivery) => delivery.wasScheduled)) deps.eventsStored();
     let bytes = 0;
-    for (const delivery of rows) {
-      bytes += delivery.size;
-      deps.add(delivery);
-    }
+    for (const { size } of rows) bytes += size;
+    deps.add(rows);
     // Neither rows nor bytes ended this claim, so the due rows did. A row larger than half the room is left for the
     // sweep to find.
     if (rows.length < limit && bytes <= maxBytes / 2) due.exhausted(queue, heard);

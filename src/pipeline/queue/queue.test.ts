@@ -14,6 +14,7 @@ import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import { NO_FACTS } from '../deliver/outcome.ts';
 import { createSettlementRules, type SettlementRules } from '../deliver/settlement.ts';
+import type { KeptBack } from './gate.ts';
 import { createQueue, QUEUE_DEFAULTS, type Queue, type QueueOptions } from './queue.ts';
 import type { ReadyItem } from './ready-item.ts';
 import { createRetrySchedule } from './retry-schedule.ts';
@@ -33,6 +34,10 @@ let rules: SettlementRules;
 let queues: Queue[];
 /** Recipient domain whose mail is kept back, or null. */
 let heldDomain: string | null;
+/** Sites that the gate keeps closed. */
+const closed = new Map<string, KeptBack>();
+/** Sites for which critical mail was announced while they were closed. */
+const urgent: string[] = [];
 /** What the queue sees in place of single operations. */
 let faults: Partial<Store>;
 
@@ -51,6 +56,8 @@ beforeEach(async () => {
   rules = createSettlementRules({ clock, random: createSystemRandom(), retry, relayed: false });
   queues = [];
   heldDomain = null;
+  closed.clear();
+  urgent.length = 0;
   faults = {};
 });
 
@@ -89,8 +96,12 @@ async function start(options: Partial<QueueOptions> = {}): Promise<Started> {
       siteOf: ({ recipientDomain }) => recipientDomain,
       expire: (delivery, now) => rules.expire(delivery, now),
       suppressed: (delivery, now) => rules.suppressed(delivery, now),
-      heldBy: ({ recipientDomain }) =>
-        recipientDomain === heldDomain ? { reason: 'held: wrong price', until: null } : null,
+      gate: {
+        site: (name) => closed.get(name) ?? null,
+        mail: ({ recipientDomain }) =>
+          recipientDomain === heldDomain ? { reason: 'held: wrong price', until: null } : null,
+        urgent: (site) => void urgent.push(site),
+      },
       eventsStored() {},
     },
     { ...QUEUE_DEFAULTS, ...options },
@@ -144,6 +155,16 @@ async function states(): Promise<Record<string, number>> {
 function inMemory(queue: Queue, site: string): number {
   const { critical, normal, bulk } = queue.waiting(site);
   return critical + normal + bulk;
+}
+
+function close(queue: Queue, site: string): void {
+  closed.set(site, { reason: 'path: refused', until: null });
+  queue.gateChanged(site);
+}
+
+function open(queue: Queue, site: string): void {
+  closed.delete(site);
+  queue.gateChanged(site);
 }
 
 function takeAll(queue: Queue, site = 'example.net'): ReadyItem[] {
@@ -293,13 +314,13 @@ describe('many due rows that cannot go', () => {
     await queued(300, 'shut.example', { expiresAt: T0 + DAY });
     const asked = counted();
     const { queue } = await start();
-    queue.block('shut.example', T0 + HOUR, 'path: refused');
+    close(queue, 'shut.example');
     await eventually(() => queue.held.rows === 0);
     const before = { claims: asked.claims(), sweeps: asked.sweeps() };
     await eventually(() => asked.sweeps() - before.sweeps >= 5, 1_000);
     expect(clock.now() - T0).toBeGreaterThan(15_000);
     expect(asked.claims()).toBe(before.claims);
-    queue.unblock('shut.example');
+    open(queue, 'shut.example');
     await eventually(() => inMemory(queue, 'shut.example') > 0);
   });
 
@@ -327,12 +348,12 @@ describe('many due rows that cannot go', () => {
 });
 
 describe('blocked sites', () => {
-  it('get nothing until the block ends, give back what waited with its reason, and go on', async () => {
+  it('get nothing until they open, give back what waited with its reason, and go on', async () => {
     await queued(3);
     await queued(1, 'other.example');
     const { queue } = await start();
     await eventually(() => queue.held.rows === 4);
-    queue.block('example.net', T0 + 5 * MINUTE, 'path: refused');
+    close(queue, 'example.net');
     expect(queue.take('example.net')).toBeNull();
     expect(queue.take('other.example')).not.toBeNull();
     expect(queue.reserve([{ ...asked, lane: 'critical' }], 10)).toEqual([false]);
@@ -342,21 +363,58 @@ describe('blocked sites', () => {
       // Due as before: it goes on with its site, whether that opens sooner or later.
       { state: 'queued', waitReason: 'path: refused', dueAt: T0, attempts: 0 },
     ]);
-    await clock.advance(5 * MINUTE - 1);
-    expect(queue.blocked('example.net')).not.toBeNull();
-    await clock.advance(1);
-    expect(queue.blocked('example.net')).toBeNull();
+    open(queue, 'example.net');
     await eventually(() => inMemory(queue, 'example.net') === 3, 100);
+  });
+
+  it('get back at once what was claimed while they closed', async () => {
+    const { queue } = await start();
+    let claimed = () => {};
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const under = new Promise<void>((resolve) => {
+      claimed = resolve;
+    });
+    faults.claimDue = async (params) => {
+      const rows = await store.claimDue(params);
+      claimed();
+      await held;
+      return rows;
+    };
+    await queued(3, 'example.net', { expiresAt: T0 + DAY });
+    queue.wake();
+    await under;
+    close(queue, 'example.net');
+    goOn();
+    await eventually(async () => (await states()).queued === 3);
+    expect(queue.held.rows).toBe(0);
+    const [row] = (await store.listMessages({ limit: 1 }))[0]?.recipients ?? [];
+    expect(row).toMatchObject({ waitReason: 'path: refused', attempts: 0 });
+  });
+
+  it('hear of critical mail that waits for them, whenever it came', async () => {
+    await queued(1);
+    const { queue } = await start();
+    await eventually(() => queue.held.rows === 1);
+    close(queue, 'example.net');
+    await eventually(() => queue.held.rows === 0, 100);
+    await eventually(() => true, 6_000);
+    expect(urgent).toEqual([]);
+    const critical = message({ lane: 'critical', recipients: [recipient({ address: 'r9@example.net' })] });
+    await store.commitAccepted({ messages: [critical], epoch, idempotency: null });
+    await eventually(() => urgent.includes('example.net'), 1_000);
   });
 
   it('can be opened early, and their rows then wait for nothing but their due time', async () => {
     await queued(1, 'example.net', { expiresAt: T0 + DAY });
     const { queue, called } = await start();
     await eventually(() => queue.held.rows === 1);
-    queue.block('example.net', T0 + HOUR, 'path: refused');
+    close(queue, 'example.net');
     await eventually(() => queue.held.rows === 0);
     called.length = 0;
-    queue.unblock('example.net');
+    open(queue, 'example.net');
     expect(called).toEqual(['example.net']);
     await eventually(() => inMemory(queue, 'example.net') === 1, MINUTE);
   });
@@ -365,7 +423,7 @@ describe('blocked sites', () => {
     await queued(2, 'example.net', { expiresAt: T0 + 10 * MINUTE });
     const { queue } = await start();
     await eventually(() => queue.held.rows === 2);
-    queue.block('example.net', T0 + DAY, 'path: refused');
+    close(queue, 'example.net');
     await eventually(() => queue.held.rows === 0);
     await clock.advance(10 * MINUTE - 1);
     expect(await eventKinds()).toEqual([]);
@@ -397,7 +455,9 @@ describe('held mail', () => {
     expect(queue.held.rows).toBe(1);
     expect(queue.reserve([{ ...asked, lane: 'critical' }], 10)).toEqual([false]);
     heldDomain = null;
-    queue.holdsChanged();
+    closed.clear();
+    urgent.length = 0;
+    queue.gateChanged();
     await eventually(() => inMemory(queue, 'example.net') === 3, 100);
     expect(takeAll(queue)[0]?.delivery.attempts).toBe(0);
   });
@@ -408,7 +468,7 @@ describe('held mail', () => {
     await eventually(() => queue.held.rows === 2);
     heldDomain = 'example.net';
     called.length = 0;
-    queue.holdsChanged();
+    queue.gateChanged();
     expect(called).toEqual(['example.net']);
     expect(queue.take('example.net')).toBeNull();
     await eventually(() => queue.held.rows === 0, 100);
@@ -418,7 +478,9 @@ describe('held mail', () => {
       ['queued', 'held: wrong price'],
     ]);
     heldDomain = null;
-    queue.holdsChanged();
+    closed.clear();
+    urgent.length = 0;
+    queue.gateChanged();
     await eventually(() => inMemory(queue, 'example.net') === 2, 100);
   });
 
@@ -555,12 +617,11 @@ describe('starting and stopping', () => {
     node.epoch = await store.beginEpoch({ nodeId: 'test', now: T0 });
     // Another node has taken back one of them before this one noticed.
     expect(await store.reclaim({ now: T0, limit: 1 })).toBe(1);
-    expect(queue.owns(taken)).toBe(false);
     queue.fenced();
-    queue.giveBack(taken, T0, null);
+    expect(queue.mayGoOn(taken)).toBe(false);
     await eventually(() => queue.held.rows === 3 && queue.waiting('example.net').normal === 3);
     const items = takeAll(queue);
-    expect(items.every((item) => queue.owns(item) && item.delivery.epoch === node.epoch)).toBe(true);
+    expect(items.every((item) => item.delivery.epoch === node.epoch)).toBe(true);
     expect(items.filter((item) => item.delivery.mayBeDuplicate)).toHaveLength(1);
     await Promise.all(items.map((item) => queue.settle(item, deliveredOf(item.delivery))));
     expect(await states()).toEqual({ delivered: 3 });
@@ -639,7 +700,7 @@ describe('a wall clock that jumps', () => {
     await queued(1, 'example.net', { expiresAt: T0 + MINUTE });
     const { queue } = await start();
     await eventually(() => queue.held.rows === 1);
-    queue.block('example.net', T0 + DAY, 'path: refused');
+    close(queue, 'example.net');
     await eventually(() => queue.held.rows === 0);
     await clock.advance(20_000);
     clock.jumpWallTo(clock.now() - 10 * MINUTE);

@@ -12,26 +12,17 @@ import type { Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
-import type { Lane, SandboxResult } from '../../model/message.ts';
+import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import { createClaims } from './claims.ts';
 import { createDueQueues, type QueueRef } from './due-queues.ts';
+import type { Gate, KeptBack, SiteQuestion } from './gate.ts';
 import type { ReadyItem } from './ready-item.ts';
 import { createReadyWindow, type WindowLimits } from './ready-window.ts';
 import { LEAST_TIME_LEFT_MS } from './retry-schedule.ts';
 import { createSettler, SETTLE_RETRY_MS } from './settler.ts';
-
-/** What decides a site, known before and after a row exists. */
-export interface SiteQuestion {
-  recipientDomain: string;
-  senderDomain: string;
-  lane: Lane;
-  sandbox: SandboxResult | null;
-  /** Of its queue (model/route-key.ts); absent = ''. */
-  routeKey?: string;
-}
 
 export interface QueueOptions extends WindowLimits {
   /** How often the store is asked for what no hint told of. */
@@ -85,17 +76,21 @@ export interface Queue extends Service {
   stored(rows: readonly StoredRow[]): void;
   /** Some rows are due at that instant; without one, now. The store is asked which. */
   wake(at?: number): void;
-  /** What is held has changed: what waits, in memory too, is looked at again. */
-  holdsChanged(): void;
-  /** Counts the changes of what is held: what was taken before the last of them is looked at again. */
-  readonly holdChanges: number;
-  /** Why an item that was taken and is not on its way yet may not go now; null = it may. */
-  holdOf(item: ReadyItem): string | null;
+  /**
+   * The gate answers otherwise for this site, or for some mail of any. What waits in memory for a site that closed goes
+   * back to the store with the reason, due as before; one that opened is claimed for. Nothing else is rewritten.
+   */
+  gateChanged(site?: string): void;
+  /**
+   * Whether an item that was taken may go on. Where not (its time is over, it was suppressed, it is kept back by now, or
+   * its lease is gone), it has been settled or given back, and whoever took it lets go of it.
+   */
+  mayGoOn(item: ReadyItem): boolean;
   /** Who takes the work. Without `demand` a site may hold as much as the window allows. */
   onWork(wake: Worker['wake'], demand?: Worker['demand'], pace?: Worker['pace']): void;
   /**
    * Next item of a site, of one lane where given, whose tenant's head `admits`; null where none waits, the site is
-   * blocked, or the store cannot record an outcome.
+   * closed, or the store cannot record an outcome.
    */
   take(site: string, lane?: Lane, admits?: (item: ReadyItem) => boolean): ReadyItem | null;
   /**
@@ -103,8 +98,6 @@ export interface Queue extends Service {
    * are woken when it can.
    */
   recordable(): boolean;
-  /** Whether an item is held under the epoch this node has now. Of others nobody may send. */
-  owns(item: ReadyItem): boolean;
   /** The node has a new epoch: what waits under the old one is given back, and what was taken is looked at again. */
   fenced(): void;
   putBack(item: ReadyItem): void;
@@ -112,19 +105,10 @@ export interface Queue extends Service {
   settle(item: ReadyItem, settlement: Settlement): Promise<void>;
   /** Gives an item's lease back. */
   giveBack(item: ReadyItem, dueAt: number, waitReason: string | null): void;
-  /**
-   * Nothing of this site is handed out or claimed until `until`. What waits in memory goes back to the store with the
-   * reason, due as before: it goes on with the site, whenever that is. Nothing else is rewritten.
-   */
-  block(site: string, until: number, reason: string): void;
-  unblock(site: string): void;
-  blocked(site: string): { until: number; reason: string } | null;
   /** What waits in memory, by lane. */
   waiting(site: string): Readonly<Record<Lane, number>>;
   /** Rows in memory, those being sent included. */
   heldBy(site: string): number;
-  /** Whether mail of this lane waits for the site, in memory or due in the store. */
-  hasWaiting(site: string, lane: Lane): boolean;
   /** The site of some recipients is another one now: what waits here goes where it belongs. */
   regroup(site: string): void;
   /** Whether new mail must wait outside: too much is queued or outcomes cannot be stored. */
@@ -146,8 +130,8 @@ interface Deps {
   siteOf(question: SiteQuestion): string;
   expire: ExpirySettler;
   suppressed: SuppressionSettler;
-  /** Mail that a person keeps back stays in the store; what is in memory already goes back with the reason. */
-  heldBy?(question: SiteQuestion, site: string): { reason: string; until: number | null } | null;
+  /** Mail that is kept back stays in the store; what is in memory already goes back with the reason. */
+  gate: Gate;
   /** Events were stored: webhook calls may be due. */
   eventsStored(): void;
   /** Tags that routes name: where they have changed, what waits is put into other queues. Absent = nobody knows. */
@@ -164,15 +148,15 @@ const REFILE_ROWS = 2_000;
 const FAST_SITE_ROWS = 1024;
 
 export function createQueue(deps: Deps, options: QueueOptions): Queue {
-  const { store, clock, random, log, node, siteOf, expire, suppressed, eventsStored } = deps;
-  const { heldBy = () => null, routeTags = null } = deps;
+  const { store, clock, random, log, node, siteOf, expire, suppressed, eventsStored, gate } = deps;
+  const { routeTags = null } = deps;
   const window = createReadyWindow(options);
   const due = createDueQueues(siteOfQueue);
-  const blocks = new Map<string, { until: number; reason: string; timer: Timer }>();
   let worker: Worker = { wake() {}, demand: () => options.maxRowsPerSite };
   const reserved = { rows: 0, bytes: 0 };
+  /** Of what decides whether an item may go on: what was checked before the last of them is checked again. */
+  let changes = 0;
   let running = false;
-  let holdChanges = 0;
   let storeTimer: Timer | null = null;
   const settler = createSettler({
     store,
@@ -196,16 +180,19 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       due,
       eventsStored,
       reserved: () => reserved,
-      closed: (site) => settler.paused || !node.valid || (site !== null && blocks.has(site)),
-      held: (queue) => heldBy(questionOf(queue), queue.site) !== null,
+      closed: (site) => settler.paused || !node.valid || (site !== null && gate.site(site) !== null),
+      held: (queue) => gate.mail(questionOf(queue), queue.site) !== null,
+      urgent: gate.urgent,
       allowance,
-      add: (delivery) => {
+      add(deliveries) {
+        const touched = new Set<string>();
         // The content is read when its turn comes, but counts from now on.
-        addRow(delivery, null, delivery.size + ROW_OVERHEAD_BYTES);
-        worker.wake(siteOf(delivery));
+        for (const delivery of deliveries)
+          touched.add(addRow(delivery, null, delivery.size + ROW_OVERHEAD_BYTES));
+        for (const site of touched) arrived(site);
       },
       wake: (site) => worker.wake(site),
-      expire: (delivery, now) => expire(delivery, now, blocks.get(siteOf(delivery))?.reason ?? null),
+      expire: (delivery, now) => expire(delivery, now, gate.site(siteOf(delivery))?.reason ?? null),
       expireHeld(now) {
         for (const item of window.remove(({ delivery }) => delivery.expiresAt <= now))
           void settler.settle(item, expire(item.delivery, now, null));
@@ -229,22 +216,24 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       for (const row of rows) due.note(row, row.dueAt, now);
       claims.look();
     },
-    holdsChanged() {
-      holdChanges += 1;
-      for (const site of window.sites()) worker.wake(site);
-      for (const site of [...due.sites()]) claims.refill(site);
+    gateChanged(site) {
+      changes += 1;
+      if (site !== undefined) {
+        arrived(site);
+        claims.refill(site);
+        return;
+      }
+      for (const each of window.sites()) worker.wake(each);
+      for (const each of [...due.sites()]) claims.refill(each);
     },
-    get holdChanges() {
-      return holdChanges;
-    },
-    holdOf: (item) => heldBy(item.delivery, item.site)?.reason ?? null,
+    mayGoOn,
     onWork(wake, demand = () => options.maxRowsPerSite, pace = () => 0) {
       worker = { wake, demand, pace };
     },
     take,
     recordable,
-    owns,
     fenced() {
+      changes += 1;
       for (const site of window.sites()) {
         settler.release(window.drain(site), clock.now(), null);
         worker.wake(site);
@@ -257,12 +246,8 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     },
     settle: settler.settle,
     giveBack: (item, dueAt, waitReason) => settler.release([item], dueAt, waitReason),
-    block,
-    unblock,
-    blocked: (site) => blocks.get(site) ?? null,
     waiting: (site) => window.waiting(site),
     heldBy: (site) => window.held(site),
-    hasWaiting: (site, lane) => window.waiting(site)[lane] > 0 || due.hasLane(site, lane),
     regroup,
     backlogged() {
       if (settler.paused) return 'outcomes cannot be stored';
@@ -294,7 +279,6 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     async stop(deadlineMs) {
       running = false;
       storeTimer?.cancel();
-      for (const entry of blocks.values()) entry.timer.cancel();
       await claims.stop();
       settler.stop();
       const until = clock.monotonicMs() + deadlineMs;
@@ -313,8 +297,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     const share = Math.ceil(bytes / Math.max(1, recipients.length));
     return recipients.map((recipient) => {
       const site = siteOf(recipient);
-      if (!running || settler.paused || !node.valid || blocks.has(site) || heldBy(recipient, site) !== null)
-        return false;
+      if (!running || settler.paused || !node.valid || keptBack(recipient, site) !== null) return false;
       // Rows of the same queue that wait in the store would be overtaken for ever; fresh mail joins their end.
       const { lane, senderDomain: tenant } = recipient;
       if (lane !== 'critical' && due.count(site) > 0) {
@@ -351,17 +334,23 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     unreserve(deliveries.length, bytes);
     const touched = new Set<string>();
     for (const delivery of deliveries) touched.add(addRow(delivery, content, ROW_OVERHEAD_BYTES));
-    for (const site of touched) {
-      const block = blocks.get(site);
-      // Blocked while the message was being committed.
-      if (block !== undefined) settler.release(window.drain(site), clock.now(), block.reason);
-      worker.wake(site);
-    }
+    for (const site of touched) arrived(site);
+  }
+
+  /** Rows are there, or the gate has changed. A site may close while a message is committed or rows are claimed. */
+  function arrived(site: string): void {
+    const closed = gate.site(site);
+    if (closed !== null) settler.release(window.drain(site), clock.now(), closed.reason);
+    worker.wake(site);
+  }
+
+  function keptBack(mail: SiteQuestion, site: string): KeptBack | null {
+    return gate.site(site) ?? gate.mail(mail, site);
   }
 
   function addRow(delivery: ClaimedDelivery, content: Uint8Array | null, heldBytes: number): string {
     const site = siteOf(delivery);
-    window.add({ delivery, content, site, heldBytes, redispatched: 0, underWay: false });
+    window.add({ delivery, content, site, heldBytes, redispatched: 0, underWay: false, checked: -1 });
     return site;
   }
 
@@ -381,13 +370,9 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   }
 
   function regroup(site: string): void {
-    for (const reached of window.regroup(site, ({ delivery }) => siteOf(delivery))) {
-      const block = blocks.get(reached);
-      if (block !== undefined) settler.release(window.drain(reached), clock.now(), block.reason);
-      worker.wake(reached);
-    }
+    for (const reached of window.regroup(site, ({ delivery }) => siteOf(delivery))) arrived(reached);
     for (const reached of due.regroup(site)) {
-      if (blocks.has(reached)) worker.wake(reached);
+      if (gate.site(reached) !== null) worker.wake(reached);
       else claims.refill(reached);
     }
   }
@@ -395,26 +380,36 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   // ── out of the window ───────────────────────────────────────────────────────────────────────────────────
 
   function take(site: string, lane?: Lane, admits?: (item: ReadyItem) => boolean): ReadyItem | null {
-    if (blocks.has(site) || !recordable()) return null;
+    if (gate.site(site) !== null || !recordable()) return null;
     for (;;) {
       const item = window.take(site, lane ?? null, admits);
-      if (item === null) return null;
-      const now = clock.now();
-      if (!owns(item)) {
-        settler.release([item], now, null);
-        continue;
-      }
-      // Its time may have gone by while it waited in memory, where the search for expired rows does not look.
-      const ended =
-        item.delivery.expiresAt - LEAST_TIME_LEFT_MS < now
-          ? expire(item.delivery, now, null)
-          : suppressed(item.delivery, now);
-      const hold = ended === null ? heldBy(item.delivery, site) : null;
-      if (ended !== null) void settler.settle(item, ended);
-      else if (hold === null) return item;
-      // Due as before: as soon as it is released, it goes.
-      else settler.release([item], now, hold.reason);
+      if (item === null || mayGoOn(item)) return item;
     }
+  }
+
+  function mayGoOn(item: ReadyItem): boolean {
+    const { delivery, site } = item;
+    const now = clock.now();
+    const late = delivery.expiresAt - LEAST_TIME_LEFT_MS < now;
+    if (item.checked === changes && !late) return true;
+    if (delivery.epoch !== node.epoch) {
+      settler.release([item], now, null);
+      return false;
+    }
+    // Its time may have gone by while it waited in memory, where the search for expired rows does not look.
+    const ended = late ? expire(delivery, now, null) : suppressed(delivery, now);
+    if (ended !== null) {
+      void settler.settle(item, ended);
+      return false;
+    }
+    const kept = keptBack(delivery, site);
+    if (kept === null) {
+      item.checked = changes;
+      return true;
+    }
+    // Due as before: as soon as nothing keeps it back, it goes.
+    settler.release([item], now, kept.reason);
+    return false;
   }
 
   function leave(item: ReadyItem, dueAt: number | null): void {
@@ -433,10 +428,6 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     return can;
   }
 
-  function owns({ delivery }: ReadyItem): boolean {
-    return delivery.epoch === node.epoch;
-  }
-
   /** Work was refused for the store's sake: nothing else may wake these sites when it can write again. */
   function watchStore(): void {
     if (!running) return;
@@ -444,21 +435,5 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       storeTimer = null;
       if (recordable()) for (const site of window.sites()) worker.wake(site);
     });
-  }
-
-  function block(site: string, until: number, reason: string): void {
-    blocks.get(site)?.timer.cancel();
-    const timer = clock.setTimer(until - clock.now(), () => unblock(site));
-    blocks.set(site, { until, reason, timer });
-    settler.release(window.drain(site), clock.now(), reason);
-  }
-
-  function unblock(site: string): void {
-    const entry = blocks.get(site);
-    if (entry === undefined) return;
-    entry.timer.cancel();
-    blocks.delete(site);
-    worker.wake(site);
-    claims.refill(site);
   }
 }

@@ -14,4 +14,6 @@ export interface ReadyItem {
   redispatched: number;
   /** It is being sent at this moment, and waits for nothing. */
   underWay: boolean;
+  /** Which change of the gate it was last found free to go after; -1 = not looked at yet. */
+  checked: number;
 }

@@ -1,7 +1,11 @@
 /** Rows in memory for tests: an ordinary delivery, claimed and not tried yet, with every field open to change. */
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
+import type { Gate } from './gate.ts';
 import type { ReadyItem } from './ready-item.ts';
+
+/** Keeps nothing back. */
+export const OPEN_GATE: Gate = { site: () => null, mail: () => null, urgent() {} };
 
 /** A claimed recipient of example.net, of a message made at 0 that may be tried for an hour. */
 export function testDelivery(more: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
@@ -43,6 +47,7 @@ export function testItem(delivery: Partial<ClaimedDelivery> = {}, item: Partial<
     heldBytes: 10,
     redispatched: 0,
     underWay: false,
+    checked: -1,
     ...item,
     delivery: testDelivery(delivery),
   };

@@ -108,10 +108,8 @@ describe('overrides', () => {
 
   it('are removed by hand for good, whether or not they were stored yet', async () => {
     const book = await openBook();
-    let told = 0;
-    book.onRemoved(() => {
-      told += 1;
-    });
+    const told: boolean[] = [];
+    book.onChange((_, removed) => void told.push(removed));
     book.note(note());
     const [first] = book.list();
     expect(await book.remove(first?.id ?? '')).toEqual(first);
@@ -125,7 +123,7 @@ describe('overrides', () => {
     expect(await second.remove(id)).not.toBeNull();
     expect(await second.remove(id)).toBeNull();
     expect([book.list(), (await openBook()).list()]).toEqual([[], []]);
-    expect(told).toBe(1);
+    expect(told).toEqual([false, true]);
   });
 
   it('stay within bounds: those that end first are left out of memory', async () => {
@@ -284,8 +282,8 @@ describe('what several processes on one store change', () => {
     const [learnt] = other.list();
     expect(learnt).toMatchObject({ value: 2 });
     let told = 0;
-    mine.onRemoved(() => {
-      told += 1;
+    mine.onChange((_, removed) => {
+      if (removed) told += 1;
     });
     await other.remove(learnt?.id ?? '');
     await mine.load();

@@ -18,8 +18,8 @@ export interface OverrideBook extends Overrides {
   list(): readonly Override[];
   /** Ends one at once and for good. Null where there is none in force of that id. */
   remove(id: string): Promise<Override | null>;
-  /** Told after an override was removed: what it held back may go. */
-  onRemoved(listener: () => void): void;
+  /** Told of each that came or ended before its time. `removed`: somebody ended it, here or elsewhere. */
+  onChange(listener: (override: Override, removed: boolean) => void): void;
   /** Stores what is not stored yet. */
   flush(): Promise<boolean>;
 }
@@ -43,7 +43,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
   let count = 0;
   /** Keys that have overrides, by scope. */
   const places: Record<OverrideScope, number> = { path: 0, 'tenant@site': 0, 'domain@provider': 0 };
-  let removed: () => void = () => {};
+  let changed: (override: Override, removed: boolean) => void = () => {};
   /** Ids that are in the store as far as this process knows. */
   let storedIds = new Set<string>();
   const behind = createWriteBehind<Override>(
@@ -63,7 +63,9 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
       for (const row of [...rows].reverse()) {
         const override = readOverride(row);
         // What this process has noted since of the same rule is newer than what is stored.
-        if (override !== null && !isNewerHere(override)) enter(override);
+        if (override === null || isNewerHere(override)) continue;
+        enter(override);
+        changed(override, false);
       }
       const there = new Set(rows.map(({ id }) => id));
       // What was stored before this question and is not any more was removed elsewhere, or has ended.
@@ -81,6 +83,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
       const override: Override = { ...noted, why, id: uuidv7(clock, random), createdAt: now };
       enter(override);
       behind.put(writeKey(override), override);
+      changed(override, false);
     },
     of,
     suspended(scope, key) {
@@ -106,12 +109,12 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
       const place = placeOf(found.scope, found.key);
       const left = (book.get(place) ?? NONE).filter((one) => one.id !== id);
       put(place, left);
-      removed();
+      changed(found, true);
       return found;
     },
     any: (scope) => places[scope] > 0,
-    onRemoved(listener) {
-      removed = listener;
+    onChange(listener) {
+      changed = listener;
     },
     flush: () => behind.flush(),
   };
@@ -142,12 +145,13 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
 
   function dropId(id: string): void {
     for (const [place, list] of book) {
-      if (!list.some((one) => one.id === id)) continue;
+      const dropped = list.find((one) => one.id === id);
+      if (dropped === undefined) continue;
       put(
         place,
         list.filter((one) => one.id !== id),
       );
-      removed();
+      changed(dropped, dropped.until > clock.now());
       return;
     }
   }
