@@ -42,7 +42,7 @@ function open() {
     async capturesSince({ afterSeq }: { afterSeq: number }) {
       looks += 1;
       const newest = rows.at(-1)?.seq ?? 0;
-      return { captures: rows.filter(({ seq }) => seq > afterSeq), lastSeq: newest };
+      return { captures: rows.filter(({ seq }) => seq > afterSeq), lastSeq: newest, more: false };
     },
     onCaptured(given: (captures: readonly CaptureView[]) => void) {
       listener = given;

@@ -94,11 +94,15 @@ export function createCaptureFeed(deps: {
     ahead.clear();
     try {
       if (known === null) {
-        const { lastSeq } = await store.capturesSince({ afterSeq: Number.MAX_SAFE_INTEGER, limit: 1 });
+        const { lastSeq } = await store.capturesSince({
+          afterSeq: Number.MAX_SAFE_INTEGER,
+          limit: 1,
+          look: 1,
+        });
         if (mine === era) learn(lastSeq);
       } else {
         for (let more = true; more && mine === era; ) {
-          const fresh = await store.capturesSince({ afterSeq: known, limit: AT_ONCE });
+          const fresh = await store.capturesSince({ afterSeq: known, limit: AT_ONCE, look: AT_ONCE });
           if (mine !== era) return;
           for (const capture of fresh.captures) {
             if (told.has(capture.seq)) continue;
@@ -106,7 +110,7 @@ export function createCaptureFeed(deps: {
             tell(capture);
           }
           learn(fresh.lastSeq);
-          more = fresh.captures.length === AT_ONCE;
+          more = fresh.more;
         }
       }
     } catch (cause) {

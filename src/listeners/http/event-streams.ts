@@ -75,8 +75,8 @@ export function createEventStreams(
           seen = seq;
           if (block !== null) yield block;
         }
-        if (more) continue;
         seen = Math.max(seen, upTo);
+        if (more) continue;
         const leftMs = beatAtMs - clock.monotonicMs();
         if (leftMs <= 0) {
           yield heartbeat(seen);

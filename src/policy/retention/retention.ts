@@ -51,6 +51,7 @@ type RetentionNeeds = Pick<
   | 'purgeCalls'
   | 'purgeLooseEvents'
   | 'purgeOptOuts'
+  | 'purgeLeftovers'
 >;
 
 const DAY_MS = 86_400_000;
@@ -83,6 +84,7 @@ export function createRetention(
     async purge(mayGoOn) {
       const now = clock.now();
       const forgotten: Forgotten = { contents: 0, messages: 0, captures: 0, calls: 0, events: 0, optOuts: 0 };
+      await leftovers(mayGoOn);
       forgotten.calls = await calls(now - options.callsMs, mayGoOn);
       forgotten.captures = await whole(mayGoOn, (limit) =>
         store.purgeCaptures({ before: now - options.capturesMs, limit }),
@@ -172,6 +174,12 @@ export function createRetention(
       removed += await paced(() => store.purgeContents({ seqs: seqs.slice(at, at + CONTENTS_PER_STEP) }));
     }
     return removed;
+  }
+
+  /** What hung on webhooks, templates and sandbox rules that are gone. */
+  async function leftovers(mayGoOn: () => boolean): Promise<void> {
+    const step = async () => ((await store.purgeLeftovers({ limit: ROWS_PER_STEP })) ? 1 : 0);
+    while (mayGoOn() && (await paced(step)) > 0);
   }
 
   /** Steps of a fixed size until one finds less than it was asked for. */

@@ -21,6 +21,9 @@ export function describeCaptures(suite: Suite): void {
     const list = async (more: object) =>
       (await suite.store().findCaptures({ limit: 10, look: 100, ...more })).captures.map((one) => one.id);
 
+    const erase = async (which: object) =>
+      (await suite.store().deleteCaptures({ limit: 100, ...which })).deleted;
+
     it('show the copy with its message', async () => {
       const sent = message({ tags: ['t'], recipients: [recipient({ state: 'sending' })] });
       const id = await capture({ ...sent });
@@ -49,9 +52,9 @@ export function describeCaptures(suite: Suite): void {
 
     it('can be followed from one look to the next', async () => {
       const since = (afterSeq: number, more: object = {}) =>
-        suite.store().capturesSince({ afterSeq, limit: 10, ...more });
+        suite.store().capturesSince({ afterSeq, limit: 10, look: 100, ...more });
       const ids = (result: Awaited<ReturnType<typeof since>>) => result.captures.map((one) => one.id);
-      expect(await since(0)).toEqual({ captures: [], lastSeq: 0 });
+      expect(await since(0)).toEqual({ captures: [], lastSeq: 0, more: false });
       const a = await capture();
       const b = await capture({ domain: 'example.org' }, 'other');
       const first = await since(0);
@@ -59,13 +62,24 @@ export function describeCaptures(suite: Suite): void {
       expect(ids(await since(first.lastSeq))).toEqual([]);
       expect((await since(first.lastSeq)).lastSeq).toBe(first.lastSeq);
       const none = await since(0, { inbox: 'nobody' });
-      expect(none).toEqual({ captures: [], lastSeq: first.lastSeq });
+      expect(none).toEqual({ captures: [], lastSeq: first.lastSeq, more: false });
       const c = await capture({}, 'other');
       expect(ids(await since(none.lastSeq, { inbox: 'other' }))).toEqual([c]);
       const page = await since(0, { limit: 1, domains: ['example.com'] });
       expect(ids(page)).toEqual([a]);
       expect(ids(await since(page.lastSeq, { domains: ['example.com'] }))).toEqual([c]);
       expect(ids(await since(Number.MAX_SAFE_INTEGER))).toEqual([]);
+    });
+
+    it('are followed so many at a time, whether they match or not', async () => {
+      for (let n = 0; n < 3; n += 1) await capture();
+      const wanted = await capture({ subject: 'Wanted' });
+      const ask = (afterSeq: number) =>
+        suite.store().capturesSince({ afterSeq, subject: 'wanted', limit: 10, look: 2 });
+      const first = await ask(0);
+      expect([first.captures.length, first.more]).toEqual([0, true]);
+      const second = await ask(first.lastSeq);
+      expect([second.captures.map(({ id }) => id), second.more]).toEqual([[wanted], false]);
     });
 
     it('are listed newest first by every filter and paged by id', async () => {
@@ -93,7 +107,7 @@ export function describeCaptures(suite: Suite): void {
       for (let n = 0; n < 5; n += 1) ids.push(await capture());
       const first = await suite.store().findCaptures({ limit: 2, look: 100 });
       expect(first.captures.map(({ id }) => id)).toEqual([ids[4], ids[3]]);
-      await suite.store().deleteCaptures({ ids: [ids[3] ?? '', ids[2] ?? ''] });
+      await erase({ ids: [ids[3] ?? '', ids[2] ?? ''] });
       await capture();
       const beforeSeq = first.nextSeq ?? 0;
       const second = await suite.store().findCaptures({ beforeSeq, limit: 2, look: 100 });
@@ -145,8 +159,8 @@ export function describeCaptures(suite: Suite): void {
       const two = await capture();
       const [newer = 0, older = 0] = await suite.store().unreadCaptures({ limit: 10 });
       await suite.store().putCaptureTexts({ texts: [{ messageSeq: older, hasFiles: false, text: 'gone' }] });
-      await suite.store().deleteCaptures({ ids: [one] });
-      await suite.store().deleteCaptures({ ids: [two] });
+      await erase({ ids: [one] });
+      await erase({ ids: [two] });
       expect(await suite.store().unreadCaptures({ limit: 10 })).toEqual([]);
       // Nothing is left to be found by, and what comes late is not kept.
       await suite.store().putCaptureTexts({ texts: [{ messageSeq: newer, hasFiles: false, text: 'late' }] });
@@ -220,21 +234,43 @@ export function describeCaptures(suite: Suite): void {
       expect(await inboxes({ domains: [] })).toEqual([]);
       expect(await inboxes({ after: { inbox: '', domain: 'example.com' } })).toEqual([app, run]);
       expect(await inboxes({ after: { inbox: 'app', domain: 'example.net' } })).toEqual([app, run]);
-      expect(await suite.store().deleteCaptures({ inbox: 'run-7 ä', domains: ['example.org'] })).toBe(0);
-      expect(await suite.store().deleteCaptures({ inbox: 'run-7 ä' })).toBe(2);
+      expect(await erase({ inbox: 'run-7 ä', domains: ['example.org'] })).toBe(0);
+      expect(await erase({ inbox: 'run-7 ä' })).toBe(2);
       expect(await inboxes()).toEqual([none, app]);
+    });
+
+    it('are deleted in portions that go on, and leave what comes meanwhile', async () => {
+      for (let n = 0; n < 5; n += 1) await capture();
+      const elsewhere = await capture({ domain: 'example.org' });
+      let late: string | null = null;
+      const deleted: number[] = [];
+      for (let next: number | null = Number.MAX_SAFE_INTEGER; next !== null; ) {
+        const done = await suite.store().deleteCaptures({
+          ...{ inbox: 'main', domains: ['example.com'], beforeSeq: next, limit: 2 },
+        });
+        deleted.push(done.deleted);
+        late ??= await capture();
+        next = done.next;
+      }
+      expect(deleted).toEqual([2, 2, 1]);
+      expect(await list({})).toEqual([late, elsewhere]);
+      const inboxes = await suite.store().listInboxes({ limit: 10 });
+      expect(inboxes.map(({ domain, count }) => [domain, count])).toEqual([
+        ['example.com', 1],
+        ['example.org', 1],
+      ]);
     });
 
     it('are deleted by id, by domain and altogether', async () => {
       const a = await capture();
       const b = await capture();
       await capture({ domain: 'example.org' });
-      expect(await suite.store().deleteCaptures({ ids: [a], domains: ['example.org'] })).toBe(0);
-      expect(await suite.store().deleteCaptures({ ids: [a, 'nothing'] })).toBe(1);
-      expect(await suite.store().deleteCaptures({ ids: [] })).toBe(0);
-      expect(await suite.store().deleteCaptures({ domains: ['example.org'] })).toBe(1);
+      expect(await erase({ ids: [a], domains: ['example.org'] })).toBe(0);
+      expect(await erase({ ids: [a, 'nothing'] })).toBe(1);
+      expect(await erase({ ids: [] })).toBe(0);
+      expect(await erase({ domains: ['example.org'] })).toBe(1);
       expect(await list({})).toEqual([b]);
-      expect(await suite.store().deleteCaptures({})).toBe(1);
+      expect(await erase({})).toBe(1);
       expect(await list({})).toEqual([]);
     });
   });

@@ -15,6 +15,7 @@ import { describeEvents } from './events.ts';
 import type { OpenedStore, Suite } from './fixtures.ts';
 import { describeInstance } from './instance.ts';
 import { describeKeyed } from './keyed.ts';
+import { describeLeftovers } from './leftovers.ts';
 import { describeLimits } from './limits.ts';
 import { describeMessages } from './messages.ts';
 import { describeNodes } from './nodes.ts';
@@ -69,6 +70,7 @@ export const EVERY_PART: readonly Part[] = [
   describeMessages,
   describeCaptures,
   describeSandboxRules,
+  describeLeftovers,
   describeRetention,
   describeErasing,
   describeLimits,

@@ -2,6 +2,7 @@
  * The sandbox's inbox: what would have been sent, kept per recipient copy. A capture holds only the lines that
  * delivery put in front; the content is the message's own. Newest first, paged by capture id.
  */
+import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
 import { foldText } from '../../model/search-text.ts';
@@ -16,9 +17,10 @@ import type {
 } from '../topics/captures.ts';
 import type { Connection } from './connection.ts';
 import { createFilter, type Filter } from './filter.ts';
+import { lastOfLook, mergedRows, type Ranges } from './merged.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { dropUnkeptContent } from './retention.ts';
-import { findNameIds, type Session } from './session.ts';
+import { domainIdsIn, findNameIds, type Session } from './session.ts';
 
 /** Stores a capture beside the outcome it belongs to, and has it told after the commit. */
 export function insertCapture(
@@ -86,62 +88,99 @@ const MESSAGE = 'CROSS JOIN message m ON m.seq = c.message_seq CROSS JOIN name n
 
 /** One page of captures that match; see `Store.findCaptures`. */
 export function findCaptures(db: Connection, params: ParamsOf<'findCaptures'>): CapturePage {
-  const { index, filter } = place(db, params);
-  filter.when('c.seq < ?', params.beforeSeq);
-  const last = isNarrow(params) ? lookEnd(db, index, filter, params.look) : undefined;
+  const before = params.beforeSeq ?? Number.MAX_SAFE_INTEGER;
+  const keys = keysOf(db, params, before, 'DESC');
+  const last = isNarrow(params) ? lastOfLook(db, keys, params.look)?.seq : undefined;
+  const filter = createFilter();
   filter.when('c.seq >= ?', last);
   narrow(filter, params);
   // A message that was not read has no text: nobody knows, so it stays.
   filter.when("coalesce(instr(c.subject || ' ' || t.text, ?) > 0, 1)", params.text);
   filter.when('coalesce(t.has_files = ?, 1)', params.hasFiles === undefined ? undefined : +params.hasFiles);
   const inside = params.text !== undefined || params.hasFiles !== undefined;
-  const [column, join] = inside
-    ? [', t.message_seq IS NULL AS unread', 'LEFT JOIN capture_text t ON t.message_seq = c.message_seq']
-    : ['', ''];
-  const rows = db.all<CaptureRow & { unread?: number }>(
-    `SELECT ${VIEW}${column} FROM capture c ${index} ${join} ${MESSAGE} ${filter.where()} ORDER BY c.seq DESC LIMIT ?`,
-    ...filter.values(),
-    params.limit,
-  );
+  const matches = matching(db, params, before, 'DESC', filter, inside, params.limit);
   return {
-    captures: rows.map(toView),
-    unread: rows.filter((row) => row.unread === 1).map((row) => row.seq),
-    nextSeq: (rows.length === params.limit ? rows.at(-1)?.seq : last) ?? null,
+    captures: viewsOf(db, matches),
+    unread: inside ? matches.filter((row) => row.unread === 1).map((row) => row.seq) : [],
+    nextSeq: (matches.length === params.limit ? matches.at(-1)?.seq : last) ?? null,
   };
 }
 
-/**
- * Where captures that may match stand in order of capturing: in one inbox, to one recipient, of one sender domain, or all.
- * The first two indexes hold all that most looks ask for; a row is read where those match.
- */
-function place(db: Connection, params: CaptureFilter): { index: string; filter: Filter } {
-  const filter = createFilter();
-  const domains = findNameIds(db, params.domains);
-  if (params.inbox !== undefined) {
-    filter.when('c.inbox = ?', params.inbox);
-    filter.oneOf('c.domain_id', domains);
-    return { index: 'INDEXED BY capture_inbox', filter };
-  }
-  if (params.to !== undefined) {
-    filter.when('c.envelope_to = ?', params.to);
-    filter.oneOf('c.domain_id', domains);
-    return { index: 'INDEXED BY capture_to', filter };
-  }
-  if (domains?.length === 1) {
-    filter.when('c.domain_id = ?', domains[0]);
-    return { index: 'INDEXED BY capture_domain', filter };
-  }
-  filter.oneOf('c.domain_id', domains);
-  return { index: 'NOT INDEXED', filter };
+interface Key {
+  seq: number;
+  unread?: number;
 }
 
-/** How far a page looks: a step along the index, without a row. Undefined: to the end. */
-function lookEnd(db: Connection, index: string, filter: Filter, look: number): number | undefined {
-  return db.get<{ seq: number }>(
-    `SELECT c.seq FROM capture c ${index} ${filter.where()} ORDER BY c.seq DESC LIMIT 1 OFFSET ?`,
-    ...filter.values(),
-    look - 1,
-  )?.seq;
+/**
+ * Where captures that may match stand in order of capturing: in one inbox, to one recipient, of a sender domain, or all.
+ * The first two indexes hold all that most looks ask for; a row is read where those match.
+ */
+function placesOf(db: Connection, params: CaptureFilter): { from: string; values: SQLInputValue[][] } {
+  const domainIds = findNameIds(db, params.domains);
+  const [index, column, value] =
+    params.inbox !== undefined
+      ? ['capture_inbox', 'inbox', params.inbox]
+      : params.to !== undefined
+        ? ['capture_to', 'envelope_to', params.to]
+        : ['capture_domain', null, null];
+  if (column === null && domainIds === undefined) {
+    return { from: 'FROM capture c NOT INDEXED WHERE true', values: [[]] };
+  }
+  const within = column === null ? '' : ` AND c.${column} = ?`;
+  return {
+    from: `FROM capture c INDEXED BY ${index} WHERE c.domain_id = ?${within}`,
+    values: (domainIds ?? domainIdsIn(db, 'capture')).map((id) => (value === null ? [id] : [id, value])),
+  };
+}
+
+/** Every capture of the places before (or behind) a seq, by its seq. */
+function keysOf(db: Connection, params: CaptureFilter, seq: number, order: 'ASC' | 'DESC'): Ranges<Key> {
+  return rangesOf(placesOf(db, params), '', order, [seq], '');
+}
+
+function rangesOf(
+  { from, values }: ReturnType<typeof placesOf>,
+  column: string,
+  order: 'ASC' | 'DESC',
+  more: readonly SQLInputValue[],
+  conditions: string,
+  joins = '',
+): Ranges<Key> {
+  const sign = order === 'DESC' ? -1 : 1;
+  const behind = order === 'DESC' ? '<' : '>';
+  return {
+    sql: `SELECT c.seq AS seq${column} ${from.replace(' WHERE', ` ${joins} WHERE`)} AND c.seq ${behind} ?${conditions}`,
+    values: values.map((range) => [...range, ...more]),
+    order: `seq ${order}`,
+    compare: (a, b) => sign * (a.seq - b.seq),
+  };
+}
+
+/** Those of the places that match, by their seqs; `inside`: with what was read in them. */
+function matching(
+  db: Connection,
+  params: CaptureFilter,
+  seq: number,
+  order: 'ASC' | 'DESC',
+  filter: Filter,
+  inside: boolean,
+  limit: number,
+): Key[] {
+  const ofMessage = params.from !== undefined || params.tag !== undefined;
+  const joins = [
+    inside ? 'LEFT JOIN capture_text t ON t.message_seq = c.message_seq' : '',
+    ofMessage ? 'CROSS JOIN message m ON m.seq = c.message_seq' : '',
+  ].join(' ');
+  const column = inside ? ', t.message_seq IS NULL AS unread' : '';
+  const more = [seq, ...filter.values()];
+  return mergedRows(db, rangesOf(placesOf(db, params), column, order, more, filter.and(), joins), limit);
+}
+
+function viewsOf(db: Connection, keys: readonly Key[]): CaptureView[] {
+  return keys.flatMap(({ seq }) => {
+    const row = db.get<CaptureRow>(`SELECT ${VIEW} FROM capture c ${MESSAGE} WHERE c.seq = ?`, seq);
+    return row === undefined ? [] : [toView(row)];
+  });
 }
 
 /** Whether some of what stands at the place may not match: then as much as is asked for may be far away. */
@@ -163,18 +202,17 @@ function narrow(filter: Filter, params: CaptureFilter): void {
 /** What was captured after a seq, oldest first; see `Store.capturesSince`. */
 export function capturesSince(db: Connection, params: ParamsOf<'capturesSince'>): ResultOf<'capturesSince'> {
   const newest = db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM capture')?.seq ?? 0;
-  const { index, filter } = place(db, params);
-  narrow(filter, params);
-  filter.when('c.seq > ?', params.afterSeq);
+  const { afterSeq, limit, look } = params;
+  const end = lastOfLook(db, keysOf(db, params, afterSeq, 'ASC'), look)?.seq;
   // What is committed between the two statements is the next call's.
-  filter.when('c.seq <= ?', newest);
-  const rows = db.all<CaptureRow>(
-    `SELECT ${VIEW} FROM capture c ${index} ${MESSAGE} ${filter.where()} ORDER BY c.seq LIMIT ?`,
-    ...filter.values(),
-    params.limit,
-  );
-  const last = rows.length === params.limit ? rows.at(-1)?.seq : undefined;
-  return { captures: rows.map(toView), lastSeq: last ?? Math.max(newest, 0) };
+  const upTo = end ?? newest;
+  const filter = createFilter();
+  filter.when('c.seq <= ?', upTo);
+  narrow(filter, params);
+  const matches = matching(db, params, afterSeq, 'ASC', filter, false, limit);
+  const last = matches.length === limit ? matches.at(-1)?.seq : undefined;
+  const lastSeq = last ?? Math.max(upTo, 0);
+  return { captures: viewsOf(db, matches), lastSeq, more: lastSeq < newest && (last ?? end) !== undefined };
 }
 
 /** One capture, or null where it does not exist in those domains. */
@@ -211,42 +249,74 @@ export function releaseFacts(db: Connection, params: ParamsOf<'releaseFacts'>): 
   };
 }
 
-/** Inboxes by name and domain; see `Store.listInboxes`. Steps from one to the next through the index. */
+/** Inboxes by name and domain; see `Store.listInboxes`. */
 export function listInboxes(db: Connection, params: ParamsOf<'listInboxes'>): InboxView[] {
-  const filter = createFilter();
-  filter.oneOf('c.domain_id', findNameIds(db, params.domains));
-  filter.when(
-    '(c.inbox, n.text) > (SELECT value ->> 0, value ->> 1 FROM (SELECT ? AS value))',
-    params.after === undefined ? undefined : JSON.stringify([params.after.inbox, params.after.domain]),
-  );
-  const groups = db.all<{ inbox: string; domain: string; n: number; last: number }>(
-    `SELECT c.inbox, n.text AS domain, count(*) AS n, max(c.seq) AS last
-     FROM capture c CROSS JOIN name n ON n.id = c.domain_id ${filter.where()}
-     GROUP BY c.inbox, n.text ORDER BY c.inbox, n.text LIMIT ?`,
-    ...filter.values(),
-    params.limit,
-  );
-  return groups.flatMap(({ inbox, domain, n, last }) => {
+  const domainIds = findNameIds(db, params.domains);
+  const { inbox = '', domain = '' } = params.after ?? {};
+  const behind = '(i.inbox > ? OR (i.inbox = ? AND n.text > ?))';
+  const name = 'CROSS JOIN name n ON n.id = i.domain_id WHERE i.inbox >= ?';
+  const columns = 'SELECT i.inbox AS inbox, n.text AS domain, i.domain_id AS domainId, i.count AS count';
+  const after = [inbox, inbox, inbox, domain];
+  const ranges: Ranges<InboxRow> = {
+    ...(domainIds === undefined
+      ? { sql: `${columns} FROM inbox i ${name} AND ${behind}`, values: [after] }
+      : {
+          sql: `${columns} FROM inbox i INDEXED BY inbox_domain ${name} AND i.domain_id = ? AND ${behind}`,
+          values: domainIds.map((id) => [inbox, id, ...after.slice(1)]),
+        }),
+    order: 'inbox, domain',
+    compare: (a, b) => (a.inbox === b.inbox ? order(a.domain, b.domain) : order(a.inbox, b.inbox)),
+  };
+  return mergedRows(db, ranges, params.limit).flatMap((row) => {
     const latest = db.get<{ id: string; at: number; subject: string }>(
-      'SELECT c.id, c.at, m.subject FROM capture c CROSS JOIN message m ON m.seq = c.message_seq WHERE c.seq = ?',
-      last,
+      `SELECT c.id, c.at, m.subject FROM capture c CROSS JOIN message m ON m.seq = c.message_seq
+       WHERE c.seq = (SELECT max(seq) FROM capture INDEXED BY capture_inbox WHERE domain_id = ? AND inbox = ?)`,
+      row.domainId,
+      row.inbox,
     );
-    return latest === undefined ? [] : [{ domain, inbox, count: n, latest }];
+    return latest === undefined ? [] : [{ domain: row.domain, inbox: row.inbox, count: row.count, latest }];
   });
 }
 
-/** Deletes captures by id, by inbox, by domain, or all of them; how many. */
-export function deleteCaptures({ db }: Session, params: ParamsOf<'deleteCaptures'>): number {
+interface InboxRow {
+  inbox: string;
+  domain: string;
+  domainId: number;
+  count: number;
+}
+
+/** As the database orders texts: by their octets. */
+function order(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** Deletes captures by id, by inbox, by domain, or all of them, the newest first; see `Store.deleteCaptures`. */
+export function deleteCaptures(
+  { db }: Session,
+  params: ParamsOf<'deleteCaptures'>,
+): ResultOf<'deleteCaptures'> {
+  const { ids, beforeSeq = Number.MAX_SAFE_INTEGER, limit } = params;
+  const gone =
+    ids === undefined
+      ? mergedRows(db, keysOf(db, params, beforeSeq, 'DESC'), limit)
+      : namedCaptures(db, params, ids);
+  const messages = new Set<number>();
+  for (const { seq } of gone) {
+    const sql = 'DELETE FROM capture WHERE seq = ? RETURNING message_seq';
+    const row = db.get<{ message_seq: number }>(sql, seq);
+    if (row !== undefined) messages.add(row.message_seq);
+  }
+  for (const seq of messages) dropUnkeptContent(db, seq);
+  const isWhole = ids !== undefined || gone.length < limit;
+  return { deleted: gone.length, next: isWhole ? null : (gone.at(-1)?.seq ?? null) };
+}
+
+function namedCaptures(db: Connection, params: ParamsOf<'deleteCaptures'>, ids: readonly string[]): Key[] {
   const filter = createFilter();
-  filter.oneOf('id', params.ids);
+  filter.oneOf('id', ids);
   filter.when('inbox = ?', params.inbox);
   filter.oneOf('domain_id', findNameIds(db, params.domains));
-  const gone = db.all<{ message_seq: number }>(
-    `DELETE FROM capture ${filter.where()} RETURNING message_seq`,
-    ...filter.values(),
-  );
-  for (const seq of new Set(gone.map((row) => row.message_seq))) dropUnkeptContent(db, seq);
-  return gone.length;
+  return db.all<Key>(`SELECT seq FROM capture ${filter.where()}`, ...filter.values());
 }
 
 /** See `Store.unreadCaptures`. */

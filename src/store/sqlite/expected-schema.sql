@@ -1,7 +1,7 @@
 CREATE INDEX capture_domain ON capture (domain_id);
-CREATE INDEX capture_inbox ON capture (inbox, seq, domain_id, at, subject);
+CREATE INDEX capture_inbox ON capture (domain_id, inbox, seq, at, subject);
 CREATE INDEX capture_message ON capture (message_seq);
-CREATE INDEX capture_to ON capture (envelope_to, seq, domain_id, at, subject);
+CREATE INDEX capture_to ON capture (domain_id, envelope_to, seq, at, subject);
 CREATE INDEX cause_seen ON cause (last_seen);
 CREATE INDEX delivery_cause ON delivery (cause_id, state) WHERE cause_id IS NOT NULL;
 CREATE INDEX delivery_due ON delivery (queue_id, due_at) WHERE state = 0;
@@ -13,6 +13,7 @@ CREATE INDEX event_kind ON event (domain_id, kind, at);
 CREATE INDEX event_loose ON event (at) WHERE message_seq IS NULL;
 CREATE INDEX event_message ON event (message_seq) WHERE message_seq IS NOT NULL;
 CREATE INDEX idempotency_age ON idempotency (created_at);
+CREATE INDEX inbox_domain ON inbox (domain_id, inbox);
 CREATE INDEX message_domain ON message (domain_id);
 CREATE INDEX message_metadata_message ON message_metadata (message_seq);
 CREATE INDEX mta_sts_age ON mta_sts (fetched_at);
@@ -46,7 +47,9 @@ CREATE TABLE egress_fact ( kind TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT
 CREATE TABLE event ( seq INTEGER PRIMARY KEY AUTOINCREMENT, event_id BLOB NOT NULL, domain_id INTEGER NOT NULL, kind INTEGER NOT NULL, at INTEGER NOT NULL, message_seq INTEGER, delivery_id INTEGER, detail TEXT ) STRICT;
 CREATE TABLE hold ( id TEXT NOT NULL UNIQUE, sender_domain TEXT, recipient_domain TEXT, site TEXT, lane INTEGER, reason TEXT NOT NULL, until INTEGER, created_at INTEGER NOT NULL, created_by TEXT NOT NULL , released_at INTEGER) STRICT;
 CREATE TABLE idempotency ( id INTEGER PRIMARY KEY, owner TEXT NOT NULL, operation TEXT NOT NULL, key TEXT NOT NULL, fingerprint BLOB NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL, created_at INTEGER NOT NULL, UNIQUE (owner, operation, key) ) STRICT;
+CREATE TABLE inbox ( inbox TEXT NOT NULL, domain_id INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (inbox, domain_id) ) STRICT, WITHOUT ROWID;
 CREATE TABLE kept_content ( domain_id INTEGER NOT NULL, message_seq INTEGER NOT NULL, size INTEGER NOT NULL, PRIMARY KEY (domain_id, message_seq) ) STRICT, WITHOUT ROWID;
+CREATE TABLE leftover ( kind TEXT NOT NULL, owner INTEGER NOT NULL, PRIMARY KEY (kind, owner) ) STRICT, WITHOUT ROWID;
 CREATE TABLE message ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL UNIQUE, domain_id INTEGER NOT NULL, token_name_id INTEGER NOT NULL, lane INTEGER NOT NULL, sandbox INTEGER NOT NULL, needs_smtputf8 INTEGER NOT NULL, body_offset INTEGER NOT NULL, size INTEGER NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, from_address TEXT NOT NULL, subject TEXT NOT NULL, lists TEXT NOT NULL, tags TEXT, metadata TEXT , eight_bit INTEGER NOT NULL DEFAULT 0, personal INTEGER NOT NULL DEFAULT 0, send_at INTEGER, expiry_given INTEGER NOT NULL DEFAULT 0, date_offset INTEGER, keep_content INTEGER NOT NULL DEFAULT 1, null_sender INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE message_metadata ( domain_id INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, message_seq INTEGER NOT NULL, PRIMARY KEY (domain_id, name, value, message_seq) ) STRICT, WITHOUT ROWID;
 CREATE TABLE message_notice ( message_seq INTEGER PRIMARY KEY, sender TEXT NOT NULL, ret INTEGER, envid TEXT, orcpts TEXT ) STRICT;
@@ -79,5 +82,7 @@ CREATE TABLE warmup ( source TEXT NOT NULL, provider TEXT NOT NULL, state TEXT N
 CREATE TABLE webhook ( id INTEGER PRIMARY KEY AUTOINCREMENT, domain_id INTEGER NOT NULL, event TEXT NOT NULL, url TEXT NOT NULL, description TEXT NOT NULL, enabled INTEGER NOT NULL, disabled_reason TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, last_response_code INTEGER NOT NULL, last_response_body TEXT NOT NULL, last_response_at INTEGER, last_response_try INTEGER NOT NULL, last_error TEXT NOT NULL, last_latency_ms INTEGER, failing_since INTEGER, failed_tries INTEGER NOT NULL, blocked_tries INTEGER NOT NULL, secret_sealed BLOB NOT NULL , previous_secret_sealed BLOB, previous_secret_until INTEGER) STRICT;
 CREATE TABLE webhook_call ( id INTEGER PRIMARY KEY AUTOINCREMENT, webhook_id INTEGER NOT NULL, event_seq INTEGER NOT NULL, state INTEGER NOT NULL, epoch INTEGER NOT NULL, due_at INTEGER NOT NULL, tries INTEGER NOT NULL, response_code INTEGER NOT NULL, error TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, UNIQUE (webhook_id, event_seq) ) STRICT;
 CREATE TRIGGER capture_gone AFTER DELETE ON capture WHEN NOT EXISTS (SELECT 1 FROM capture WHERE message_seq = OLD.message_seq) BEGIN DELETE FROM capture_text WHERE message_seq = OLD.message_seq; DELETE FROM capture_unread WHERE message_seq = OLD.message_seq; END;
+CREATE TRIGGER inbox_gains AFTER INSERT ON capture BEGIN INSERT INTO inbox (inbox, domain_id, count) VALUES (NEW.inbox, NEW.domain_id, 1) ON CONFLICT DO UPDATE SET count = count + 1; END;
+CREATE TRIGGER inbox_loses AFTER DELETE ON capture BEGIN UPDATE inbox SET count = count - 1 WHERE inbox = OLD.inbox AND domain_id = OLD.domain_id; DELETE FROM inbox WHERE inbox = OLD.inbox AND domain_id = OLD.domain_id AND count <= 0; END;
 CREATE TRIGGER message_metadata_changed AFTER UPDATE OF metadata ON message WHEN OLD.metadata IS NOT NULL BEGIN DELETE FROM message_metadata WHERE message_seq = OLD.seq; END;
 CREATE TRIGGER message_metadata_deleted AFTER DELETE ON message WHEN OLD.metadata IS NOT NULL BEGIN DELETE FROM message_metadata WHERE message_seq = OLD.seq; END;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createGroupCommit, type Operation } from './group-commit.ts';
 import { createManualClock } from './test-support.ts';
 
-const LIMITS = { maxOperations: 4, maxBytes: 100, patienceMs: 20, patienceRows: 8 };
+const LIMITS = { maxOperations: 4, maxBytes: 100, maxRows: 50, patienceMs: 20, patienceRows: 8 };
 
 /** A group commit over a commit that ends when told, and what it was given. */
 function setUp(limits = LIMITS) {
@@ -27,6 +27,8 @@ function setUp(limits = LIMITS) {
     group.add({
       call,
       bytes: 1,
+      rows: 1,
+      portion: false,
       synced: true,
       patientRows: null,
       settle: (result) => settled.push(result),
@@ -73,6 +75,32 @@ describe('group commit', () => {
     expect(batches).toEqual([['a'], ['b', 'c']]);
     await endCommit();
     expect(settled).toEqual(['a done', 'b done', 'c done']);
+  });
+
+  it('keeps a batch within its rows, but lets one large operation go alone', async () => {
+    const { add, batches, endCommit, turn } = setUp();
+    add('a', { rows: 30 });
+    add('b', { rows: 30 });
+    add('c', { rows: 20 });
+    add('large', { rows: 1000 });
+    await turn();
+    while (await endCommit());
+    expect(batches).toEqual([['a'], ['b', 'c'], ['large']]);
+  });
+
+  it('takes one portion of longer work into each batch, behind everything that waits', async () => {
+    const { add, batches, settled, endCommit, turn, group } = setUp();
+    for (const call of ['p1', 'p2', 'p3']) add(call, { rows: 500, portion: true });
+    for (const call of ['a', 'b', 'c', 'd', 'e']) add(call);
+    const drained = group.drain();
+    await turn();
+    expect(batches).toEqual([['a', 'b', 'c', 'd', 'p1']]);
+    await endCommit();
+    expect(batches[1]).toEqual(['e', 'p2']);
+    while (await endCommit());
+    expect(batches[2]).toEqual(['p3']);
+    await drained;
+    expect(settled).toHaveLength(8);
   });
 
   it('keeps a batch within its operations and bytes, but lets one large operation go alone', async () => {

@@ -4,6 +4,8 @@
  * `commit` with one batch at a time and settles each operation with its own answer.
  * Patient operations (outcomes, events) do not start a batch themselves: they ride with the next impatient one, or
  * go after `patienceMs` or once `patienceRows` rows of them wait. Order of arrival is kept.
+ * Portions of longer work (deleting, retention, imports) wait apart: each batch takes one of them behind everything else,
+ * so that however many portions wait, nobody waits for more than one.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 
@@ -12,6 +14,10 @@ export interface Operation<Call, Result> {
   call: Call;
   /** Bytes that count against a batch's size. */
   bytes: number;
+  /** Rows it writes, about: they count against a batch's length. */
+  rows: number;
+  /** A portion of longer work. */
+  portion: boolean;
   /** Its commit must reach the disk before it is answered. */
   synced: boolean;
   /** Rows it brings, where it may wait for company; null = impatient. */
@@ -24,6 +30,8 @@ export interface GroupCommitLimits {
   maxOperations: number;
   /** Content bytes in a batch; a single larger operation goes alone. */
   maxBytes: number;
+  /** Rows in a batch, apart from those of its portion; a single larger operation goes alone. */
+  maxRows: number;
   patienceMs: number;
   patienceRows: number;
 }
@@ -43,6 +51,7 @@ export function createGroupCommit<Call, Result>(
   limits: GroupCommitLimits,
 ): GroupCommit<Call, Result> {
   let queue: Operation<Call, Result>[] = [];
+  const portions: Operation<Call, Result>[] = [];
   let impatient = 0;
   let patientRows = 0;
   let overdue = false;
@@ -51,7 +60,12 @@ export function createGroupCommit<Call, Result>(
   let scheduled = false;
   const idle: (() => void)[] = [];
 
+  function isEmpty(): boolean {
+    return queue.length === 0 && portions.length === 0;
+  }
+
   function isDue(): boolean {
+    if (portions.length > 0) return true;
     return queue.length > 0 && (impatient > 0 || overdue || patientRows >= limits.patienceRows);
   }
 
@@ -68,10 +82,16 @@ export function createGroupCommit<Call, Result>(
   function take(): Operation<Call, Result>[] {
     let count = 0;
     let bytes = 0;
+    let rows = 0;
     for (const operation of queue) {
-      if (count > 0 && (count >= limits.maxOperations || bytes + operation.bytes > limits.maxBytes)) break;
+      const isFull =
+        count >= limits.maxOperations ||
+        bytes + operation.bytes > limits.maxBytes ||
+        rows + operation.rows > limits.maxRows;
+      if (count > 0 && isFull) break;
       count += 1;
       bytes += operation.bytes;
+      rows += operation.rows;
       if (operation.patientRows === null) impatient -= 1;
       else patientRows -= operation.patientRows;
     }
@@ -82,6 +102,8 @@ export function createGroupCommit<Call, Result>(
       timer?.cancel();
       timer = null;
     }
+    const portion = portions.shift();
+    if (portion !== undefined) batch.push(portion);
     return batch;
   }
 
@@ -93,13 +115,18 @@ export function createGroupCommit<Call, Result>(
     // The writer gets its next batch before the callers hear of this one: they are prepared while it commits.
     if (isDue()) void commitNext();
     for (const [i, operation] of batch.entries()) operation.settle(results[i] as Result);
-    if (queue.length === 0 && !committing) {
+    if (isEmpty() && !committing) {
       for (const resolve of idle.splice(0)) resolve();
     }
   }
 
   return {
     add(operation) {
+      if (operation.portion) {
+        portions.push(operation);
+        schedule();
+        return;
+      }
       queue.push(operation);
       if (operation.patientRows === null) {
         impatient += 1;
@@ -116,7 +143,7 @@ export function createGroupCommit<Call, Result>(
     async drain() {
       overdue = true;
       schedule();
-      if (queue.length === 0 && !committing) return;
+      if (isEmpty() && !committing) return;
       await new Promise<void>((resolve) => {
         idle.push(resolve);
       });

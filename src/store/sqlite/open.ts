@@ -13,7 +13,7 @@ import type { Connection } from './connection.ts';
 import { createGroupCommit, type Operation } from './group-commit.ts';
 import { createInProcess } from './in-process.ts';
 import { joinLock, type StoreLock, takeLock } from './lock.ts';
-import { patientRows, SEARCHES, SYNCED } from './operation-promises.ts';
+import { PORTIONS, patientRows, rowsOf, SEARCHES, SYNCED } from './operation-promises.ts';
 import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
 import type {
   Answer,
@@ -36,6 +36,8 @@ import { openWriter } from './writer-work.ts';
 const MAX_BATCH_OPERATIONS = 128;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const PATIENT_ROWS = 64;
+/** About 30 ms of the writer. */
+const MAX_BATCH_ROWS = 1000;
 const PROBE_EVERY_MS = 1000;
 
 /** Whoever wants to know what the store goes through. */
@@ -196,6 +198,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     {
       maxOperations: MAX_BATCH_OPERATIONS,
       maxBytes: MAX_BATCH_BYTES,
+      maxRows: MAX_BATCH_ROWS,
       patienceMs,
       patienceRows: PATIENT_ROWS,
     },
@@ -208,6 +211,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     group.add({
       call,
       bytes: contentBytes(call),
+      rows: rowsOf(call),
+      portion: PORTIONS.has(name),
       synced: SYNCED.has(name),
       patientRows: patienceMs === 0 ? null : patientRows(call),
       settle: (answer) => settleWith(answer, resolve, reject),
@@ -391,6 +396,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     purgeCalls: (params) => write('purgeCalls', params),
     purgeLooseEvents: (params) => write('purgeLooseEvents', params),
     purgeOptOuts: (params) => write('purgeOptOuts', params),
+    purgeLeftovers: (params) => write('purgeLeftovers', params),
     putOverrides: (params) => write('putOverrides', params),
     listOverrides: (params) => read('listOverrides', params),
     removeOverride: (params) => write('removeOverride', params),

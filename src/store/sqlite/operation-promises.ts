@@ -1,6 +1,6 @@
 /**
  * What each operation of the store asks of a commit or of a reader: whether its caller is answered only after a sync, how
- * long it may wait for company, whether it may run long. An operation that no list names is committed at once, without a
+ * long it may wait for company, how much it writes, whether it may run long. An operation that no list names is committed at once, without a
  * sync of its own, or read beside everybody.
  */
 import type { ReadName, WriteName } from './operation-types.ts';
@@ -77,6 +77,57 @@ export const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
   'findOldestContents',
   'listCauses',
 ]);
+
+/** Portions of longer work, each bounded by itself: a commit takes one of them behind everything else. */
+export const PORTIONS: ReadonlySet<WriteName> = new Set<WriteName>([
+  'addSuppressions',
+  'purgeSuppressions',
+  'replayCalls',
+  'purgeCauses',
+  'deleteCaptures',
+  'purgeIdempotency',
+  'eraseMessages',
+  'eraseElsewhere',
+  'eraseLooseEvents',
+  'scrub',
+  'purgeContents',
+  'purgeMessages',
+  'purgeCaptures',
+  'purgeCalls',
+  'purgeLooseEvents',
+  'purgeOptOuts',
+  'purgeLeftovers',
+  'purgeOverrides',
+  'purgePathStates',
+  'purgePathChanges',
+  'purgeEgressFacts',
+  'purgeHolds',
+  'purgeTls',
+]);
+
+/** How many rows an operation writes, about: a commit is kept short by their sum. */
+export function rowsOf(call: WriteCall): number {
+  switch (call.name) {
+    case 'commitAccepted':
+      return call.params.messages.reduce((sum, { recipients }) => sum + recipients.length, 1);
+    case 'cancelQueued':
+    case 'requeue':
+    case 'reschedule':
+      return call.params.recipients.length;
+    case 'settle':
+      return call.params.settlements.length;
+    case 'release':
+      return call.params.deliveryIds.length;
+    case 'claimDue':
+    case 'claimExpired':
+    case 'claimCalls':
+    case 'reclaim':
+    case 'refile':
+      return call.params.limit;
+    default:
+      return patientRows(call) ?? 1;
+  }
+}
 
 /** Rows of the operations that may wait for company; null for all others. */
 export function patientRows(call: WriteCall): number | null {

@@ -74,6 +74,7 @@ export type WriteName =
   | 'purgeCalls'
   | 'purgeLooseEvents'
   | 'purgeOptOuts'
+  | 'purgeLeftovers'
   | 'putOverrides'
   | 'removeOverride'
   | 'purgeOverrides'

@@ -11,6 +11,7 @@ import * as egress from './egress.ts';
 import * as erasing from './erasing.ts';
 import * as events from './events.ts';
 import * as instance from './instance.ts';
+import { purgeLeftovers } from './leftovers.ts';
 import * as limits from './limits.ts';
 import * as messages from './messages.ts';
 import * as nodes from './nodes.ts';
@@ -102,6 +103,7 @@ export const WRITES: WriteTable = {
   purgeCalls: retention.purgeCalls,
   purgeLooseEvents: retention.purgeLooseEvents,
   purgeOptOuts: optOuts.purgeOptOuts,
+  purgeLeftovers,
   putOverrides: limits.putOverrides,
   removeOverride: limits.removeOverride,
   purgeOverrides: limits.purgeOverrides,

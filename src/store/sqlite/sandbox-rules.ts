@@ -6,16 +6,20 @@ import type { RuleResult, SandboxRule } from '../../model/sandbox-rule.ts';
 import { senderName } from './captures.ts';
 import type { Connection } from './connection.ts';
 import { createFilter } from './filter.ts';
+import { leaveRows } from './leftovers.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { findNameIds, type Session } from './session.ts';
 
 const VIEW = 'SELECT r.*, n.text AS domain FROM sandbox_rule r CROSS JOIN name n ON n.id = r.domain_id';
 
+/** Ended rules that one new rule clears away: more than it adds. */
+const ENDED_AT_ONCE = 200;
+
 /** See `Store.addSandboxRule`. */
 export function addSandboxRule(session: Session, params: ParamsOf<'addSandboxRule'>): boolean {
   const { db } = session;
   const { rule } = params;
-  drop(db, db.all('SELECT seq FROM sandbox_rule WHERE expires_at <= ?', params.now));
+  drop(db, db.all('SELECT seq FROM sandbox_rule WHERE expires_at <= ? LIMIT ?', params.now, ENDED_AT_ONCE));
   const domainId = session.nameId(rule.domain);
   const there = db.get<{ n: number }>('SELECT count(*) AS n FROM sandbox_rule WHERE domain_id = ?', domainId);
   if ((there?.n ?? 0) >= params.maxPerDomain) return false;
@@ -111,8 +115,8 @@ export function ruleSubject(db: Connection, params: ParamsOf<'ruleSubject'>): Re
 
 function drop(db: Connection, rows: readonly { seq: number }[]): void {
   for (const { seq } of rows) {
-    db.run('DELETE FROM sandbox_rule_use WHERE rule_seq = ?', seq);
     db.run('DELETE FROM sandbox_rule WHERE seq = ?', seq);
+    leaveRows(db, 'sandbox-rule', seq);
   }
 }
 

@@ -169,7 +169,7 @@ export function createSession(db: Connection): Session {
 /** Distinct `domain_id` of a table whose first index column it is: one step of the index each. */
 export function domainIdsIn(
   db: Connection,
-  table: 'suppression' | 'suppression_evidence' | 'message_metadata',
+  table: 'suppression' | 'suppression_evidence' | 'message_metadata' | 'capture',
 ): number[] {
   const next = `SELECT min(domain_id) FROM ${table}`;
   return db

@@ -2,6 +2,7 @@
 import type { TemplateHead, TemplateTexts, TemplateVersion } from '../../model/template.ts';
 import type { Connection } from './connection.ts';
 import { createFilter } from './filter.ts';
+import { leaveRows } from './leftovers.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import type { Session } from './session.ts';
 
@@ -54,18 +55,15 @@ export function changeTemplate(
 export function removeTemplate({ db }: Session, params: ParamsOf<'removeTemplate'>): boolean {
   const row = findRow(db, params);
   if (row === undefined) return false;
-  db.run('DELETE FROM template_version WHERE template_seq = ?', row.seq);
   db.run('DELETE FROM template WHERE seq = ?', row.seq);
+  leaveRows(db, 'template', row.seq);
   return true;
 }
 
 /** Those of a domain that goes. */
 export function removeTemplatesOf(db: Connection, domain: string): void {
-  db.run(
-    'DELETE FROM template_version WHERE template_seq IN (SELECT seq FROM template WHERE domain = ?)',
-    domain,
-  );
-  db.run('DELETE FROM template WHERE domain = ?', domain);
+  const gone = db.all<{ seq: number }>('DELETE FROM template WHERE domain = ? RETURNING seq', domain);
+  for (const { seq } of gone) leaveRows(db, 'template', seq);
 }
 
 /** See `Store.getTemplate`. */

@@ -18,6 +18,7 @@ import {
   toEventView,
 } from './events.ts';
 import { createFilter } from './filter.ts';
+import { leaveRows } from './leftovers.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { findNameIds, type Session } from './session.ts';
 
@@ -80,25 +81,26 @@ export function listWebhooks(db: Connection, params: ParamsOf<'listWebhooks'>): 
     .map(toWebhook);
 }
 
-/** Deletes a webhook with its calls; false where those domains have no such webhook. */
+/** Deletes a webhook; its calls, which nothing finds any more, go in portions. false where those domains have no such webhook. */
 export function deleteWebhook(session: Session, params: ParamsOf<'deleteWebhook'>): boolean {
   const filter = createFilter();
   filter.when('id = ?', params.id);
   filter.oneOf('domain_id', findNameIds(session.db, params.domains));
   const found = session.db.run(`DELETE FROM webhook ${filter.where()}`, ...filter.values()).changes > 0;
   if (!found) return false;
-  session.db.run('DELETE FROM webhook_call WHERE webhook_id = ?', params.id);
+  leaveRows(session.db, 'webhook', params.id);
   session.hooksChanged();
   return true;
 }
 
-/** Deletes every webhook of a domain with their calls. */
+/** Deletes every webhook of a domain, in the same way. */
 export function deleteWebhooksOf(session: Session, domainId: number): void {
-  session.db.run(
-    'DELETE FROM webhook_call WHERE webhook_id IN (SELECT id FROM webhook WHERE domain_id = ?)',
+  const { db } = session;
+  for (const { id } of db.all<{ id: number }>(
+    'DELETE FROM webhook WHERE domain_id = ? RETURNING id',
     domainId,
-  );
-  session.db.run('DELETE FROM webhook WHERE domain_id = ?', domainId);
+  ))
+    leaveRows(db, 'webhook', id);
   session.hooksChanged();
 }
 

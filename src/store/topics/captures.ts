@@ -115,11 +115,11 @@ export interface CaptureStore {
   putCaptureTexts(params: { texts: readonly CaptureText[] }): Promise<void>;
   /**
    * What was captured after `afterSeq` and matches, oldest first, at most `limit`, and up to which seq that is known:
-   * the next call goes on from there. With fewer than `limit` matches that is the newest capture of all.
+   * the next call goes on from there; `look` are looked at. Where there is no `more` that is the newest capture of all.
    */
   capturesSince(
-    params: CaptureFilter & { afterSeq: number; limit: number },
-  ): Promise<{ captures: readonly CaptureView[]; lastSeq: number }>;
+    params: CaptureFilter & { afterSeq: number; limit: number; look: number },
+  ): Promise<{ captures: readonly CaptureView[]; lastSeq: number; more: boolean }>;
   getCapture(params: { id: string; domains?: readonly string[] }): Promise<CaptureView | null>;
   /** Facts of a message with captures; null where it is gone. */
   releaseFacts(params: { messageSeq: number }): Promise<ReleaseFacts | null>;
@@ -129,10 +129,15 @@ export interface CaptureStore {
     after?: { inbox: string; domain: string };
     limit: number;
   }): Promise<readonly InboxView[]>;
-  /** Those that match every given condition; with none, all. How many. */
+  /**
+   * Those that match every given condition (with none, all), the newest first; without `ids` at most `limit` of them. `next`
+   * is `beforeSeq` of the next portion, null = there is none.
+   */
   deleteCaptures(params: {
     ids?: readonly string[];
     inbox?: string;
     domains?: readonly string[];
-  }): Promise<number>;
+    beforeSeq?: number;
+    limit: number;
+  }): Promise<{ deleted: number; next: number | null }>;
 }

@@ -60,6 +60,8 @@ export interface RetentionStore {
    * many rows.
    */
   purgeOptOuts(params: { before: number; limit: number }): Promise<number>;
+  /** Removes about `limit` rows of webhooks, templates and sandbox rules that are gone; true while there are more. */
+  purgeLeftovers(params: { limit: number }): Promise<boolean>;
   /** Removes events that belong to no message and happened before `before`. */
   purgeLooseEvents(params: { before: number; limit: number }): Promise<number>;
 }

@@ -66,7 +66,7 @@ export interface WebhookStore {
   createWebhook(params: NewWebhook): Promise<{ kind: 'created'; id: number } | { kind: 'limit' }>;
   /** By id ascending. `domains` undefined = all. */
   listWebhooks(params: { domains?: readonly string[] }): Promise<readonly Webhook[]>;
-  /** false where no such webhook exists in those domains. Its pending calls go with it. */
+  /** false where no such webhook exists in those domains. Its calls are made no more and go in portions (`purgeLeftovers`). */
   deleteWebhook(params: { id: number; domains?: readonly string[] }): Promise<boolean>;
   /**
    * Changes what is given of a webhook and moves updatedAt; false where there is none in those domains. Switched off,

@@ -58,10 +58,11 @@ export function eventStreamRoutes(deps: {
             const upTo = await store.lastEventSeq();
             const { events } =
               upTo > seq ? await store.findEvents({ ...filter, afterSeq: seq }) : { events: [] };
+            const more = events.length === EVENTS_AT_ONCE;
             return {
               items: events.map((event) => ({ seq: event.seq, block: block(event, showConversation) })),
-              upTo,
-              more: events.length === EVENTS_AT_ONCE,
+              upTo: more ? (events.at(-1)?.seq ?? seq) : upTo,
+              more,
             };
           },
         });

@@ -17,6 +17,8 @@ import { listedDomains } from '../tenancy.ts';
 import { type CaptureSearch, toCaptureSummary } from './sandbox-search.ts';
 
 const CAPTURES_AT_ONCE = 100;
+/** Captures that one read looks at. */
+const LOOK = 4_000;
 /** The feed looks by itself for what another process captured. */
 const STREAMS = { perToken: 20, total: 200, pauseMs: 25, pollMs: HEARTBEAT_MS };
 
@@ -55,17 +57,22 @@ export function sandboxStreamRoutes(deps: {
         const wish = { ...listedDomains(request), ...filters.stored };
         return openStream(request, {
           newest: async () =>
-            (await store.capturesSince({ afterSeq: Number.MAX_SAFE_INTEGER, limit: 1 })).lastSeq,
+            (await store.capturesSince({ afterSeq: Number.MAX_SAFE_INTEGER, limit: 1, look: 1 })).lastSeq,
           subscribe: (listener) => feed.watch(wish, listener),
           async after(seq) {
-            const page = await store.capturesSince({ ...wish, afterSeq: seq, limit: CAPTURES_AT_ONCE });
+            const page = await store.capturesSince({
+              ...wish,
+              afterSeq: seq,
+              limit: CAPTURES_AT_ONCE,
+              look: LOOK,
+            });
             const items: { seq: number; block: string | null }[] = [];
             for (const capture of page.captures) {
               const fits = await search.matches(capture, filters);
               const block = fits ? eventBlock(capture.seq, 'captured', toCaptureSummary(capture)) : null;
               items.push({ seq: capture.seq, block });
             }
-            return { items, upTo: page.lastSeq, more: page.captures.length === CAPTURES_AT_ONCE };
+            return { items, upTo: page.lastSeq, more: page.more };
           },
         });
       },

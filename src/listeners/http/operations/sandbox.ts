@@ -34,6 +34,10 @@ import { listedDomains, ownDomains } from '../tenancy.ts';
 import { rawHeaders } from './messages.ts';
 import { type CaptureSearch, cursorOf, isCursor, seqOf, toCaptureSummary } from './sandbox-search.ts';
 
+/** Copies that one transaction removes: some milliseconds. */
+const DELETED_AT_ONCE = 100;
+const LAST = Number.MAX_SAFE_INTEGER;
+
 /** The sandbox routes. */
 export function sandboxRoutes({
   store,
@@ -94,7 +98,19 @@ export function sandboxRoutes({
         }
         const inbox = queryText(request.query, 'Inbox', 320)?.toLowerCase();
         const wanted = { ...listedDomains(request), ...(inbox === undefined ? {} : { inbox }) };
-        return json({ Deleted: await store.deleteCaptures(wanted) });
+        const ended = request.ended();
+        let deleted = 0;
+        // What comes meanwhile stays. Who is cut off asks again, and goes on with what is left.
+        for (let next: number | null = LAST; next !== null && !ended.aborted; ) {
+          const done: Awaited<ReturnType<Store['deleteCaptures']>> = await store.deleteCaptures({
+            ...wanted,
+            beforeSeq: next,
+            limit: DELETED_AT_ONCE,
+          });
+          deleted += done.deleted;
+          next = done.next;
+        }
+        return json({ Deleted: deleted });
       },
     },
     {
@@ -166,7 +182,7 @@ export function sandboxRoutes({
       },
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
-        await store.deleteCaptures({ ids: [capture.id], ...ownDomains(caller) });
+        await store.deleteCaptures({ ids: [capture.id], ...ownDomains(caller), limit: 1 });
         return json({});
       },
     },

@@ -1,0 +1,47 @@
+/** Conformance: what hangs on things that are removed goes in portions, and is found by nobody before it is gone. */
+import { describe, expect, it } from 'vitest';
+import { claimCalls, commitOne, createWebhook, newId, type Suite, T0 } from './fixtures.ts';
+
+/** Tests of `purgeLeftovers` after `deleteWebhook`, `removeTemplate` and `removeDomain`. */
+export function describeLeftovers(suite: Suite): void {
+  describe('leftovers', () => {
+    it('of a webhook: its calls are made no more at once, and removed some at a time', async () => {
+      const id = await createWebhook(suite.store());
+      for (let n = 0; n < 5; n += 1) await commitOne(suite.store());
+      expect(await suite.store().purgeLeftovers({ limit: 2 })).toBe(false);
+      await suite.store().deleteWebhook({ id });
+      expect(await claimCalls(suite.store())).toEqual([]);
+      expect(await suite.store().nextCallDueAt()).toBeNull();
+      const left = async () => (await suite.store().queueCounts({ now: T0 })).pendingCalls;
+      expect([await suite.store().purgeLeftovers({ limit: 2 }), await left()]).toEqual([true, 3]);
+      await suite.reopen();
+      while (await suite.store().purgeLeftovers({ limit: 2 }));
+      expect(await left()).toBe(0);
+    });
+
+    it('of several things: all of them go', async () => {
+      const texts = { subject: 'Hello', html: null, text: 'Hello' };
+      for (const name of ['one', 'two']) {
+        const wanted = { id: newId(), domain: 'example.com', name, texts, now: T0, maxPerDomain: 10 };
+        await suite.store().addTemplate(wanted);
+      }
+      await createWebhook(suite.store());
+      await suite.store().addDomain({
+        name: 'example.com',
+        status: 'Verified',
+        verifiedBy: 'operator',
+        verifyToken: 't',
+        settings: {},
+        keys: [],
+        now: T0,
+      });
+      await commitOne(suite.store());
+      expect(await suite.store().removeDomain({ name: 'example.com' })).toBe(true);
+      expect(await suite.store().listTemplates({ limit: 10 })).toEqual([]);
+      let steps = 1;
+      while (await suite.store().purgeLeftovers({ limit: 1 })) steps += 1;
+      expect(steps).toBeGreaterThanOrEqual(3);
+      expect(await suite.store().purgeLeftovers({ limit: 1 })).toBe(false);
+    });
+  });
+}
