@@ -220,6 +220,7 @@ export async function openSession(target: Target, options: OpenOptions): Promise
   const { clock, signal } = options;
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const log = new Conversation(clock.monotonicMs());
+  if (options.inClear !== undefined) log.add(clock.monotonicMs(), `(in the clear: ${options.inClear})`);
   const connected = await (options.connect ?? connectTcp)({
     address: target.address,
     port: target.port,
@@ -258,6 +259,9 @@ export async function openSession(target: Target, options: OpenOptions): Promise
     return signal?.aborted === true ? { ...result, reason: 'aborted' } : result;
   }
   const { channel, capabilities, tls } = opening;
-  const session = createSession({ channel, peer: target, capabilities, tls, conversation: log, timeouts });
+  const inClear = tls === null ? (options.inClear ?? null) : null;
+  const session = createSession({
+    ...{ channel, peer: target, capabilities, tls, inClear, conversation: log, timeouts },
+  });
   return { kind: 'open', session };
 }

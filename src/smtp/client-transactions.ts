@@ -66,6 +66,7 @@ export interface SessionParts {
   peer: Target;
   capabilities: Capabilities;
   tls: TlsFacts | null;
+  inClear: string | null;
   conversation: ConversationLog;
   timeouts: Timeouts;
 }
@@ -442,6 +443,7 @@ export function createSession(parts: SessionParts): Session {
     peer: parts.peer,
     capabilities,
     tls,
+    inClear: parts.inClear,
     conversation: parts.conversation,
     get state() {
       if (channel.closed !== null || quitSent) return 'closed';

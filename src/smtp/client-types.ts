@@ -78,6 +78,8 @@ export interface OpenOptions {
   tlsContexts?: TlsContexts | undefined;
   /** Offer few key-exchange groups, for servers that choke on a ClientHello over one segment. */
   smallClientHello?: boolean | undefined;
+  /** Why this session goes in the clear although TLS was wanted; said in the conversation and by the session. */
+  inClear?: string | undefined;
 }
 
 export type OpenStage = 'connect' | 'banner' | 'ehlo' | 'starttls' | 'tls' | 'auth';
@@ -206,6 +208,8 @@ export interface Session {
   readonly peer: Target;
   readonly capabilities: Capabilities;
   readonly tls: TlsFacts | null;
+  /** Why it goes in the clear although TLS was tried, or null. */
+  readonly inClear: string | null;
   /** What was said while opening. */
   readonly conversation: ConversationLog;
   readonly state: 'idle' | 'busy' | 'closed';

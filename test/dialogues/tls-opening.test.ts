@@ -9,13 +9,14 @@ import { relayTlsPlan, type TlsPlan } from '../../src/pipeline/deliver/tls-plan.
 import type { EgressMemory } from '../../src/policy/limits/shaping/egress-memory.ts';
 import { createTlsContexts } from '../../src/smtp/client-tls.ts';
 import { createEgressFacts } from '../fakes/egress-facts.ts';
-import { startScriptedMx } from '../fakes/scripted-mx.ts';
+import { type Script, startScriptedMx } from '../fakes/scripted-mx.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
 import { createTestCa } from '../fakes/test-certificates.ts';
 import { createVirtualClock, type VirtualClock } from '../fakes/virtual-clock.ts';
 
 const ca = createTestCa();
 const pair = ca.issue({ names: ['mx.test'] });
+const OFFER = '250-mx.test\n250 STARTTLS';
 const DAY_MS = 24 * 3_600_000;
 const open: { close(): unknown }[] = [];
 afterEach(async () => {
@@ -187,6 +188,135 @@ describe('where the handshake breaks', () => {
     await clock.advance(7 * DAY_MS + 1);
     expect(await tried.how(mx.port)).toBe('clear');
   });
+});
+
+const OFFERED = { capabilities: ['STARTTLS'] } as const;
+const HEALTHY = { ...OFFERED, starttls: { do: 'tls', pair } } as const satisfies Script;
+/** What one moment may do to the TLS of a host that is well otherwise. */
+const FAULTS = {
+  'a 421 to STARTTLS': { ...OFFERED, starttls: { do: 'last', reply: '421 4.3.2 busy' } },
+  'a reset at STARTTLS': { ...OFFERED, starttls: { do: 'reset' } },
+  'a close at STARTTLS': { ...OFFERED, starttls: { do: 'close' } },
+  'silence at STARTTLS': { ...OFFERED, starttls: { do: 'silence' } },
+  'no offer of STARTTLS': { capabilities: [] },
+  'a refusal of STARTTLS': { ...OFFERED, starttls: '454 4.7.0 TLS not available' },
+  'garbage in the handshake': { ...OFFERED, starttls: { do: 'fake-tls', bytes: 'no', next: 'close' } },
+  'a close behind the handshake': { ...HEALTHY, ehlo: [OFFER, { do: 'close' }] },
+  'a reset behind the handshake': { ...HEALTHY, ehlo: [OFFER, { do: 'reset' }] },
+  'silence behind the handshake': { ...HEALTHY, ehlo: [OFFER, { do: 'silence' }] },
+  'a demand for a client certificate': { ...OFFERED, starttls: { do: 'tls', pair, demand: true } },
+} as const satisfies Record<string, Script>;
+
+describe.each(Object.entries(FAULTS))('%s', (name, fault) => {
+  /** Opens while time passes, for what waits for an answer. */
+  async function impatiently<T>(clock: VirtualClock, opening: Promise<T>): Promise<T> {
+    let done = false;
+    void opening.finally(() => {
+      done = true;
+    });
+    for (;;) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (done) return opening;
+      if (name.startsWith('silence')) await clock.advance(5_000);
+    }
+  }
+  const refusal = name.includes('STARTTLS') && (name.startsWith('no') || name.startsWith('a refusal'));
+
+  it('once takes no TLS from a host that did it before', async () => {
+    const mx = await startScriptedMx([HEALTHY, fault, HEALTHY]);
+    open.push(mx);
+    const clock = createVirtualClock();
+    const facts = createEgressFacts(clock);
+    const tried = opener(clock, facts.fresh());
+    expect(await tried.how(mx.port)).toBe('TLSv1.3');
+    // Also after a restart.
+    const later = opener(clock, await facts.open());
+    const met = await impatiently(clock, later.how(mx.port));
+    expect(met).toMatch(name.includes('421') ? /^starttls: reply/ : /^TLSv1.3$/);
+    expect(await later.how(mx.port)).toBe('TLSv1.3');
+    expect(mx.connections).toHaveLength(name.includes('421') ? 3 : 4);
+  });
+
+  it('for long lets mail go in the clear, an attempt at a time, and TLS comes back', async () => {
+    const scripts: Script[] = [HEALTHY, ...Array.from({ length: 40 }, () => fault)];
+    const mx = await startScriptedMx(scripts);
+    open.push(mx);
+    const clock = createVirtualClock();
+    const tried = opener(clock);
+    expect(await tried.how(mx.port)).toBe('TLSv1.3');
+    expect(await impatiently(clock, tried.how(mx.port))).toMatch(/^(tls|starttls|ehlo): /);
+    await clock.advance(61_000);
+    expect(await impatiently(clock, tried.how(mx.port))).toBe('clear');
+  });
+
+  it('at a host that nothing is known of keeps no mail, and is not remembered as a host without TLS', async () => {
+    const mx = await startScriptedMx([fault, fault, fault, fault, HEALTHY]);
+    open.push(mx);
+    const clock = createVirtualClock();
+    const tried = opener(clock);
+    const first = await impatiently(clock, tried.how(mx.port));
+    if (name.includes('421')) {
+      expect(first).toBe('starttls: reply');
+      await clock.advance(61_000);
+      expect(await impatiently(clock, tried.how(mx.port))).toBe('clear');
+    } else expect(first).toBe('clear');
+    if (refusal || name.startsWith('garbage')) return;
+    // The next attempts are asked for TLS again, until one has it.
+    let met = '';
+    for (let n = 0; n < 4 && met !== 'TLSv1.3'; n++) met = await impatiently(clock, tried.how(mx.port));
+    expect(met).toBe('TLSv1.3');
+  });
+
+  it('never leads to the clear where TLS is asked for', async () => {
+    const mx = await startScriptedMx(fault);
+    open.push(mx);
+    const clock = createVirtualClock();
+    const tried = opener(clock);
+    const ways: [TlsPlan, Partial<OpenWish>][] = [
+      [{ ...OPPORTUNISTIC, mode: 'required' }, {}],
+      [{ ...OPPORTUNISTIC, mode: 'verified' }, {}],
+      [{ ...OPPORTUNISTIC, mode: 'dane', dane: { records: [], names: [] } }, {}],
+      [OPPORTUNISTIC, { tlsRequired: true }],
+      [relayTlsPlan('verified'), {}],
+    ];
+    for (const [plan, wish] of ways) {
+      for (let n = 0; n < 3; n++) {
+        expect(await impatiently(clock, tried.how(mx.port, plan, wish))).toMatch(/^(tls|starttls|ehlo): /);
+        await clock.advance(120_000);
+      }
+    }
+  });
+});
+
+it('a host whose handshake failed twice in a row is spoken to in the clear for a day, and no longer', async () => {
+  const mx = await startScriptedMx([
+    ...Array.from({ length: 3 }, () => FAULTS['garbage in the handshake']),
+    HEALTHY,
+  ]);
+  open.push(mx);
+  const clock = createVirtualClock();
+  const tried = opener(clock);
+  expect(await tried.how(mx.port)).toBe('clear');
+  expect(await tried.how(mx.port)).toBe('clear');
+  expect(mx.connections.map(({ commands }) => commands.includes('STARTTLS'))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  await clock.advance(DAY_MS);
+  expect(await tried.how(mx.port)).toBe('TLSv1.3');
+});
+
+it('who looks at a message learns why its connection was in the clear', async () => {
+  const mx = await startScriptedMx(FAULTS['a close behind the handshake']);
+  open.push(mx);
+  const { open: openIt } = opener(createVirtualClock());
+  const result = await openIt(endpoint(mx.port, OPPORTUNISTIC), { signal: new AbortController().signal });
+  if (result.kind === 'failed') throw new Error(result.detail);
+  expect(result.session.inClear).toMatch(/^TLS failed: .*closed/);
+  expect(result.session.conversation.text()).toContain('(in the clear: TLS failed: ');
+  result.session.destroy();
 });
 
 it('plaintext behind STARTTLS is no reason for another try', async () => {

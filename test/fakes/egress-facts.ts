@@ -11,8 +11,12 @@ export interface EgressFacts {
   readonly stored: ReadonlyMap<string, StoredEgressFact>;
 }
 
-export function createEgressFacts(clock: Clock): EgressFacts {
-  const stored = new Map<string, StoredEgressFact>();
+/** `before`: what is stored already. */
+export function createEgressFacts(
+  clock: Clock,
+  before: ReadonlyMap<string, StoredEgressFact> = new Map(),
+): EgressFacts {
+  const stored = new Map(before);
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const store = {
     async putEgressFacts({ facts }: { facts: readonly StoredEgressFact[] }) {

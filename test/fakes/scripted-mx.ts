@@ -25,8 +25,8 @@ export type Action =
   | { do: 'wait'; until: Promise<unknown>; next: Action }
   /** The reply, and the connection closed behind it. */
   | { do: 'last'; reply: string }
-  /** Only as the answer to STARTTLS: 220 and a handshake with this pair. */
-  | { do: 'tls'; pair: KeyPair }
+  /** Only as the answer to STARTTLS: 220 and a handshake with this pair; `demand`: a client certificate is asked for. */
+  | { do: 'tls'; pair: KeyPair; demand?: boolean }
   /** 220, and then no TLS but this. */
   | { do: 'fake-tls'; bytes: string; next: 'stay' | 'close' }
   /** 220 with more plaintext in the same write, then a good handshake. */
@@ -150,12 +150,13 @@ function play(plain: Socket, script: Script): ScriptedConnection & { destroy(): 
     }
   }
 
-  function handshake(pair: KeyPair): void {
+  function handshake(pair: KeyPair, demand = false): void {
     detach();
     input = NOTHING;
     usedTls = true;
     socket = new TLSSocket(plain, {
       isServer: true,
+      ...(demand ? { requestCert: true, rejectUnauthorized: true } : {}),
       secureContext: createSecureContext({ ...pair, minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' }),
     });
     attach();
@@ -208,7 +209,7 @@ function play(plain: Socket, script: Script): ScriptedConnection & { destroy(): 
         return;
       case 'tls':
         send('220 2.0.0 go ahead\r\n');
-        return handshake(action.pair);
+        return handshake(action.pair, action.demand);
       case 'tls-inject':
         send(`220 2.0.0 go ahead\r\n${action.bytes}`);
         return handshake(action.pair);

@@ -13,11 +13,15 @@ const scope = fileScope();
 const ca = createTestCa();
 const stranger = createTestCa('Nobody trusts this one');
 /** Valid for both hosts of "good"; the others are wrong in one way each. */
-const good = ca.issue({ names: ['mx.good.example', '*.sts.example', 'mx.dane.example'] });
+const good = ca.issue({
+  names: ['mx.good.example', '*.sts.example', 'mx.dying.sts.example', 'mx.dane.example'],
+});
 const unknown = stranger.issue({ names: ['mx.unknown.example', 'mx.dane.example'] });
 const expired = ca.issue({ names: ['mx.expired.example'], notAfter: new Date('2021-01-01T00:00:00Z') });
 const policyCertificate = ca.issue({
-  names: ['good', 'wrong', 'bad', 'testing', 'kept', 'late'].map((name) => `mta-sts.${name}.sts.example`),
+  names: ['good', 'wrong', 'bad', 'testing', 'kept', 'late', 'dying'].map(
+    (name) => `mta-sts.${name}.sts.example`,
+  ),
 });
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -27,6 +31,7 @@ let token: string;
 let sinks: Record<'good' | 'unknown' | 'expired' | 'clear', SmtpSink>;
 let broken: ScriptedMx;
 let injecting: ScriptedMx;
+let dying: ScriptedMx;
 let port: number;
 const policies = new Map<string, { status: number; type: string; body: string }>();
 const settings = (): Record<string, string> => ({
@@ -61,6 +66,15 @@ beforeAll(async () => {
     { capabilities: offering, starttls: { do: 'tls-inject', bytes: '250 injected\r\n', pair: good } },
     { host: '127.0.0.6', port },
   );
+  dying = await startScriptedMx(
+    {
+      capabilities: offering,
+      starttls: { do: 'tls', pair: good },
+      // The second one, which comes under TLS, is never answered; in the clear there is one only.
+      ehlo: ['250-mx.test\n250 STARTTLS', { do: 'close' }],
+    },
+    { host: '127.0.0.7', port },
+  );
   const web = createHttps(policyCertificate, (request, response) => {
     const found = policies.get(request.headers.host?.split(':')[0] ?? '');
     response
@@ -84,6 +98,9 @@ beforeAll(async () => {
     'mx.broken.example': { A: ['127.0.0.5'] },
     'injecting.example': { MX: ['mx.injecting.example'] },
     'mx.injecting.example': { A: ['127.0.0.6'] },
+    'dying.example': { MX: ['mx.dying.example'] },
+    'mx.dying.example': { A: ['127.0.0.7'] },
+    'mx.dying.sts.example': { A: ['127.0.0.7'] },
     // DANE: the certificate of 127.0.0.3 is pinned, which no authority vouches for.
     'dane.example': { MX: ['mx.dane.example'], ...secure },
     'mx.dane.example': { A: ['127.0.0.3'], ...secure },
@@ -113,6 +130,7 @@ beforeAll(async () => {
     ['bad', 'mx.unknown.example', 'enforce', 'mx.unknown.example'],
     ['testing', 'mx.unknown.example', 'testing', 'mx.unknown.example'],
     ['kept', 'mx.sts.example', 'enforce', '*.sts.example'],
+    ['dying', 'mx.dying.sts.example', 'enforce', 'mx.dying.sts.example'],
   ] as const) {
     const domain = `${name}.sts.example`;
     dns.set(domain, { MX: [host] });
@@ -123,7 +141,7 @@ beforeAll(async () => {
   server = await startInstance(scope, { settings: settings(), trust });
   token = await addDomain(server, 'example.com');
   scope.defer(() =>
-    Promise.all([...Object.values(sinks), broken, injecting, dns].map((each) => each.close())),
+    Promise.all([...Object.values(sinks), broken, injecting, dying, dns].map((each) => each.close())),
   );
   scope.defer(() => new Promise((resolve) => web.close(resolve)));
 });
@@ -170,9 +188,25 @@ describe('without any policy', () => {
   });
 
   it('goes in the clear where the handshake fails, after one with a small ClientHello, and remembers it', async () => {
-    expect(await delivered('broken.example')).toBe('');
+    expect(await delivered('broken.example')).toMatch(/^none \(TLS failed: TLS handshake failed: \S+\)$/);
     const asked = () => broken.connections.map(({ commands }) => commands.includes('STARTTLS'));
     expect(asked()).toEqual([true, true, false]);
+  });
+
+  it('goes in the clear where the session ends behind the handshake, and only for that attempt', async () => {
+    const asked = () => dying.connections.filter(({ commands }) => commands.includes('STARTTLS')).length;
+    expect(await delivered('dying.example')).toMatch(/^none \(TLS failed: .+\)$/);
+    expect(asked()).toBe(1);
+    // Its own TLS policy, or its sender's, leaves no way in the clear.
+    expect(await waits('dying.sts.example')).toMatch(/^tls_failed: /);
+    const strict = await addDomain(server, 'strict-dying.example.com', {});
+    await server.call('PATCH', '/domains/strict-dying.example.com', { body: { RequireTls: true } });
+    const id = await server.send(
+      { From: { email: 'a@strict-dying.example.com' }, To: [{ email: 'a@dying.example' }] },
+      { token: strict },
+    );
+    await until('it waits', async () => (await server.statusOf(id)) === 'Deferred');
+    expect(dying.connections.flatMap(({ messages }) => messages)).toHaveLength(1);
   });
 
   it('does not go on where plaintext follows STARTTLS, nor in the clear', async () => {

@@ -111,7 +111,7 @@ interface Deps {
 
 export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boolean }): Endpoints {
   const { resolver, random, clock, filter, mtaSts, counters } = deps;
-  const ipv4Only = deps.learnt.facts('ipv4-only', readFlag);
+  const ipv4Only = deps.learnt.facts('ipv4-only', readFlag, AVOID_IPV6_MS);
   const asking = new Map<string, { answer: Promise<boolean>; untilMs: number }>();
   return {
     find: (target, recipientDomain, wish = {}) =>

@@ -11,6 +11,7 @@ import type { Verdict } from './classifier/verdict.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import type { Endpoint, EndpointAnswer, EndpointWish } from './endpoints.ts';
 import { NO_FACTS, type Outcome } from './outcome.ts';
+import { isByTls } from './tls-opening.ts';
 import { tlsText } from './transaction-outcome.ts';
 import { type TriedHosts, untriedFirst } from './tried-hosts.ts';
 
@@ -111,7 +112,7 @@ function openingFailed(deps: OpeningDeps, endpoint: Endpoint, failed: OpenFailur
       durationMs: 0,
     },
   };
-  const isTls = failed.stage === 'starttls' || failed.stage === 'tls';
+  const isTls = isByTls(failed);
   if (isTls && endpoint.tls.basis === 'sender') return { kind: 'without-tls', outcome };
   if (isTls && endpoint.tls.onlyFor !== null) return { kind: 'unresolved', outcome };
   return { kind: 'failed', outcome, timedOut: failed.reason === 'timeout' };
@@ -128,6 +129,7 @@ function verdictOf(
 }
 
 function categoryOf(failed: OpenFailure): Category {
+  if (isByTls(failed) && failed.reason !== 'reply') return 'tls_failed';
   switch (failed.reason) {
     case 'timeout':
       return 'timeout';

@@ -78,7 +78,7 @@ export async function transact(
     }
   }
   const { host, address, route: by } = link.endpoint;
-  const peer = { host, address, route: by, opening: link.opening };
+  const peer = { host, address, route: by, opening: link.opening, inClear: link.session.inClear };
   if (result.kind === 'done') link.latencyMs = result.latencyMs;
   const tooMany = oneTooMany(result, deps.classifier, host);
   if (tooMany.limit !== null) learn(tooMany.limit, host);

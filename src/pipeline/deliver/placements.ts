@@ -74,7 +74,7 @@ export function createPlacements(deps: {
   clock: Clock;
 }): Placements {
   const { routes, resolver, shaping, warmup, clock } = deps;
-  const providers = deps.learnt.facts('provider', readText);
+  const providers = deps.learnt.facts('provider', readText, PROVIDER_KEPT_MS);
   const domains = new Map<string, Known>();
   const asking = new Map<string, Promise<void>>();
   const names = new Map<string, Placement>();

@@ -47,7 +47,8 @@ export interface RelayHealth {
   unhealthy(): readonly RelayState[];
 }
 
-const WAITS_MS = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
+const LONGEST_WAIT_MS = 900_000;
+const WAITS_MS = [30_000, 60_000, 120_000, 300_000, 600_000, LONGEST_WAIT_MS];
 /** Whoever was to find out has not: the next one does. */
 const PROBE_MS = 60_000;
 /** Failures further apart are no row. */
@@ -59,8 +60,12 @@ export function relayName({ host, port }: { host: string; port: number }): strin
 }
 
 export function createRelayHealth(clock: Clock, memory: Pick<EgressMemory, 'facts'>): RelayHealth {
-  const kept: Facts<RelayState> = memory.facts('relay', readState);
-  const failing = new Map(kept.entries());
+  const kept: Facts<RelayState> = memory.facts('relay', readState, LONGEST_WAIT_MS + KEPT_MS);
+  // A clock that was ahead when it failed must not keep a relay from being tried.
+  const latest = clock.now() + LONGEST_WAIT_MS;
+  const failing = new Map(
+    kept.entries().map(([relay, state]) => [relay, { ...state, until: Math.min(state.until, latest) }]),
+  );
   /** Until when somebody is finding out about a relay. */
   const probes = new Map<string, number>();
 

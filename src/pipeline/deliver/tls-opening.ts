@@ -1,7 +1,11 @@
 /**
- * Opens a connection to one endpoint under its TLS plan, and knows what to do where TLS does not work
- * (delivery.md §9.2): the same host once more with a small ClientHello, and, only where nothing is asked for, once in the
- * clear. What worked is remembered for a day, so that a broken host costs one handshake a day and not one a message.
+ * Opens a connection to one endpoint under its TLS plan, and knows what to do where TLS does not work.
+ *
+ * Where the plan asks for TLS nothing is given up: a handshake that failed is tried once more with a small ClientHello,
+ * and that is all. Where nothing is asked for, a connection whose TLS fails, before or after the handshake, is followed
+ * by one in the clear for this attempt. What is remembered goes up easily and down slowly: a host that did TLS within the
+ * last days goes in the clear only where its TLS has failed for a minute or more, and only handshakes that failed twice
+ * in a row let TLS be left out for a day. A 421, a reset or a time-out says nothing about what a host can do.
  * Plaintext behind the STARTTLS reply is an attack, not a broken server: no second try, and never in the clear.
  * Each session is counted as RFC 8460 would report it.
  */
@@ -47,7 +51,13 @@ export interface OpenerDeps {
 
 const DAY_MS = 24 * 3_600_000;
 const DEMANDED_MS = 7 * DAY_MS;
-/** On the last host there is nothing else to try (delivery.md §9.3). */
+/** So long a host that did TLS is believed to do it. */
+const DID_TLS_MS = 7 * DAY_MS;
+/** Trouble with a host's TLS that is further apart is not the same trouble. */
+const TROUBLE_MS = 2 * DAY_MS;
+/** One fault is over sooner than this: a restart, a busy moment. */
+const LASTING_MS = 60_000;
+/** On the last host there is nothing else to try. */
 const LAST_BANNER_MS = 300_000;
 const CONNECT_MS = 15_000;
 
@@ -56,12 +66,18 @@ interface Bent {
   to: 'small' | 'clear';
   /** What it is counted as while it goes in the clear. */
   result: TlsResult;
+  /** What failed. */
+  why: string;
 }
 
 export function createOpener(deps: OpenerDeps, options: { heloName: string }): Opener {
   const { clock, log, tlsContexts, counters } = deps;
-  const bents = deps.learnt.facts('tls-bent', readBent);
-  const demanded = deps.learnt.facts('tls-demanded', readFlag);
+  const bents = deps.learnt.facts('tls-bent', readBent, DAY_MS);
+  const demanded = deps.learnt.facts('tls-demanded', readFlag, DEMANDED_MS);
+  /** The day of a host's last session under TLS. */
+  const didTls = deps.learnt.facts('tls-done', readNumber, DID_TLS_MS);
+  /** Since when every attempt at TLS with a host has failed (epoch milliseconds). */
+  const troubled = deps.learnt.facts('tls-trouble', readNumber, TROUBLE_MS);
 
   return {
     open,
@@ -73,35 +89,76 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
   };
 
   async function open(endpoint: Endpoint, wish: OpenWish): Promise<OpenResult> {
-    const key = keyOf(endpoint);
     const mode = modeFor(endpoint, wish);
-    const known = bents.get(key);
-    if (mode === 'opportunistic' && known?.to === 'clear') {
-      const result = await connect(endpoint, wish, 'off', false);
-      if (result.kind === 'open') count(endpoint, known.result);
-      return result;
-    }
-    const first = await connect(endpoint, wish, mode, known?.to === 'small');
-    if (first.kind === 'open' || !isTlsTrouble(first) || wish.signal.aborted) return counted(endpoint, first);
+    if (mode === 'off') return counted(endpoint, await connect(endpoint, wish, { mode }));
+    return mode === 'opportunistic' ? openAsOffered(endpoint, wish) : openSecure(endpoint, wish, mode);
+  }
+
+  /** TLS is asked for: nothing but TLS. */
+  async function openSecure(endpoint: Endpoint, wish: OpenWish, mode: TlsMode): Promise<OpenResult> {
+    const small = bents.get(keyOf(endpoint))?.to === 'small';
+    const first = await connect(endpoint, wish, { mode, small });
+    if (!isBrokenHandshake(first) || small || wish.signal.aborted) return ended(endpoint, first, small);
+    return ended(endpoint, await connect(endpoint, wish, { mode, small: true }), true);
+  }
+
+  /** TLS where it is offered and works. */
+  async function openAsOffered(endpoint: Endpoint, wish: OpenWish): Promise<OpenResult> {
+    const key = keyOf(endpoint);
+    const mode = 'opportunistic';
+    const bent = bents.get(key);
+    if (bent?.to === 'clear') return openInClear(endpoint, wish, bent);
+    const small = bent?.to === 'small';
+    const mustDoTls = didTls.get(key) !== null;
+    const first = held(await connect(endpoint, wish, { mode, small }), mustDoTls);
+    if (!isTlsTrouble(first) || wish.signal.aborted) return ended(endpoint, first, small);
     let last = first;
-    // Only a handshake that never ended may be mended by asking differently.
-    if (first.stage === 'tls' && first.tls === null && known?.to !== 'small') {
-      const second = await connect(endpoint, wish, mode, true);
-      if (second.kind === 'open') {
-        bents.set(key, { to: 'small', result: 'success' }, clock.now() + DAY_MS);
-        return counted(endpoint, second);
-      }
-      if (!isTlsTrouble(second) || wish.signal.aborted) return counted(endpoint, second);
+    let definite = false;
+    // A handshake may be mended by asking differently, a fault by asking again; who is busy is left alone.
+    const broken = isBrokenHandshake(first);
+    if (broken || (mustDoTls && !isBusy(first))) {
+      const again = broken ? !small : small;
+      const second = held(await connect(endpoint, wish, { mode, small: again }), mustDoTls);
+      if (!isTlsTrouble(second) || wish.signal.aborted) return ended(endpoint, second, again);
       last = second;
+      definite = isDefinite(first) && isDefinite(second);
     }
-    if (mode !== 'opportunistic') return counted(endpoint, last);
+    const now = clock.now();
+    const since = Math.min(troubled.get(key) ?? now, now);
+    troubled.set(key, since, now + TROUBLE_MS);
     const { host, address } = endpoint;
-    log.info({ host, address, detail: last.detail }, 'TLS failed; in the clear');
-    const result = failureResult(last);
-    bents.set(key, { to: 'clear', result }, clock.now() + DAY_MS);
-    const clear = await connect(endpoint, wish, 'off', false);
-    count(endpoint, result);
-    return clear;
+    const { detail } = last;
+    if ((mustDoTls || isBusy(last)) && now - since < LASTING_MS) {
+      log.info({ host, address, detail }, 'TLS failed; tried again before anything goes in the clear');
+      return counted(endpoint, last);
+    }
+    const why = { to: 'clear', result: failureResult(last), why: detail.slice(0, 256) } as const;
+    if (definite) bents.set(key, why, now + DAY_MS);
+    log.info({ host, address, detail, remembered: definite }, 'TLS failed; in the clear');
+    return openInClear(endpoint, wish, why);
+  }
+
+  async function openInClear(endpoint: Endpoint, wish: OpenWish, bent: Bent): Promise<OpenResult> {
+    const result = await connect(endpoint, wish, { mode: 'off', inClear: `TLS failed: ${bent.why}` });
+    if (result.kind === 'open') count(endpoint, bent.result);
+    return result;
+  }
+
+  /** What a session teaches about the host's TLS, before it is given away. */
+  function ended(endpoint: Endpoint, result: OpenResult, small: boolean): OpenResult {
+    if (result.kind === 'open' && result.session.tls !== null) {
+      const key = keyOf(endpoint);
+      const now = clock.now();
+      const bent = bents.get(key);
+      if (small && bent?.to !== 'small') {
+        bents.set(key, { to: 'small', result: 'success', why: '' }, now + DAY_MS);
+      } else if (!small && bent !== null) bents.forget(key);
+      if (troubled.get(key) !== null) troubled.forget(key);
+      // Written once a day for a host, not at every connection.
+      const today = Math.floor(now / DAY_MS);
+      if (didTls.get(key) !== today) didTls.set(key, today, now + DID_TLS_MS);
+    }
+    return counted(endpoint, result);
   }
 
   function modeFor(endpoint: Endpoint, wish: OpenWish): TlsMode {
@@ -113,9 +170,9 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
   async function connect(
     endpoint: Endpoint,
     wish: OpenWish,
-    mode: TlsMode,
-    smallClientHello: boolean,
+    how: { mode: TlsMode; small?: boolean; inClear?: string },
   ): Promise<OpenResult> {
+    const { mode, small = false, inClear } = how;
     const { host, address, port, implicitTls, tls, budget } = endpoint;
     const startedMs = clock.monotonicMs();
     const timeouts: Partial<Timeouts> = {
@@ -136,7 +193,8 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
         localAddress: wish.localAddress,
         connect: deps.connect,
         signal: wish.signal,
-        smallClientHello,
+        smallClientHello: small,
+        inClear,
         timeouts,
       },
     );
@@ -150,7 +208,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
   function counted(endpoint: Endpoint, result: OpenResult): OpenResult {
     if (result.kind === 'open') count(endpoint, sessionResult(endpoint, result));
     // What failed before TLS says nothing about it.
-    else if (isTlsTrouble(result) || result.reason === 'injection') count(endpoint, failureResult(result));
+    else if (isByTls(result)) count(endpoint, failureResult(result));
     return result;
   }
 
@@ -170,19 +228,55 @@ function sessionResult(endpoint: Endpoint, { session }: Extract<OpenResult, { ki
 
 function failureResult(failed: OpenFailure): TlsResult {
   if (failed.stage === 'starttls' && failed.reason !== 'injection') return 'starttls-not-supported';
-  return failed.tls === null ? 'validation-failure' : certificateResult(failed.tls);
+  // A session that ended behind its handshake has no result of its own (RFC 8460 §4.3).
+  return failed.tls === null || failed.stage !== 'tls' ? 'validation-failure' : certificateResult(failed.tls);
 }
 
-/** TLS is what failed, and another way of doing TLS, or none, may work. */
-function isTlsTrouble({ stage, reason }: OpenFailure): boolean {
-  return (stage === 'tls' || stage === 'starttls') && reason !== 'injection' && reason !== 'aborted';
+/** A host that did TLS until lately and now takes the connection in the clear counts as one whose TLS fails. */
+function held(result: OpenResult, mustDoTls: boolean): OpenResult {
+  if (result.kind === 'failed' || !mustDoTls || result.session.tls !== null) return result;
+  const { conversation } = result.session;
+  result.session.quit();
+  const detail = 'the server did TLS lately and does not offer it now';
+  return { kind: 'failed', stage: 'starttls', reason: 'tls', detail, reply: null, tls: null, conversation };
+}
+
+/** TLS is what failed: STARTTLS, the handshake, what came behind it before the session could begin, or an injection. */
+export function isByTls({ stage, reason, tls }: OpenFailure): boolean {
+  if (reason === 'aborted') return false;
+  if (stage === 'tls' || stage === 'starttls') return true;
+  return stage === 'ehlo' && tls !== null && reason !== 'reply';
+}
+
+/** Another way of doing TLS, or none, may work. */
+function isTlsTrouble(result: OpenResult): result is OpenFailure {
+  return result.kind === 'failed' && isByTls(result) && result.reason !== 'injection';
+}
+
+/** The handshake itself failed, not what it showed. */
+function isBrokenHandshake(result: OpenResult): boolean {
+  return result.kind === 'failed' && result.stage === 'tls' && result.tls === null && isTlsTrouble(result);
+}
+
+function isBusy({ reply }: OpenFailure): boolean {
+  return reply?.code === 421;
+}
+
+/** It says what the host can do: a handshake that failed by what was sent, or STARTTLS that is not to be had. */
+function isDefinite(failed: OpenFailure): boolean {
+  if (isBrokenHandshake(failed)) return failed.reason !== 'timeout';
+  return failed.stage === 'starttls' && failed.reason === 'tls';
 }
 
 function readBent(json: unknown): Bent | null {
   if (typeof json !== 'object' || json === null) return null;
-  const { to, result } = json as Partial<Record<keyof Bent, unknown>>;
+  const { to, result, why } = json as Partial<Record<keyof Bent, unknown>>;
   if ((to !== 'small' && to !== 'clear') || typeof result !== 'string') return null;
-  return { to, result: result as TlsResult };
+  return { to, result: result as TlsResult, why: typeof why === 'string' ? why : 'the handshake' };
+}
+
+function readNumber(json: unknown): number | null {
+  return typeof json === 'number' ? json : null;
 }
 
 function keyOf({ address, port }: Endpoint): string {

@@ -14,6 +14,8 @@ export interface Peer {
   route: 'mx' | 'relay';
   /** What was said while the connection opened. */
   opening: string;
+  /** Why the connection is in the clear although TLS was tried; null or left out: it is not, or no TLS was offered. */
+  inClear?: string | null | undefined;
 }
 
 /** How often one delivery may be handed to another connection without an attempt being charged. */
@@ -53,7 +55,7 @@ export function transactionOutcome(
   const facts: AttemptFacts = {
     remoteMta,
     conversation: result.conversation.text(),
-    tls: tlsText(result.tls),
+    tls: result.tls === null && peer.inClear ? `none (${peer.inClear})` : tlsText(result.tls),
     durationMs: result.latencyMs,
     route: peer.route,
   };

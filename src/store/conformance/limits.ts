@@ -156,9 +156,9 @@ export function describeLimits(suite: Suite): void {
       const again = [fact('relay', 'a:25', '{"n":3}', T0 + 7), fact('tls', 'a:25', 'true', T0 + 6)];
       await suite.store().putEgressFacts({ facts: again });
       await suite.reopen();
-      const list = (now: number, limit = 9) => suite.store().listEgressFacts({ now, limit });
+      const list = (now: number, perKind = 9) => suite.store().listEgressFacts({ now, perKind });
       expect(await list(T0)).toEqual([facts[1], again[0], again[1]]);
-      expect(await list(T0, 1)).toEqual([facts[1]]);
+      expect(await list(T0, 1)).toEqual([facts[1], again[1]]);
       expect(await list(T0 + 6)).toEqual([facts[1], again[0]]);
       expect(await suite.store().purgeEgressFacts({ now: T0 + 7, limit: 1 })).toBe(1);
       expect(await suite.store().purgeEgressFacts({ now: T0 + 7, limit: 9 })).toBe(1);

@@ -53,12 +53,15 @@ export function putEgressFacts({ db }: Session, { facts }: ParamsOf<'putEgressFa
 /** See `Store.listEgressFacts`. */
 export function listEgressFacts(
   db: Connection,
-  { now, limit }: ParamsOf<'listEgressFacts'>,
+  { now, perKind }: ParamsOf<'listEgressFacts'>,
 ): StoredEgressFact[] {
   return db.all<StoredEgressFact>(
-    'SELECT kind, key, value, until FROM egress_fact WHERE until > ? ORDER BY until DESC, kind, key LIMIT ?',
+    `SELECT kind, key, value, until FROM
+       (SELECT *, row_number() OVER (PARTITION BY kind ORDER BY until DESC, key) AS place
+        FROM egress_fact WHERE until > ?)
+     WHERE place <= ? ORDER BY until DESC, kind, key`,
     now,
-    limit,
+    perKind,
   );
 }
 

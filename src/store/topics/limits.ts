@@ -109,8 +109,8 @@ export interface LimitStore {
   purgePathChanges(params: { before: number; limit: number }): Promise<number>;
   /** Stores facts by kind and key. Not synced. */
   putEgressFacts(params: { facts: readonly StoredEgressFact[] }): Promise<void>;
-  /** Those that have not ended, those that last longest first, at most `limit`. */
-  listEgressFacts(params: { now: number; limit: number }): Promise<readonly StoredEgressFact[]>;
+  /** Those that have not ended, those that last longest first, at most so many of each kind. */
+  listEgressFacts(params: { now: number; perKind: number }): Promise<readonly StoredEgressFact[]>;
   /** Forgets at most `limit` facts that ended at or before `now`; says how many. */
   purgeEgressFacts(params: { now: number; limit: number }): Promise<number>;
   /** Synced. Rejects where the id exists. */

@@ -22,13 +22,15 @@ export interface Facts<Value> {
 export interface EgressMemory {
   /** Reads what is stored; once, before use. */
   load(): Promise<void>;
-  /** The facts of a kind. `read`: a value from its JSON, null for one that makes no sense. */
-  facts<Value>(kind: string, read: (json: unknown) => Value | null): Facts<Value>;
+  /**
+   * The facts of a kind. `read`: a value from its JSON, null for one that makes no sense. `longestMs`: no fact of the kind
+   * holds for longer, also where the clock was ahead when it was learnt.
+   */
+  facts<Value>(kind: string, read: (json: unknown) => Value | null, longestMs: number): Facts<Value>;
   /** Stores what is not stored yet. */
   flush(): Promise<boolean>;
 }
 
-const MAX_LOADED = 50_000;
 const MAX_OF_A_KIND = 10_000;
 
 interface Known {
@@ -53,22 +55,36 @@ export function createEgressMemory(deps: {
 
   return {
     async load() {
-      const stored = await store.listEgressFacts({ now: clock.now(), limit: MAX_LOADED });
-      for (const { kind, key, value, until } of stored)
+      const stored = await store.listEgressFacts({ now: clock.now(), perKind: MAX_OF_A_KIND });
+      // What holds longest comes first; what ends soonest is the first to go.
+      for (const { kind, key, value, until } of stored.toReversed())
         knownOf(kind).set(key, { json: parsed(value), until });
     },
     facts,
     flush: () => behind.flush(),
   };
 
-  function facts<Value>(kind: string, read: (json: unknown) => Value | null): Facts<Value> {
+  function facts<Value>(
+    kind: string,
+    read: (json: unknown) => Value | null,
+    longestMs: number,
+  ): Facts<Value> {
     const known = knownOf(kind);
     const put = (key: string, json: unknown, until: number): void =>
       behind.put(`${kind} ${key}`, { kind, key, value: JSON.stringify(json), until });
+    /** Its end, brought back where the clock has been. */
+    const endOf = (key: string, fact: Known): number => {
+      const latest = clock.now() + longestMs;
+      if (fact.until > latest) {
+        fact.until = latest;
+        put(key, fact.json, latest);
+      }
+      return fact.until;
+    };
     return {
       get(key) {
         const found = known.get(key);
-        return found === undefined || found.until <= clock.now() ? null : read(found.json);
+        return found === undefined || endOf(key, found) <= clock.now() ? null : read(found.json);
       },
       set(key, value, until) {
         known.delete(key);
@@ -84,8 +100,8 @@ export function createEgressMemory(deps: {
       },
       entries() {
         const now = clock.now();
-        return [...known].flatMap(([key, { json, until }]) => {
-          const value = until > now ? read(json) : null;
+        return [...known].flatMap(([key, fact]) => {
+          const value = endOf(key, fact) > now ? read(fact.json) : null;
           return value === null ? [] : [[key, value] as const];
         });
       },
