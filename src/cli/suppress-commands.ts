@@ -1,38 +1,22 @@
 /** `suppress …`: whom a sender domain does not send to; import and export as CSV. */
 import { createWriteStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { text as readAll } from 'node:stream/consumers';
 import { systemClock } from '../lib/clock.ts';
 import type { Page } from '../listeners/http/contract/answers/page.ts';
-import type {
-  SuppressionAnswer,
-  SuppressionsAdded,
-} from '../listeners/http/contract/answers/suppressions.ts';
+import type { SuppressionAnswer } from '../listeners/http/contract/answers/suppressions.ts';
 import { SUPPRESSION_REASONS } from '../model/suppression.ts';
 import type { Api } from './api-client.ts';
 import { numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
-import { csvLine, parseCsv } from './csv.ts';
+import { csvLine } from './csv.ts';
 import { whyNot } from './files.ts';
 import { createProgress } from './progress.ts';
+import { addImport } from './suppress-import.ts';
+import { addedText, sendItems } from './suppress-items.ts';
+import { FIELDS } from './suppression-presets.ts';
 import { CommandError, printable, table, UsageError } from './terminal.ts';
 
-const PER_REQUEST = 1000;
 const REASONS = `one of ${SUPPRESSION_REASONS.join(', ')}`;
-const COLUMNS = ['Email', 'Reason', 'Note', 'ExpiresAt'] as const;
-const EXPORTED = [...COLUMNS, 'Domain', 'CreatedAt', 'MessageID', 'Reply', 'Rule'] as const;
-/** What other services call the same column. */
-const ALIASES: Readonly<Record<string, (typeof COLUMNS)[number]>> = {
-  email: 'Email',
-  emailaddress: 'Email',
-  address: 'Email',
-  recipient: 'Email',
-  reason: 'Reason',
-  note: 'Note',
-  expiresat: 'ExpiresAt',
-};
-
-type Item = Partial<Record<(typeof COLUMNS)[number], string>>;
+const EXPORTED = [...FIELDS, 'Domain', 'CreatedAt', 'MessageID', 'Reply', 'Rule'] as const;
 
 export const suppressCommands: CommandGroup = (program, context) => {
   const suppress = program.command('suppress').description('addresses that are not sent to');
@@ -59,7 +43,7 @@ export const suppressCommands: CommandGroup = (program, context) => {
             ...(options.note === undefined ? {} : { Note: options.note }),
             ...(options.expires === undefined ? {} : { ExpiresAt: options.expires }),
           }));
-          const done = await send(api, options.domain, items);
+          const done = await sendItems(api, options.domain, items);
           ctx.print(done, addedText(done));
         });
       },
@@ -113,38 +97,7 @@ export const suppressCommands: CommandGroup = (program, context) => {
       });
     });
 
-  suppress
-    .command('import <file>')
-    .description('puts the addresses of a CSV file on the list; - reads standard input')
-    .requiredOption(...domainOption)
-    .option('--reason <reason>', 'for rows without a Reason', oneOf(SUPPRESSION_REASONS), 'Manual')
-    .addHelpText('after', example('postrider suppress import --domain example.com list.csv'))
-    .action(async (file: string, options: { domain: string; reason: string }) => {
-      const ctx = context();
-      const items = itemsOf(await readInput(file, ctx.terminal.stdin), options.reason);
-      const progress = createProgress(ctx.terminal.stderr, systemClock, 'addresses');
-      await ctx.withApi(async (api) => {
-        const done: SuppressionsAdded = { Added: 0, Existing: 0 };
-        try {
-          for (let from = 0; from < items.length; from += PER_REQUEST) {
-            const chunk = items.slice(from, from + PER_REQUEST);
-            const { Added, Existing } = await send(
-              api,
-              options.domain,
-              chunk.map(({ item }) => item),
-            ).catch((cause: unknown) => {
-              throw withLines(cause, chunk, done);
-            });
-            done.Added += Added;
-            done.Existing += Existing;
-            progress.at(from + chunk.length, items.length);
-          }
-        } finally {
-          progress.end();
-        }
-        ctx.print(done, addedText(done));
-      });
-    });
+  addImport(suppress, context);
 
   suppress
     .command('export [file]')
@@ -190,11 +143,6 @@ export const suppressCommands: CommandGroup = (program, context) => {
     });
 };
 
-async function send(api: Api, domain: string, items: readonly Item[]): Promise<SuppressionsAdded> {
-  const { body } = await api.call('POST', '/suppressions', { Domain: domain, Items: items });
-  return body as SuppressionsAdded;
-}
-
 async function* pages(api: Api, domain: string | undefined): AsyncGenerator<readonly SuppressionAnswer[]> {
   const query = new URLSearchParams({ Limit: '100' });
   if (domain !== undefined) query.set('Domain', domain);
@@ -204,50 +152,4 @@ async function* pages(api: Api, domain: string | undefined): AsyncGenerator<read
     if (page.NextCursor === null) return;
     query.set('After', page.NextCursor);
   }
-}
-
-async function readInput(file: string, stdin: NodeJS.ReadStream): Promise<string> {
-  try {
-    return file === '-' ? await readAll(stdin) : await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new CommandError(`${file} cannot be read: ${whyNot(cause)}`);
-  }
-}
-
-/** Rows as items: by the names of the first line, or the address alone in the first column. */
-function itemsOf(csv: string, reason: string): { line: number; item: Item }[] {
-  const rows = parseCsv(csv);
-  const [head] = rows;
-  if (head === undefined) throw new UsageError('the file has no rows');
-  const named = head.cells.map((cell) => ALIASES[cell.trim().toLowerCase().replaceAll(/[ _-]/g, '')]);
-  const columns = named.includes('Email') ? named : (['Email'] as const);
-  return rows.slice(named.includes('Email') ? 1 : 0).map(({ line, cells }) => {
-    const item: Item = { Reason: reason };
-    columns.forEach((name, i) => {
-      // The apostrophe that export puts before what a spreadsheet would run.
-      const value = (cells[i]?.trim() ?? '').replace(/^'(?=[=+@-])/, '');
-      if (name !== undefined && value !== '') item[name] = value;
-    });
-    return { line, item };
-  });
-}
-
-/** A refusal names items of one request; people look for lines of their file. */
-function withLines(cause: unknown, chunk: readonly { line: number }[], done: SuppressionsAdded): unknown {
-  if (!(cause instanceof CommandError) && !(cause instanceof UsageError)) return cause;
-  const text = cause.message.replaceAll(/\/Items\/(\d{1,4})/g, (whole, index: string) => {
-    const row = chunk[Number(index)];
-    return row === undefined ? whole : `line ${row.line}, `;
-  });
-  const stored = done.Added + done.Existing;
-  return new CommandError(
-    stored === 0
-      ? text
-      : `${text}\n(the first ${stored} addresses are on the list; importing again is harmless)`,
-  );
-}
-
-function addedText({ Added, Existing }: SuppressionsAdded): string {
-  const there = Existing === 0 ? '' : ` ${Existing} ${Existing === 1 ? 'was' : 'were'} on the list already.`;
-  return `Added ${Added} ${Added === 1 ? 'address' : 'addresses'}.${there}`;
 }

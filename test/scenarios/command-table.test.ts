@@ -136,6 +136,13 @@ const ROWS: readonly Row[] = [
   ['suppress import --domain table.example {list} --reason Nope', 2],
   ['suppress import --domain table.example {wrong}', 1],
   ['suppress import --domain table.example {none}', 1],
+  ['suppress import --domain table.example {wrong} --skip-invalid', 0],
+  ['suppress import --domain table.example {odd}', 2],
+  ['suppress import --domain table.example {odd} --dry-run', 0],
+  ['suppress import --domain table.example {odd} --map gone=Bounce --column Note=Warum', 0],
+  ['suppress import --domain table.example {odd} --yes', 0],
+  ['suppress import --domain table.example {odd} --map gone=Nope', 2],
+  ['suppress import --domain table.example {odd} --column Email=Nope', 2],
   ['suppress export', 0],
   ['suppress export {export}', 0],
   ['backup {backup}', 0],
@@ -163,6 +170,7 @@ const ROWS: readonly Row[] = [
 beforeAll(() => {
   writeFileSync(file('text'), 'Hello');
   writeFileSync(file('list'), 'email\nreader@example.net\n');
+  writeFileSync(file('odd'), 'Email;Warum;Reason\nreader@example.net;x;gone\n');
   writeFileSync(file('wrong'), 'email\nreader@example.net\nnobody\n');
 });
 
@@ -170,7 +178,7 @@ describe.each(['beside a running server', 'without a server'])('every command %s
   let data: string;
   const filled = new Map<string, string>();
   beforeAll(async () => {
-    for (const name of ['text', 'list', 'wrong', 'none']) filled.set(name, file(name));
+    for (const name of ['text', 'list', 'wrong', 'odd', 'none']) filled.set(name, file(name));
     for (const name of ['export', 'backup']) filled.set(name, file(`${name} ${where}`));
     const settings = { dns: '127.0.0.1:9', 'allow-networks': '127.0.0.0/8', route: 'sandbox' };
     data = await temporaryFolder(scope);

@@ -1,0 +1,209 @@
+/**
+ * `suppress import`: the addresses of a file on the list. What the file was read as, and everything in it that was not
+ * understood, is said before anything is stored; where something was not, or had to be guessed, it asks first.
+ */
+import { readFile } from 'node:fs/promises';
+import { text as readAll } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { systemClock } from '../lib/clock.ts';
+import type { SuppressionsAdded } from '../listeners/http/contract/answers/suppressions.ts';
+import { SUPPRESSION_REASONS, type SuppressionReason } from '../model/suppression.ts';
+import { each, oneOf } from './arguments.ts';
+import { type CommandContext, example } from './command.ts';
+import { confirm, YES } from './confirm.ts';
+import { whyNot } from './files.ts';
+import { createProgress } from './progress.ts';
+import { addedText, PER_REQUEST, sendItems } from './suppress-items.ts';
+import { type Plan, planImport, splitOnce } from './suppression-file.ts';
+import { PRESETS, plainName } from './suppression-presets.ts';
+import { CommandError, printable, UsageError } from './terminal.ts';
+
+const MAX_SHOWN = 10;
+
+interface Options {
+  domain: string;
+  reason: SuppressionReason;
+  preset?: string;
+  column?: string[];
+  map?: string[];
+  skipInvalid?: boolean;
+  dryRun?: boolean;
+  yes?: boolean;
+}
+
+/** Adds the command below `suppress`. */
+export function addImport(suppress: Command, context: () => CommandContext): void {
+  suppress
+    .command('import <file>')
+    .description(
+      'puts the addresses of a file on the list: CSV, or JSON of another service; - reads standard input',
+    )
+    .requiredOption('--domain <domain>', 'sender domain whose list it is')
+    .option('--reason <reason>', 'for rows whose reason is not said', oneOf(SUPPRESSION_REASONS), 'Manual')
+    .option(
+      '--preset <name>',
+      `whose export it is: ${Object.keys(PRESETS).join(', ')}`,
+      oneOf(Object.keys(PRESETS)),
+    )
+    .option(
+      '--column <field=column>',
+      'where Email, Reason, Note or ExpiresAt stands, by name or number; may be repeated',
+      each(),
+    )
+    .option('--map <word=reason>', 'what a word of the file means, e.g. gone=Bounce; may be repeated', each())
+    .option('--skip-invalid', 'leave out rows without an address')
+    .option('--dry-run', 'say what would be stored, and store nothing')
+    .option(...YES)
+    .addHelpText(
+      'after',
+      example(
+        'postrider suppress import --domain example.com list.csv',
+        "postrider suppress import --domain example.com --column 'Email=Contact' --map gone=Bounce list.csv",
+      ),
+    )
+    .action(async (file: string, options: Options) => {
+      const ctx = context();
+      const plan = planImport(
+        await readInput(file, ctx.terminal.stdin),
+        {
+          reason: options.reason,
+          ...(options.preset === undefined ? {} : { preset: options.preset }),
+          columns: options.column ?? [],
+          words: wordsOf(options.map ?? []),
+        },
+        systemClock.now(),
+      );
+      if (options.dryRun === true) {
+        ctx.print(planFacts(plan), planText(plan));
+        return;
+      }
+      if (plan.invalid.length > 0 && options.skipInvalid !== true) {
+        throw new CommandError(
+          `${invalidText(plan)}\nNothing was stored; mend the file, or leave them out with --skip-invalid`,
+        );
+      }
+      const { stderr } = ctx.terminal;
+      if (isDoubtful(plan)) {
+        stderr.write(`${planText(plan)}\n`);
+        await confirm(ctx.terminal, `Put ${plan.items.length} addresses on the list like this`, options.yes);
+      } else if (stderr.isTTY === true) stderr.write(`${planText(plan)}\n`);
+      const done = await store(ctx, options.domain, plan);
+      ctx.print(done, addedText(done));
+    });
+}
+
+/** Something in the file was not understood, or its reason was guessed. */
+function isDoubtful(plan: Plan): boolean {
+  return plan.unknownColumns.length > 0 || plan.unknownReasons.size > 0 || plan.guessedReason !== null;
+}
+
+function planFacts(plan: Plan) {
+  return {
+    Addresses: plan.items.length,
+    Preset: plan.preset,
+    Columns: plan.columns,
+    Reasons: Object.fromEntries(plan.byReason),
+    UnknownColumns: plan.unknownColumns,
+    UnknownReasons: Object.fromEntries(plan.unknownReasons),
+    Invalid: plan.invalid.map(({ line, text }) => ({ Line: line, Text: text })),
+    Expired: plan.expired,
+  };
+}
+
+function planText(plan: Plan): string {
+  const of =
+    plan.preset === null
+      ? ''
+      : ` It is read as an export of ${PRESETS[plan.preset]?.of ?? ''} (--preset ${plan.preset}).`;
+  const columns = Object.entries(plan.columns).map(([field, name]) => `${field} from "${printable(name)}"`);
+  const reasons = [...plan.byReason].map(([reason, count]) => `${count} ${reason}`);
+  return [
+    `${plan.items.length} addresses: ${reasons.join(', ') || 'none'}.${of}`,
+    `Read: ${columns.join(', ')}.`,
+    ...(plan.unknownColumns.length === 0
+      ? []
+      : [`Not read: ${shortList(plan.unknownColumns)}. Name one that matters with --column Reason=NAME.`]),
+    ...(plan.unknownReasons.size === 0
+      ? []
+      : [
+          `Reasons that are not known here, kept as a note: ${shortList(
+            [...plan.unknownReasons].map(([word, count]) => `${word} (${count})`),
+          )}. Say what one means with --map WORD=${SUPPRESSION_REASONS[0]}.`,
+        ]),
+    ...(plan.expired === 0 ? [] : [`Left out: ${plan.expired} whose time has passed.`]),
+    ...(plan.invalid.length === 0 ? [] : [invalidText(plan)]),
+  ].join('\n');
+}
+
+function invalidText({ invalid }: Plan): string {
+  const lines = invalid
+    .slice(0, MAX_SHOWN)
+    .map(({ line, text }) => `line ${line}: "${printable(text).slice(0, 80)}"`);
+  const more = invalid.length > MAX_SHOWN ? `, and ${invalid.length - MAX_SHOWN} more` : '';
+  return `Without an address: ${lines.join(', ')}${more}.`;
+}
+
+function shortList(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_SHOWN).map((name) => printable(name).slice(0, 80));
+  return names.length > MAX_SHOWN
+    ? `${shown.join(', ')} and ${names.length - MAX_SHOWN} more`
+    : shown.join(', ');
+}
+
+function wordsOf(given: readonly string[]): ReadonlyMap<string, SuppressionReason> {
+  return new Map(
+    given.map((text) => {
+      const [word, to] = splitOnce(text);
+      const reason = SUPPRESSION_REASONS.find((one) => one.toLowerCase() === to.toLowerCase());
+      if (reason === undefined || word === '') {
+        throw new UsageError(`--map "${text}": write a word, = and one of ${SUPPRESSION_REASONS.join(', ')}`);
+      }
+      return [plainName(word), reason] as const;
+    }),
+  );
+}
+
+async function store(ctx: CommandContext, domain: string, { items }: Plan): Promise<SuppressionsAdded> {
+  const progress = createProgress(ctx.terminal.stderr, systemClock, 'addresses');
+  const done: SuppressionsAdded = { Added: 0, Existing: 0 };
+  await ctx.withApi(async (api) => {
+    try {
+      for (let from = 0; from < items.length; from += PER_REQUEST) {
+        const chunk = items.slice(from, from + PER_REQUEST);
+        const rows = chunk.map(({ item }) => item);
+        const { Added, Existing } = await sendItems(api, domain, rows).catch((cause: unknown) => {
+          throw withLines(cause, chunk, done);
+        });
+        done.Added += Added;
+        done.Existing += Existing;
+        progress.at(from + chunk.length, items.length);
+      }
+    } finally {
+      progress.end();
+    }
+  });
+  return done;
+}
+
+async function readInput(file: string, stdin: NodeJS.ReadStream): Promise<string> {
+  try {
+    return file === '-' ? await readAll(stdin) : await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new CommandError(`${file} cannot be read: ${whyNot(cause)}`);
+  }
+}
+
+/** A refusal names items of one request; people look for lines of their file. */
+function withLines(cause: unknown, chunk: readonly { line: number }[], done: SuppressionsAdded): unknown {
+  if (!(cause instanceof CommandError) && !(cause instanceof UsageError)) return cause;
+  const text = cause.message.replaceAll(/\/Items\/(\d{1,4})/g, (whole, index: string) => {
+    const row = chunk[Number(index)];
+    return row === undefined ? whole : `line ${row.line}, `;
+  });
+  const stored = done.Added + done.Existing;
+  return new CommandError(
+    stored === 0
+      ? text
+      : `${text}\n(the first ${stored} addresses are on the list; importing again is harmless)`,
+  );
+}

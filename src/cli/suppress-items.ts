@@ -1,0 +1,23 @@
+/** Addresses on their way to the list, by hand or from a file: one request, and how its answer reads. */
+import type { SuppressionsAdded } from '../listeners/http/contract/answers/suppressions.ts';
+import type { Api } from './api-client.ts';
+import type { Item } from './suppression-file.ts';
+
+/** As many as the API takes at once. */
+export const PER_REQUEST = 1000;
+
+/** Puts `items` on the list of a domain. */
+export async function sendItems(
+  api: Api,
+  domain: string,
+  items: readonly Item[],
+): Promise<SuppressionsAdded> {
+  const { body } = await api.call('POST', '/suppressions', { Domain: domain, Items: items });
+  return body as SuppressionsAdded;
+}
+
+/** How many are new on the list, and how many were there. */
+export function addedText({ Added, Existing }: SuppressionsAdded): string {
+  const there = Existing === 0 ? '' : ` ${Existing} ${Existing === 1 ? 'was' : 'were'} on the list already.`;
+  return `Added ${Added} ${Added === 1 ? 'address' : 'addresses'}.${there}`;
+}

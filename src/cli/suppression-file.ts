@@ -1,0 +1,245 @@
+/**
+ * Reads a file of addresses that are not sent to: CSV with any of the usual separators, JSON, or one JSON object a line.
+ * Leaves a plan: what would be stored, from which columns, and everything that was not understood, so that it can be said
+ * before anything is stored. Pure; one pass over the rows.
+ */
+import type { SuppressionReason } from '../model/suppression.ts';
+import { parseCsv } from './csv.ts';
+import {
+  ALIASES,
+  FIELDS,
+  type Field,
+  LEFT_OUT,
+  PRESETS,
+  plainName,
+  reasonOf,
+} from './suppression-presets.ts';
+import { UsageError } from './terminal.ts';
+
+export type Item = Partial<Record<Field, string>>;
+
+export interface Wishes {
+  /** Of rows whose own cannot be read. */
+  reason: SuppressionReason;
+  /** Key of PRESETS. */
+  preset?: string;
+  /** `Email=Mail address`; a column by its name, or by its number from 1. */
+  columns: readonly string[];
+  /** `left us=Unsubscribe`. */
+  words: ReadonlyMap<string, SuppressionReason>;
+}
+
+export interface Plan {
+  items: readonly { line: number; item: Item }[];
+  /** Whose export it looks like, or was said to be; null = nobody's in particular. */
+  preset: string | null;
+  /** The preset was guessed, and gives every row its reason. */
+  guessedReason: SuppressionReason | null;
+  /** Name of the column that each field was read from. */
+  columns: Readonly<Partial<Record<Field, string>>>;
+  unknownColumns: readonly string[];
+  /** Words for a reason that nobody knows, with how many rows have them. */
+  unknownReasons: ReadonlyMap<string, number>;
+  byReason: ReadonlyMap<string, number>;
+  /** Rows without an address, and what stands there. */
+  invalid: readonly { line: number; text: string }[];
+  /** Rows whose time has passed. */
+  expired: number;
+}
+
+interface Sheet {
+  names: readonly string[];
+  rows: readonly { line: number; cells: readonly string[] }[];
+}
+
+/** `now` in ms. Throws UsageError where there is nothing to read, or a column that was named is not there. */
+export function planImport(text: string, wishes: Wishes, now: number): Plan {
+  const sheet = readSheet(text);
+  const plain = sheet.names.map(plainName);
+  const presetName = wishes.preset ?? guess(sheet, plain);
+  const preset = presetName === null ? undefined : PRESETS[presetName];
+  const places = placesOf(sheet, plain, preset?.columns ?? {}, wishes.columns);
+  const origin = presetName === 'postmark' ? plain.indexOf('origin') : -1;
+  const fixed = preset?.reason ?? null;
+
+  const items: { line: number; item: Item }[] = [];
+  const invalid: { line: number; text: string }[] = [];
+  const unknownReasons = new Map<string, number>();
+  const byReason = new Map<string, number>();
+  let expired = 0;
+  for (const { line, cells } of sheet.rows) {
+    // The apostrophe that our own export puts before what a spreadsheet would run.
+    const cell = (field: Field) => (cells[places[field] ?? -1]?.trim() ?? '').replace(/^'(?=[=+@-])/, '');
+    const email = cell('Email');
+    if (!email.includes('@')) {
+      invalid.push({ line, text: email });
+      continue;
+    }
+    const expiresAt = instantOf(cell('ExpiresAt'));
+    if (expiresAt !== '' && Date.parse(expiresAt) <= now) {
+      expired += 1;
+      continue;
+    }
+    const word = fixed === null ? cell('Reason') : '';
+    const read = wishes.words.get(plainName(word)) ?? reasonOf(word);
+    if (word !== '' && read === null) unknownReasons.set(word, (unknownReasons.get(word) ?? 0) + 1);
+    // Postmark's one word for both: a reader who left, and an address that the sender blocked.
+    const left = origin >= 0 && plainName(word) === 'manualsuppression' && cells[origin] === 'Recipient';
+    const reason = left ? 'Unsubscribe' : (fixed ?? read ?? wishes.reason);
+    byReason.set(reason, (byReason.get(reason) ?? 0) + 1);
+    const note = cell('Note') || (read === null ? word : '');
+    const item: Item = { Email: email, Reason: reason };
+    if (note !== '') item.Note = note.slice(0, MAX_NOTE_CHARS);
+    if (expiresAt !== '') item.ExpiresAt = expiresAt;
+    items.push({ line, item });
+  }
+  const taken = new Set(Object.values(places));
+  return {
+    items,
+    invalid,
+    unknownReasons,
+    byReason,
+    expired,
+    preset: presetName,
+    guessedReason: wishes.preset === undefined ? fixed : null,
+    columns: Object.fromEntries(Object.entries(places).map(([field, i]) => [field, sheet.names[i] ?? ''])),
+    unknownColumns: sheet.names.filter(
+      (name, i) =>
+        !taken.has(i) && name.trim() !== '' && !LEFT_OUT.has(plain[i] ?? '') && !namedIn(preset, plain[i]),
+    ),
+  };
+}
+
+/** The longest note that the API takes. */
+const MAX_NOTE_CHARS = 256;
+
+function namedIn(preset: (typeof PRESETS)[string] | undefined, name: string | undefined): boolean {
+  return name !== undefined && preset?.known?.includes(name) === true;
+}
+
+/** The preset whose columns are all there, unless its note is a column of reasons that are known; null = none. */
+function guess({ rows }: Sheet, plain: readonly string[]): string | null {
+  const found = Object.entries(PRESETS).find(([, { known, columns }]) => {
+    if (known === undefined || !known.every((name) => plain.includes(name))) return false;
+    const at = columns?.Note === 'reason' ? plain.indexOf('reason') : -1;
+    return at < 0 || rows.some(({ cells }) => reasonOf(cells[at] ?? '') === null);
+  });
+  return found?.[0] ?? null;
+}
+
+/** Where each field stands: as the user says, else as the preset does, else by its name. */
+function placesOf(
+  sheet: Sheet,
+  plain: readonly string[],
+  preset: Readonly<Partial<Record<Field, string>>>,
+  said: readonly string[],
+): Partial<Record<Field, number>> {
+  const places: Partial<Record<Field, number>> = {};
+  for (const text of said) {
+    const [name = '', column = ''] = splitOnce(text);
+    const field = FIELDS.find((each) => each.toLowerCase() === name.trim().toLowerCase());
+    if (field === undefined || column === '') {
+      throw new UsageError(
+        `--column "${text}": write one of ${FIELDS.join(', ')}, = and a column, e.g. Email=Mail`,
+      );
+    }
+    const at = plain.indexOf(plainName(column));
+    const place = at >= 0 ? at : /^[1-9]\d{0,3}$/.test(column) ? Number(column) - 1 : -1;
+    if (place < 0 || place >= sheet.names.length) {
+      throw new UsageError(`there is no column "${column}"; the file has: ${sheet.names.join(', ')}`);
+    }
+    places[field] = place;
+  }
+  for (const field of FIELDS) {
+    if (places[field] !== undefined) continue;
+    const name = preset[field];
+    const byPreset = name === undefined ? -1 : plain.indexOf(name);
+    const free = (i: number) =>
+      !Object.values(places).includes(i) && !Object.values(preset).includes(plain[i] ?? '');
+    const at = byPreset >= 0 ? byPreset : plain.findIndex((one, i) => ALIASES[one] === field && free(i));
+    if (at >= 0) places[field] = at;
+  }
+  if (places.Email !== undefined) return places;
+  throw new UsageError(
+    `no column is known to hold addresses; name it with --column Email=…; the file has: ${sheet.names.join(', ')}`,
+  );
+}
+
+function readSheet(text: string): Sheet {
+  const start = text.replace(/^\ufeff/, '').trimStart();
+  const sheet = start.startsWith('{') || start.startsWith('[') ? fromJson(start) : fromCsv(text);
+  if (sheet.rows.length === 0 && sheet.names.length === 0) throw new UsageError('the file has no rows');
+  return sheet;
+}
+
+function fromCsv(text: string): Sheet {
+  const rows = parseCsv(text);
+  const [head] = rows;
+  if (head === undefined) return { names: [], rows };
+  // An address is no name: there is no line of names, and the columns are called by their numbers.
+  const at = head.cells.findIndex((cell) => cell.includes('@'));
+  if (at < 0) return { names: head.cells.map((cell) => cell.trim()), rows: rows.slice(1) };
+  const isReason = (i: number) => rows.every(({ cells }) => reasonOf(cells[i] ?? '') !== null);
+  const reasonAt = head.cells.findIndex((_, i) => i !== at && isReason(i));
+  return {
+    names: head.cells.map((_, i) => (i === at ? 'Email' : i === reasonAt ? 'Reason' : `column ${i + 1}`)),
+    rows,
+  };
+}
+
+/** The first list of objects in it; members of members are called `reason.code`. */
+function fromJson(text: string): Sheet {
+  const objects = listOf(text);
+  const names: string[] = [];
+  const rows = objects.map((object, i) => {
+    const cells: string[] = [];
+    for (const [name, value] of members(object, '')) {
+      let at = names.indexOf(name);
+      if (at < 0) at = names.push(name) - 1;
+      if (at < MAX_COLUMNS) cells[at] = value;
+    }
+    return { line: i + 1, cells: Array.from(cells, (cell) => cell ?? '') };
+  });
+  return { names, rows };
+}
+
+const MAX_COLUMNS = 200;
+
+function listOf(text: string): readonly object[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    try {
+      value = text
+        .split('\n')
+        .filter((line) => line.trim() !== '')
+        .map((line): unknown => JSON.parse(line));
+    } catch (cause) {
+      throw new UsageError(`the file is not JSON: ${(cause as Error).message}`);
+    }
+  }
+  const list = Array.isArray(value)
+    ? value
+    : (Object.values(value as object).find((member) => Array.isArray(member)) ?? [value]);
+  return (list as unknown[]).filter((one): one is object => typeof one === 'object' && one !== null);
+}
+
+function members(object: object, prefix: string): [string, string][] {
+  return Object.entries(object).flatMap(([name, value]: [string, unknown]): [string, string][] => {
+    if (value === null || value === undefined) return [];
+    if (typeof value === 'object' && prefix === '') return members(value, `${name}.`);
+    return [[`${prefix}${name}`, String(value)]];
+  });
+}
+
+/** As the API takes it; times without an offset are UTC, as the services that leave it out write them. */
+function instantOf(text: string): string {
+  return /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/.test(text) ? `${text.replace(' ', 'T')}Z` : text;
+}
+
+/** The parts before and behind the first `=`. */
+export function splitOnce(text: string): [string, string] {
+  const at = text.indexOf('=');
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1).trim()];
+}
