@@ -50,6 +50,8 @@ export interface Settings {
   data: string;
   /** Added to the environment of the server; its own keys win over the defaults here. */
   env?: Record<string, string>;
+  /** Log lines that are kept, from the first on; all where left out. */
+  mostLines?: number;
   /** A program of the tests in place of `serve`; it must say on standard error where it listens, as that does. */
   program?: string;
 }
@@ -83,6 +85,7 @@ export async function startServerProcess(settings: Settings): Promise<ServerProc
     },
   });
   createInterface({ input: child.stdout }).on('line', (line) => {
+    if (lines.length >= (settings.mostLines ?? Number.POSITIVE_INFINITY)) return;
     try {
       lines.push(JSON.parse(line) as LogLine);
     } catch {
