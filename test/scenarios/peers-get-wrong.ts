@@ -96,7 +96,7 @@ export const PEER_CASES: readonly PeerCase[] = [
     11,
     'a process killed between the 250 and its record sends once more, marked; behind the record never',
     ['test/chaos/crash.test.ts', 'loses nothing it acknowledged when it dies at %s'],
-    ['test/chaos/crash.test.ts', 'loses nothing over several deaths at moments of chance'],
+    ['test/chaos/crash.test.ts', 'loses nothing in a short crash campaign'],
   ),
   shown(
     12,
