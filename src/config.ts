@@ -82,11 +82,15 @@ export function loadConfig(
     ['returns', '127.0.0.1:1026'],
   ] as const) {
     const listen: ListenAddress | null | undefined = config[name];
-    if (mode === 'dev' && listen !== undefined && listen !== null && !isLoopback(listen.host)) {
+    const beyond = mode === 'dev' && listen !== undefined && listen !== null && !isLoopback(listen.host);
+    if (beyond && config.expose !== true) {
       problems.push(
-        `${whence(name, origins[name].source)} "${origins[name].text}": dev listens on loopback only; use ${usual}, or run serve --route sandbox`,
+        `${whence(name, origins[name].source)} "${origins[name].text}": dev listens on loopback only; use ${usual}, or in a container add --expose on: a token is asked for then`,
       );
     }
+  }
+  if (mode === 'serve' && config['submission-starttls'] === false) {
+    problems.push('submission-starttls is off: serve takes no password in the clear; leave it on');
   }
   if ((config['tls-cert'] === null) !== (config['tls-key'] === null)) {
     problems.push('tls-cert and tls-key belong together: set both, or neither for a self-signed certificate');

@@ -257,7 +257,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
 
     const { certificates, submission, returns } = await openSmtpListeners(
       { ...base, engine, accounts, classifier, tokens, eventsStored },
-      { config, mode: params.mode, folder: folder.path },
+      { config, mode: params.mode, folder: folder.path, anyDomain },
     );
     const http = createHttpApi(
       {

@@ -45,7 +45,7 @@ interface Parts {
   eventsStored(): void;
 }
 
-/** Who submits on loopback without a login; in development only. */
+/** Who submits on loopback without a login, or with one that nobody knows; in development only. */
 const WITHOUT_LOGIN: Caller = {
   tokenId: 'smtp-without-login',
   owner: 'smtp-without-login',
@@ -55,10 +55,10 @@ const WITHOUT_LOGIN: Caller = {
   rateLimit: null,
 };
 
-/** Throws where a certificate's files cannot be read. */
+/** Throws where a certificate's files cannot be read. `anyDomain`: mail from any domain is captured, none leaves. */
 export async function openSmtpListeners(
   parts: Parts,
-  { config, mode, folder }: { config: Config; mode: Mode; folder: string },
+  { config, mode, folder, anyDomain }: { config: Config; mode: Mode; folder: string; anyDomain: boolean },
 ): Promise<SmtpListeners> {
   const { clock, random, log, accounts, domains } = parts;
   const { acceptance } = parts.engine;
@@ -88,7 +88,8 @@ export async function openSmtpListeners(
       submission: config.submission,
       submissionTls: config['submission-tls'],
       hostname: config.hostname,
-      loopbackCaller: mode === 'dev' ? WITHOUT_LOGIN : null,
+      startTls: config['submission-starttls'],
+      development: mode === 'dev' ? { anybody: WITHOUT_LOGIN, anyAddress: anyDomain } : null,
       limits: {
         ...DEFAULT_SUBMISSION_OPTIONS.limits,
         maxMessageBytes: config['max-message-bytes'],

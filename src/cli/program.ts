@@ -140,7 +140,11 @@ export function createProgram(terminal: Terminal): Program {
 
   function serverCommands(): void {
     for (const [name, description, usage] of [
-      ['dev', 'sandbox server for development: captures every message, loopback only', 'postrider dev'],
+      [
+        'dev',
+        'sandbox server for development: captures every message, takes any SMTP client on this machine',
+        'postrider dev',
+      ],
       [
         'serve',
         'production server',

@@ -5,6 +5,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { destination } from 'pino';
+import { isLoopback } from '../config/forms.ts';
 import type { Mode } from '../config/key-facts.ts';
 import type { Config } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
@@ -123,6 +124,20 @@ function startLines(server: RunningServer, config: Config): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** What everybody should know who starts a development server that others reach. */
+function exposedLine(server: RunningServer, config: Config): string {
+  const { plain, tls } = server.submission;
+  const open = [config.http, plain, tls, server.returns]
+    .filter((at) => at !== null)
+    .filter(({ host }) => !isLoopback(host));
+  if (open.length === 0) return '';
+  const where = [...new Set(open.map(({ host }) => host))].join(', ');
+  return `Warning: this development server listens on ${where}, so others can reach it. They need a token, and it travels unencrypted:
+keep it within a network of your own, such as that of your containers.
+
+`;
+}
+
 function banner(server: RunningServer, config: Config, terminal: Terminal, logFile: string): string {
   const head = (text: string) => styled(terminal.stdout, 'bold', text);
   const dim = (text: string) => styled(terminal.stdout, 'dim', text);
@@ -143,7 +158,9 @@ function banner(server: RunningServer, config: Config, terminal: Terminal, logFi
       : `Route: ${routes}. Messages leave this machine.`;
   const smtp = server.submission.plain;
   const smtpLine =
-    smtp === null ? '' : `\n  ${head('SMTP')}     ${smtp.host}:${smtp.port} ${dim('(no password needed)')}`;
+    smtp === null
+      ? ''
+      : `\n  ${head('SMTP')}     ${smtp.host}:${smtp.port} ${dim(config.expose ? '(any login or none from this machine, else a token as password)' : '(any login, or none)')}`;
   const back = server.returns;
   const returnsLine = back === null ? '' : `\n  ${head('Returns')}  ${back.host}:${back.port}`;
   return `
@@ -167,6 +184,6 @@ ${command('messages')}
 ${command('message MESSAGE_ID')}
 curl -sS ${api}/sandbox/messages -H "Authorization: Bearer $(cat ${join(config.data, 'admin-token')})"
 
-${dim(`Log: ${logFile}. Delete ${config.data} to start afresh. Ctrl-C stops.`)}
+${exposedLine(server, config)}${dim(`Log: ${logFile}. Delete ${config.data} to start afresh. Ctrl-C stops.`)}
 `;
 }

@@ -35,9 +35,10 @@ const UNSAFE_IN_LOCAL = /[\p{C}\p{Z}\ufe6b\uff20]/u;
 
 /**
  * Parses one address (RFC 5321 §4.1.2 dot-atom form, RFC 6531 local parts). Blanks around it are cut off.
- * Local part: 1–64 octets, case kept. Domain: two or more labels, at most 253 octets as A-label. Whole: 254.
+ * Local part: 1–64 octets, case kept. Domain: at least `minLabels` labels, at most 253 octets as A-label. Whole: 254.
+ * One label (`root@localhost`) leads nowhere in public; only mail that never leaves this machine may have it.
  */
-export function parseAddress(text: string): AddressResult {
+export function parseAddress(text: string, minLabels = 2): AddressResult {
   if (text.length > MAX_INPUT) return refuse('is too long');
   const trimmed = trimBlanks(text);
   if (trimmed.length === 0) return refuse('is empty');
@@ -46,8 +47,12 @@ export function parseAddress(text: string): AddressResult {
   const local = trimmed.slice(0, at);
   const kind = localKind(local);
   if (typeof kind !== 'boolean') return refuse(kind.problem);
-  const domain = toALabelDomain(trimmed.slice(at + 1));
-  if (domain === null) return refuse('has a domain that is not a valid host name of two or more labels');
+  const domain = toALabelDomain(trimmed.slice(at + 1), minLabels);
+  if (domain === null) {
+    return refuse(
+      `has a domain that is not a valid host name${minLabels > 1 ? ' of two or more labels' : ''}`,
+    );
+  }
   const localOctets = kind ? local.length : Buffer.byteLength(local);
   if (localOctets > MAX_LOCAL_OCTETS) return refuse('has a local part over 64 octets');
   if (localOctets + 1 + domain.length > MAX_ADDRESS_OCTETS) return refuse('is over 254 octets');
@@ -59,8 +64,8 @@ export function parseAddress(text: string): AddressResult {
  * address in whatever spelling, an empty, over-long or non-LDH label, an invalid `xn--` label, a trailing
  * dot, an all-numeric last label. One IDNA step (UTS 46) and nothing more: no percent-decoding, no URL.
  */
-export function toALabelDomain(text: string): string | null {
-  if (text.length < 3 || text.length > MAX_INPUT) return null;
+export function toALabelDomain(text: string, minLabels = 2): string | null {
+  if (text.length === 0 || text.length > MAX_INPUT) return null;
   let ascii = true;
   let upper = false;
   for (let i = 0; i < text.length; i++) {
@@ -73,10 +78,10 @@ export function toALabelDomain(text: string): string | null {
   if (!ascii) {
     if (!text.isWellFormed()) return null;
     const converted = domainToASCII(text);
-    return isHostName(converted) ? converted : null;
+    return isHostName(converted, minLabels) ? converted : null;
   }
   const lower = upper ? text.toLowerCase() : text;
-  if (!isHostName(lower)) return null;
+  if (!isHostName(lower, minLabels)) return null;
   return lower.includes('xn--') && !areALabelsValid(lower) ? null : lower;
 }
 
@@ -111,8 +116,8 @@ function areALabelsValid(domain: string): boolean {
   return !shown.startsWith('xn--') && !shown.includes('.xn--') && domainToASCII(shown) === domain;
 }
 
-/** Lower-case LDH labels of 1–63 octets, two or more, 253 in all, the last one not a number (RFC 3696 §2). */
-function isHostName(domain: string): boolean {
+/** Lower-case LDH labels of 1–63 octets, `minLabels` or more, 253 in all, the last one not a number (RFC 3696 §2). */
+function isHostName(domain: string, minLabels: number): boolean {
   if (domain.length === 0 || domain.length > MAX_DOMAIN_OCTETS) return false;
   let start = 0;
   let labels = 0;
@@ -133,7 +138,7 @@ function isHostName(domain: string): boolean {
     }
   }
   // `0x7f` as the last label is an IPv4 number to URL parsers.
-  return labels >= 2 && !digitsOnly && !/^0x[0-9a-f]*$/.test(domain.slice(start));
+  return labels >= minLabels && !digitsOnly && !/^0x[0-9a-f]*$/.test(domain.slice(start));
 }
 
 function trimBlanks(text: string): string {

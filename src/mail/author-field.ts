@@ -35,8 +35,8 @@ const ENCODED_WORD =
 /** Charsets in which ASCII is not ASCII are read as something else by whoever does not know them. */
 const WIDE_CHARSET = /^(?:utf-?(?:7|16|32)|ucs|csucs|csunicode|unicode|iso-10646)/i;
 
-/** Reads a value. */
-export function parseAuthor(value: string): AuthorResult {
+/** Reads a value; `minLabels` as for `parseAddress`. */
+export function parseAuthor(value: string, minLabels = 2): AuthorResult {
   if (value.length > MAX_CHARS) return refuse('is too long');
   if (CONTROLS.test(value) || !value.isWellFormed()) return refuse('holds a control character');
   const words: string[] = [];
@@ -84,7 +84,7 @@ export function parseAuthor(value: string): AuthorResult {
     }
   }
   if (written === null) return refuse('holds no address');
-  const parsed = parseAddress(written);
+  const parsed = parseAddress(written, minLabels);
   if (!parsed.ok) return refuse(`holds an address that ${parsed.problem}`);
   const raw = words.join(' ').trim();
   const octets = readableWords(raw);

@@ -25,8 +25,8 @@ const MAX_MAILBOXES = 2000;
 const MAX_NAME_CHARS = 256;
 const MAX_COMMENT_DEPTH = 32;
 
-/** The mailboxes of a value; groups give their members. One bad item spoils the list. */
-export function parseMailboxList(value: string): MailboxList {
+/** The mailboxes of a value; groups give their members. One bad item spoils the list. `minLabels` as for `parseAddress`. */
+export function parseMailboxList(value: string, minLabels = 2): MailboxList {
   if (value.length > MAX_CHARS) return { ok: false, problem: 'is too long' };
   const mailboxes: ListedMailbox[] = [];
   let phrase = '';
@@ -42,7 +42,7 @@ export function parseMailboxList(value: string): MailboxList {
       comment = '';
       return null;
     }
-    const parsed = parseAddress(angle ?? bare.replaceAll(/[ \t]+/g, ''));
+    const parsed = parseAddress(angle ?? bare.replaceAll(/[ \t]+/g, ''), minLabels);
     if (!parsed.ok) return `holds an address that ${parsed.problem}`;
     const name = cleanName(angle === null ? comment : bare);
     mailboxes.push({ name, address: parsed.address.text, domain: parsed.address.domain });

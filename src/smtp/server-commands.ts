@@ -101,7 +101,7 @@ function helloName(rest: string): string {
 /** `FROM:<path> parameters` of MAIL. */
 export function parseMail(
   argument: string,
-  options: { maxMessageBytes: number; dsn: boolean },
+  options: { maxMessageBytes: number; dsn: boolean; minLabels: number },
 ): PathResult<MailFrom> {
   const found = splitPath(argument, 'FROM:');
   if (found === null) return refuse(501, '5.5.4', 'Use MAIL FROM:<address>');
@@ -139,7 +139,7 @@ export function parseMail(
   if (size !== null && size > options.maxMessageBytes) return { ok: false, reply: REPLIES.tooLarge };
   const facts = { size, eightBitMime, smtpUtf8, ret, envid };
   if (found.path === '') return { ok: true, value: { address: null, ...facts } };
-  const parsed = parseAddress(withoutRoute(found.path));
+  const parsed = parseAddress(withoutRoute(found.path), options.minLabels);
   if (!parsed.ok) return refuse(553, '5.1.7', `The sender address ${parsed.problem}`);
   if (!smtpUtf8 && !isAscii(found.path)) return refuse(553, '5.6.7', 'A sender outside ASCII needs SMTPUTF8');
   return { ok: true, value: { address: parsed.address, ...facts } };
@@ -148,7 +148,7 @@ export function parseMail(
 /** `TO:<path> parameters` of RCPT. */
 export function parseRcpt(
   argument: string,
-  options: { smtpUtf8: boolean; dsn: boolean },
+  options: { smtpUtf8: boolean; dsn: boolean; minLabels: number },
 ): PathResult<RcptTo> {
   const found = splitPath(argument, 'TO:');
   if (found === null || found.path === '') return refuse(501, '5.5.4', 'Use RCPT TO:<address>');
@@ -170,7 +170,7 @@ export function parseRcpt(
     } else return unknownParameter(name);
   }
   if (found.path.toLowerCase() === 'postmaster') return { ok: true, value: { address: null, notify, orcpt } };
-  const parsed = parseAddress(withoutNeedlessQuotes(withoutRoute(found.path)));
+  const parsed = parseAddress(withoutNeedlessQuotes(withoutRoute(found.path)), options.minLabels);
   if (!parsed.ok) return refuse(553, '5.1.3', `The recipient address ${parsed.problem}`);
   if (!options.smtpUtf8 && !isAscii(found.path)) {
     return refuse(553, '5.6.7', 'A recipient outside ASCII needs SMTPUTF8 at MAIL');

@@ -1,6 +1,6 @@
 /**
  * Ports that speak SMTP: sockets, TLS and limits around server sessions, shared by both SMTP listeners. Each port begins
- * in the clear and offers STARTTLS, or begins with TLS (RFC 8314). Given a certificate and, for each connection, a
+ * in the clear and offers STARTTLS unless told not to, or begins with TLS (RFC 8314). Given a certificate and, for each connection, a
  * handler and its options; leaves a `Service`. Bounded: connections in all and per address, what is read ahead, what is
  * written and not taken. While stopping, messages that are arriving are finished, everybody else is told 421.
  */
@@ -35,6 +35,10 @@ export interface SessionTerms {
   handler: ServerHandler;
   auth: ServerSessionOptions['auth'];
   limits: ServerLimits;
+  /** STARTTLS is offered on a port that begins in the clear; left out: yes. */
+  startTls?: boolean;
+  /** As in `ServerSessionOptions`; left out: 2. */
+  minLabels?: number;
 }
 
 export interface SmtpPortsDeps {
@@ -185,7 +189,13 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
     let held = true;
     /** The peer sends no more, so there is nothing to linger for. */
     let inputEnded = false;
-    const { handler, auth, limits } = deps.terms({ ip, connections: sockets });
+    const {
+      handler,
+      auth,
+      limits,
+      startTls = true,
+      minLabels = 2,
+    } = deps.terms({ ip, connections: sockets });
     const session = createServerSession(
       {
         clock,
@@ -220,10 +230,11 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       },
       {
         hostname: options.hostname,
-        startTls: true,
+        startTls,
         tls,
         auth,
         dsn: options.dsn === true,
+        minLabels,
         memory,
         limits,
       },

@@ -365,7 +365,11 @@ export function createServerSession(
     if (facts.helo === '') return REPLIES.wrongOrder;
     if (from !== null) return REPLIES.nestedMail;
     if (options.auth?.required === true && !facts.authenticated) return REPLIES.loginFirst;
-    const parsed = parseMail(argument, { maxMessageBytes: limits.maxMessageBytes, dsn: options.dsn });
+    const parsed = parseMail(argument, {
+      maxMessageBytes: limits.maxMessageBytes,
+      dsn: options.dsn,
+      minLabels: options.minLabels,
+    });
     if (!parsed.ok) return parsed.reply;
     return ask(handler.onMail(parsed.value, facts), (answer) => {
       const verdict = answer ?? REPLIES.sender;
@@ -376,7 +380,11 @@ export function createServerSession(
 
   function rcpt(argument: string): ServerReply | null {
     if (from === null) return REPLIES.needMail;
-    const parsed = parseRcpt(argument, { smtpUtf8: from.smtpUtf8, dsn: options.dsn });
+    const parsed = parseRcpt(argument, {
+      smtpUtf8: from.smtpUtf8,
+      dsn: options.dsn,
+      minLabels: options.minLabels,
+    });
     if (!parsed.ok) return parsed.reply;
     if (recipients.length >= limits.maxRecipients) return REPLIES.tooManyRecipients;
     return ask(handler.onRcpt(parsed.value, { from, recipients }, facts), (answer) => {

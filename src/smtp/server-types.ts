@@ -114,6 +114,8 @@ export interface ServerSessionOptions {
   auth: { required: boolean; plainText: boolean } | null;
   /** NOTIFY, ORCPT, RET and ENVID are offered and taken. */
   dsn: boolean;
+  /** Labels that domains in the envelope have at least: 2, or 1 where mail does not leave this machine. */
+  minLabels: number;
   /** What messages that arrive may hold, shared with other sessions; left out: no limit but their own. */
   memory?: DataMemory;
   limits: ServerLimits;

@@ -87,6 +87,7 @@ export function createDriver(options: DriverOptions = {}) {
       tls: null,
       auth: null,
       dsn: true,
+      minLabels: 2,
       ...rest,
       limits: { ...SERVER_LIMITS, ...limits },
     },

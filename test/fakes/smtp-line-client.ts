@@ -32,10 +32,14 @@ export interface LineClient {
 }
 
 /** Connects; `tls` begins with the handshake. The greeting is not read yet. */
-export async function openLineClient(port: number, options: { tls?: boolean } = {}): Promise<LineClient> {
+export async function openLineClient(
+  port: number,
+  options: { tls?: boolean; host?: string } = {},
+): Promise<LineClient> {
+  const { host = '127.0.0.1' } = options;
   let socket: Socket | TLSSocket = options.tls
-    ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
-    : connect({ port, host: '127.0.0.1', noDelay: true });
+    ? connectTls({ port, host, rejectUnauthorized: false })
+    : connect({ port, host, noDelay: true });
   let input = '';
   let ended = false;
   let wake: (() => void) | null = null;

@@ -26,6 +26,8 @@ export interface ServerConfig {
   http: ListenAddress;
   submission: ListenAddress | null;
   'submission-tls': ListenAddress | null;
+  'submission-starttls': boolean;
+  expose: boolean;
   returns: ListenAddress | null;
   'public-url': string | null;
   'trusted-proxies': readonly string[];
@@ -65,7 +67,7 @@ export const SERVER_KEYS: KeyTable<ServerConfig> = {
   submission: key(
     '`host:port` or `off`',
     { dev: '127.0.0.1:1025', serve: 'off' },
-    'SMTP submission listener, with STARTTLS',
+    'SMTP submission listener',
     parseOptionalListen,
   ),
   'submission-tls': key(
@@ -73,6 +75,18 @@ export const SERVER_KEYS: KeyTable<ServerConfig> = {
     both('off'),
     'SMTP submission listener that begins with TLS',
     parseOptionalListen,
+  ),
+  'submission-starttls': key(
+    '`on` or `off`',
+    { dev: 'off', serve: 'on' },
+    'whether `submission` offers STARTTLS; `off` is for `dev`, where clients would refuse a self-signed certificate',
+    parseSwitch,
+  ),
+  expose: key(
+    '`on` or `off`',
+    both('off'),
+    'lets `dev` listen beyond loopback, for containers; whoever is not on loopback then needs a token, by SMTP too',
+    parseSwitch,
   ),
   returns: key(
     '`host:port` or `off`',

@@ -25,8 +25,15 @@ export interface SubmissionOptions {
   submission: ListenAddress | null;
   submissionTls: ListenAddress | null;
   hostname: string;
-  /** Peers on loopback may send without a login, as this caller, and log in without TLS. null = nobody may. */
-  loopbackCaller: Caller | null;
+  /** The plain port offers STARTTLS. */
+  startTls: boolean;
+  /** What holds in development only; null = nothing of it. */
+  development: {
+    /** Peers on loopback send without a login, or with any, as this caller. */
+    anybody: Caller;
+    /** Mail does not leave this machine: `noreply@localhost` is as good an address as any. */
+    anyAddress: boolean;
+  } | null;
   maxConnections: number;
   maxConnectionsPerAddress: number;
   /** Octets that arriving messages may hold together. */
@@ -37,7 +44,8 @@ export interface SubmissionOptions {
 export const DEFAULT_SUBMISSION_OPTIONS: Omit<SubmissionOptions, 'hostname'> = {
   submission: null,
   submissionTls: null,
-  loopbackCaller: null,
+  startTls: true,
+  development: null,
   maxConnections: 500,
   maxConnectionsPerAddress: 50,
   maxMemoryBytes: 256 * 1024 * 1024,
@@ -50,7 +58,7 @@ export function createSubmissionListener(
   given: Partial<SubmissionOptions> & { hostname: string },
 ): SubmissionListener {
   const options: SubmissionOptions = { ...DEFAULT_SUBMISSION_OPTIONS, ...given };
-  const { hostname, submission, submissionTls, loopbackCaller } = options;
+  const { hostname, submission, submissionTls, startTls, development } = options;
   const ports = createSmtpPorts(
     {
       clock: deps.clock,
@@ -58,11 +66,18 @@ export function createSubmissionListener(
       certificates: deps.certificates,
       peerKey: addressKey,
       terms({ ip }) {
-        const trusted = loopbackCaller !== null && isLoopback(ip) ? loopbackCaller : null;
+        const anybody = isLoopback(ip) ? (development?.anybody ?? null) : null;
+        const minLabels = development?.anyAddress === true ? 1 : 2;
         return {
-          handler: createSubmissionHandler(deps, { hostname, ip, anonymous: trusted }),
-          auth: { required: trusted === null, plainText: trusted !== null },
+          handler: createSubmissionHandler(deps, { hostname, ip, anybody, minLabels }),
+          // A development server that is open to a network of containers has no TLS that their clients would believe.
+          auth: {
+            required: anybody === null,
+            plainText: anybody !== null || (development !== null && !startTls),
+          },
           limits: options.limits,
+          startTls,
+          minLabels,
         };
       },
     },

@@ -37,6 +37,8 @@ export interface RawContext {
   /** Of the peer. */
   ip: string;
   hostname: string;
+  /** Labels that a domain has at least. */
+  minLabels: number;
   messageId: MessageId;
   nowMs: number;
   /** The sender is told by mail what became of it. */
@@ -83,9 +85,9 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
       reply: reply(554, '5.4.6', 'Too many Received fields: the message goes in circles'),
     };
   }
-  const author = readAuthor(bytes, header);
+  const author = readAuthor(context, header);
   if (typeof author === 'string') return refused(author);
-  const senders = readSenders(bytes, header);
+  const senders = readSenders(context, header);
   if (typeof senders === 'string') return refused(senders);
   const { name, address } = author;
   const extensions = readExtensionFields(
@@ -102,7 +104,7 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
     envelopeDomain: envelope.from.address?.domain ?? null,
     notice: noticeWish(context),
     recipients: recipientsOf(context, header),
-    replyTo: mailboxesOf(bytes, header, 'reply-to').map(({ name, address }) => ({ name, address })),
+    replyTo: mailboxesOf(context, header, 'reply-to').map(({ name, address }) => ({ name, address })),
     subject: decodeWords(subject ?? '')
       .slice(0, MAX_SUBJECT_CHARS)
       .toWellFormed(),
@@ -124,48 +126,47 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
 }
 
 /** The single author. Two From fields, or two addresses in one, are how a reader is shown another author than we checked. */
-function readAuthor(bytes: Uint8Array, header: Header): Author | string {
+function readAuthor(context: RawContext, header: Header): Author | string {
   const fields = header.fields.filter(({ name }) => name === 'from');
   const [field] = fields;
   if (field === undefined || fields.length > 1) {
     return `The message has ${fields.length === 0 ? 'no From field' : 'more than one From field'}`;
   }
-  return authorIn(bytes, field, 'From');
+  return authorIn(context, field, 'From');
 }
 
 /** The domains that Sender and its like claim, and show in names. */
-function readSenders(bytes: Uint8Array, header: Header): readonly string[] | string {
+function readSenders(context: RawContext, header: Header): readonly string[] | string {
   const domains: string[] = [];
   let ofMessage = 0;
   for (const field of header.fields) {
     if (submittedField(field.name) !== 'sender') continue;
     if (field.name === 'sender') ofMessage += 1;
     if (ofMessage > 1) return 'The message has more than one Sender field';
-    const found = authorIn(bytes, field, field.name);
+    const found = authorIn(context, field, field.name);
     if (typeof found === 'string') return found;
     domains.push(found.address.domain, ...found.shown);
   }
   return domains;
 }
 
-function authorIn(bytes: Uint8Array, field: RawField, title: string): Author | string {
-  const value = strictFieldValue(bytes, field);
+function authorIn({ message, minLabels }: RawContext, field: RawField, title: string): Author | string {
+  const value = strictFieldValue(message.bytes, field);
   if (value === null) return `The ${title} field is folded, encoded or spaced as no field is today`;
-  const parsed = parseAuthor(value);
+  const parsed = parseAuthor(value, minLabels);
   return parsed.ok ? parsed.author : `The ${title} field ${parsed.problem}`;
 }
 
 /** The envelope's recipients, each once. Who is named in To or Cc is shown there; everybody else stays hidden. */
 function recipientsOf(context: RawContext, header: Header): SubmittedRecipient[] {
   const { envelope, notices } = context;
-  const { bytes } = context.message;
   const tells = notices && envelope.from.address !== null;
   const shown = new Map<string, { name: string; kind: RecipientKind }>();
   for (const [field, kind] of [
     ['cc', 'CC'],
     ['to', 'To'],
   ] as const) {
-    for (const { name, address } of mailboxesOf(bytes, header, field)) shown.set(address, { name, kind });
+    for (const { name, address } of mailboxesOf(context, header, field)) shown.set(address, { name, kind });
   }
   const found = new Map<string, SubmittedRecipient>();
   for (const to of envelope.recipients) {
@@ -200,10 +201,14 @@ function wishOf({ notify, orcpt }: RcptTo): Pick<SubmittedRecipient, 'notify' | 
 }
 
 /** Of every field of that name; one that cannot be read names nobody. */
-function mailboxesOf(bytes: Uint8Array, header: Header, name: string): readonly ListedMailbox[] {
+function mailboxesOf(
+  { message, minLabels }: RawContext,
+  header: Header,
+  name: string,
+): readonly ListedMailbox[] {
   return header.fields.flatMap((field) => {
     if (field.name !== name) return [];
-    const list = parseMailboxList(rawFieldValue(bytes, field));
+    const list = parseMailboxList(rawFieldValue(message.bytes, field), minLabels);
     return list.ok ? list.mailboxes : [];
   });
 }

@@ -79,7 +79,7 @@ function openSession() {
       sendRate: createSendRate(clock, { perSecond: null }),
       log: silentLoggers.service,
     },
-    { hostname: 'mail.example.com', ip: '192.0.2.1', anonymous: null },
+    { hostname: 'mail.example.com', ip: '192.0.2.1', anybody: null, minLabels: 2 },
   );
 }
 

@@ -56,14 +56,18 @@ interface Login {
 export interface HandlerOptions {
   hostname: string;
   ip: string;
-  /** Who sends without a login; null = nobody. */
-  anonymous: Caller | null;
+  /** Who sends without a login, or with one that nobody knows; null = nobody. */
+  anybody: Caller | null;
+  /** Labels that a domain has at least. */
+  minLabels: number;
 }
 
 /** Name of the operation for idempotency keys, beside those of the API. */
 const OPERATION = 'SMTP submission';
 /** A JWT: three parts of base64url. No password of ours has two dots. */
 const LOOKS_LIKE_TOKEN = /^[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}$/;
+/** The names that credentials are given. */
+const OWN_USERNAME = /^\s*smtp-[0-9a-f]{12}\s*$/i;
 const WRONG = reply(535, '5.7.8', 'Username or password is wrong');
 /** The connection ends with it: a login cannot be repeated in a session (RFC 4954 §4). */
 const ENDED = lastReply(421, '4.7.0', 'This login has ended: connect and log in again');
@@ -71,15 +75,15 @@ const ENDED = lastReply(421, '4.7.0', 'This login has ended: connect and log in 
 /** Answers for one connection. */
 export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptions): ServerHandler {
   const { access, credentials, acceptance, senders, sendRate, clock, random, log } = deps;
-  const { ip } = options;
-  let caller: Caller | null = options.anonymous;
+  const { ip, anybody } = options;
+  let caller: Caller | null = anybody;
   /** Asks again whether the login still holds: a session may outlive it by hours. */
-  let renewed: () => Promise<Caller | null> = async () => options.anonymous;
+  let renewed: () => Promise<Caller | null> = async () => anybody;
 
   return {
     async onAuth(attempt) {
       try {
-        const found = await logIn(attempt);
+        const found = await (anybody === null ? logIn(attempt) : logInAnyhow(attempt, anybody));
         if (found === null) return WRONG;
         caller = found.caller;
         renewed = found.renew;
@@ -143,6 +147,19 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
     return { caller: found, renew: () => credentials.renew(username, found) };
   }
 
+  /** As itself where the login is one of ours, else as anybody: clients bring whatever their settings hold. */
+  async function logInAnyhow(attempt: AuthAttempt, as: Caller): Promise<Login> {
+    // Hashing a password that cannot be ours, and counting it as a guess, would be for nothing.
+    const mayBeOurs = LOOKS_LIKE_TOKEN.test(attempt.password) || OWN_USERNAME.test(attempt.username);
+    const found = mayBeOurs
+      ? await logIn(attempt).catch((error: unknown) => {
+          if (error instanceof AppError) return null;
+          throw error;
+        })
+      : null;
+    return found ?? { caller: as, renew: async () => as };
+  }
+
   function refusedLogin(error: unknown): ServerReply {
     if (!(error instanceof AppError)) throw error;
     const [{ name }] = error.problems;
@@ -164,6 +181,7 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
       facts,
       ip,
       hostname: options.hostname,
+      minLabels: options.minLabels,
       messageId,
       nowMs,
       notices: from.notices !== false,

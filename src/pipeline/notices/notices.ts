@@ -124,7 +124,7 @@ export function createNotices(deps: Deps, options: NoticeOptions): Notices {
       metrics.count('put_off');
       return;
     }
-    const to = parseAddress(sender);
+    const to = parseAddress(sender, 1);
     if (!to.ok) {
       await drop(notice, `its sender ${to.problem}`);
       return;

@@ -327,7 +327,8 @@ export function callerDomains(caller: Caller): readonly string[] | undefined {
  */
 export function pickDomain(caller: Caller, given: string | undefined): string {
   if (given !== undefined && given !== '') {
-    const domain = toALabelDomain(given.trim());
+    // Of one label too: mail from localhost is captured in development.
+    const domain = toALabelDomain(given.trim(), 1);
     if (domain === null || !mayActOn(caller, domain)) throw new AppError('not-found');
     return domain;
   }
