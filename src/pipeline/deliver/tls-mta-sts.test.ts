@@ -14,6 +14,7 @@ import { type CachingResolver, createResolver } from '../../net/resolver.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { temporaryFolder } from '../../store/sqlite/test-support.ts';
 import type { Store } from '../../store/store.ts';
+import type { StoredMtaSts } from '../../store/topics/tls.ts';
 import { createMtaSts, type MtaSts } from './tls-mta-sts.ts';
 
 const HOUR = 3_600_000;
@@ -133,20 +134,79 @@ describe('a policy', () => {
     expect(await mode()).toBe('enforce');
     expect(failures).toEqual(['sts-policy-invalid']);
   });
+});
 
-  it('is renewed every day unasked, so that it does not end while it is still announced', async () => {
-    expect(await mode()).toBe('enforce');
-    const first = (await store.getMtaSts({ domain: 'example.net' }))?.fetchedAt ?? 0;
-    for (let hour = 0; hour < 25; hour += 1) {
+describe('renewing', () => {
+  /** The hourly rounds of so many hours, each to its end. */
+  async function rounds(hours: number): Promise<void> {
+    const due = () => store.staleMtaSts({ now: clock.now(), limit: 1000 });
+    for (let hour = 0; hour < hours; hour += 1) {
       await clock.advance(HOUR);
-      // A round with nothing to do has looked into the store, and set its timer again.
-      await store.getMtaSts({ domain: 'example.net' });
+      await expect.poll(due, { interval: 2, timeout: 15_000 }).toEqual([]);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    const stored = async () => (await store.getMtaSts({ domain: 'example.net' }))?.fetchedAt;
-    await expect.poll(stored, { interval: 5, timeout: 15_000 }).toBeGreaterThan(first);
+  }
+  const remember = (domain: string, over: Partial<StoredMtaSts> = {}) => {
+    const now = clock.now();
+    const times = { fetchedAt: now, expiresAt: now + 7 * 24 * HOUR, renewAt: now + 1, renewFailures: 0 };
+    const body = { policyId: '1', mode: 'enforce', mx: ['mx.example.net'], maxAgeSeconds: 604_800 } as const;
+    return store.putMtaSts({ domain, ...body, ...times, ...over });
+  };
+
+  it('comes every day unasked, so that a policy does not end while it is still announced', async () => {
+    expect(await mode()).toBe('enforce');
+    await rounds(23);
+    expect(fetched).toHaveLength(1);
+    await rounds(2);
     expect(fetched).toHaveLength(2);
   });
+
+  it('reaches a living policy past any number of dead ones, which are asked ever more rarely', async () => {
+    for (let n = 0; n < 60; n++) await remember(`dead${n}.example`);
+    await remember('example.net', { renewAt: clock.now() + 2 });
+    await rounds(26);
+    const stored = await store.getMtaSts({ domain: 'example.net' });
+    expect(stored?.fetchedAt).toBeGreaterThan(clock.now() - 24 * HOUR - 1);
+    expect(fetched.length).toBe(2);
+    // After one, two, four, eight hours, and so on.
+    expect(dns.count('_mta-sts.dead7.example')).toBeGreaterThanOrEqual(4);
+    expect(dns.count('_mta-sts.dead7.example')).toBeLessThanOrEqual(6);
+    expect((await store.getMtaSts({ domain: 'dead7.example' }))?.expiresAt).toBe(
+      Date.parse('2026-06-07T00:00:00Z'),
+    );
+  });
+
+  it('comes in time for a policy that holds for an hour or two only', async () => {
+    serve(policy('enforce', 3 * 3600));
+    expect(await mode()).toBe('enforce');
+    await rounds(8);
+    expect(await store.getMtaSts({ domain: 'example.net' })).toMatchObject({ mode: 'enforce' });
+    dns.fault('*', { kind: 'servfail' });
+    expect(await mode()).toBe('enforce');
+  });
+
+  it('takes a policy that was fetched while the clock was ahead for one of now', async () => {
+    const ahead = clock.now() + 365 * 24 * HOUR;
+    const end = ahead + 7 * 24 * HOUR;
+    await remember('example.net', { fetchedAt: ahead, expiresAt: end, renewAt: ahead });
+    expect(await mode()).toBe('enforce');
+    expect((await store.getMtaSts({ domain: 'example.net' }))?.expiresAt).toBe(clock.now() + 7 * 24 * HOUR);
+  });
+});
+
+it('a policy of mode "none" is fetched once in its time, like any other', async () => {
+  serve(policy('none', 86_400));
+  for (let n = 0; n < 20; n++) {
+    expect(await mode()).toBeNull();
+    await later(0);
+  }
+  expect(fetched).toHaveLength(1);
+  // Also by a process that finds it in the store.
+  expect(await createSts().policyOf('example.net')).toBeNull();
+  expect(fetched).toHaveLength(1);
+  serve(policy('enforce'));
+  await later(24 * HOUR);
+  expect(await mode()).toBe('enforce');
 });
 
 describe('a policy that cannot be had', () => {

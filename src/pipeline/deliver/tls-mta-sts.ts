@@ -43,10 +43,11 @@ const MAX_POLICY_BYTES = 64 * 1024;
 const FETCH_MS = 15_000;
 /** After a fetch that failed, the domain is not asked again before this (RFC 8461 §3.3). */
 const RETRY_MS = 5 * 60_000;
-/** Policies are renewed at this age although their id has not changed, so that they never come near their end. */
+/** Policies are renewed at this age, or half their own, although their id has not changed: they never come near their end. */
 const RENEW_AFTER_MS = 24 * 3_600_000;
+/** How often is looked for what is due; after a renewal that failed the next one comes as late, then twice as late, up to a day. */
 const RENEW_EVERY_MS = 3_600_000;
-const RENEW_AT_ONCE = 50;
+const RENEW_AT_ONCE = 8;
 const MAX_REMEMBERED = 10_000;
 
 interface Known {
@@ -97,16 +98,14 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
   async function look(domain: string): Promise<MtaStsPolicy | null> {
     const [answer, entry] = await Promise.all([resolver.txt(`_mta-sts.${domain}`), remembered(domain)]);
     const id = answer.kind === 'found' ? readMtaStsRecord(answer.records) : null;
-    const { stored } = entry;
-    const current = inForce(stored);
-    if (id === null) return current;
-    const isNew = current === null || stored?.policyId !== id;
-    if (!isNew || clock.monotonicMs() < entry.notBeforeMs) return current;
-    return inForce(await renew(domain, id, entry));
+    // A policy of mode "none" asks for nothing, and is known like any other until its end.
+    const isKnown = entry.stored?.policyId === id && isCurrent(entry.stored);
+    if (id !== null && !isKnown && clock.monotonicMs() >= entry.notBeforeMs) await renew(domain, id, entry);
+    return inForce(entry.stored);
   }
 
-  /** Fetches and remembers; what holds from now on, which is the old policy where there is no new one. */
-  async function renew(domain: string, id: string, entry: Known): Promise<StoredMtaSts | null> {
+  /** Fetches and remembers; false where the old policy, or none, stays. */
+  async function renew(domain: string, id: string, entry: Known): Promise<boolean> {
     const fetched = await fetchPolicy(domain);
     if (fetched.kind === 'failed') {
       entry.notBeforeMs = clock.monotonicMs() + RETRY_MS;
@@ -116,7 +115,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
         { domain, result, detail, kept: inForce(entry.stored) !== null },
         'no MTA-STS policy could be fetched',
       );
-      return entry.stored;
+      return false;
     }
     const now = clock.now();
     const { mode, mx, maxAgeSeconds } = fetched.policy;
@@ -128,14 +127,21 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
       maxAgeSeconds,
       fetchedAt: now,
       expiresAt: now + maxAgeSeconds * 1000,
+      renewAt: now + Math.min(RENEW_AFTER_MS, (maxAgeSeconds * 1000) / 2),
+      renewFailures: 0,
     };
-    entry.stored = stored;
     entry.notBeforeMs = 0;
-    // A policy that cannot be written down holds all the same, until the process ends.
+    await keep(entry, stored);
+    return true;
+  }
+
+  /** A policy that cannot be written down holds all the same, until the process ends. */
+  async function keep(entry: Known, stored: StoredMtaSts): Promise<void> {
+    entry.stored = stored;
+    const { domain } = stored;
     await store
       .putMtaSts(stored)
       .catch((cause: unknown) => log.warn({ domain, err: cause }, 'an MTA-STS policy could not be stored'));
-    return stored;
   }
 
   async function remembered(domain: string): Promise<Known> {
@@ -145,11 +151,22 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
     const oldest = known.size >= MAX_REMEMBERED ? known.keys().next() : null;
     if (oldest?.done === false) known.delete(oldest.value);
     known.set(domain, entry);
+    const { stored } = entry;
+    const now = clock.now();
+    // Fetched while the clock was ahead: it holds for its time from now.
+    if (stored !== null && stored.fetchedAt > now) {
+      const expiresAt = now + stored.maxAgeSeconds * 1000;
+      await keep(entry, { ...stored, fetchedAt: now, expiresAt, renewAt: now });
+    }
     return entry;
   }
 
+  function isCurrent(stored: StoredMtaSts): boolean {
+    return stored.expiresAt > clock.now();
+  }
+
   function inForce(stored: StoredMtaSts | null): MtaStsPolicy | null {
-    if (stored === null || stored.expiresAt <= clock.now() || stored.mode === 'none') return null;
+    if (stored === null || !isCurrent(stored) || stored.mode === 'none') return null;
     return { mode: stored.mode, mx: stored.mx, maxAgeSeconds: stored.maxAgeSeconds };
   }
 
@@ -174,17 +191,25 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
     });
   }
 
-  /** What is still in force and a day old; the oldest first, one after the other. */
+  /** What is due, the first due first, until nothing is: what cannot be had is due again later and stands in nobody's way. */
   async function renewDue(): Promise<void> {
-    const now = clock.now();
-    const due = await store.staleMtaSts({ now, before: now - RENEW_AFTER_MS, limit: RENEW_AT_ONCE });
-    for (const { domain } of due) {
-      if (!running) return;
-      const answer = await resolver.txt(`_mta-sts.${domain}`);
-      const id = answer.kind === 'found' ? readMtaStsRecord(answer.records) : null;
-      const entry = await remembered(domain);
-      if (id !== null && clock.monotonicMs() >= entry.notBeforeMs) await renew(domain, id, entry);
+    while (running) {
+      const due = await store.staleMtaSts({ now: clock.now(), limit: RENEW_AT_ONCE });
+      if (due.length === 0) return;
+      await Promise.all(due.map(({ domain }) => renewOne(domain)));
     }
+  }
+
+  async function renewOne(domain: string): Promise<void> {
+    const [answer, entry] = await Promise.all([resolver.txt(`_mta-sts.${domain}`), remembered(domain)]);
+    const id = answer.kind === 'found' ? readMtaStsRecord(answer.records) : null;
+    const mayFetch = id !== null && clock.monotonicMs() >= entry.notBeforeMs;
+    if (mayFetch && (await renew(domain, id, entry))) return;
+    const { stored } = entry;
+    if (stored === null) return;
+    const renewFailures = stored.renewFailures + 1;
+    const waitMs = Math.min(RENEW_AFTER_MS, RENEW_EVERY_MS * 2 ** Math.min(stored.renewFailures, 10));
+    await keep(entry, { ...stored, renewFailures, renewAt: clock.now() + waitMs });
   }
 }
 

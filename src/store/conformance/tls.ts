@@ -11,6 +11,8 @@ const policy = (over: Partial<StoredMtaSts> = {}): StoredMtaSts => ({
   maxAgeSeconds: 86_400,
   fetchedAt: T0,
   expiresAt: T0 + 86_400_000,
+  renewAt: T0 + 43_200_000,
+  renewFailures: 2,
   ...over,
 });
 
@@ -40,14 +42,15 @@ export function describeTls(suite: Suite): void {
       });
     });
 
-    it('are listed where they are in force and were fetched long ago, the oldest first', async () => {
-      await suite.store().putMtaSts(policy({ domain: 'b.example', fetchedAt: T0 + 2 }));
-      await suite.store().putMtaSts(policy({ domain: 'a.example', fetchedAt: T0 + 1 }));
-      await suite.store().putMtaSts(policy({ domain: 'new.example', fetchedAt: T0 + 9 }));
-      await suite.store().putMtaSts(policy({ domain: 'over.example', fetchedAt: T0, expiresAt: T0 + 9 }));
-      const found = await suite.store().staleMtaSts({ now: T0 + 9, before: T0 + 9, limit: 10 });
-      expect(found.map(({ domain }) => domain)).toEqual(['a.example', 'b.example']);
-      expect(await suite.store().staleMtaSts({ now: T0 + 9, before: T0 + 9, limit: 1 })).toHaveLength(1);
+    it('are listed where they are in force and due, the first due first', async () => {
+      await suite.store().putMtaSts(policy({ domain: 'b.example', renewAt: T0 + 2 }));
+      await suite.store().putMtaSts(policy({ domain: 'a.example', renewAt: T0 + 9 }));
+      await suite.store().putMtaSts(policy({ domain: 'new.example', renewAt: T0 + 10 }));
+      await suite.store().putMtaSts(policy({ domain: 'none.example', renewAt: T0 + 1, mode: 'none' }));
+      await suite.store().putMtaSts(policy({ domain: 'over.example', renewAt: T0, expiresAt: T0 + 9 }));
+      const found = await suite.store().staleMtaSts({ now: T0 + 9, limit: 10 });
+      expect(found.map(({ domain }) => domain)).toEqual(['b.example', 'a.example']);
+      expect(await suite.store().staleMtaSts({ now: T0 + 9, limit: 1 })).toHaveLength(1);
     });
   });
 

@@ -16,7 +16,7 @@ CREATE INDEX idempotency_age ON idempotency (created_at);
 CREATE INDEX inbox_domain ON inbox (domain_id, inbox);
 CREATE INDEX message_domain ON message (domain_id);
 CREATE INDEX message_metadata_message ON message_metadata (message_seq);
-CREATE INDEX mta_sts_age ON mta_sts (fetched_at);
+CREATE INDEX mta_sts_renewal ON mta_sts (renew_at);
 CREATE INDEX node_lease_epoch ON node_lease (epoch);
 CREATE INDEX notice_count_hour ON notice_count (hour);
 CREATE INDEX notice_due_from ON notice_due (due_from);
@@ -54,7 +54,7 @@ CREATE TABLE message ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL U
 CREATE TABLE message_metadata ( domain_id INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, message_seq INTEGER NOT NULL, PRIMARY KEY (domain_id, name, value, message_seq) ) STRICT, WITHOUT ROWID;
 CREATE TABLE message_notice ( message_seq INTEGER PRIMARY KEY, sender TEXT NOT NULL, ret INTEGER, envid TEXT, orcpts TEXT ) STRICT;
 CREATE TABLE meta ( name TEXT NOT NULL PRIMARY KEY, value ANY NOT NULL ) STRICT, WITHOUT ROWID;
-CREATE TABLE mta_sts ( domain TEXT NOT NULL PRIMARY KEY, policy_id TEXT NOT NULL, mode TEXT NOT NULL, mx TEXT NOT NULL, max_age INTEGER NOT NULL, fetched_at INTEGER NOT NULL, expires_at INTEGER NOT NULL ) STRICT, WITHOUT ROWID;
+CREATE TABLE mta_sts ( domain TEXT NOT NULL PRIMARY KEY, policy_id TEXT NOT NULL, mode TEXT NOT NULL, mx TEXT NOT NULL, max_age INTEGER NOT NULL, fetched_at INTEGER NOT NULL, expires_at INTEGER NOT NULL , renew_at INTEGER NOT NULL DEFAULT 0, renew_failures INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 CREATE TABLE name ( id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE ) STRICT;
 CREATE TABLE node ( epoch INTEGER PRIMARY KEY AUTOINCREMENT, node_id TEXT NOT NULL, started_at INTEGER NOT NULL , host TEXT NOT NULL DEFAULT '', pid INTEGER NOT NULL DEFAULT 0, roles TEXT NOT NULL DEFAULT '[]', sources TEXT NOT NULL DEFAULT '[]', beat INTEGER NOT NULL DEFAULT 0, heartbeat_at INTEGER NOT NULL DEFAULT 0, ended_at INTEGER) STRICT;
 CREATE TABLE node_lease ( name TEXT PRIMARY KEY, epoch INTEGER NOT NULL, taken_at INTEGER NOT NULL ) STRICT, WITHOUT ROWID;

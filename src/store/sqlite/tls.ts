@@ -12,6 +12,8 @@ interface PolicyRow {
   max_age: number;
   fetched_at: number;
   expires_at: number;
+  renew_at: number;
+  renew_failures: number;
 }
 
 interface CountRow {
@@ -26,8 +28,8 @@ interface CountRow {
 /** See `Store.putMtaSts`. */
 export function putMtaSts({ db }: Session, params: ParamsOf<'putMtaSts'>): void {
   db.run(
-    `INSERT OR REPLACE INTO mta_sts (domain, policy_id, mode, mx, max_age, fetched_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO mta_sts (domain, policy_id, mode, mx, max_age, fetched_at, expires_at, renew_at, renew_failures)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     params.domain,
     params.policyId,
     params.mode,
@@ -35,6 +37,8 @@ export function putMtaSts({ db }: Session, params: ParamsOf<'putMtaSts'>): void 
     params.maxAgeSeconds,
     params.fetchedAt,
     params.expiresAt,
+    params.renewAt,
+    params.renewFailures,
   );
 }
 
@@ -48,9 +52,9 @@ export function getMtaSts(db: Connection, params: ParamsOf<'getMtaSts'>): Stored
 export function staleMtaSts(db: Connection, params: ParamsOf<'staleMtaSts'>): StoredMtaSts[] {
   return db
     .all<PolicyRow>(
-      'SELECT * FROM mta_sts WHERE expires_at > ? AND fetched_at < ? ORDER BY fetched_at, domain LIMIT ?',
+      `SELECT * FROM mta_sts WHERE renew_at <= ? AND expires_at > ? AND mode <> 'none' ORDER BY renew_at, domain LIMIT ?`,
       params.now,
-      params.before,
+      params.now,
       params.limit,
     )
     .map(toPolicy);
@@ -119,5 +123,7 @@ function toPolicy(row: PolicyRow): StoredMtaSts {
     maxAgeSeconds: row.max_age,
     fetchedAt: row.fetched_at,
     expiresAt: row.expires_at,
+    renewAt: row.renew_at,
+    renewFailures: row.renew_failures,
   };
 }

@@ -15,6 +15,10 @@ export interface StoredMtaSts {
   fetchedAt: number;
   /** fetchedAt and max_age; afterwards it means nothing. */
   expiresAt: number;
+  /** When it is to be fetched again although nobody asks. */
+  renewAt: number;
+  /** How often in a row that has failed. */
+  renewFailures: number;
 }
 
 /** RFC 8460 §4.2. */
@@ -52,8 +56,8 @@ export interface TlsStore {
   putMtaSts(params: StoredMtaSts): Promise<void>;
   /** The policy of a domain, expired or not; null where none is remembered. */
   getMtaSts(params: { domain: string }): Promise<StoredMtaSts | null>;
-  /** Policies in force at `now` that were fetched before `before`, the oldest first. */
-  staleMtaSts(params: { now: number; before: number; limit: number }): Promise<readonly StoredMtaSts[]>;
+  /** Policies in force at `now` that are to be renewed by then, the first due first; never those of mode `none`. */
+  staleMtaSts(params: { now: number; limit: number }): Promise<readonly StoredMtaSts[]>;
   /** Adds to the counters of their days. */
   addTlsCounts(params: { counts: readonly TlsCount[] }): Promise<void>;
   /** Counters from a day on, of one domain or of all; by day, domain, policy, host and result. */
