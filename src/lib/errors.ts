@@ -58,6 +58,7 @@ export const ERRORS = {
   'message-too-large': e(1004, 413, 'The encoded message is too large'),
   'content-encoding': e(1005, 400, 'The Content-Encoding is not supported or the body does not match it'),
   'unknown-property': e(1006, 422, 'The property is not known'),
+  'request-too-complex': e(1008, 422, 'Reading this request takes too long; make it smaller or simpler'),
   'duplicate-property': e(1007, 422, 'The property is given twice in different spellings'),
   'recipients-total': e(1101, 422, 'Too many recipients in To, CC and BCC together'),
   'cc-count': e(1102, 422, 'Too many recipients in CC'),

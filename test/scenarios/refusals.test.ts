@@ -26,6 +26,7 @@ const NOT_YET: Partial<Record<ErrorName, string>> = {
   'content-expired': 'contents are kept for now',
   internal: 'a bug would be needed',
   'request-timeout': 'takes ten seconds; held beside the listener',
+  'request-too-complex': 'takes a job that does not end; held beside the worker pool',
 };
 
 let server: Instance;

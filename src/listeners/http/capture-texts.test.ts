@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../store/sqlite/test-support.ts';
 import type { CaptureText } from '../../store/topics/captures.ts';
-import { createCaptureTexts, MAX_TEXT_CHARS, textOf } from './capture-texts.ts';
+import { createCaptureTexts } from './capture-texts.ts';
 import { readCapturedMail } from './captured-mail.ts';
 import { createCapturedReader } from './captured-reader.ts';
+import { MAX_TEXT_CHARS, searchedText } from './captured-text.ts';
 import { quietLog } from './test-support.ts';
 
 const mail = (type: string, encoding: string, body: string) =>
   Buffer.from(
     `Subject: x\r\nMIME-Version: 1.0\r\nContent-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n${body}`,
   );
-const inside = async (bytes: Uint8Array) => textOf(await readCapturedMail(bytes));
+const inside = async (bytes: Uint8Array) => searchedText(await readCapturedMail(bytes));
 
 describe('the text of a captured message', () => {
   it.each([
@@ -37,8 +38,10 @@ describe('the text of a captured message', () => {
 
   it('holds both parts where they say different things, one where they say the same', () => {
     const empty = { Headers: [], Attachments: [], Links: [], Codes: [], ParseError: null };
-    expect(textOf({ ...empty, PlainContent: 'Hello', HTMLContent: '<p>Hello</p>' }).text).toBe('hello');
-    expect(textOf({ ...empty, PlainContent: 'See HTML', HTMLContent: '<p>Hi</p>' }).text).toBe('see html hi');
+    expect(searchedText({ ...empty, PlainContent: 'Hello', HTMLContent: '<p>Hello</p>' }).text).toBe('hello');
+    expect(searchedText({ ...empty, PlainContent: 'See HTML', HTMLContent: '<p>Hi</p>' }).text).toBe(
+      'see html hi',
+    );
   });
 
   it('is cut, and knows files from pictures inside', () => {
@@ -48,9 +51,9 @@ describe('the text of a captured message', () => {
       PlainContent: 'x'.repeat(MAX_TEXT_CHARS + 10),
       Attachments: [file],
     };
-    expect(textOf(contents)).toEqual({ hasFiles: true, text: 'x'.repeat(MAX_TEXT_CHARS) });
+    expect(searchedText(contents)).toEqual({ hasFiles: true, text: 'x'.repeat(MAX_TEXT_CHARS) });
     const picture = { ...file, Disposition: 'inline' };
-    expect(textOf({ ...contents, Attachments: [picture] }).hasFiles).toBe(false);
+    expect(searchedText({ ...contents, Attachments: [picture] }).hasFiles).toBe(false);
   });
 });
 
@@ -64,10 +67,7 @@ describe('reading captured messages', () => {
     const texts = createCaptureTexts({
       clock,
       log: quietLog,
-      reader: createCapturedReader(
-        { readCaptured: () => Promise.reject(new Error('no worker')) },
-        { workerThresholdBytes: 500 },
-      ),
+      reader: createCapturedReader({ run: () => Promise.reject(new Error('no worker')) }, { hereBytes: 500 }),
       store: {
         onCaptured(listener) {
           tell = () => listener([]);

@@ -7,20 +7,17 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import { foldText } from '../../model/search-text.ts';
-import { textFromHtml } from '../../pipeline/compose/text-from-html.ts';
 import type { Store } from '../../store/store.ts';
 import type { CaptureText } from '../../store/topics/captures.ts';
-import type { CapturedContents } from './captured-mail.ts';
 import type { CapturedReader } from './captured-reader.ts';
 
-/** Characters of one message that are searched; what stands behind them is not found. */
-export const MAX_TEXT_CHARS = 65_536;
 const AT_ONCE = 20;
 /** After a capture, so that those of one moment are read together. */
 const SOON_MS = 250;
 const LEAST_REST_MS = 20;
 const REST_FACTOR = 4;
+/** It takes its turn with the tenants, as one of them. */
+const BACKGROUND = 'captured mail';
 /** Where the store could not be asked. */
 const AGAIN_MS = 5_000;
 
@@ -95,10 +92,10 @@ export function createCaptureTexts(deps: {
 
   async function read(content: Uint8Array): Promise<Omit<CaptureText, 'messageSeq'>> {
     try {
-      return textOf(await reader.contents(content));
+      return await reader.searched(content, BACKGROUND);
     } catch (cause) {
       // The workers are busy: later. Anything else would come back with the same message for ever, in front of all others.
-      if (cause instanceof AppError) throw cause;
+      if (cause instanceof AppError && cause.status === 503) throw cause;
       log.warn({ err: cause }, 'a captured message cannot be read for the search; it is left out of it');
       return NOTHING;
     }
@@ -106,15 +103,3 @@ export function createCaptureTexts(deps: {
 }
 
 const NOTHING = { hasFiles: false, text: '' };
-
-/** What is searched in a message: its text, or what a reader of its HTML would see where that says something else. */
-export function textOf(mail: CapturedContents): Omit<CaptureText, 'messageSeq'> {
-  const plain = foldText(mail.PlainContent);
-  const html = foldText(textFromHtml(mail.HTMLContent));
-  const text = html === '' || plain.includes(html) ? plain : plain === '' ? html : `${plain} ${html}`;
-  return {
-    // A picture inside the HTML is part of the text, not a file that came with it.
-    hasFiles: mail.Attachments.some((file) => file.Disposition !== 'inline'),
-    text: text.slice(0, MAX_TEXT_CHARS),
-  };
-}

@@ -4,42 +4,54 @@
  */
 import type { CapturedContents } from './captured-mail.ts';
 import type { CapturedFile } from './captured-parts.ts';
+import type { SearchedText } from './captured-text.ts';
 import { type CapturedAnswer, type CapturedWish, readCaptured } from './captured-wish.ts';
-import type { EmailWorkerPool } from './email-worker-pool.ts';
+import type { WorkerPool } from './worker-pool.ts';
 
-/** Refusals: AppError unavailable where too many large ones wait. */
+/**
+ * `tenant`: who has to wait for whom where it takes a worker. Refusals: AppError unavailable where too many large ones wait,
+ * request-too-complex where reading does not end.
+ */
 export interface CapturedReader {
-  contents(bytes: Uint8Array): Promise<CapturedContents>;
+  contents(bytes: Uint8Array, tenant: string): Promise<CapturedContents>;
+  /** What is searched in it. */
+  searched(bytes: Uint8Array, tenant: string): Promise<SearchedText>;
   /** The file at that place of `Attachments`; null where there is none. */
-  file(bytes: Uint8Array, place: number): Promise<CapturedFile | null>;
+  file(bytes: Uint8Array, place: number, tenant: string): Promise<CapturedFile | null>;
   /** As a page for a browser; null where the message cannot be read. */
-  page(bytes: Uint8Array): Promise<string | null>;
+  page(bytes: Uint8Array, tenant: string): Promise<string | null>;
 }
 
-/** A reader that leaves to the workers what has more octets than `workerThresholdBytes`. */
+/** A reader that leaves to the workers what has more octets than `hereBytes`. */
 export function createCapturedReader(
-  workers: Pick<EmailWorkerPool, 'readCaptured'>,
-  options: { workerThresholdBytes: number },
+  workers: Pick<WorkerPool, 'run'>,
+  { hereBytes }: { hereBytes: number },
 ): CapturedReader {
-  const read = (bytes: Uint8Array, wish: CapturedWish): Promise<CapturedAnswer> =>
-    bytes.length > options.workerThresholdBytes
-      ? workers.readCaptured({ body: bytes, wish })
+  const read = (bytes: Uint8Array, wish: CapturedWish, tenant: string): Promise<CapturedAnswer> =>
+    bytes.length > hereBytes
+      ? workers.run(tenant, 'captured', { body: bytes, wish })
       : readCaptured(bytes, wish);
+  const unexpected = () => new Error('an answer of another kind');
   return {
-    async contents(bytes) {
-      const answer = await read(bytes, { kind: 'contents' });
+    async contents(bytes, tenant) {
+      const answer = await read(bytes, { kind: 'contents' }, tenant);
       if (answer.kind === 'contents') return answer.contents;
-      throw new Error('an answer of another kind');
+      throw unexpected();
     },
-    async file(bytes, place) {
-      const answer = await read(bytes, { kind: 'file', place });
+    async searched(bytes, tenant) {
+      const answer = await read(bytes, { kind: 'search' }, tenant);
+      if (answer.kind === 'search') return answer.inside;
+      throw unexpected();
+    },
+    async file(bytes, place, tenant) {
+      const answer = await read(bytes, { kind: 'file', place }, tenant);
       if (answer.kind === 'file') return answer.file;
-      throw new Error('an answer of another kind');
+      throw unexpected();
     },
-    async page(bytes) {
-      const answer = await read(bytes, { kind: 'page' });
+    async page(bytes, tenant) {
+      const answer = await read(bytes, { kind: 'page' }, tenant);
       if (answer.kind === 'page') return answer.page;
-      throw new Error('an answer of another kind');
+      throw unexpected();
     },
   };
 }

@@ -87,9 +87,14 @@ export interface HttpOptions {
   blockedExtensions: readonly string[];
   /** Bodies larger than this are read and composed in a worker thread. */
   workerThresholdBytes: number;
+  /** Worker threads that one tenant may hold; there is one more. */
   maxWorkers: number;
-  /** Large bodies waiting for a worker; more are answered with 503. */
+  /** Jobs waiting for a worker; more are answered with 503. */
   maxWorkerQueue: number;
+  /** How long a worker may work for one request before it is ended. */
+  workerDeadlineMs: number;
+  /** Captured messages larger than this are read in a worker: somebody's MIME takes longer than a body of the same size. */
+  capturedHereBytes: number;
   headersTimeoutMs: number;
   requestTimeoutMs: number;
   keepAliveTimeoutMs: number;
@@ -113,7 +118,9 @@ export const DEFAULT_HTTP_OPTIONS: HttpOptions = {
   blockedExtensions: [],
   workerThresholdBytes: 256 * 1024,
   maxWorkers: 2,
-  maxWorkerQueue: 8,
+  maxWorkerQueue: 16,
+  workerDeadlineMs: 15_000,
+  capturedHereBytes: 4 * 1024,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 120_000,
   keepAliveTimeoutMs: 72_000,

@@ -15,8 +15,9 @@ import type { EmailLimits } from './contract/email-limits.ts';
 import { readEmailObject } from './contract/email-request.ts';
 import { bodyText, jsonProblem, parseJsonObject } from './contract/json-body.ts';
 import type { JsonObject } from './contract/json-properties.ts';
-import type { EmailWorkerPool, PersonalLookUp } from './email-worker-pool.ts';
+import { FillElsewhere } from './contract/template-fields.ts';
 import type { StoredTemplates } from './stored-templates.ts';
+import type { PersonalLookUp, WorkerPool } from './worker-pool.ts';
 
 export interface EmailReaderOptions {
   limits: EmailLimits;
@@ -30,7 +31,11 @@ export interface EmailReaderOptions {
 export interface ParsedBody {
   object: JsonObject;
   withExactIds(): JsonObject | null;
+  /** The same as octets, for a worker. */
+  bytes(): Uint8Array;
 }
+
+const NOTHING = new Uint8Array(0);
 
 /** What acceptance takes of a message, and what was noticed beside it. */
 export type ReadEmail = Pick<AcceptRequest, 'submission' | 'prepared'> & { warnings: readonly string[] };
@@ -46,7 +51,7 @@ export interface EmailReader {
 /** One for all operations of a listener. */
 export function createEmailReader(
   deps: {
-    workers: EmailWorkerPool;
+    workers: WorkerPool;
     templates: StoredTemplates;
     acceptance: Pick<Acceptance, 'personalOptions'>;
     clock: Clock;
@@ -58,37 +63,45 @@ export function createEmailReader(
   return {
     isLarge: (body) => body.length > options.workerThresholdBytes,
 
-    async read(caller, { object, withExactIds }, strict) {
+    async read(caller, { object, withExactIds, bytes }, strict) {
       const template = await deps.templates.forRequest(caller, object);
       const rules = { strict, blockedExtensions, nowMs: deps.clock.now(), template };
-      const found = readEmailObject(object, options.limits, rules, withExactIds);
-      if (!found.ok) throw new AppError(found.problems);
-      return { submission: found.submission, warnings: found.warnings };
+      try {
+        const found = readEmailObject(object, options.limits, rules, withExactIds);
+        if (!found.ok) throw new AppError(found.problems);
+        return { submission: found.submission, warnings: found.warnings };
+      } catch (error) {
+        // A small request may name a large template, or go through a list many times.
+        if (error instanceof FillElsewhere) return readLarge(caller, bytes(), strict);
+        throw error;
+      }
     },
 
-    async readLarge(caller, given, strict) {
-      const messageId = uuidv7(deps.clock, deps.random) as MessageId;
-      const dateMs = deps.clock.now();
-      const job = {
-        limits: options.limits,
-        strict,
-        blockedExtensions: options.blockedExtensions,
-        messageId,
-        dateMs,
-      };
-      const personal: PersonalLookUp = (subject) => deps.acceptance.personalOptions(caller, subject);
-      let found = await deps.workers.prepare({ ...job, body: given }, personal);
-      if (found.ok === 'needs-template') {
-        const { named, body } = found;
-        const template = await deps.templates.texts(caller, named.id, named.version);
-        found = await deps.workers.prepare({ ...job, body, template }, personal);
-      }
-      if (found.ok === 'needs-template') throw new AppError('internal');
-      if (!found.ok) throw new AppError(found.problems);
-      const prepared = { messageId, dateMs, composed: found.composed };
-      return { submission: found.submission, prepared, warnings: [] };
-    },
+    readLarge,
   };
+
+  async function readLarge(caller: Caller, given: Uint8Array, strict: boolean): Promise<ReadEmail> {
+    const messageId = uuidv7(deps.clock, deps.random) as MessageId;
+    const dateMs = deps.clock.now();
+    const job = {
+      limits: options.limits,
+      strict,
+      blockedExtensions: options.blockedExtensions,
+      messageId,
+      dateMs,
+    };
+    const personal: PersonalLookUp = (subject) => deps.acceptance.personalOptions(caller, subject);
+    let found = await deps.workers.run(caller.owner, 'email', { ...job, body: given }, personal);
+    if (found.ok === 'needs-template') {
+      const { named, body } = found;
+      const template = await deps.templates.texts(caller, named.id, named.version);
+      found = await deps.workers.run(caller.owner, 'email', { ...job, body, template }, personal);
+    }
+    if (found.ok === 'needs-template') throw new AppError('internal');
+    if (!found.ok) throw new AppError(found.problems);
+    const prepared = { messageId, dateMs, composed: found.composed };
+    return { submission: found.submission, prepared, warnings: [] };
+  }
 }
 
 /** Throws AppError json-malformed. */
@@ -97,7 +110,7 @@ export function parseBody(body: Uint8Array): ParsedBody {
   if (text === null) throw new AppError('json-malformed', { message: 'The body is not valid UTF-8' });
   const object = parseJsonObject(text);
   if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text) });
-  return { object, withExactIds: () => parseJsonObject(quoteLongContentIds(text)) };
+  return { object, withExactIds: () => parseJsonObject(quoteLongContentIds(text)), bytes: () => body };
 }
 
 /**
@@ -107,4 +120,5 @@ export function parseBody(body: Uint8Array): ParsedBody {
 export function forgetTexts(parsed: ParsedBody): void {
   parsed.object = {};
   parsed.withExactIds = () => null;
+  parsed.bytes = () => NOTHING;
 }

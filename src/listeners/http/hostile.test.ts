@@ -3,10 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../../test/fakes/thread-cpu.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { systemClock } from '../../lib/clock.ts';
 import { findCodes, findLinks } from './captured-mail.ts';
-import { DEFAULT_EMAIL_LIMITS } from './contract/email-limits.ts';
-import { createEmailWorkerPool } from './email-worker-pool.ts';
 import { parseIdempotencyKey } from './idempotency.ts';
 import { prefersStrict } from './prefer.ts';
 import { recordingAcceptance, send, startListener, tokenMemory } from './test-support.ts';
@@ -172,42 +169,6 @@ describe('the send rate', () => {
     expect((await post()).status).toBe(200);
     expect((await post()).status).toBe(429);
     await at.close();
-  });
-});
-
-describe('the worker pool', () => {
-  const job = (size: number) => ({
-    body: Buffer.from(MAIL.padEnd(size, ' ')),
-    limits: DEFAULT_EMAIL_LIMITS,
-    strict: false,
-    blockedExtensions: [],
-    messageId: '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b',
-    dateMs: systemClock.now(),
-  });
-
-  it('runs two at once, keeps a bounded queue, and refuses the rest with 503', async () => {
-    const pool = createEmailWorkerPool({ maxWorkers: 2, maxQueue: 1 });
-    const results = await Promise.allSettled(
-      [1, 2, 3, 4, 5].map((n) => pool.prepare(job(300_000 + n), async () => null)),
-    );
-    expect(results.map((r) => r.status)).toEqual([
-      'fulfilled',
-      'fulfilled',
-      'fulfilled',
-      'rejected',
-      'rejected',
-    ]);
-    const [first] = results;
-    expect(first?.status === 'fulfilled' && first.value.ok).toBe(true);
-    await pool.close();
-    await expect(pool.prepare(job(10), async () => null)).rejects.toThrow();
-  });
-
-  it('loses only the job of a thread that dies', async () => {
-    const broken = new URL('data:text/javascript,throw new Error("boom")');
-    const pool = createEmailWorkerPool({ maxWorkers: 1, maxQueue: 4, entry: broken });
-    await expect(pool.prepare(job(10), async () => null)).rejects.toMatchObject({ status: 500 });
-    await pool.close();
   });
 });
 

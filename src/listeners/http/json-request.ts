@@ -15,13 +15,8 @@ import type { ApiRequest } from './route.ts';
 
 /** Throws AppError media-type or json-malformed. An empty body is an empty object where `mayBeEmpty`. */
 export function readJsonObject(request: ApiRequest, mayBeEmpty = false): JsonObject {
-  if (mayBeEmpty && request.body.length === 0) return {};
-  requireJson(request.header('content-type'));
-  const text = bodyText(request.body);
-  if (text === null) throw new AppError('json-malformed', { message: 'The body is not valid UTF-8' });
-  const object = parseJsonObject(text);
-  if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text) });
-  return object;
+  if (!(mayBeEmpty && request.body.length === 0)) requireJson(request.header('content-type'));
+  return objectOf(request.body, mayBeEmpty);
 }
 
 /** The body as `schema` says. A custom issue may name its error in `params.problem`. */
@@ -30,14 +25,20 @@ export function readJsonBody<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   { mayBeEmpty = false }: { mayBeEmpty?: boolean } = {},
 ): z.output<z.ZodObject<Shape>> {
-  const object = readJsonObject(request, mayBeEmpty);
+  if (!(mayBeEmpty && request.body.length === 0)) requireJson(request.header('content-type'));
+  return readJsonBytes(request.body, schema, { strict: prefersStrict(request.header('prefer')), mayBeEmpty });
+}
+
+/** The same of bytes alone. */
+export function readJsonBytes<Shape extends z.ZodRawShape>(
+  body: Uint8Array,
+  schema: z.ZodObject<Shape>,
+  { strict, mayBeEmpty = false }: { strict: boolean; mayBeEmpty?: boolean },
+): z.output<z.ZodObject<Shape>> {
   const problems = createProblemList();
   const table = propertyTable(Object.keys(schema.shape));
-  const values = readProperties(
-    object,
-    table,
-    prefersStrict(request.header('prefer')),
-    (name, segment, message) => problems.add(name, `/${segment}`, message),
+  const values = readProperties(objectOf(body, mayBeEmpty), table, strict, (name, segment, message) =>
+    problems.add(name, `/${segment}`, message),
   );
   const given = Object.fromEntries(
     table.names.map((name, i) => [name, values[i]] as const).filter(([, value]) => value !== undefined),
@@ -53,6 +54,15 @@ export function readJsonBody<Shape extends z.ZodRawShape>(
   if (first !== undefined) throw new AppError([first, ...rest]);
   if (!result.success) throw new AppError('invalid-parameter');
   return result.data;
+}
+
+function objectOf(body: Uint8Array, mayBeEmpty: boolean): JsonObject {
+  if (mayBeEmpty && body.length === 0) return {};
+  const text = bodyText(body);
+  if (text === null) throw new AppError('json-malformed', { message: 'The body is not valid UTF-8' });
+  const object = parseJsonObject(text);
+  if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text) });
+  return object;
 }
 
 function toProblem(issue: z.core.$ZodIssue): Problem {

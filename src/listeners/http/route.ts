@@ -37,6 +37,9 @@ export interface ApiAnswer {
   body: string | Uint8Array | Readable;
 }
 
+/** Octets of JSON that are read on the event loop: nested as deep as can be they take some 25 ms. */
+export const SMALL_BODY_BYTES = 512 * 1024;
+
 export interface ApiRoute {
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   /** Below /api/v1, e.g. `/email/:id`. */
@@ -52,6 +55,8 @@ export interface ApiRoute {
   contract: ApiContract;
   /** Each request takes one send of the token's rate, or is refused where none is left and takes its sends itself. */
   countsAsSend?: true | 'by-message';
+  /** Its body may be as large as a message, and is read in a worker where it is; all others have `SMALL_BODY_BYTES`. */
+  takesLargeBody?: true;
   /** The answer has no end of its own: HEAD does not exist for it. */
   endless?: boolean;
   handle(request: ApiRequest): Promise<ApiAnswer> | ApiAnswer;

@@ -19,14 +19,21 @@ import { readBody } from './body-reader.ts';
 import { createCaptureTexts } from './capture-texts.ts';
 import { createCapturedReader } from './captured-reader.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
-import { createEmailWorkerPool } from './email-worker-pool.ts';
 import { createIdempotency } from './idempotency.ts';
 import { problemPage } from './operations/problem-pages.ts';
 import { apiRoutes } from './operations/table.ts';
 import { problemAnswer, toAppError } from './problem.ts';
 import { referenceRoutes } from './reference/routes.ts';
-import { type ApiAnswer, type ApiRoute, METADATA_PREFIX, type PlainRoute, type RequestEnd } from './route.ts';
+import {
+  type ApiAnswer,
+  type ApiRoute,
+  METADATA_PREFIX,
+  type PlainRoute,
+  type RequestEnd,
+  SMALL_BODY_BYTES,
+} from './route.ts';
 import { writeProblemToSocket } from './socket-problem.ts';
+import { createWorkerPool } from './worker-pool.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -51,11 +58,12 @@ const NO_BODY = new Uint8Array(0);
 /** Nothing listens before `start()`. A port that is taken rejects `start()`. */
 export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> = {}): HttpListener {
   const options: HttpOptions = { ...DEFAULT_HTTP_OPTIONS, ...given };
-  const workers = createEmailWorkerPool({
+  const workers = createWorkerPool(deps, {
     maxWorkers: options.maxWorkers,
     maxQueue: options.maxWorkerQueue,
+    deadlineMs: options.workerDeadlineMs,
   });
-  const captured = createCapturedReader(workers, options);
+  const captured = createCapturedReader(workers, { hereBytes: options.capturedHereBytes });
   const captureTexts = createCaptureTexts({ ...deps, reader: captured });
   const idempotency = createIdempotency(deps, { windowMs: options.idempotencyWindowMs });
   const sendRate = deps.sendRate ?? createSendRate(deps.clock, { perSecond: options.sendsPerSecond });
@@ -206,6 +214,12 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       method: route.method,
       url: BASE + route.path,
       exposeHeadRoute: route.endless !== true,
+      config: {
+        maxBodyBytes: Math.min(
+          options.maxBodyBytes,
+          route.takesLargeBody === true ? Infinity : SMALL_BODY_BYTES,
+        ),
+      },
       onRequest: async (request, reply) => {
         const caller = await deps.access.authenticate(request.headers.authorization, clientIp(request));
         if (route.scope !== null) requireScope(caller, route.scope);

@@ -7,6 +7,7 @@ import { isUuid } from '../../lib/ids.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { TemplateHead, TemplateTexts } from '../../model/template.ts';
 import { type CompiledCache, createCompiledCache } from '../../pipeline/compose/template/compiled-cache.ts';
+import { SMALL_LIMITS } from '../../pipeline/compose/template/limits.ts';
 import { type CompiledTemplate, compileTemplate } from '../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../pipeline/compose/template/template-error.ts';
 import type { Store } from '../../store/store.ts';
@@ -15,13 +16,20 @@ import { type FoundTemplate, namedTemplate } from './contract/template-fields.ts
 import { templateMistake } from './contract/template-problems.ts';
 import { ownDomains } from './tenancy.ts';
 
+const MAX_SMALL_CHARS = 64 * 1024;
+
 export interface StoredTemplates {
   /** What an email request names; undefined where it names none. */
   forRequest(caller: Caller, object: JsonObject): Promise<FoundTemplate | null | undefined>;
-  /** A template's texts, for a thread of its own; `version` null = the newest. */
+  /** A template's texts, for a worker; `version` null = the newest. */
   texts(caller: Caller, id: string, version: number | null): Promise<TemplateForWorker | null>;
-  /** A version, compiled, or null. Throws AppError template-invalid for one that is refused since it was stored. */
-  compiled(head: TemplateHead, version: number): Promise<CompiledTemplate | null>;
+  /** The texts of a version, for a worker, or null. */
+  forWorker(head: TemplateHead, version: number): Promise<TemplateForWorker | null>;
+  /**
+   * A version, compiled, or null; 'large' where only a worker should do that. Throws AppError template-invalid for one
+   * that is refused since it was stored.
+   */
+  compiled(head: TemplateHead, version: number): Promise<CompiledTemplate | 'large' | null>;
 }
 
 /** What the worker needs to fill a template in by itself. */
@@ -30,6 +38,11 @@ export interface TemplateForWorker {
   key: string;
   domain: string;
   texts: TemplateTexts;
+}
+
+/** Texts that are compiled in a millisecond or two. */
+export function isSmall({ subject, html, text }: TemplateTexts): boolean {
+  return (subject?.length ?? 0) + (html?.length ?? 0) + (text?.length ?? 0) <= MAX_SMALL_CHARS;
 }
 
 /** A text that an earlier version of this program took may hold what is refused today. */
@@ -54,11 +67,17 @@ export function createStoredTemplates(
     return isUuid(id) ? store.getTemplate({ id, ...ownDomains(caller) }) : null;
   }
 
-  async function compiled(head: TemplateHead, version: number): Promise<CompiledTemplate | null> {
+  async function forWorker(head: TemplateHead, version: number): Promise<TemplateForWorker | null> {
+    const texts = await store.templateVersion({ id: head.id, version });
+    return texts === null ? null : { key: keyOf(head, version), domain: head.domain, texts };
+  }
+
+  async function compiled(head: TemplateHead, version: number): Promise<CompiledTemplate | 'large' | null> {
     const kept = cache.get(keyOf(head, version));
     if (kept !== undefined) return kept;
     const texts = await store.templateVersion({ id: head.id, version });
     if (texts === null) return null;
+    if (!isSmall(texts)) return 'large';
     const made = compileStored(texts);
     cache.set(keyOf(head, version), made);
     return made;
@@ -66,20 +85,18 @@ export function createStoredTemplates(
 
   return {
     compiled,
+    forWorker,
     async forRequest(caller, object) {
       const named = namedTemplate(object);
       if (named === null) return undefined;
       const head = await find(caller, named.id);
       if (head === null) return null;
       const template = await compiled(head, named.version ?? head.version);
-      return template === null ? null : { domain: head.domain, compiled: template };
+      return template === null ? null : { domain: head.domain, compiled: template, limits: SMALL_LIMITS };
     },
     async texts(caller, id, wanted) {
       const head = await find(caller, id);
-      if (head === null) return null;
-      const version = wanted ?? head.version;
-      const texts = await store.templateVersion({ id: head.id, version });
-      return texts === null ? null : { key: keyOf(head, version), domain: head.domain, texts };
+      return head === null ? null : forWorker(head, wanted ?? head.version);
     },
   };
 }

@@ -60,6 +60,7 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'message-too-large': [552, '5.3.4'],
   'content-encoding': CONTENT,
   'unknown-property': CONTENT,
+  'request-too-complex': CONTENT,
   'duplicate-property': CONTENT,
   'recipients-total': [452, '4.5.3'],
   'cc-count': [452, '4.5.3'],

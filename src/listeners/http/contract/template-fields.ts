@@ -4,6 +4,7 @@
  * reading a request waits for nothing; `namedTemplate` says which one to look up.
  */
 import { parseAddress } from '../../../mail/address.ts';
+import type { TemplateLimits } from '../../../pipeline/compose/template/limits.ts';
 import {
   type CompiledTemplate,
   type FilledTemplate,
@@ -21,8 +22,14 @@ export const TEMPLATE_FIELDS = ['TemplateID', 'TemplateVersion', 'Variables', 'S
 export interface FoundTemplate {
   /** Sender domain it is for. */
   domain: string;
-  compiled: CompiledTemplate;
+  /** 'large': not to be filled in on this thread. */
+  compiled: CompiledTemplate | 'large';
+  /** Of this thread; a fill beyond them is for a worker. Left out: those of any template. */
+  limits?: TemplateLimits;
 }
+
+/** Thrown where filling in takes more than this thread should give: a worker is to read the whole request. */
+export class FillElsewhere extends Error {}
 
 /** Where a request's own texts stand among its values. */
 export interface TextSlots {
@@ -113,12 +120,15 @@ export function applyTemplate(
         html: values[slots.html] === undefined,
         text: values[slots.plain] === undefined,
       };
-      const result = fillTemplate(found.compiled, isJsonObject(given) ? given : {}, wanted);
+      if (found.compiled === 'large') throw new FillElsewhere();
+      const variables = isJsonObject(given) ? given : {};
+      const result = fillTemplate(found.compiled, variables, wanted, found.limits);
       if (!isStrict || result.missing.length === 0) return result;
       for (const problem of missingVariables(result.missing)) problems.items.push(problem);
       return null;
     } catch (error) {
       if (!(error instanceof TemplateError)) throw error;
+      if (error.kind === 'limit' && found.limits !== undefined) throw new FillElsewhere();
       problems.items.push(fillMistake(error));
       return null;
     }

@@ -17,12 +17,12 @@ import { isJsonObject } from '../contract/json-properties.ts';
 import { batchAnswer } from '../contract/schemas/email.ts';
 import { batchRequest, EMAIL_EXAMPLE } from '../contract/schemas/email-request.ts';
 import { type EmailReader, parseBody } from '../email-reader.ts';
-import type { EmailWorkerPool } from '../email-worker-pool.ts';
 import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
 import { requireJson } from '../json-media-type.ts';
 import { prefersStrict } from '../prefer.ts';
 import { problemItem } from '../problem.ts';
 import type { ApiAnswer, ApiRequest, ApiRoute } from '../route.ts';
+import type { WorkerPool } from '../worker-pool.ts';
 
 interface Deps {
   /** Schema of one message. */
@@ -30,7 +30,7 @@ interface Deps {
   acceptance: Acceptance;
   idempotency: Idempotency;
   reader: EmailReader;
-  workers: EmailWorkerPool;
+  workers: WorkerPool;
   sendRate: SendRate;
   clock: Clock;
 }
@@ -56,6 +56,7 @@ export function batchEmailRoute(deps: Deps): ApiRoute {
       idempotent: true,
       errors: ['wrong-type'],
     },
+    takesLargeBody: true,
     countsAsSend: 'by-message',
     handle,
   };
@@ -103,13 +104,14 @@ export function batchEmailRoute(deps: Deps): ApiRoute {
         const found = exact[i];
         return isJsonObject(found) ? found : null;
       };
-      return asItem(() => reader.read(request.caller, { object: message, withExactIds }, strict));
+      const bytes = () => new TextEncoder().encode(JSON.stringify(withExactIds() ?? message));
+      return asItem(() => reader.read(request.caller, { object: message, withExactIds, bytes }, strict));
     });
   }
 
   async function partsOfLarge(request: ApiRequest): Promise<ReadOne[]> {
     const strict = prefersStrict(request.header('prefer'));
-    const split = await workers.split({ body: request.body, strict });
+    const split = await workers.run(request.caller.owner, 'split', { body: request.body, strict });
     if (!split.ok) throw new AppError(split.problems);
     return split.messages.map((body) => () => {
       if (body === null) return noObject();

@@ -47,6 +47,7 @@ export function validateEmailRoute(deps: {
       answer: validateAnswer,
       errors: EMAIL_ERRORS,
     },
+    takesLargeBody: true,
     handle,
   };
 

@@ -189,10 +189,11 @@ export function messageRoutes(deps: {
 
   async function contentsOf({
     seq,
+    domain,
   }: MessageView): Promise<Pick<MessageWithContents, 'HTMLContent' | 'PlainContent' | 'Attachments'>> {
     const bytes = await store.readContent({ messageSeq: seq });
     if (bytes === null) return { HTMLContent: null, PlainContent: null, Attachments: null };
-    const { HTMLContent, PlainContent, Attachments } = await captured.contents(bytes);
+    const { HTMLContent, PlainContent, Attachments } = await captured.contents(bytes, domain);
     return { HTMLContent: orNull(HTMLContent), PlainContent: orNull(PlainContent), Attachments };
   }
 }

@@ -5,11 +5,11 @@ import { codesOf, MAIL, openWorld, type World } from '../test-world.ts';
 describe.each([
   ['on the spot', 100_000_000],
   ['in a worker', 1_000],
-])('a captured message, read %s', (_, workerThresholdBytes) => {
+])('a captured message, read %s', (_, capturedHereBytes) => {
   let world: World;
   let id: string;
   beforeAll(async () => {
-    world = await openWorld({ options: { workerThresholdBytes } });
+    world = await openWorld({ options: { capturedHereBytes } });
     await world.sendMail({
       ...MAIL,
       CC: [],

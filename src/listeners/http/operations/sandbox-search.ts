@@ -9,7 +9,6 @@ import { fillPlaces } from '../../../model/personal.ts';
 import { foldText } from '../../../model/search-text.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureFilter, CaptureText, CaptureView } from '../../../store/topics/captures.ts';
-import { textOf } from '../capture-texts.ts';
 import type { CapturedReader } from '../captured-reader.ts';
 import type { CaptureSummary } from '../contract/answers/captures.ts';
 import type { CaptureDetail } from '../contract/answers/sandbox.ts';
@@ -127,26 +126,29 @@ export function createCaptureSearch(
     matches,
     bytesOf,
     async detailOf(capture) {
-      return { ...toCaptureSummary(capture), ...(await reader.contents(await bytesOf(capture))) };
+      return {
+        ...toCaptureSummary(capture),
+        ...(await reader.contents(await bytesOf(capture), capture.domain)),
+      };
     },
   };
 
   async function matches(capture: CaptureView, filters: CaptureFilters): Promise<boolean> {
     const { text, hasFiles } = filters;
     if (!looksInside(filters)) return true;
-    const inside = await insideOf(capture.messageSeq);
+    const inside = await insideOf(capture);
     if (inside === null) return false;
     if (hasFiles !== undefined && hasFiles !== inside.hasFiles) return false;
     return text === undefined || `${foldText(capture.subject)} ${inside.text}`.includes(text);
   }
 
   /** Null where the content is gone. */
-  function insideOf(messageSeq: number): Promise<Omit<CaptureText, 'messageSeq'> | null> {
+  function insideOf({ messageSeq, domain }: CaptureView): Promise<Omit<CaptureText, 'messageSeq'> | null> {
     const known = keptTexts.get(messageSeq);
     if (known !== undefined) return known;
     const reading = store
       .readContent({ messageSeq })
-      .then(async (content) => (content === null ? null : textOf(await reader.contents(content))));
+      .then(async (content) => (content === null ? null : reader.searched(content, domain)));
     for (const oldest of keptTexts.keys()) {
       if (keptTexts.size < MAX_KEPT_TEXTS) break;
       keptTexts.delete(oldest);

@@ -220,7 +220,7 @@ export function sandboxRoutes({
       },
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
-        const page = await captured.page(await search.bytesOf(capture));
+        const page = await captured.page(await search.bytesOf(capture), caller.owner);
         if (page === null)
           throw refuse('not-found', 'The message is not readable as MIME; use its raw bytes');
         return {
@@ -252,7 +252,8 @@ export function sandboxRoutes({
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
         const place = /^[0-9]{1,4}$/.test(params.place ?? '') ? Number(params.place) : null;
-        const file = place === null ? null : await captured.file(await search.bytesOf(capture), place);
+        const file =
+          place === null ? null : await captured.file(await search.bytesOf(capture), place, caller.owner);
         if (file === null)
           throw refuse('not-found', 'Attachments are numbered from 0, in the order of the list');
         return {

@@ -44,6 +44,7 @@ export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendE
       idempotent: true,
       errors: EMAIL_ERRORS,
     },
+    takesLargeBody: true,
     countsAsSend: true,
     handle,
   };

@@ -10,10 +10,11 @@ import { emailRequest } from '../contract/schemas/email-request.ts';
 import { createCreateOnce } from '../create-once.ts';
 import type { HttpDeps, HttpOptions } from '../deps.ts';
 import { createEmailReader } from '../email-reader.ts';
-import type { EmailWorkerPool } from '../email-worker-pool.ts';
 import type { Idempotency } from '../idempotency.ts';
 import type { ApiRoute } from '../route.ts';
 import { createStoredTemplates } from '../stored-templates.ts';
+import { createTemplateWork } from '../template-work.ts';
+import type { WorkerPool } from '../worker-pool.ts';
 import { cancelRetryRoutes } from './cancel-retry.ts';
 import { causeRoutes } from './causes.ts';
 import { doctorRoutes } from './doctor.ts';
@@ -47,7 +48,7 @@ import { webhookRoutes } from './webhooks.ts';
 
 /** What the operations share inside this listener. */
 export interface Shared {
-  workers: EmailWorkerPool;
+  workers: WorkerPool;
   captured: CapturedReader;
   idempotency: Idempotency;
   sendRate: SendRate;
@@ -87,7 +88,11 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     eraseRoute(deps),
     ...domainRoutes({ ...deps, createOnce }),
     ...suppressionRoutes({ ...deps, createOnce }),
-    ...templateRoutes({ ...deps, templates, createOnce }),
+    ...templateRoutes({
+      ...deps,
+      createOnce,
+      work: createTemplateWork({ templates, workers: shared.workers }),
+    }),
     ...tokenRoutes({ ...deps, createOnce }, { limits: options.email, maxBodyBytes: options.maxBodyBytes }),
     ...smtpCredentialRoutes({ ...deps, createOnce }),
     ...sandboxRoutes({ ...deps, search, captured }),

@@ -361,3 +361,66 @@ describe('a template that an earlier version took and this one refuses', () => {
     expect(mended.status, mended.text).toBe(200);
   });
 });
+
+describe('a template that costs much', () => {
+  const mainMs = async (work: () => Promise<unknown>): Promise<number> => {
+    const before = process.threadCpuUsage();
+    await work();
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1000;
+  };
+  const l = Array.from({ length: 1_500 }, () => 0);
+
+  it('is filled in by a worker, and refused with the reason: the event loop stood still for seconds', async () => {
+    const id = await made({ HTMLContent: '{{#l}}{{v}}{{/l}}' });
+    const Variables = { l, v: '\u0000'.repeat(40_000) };
+    const replies: Awaited<ReturnType<typeof render>>[] = [];
+    const ms = await mainMs(async () => {
+      replies.push(await render(id, { Variables }));
+      replies.push(await mail({ TemplateID: id, Variables }));
+    });
+    for (const reply of replies) {
+      expect(errors(reply)[0]).toMatchObject({
+        Code: 2103,
+        Message: expect.stringContaining('reads more than'),
+      });
+    }
+    expect(ms).toBeLessThan(1_000);
+  });
+
+  it('fills in the same in a worker as here, in a render, a message, a batch and a large body', async () => {
+    const id = await made({ HTMLContent: '<p>{{#l}}{{v}}{{/l}}</p>', PlainContent: 'x' });
+    const Variables = { l, v: 'a'.repeat(100) };
+    const html = `<p>${'a'.repeat(150_000)}</p>`;
+    expect((await render(id, { Variables })).json()).toMatchObject({ HTMLContent: html, Version: 1 });
+    await world.call('PUT', `/templates/${id}`, { body: { ...WELCOME, HTMLContent: '{{v}}' } });
+    const large = { Variables: { ...Variables, filler: 'x'.repeat(300_000) }, Version: 1 };
+    expect((await render(id, large)).json()).toMatchObject({ HTMLContent: html, Version: 1 });
+    const message = { TemplateID: id, TemplateVersion: 1, Variables };
+    expect(await rawOf(await mail(message))).toContain('aaaaaaaa');
+    const { Subject, ContentType, HTMLContent, ...base } = MAIL;
+    const batch = await world.call('POST', '/email/batch', { body: { Messages: [{ ...base, ...message }] } });
+    expect(batch.json()).toMatchObject({ Accepted: 1, Rejected: 0 });
+  });
+
+  it('is stored, shown and rendered by a worker where it is large', async () => {
+    const HTMLContent = `<p>${'x'.repeat(200_000)}{{name}}</p>`;
+    const id = await made({ HTMLContent });
+    expect((await world.call('GET', `/templates/${id}`)).json()).toMatchObject({
+      HTMLContent,
+      Variables: ['name', 'token'],
+    });
+    expect((await render(id, { Variables: { name: 'Ann' } })).json().HTMLContent).toContain('xAnn</p>');
+    const wrong = await create({ HTMLContent: `${'x'.repeat(200_000)}{{#a}}` });
+    expect(errors(wrong)[0]).toMatchObject({ Code: 2102, Line: 1, Column: 200_001 });
+  });
+});
+
+describe('a body that no operation needs', () => {
+  it('is refused before it is read', async () => {
+    const reply = await world.call('POST', '/suppressions', {
+      body: { Items: [], Note: 'x'.repeat(600_000) },
+    });
+    expect(codesOf(reply)).toEqual([1003]);
+  });
+});

@@ -6,25 +6,18 @@
 
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
-import { AppError, type Problem } from '../../../lib/errors.ts';
+import { AppError } from '../../../lib/errors.ts';
 import { isUuid, uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
+import type { Caller } from '../../../model/submission.ts';
 import type { TemplateHead, TemplateTexts } from '../../../model/template.ts';
-import {
-  type CompiledTemplate,
-  compileTemplate,
-  fillTemplate,
-} from '../../../pipeline/compose/template/template.ts';
-import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { TemplateDetail, TemplateRendering, TemplateSummary } from '../contract/answers/templates.ts';
 import { nothing } from '../contract/schemas/problem.ts';
 import { DOMAIN, PAGE, text } from '../contract/schemas/query.ts';
 import { templateDetail, templateList, templateRendering } from '../contract/schemas/templates.ts';
-import { fillMistake, missingVariables, templateMistake } from '../contract/template-problems.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
-import { readJsonBody } from '../json-request.ts';
 import {
   type ApiRequest,
   type ApiRoute,
@@ -38,40 +31,22 @@ import {
   queryText,
   refuse,
 } from '../route.ts';
-import type { StoredTemplates } from '../stored-templates.ts';
+import { CHANGED_TEMPLATE, MAX_VERSION, NEW_TEMPLATE, RENDER } from '../template-request.ts';
+import type { TemplateWork } from '../template-work.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';
 
 export const MAX_TEMPLATES_PER_DOMAIN = 1000;
 export const KEPT_VERSIONS = 1000;
 const SHOWN_VERSIONS = 100;
-const MAX_VERSION = 2 ** 31 - 1;
-
-const name = z.string().trim().min(1).max(128).refine(isOneLine, 'must not hold control characters');
-const TEXTS = {
-  Subject: z.string().optional(),
-  HTMLContent: z.string().optional(),
-  PlainContent: z.string().optional(),
-};
-const NEW_TEMPLATE = z.object({ Name: name, Domain: z.string().max(255).optional(), ...TEXTS });
-const CHANGED_TEMPLATE = z.object({ Name: name.optional(), ...TEXTS });
-const RENDER = z.object({
-  Variables: z
-    .custom<Readonly<Record<string, unknown>>>(isObject, 'must be an object')
-    .meta({ type: 'object' })
-    .optional(),
-  Version: z.number().int().min(1).max(MAX_VERSION).optional(),
-  Strict: z.boolean().optional(),
-});
-
 /** The template routes. */
 export function templateRoutes(deps: {
   store: Store;
-  templates: StoredTemplates;
+  work: TemplateWork;
   clock: Clock;
   random: Random;
   createOnce: CreateOnce;
 }): readonly ApiRoute[] {
-  const { store, templates, clock, random, createOnce } = deps;
+  const { store, work, clock, random, createOnce } = deps;
 
   return [
     {
@@ -105,6 +80,7 @@ export function templateRoutes(deps: {
       path: '/templates',
       scope: 'templates:write',
       limitedTokens: true,
+      takesLargeBody: true,
       contract: {
         id: 'createTemplate',
         summary: 'Add a template',
@@ -122,15 +98,14 @@ export function templateRoutes(deps: {
       },
       handle: (request) =>
         createOnce(request, 'POST /templates', async (key) => {
-          const body = readJsonBody(request, NEW_TEMPLATE);
-          const texts = checkedTexts(body);
-          const domain = pickDomain(request.caller, body.Domain);
+          const read = await work.read(request, true);
+          const { texts } = read.given;
+          const domain = pickDomain(request.caller, read.given.domain);
           const id = uuidv7(clock, random);
-          const given = { id, domain, name: body.Name.toWellFormed(), texts };
+          const given = { id, domain, name: (read.given.name ?? '').toWellFormed(), texts };
           const now = clock.now();
           const head = { ...given, version: 1, createdAt: now, updatedAt: now };
-          const names = compileTemplate(texts).names;
-          const answer = shown(head, 1, texts, names, [{ version: 1, createdAt: now }]);
+          const answer = shown(head, 1, texts, read.names, [{ version: 1, createdAt: now }]);
           const result = await store.addTemplate({
             ...given,
             maxPerDomain: MAX_TEMPLATES_PER_DOMAIN,
@@ -162,7 +137,7 @@ export function templateRoutes(deps: {
           max: MAX_VERSION,
           fallback: head.version,
         });
-        return json(await detail(head, version));
+        return json(await detail(request.caller, head, version));
       },
     },
     {
@@ -170,6 +145,7 @@ export function templateRoutes(deps: {
       path: '/templates/:id',
       scope: 'templates:write',
       limitedTokens: true,
+      takesLargeBody: true,
       contract: {
         id: 'updateTemplate',
         summary: 'Store a new version of a template',
@@ -184,19 +160,19 @@ export function templateRoutes(deps: {
       },
       handle: async (request) => {
         const { id, domain } = await own(request);
-        const body = readJsonBody(request, CHANGED_TEMPLATE);
-        const texts = checkedTexts(body);
+        const { given } = await work.read(request, false);
+        const { name, texts } = given;
         const changed = await store.changeTemplate({
           id,
           domains: [domain],
-          ...(body.Name === undefined ? {} : { name: body.Name.toWellFormed() }),
+          ...(name === undefined ? {} : { name: name.toWellFormed() }),
           texts,
           keepVersions: KEPT_VERSIONS,
           now: clock.now(),
         });
-        if (changed === 'taken') throw taken(domain, body.Name ?? '');
+        if (changed === 'taken') throw taken(domain, name ?? '');
         if (changed === null) throw refuse('not-found');
-        return json(await detail(changed, changed.version));
+        return json(await detail(request.caller, changed, changed.version));
       },
     },
     {
@@ -221,6 +197,7 @@ export function templateRoutes(deps: {
       path: '/templates/:id/render',
       scope: 'templates:read',
       limitedTokens: true,
+      takesLargeBody: true,
       contract: {
         id: 'renderTemplate',
         summary: 'Fill a template in',
@@ -232,13 +209,8 @@ export function templateRoutes(deps: {
       },
       handle: async (request) => {
         const head = await own(request);
-        const body = readJsonBody(request, RENDER, { mayBeEmpty: true });
-        const version = body.Version ?? head.version;
-        const compiled = await templates.compiled(head, version);
-        if (compiled === null) throw noVersion(head, version, 'Version');
-        const filled = attempt(() => fillTemplate(compiled, body.Variables ?? {}), fillMistake);
-        const [first, ...rest] = body.Strict === true ? missingVariables(filled.missing) : [];
-        if (first !== undefined) throw new AppError([first, ...rest]);
+        const { filled, version } = await work.render(request, head);
+        if (filled === null) throw noVersion(head, version, 'Version');
         const answer: TemplateRendering = {
           Subject: filled.subject,
           HTMLContent: filled.html,
@@ -259,18 +231,18 @@ export function templateRoutes(deps: {
     return head;
   }
 
-  async function detail(head: TemplateHead, version: number): Promise<TemplateDetail> {
+  async function detail(caller: Caller, head: TemplateHead, version: number): Promise<TemplateDetail> {
     const texts = await store.templateVersion({ id: head.id, version });
     if (texts === null) throw refuse('not-found', `There is no version ${version}`);
-    const names = await namesIn(head, version);
+    const names = await namesOf(caller, texts);
     const versions = await store.listTemplateVersions({ id: head.id, limit: SHOWN_VERSIONS });
     return shown(head, version, texts, names, versions);
   }
 
   /** None where the template is refused since it was stored: its texts can be read and mended all the same. */
-  async function namesIn(head: TemplateHead, version: number): Promise<readonly string[]> {
+  async function namesOf(caller: Caller, texts: TemplateTexts): Promise<readonly string[]> {
     try {
-      return (await templates.compiled(head, version))?.names ?? [];
+      return await work.names(caller, texts);
     } catch (error) {
       if (error instanceof AppError && error.problems[0].name === 'template-invalid') return [];
       throw error;
@@ -282,7 +254,7 @@ function shown(
   head: TemplateHead,
   version: number,
   texts: TemplateTexts,
-  names: CompiledTemplate['names'],
+  names: readonly string[],
   versions: readonly { version: number; createdAt: number }[],
 ): TemplateDetail {
   return {
@@ -294,54 +266,6 @@ function shown(
     Variables: names,
     Versions: versions.map((item) => ({ Version: item.version, CreatedAt: isoTime(item.createdAt) })),
   };
-}
-
-interface Texts {
-  Subject?: string | undefined;
-  HTMLContent?: string | undefined;
-  PlainContent?: string | undefined;
-}
-
-/** The texts of a request, each compiled once to find its mistakes. Throws AppError. */
-function checkedTexts(body: Texts): TemplateTexts {
-  const texts: TemplateTexts = {
-    subject: given(body.Subject),
-    html: given(body.HTMLContent),
-    text: given(body.PlainContent),
-  };
-  if (texts.subject === null && texts.html === null && texts.text === null) {
-    throw invalidParameter(
-      'A template holds at least one of Subject, HTMLContent and PlainContent',
-      'HTMLContent',
-    );
-  }
-  const problems: Problem[] = [];
-  const nothing: TemplateTexts = { subject: null, html: null, text: null };
-  for (const part of ['subject', 'html', 'text'] as const) {
-    try {
-      compileTemplate({ ...nothing, [part]: texts[part] });
-    } catch (error) {
-      if (!(error instanceof TemplateError)) throw error;
-      problems.push(templateMistake(error));
-    }
-  }
-  const [first, ...rest] = problems;
-  if (first !== undefined) throw new AppError([first, ...rest]);
-  return texts;
-}
-
-function given(text: string | undefined): string | null {
-  return text === undefined || text === '' ? null : text.toWellFormed();
-}
-
-/** What `work` gives; a mistake of the template is thrown as the problem it is. */
-function attempt<T>(work: () => T, toProblem: (error: TemplateError) => Problem): T {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof TemplateError) throw new AppError([toProblem(error)]);
-    throw error;
-  }
 }
 
 function taken(domain: string, wanted: string): AppError {
@@ -364,13 +288,4 @@ function summary(head: TemplateHead): TemplateSummary {
     CreatedAt: isoTime(head.createdAt),
     UpdatedAt: isoTime(head.updatedAt),
   };
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isOneLine(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
-  return !/[\u0000-\u001f\u007f]/.test(text);
 }

@@ -16,6 +16,8 @@ export interface TemplateLimits {
   maxSteps: number;
   /** Characters of one value; escaping costs time for each, and a megabyte of quotes a fifth of a second. */
   maxValueChars: number;
+  /** Characters of values that are looked at, over all parts: those that escape to nothing cost as much as the others. */
+  maxReadChars: number;
   /** Octets that one filled-in part may have. */
   maxOutputBytes: number;
 }
@@ -29,5 +31,15 @@ export const TEMPLATE_LIMITS: TemplateLimits = {
   maxPathNames: 16,
   maxSteps: 50_000,
   maxValueChars: 256 * 1024,
+  maxReadChars: 4 * 1024 * 1024,
   maxOutputBytes: 1024 * 1024,
+};
+
+/** What takes a few milliseconds at the most: beyond it a template is filled in where nobody waits for it. */
+export const SMALL_LIMITS: TemplateLimits = {
+  ...TEMPLATE_LIMITS,
+  maxSteps: 5_000,
+  maxValueChars: 64 * 1024,
+  maxReadChars: 64 * 1024,
+  maxOutputBytes: 64 * 1024,
 };

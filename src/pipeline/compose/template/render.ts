@@ -25,6 +25,7 @@ interface Frame {
 /** Counts over all parts of one template. */
 export interface Spending {
   steps: number;
+  readChars: number;
 }
 
 const MAX_MISSING = 100;
@@ -90,6 +91,11 @@ export function renderProgram(
       const message = `${piece.expression.text} has more than ${limits.maxValueChars} characters`;
       throw fail('limit', message, piece.at);
     }
+    spending.readChars += text.length;
+    if (spending.readChars > limits.maxReadChars) {
+      const message = `Filling in reads more than ${limits.maxReadChars} characters of values`;
+      throw fail('limit', message, piece.at);
+    }
     if (length + text.length > limits.maxOutputBytes) throw tooLong(piece.at);
     const safe = escaped(piece.place, text, piece.at);
     if (!safe.ok) throw fail('value', `${piece.expression.text}: ${safe.why}`, piece.at);
@@ -126,6 +132,8 @@ export function renderProgram(
     if (expression.kind === 'loop') return loopFact(expression.fact);
     const [first, ...rest] = expression.names;
     if (first === undefined) return frames.at(-1)?.value;
+    // One step for every eight places looked at.
+    spending.steps += (frames.length + rest.length) >> 3;
     for (let i = frames.length - 1; i >= 0; i--) {
       const holder = frames[i]?.value;
       if (!hasOwn(holder, first)) continue;

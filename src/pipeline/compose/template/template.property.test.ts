@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../../../test/fakes/thread-cpu.ts';
 import { decodeEntities } from '../html-entities.ts';
-import { TEMPLATE_LIMITS } from './limits.ts';
+import { SMALL_LIMITS, TEMPLATE_LIMITS, type TemplateLimits } from './limits.ts';
 import { compileTemplate, fillTemplate } from './template.ts';
 import { TemplateError } from './template-error.ts';
 
@@ -140,6 +140,55 @@ describe('for any template and any variables', () => {
       });
       expect(ms, shape).toBeLessThan(5000);
     }
+  });
+});
+
+describe('filling in', () => {
+  /** Values that cost much and leave little or nothing behind. */
+  const values = ['\u0000', '\r\n', "'", '%', '/', ':', ' ', '\ud800', '\u2028'];
+  const places = [
+    '{{v}}',
+    '{{{v}}}',
+    '<a href="{{v}}">',
+    '<a href="/{{v}}">',
+    '<a href={{v}}>',
+    '<p style="{{v}}">',
+  ];
+
+  function spend(limits: TemplateLimits): number {
+    let most = 0;
+    for (const place of places) {
+      for (const char of values) {
+        const html = `{{#l}}${place}{{/l}}`;
+        const given = { v: char.repeat(limits.maxValueChars), l: Array.from({ length: 5_000 }, () => 0) };
+        const template = compileTemplate({ subject: '{{#l}}{{v}}{{/l}}', html, text: '{{#l}}{{v}}{{/l}}' });
+        for (const only of ['subject', 'html', 'text'] as const) {
+          const wanted = { subject: false, html: false, text: false, [only]: true };
+          const ms = cpuMsOf(() => {
+            try {
+              fillTemplate(template, given, wanted, limits);
+            } catch (error) {
+              if (!(error instanceof TemplateError)) throw error;
+            }
+          });
+          most = Math.max(most, ms);
+        }
+      }
+    }
+    return most;
+  }
+
+  it('is bounded by what it reads too: values that escape to nothing took seconds', () => {
+    const html = '{{#l}}{{v}}{{/l}}';
+    const template = compileTemplate({ subject: null, html, text: null });
+    const l = Array.from({ length: 1_500 }, () => 0);
+    expect(() => fillTemplate(template, { l, v: '\u0000'.repeat(200_000) })).toThrow(/reads more than/);
+    expect(spend(TEMPLATE_LIMITS)).toBeLessThan(3_000);
+  });
+
+  it('is over before anybody waits for it, within the limits of the event loop', () => {
+    spend(SMALL_LIMITS);
+    expect(spend(SMALL_LIMITS)).toBeLessThan(50);
   });
 });
 

@@ -65,7 +65,7 @@ export function fillTemplate(
   limits: TemplateLimits = TEMPLATE_LIMITS,
 ): FilledTemplate {
   const missing = new Set<string>();
-  const spending = { steps: 0 };
+  const spending = { steps: 0, readChars: 0 };
   const fill = (program: Program | null, want: boolean) =>
     program === null || !want ? null : renderProgram(program, variables, limits, spending, missing);
   const subject = fill(template.subject, wanted.subject);

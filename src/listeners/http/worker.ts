@@ -1,17 +1,16 @@
 /**
- * Worker thread: reads and composes one large request at a time, or reads one large captured message, so that megabytes
- * of JSON and base64 never hold up the event loop that answers everybody else. Given a job by message, it posts back the
- * checked submission without its contents and the composed bytes (transferred, not copied). What it throws is reported,
- * never fatal.
+ * Worker thread: does one job at a time that may take long, so that megabytes of JSON, base64, templates or somebody's MIME
+ * never hold up the event loop that answers everybody else. Given a job by message, it posts back what it found; bytes are
+ * transferred, not copied. What is thrown is reported, never fatal; a job that does not end is ended with its thread.
  */
 import { parentPort } from 'node:worker_threads';
-import type { Problem } from '../../lib/errors.ts';
+import { AppError, type Problem } from '../../lib/errors.ts';
 import type { PersonalOptions } from '../../model/personal.ts';
 import { toComposeInput } from '../../pipeline/accept/compose-input.ts';
 import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
 import { compose } from '../../pipeline/compose/compose.ts';
 import { createCompiledCache } from '../../pipeline/compose/template/compiled-cache.ts';
-import { compileTemplate } from '../../pipeline/compose/template/template.ts';
+import { type CompiledTemplate, compileTemplate } from '../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../pipeline/compose/template/template-error.ts';
 import { readCaptured } from './captured-wish.ts';
 import { quoteLongContentIds } from './contract/attachments.ts';
@@ -21,23 +20,30 @@ import { bodyText, jsonProblem, parseJsonObject } from './contract/json-body.ts'
 import { isJsonObject } from './contract/json-properties.ts';
 import { type FoundTemplate, namedTemplate } from './contract/template-fields.ts';
 import { templateMistake } from './contract/template-problems.ts';
+import type { TemplateForWorker } from './stored-templates.ts';
+import { namesIn, readRender, readTemplate, render } from './template-request.ts';
 import type {
   EmailJob,
+  JobKind,
+  JobOf,
   PersonalQuestion,
   PersonalReply,
   PreparedEmail,
+  Problems,
+  RenderedTemplate,
+  RenderJob,
+  ResultOf,
   SplitBatch,
-  SplitJob,
+  WorkerAnswer,
   WorkerJob,
-  WorkerResult,
-} from './email-worker-messages.ts';
+} from './worker-messages.ts';
 
 const compiled = createCompiledCache({ maxTemplates: 20, maxBytes: 8 * 1024 * 1024 });
 const port = parentPort;
 if (port !== null) {
   let onReply: ((personal: PersonalOptions | null) => void) | null = null;
-  const ask = (id: number, asks: PersonalSubject): Promise<PersonalOptions | null> => {
-    port.postMessage({ id, asks } satisfies PersonalQuestion);
+  const ask = (asks: PersonalSubject): Promise<PersonalOptions | null> => {
+    port.postMessage({ asks } satisfies PersonalQuestion);
     return new Promise((resolve) => {
       onReply = resolve;
     });
@@ -48,44 +54,73 @@ if (port !== null) {
       return;
     }
     const answer = await run(message, ask);
-    port.postMessage(answer, transferable(answer));
+    port.postMessage(answer, answer.ok ? transferable(answer.result) : []);
   });
 }
 
-type Ask = (id: number, asks: PersonalSubject) => Promise<PersonalOptions | null>;
+type Ask = (asks: PersonalSubject) => Promise<PersonalOptions | null>;
 
-async function run(job: WorkerJob, ask: Ask): Promise<WorkerResult> {
-  const { id } = job;
+async function run(message: WorkerJob, ask: Ask): Promise<WorkerAnswer> {
   try {
-    switch (job.kind) {
-      case 'email':
-        return { id, kind: 'email', result: await prepare(job, ask) };
-      case 'split':
-        return { id, kind: 'split', result: split(job) };
-      case 'captured':
-        return { id, kind: 'captured', result: await readCaptured(job.body, job.wish) };
-    }
+    return { ok: true, result: await resultOf(message, ask) };
   } catch (error) {
     const failed = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return { id, kind: 'failed', failed };
+    return { ok: false, failed };
+  }
+}
+
+function resultOf(message: WorkerJob, ask: Ask): ResultOf<JobKind> | Promise<ResultOf<JobKind>> {
+  switch (message.kind) {
+    case 'email':
+      return prepare(message.job, ask);
+    case 'split':
+      return split(message.job);
+    case 'template': {
+      const { body, strict, isNew } = message.job;
+      return orProblems(() => ({ ok: true, ...readTemplate(body, { strict, isNew }) }));
+    }
+    case 'names': {
+      const { texts } = message.job;
+      return orProblems(() => ({ ok: true, names: namesIn(texts) }));
+    }
+    case 'render':
+      return orProblems(() => rendered(message.job));
+    case 'captured':
+      return readCaptured(message.job.body, message.job.wish);
+  }
+}
+
+/** What `work` gives, or the problems that it throws. */
+function orProblems<Result>(work: () => Result): Result | Problems {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof AppError) return { ok: false, problems: error.problems };
+    throw error;
   }
 }
 
 /** What goes back without being copied. */
-function transferable(answer: WorkerResult): ArrayBuffer[] {
-  if (answer.kind === 'failed') return [];
-  if (answer.kind === 'captured') {
-    return answer.result.kind === 'file' && answer.result.file !== null
-      ? [answer.result.file.content.buffer]
-      : [];
-  }
-  const given =
-    answer.kind === 'email' ? [bytesOf(answer.result)] : answer.result.ok ? answer.result.messages : [];
+function transferable(result: ResultOf<JobKind>): ArrayBuffer[] {
+  const given: (Uint8Array | null)[] = [];
+  if ('kind' in result) given.push(result.kind === 'file' ? (result.file?.content ?? null) : null);
+  else if ('composed' in result) given.push(result.composed.bytes);
+  else if ('messages' in result) given.push(...result.messages);
+  else if ('body' in result) given.push(result.body);
   return given.flatMap((bytes) => (bytes?.buffer instanceof ArrayBuffer ? [bytes.buffer] : []));
 }
 
+function rendered(job: RenderJob): RenderedTemplate {
+  const wish = readRender(job.body, job.strict);
+  const version = wish.Version ?? job.version;
+  if (version !== job.version) return { ok: 'needs-version', version, body: job.body };
+  const template = compiledTemplate(job.template);
+  if ('problem' in template) throw new AppError(template.problem);
+  return { ok: true, filled: render(template, wish), version };
+}
+
 /** Takes a batch apart: its messages as JSON texts of their own, with long content ids kept to the digit. */
-function split(job: SplitJob): SplitBatch {
+function split(job: JobOf<'split'>): SplitBatch {
   const text = bodyText(job.body);
   if (text === null) {
     return { ok: false, problems: [{ name: 'json-malformed', message: 'The body is not valid UTF-8' }] };
@@ -108,7 +143,7 @@ async function prepare(job: EmailJob, ask: Ask): Promise<PreparedEmail> {
   if (!parsed.ok) return parsed;
   const named = job.template === undefined ? namedTemplate(parsed.object) : null;
   if (named !== null) return { ok: 'needs-template', named, body: job.body };
-  const template = compiledTemplate(job.template);
+  const template = foundTemplate(job.template);
   if (template !== null && template !== undefined && 'problem' in template) {
     return { ok: false, problems: [template.problem] };
   }
@@ -122,8 +157,7 @@ async function prepare(job: EmailJob, ask: Ask): Promise<PreparedEmail> {
   if (!read.ok) return read;
   const { submission } = read;
   const { fromDomain, lane, headers } = submission;
-  const asks = { fromDomain, lane, headers, personal: submission.personal ?? null };
-  const personal = await ask(job.id, asks);
+  const personal = await ask({ fromDomain, lane, headers, personal: submission.personal ?? null });
   const { messageId } = job;
   const dateMs = submission.sendAt ?? job.dateMs;
   const composed = compose(toComposeInput(submission, { messageId, dateMs, personal }));
@@ -144,25 +178,21 @@ async function prepare(job: EmailJob, ask: Ask): Promise<PreparedEmail> {
   };
 }
 
-function compiledTemplate(
-  given: EmailJob['template'],
-): FoundTemplate | { problem: Problem } | null | undefined {
+function foundTemplate(given: EmailJob['template']): FoundTemplate | { problem: Problem } | null | undefined {
   if (given === undefined || given === null) return given;
-  const { key, domain, texts } = given;
+  const template = compiledTemplate(given);
+  return 'problem' in template ? template : { domain: given.domain, compiled: template };
+}
+
+function compiledTemplate({ key, texts }: TemplateForWorker): CompiledTemplate | { problem: Problem } {
   try {
     const template = compiled.get(key) ?? compileTemplate(texts);
     compiled.set(key, template);
-    return { domain, compiled: template };
+    return template;
   } catch (error) {
     if (error instanceof TemplateError) return { problem: templateMistake(error) };
     throw error;
   }
-}
-
-/** What travels back without being copied. */
-function bytesOf(result: PreparedEmail): Uint8Array | null {
-  if (result.ok === true) return result.composed.bytes;
-  return result.ok === 'needs-template' ? result.body : null;
 }
 
 /** Bytes that fill their buffer, so that transferring the buffer hands over nothing else. */

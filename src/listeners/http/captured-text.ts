@@ -1,0 +1,22 @@
+/** What is searched in a captured message. Given its contents, leaves text in the form in which the store compares it. */
+import { foldText } from '../../model/search-text.ts';
+import { textFromHtml } from '../../pipeline/compose/text-from-html.ts';
+import type { CaptureText } from '../../store/topics/captures.ts';
+import type { CapturedContents } from './captured-mail.ts';
+
+export type SearchedText = Omit<CaptureText, 'messageSeq'>;
+
+/** Characters of one message that are searched; what stands behind them is not found. */
+export const MAX_TEXT_CHARS = 65_536;
+
+/** Its text, or what a reader of its HTML would see where that says something else. */
+export function searchedText(mail: CapturedContents): SearchedText {
+  const plain = foldText(mail.PlainContent);
+  const html = foldText(textFromHtml(mail.HTMLContent));
+  const text = html === '' || plain.includes(html) ? plain : plain === '' ? html : `${plain} ${html}`;
+  return {
+    // A picture inside the HTML is part of the text, not a file that came with it.
+    hasFiles: mail.Attachments.some((file) => file.Disposition !== 'inline'),
+    text: text.slice(0, MAX_TEXT_CHARS),
+  };
+}

@@ -1,0 +1,76 @@
+/** What travels between the main thread and the worker that does what may take long. */
+import type { Problem } from '../../lib/errors.ts';
+import type { PersonalOptions } from '../../model/personal.ts';
+import type { Submission } from '../../model/submission.ts';
+import type { TemplateTexts } from '../../model/template.ts';
+import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
+import type { Composed } from '../../pipeline/compose/compose.ts';
+import type { FilledTemplate } from '../../pipeline/compose/template/template.ts';
+import type { CapturedAnswer, CapturedWish } from './captured-wish.ts';
+import type { EmailLimits } from './contract/email-limits.ts';
+import type { TemplateForWorker } from './stored-templates.ts';
+import type { GivenTemplate } from './template-request.ts';
+
+export type Problems = { ok: false; problems: readonly [Problem, ...Problem[]] };
+
+/** A body is transferred: the sender has it no more. */
+export interface EmailJob {
+  body: Uint8Array;
+  limits: EmailLimits;
+  strict: boolean;
+  blockedExtensions: readonly string[];
+  messageId: string;
+  dateMs: number;
+  /** What the request's TemplateID stands for; undefined = not looked up yet, null = there is none. */
+  template?: TemplateForWorker | null;
+}
+
+export type PreparedEmail =
+  /** The submission comes without its contents: they are in `composed`, and copying them would cost twice. */
+  | { ok: true; submission: Submission; composed: Composed }
+  | Problems
+  /** The request names a template: to be asked again, with it. The bytes come back as they went. */
+  | { ok: 'needs-template'; named: { id: string; version: number | null }; body: Uint8Array };
+
+/** The JSON of each message of a batch; null for what is no object. */
+export type SplitBatch = { ok: true; messages: readonly (Uint8Array | null)[] } | Problems;
+
+/** What a request says of a template, its texts free of mistakes; or what names the texts of a stored one ask for. */
+export type CheckedTemplate = { ok: true; given: GivenTemplate; names: readonly string[] } | Problems;
+export type TemplateNames = { ok: true; names: readonly string[] } | Problems;
+
+/** A body of POST /templates/{id}/render with the version it may mean. */
+export interface RenderJob {
+  body: Uint8Array;
+  strict: boolean;
+  template: TemplateForWorker;
+  /** Of `template`; where the body names another one, that is asked for. */
+  version: number;
+}
+
+export type RenderedTemplate =
+  | { ok: true; filled: FilledTemplate; version: number }
+  | Problems
+  /** The bytes come back as they went. */
+  | { ok: 'needs-version'; version: number; body: Uint8Array };
+
+/** Kind → what is given and what comes back. */
+export interface Jobs {
+  email: { job: EmailJob; result: PreparedEmail };
+  split: { job: { body: Uint8Array; strict: boolean }; result: SplitBatch };
+  template: { job: { body: Uint8Array; strict: boolean; isNew: boolean }; result: CheckedTemplate };
+  names: { job: { texts: TemplateTexts }; result: TemplateNames };
+  render: { job: RenderJob; result: RenderedTemplate };
+  captured: { job: { body: Uint8Array; wish: CapturedWish }; result: CapturedAnswer };
+}
+
+export type JobKind = keyof Jobs;
+export type JobOf<Kind extends JobKind> = Jobs[Kind]['job'];
+export type ResultOf<Kind extends JobKind> = Jobs[Kind]['result'];
+
+export type WorkerJob = { [Kind in JobKind]: { kind: Kind; job: JobOf<Kind> } }[JobKind];
+export type WorkerAnswer = { ok: true; result: ResultOf<JobKind> } | { ok: false; failed: string };
+
+/** Between reading and composing the worker asks once what the sender's domain wants in its mail. */
+export type PersonalQuestion = { asks: PersonalSubject };
+export type PersonalReply = { personal: PersonalOptions | null };

@@ -1,0 +1,231 @@
+/**
+ * A few worker threads for everything of a request that may take long: reading and composing large messages, filling large
+ * templates in, reading captured mail. Given a job and whose it is, it resolves with what the worker found.
+ *
+ * Nobody can keep the others from their work. Jobs of one tenant are done in order, those of several in turn; one tenant
+ * holds at most `maxWorkers` threads, and one thread more is kept for whoever holds none. What works for longer than
+ * `deadlineMs` is ended with its thread and answered with `request-too-complex`; time in which the worker waits for an
+ * answer of ours does not count. Beyond the queue's length a job is refused with 503, because every waiting body holds
+ * megabytes. Threads start with the first job and end with `close()`; a thread that dies takes only its own job with it.
+ */
+import { Worker } from 'node:worker_threads';
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { PersonalOptions } from '../../model/personal.ts';
+import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
+import type {
+  JobKind,
+  JobOf,
+  PersonalQuestion,
+  PersonalReply,
+  ResultOf,
+  WorkerAnswer,
+} from './worker-messages.ts';
+
+/** What the domain of a message wants in its mail. */
+export type PersonalLookUp = (subject: PersonalSubject) => Promise<PersonalOptions | null>;
+
+export interface WorkerPool {
+  /**
+   * Does a job for `tenant`; its bytes are taken over. Throws AppError unavailable (queue full, closing),
+   * request-too-complex (deadline) or internal (the worker failed).
+   */
+  run<Kind extends JobKind>(
+    tenant: string,
+    kind: Kind,
+    job: JobOf<Kind>,
+    personal?: PersonalLookUp,
+  ): Promise<ResultOf<Kind>>;
+  close(): Promise<void>;
+}
+
+export interface WorkerPoolOptions {
+  /** Threads that one tenant may hold; there is one more. */
+  maxWorkers: number;
+  /** Jobs that wait, over all tenants; one tenant may have three quarters of them. */
+  maxQueue: number;
+  /** Of one job on its thread. */
+  deadlineMs: number;
+  /** The worker's file. */
+  entry?: URL;
+}
+
+interface Waiting {
+  tenant: string;
+  kind: JobKind;
+  job: JobOf<JobKind>;
+  personal: PersonalLookUp | null;
+  /** Why the look-up failed: then the result is worth nothing. */
+  lookUpFailed: unknown;
+  resolve(result: unknown): void;
+  reject(error: AppError): void;
+}
+
+interface Seat {
+  worker: Worker;
+  current: Waiting | null;
+  deadline: Timer | null;
+}
+
+/** No thread runs yet. */
+export function createWorkerPool(
+  { clock }: { clock: Pick<Clock, 'setTimer'> },
+  options: WorkerPoolOptions,
+): WorkerPool {
+  const entry = options.entry ?? new URL('./worker.ts', import.meta.url);
+  const seats = new Set<Seat>();
+  /** What waits, by tenant, who was served longest ago first. */
+  const queues = new Map<string, Waiting[]>();
+  const maxOfOne = Math.max(1, Math.ceil((options.maxQueue * 3) / 4));
+  let closed = false;
+
+  return {
+    run(tenant, kind, job, personal) {
+      if (closed) return Promise.reject(new AppError('unavailable', { retryAfterSeconds: 5 }));
+      const own = queues.get(tenant)?.length ?? 0;
+      if (waitingJobs() >= options.maxQueue || own >= maxOfOne) {
+        const message = 'Too many large requests are waiting';
+        return Promise.reject(new AppError('unavailable', { message, retryAfterSeconds: 1 }));
+      }
+      return new Promise((resolve, reject) => {
+        const waiting: Waiting = {
+          tenant,
+          kind,
+          job,
+          personal: personal ?? null,
+          lookUpFailed: null,
+          resolve: resolve as (result: unknown) => void,
+          reject,
+        };
+        const queue = queues.get(tenant);
+        if (queue === undefined) queues.set(tenant, [waiting]);
+        else queue.push(waiting);
+        dispatch();
+      });
+    },
+    async close() {
+      closed = true;
+      for (const queue of queues.values())
+        for (const { reject } of queue) reject(new AppError('unavailable'));
+      queues.clear();
+      await Promise.all([...seats].map((seat) => seat.worker.terminate()));
+    },
+  };
+
+  function waitingJobs(): number {
+    let sum = 0;
+    for (const queue of queues.values()) sum += queue.length;
+    return sum;
+  }
+
+  function dispatch(): void {
+    for (;;) {
+      const tenant = nextTenant();
+      const seat = tenant === null ? null : freeSeat();
+      if (tenant === null || seat === null) return;
+      const queue = queues.get(tenant) ?? [];
+      const next = queue.shift();
+      // Whoever is served goes to the end.
+      queues.delete(tenant);
+      if (queue.length > 0) queues.set(tenant, queue);
+      if (next !== undefined) give(seat, next);
+    }
+  }
+
+  /** Who is next and may have a thread. */
+  function nextTenant(): string | null {
+    for (const tenant of queues.keys()) {
+      const held = [...seats].filter(({ current }) => current?.tenant === tenant).length;
+      const free = options.maxWorkers + 1 - [...seats].filter(({ current }) => current !== null).length;
+      if (free > 0 && held < options.maxWorkers && (free > 1 || held === 0)) return tenant;
+    }
+    return null;
+  }
+
+  function freeSeat(): Seat | null {
+    return [...seats].find(({ current }) => current === null) ?? hire();
+  }
+
+  function give(seat: Seat, waiting: Waiting): void {
+    seat.current = waiting;
+    seat.worker.ref();
+    restartDeadline(seat);
+    const { kind } = waiting;
+    const { body } = waiting.job as { body?: Uint8Array };
+    // Moving the buffer instead of copying it needs bytes that are alone in it.
+    const own = body === undefined ? null : soleOwner(body);
+    const job = own === null ? waiting.job : { ...waiting.job, body: own };
+    seat.worker.postMessage({ kind, job }, own === null ? [] : [own.buffer]);
+  }
+
+  function hire(): Seat | null {
+    if (seats.size > options.maxWorkers) return null;
+    const seat: Seat = { worker: new Worker(entry), current: null, deadline: null };
+    seats.add(seat);
+    seat.worker.unref();
+    seat.worker.on('message', (answer: WorkerAnswer | PersonalQuestion) => {
+      const done = seat.current;
+      if ('asks' in answer) {
+        if (done !== null) void answerTo(seat, done, answer);
+        return;
+      }
+      leave(seat);
+      if (done !== null) finish(done, answer);
+      dispatch();
+    });
+    seat.worker.on('error', (cause) => lose(seat, new AppError('internal', { cause })));
+    seat.worker.on('exit', () =>
+      lose(seat, new AppError('internal', { cause: new Error('the worker thread ended') })),
+    );
+    return seat;
+  }
+
+  function finish(done: Waiting, answer: WorkerAnswer): void {
+    if (done.lookUpFailed !== null) done.reject(new AppError('unavailable', { cause: done.lookUpFailed }));
+    else if (answer.ok) done.resolve(answer.result);
+    else done.reject(new AppError('internal', { cause: new Error(answer.failed) }));
+  }
+
+  function leave(seat: Seat): void {
+    seat.current = null;
+    seat.deadline?.cancel();
+    seat.deadline = null;
+    seat.worker.unref();
+  }
+
+  function restartDeadline(seat: Seat): void {
+    seat.deadline?.cancel();
+    seat.deadline = clock.setTimer(options.deadlineMs, () => {
+      lose(seat, new AppError('request-too-complex'));
+      void seat.worker.terminate();
+    });
+  }
+
+  async function answerTo(seat: Seat, asking: Waiting, { asks }: PersonalQuestion): Promise<void> {
+    seat.deadline?.cancel();
+    let personal: PersonalOptions | null = null;
+    try {
+      personal = (await asking.personal?.(asks)) ?? null;
+    } catch (cause) {
+      asking.lookUpFailed = cause;
+    }
+    if (seat.current !== asking) return;
+    restartDeadline(seat);
+    seat.worker.postMessage({ personal } satisfies PersonalReply);
+  }
+
+  function lose(seat: Seat, error: AppError): void {
+    if (!seats.delete(seat)) return;
+    const lost = seat.current;
+    leave(seat);
+    lost?.reject(closed ? new AppError('unavailable') : error);
+    if (!closed) dispatch();
+  }
+}
+
+function soleOwner(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes;
+  const alone =
+    buffer instanceof ArrayBuffer && bytes.byteOffset === 0 && bytes.byteLength === buffer.byteLength;
+  return alone ? new Uint8Array(buffer) : new Uint8Array(bytes);
+}
