@@ -160,4 +160,8 @@ const TOKENS = `## Tokens
 
 A token is a JWT (EdDSA) that proves possession of a row in the store; the row decides. Scopes are single words; presets are
 lists of them. \`admin\` implies every other. Ten failed authentications of one address within a minute make further
-failures 429 for five minutes; a valid token always passes.`;
+failures 429 for five minutes; a valid token always passes.
+
+What a token makes, another token or an SMTP credential, may at most what it may itself: its scopes and domains, the addresses of its
+\`IPAllowList\`, its life. All that come from one token share its rate, and its replacements do. \`CreatedBy\` names the maker, and
+\`DELETE /tokens/{id}?Children=true\` ends everything that was made with a token along with it.`;

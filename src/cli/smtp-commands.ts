@@ -55,12 +55,14 @@ export const smtpCommands: CommandGroup = (program, context) => {
           item.Domain,
           item.Name,
           item.CreatedAt,
+          item.ExpiresAt ?? 'never expires',
+          item.CreatedBy ?? '-',
         ]);
         ctx.print(
           items,
           rows.length === 0
             ? 'No SMTP users yet.'
-            : table([['ID', 'USERNAME', 'DOMAIN', 'NAME', 'CREATED'], ...rows]),
+            : table([['ID', 'USERNAME', 'DOMAIN', 'NAME', 'CREATED', 'EXPIRES', 'MADE BY'], ...rows]),
         );
       }, EXISTING);
     });

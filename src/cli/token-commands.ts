@@ -1,6 +1,7 @@
 /** `token …`: API tokens. `create` prints the JWT alone on standard output, so that it can be captured. */
 import type {
   NewTokenAnswer,
+  RevokedTokenAnswer,
   RotatedTokenAnswer,
   TokenAnswer,
 } from '../listeners/http/contract/answers/access.ts';
@@ -80,8 +81,9 @@ export const tokenCommands: CommandGroup = (program, context) => {
           item.Domains.join(','),
           item.RevokedAt !== null ? 'revoked' : (item.ExpiresAt ?? 'never expires'),
           item.LastUsedAt ?? 'never used',
+          item.CreatedBy ?? '-',
         ]);
-        ctx.print(items, table([['ID', 'NAME', 'DOMAINS', 'EXPIRES', 'LAST USED'], ...rows]));
+        ctx.print(items, table([['ID', 'NAME', 'DOMAINS', 'EXPIRES', 'LAST USED', 'MADE BY'], ...rows]));
       }, EXISTING);
     });
 
@@ -107,12 +109,19 @@ export const tokenCommands: CommandGroup = (program, context) => {
   token
     .command('revoke <id>')
     .description('ends a token; requests with it are refused within 5 seconds on every node')
-    .addHelpText('after', example('postrider token revoke 019ab0c1-7d3e-7000-8000-000000000000'))
-    .action(async (id: string) => {
+    .option('--children', 'also the tokens and SMTP users that were made with it, and with those')
+    .addHelpText('after', example('postrider token revoke 019ab0c1-7d3e-7000-8000-000000000000 --children'))
+    .action(async (id: string, options: { children?: boolean }) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        await api.call('DELETE', `/tokens/${encodeURIComponent(id)}`);
-        ctx.print({ Revoked: id }, `Revoked ${id}.`);
+        const query = options.children ? '?Children=true' : '';
+        const { body } = await api.call('DELETE', `/tokens/${encodeURIComponent(id)}${query}`);
+        const { Tokens, Credentials } = body as RevokedTokenAnswer;
+        const children =
+          options.children === true
+            ? ` and what was made with it: ${Tokens ?? 0} tokens, ${Credentials ?? 0} SMTP users`
+            : '';
+        ctx.print({ Revoked: id, ...(body as RevokedTokenAnswer) }, `Revoked ${id}${children}.`);
       }, EXISTING);
     });
 };

@@ -1,5 +1,7 @@
 /** A user name and password for SMTP submission, as stored: for programs that cannot keep a token as a password. */
-export interface SmtpCredential {
+import type { Bounds } from './token.ts';
+
+export interface SmtpCredential extends Bounds {
   /** UUIDv7. */
   id: string;
   /** Unique in the instance, lower case. */
@@ -18,5 +20,9 @@ export interface SmtpCredential {
   salt: Uint8Array;
   hash: Uint8Array;
   costLog2: number;
+  /** Sends per second; null = the instance's rule. */
+  rateLimit: number | null;
+  /** Id of the token that made it; null = unknown. */
+  createdBy: string | null;
   createdAt: number;
 }

@@ -5,6 +5,7 @@
 import type { Lane, Mailbox, RecipientKind, SandboxResult } from './message.ts';
 import type { NoticeKind, NoticeWish } from './notice.ts';
 import type { PersonalWish } from './personal.ts';
+import type { Bounds } from './token.ts';
 
 export interface SubmittedRecipient {
   /** Display name, '' = none. */
@@ -87,6 +88,8 @@ export interface Caller {
   sandbox: boolean;
   /** Sends per second, null = no own limit. */
   rateLimit: number | null;
+  /** What it makes has these limits too; left out: none. */
+  bounds?: Bounds;
   /** false: whoever sends by SMTP gets no notices by mail. Left out: true. */
   notices?: boolean;
 }

@@ -36,7 +36,27 @@ export const PRESETS = {
 } as const satisfies Record<string, readonly Scope[]>;
 export type Preset = keyof typeof PRESETS;
 
-export interface Token {
+/** A rate that sends are taken from beside the token's own. */
+export interface RateShare {
+  /** Owner of the token whose rate it is. */
+  key: string;
+  /** Sends per second; null = the instance's rule. */
+  perSecond: number | null;
+}
+
+/** Limits that whatever a token makes has too, or narrower ones. */
+export interface Bounds {
+  /** null = never expires. */
+  expiresAt: number | null;
+  /** CIDRs; empty = from anywhere. */
+  ipAllowList: readonly string[];
+  /** The rates of its makers, the first of them first: many tokens of one maker send no faster than one. */
+  rateShares: readonly RateShare[];
+}
+
+export const NO_BOUNDS: Bounds = { expiresAt: null, ipAllowList: [], rateShares: [] };
+
+export interface Token extends Bounds {
   /** `jti`: UUIDv7. */
   id: string;
   name: string;
@@ -47,13 +67,11 @@ export interface Token {
   scopes: readonly Scope[];
   /** Everything this token sends stays in the sandbox. */
   sandbox: boolean;
-  /** CIDRs; empty = from anywhere. */
-  ipAllowList: readonly string[];
   /** Sends per second; null = the instance's rule. */
   rateLimit: number | null;
+  /** Id of the token that made it; null = the server itself, or unknown. */
+  createdBy: string | null;
   createdAt: number;
-  /** null = never expires. */
-  expiresAt: number | null;
   lastUsedAt: number | null;
   lastUsedIp: string | null;
   revokedAt: number | null;

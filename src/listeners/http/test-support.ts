@@ -63,9 +63,9 @@ export function tokenMemory() {
     },
     revokeToken: async ({ id, now }: { id: string; now: number }) => {
       const token = tokens.get(id);
-      if (token === undefined) return false;
+      if (token === undefined) return null;
       token.revokedAt ??= now;
-      return true;
+      return { tokens: [], credentials: [] };
     },
     rotateToken: async ({ token }: { token: Token }) => {
       tokens.set(token.id, token);

@@ -7,6 +7,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { silentLoggers } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createSealer } from '../../lib/seal.ts';
+import { NO_BOUNDS } from '../../model/token.ts';
 import type { RawRequest } from '../../pipeline/accept/accept.ts';
 import { type Access, createAccess } from '../../policy/access/access.ts';
 import { createSmtpCredentials, type SmtpCredentials } from '../../policy/access/smtp-credentials.ts';
@@ -16,6 +17,7 @@ import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
 import { createSubmissionHandler } from './submission-handler.ts';
 
+const GRANT = { createdBy: 'maker', rateLimit: null, ...NO_BOUNDS };
 const FACTS: SessionFacts = {
   helo: 'client',
   esmtp: true,
@@ -108,7 +110,7 @@ async function newToken(expiresInSeconds: number | null = 3_600) {
 }
 
 const newCredential = (name = 'printer') =>
-  credentials.create({ name, domain: 'example.com', sandbox: false, notices: true });
+  credentials.create({ name, domain: 'example.com', sandbox: false, notices: true, grant: GRANT });
 
 describe('an open session', () => {
   it('ends at MAIL when its token is revoked here', async () => {

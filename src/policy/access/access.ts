@@ -14,7 +14,7 @@ import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
 import { toALabelDomain } from '../../mail/address.ts';
 import type { Caller } from '../../model/submission.ts';
-import type { Scope, Token } from '../../model/token.ts';
+import type { RateShare, Scope, Token } from '../../model/token.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import { createFailedLogins } from './failed-logins.ts';
@@ -36,6 +36,16 @@ export interface MintRequest {
   ipAllowList: readonly string[];
   /** Sends per second; null = the instance's rule. */
   rateLimit: number | null;
+  /** Id of the token that makes it; left out: the server itself does. */
+  createdBy?: string;
+  /** Default: none. */
+  rateShares?: readonly RateShare[];
+}
+
+/** What ended with a token. */
+export interface Revoked {
+  tokens: readonly string[];
+  credentials: readonly string[];
 }
 
 export interface Access {
@@ -55,16 +65,20 @@ export interface Access {
     idempotency?: (id: string) => IdempotencyEntry,
   ): Promise<{ id: string; jwt: string; token: Token }>;
   /**
-   * A new token that may what the old one may, for as long as the old one was made for; the old one ends after
-   * `overlapSeconds`, in this process exactly then. null where the old one has ended already.
+   * A new token that may what the old one may, for as long as the old one was made for, but not past `by.endsAt`; the old
+   * one ends after `overlapSeconds`, in this process exactly then. null where the old one has ended already.
    */
   rotate(
     old: Token,
     overlapSeconds: number,
+    by: { tokenId: string; endsAt: number | null },
     idempotency?: (id: string, oldEndsAt: number) => IdempotencyEntry,
   ): Promise<{ id: string; jwt: string; token: Token; oldEndsAt: number } | null>;
-  /** Ends a token, in this process at once; false where there is none of that id. Repeating is harmless. */
-  revoke(id: string): Promise<boolean>;
+  /**
+   * Ends a token, in this process at once; null where there is none of that id. Repeating is harmless. With `children` also
+   * every token and credential that was made with it, and with those.
+   */
+  revoke(id: string, children?: boolean): Promise<Revoked | null>;
   /** The public keys for `/.well-known/jwks.json`. */
   jwks(): Promise<{ keys: PublicJwk[] }>;
 }
@@ -253,6 +267,8 @@ export function createAccess(
         sandbox: request.sandbox,
         ipAllowList: [...request.ipAllowList],
         rateLimit: request.rateLimit,
+        rateShares: [...(request.rateShares ?? [])],
+        createdBy: request.createdBy ?? null,
         createdAt: now,
         expiresAt: request.expiresInSeconds === null ? null : now + request.expiresInSeconds * 1000,
         lastUsedAt: null,
@@ -263,15 +279,16 @@ export function createAccess(
       await store.addToken({ token, ...(idempotency === undefined ? {} : { idempotency: idempotency(id) }) });
       return { id, jwt, token };
     },
-    async rotate(old, overlapSeconds, idempotency) {
+    async rotate(old, overlapSeconds, by, idempotency) {
       const now = clock.now();
       const id = uuidv7(clock, random);
       const lifetimeMs = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
       const token: Token = {
         ...old,
         id,
+        createdBy: by.tokenId,
         createdAt: now,
-        expiresAt: lifetimeMs === null ? null : now + lifetimeMs,
+        expiresAt: sooner(lifetimeMs === null ? null : now + lifetimeMs, by.endsAt),
         lastUsedAt: null,
         lastUsedIp: null,
         revokedAt: null,
@@ -289,10 +306,10 @@ export function createAccess(
       forget(old.id);
       return rotated ? { id, jwt, token, oldEndsAt } : null;
     },
-    async revoke(id) {
-      const existed = await store.revokeToken({ id, now: clock.now() });
-      forget(id);
-      return existed;
+    async revoke(id, children = false) {
+      const revoked = await store.revokeToken({ id, now: clock.now(), children });
+      for (const ended of [id, ...(revoked?.tokens ?? [])]) forget(ended);
+      return revoked;
     },
     jwks: () => keys.jwks(),
   };
@@ -353,7 +370,13 @@ function callerOf(row: Token): Caller {
     scopes: new Set(row.scopes),
     sandbox: row.sandbox,
     rateLimit: row.rateLimit,
+    bounds: { expiresAt: row.expiresAt, ipAllowList: row.ipAllowList, rateShares: row.rateShares },
   };
+}
+
+/** The sooner of two ends; null = never. */
+export function sooner(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
 /** Rules that hold whoever asks; what one caller may give away is `mayMint`. */

@@ -26,6 +26,23 @@ export function createIpMatcher(ranges: readonly string[]): IpMatcher {
   };
 }
 
+/** Whether every address of `inner` is in one range of `outer`; an empty list holds every address. */
+export function isWithin(inner: readonly string[], outer: readonly string[]): boolean {
+  if (outer.length === 0) return true;
+  if (inner.length === 0) return false;
+  const ranges = outer.flatMap((text) => parseCidr(text) ?? []);
+  return inner.every((text) => {
+    const range = parseCidr(text);
+    if (range === null) return false;
+    return ranges.some(({ address, prefix, family }) => {
+      if (family !== range.family || prefix > range.prefix) return false;
+      const list = new BlockList();
+      list.addSubnet(address, prefix, family);
+      return list.check(range.address, family);
+    });
+  });
+}
+
 /** Whether `text` is an address or a range that a token can be tied to. */
 export function isCidr(text: string): boolean {
   return parseCidr(text) !== null;

@@ -4,7 +4,7 @@ import { AppError } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
 import { SCOPES, type Scope } from '../../model/token.ts';
 import { callerDomains, mayActOn, pickDomain, requireScope } from './access.ts';
-import { mayMint } from './may-mint.ts';
+import { grantOf, mayMint } from './may-mint.ts';
 
 function caller(scopes: readonly Scope[], domains: readonly string[], sandbox = false): Caller {
   return { tokenId: 't', owner: 'o', domains, scopes: new Set(scopes), sandbox, rateLimit: null };
@@ -87,5 +87,72 @@ describe('minting', () => {
     expect(mayMint(who, { ...want, domains: ['b.test'] })).toMatchObject({ problem: { field: '/Domains' } });
     expect(mayMint(who, { ...want, domains: ['*'] })).toMatchObject({ problem: { field: '/Domains' } });
     expect(mayMint(caller(['email:send'], ['a.test']), want)).toMatchObject({ kind: 'refused' });
+  });
+});
+
+describe('the limits of what a caller makes', () => {
+  const NOW = 1_790_000_000_000;
+  const HOUR = 3_600_000;
+  const limited: Caller = {
+    ...caller(['tokens:write'], ['a.test']),
+    rateLimit: 5,
+    bounds: { expiresAt: NOW + HOUR, ipAllowList: ['192.0.2.0/24', '2001:db8::/32'], rateShares: [] },
+  };
+  const ask = (wish: Parameters<typeof grantOf>[1], by = limited) =>
+    grantOf(by, wish, { now: NOW, usualMs: 24 * HOUR });
+  const fieldOf = (wish: Parameters<typeof grantOf>[1]) => {
+    const verdict = ask(wish);
+    return verdict.kind === 'refused' ? verdict.problem.field : verdict.kind;
+  };
+
+  it('are its own where nothing is said, and its maker is kept', () => {
+    expect(ask({})).toEqual({
+      kind: 'granted',
+      grant: {
+        createdBy: 't',
+        ipAllowList: ['192.0.2.0/24', '2001:db8::/32'],
+        rateLimit: 5,
+        expiresAt: NOW + HOUR,
+        rateShares: [{ key: 'o', perSecond: 5 }],
+      },
+    });
+  });
+
+  it('may be narrower, never wider', () => {
+    expect(fieldOf({ ipAllowList: ['192.0.2.7', '2001:db8:1::/48'], rateLimit: 1, expiresAt: NOW + 1 })).toBe(
+      'granted',
+    );
+    for (const ipAllowList of [
+      [],
+      ['0.0.0.0/0'],
+      ['192.0.0.0/16'],
+      ['192.0.2.1', '198.51.100.1'],
+      ['::/0'],
+      ['nonsense'],
+    ]) {
+      expect(fieldOf({ ipAllowList })).toBe('/IPAllowList');
+    }
+    expect(fieldOf({ rateLimit: 5.1 })).toBe('/RateLimit');
+    expect(fieldOf({ expiresAt: null })).toBe('/ExpiresIn');
+    expect(fieldOf({ expiresAt: NOW + HOUR + 1 })).toBe('/ExpiresIn');
+  });
+
+  it('are none for what an administrator without any makes', () => {
+    const operator = caller(['admin'], ['*']);
+    expect(ask({ expiresAt: null }, operator)).toMatchObject({
+      grant: { ipAllowList: [], rateLimit: null, expiresAt: null, rateShares: [] },
+    });
+    expect(ask({}, operator)).toMatchObject({ grant: { expiresAt: NOW + 24 * HOUR } });
+  });
+
+  it('go down a line of tokens, which has an end', () => {
+    let maker = limited;
+    for (let depth = 1; depth <= 8; depth += 1) {
+      const verdict = ask({}, maker);
+      if (verdict.kind === 'refused') throw new Error(`refused at ${depth}`);
+      expect(verdict.grant.rateShares).toHaveLength(depth);
+      maker = { ...maker, tokenId: `${depth}`, owner: `${depth}`, bounds: verdict.grant };
+    }
+    expect(ask({}, maker).kind).toBe('refused');
   });
 });

@@ -1,10 +1,13 @@
 /**
- * What a token may give away: at most what it holds itself. Without this rule any token that may write tokens would
- * be an admin token. Given the caller and the request as parsed; leaves nothing; the listener throws the problem.
+ * What a caller may give away when it makes a token or an SMTP credential: at most what it holds itself. Without this rule
+ * any token that may write tokens would be an administrator's, and one with limits would lose them by making another.
+ * Given the caller and the wish; leaves what the made thing gets, or the problem for the listener to throw.
  */
 import type { Problem } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
-import { type MintRequest, mayActOn } from './access.ts';
+import { type Bounds, NO_BOUNDS } from '../../model/token.ts';
+import { type MintRequest, mayActOn, sooner } from './access.ts';
+import { isWithin } from './ip-allow-list.ts';
 
 export type MintVerdict = { kind: 'allowed' } | { kind: 'refused'; problem: Problem };
 
@@ -36,6 +39,77 @@ export function mayMint(
   return { kind: 'allowed' };
 }
 
-function refused(name: Problem['name'], message: string, field?: string): MintVerdict {
+/** Limits that are asked for; what is left out is as the caller's own. */
+export interface LimitWish {
+  ipAllowList?: readonly string[] | undefined;
+  rateLimit?: number | undefined;
+  /** Instant, null = never. Left out: as long as the caller, and no longer than `usualMs`. */
+  expiresAt?: number | null | undefined;
+}
+
+/** The limits that a made thing gets. */
+export interface Grant extends Bounds {
+  createdBy: string;
+  rateLimit: number | null;
+}
+
+/** Makers above a thing whose rates it takes its sends from; a longer line of makers is refused. */
+const MAX_SHARES = 8;
+
+/**
+ * The limits of what `caller` makes: its own, or narrower ones. A wish for more is refused rather than cut, because who asks
+ * for ten years and gets an hour finds out too late.
+ */
+export function grantOf(
+  caller: Caller,
+  wish: LimitWish,
+  { now, usualMs }: { now: number; usualMs: number | null },
+): { kind: 'granted'; grant: Grant } | { kind: 'refused'; problem: Problem } {
+  const bounds = caller.bounds ?? NO_BOUNDS;
+  const ipAllowList = wish.ipAllowList ?? bounds.ipAllowList;
+  if (!isWithin(ipAllowList, bounds.ipAllowList)) {
+    const from = bounds.ipAllowList.join(', ');
+    return refused(
+      'invalid-parameter',
+      `This token may be used from ${from} only: give ranges within`,
+      '/IPAllowList',
+    );
+  }
+  const rateLimit = wish.rateLimit ?? caller.rateLimit;
+  if (caller.rateLimit !== null && (rateLimit === null || rateLimit > caller.rateLimit)) {
+    return refused(
+      'invalid-parameter',
+      `This token sends at most ${caller.rateLimit} a second`,
+      '/RateLimit',
+    );
+  }
+  const usual = usualMs === null ? null : now + usualMs;
+  const expiresAt = wish.expiresAt === undefined ? sooner(usual, bounds.expiresAt) : wish.expiresAt;
+  if (bounds.expiresAt !== null && (expiresAt === null || expiresAt > bounds.expiresAt)) {
+    const end = new Date(bounds.expiresAt).toISOString();
+    return refused(
+      'invalid-parameter',
+      `This token ends at ${end}: what it makes ends by then`,
+      '/ExpiresIn',
+    );
+  }
+  // The operator's own rate is nobody's: what it makes for others would share one.
+  const rateShares = caller.domains.includes('*')
+    ? bounds.rateShares
+    : [...bounds.rateShares, { key: caller.owner, perSecond: caller.rateLimit }];
+  if (rateShares.length > MAX_SHARES) {
+    return refused('invalid-parameter', `A line of tokens that make each other has at most ${MAX_SHARES}`);
+  }
+  return {
+    kind: 'granted',
+    grant: { createdBy: caller.tokenId, ipAllowList, rateLimit, expiresAt, rateShares },
+  };
+}
+
+function refused(
+  name: Problem['name'],
+  message: string,
+  field?: string,
+): { kind: 'refused'; problem: Problem } {
   return { kind: 'refused', problem: field === undefined ? { name, message } : { name, message, field } };
 }

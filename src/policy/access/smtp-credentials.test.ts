@@ -3,6 +3,7 @@ import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { silentLoggers } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
+import { NO_BOUNDS } from '../../model/token.ts';
 import { createSmtpCredentials } from './smtp-credentials.ts';
 
 /** Rows in memory, and how often they were asked for. */
@@ -40,7 +41,8 @@ function setUp() {
   return { ...kept, clock, credentials };
 }
 
-const WANTED = { name: 'Shop', domain: 'example.com', sandbox: false, notices: true };
+const GRANT = { createdBy: 'maker', rateLimit: null, ...NO_BOUNDS };
+const WANTED = { name: 'Shop', domain: 'example.com', sandbox: false, notices: true, grant: GRANT };
 
 describe('an SMTP credential', () => {
   it('logs in with its own password and may send from its one domain', async () => {
@@ -56,6 +58,7 @@ describe('an SMTP credential', () => {
       scopes: new Set(['email:send']),
       sandbox: false,
       rateLimit: null,
+      bounds: NO_BOUNDS,
       notices: true,
     });
   });
@@ -128,6 +131,28 @@ describe('an SMTP credential', () => {
     const refused = (await Promise.allSettled(flood)).filter((each) => each.status === 'rejected');
     expect(refused.length).toBeGreaterThanOrEqual(90);
     expect(await other).not.toBeNull();
+  });
+
+  it('has the limits of its maker: where it may come from, how fast, and to the second how long', async () => {
+    const { credentials, clock } = setUp();
+    const rateShares = [{ key: 'maker', perSecond: 2 }];
+    const grant = {
+      createdBy: 'm',
+      rateLimit: 2,
+      ipAllowList: ['192.0.2.0/24'],
+      expiresAt: clock.now() + 60_000,
+      rateShares,
+    };
+    const { credential, password } = await credentials.create({ ...WANTED, grant });
+    const login = (ip: string) => credentials.verify(credential.username, password, ip);
+    const caller = await login('192.0.2.1');
+    expect(caller).toMatchObject({ rateLimit: 2, bounds: { rateShares } });
+    await expect(login('198.51.100.1')).rejects.toMatchObject({ problems: [{ name: 'ip-not-allowed' }] });
+    await clock.advance(59_999);
+    expect(await login('192.0.2.1')).not.toBeNull();
+    await clock.advance(1);
+    expect(await login('192.0.2.1')).toBeNull();
+    expect(await credentials.renew(credential.username, caller as NonNullable<typeof caller>)).toBeNull();
   });
 
   it('waits its turn in a crowd, and the crowd has an end', async () => {

@@ -16,6 +16,8 @@ import type { Caller } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import { addressKey, createFailedLogins } from './failed-logins.ts';
+import { createIpMatcher } from './ip-allow-list.ts';
+import type { Grant } from './may-mint.ts';
 
 export interface SmtpCredentials {
   /**
@@ -31,10 +33,14 @@ export interface SmtpCredentials {
     domain: string;
     sandbox: boolean;
     notices: boolean;
+    /** The limits of who makes it. */
+    grant: Grant;
     idempotency?: (credential: SmtpCredential) => IdempotencyEntry;
   }): Promise<{ credential: SmtpCredential; password: string }>;
   /** Ends one of the given domains (undefined = any); false where there is none of that id. */
   remove(params: { id: string; domains?: readonly string[] }): Promise<boolean>;
+  /** Whatever is believed is read again: some were removed elsewhere in this process. */
+  forget(): void;
 }
 
 /** 16 MiB and about 40 ms a hash; raised by new rows only. */
@@ -93,7 +99,7 @@ export function createSmtpCredentials(
       const fits = name.length <= MAX_USERNAME_CHARS && password.length <= MAX_PASSWORD_CHARS;
       const key = hash('sha256', `${pepper}\0${name}\0${password}`, 'base64url');
       const row = fits ? await currentRow(name) : null;
-      if (row !== null && proven.get(key) === row.id) return callerOf(row);
+      if (row !== null && proven.get(key) === row.id) return admit(row, ip);
       const pauseSeconds = failures.pausedFor(ip);
       if (pauseSeconds !== null) throw tooManyFailures(pauseSeconds);
       const derived = await inTurn(addressKey(ip), () =>
@@ -103,7 +109,7 @@ export function createSmtpCredentials(
         return refuse(ip, row?.id ?? null);
       }
       remember(proven, key, row.id, MAX_PROVEN);
-      return callerOf(row);
+      return admit(row, ip);
     },
 
     async renew(username, { tokenId }) {
@@ -111,7 +117,7 @@ export function createSmtpCredentials(
       return row?.id === tokenId ? callerOf(row) : null;
     },
 
-    async create({ name, domain, sandbox, notices, idempotency }) {
+    async create({ name, domain, sandbox, notices, grant, idempotency }) {
       for (;;) {
         const password = Buffer.from(random.bytes(PASSWORD_BYTES)).toString('base64url');
         const salt = random.bytes(SALT_BYTES);
@@ -127,6 +133,7 @@ export function createSmtpCredentials(
           salt,
           hash: await inTurn(domain, () => scryptOf(password, salt, costLog2)),
           costLog2,
+          ...grant,
           createdAt: clock.now(),
         };
         // A name that is taken is a coin that fell on its edge: toss again.
@@ -138,21 +145,31 @@ export function createSmtpCredentials(
 
     async remove(params) {
       const removed = await store.removeSmtpCredential(params);
-      removals += 1;
-      for (const [name, { row }] of believed) if (row.id === params.id) believed.delete(name);
+      forget();
       return removed;
     },
+
+    forget,
   };
+
+  function forget(): void {
+    removals += 1;
+    believed.clear();
+  }
 
   async function currentRow(username: string): Promise<SmtpCredential | null> {
     const known = believed.get(username);
-    if (known !== undefined && known.untilMs > clock.monotonicMs()) return known.row;
+    if (known !== undefined && known.untilMs > clock.monotonicMs()) return unexpired(known.row);
     const removalsBefore = removals;
     const row = await store.getSmtpCredential({ username });
     if (row !== null && removals === removalsBefore) {
       remember(believed, username, { row, untilMs: clock.monotonicMs() + BELIEVED_MS }, MAX_BELIEVED);
     }
-    return row;
+    return row === null ? null : unexpired(row);
+  }
+
+  function unexpired(row: SmtpCredential): SmtpCredential | null {
+    return row.expiresAt === null || row.expiresAt > clock.now() ? row : null;
   }
 
   function refuse(ip: string, id: string | null): null {
@@ -226,7 +243,14 @@ function callerOf(row: SmtpCredential): Caller {
     domains: [row.domain],
     scopes: new Set(['email:send']),
     sandbox: row.sandbox,
-    rateLimit: null,
+    rateLimit: row.rateLimit,
+    bounds: { expiresAt: row.expiresAt, ipAllowList: row.ipAllowList, rateShares: row.rateShares },
     notices: row.notices,
   };
+}
+
+/** Throws AppError `ip-not-allowed`. */
+function admit(row: SmtpCredential, ip: string): Caller {
+  if (!createIpMatcher(row.ipAllowList)(ip)) throw new AppError('ip-not-allowed');
+  return callerOf(row);
 }

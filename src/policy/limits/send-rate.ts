@@ -1,8 +1,8 @@
 /**
  * Sends per second of each token (api.md §8): a token bucket with a burst of twice the rate, off where neither the
  * token nor the instance sets one. Given a caller it takes one send, or refuses with 429 and how long to wait, and
- * leaves the `RateLimit` fields (draft-ietf-httpapi-ratelimit-headers) for the answer. Per process, in memory,
- * bounded: a bucket that was forgotten was full.
+ * leaves the `RateLimit` fields (draft-ietf-httpapi-ratelimit-headers) for the answer: of the tightest rate, where a token
+ * shares those of its makers. Per process, in memory, bounded: a bucket that was forgotten was full.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
@@ -28,22 +28,35 @@ export function createSendRate(clock: Clock, options: { perSecond: number | null
 
   return {
     take(caller, sends = 1) {
-      const rate = caller.rateLimit ?? options.perSecond;
-      if (rate === null) return null;
-      const capacity = Math.max(1, rate * BURST_SECONDS);
+      const rates = ratesOf(caller);
+      if (rates.length === 0) return null;
       const nowMs = clock.monotonicMs();
-      const known = buckets.get(caller.tokenId);
-      const left =
-        known === undefined
-          ? capacity
-          : Math.min(capacity, known.left + ((nowMs - known.atMs) / 1000) * rate);
-      const needed = Math.min(Math.max(1, sends), Math.floor(capacity));
-      const allowed = left >= needed;
-      const after = allowed ? left - sends : left;
-      buckets.delete(caller.tokenId);
-      buckets.set(caller.tokenId, { left: after, atMs: nowMs });
+      const states = rates.map(({ key, rate }) => {
+        const capacity = Math.max(1, rate * BURST_SECONDS);
+        const known = buckets.get(key);
+        const left =
+          known === undefined
+            ? capacity
+            : Math.min(capacity, known.left + ((nowMs - known.atMs) / 1000) * rate);
+        const needed = Math.min(Math.max(1, sends), Math.floor(capacity));
+        return { key, rate, capacity, left, needed };
+      });
+      const allowed = states.every(({ left, needed }) => left >= needed);
+      let tightest: { rate: number; capacity: number; after: number; waitSeconds: number } | null = null;
+      for (const { key, rate, capacity, left, needed } of states) {
+        const after = allowed ? left - sends : left;
+        buckets.delete(key);
+        buckets.set(key, { left: after, atMs: nowMs });
+        const waitSeconds = Math.max(0, ((allowed ? 1 : needed) - after) / rate);
+        const isTighter =
+          tightest === null ||
+          waitSeconds > tightest.waitSeconds ||
+          (waitSeconds === tightest.waitSeconds && after < tightest.after);
+        if (isTighter) tightest = { rate, capacity, after, waitSeconds };
+      }
       forgetOldest();
-      const waitSeconds = Math.max(0, ((allowed ? 1 : needed) - after) / rate);
+      if (tightest === null) return null;
+      const { rate, capacity, after, waitSeconds } = tightest;
       return {
         headers: {
           'ratelimit-policy': `"send";q=${Math.floor(capacity)};w=${BURST_SECONDS}`,
@@ -59,9 +72,19 @@ export function createSendRate(clock: Clock, options: { perSecond: number | null
     },
   };
 
+  /** Its own rate, and those of its makers that it shares. Tokens that replace one another have one owner, and one rate. */
+  function ratesOf({ owner, rateLimit, bounds }: Caller): { key: string; rate: number }[] {
+    const own = { key: owner, perSecond: rateLimit };
+    return [own, ...(bounds?.rateShares ?? [])].flatMap(({ key, perSecond }) => {
+      const rate = perSecond ?? options.perSecond;
+      return rate === null ? [] : [{ key, rate }];
+    });
+  }
+
   function forgetOldest(): void {
-    if (buckets.size <= MAX_BUCKETS) return;
-    const oldest = buckets.keys().next();
-    if (!oldest.done) buckets.delete(oldest.value);
+    for (const key of buckets.keys()) {
+      if (buckets.size <= MAX_BUCKETS) return;
+      buckets.delete(key);
+    }
   }
 }

@@ -220,6 +220,8 @@ export function token(more: Partial<Token> = {}): Token {
     sandbox: false,
     ipAllowList: [],
     rateLimit: null,
+    rateShares: [],
+    createdBy: null,
     createdAt: T0,
     expiresAt: T0 + HOUR,
     lastUsedAt: null,

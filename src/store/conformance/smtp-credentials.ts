@@ -17,7 +17,12 @@ export function credential(more: Partial<SmtpCredential> = {}): SmtpCredential {
     salt: new Uint8Array([1, 2]),
     hash: new Uint8Array([3, 4]),
     costLog2: 14,
+    ipAllowList: [],
+    rateLimit: null,
+    rateShares: [],
+    createdBy: null,
     createdAt: T0,
+    expiresAt: null,
     ...more,
   };
 }

@@ -1,6 +1,7 @@
 /** Conformance: tokens, whose row is the authority, and the keys that sign them. */
 import { describe, expect, it } from 'vitest';
 import { HOUR, only, type Suite, T0, token } from './fixtures.ts';
+import { credential } from './smtp-credentials.ts';
 
 /** Tests of `addToken`, `getToken`, `listTokens`, `revokeToken`, `touchToken`, `signingKeys`, `addSigningKey`. */
 export function describeTokens(suite: Suite): void {
@@ -13,6 +14,8 @@ export function describeTokens(suite: Suite): void {
         sandbox: true,
         ipAllowList: ['192.0.2.0/24'],
         rateLimit: 0.5,
+        rateShares: [{ key: 'maker', perSecond: 2 }],
+        createdBy: 'maker',
         expiresAt: null,
       });
       await suite.store().addToken({ token: plain });
@@ -46,10 +49,46 @@ export function describeTokens(suite: Suite): void {
     it('are revoked once and keep that time', async () => {
       const one = token();
       await suite.store().addToken({ token: one });
-      expect(await suite.store().revokeToken({ id: one.id, now: T0 + 5 })).toBe(true);
-      expect(await suite.store().revokeToken({ id: one.id, now: T0 + 9 })).toBe(true);
+      const alone = { tokens: [], credentials: [] };
+      expect(await suite.store().revokeToken({ id: one.id, now: T0 + 5 })).toEqual(alone);
+      expect(await suite.store().revokeToken({ id: one.id, now: T0 + 9 })).toEqual(alone);
       expect((await suite.store().getToken({ id: one.id }))?.revokedAt).toBe(T0 + 5);
-      expect(await suite.store().revokeToken({ id: 'nobody', now: T0 })).toBe(false);
+      expect(await suite.store().revokeToken({ id: 'nobody', now: T0 })).toBeNull();
+    });
+
+    it('take along what was made with them, and with those, where that is wanted', async () => {
+      const store = suite.store();
+      const maker = token();
+      const child = token({ createdBy: maker.id });
+      const grandchild = token({ createdBy: child.id });
+      const ended = token({ createdBy: child.id, revokedAt: T0 });
+      const other = token();
+      for (const one of [maker, child, grandchild, ended, other]) await store.addToken({ token: one });
+      const taken = credential({
+        createdBy: grandchild.id,
+        ipAllowList: ['192.0.2.1'],
+        rateLimit: 1,
+        expiresAt: T0 + 1,
+      });
+      const kept = credential({ createdBy: other.id });
+      for (const one of [taken, kept]) await store.addSmtpCredential({ credential: one });
+      expect(await store.getSmtpCredential({ username: taken.username })).toEqual(taken);
+
+      await store.revokeToken({ id: maker.id, now: T0 + 5 });
+      expect((await store.getToken({ id: child.id }))?.revokedAt).toBeNull();
+      const revoked = await store.revokeToken({ id: maker.id, now: T0 + 6, children: true });
+      expect([...(revoked?.tokens ?? [])].sort()).toEqual([child.id, grandchild.id].sort());
+      expect(revoked?.credentials).toEqual([taken.id]);
+      const at = async (id: string) => (await store.getToken({ id }))?.revokedAt;
+      expect(await Promise.all([maker, child, grandchild, ended, other].map(({ id }) => at(id)))).toEqual([
+        T0 + 5,
+        T0 + 6,
+        T0 + 6,
+        T0,
+        null,
+      ]);
+      expect(await store.getSmtpCredential({ username: taken.username })).toBeNull();
+      expect(await store.getSmtpCredential({ username: kept.username })).toEqual(kept);
     });
 
     it('remember their last use', async () => {

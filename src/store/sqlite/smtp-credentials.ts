@@ -1,5 +1,6 @@
 /** User names and passwords for SMTP submission. A name is given once; a list never shows another domain's. */
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
+import type { RateShare } from '../../model/token.ts';
 import type { Connection } from './connection.ts';
 import { createFilter } from './filter.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
@@ -11,8 +12,9 @@ export function addSmtpCredential(
   { credential }: ParamsOf<'addSmtpCredential'>,
 ): ResultOf<'addSmtpCredential'> {
   const { changes } = db.run(
-    `INSERT INTO smtp_credential (id, username, name, owner, domain, sandbox, notices, salt, hash, cost_log2, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (username) DO NOTHING`,
+    `INSERT INTO smtp_credential (id, username, name, owner, domain, sandbox, notices, salt, hash, cost_log2,
+       ip_allow_list, rate_limit, rate_shares, created_by, created_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (username) DO NOTHING`,
     credential.id,
     credential.username,
     credential.name,
@@ -23,7 +25,12 @@ export function addSmtpCredential(
     credential.salt,
     credential.hash,
     credential.costLog2,
+    JSON.stringify(credential.ipAllowList),
+    credential.rateLimit,
+    JSON.stringify(credential.rateShares),
+    credential.createdBy,
     credential.createdAt,
+    credential.expiresAt,
   );
   return changes > 0 ? 'added' : 'taken';
 }
@@ -71,7 +78,12 @@ interface CredentialRow {
   salt: Uint8Array;
   hash: Uint8Array;
   cost_log2: number;
+  ip_allow_list: string;
+  rate_limit: number | null;
+  rate_shares: string;
+  created_by: string | null;
   created_at: number;
+  expires_at: number | null;
 }
 
 function toCredential(row: CredentialRow): SmtpCredential {
@@ -86,6 +98,11 @@ function toCredential(row: CredentialRow): SmtpCredential {
     salt: row.salt,
     hash: row.hash,
     costLog2: row.cost_log2,
+    ipAllowList: JSON.parse(row.ip_allow_list) as string[],
+    rateLimit: row.rate_limit,
+    rateShares: JSON.parse(row.rate_shares) as RateShare[],
+    createdBy: row.created_by,
     createdAt: row.created_at,
+    expiresAt: row.expires_at,
   };
 }

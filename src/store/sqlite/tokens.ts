@@ -2,7 +2,7 @@
  * API tokens (the row is the authority, the JWT only proves possession) and the keys that sign them.
  * Revoking happens once and keeps its first time; a list for some domains never shows a token that reaches others.
  */
-import type { Scope, Token } from '../../model/token.ts';
+import type { RateShare, Scope, Token } from '../../model/token.ts';
 import type { Connection } from './connection.ts';
 import { createFilter } from './filter.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
@@ -11,9 +11,9 @@ import type { Session } from './session.ts';
 /** Stores a token; a second one with the same id throws. */
 export function addToken({ db }: Session, { token }: ParamsOf<'addToken'>): void {
   db.run(
-    `INSERT INTO token (id, name, owner, domains, scopes, sandbox, ip_allow_list, rate_limit, created_at, expires_at,
-       last_used_at, last_used_ip, revoked_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO token (id, name, owner, domains, scopes, sandbox, ip_allow_list, rate_limit, rate_shares, created_by,
+       created_at, expires_at, last_used_at, last_used_ip, revoked_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     token.id,
     token.name,
     token.owner,
@@ -22,6 +22,8 @@ export function addToken({ db }: Session, { token }: ParamsOf<'addToken'>): void
     token.sandbox ? 1 : 0,
     JSON.stringify(token.ipAllowList),
     token.rateLimit,
+    JSON.stringify(token.rateShares),
+    token.createdBy,
     token.createdAt,
     token.expiresAt,
     token.lastUsedAt,
@@ -50,10 +52,35 @@ export function listTokens(db: Connection, params: ParamsOf<'listTokens'>): Toke
     .map(toToken);
 }
 
-/** Sets revokedAt once; false where the token does not exist. */
-export function revokeToken({ db }: Session, params: ParamsOf<'revokeToken'>): boolean {
+/** Sets revokedAt once, also of what was made with it where that is wanted; see `Store.revokeToken`. */
+export function revokeToken(
+  { db }: Session,
+  { id, now, children }: ParamsOf<'revokeToken'>,
+): ResultOf<'revokeToken'> {
   const sql = 'UPDATE token SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?';
-  return db.run(sql, params.now, params.id).changes > 0;
+  if (db.run(sql, now, id).changes === 0) return null;
+  if (children !== true) return { tokens: [], credentials: [] };
+  const line = `WITH RECURSIVE line (id) AS (
+    SELECT ? UNION SELECT t.id FROM token t JOIN line ON t.created_by = line.id
+  )`;
+  const ids = (rows: { id: string }[]) => rows.map((row) => row.id);
+  return {
+    tokens: ids(
+      db.all<{ id: string }>(
+        `${line} UPDATE token SET revoked_at = ?
+         WHERE id IN (SELECT id FROM line) AND id <> ? AND revoked_at IS NULL RETURNING id`,
+        id,
+        now,
+        id,
+      ),
+    ),
+    credentials: ids(
+      db.all<{ id: string }>(
+        `${line} DELETE FROM smtp_credential WHERE created_by IN (SELECT id FROM line) RETURNING id`,
+        id,
+      ),
+    ),
+  };
 }
 
 /** Replaces a token that is still good by a new one, with an overlap; see `Store.rotateToken`. */
@@ -115,6 +142,8 @@ interface TokenRow {
   sandbox: number;
   ip_allow_list: string;
   rate_limit: number | null;
+  rate_shares: string;
+  created_by: string | null;
   created_at: number;
   expires_at: number | null;
   last_used_at: number | null;
@@ -132,6 +161,8 @@ function toToken(row: TokenRow): Token {
     sandbox: row.sandbox === 1,
     ipAllowList: JSON.parse(row.ip_allow_list) as string[],
     rateLimit: row.rate_limit,
+    rateShares: JSON.parse(row.rate_shares) as RateShare[],
+    createdBy: row.created_by,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     lastUsedAt: row.last_used_at,

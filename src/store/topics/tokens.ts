@@ -16,8 +16,15 @@ export interface CredentialStore {
   getToken(params: { id: string }): Promise<Token | null>;
   /** Oldest first; only tokens whose every domain is among `domains` (undefined = all tokens). */
   listTokens(params: { domains?: readonly string[] }): Promise<readonly Token[]>;
-  /** Sets revokedAt once; false where the token does not exist. */
-  revokeToken(params: { id: string; now: number }): Promise<boolean>;
+  /**
+   * Sets revokedAt once; null where the token does not exist. `children`: the same for every token that was made with it, and
+   * with those, and removes the SMTP credentials that were; what had ended before is not named.
+   */
+  revokeToken(params: {
+    id: string;
+    now: number;
+    children?: boolean;
+  }): Promise<{ tokens: readonly string[]; credentials: readonly string[] } | null>;
   /**
    * Stores `token` and lets the old one end at `oldEndsAt` unless it ends before; where that is not after `now` it is
    * revoked. Nothing happens and false comes back where the old one does not exist or has ended already.

@@ -204,11 +204,14 @@ export function domainRoutes(deps: {
       contract: {
         id: 'deleteDomain',
         summary: 'Remove a sender domain',
-        description: 'Removes the domain and its keys: `{}`. What waits from it is held',
+        description:
+          'Removes the domain and its keys: `{}`. What waits from it is held. One with a `Quota` is removed by admin tokens of all domains',
         answer: nothing,
       },
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(caller, params.name);
+        // Added again it would have none.
+        if (Object.values(domain.settings.quota).some((limit) => limit !== null)) requireOperator(caller);
         if (!(await domains.remove(domain.name))) throw refuse('not-found');
         return json({});
       },

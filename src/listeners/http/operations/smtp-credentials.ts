@@ -4,9 +4,12 @@
  */
 
 import { z } from 'zod';
+import type { Clock } from '../../../lib/clock.ts';
+import { AppError } from '../../../lib/errors.ts';
 import { isUuid } from '../../../lib/ids.ts';
 import type { SmtpCredential } from '../../../model/smtp-credential.ts';
-import { pickDomain } from '../../../policy/access/access.ts';
+import { pickDomain, requireScope } from '../../../policy/access/access.ts';
+import { grantOf } from '../../../policy/access/may-mint.ts';
 import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
 import type { Store } from '../../../store/store.ts';
 import type { NewSmtpCredentialAnswer, SmtpCredentialAnswer } from '../contract/answers/access.ts';
@@ -15,7 +18,16 @@ import { nothing } from '../contract/schemas/problem.ts';
 import { DOMAIN, PAGE } from '../contract/schemas/query.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
-import { type ApiRoute, isoTime, json, page, pageLimit, queryCursor, refuse } from '../route.ts';
+import {
+  type ApiRoute,
+  isoTime,
+  isoTimeOrNull,
+  json,
+  page,
+  pageLimit,
+  queryCursor,
+  refuse,
+} from '../route.ts';
 import { listedDomains, ownDomains } from '../tenancy.ts';
 
 const NEW_CREDENTIAL = z.object({
@@ -29,9 +41,10 @@ const NEW_CREDENTIAL = z.object({
 export function smtpCredentialRoutes(deps: {
   store: Pick<Store, 'listSmtpCredentials'>;
   smtpCredentials: SmtpCredentials;
+  clock: Clock;
   createOnce: CreateOnce;
 }): readonly ApiRoute[] {
-  const { store, smtpCredentials, createOnce } = deps;
+  const { store, smtpCredentials, clock, createOnce } = deps;
   return [
     {
       method: 'GET',
@@ -64,7 +77,7 @@ export function smtpCredentialRoutes(deps: {
         id: 'createSmtpCredential',
         summary: 'Make an SMTP credential',
         description:
-          '`{Domain?, Name?, Sandbox?, Notices?}`: 201 `{CredentialID, Username, Password, …}`; the password is shown this once. `Notices: false`: no mail to senders about failures',
+          '`{Domain?, Name?, Sandbox?, Notices?}`: 201 `{CredentialID, Username, Password, …}`; the password is shown this once. Needs `email:send` too. It has the limits of the token that makes it: it ends with it at the latest, and has its `IPAllowList` and its rate. `Notices: false`: no mail to senders about failures',
         body: { schema: NEW_CREDENTIAL, example: { Name: 'printer', Domain: 'example.com' } },
         status: 201,
         answer: newSmtpCredentialAnswer,
@@ -76,13 +89,18 @@ export function smtpCredentialRoutes(deps: {
         createOnce(request, 'POST /smtp-credentials', async (key) => {
           const body = readJsonBody(request, NEW_CREDENTIAL);
           const { caller } = request;
+          // Whoever has the password sends with it.
+          requireScope(caller, 'email:send');
           const domain = pickDomain(caller, body.Domain);
+          const verdict = grantOf(caller, {}, { now: clock.now(), usualMs: null });
+          if (verdict.kind === 'refused') throw new AppError(verdict.problem);
           const { credential, password } = await smtpCredentials.create({
             name: body.Name ?? domain,
             domain,
             // What cannot send for real cannot make something that does.
             sandbox: caller.sandbox || body.Sandbox === true,
             notices: body.Notices !== false,
+            grant: verdict.grant,
             ...withEntry(key, (make) => (made: SmtpCredential) => make(201, toAnswer(made))),
           });
           const answer: NewSmtpCredentialAnswer = { ...toAnswer(credential), Password: password };
@@ -119,6 +137,10 @@ function toAnswer(credential: SmtpCredential): SmtpCredentialAnswer {
     Domain: credential.domain,
     Sandbox: credential.sandbox,
     Notices: credential.notices,
+    IPAllowList: credential.ipAllowList,
+    RateLimit: credential.rateLimit,
+    CreatedBy: credential.createdBy,
     CreatedAt: isoTime(credential.createdAt),
+    ExpiresAt: isoTimeOrNull(credential.expiresAt),
   };
 }

@@ -11,8 +11,15 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 async function make(more: object = {}) {
-  const body = { Name: 'app', Preset: 'Send', ExpiresIn: 30 * 86_400, RateLimit: 7, ...more };
-  const made = (await world.call('POST', '/tokens', { body })).json();
+  const body = {
+    Name: 'app',
+    Domains: ['example.com'],
+    Preset: 'Send',
+    ExpiresIn: 30 * 86_400,
+    RateLimit: 7,
+    ...more,
+  };
+  const made = (await world.call('POST', '/tokens', { body, token: world.tokens.admin })).json();
   return { id: String(made.TokenID), jwt: String(made.Token) };
 }
 const rotate = (id: string, body: object = {}, token = world.tokens.own) =>
@@ -47,7 +54,7 @@ describe('POST /tokens/{id}/rotate', () => {
     expect(await works(now.jwt)).toBe(true);
     await rotate(now.id, { Overlap: 0 });
     expect(await works(now.jwt)).toBe(false);
-    const reply = await world.call('POST', `/tokens/${later.id}/rotate`);
+    const reply = await world.call('POST', `/tokens/${later.id}/rotate`, { token: world.tokens.admin });
     expect(reply.status).toBe(201);
     expect((await world.call('GET', `/tokens/${reply.json().TokenID}`)).json().ExpiresAt).toBeNull();
     expect(Date.parse(String(reply.json().PreviousValidUntil))).toBe(clock.now() + DAY);
@@ -75,6 +82,30 @@ describe('POST /tokens/{id}/rotate', () => {
       world.call('POST', `/tokens/${old.id}/rotate`, { body: {}, headers: { 'idempotency-key': 'r1' } });
     const [first, second] = [await send(), await send()];
     expect([second.text, second.headers['idempotency-replayed']]).toEqual([first.text, 'true']);
+  });
+
+  it('gives nobody a longer life, a faster rate or more places to come from than they have', async () => {
+    const limits = {
+      Scopes: ['tokens:write', 'email:send'],
+      Preset: undefined,
+      ExpiresIn: 3_600,
+      RateLimit: 2,
+    };
+    const minter = await make({ ...limits, IPAllowList: ['127.0.0.1'] });
+    const [free, faster, own] = [
+      await make({ RateLimit: 2 }),
+      await make({ IPAllowList: ['127.0.0.1'] }),
+      await make({ IPAllowList: ['127.0.0.1'], RateLimit: 2 }),
+    ];
+    expect(codesOf(await rotate(free.id, {}, minter.jwt))).toEqual([422]);
+    expect(codesOf(await rotate(faster.id, {}, minter.jwt))).toEqual([422]);
+    // What lives longer is cut to the life of who rotates it, itself included.
+    for (const id of [own.id, minter.id]) {
+      const { TokenID } = (await rotate(id, {}, minter.jwt)).json();
+      const fresh = (await world.call('GET', `/tokens/${TokenID}`)).json();
+      expect(fresh.CreatedBy).toBe(minter.id);
+      expect(Date.parse(String(fresh.ExpiresAt))).toBe(clock.now() + 3_600_000);
+    }
   });
 
   it('gives nobody more than they hold', async () => {

@@ -1,6 +1,7 @@
 /**
  * Tokens (api.md §7): mint, list, show, revoke, and GET /me. A token can give away only what it holds itself, and
- * sees only tokens whose domains are all its own. The text of a token is in the answer that made it and nowhere else.
+ * sees only tokens whose domains are all its own. Who made a token is kept, and revoking one can take those along that were
+ * made with it. The text of a token is in the answer that made it and nowhere else.
  */
 
 import { z } from 'zod';
@@ -11,13 +12,15 @@ import { toALabelDomain } from '../../../mail/address.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { PRESETS, SCOPES, type Scope, type Token } from '../../../model/token.ts';
 import type { Access } from '../../../policy/access/access.ts';
-import { mayMint } from '../../../policy/access/may-mint.ts';
+import { type Grant, grantOf, type LimitWish, mayMint } from '../../../policy/access/may-mint.ts';
+import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
 import type { Store } from '../../../store/store.ts';
 import type {
   MeAnswer,
   NewTokenAnswer,
   QuotaAnswer,
+  RevokedTokenAnswer,
   RotatedTokenAnswer,
   TokenAnswer,
 } from '../contract/answers/access.ts';
@@ -25,11 +28,11 @@ import type { EmailLimits } from '../contract/email-limits.ts';
 import {
   meAnswer,
   newTokenAnswer,
+  revokedTokenAnswer,
   rotatedTokenAnswer,
   tokenAnswer,
   tokenList,
 } from '../contract/schemas/access.ts';
-import { nothing } from '../contract/schemas/problem.ts';
 import { PAGE } from '../contract/schemas/query.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
@@ -41,11 +44,12 @@ import {
   page,
   pageLimit,
   queryCursor,
+  queryFlag,
   refuse,
 } from '../route.ts';
 import { ownDomains } from '../tenancy.ts';
 
-const DEFAULT_LIFETIME_SECONDS = 365 * 86_400;
+const DEFAULT_LIFETIME_MS = 365 * 86_400_000;
 /** How long the old token of a rotation stays good where nothing is said. */
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 const MAX_OVERLAP_SECONDS = 7 * 86_400;
@@ -94,13 +98,14 @@ export function tokenRoutes(
   deps: {
     store: Store;
     access: Access;
+    smtpCredentials: Pick<SmtpCredentials, 'forget'>;
     domains: Pick<DomainService, 'quotaOf'>;
     clock: Clock;
     createOnce: CreateOnce;
   },
   options: TokenRouteOptions,
 ): readonly ApiRoute[] {
-  const { store, access, domains, clock, createOnce } = deps;
+  const { store, access, smtpCredentials, domains, clock, createOnce } = deps;
   return [
     {
       method: 'GET',
@@ -134,7 +139,7 @@ export function tokenRoutes(
         id: 'createToken',
         summary: 'Make a token',
         description:
-          '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown this once. Never more than the caller’s own scopes and domains',
+          '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown this once. Never more than the caller’s own scopes, domains and limits: what is left out of `IPAllowList`, `RateLimit` and `ExpiresIn` is as the caller’s own (and no longer than 365 days), and what it sends counts for the rates of all that made it',
         body: { schema: NEW_TOKEN, example: { Name: 'shop', Domains: ['example.com'], Preset: 'Send' } },
         status: 201,
         answer: newTokenAnswer,
@@ -153,14 +158,14 @@ export function tokenRoutes(
           const verdict = mayMint(request.caller, wanted);
           if (verdict.kind === 'refused') throw new AppError(verdict.problem);
           const { idempotency } = withEntry(key, (make) => (TokenID: string) => make(201, { TokenID }));
+          const { expiresAt, ...grant } = granted(request.caller, {
+            ipAllowList: body.IPAllowList,
+            rateLimit: body.RateLimit,
+            expiresAt: endOf(body.ExpiresIn),
+          });
+          const expiresInSeconds = expiresAt === null ? null : Math.floor((expiresAt - clock.now()) / 1000);
           const minted = await access.mint(
-            {
-              ...wanted,
-              name: body.Name,
-              expiresInSeconds: lifetime(body.ExpiresIn),
-              ipAllowList: body.IPAllowList ?? [],
-              rateLimit: body.RateLimit ?? null,
-            },
+            { ...wanted, ...grant, name: body.Name, expiresInSeconds },
             idempotency,
           );
           const answer: NewTokenAnswer = { TokenID: minted.id, Token: minted.jwt };
@@ -188,13 +193,22 @@ export function tokenRoutes(
       contract: {
         id: 'revokeToken',
         summary: 'Revoke a token',
-        description: 'Revokes it: `{}`. Here at once',
-        answer: nothing,
+        description:
+          'Revokes it: `{}`. Here at once. `Children=true`: also the tokens and SMTP credentials that were made with it, and with those; then `{Tokens, Credentials}` says how many',
+        query: { Children: z.boolean().optional().describe('Also what was made with it') },
+        answer: revokedTokenAnswer,
       },
-      handle: async ({ caller, params }) => {
+      handle: async ({ caller, params, query }) => {
         const token = await ownToken(caller, params.id);
-        await access.revoke(token.id);
-        return json({});
+        const children = queryFlag(query, 'Children') === true;
+        const revoked = await access.revoke(token.id, children);
+        if (!children) return json({});
+        smtpCredentials.forget();
+        const answer: RevokedTokenAnswer = {
+          Tokens: revoked?.tokens.length ?? 0,
+          Credentials: revoked?.credentials.length ?? 0,
+        };
+        return json(answer);
       },
     },
     {
@@ -206,7 +220,7 @@ export function tokenRoutes(
         id: 'rotateToken',
         summary: 'Replace a token',
         description:
-          '`{Overlap?}` in seconds, 0 to 604 800 (86 400): a new token that may the same for as long, 201 `{TokenID, Token, PreviousValidUntil}`. The old one ends after the overlap',
+          '`{Overlap?}` in seconds, 0 to 604 800 (86 400): a new token that may the same for as long, but not longer than the caller’s, 201 `{TokenID, Token, PreviousValidUntil}`. The old one ends after the overlap',
         body: { schema: ROTATION, example: { Overlap: 3600 }, mayBeEmpty: true },
         status: 201,
         answer: rotatedTokenAnswer,
@@ -221,12 +235,15 @@ export function tokenRoutes(
           // The new text can do all that the old one could: only who could make such a token may have it.
           const verdict = mayMint(request.caller, old);
           if (verdict.kind === 'refused') throw new AppError(verdict.problem);
+          const { ipAllowList, rateLimit } = old;
+          granted(request.caller, { ipAllowList, rateLimit: rateLimit ?? Number.POSITIVE_INFINITY });
+          const by = { tokenId: request.caller.tokenId, endsAt: request.caller.bounds?.expiresAt ?? null };
           const shown = (TokenID: string, until: number) => ({ TokenID, PreviousValidUntil: isoTime(until) });
           const { idempotency } = withEntry(
             key,
             (make) => (id: string, until: number) => make(201, shown(id, until)),
           );
-          const rotated = await access.rotate(old, body.Overlap ?? DEFAULT_OVERLAP_SECONDS, idempotency);
+          const rotated = await access.rotate(old, body.Overlap ?? DEFAULT_OVERLAP_SECONDS, by, idempotency);
           if (rotated === null) {
             throw new AppError('invalid-parameter', { message: 'The token has ended: make a new one' });
           }
@@ -291,6 +308,18 @@ export function tokenRoutes(
     return found;
   }
 
+  /** Throws AppError invalid-parameter. */
+  function granted(caller: Caller, wish: LimitWish): Grant {
+    const verdict = grantOf(caller, wish, { now: clock.now(), usualMs: DEFAULT_LIFETIME_MS });
+    if (verdict.kind === 'refused') throw new AppError(verdict.problem);
+    return verdict.grant;
+  }
+
+  function endOf(given: number | 'never' | undefined): number | null | undefined {
+    if (given === undefined) return undefined;
+    return given === 'never' ? null : clock.now() + given * 1000;
+  }
+
   async function ownToken(caller: Caller, id: string | undefined): Promise<Token> {
     const token = id === undefined ? null : await store.getToken({ id });
     if (token === null || !isOwn(caller, token)) throw refuse('not-found');
@@ -316,10 +345,6 @@ function scopesOf(scopes: readonly Scope[] | undefined, preset: string | undefin
   });
 }
 
-function lifetime(given: number | 'never' | undefined): number | null {
-  return given === 'never' ? null : (given ?? DEFAULT_LIFETIME_SECONDS);
-}
-
 function toAnswer(token: Token): TokenAnswer {
   return {
     TokenID: token.id,
@@ -329,6 +354,7 @@ function toAnswer(token: Token): TokenAnswer {
     Sandbox: token.sandbox,
     IPAllowList: token.ipAllowList,
     RateLimit: token.rateLimit,
+    CreatedBy: token.createdBy,
     CreatedAt: isoTime(token.createdAt),
     ExpiresAt: isoTimeOrNull(token.expiresAt),
     LastUsedAt: isoTimeOrNull(token.lastUsedAt),

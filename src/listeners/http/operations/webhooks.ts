@@ -11,7 +11,7 @@ import { WEBHOOK_TOKENS, webhookTokens } from '../../../model/event.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { NEVER_CALLED_AT, type Webhook, type WebhookStatus } from '../../../model/webhook.ts';
 import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
-import { pickDomain } from '../../../policy/access/access.ts';
+import { pickDomain, requireScope } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type {
   NewWebhookAnswer,
@@ -147,7 +147,7 @@ export function webhookRoutes(deps: {
         id: 'createWebhook',
         summary: 'Add a webhook',
         description:
-          '`{Event, WebhookURL}`, or `Events` for a list in place of `Event`, also `Description`, and `Domain` where the token holds several: `{NewWebhookID, Secret}`. The secret is shown this once. At most 100 a domain',
+          '`{Event, WebhookURL}`, or `Events` for a list in place of `Event`, also `Description`, and `Domain` where the token holds several: `{NewWebhookID, Secret}`. The secret is shown this once. Needs `events:read` too. At most 100 a domain',
         body: {
           schema: NEW_WEBHOOK,
           example: { Event: 'bounce', WebhookURL: 'https://hooks.example.com/mail' },
@@ -165,6 +165,8 @@ export function webhookRoutes(deps: {
       },
       handle: (request) =>
         createOnce(request, 'POST /webhooks', async (key) => {
+          // What it is called with are events.
+          requireScope(request.caller, 'events:read');
           const wanted = readNewWebhook(request);
           const { id, secret } = await webhooks.create(wanted, key?.(200, { NewWebhookID: '$id' }));
           const answer: NewWebhookAnswer = { NewWebhookID: id, Secret: secret };
@@ -211,7 +213,7 @@ export function webhookRoutes(deps: {
         id: 'updateWebhook',
         summary: 'Change a webhook',
         description:
-          '`{Event? or Events?, WebhookURL?, Status?, Description?}`: the detail after it. `Status` is Enabled or Disabled; switched on again, the calls of the last 72 hours are made now and older ones are given up (replay can make them)',
+          '`{Event? or Events?, WebhookURL?, Status?, Description?}`: the detail after it. `Status` is Enabled or Disabled; switched on again, the calls of the last 72 hours are made now and older ones are given up (replay can make them). Events and address need `events:read` too',
         body: { schema: CHANGES, example: { Status: 'Enabled', Description: 'Bounces to the CRM' } },
         answer: webhookDetail,
         errors: ['webhook-event-unknown', 'webhook-url-invalid'],
@@ -220,6 +222,7 @@ export function webhookRoutes(deps: {
         const { id } = await ownWebhook(request.caller, request.params.id);
         const { Event, Events, WebhookURL, Status, Description } = readJsonBody(request, CHANGES);
         const events = oneList(Event, Events);
+        if (events !== undefined || WebhookURL !== undefined) requireScope(request.caller, 'events:read');
         const change = {
           ...(events === undefined ? {} : { events }),
           ...(WebhookURL === undefined ? {} : { url: WebhookURL }),

@@ -1,5 +1,5 @@
 -- An SMTP credential has a space of idempotency keys of its own. Keys that are remembered go with the credential that
--- submitted their message.
+-- submitted their message. The owner was that of the token that made the credential, which is the id of that token.
 UPDATE idempotency SET owner = moved.credential
 FROM (
   SELECT i.id, c.id AS credential
@@ -10,4 +10,5 @@ FROM (
   WHERE i.operation = 'SMTP submission'
 ) AS moved
 WHERE idempotency.id = moved.id;
-UPDATE smtp_credential SET owner = id;
+ALTER TABLE smtp_credential ADD COLUMN created_by TEXT;
+UPDATE smtp_credential SET created_by = owner, owner = id;

@@ -10,6 +10,8 @@ export interface TokenAnswer {
   Sandbox: boolean;
   IPAllowList: readonly string[];
   RateLimit: number | null;
+  /** TokenID of the token that made it; null = the server itself, or unknown. */
+  CreatedBy: string | null;
   CreatedAt: string;
   ExpiresAt: string | null;
   LastUsedAt: string | null;
@@ -28,6 +30,12 @@ export interface RotatedTokenAnswer extends NewTokenAnswer {
   PreviousValidUntil: string;
 }
 
+/** DELETE /tokens/{ID}: how many of those that were made with it ended too, with `Children=true`. */
+export interface RevokedTokenAnswer {
+  Tokens?: number;
+  Credentials?: number;
+}
+
 /** An item of GET /smtp-credentials. */
 export interface SmtpCredentialAnswer {
   CredentialID: string;
@@ -37,7 +45,12 @@ export interface SmtpCredentialAnswer {
   Sandbox: boolean;
   /** Who sends with it is told of failures by mail. */
   Notices: boolean;
+  IPAllowList: readonly string[];
+  RateLimit: number | null;
+  /** TokenID of the token that made it; null = unknown. */
+  CreatedBy: string | null;
   CreatedAt: string;
+  ExpiresAt: string | null;
 }
 
 /** POST /smtp-credentials: `Password` is shown this once. */

@@ -5,6 +5,7 @@ import type {
   NewSmtpCredentialAnswer,
   NewTokenAnswer,
   QuotaAnswer,
+  RevokedTokenAnswer,
   RotatedTokenAnswer,
   SmtpCredentialAnswer,
   TokenAnswer,
@@ -12,6 +13,8 @@ import type {
 import type { Page } from '../answers/page.ts';
 import { domainStatus } from './domains.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
+
+const maker = z.string().nullable().describe('TokenID of the token that made it; null = none, or unknown');
 
 export const tokenAnswer = exactly<TokenAnswer>()(
   z
@@ -23,6 +26,7 @@ export const tokenAnswer = exactly<TokenAnswer>()(
       Sandbox: z.boolean().describe('What it sends never leaves the machine'),
       IPAllowList: z.array(z.string()).describe('Empty = from anywhere'),
       RateLimit: z.number().nullable().describe('Sends per second; null = no limit of its own'),
+      CreatedBy: maker,
       CreatedAt: time,
       ExpiresAt: time.nullable().describe('null = never'),
       LastUsedAt: time.nullable(),
@@ -44,6 +48,10 @@ export const rotatedTokenAnswer = exactly<RotatedTokenAnswer>()(
     .meta({ id: 'RotatedTokenAnswer' }),
 );
 
+export const revokedTokenAnswer = exactly<RevokedTokenAnswer>()(
+  z.object({ Tokens: count.optional(), Credentials: count.optional() }).meta({ id: 'RevokedTokenAnswer' }),
+);
+
 const credential = {
   CredentialID: z.string(),
   Username: z.string(),
@@ -51,7 +59,11 @@ const credential = {
   Domain: z.string(),
   Sandbox: z.boolean(),
   Notices: z.boolean().describe('Who sends with it is told of failures by mail'),
+  IPAllowList: z.array(z.string()).describe('Empty = from anywhere'),
+  RateLimit: z.number().nullable().describe('Sends per second; null = no limit of its own'),
+  CreatedBy: maker,
   CreatedAt: time,
+  ExpiresAt: time.nullable().describe('null = never'),
 };
 
 export const smtpCredentialList = exactly<Page<SmtpCredentialAnswer>>()(
