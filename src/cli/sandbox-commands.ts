@@ -8,9 +8,13 @@ import type {
 } from '../listeners/http/contract/answers/sandbox.ts';
 import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
-import { printable, table, UsageError } from './terminal.ts';
+import { CommandError, printable, table, UsageError } from './terminal.ts';
 
 type Options = Record<string, string | undefined>;
+interface Switches {
+  code?: true;
+  link?: true;
+}
 
 const FILTERS = [
   ['inbox', 'Inbox'],
@@ -98,22 +102,26 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     .option('--text <text>', 'subject or contents hold this text')
     .option('--tag <tag>', 'carries this tag')
     .option('--timeout <seconds>', '0 to 60', '30')
-    .option('--code', 'prints the first code in it alone')
+    .option('--code', 'prints the best code in it alone')
+    .option('--link', 'prints the best link in it alone')
     .addHelpText('after', example('postrider sandbox wait --inbox run-17 --subject Sign --code --timeout 0'))
-    .action(async (options: Options & { code?: string }) => {
+    .action(async ({ code, link, ...options }: Options & Switches) => {
       const ctx = context();
+      if (code && link) throw new UsageError('give --code or --link, not both');
       const query = queryOf(options);
       query.set('Timeout', options.timeout ?? '30');
       await ctx.withApi(async (api) => {
         const { body } = await api.call('GET', `/sandbox/wait?${query}`);
         const mail = body as CaptureDetail;
-        if (options.code === undefined) {
+        if (!code && !link) {
           ctx.print(body, detailText(mail));
           return;
         }
-        const [code] = mail.Codes;
-        if (code === undefined) throw new UsageError(`no code stands in ${mail.ID}`);
-        ctx.print(body, code);
+        const [best] = code ? mail.Codes : mail.Links;
+        if (best === undefined) {
+          throw new CommandError(`no ${code ? 'code' : 'link'} stands in the mail ${mail.ID}`);
+        }
+        ctx.print(body, printable(best));
       }, EXISTING);
     });
 

@@ -4,13 +4,14 @@
  * counts are bounded, and nothing here is ever rendered.
  */
 import PostalMime from 'postal-mime';
+import { textFromHtml } from '../../pipeline/compose/text-from-html.ts';
 import type { CaptureDetail } from './contract/answers/sandbox.ts';
+import { findCodes } from './find-codes.ts';
+import { findLinks } from './find-links.ts';
 
-const MAX_LINKS = 200;
-const MAX_CODES = 20;
 const MAX_HEADERS = 500;
-/** Text beyond this is not searched for links and codes. */
-const MAX_SEARCHED_CHARS = 1_000_000;
+/** HTML beyond this is not searched for codes: a style sheet may stand before the first word. */
+const MAX_SEARCHED_CHARS = 200_000;
 
 export type CapturedContents = Pick<
   CaptureDetail,
@@ -36,6 +37,7 @@ export async function readCapturedMail(bytes: Uint8Array): Promise<CapturedConte
   if (mail === null) return UNREADABLE;
   const html = mail.html ?? '';
   const text = mail.text ?? '';
+  const { codes, links } = codesAndLinks({ subject: mail.subject ?? '', text, html });
   return {
     HTMLContent: html,
     PlainContent: text,
@@ -49,33 +51,18 @@ export async function readCapturedMail(bytes: Uint8Array): Promise<CapturedConte
       ContentId: (file.contentId ?? '').replace(/^<|>$/g, ''),
       Size: typeof file.content === 'string' ? file.content.length : file.content.byteLength,
     })),
-    Links: findLinks(html, text),
+    Links: links,
+    Codes: codes,
     ParseError: null,
-    Codes: findCodes(text === '' ? html.replace(/<[^<>]{0,10000}>/g, ' ') : text),
   };
 }
 
-/** http(s) targets of href attributes, else addresses in the text; distinct, in order. */
-export function findLinks(html: string, text: string): string[] {
-  const links = new Set<string>();
-  const from = html === '' ? text : html;
-  const pattern =
-    html === ''
-      ? /(https?:\/\/[^\s<>"']{1,2048})/gi
-      : /href\s{0,8}=\s{0,8}["'](https?:[^"'<>\s]{1,2048})["']/gi;
-  for (const match of from.slice(0, MAX_SEARCHED_CHARS).matchAll(pattern)) {
-    links.add((match[1] ?? '').replaceAll('&amp;', '&'));
-    if (links.size >= MAX_LINKS) break;
-  }
-  return [...links];
-}
-
-/** Runs of 4 to 8 digits that stand alone: what a test of a login mail looks for. */
-export function findCodes(text: string): string[] {
-  const codes = new Set<string>();
-  for (const match of text.slice(0, MAX_SEARCHED_CHARS).matchAll(/(?<![\w.,/#:+-])\d{4,8}(?![\w/:-])/g)) {
-    codes.add(match[0]);
-    if (codes.size >= MAX_CODES) break;
-  }
-  return [...codes];
+/** What a test of a sign-up looks for, best first: `find-codes.ts`, `find-links.ts`. */
+export function codesAndLinks({ subject, text, html }: { subject: string; text: string; html: string }): {
+  codes: string[];
+  links: string[];
+} {
+  // The text part may be a stub; where it is the same mail, its codes are found twice and listed once.
+  const visible = html === '' ? '' : textFromHtml(html.slice(0, MAX_SEARCHED_CHARS));
+  return { codes: findCodes([text, visible], subject), links: findLinks(html, text) };
 }

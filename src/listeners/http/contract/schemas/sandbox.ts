@@ -32,8 +32,16 @@ export const captureDetail = exactly<CaptureDetail>()(
       PlainContent: z.string(),
       Headers: z.array(z.object({ Name: z.string(), Value: z.string() })),
       Attachments: z.array(attachmentFacts),
-      Links: z.array(z.string()).describe('Targets of the links in the HTML, in order, at most 200'),
-      Codes: z.array(z.string()).describe('Runs of 4 to 8 digits that look like one-time codes, at most 20'),
+      Links: z
+        .array(z.string())
+        .describe(
+          'Targets of its links, of the web and of apps, at most 200: what it asks to be followed first, what stands at its foot last',
+        ),
+      Codes: z
+        .array(z.string())
+        .describe(
+          'What looks like a one-time code, best first, at most 20; one in groups as it is typed (123456), then as it is written (123 456)',
+        ),
       ParseError: z.string().nullable().describe('Why there is no parsed view; null = there is one'),
     })
     .meta({ id: 'CaptureDetail' }),
