@@ -8,6 +8,7 @@ import type { Logger } from './lib/log.ts';
 import type { Random } from './lib/random.ts';
 import type { Sealer } from './lib/seal.ts';
 import { type Access, createAccess } from './policy/access/access.ts';
+import { createRefusals, type Refusals } from './policy/access/refusals.ts';
 import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
 import { createSendRate, type SendRate } from './policy/limits/send-rate.ts';
 import type { Store } from './store/store.ts';
@@ -17,13 +18,24 @@ export interface Accounts {
   access: Access;
   smtpCredentials: ReturnType<typeof createSmtpCredentials>;
   sendRate: SendRate;
+  /** What was refused lately, by every listener. */
+  refusals: Refusals;
   /** Also in the file `admin-token`. */
   adminToken: string;
 }
 
 /** `perSecond`: what one token sends at most where it says nothing itself. */
 export async function openAccounts(
-  deps: { store: Store; clock: Clock; random: Random; sealer: Sealer; instanceId: string; log: Logger },
+  deps: {
+    store: Store;
+    clock: Clock;
+    random: Random;
+    sealer: Sealer;
+    instanceId: string;
+    log: Logger;
+    mailLog: Logger;
+    countRefusal: Parameters<typeof createRefusals>[0]['count'];
+  },
   folder: Pick<DataFolder, 'adminToken'>,
   { perSecond }: Parameters<typeof createSendRate>[1],
 ): Promise<Accounts> {
@@ -49,6 +61,7 @@ export async function openAccounts(
   return {
     access,
     smtpCredentials: createSmtpCredentials(deps),
+    refusals: createRefusals({ ...deps, log: deps.mailLog, count: deps.countRefusal }),
     sendRate: createSendRate(deps.clock, { perSecond }),
     adminToken,
   };

@@ -73,6 +73,7 @@ export function createHttpApi(
       ...{ store, access, domains, guard, eventsStored, clock, random, log },
       smtpCredentials: accounts.smtpCredentials,
       sendRate: accounts.sendRate,
+      refusals: accounts.refusals,
       acceptance: engine.acceptance,
       doctor: {
         instance: () =>

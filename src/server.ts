@@ -31,6 +31,7 @@ import { createPersonalTokens } from './mail/personal-token.ts';
 import { createReturnPathTokens } from './mail/verp.ts';
 import { soleLease } from './model/node.ts';
 import { openNetwork } from './network.ts';
+import { createRefusalMetrics } from './pipeline/accept/refusal-metrics.ts';
 import { createClassifier } from './pipeline/deliver/classifier/classify.ts';
 import { sharedSources } from './pipeline/deliver/egress-leases.ts';
 import { createGuardMetrics } from './pipeline/events/guard-metrics.ts';
@@ -194,7 +195,12 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     if (roles.has('deliver')) await addServiceDomain(domains, config['service-domain'], logs.service);
     if (!config.dkim) logs.service.warn({}, 'messages are not signed (dkim=off); a relay behind must do it');
     const accounts = await openAccounts(
-      { store, clock, random, sealer, instanceId, log: logs.service },
+      {
+        ...{ store, clock, random, sealer, instanceId },
+        log: logs.service,
+        mailLog: logs.mail,
+        countRefusal: createRefusalMetrics(registry),
+      },
       folder,
       { perSecond: config['rate-limit'] },
     );

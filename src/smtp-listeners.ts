@@ -77,6 +77,7 @@ export async function openSmtpListeners(
       access: accounts.access,
       credentials: accounts.smtpCredentials,
       sendRate: accounts.sendRate,
+      refusals: accounts.refusals,
       acceptance,
       senders: domains,
       certificates,

@@ -1,6 +1,7 @@
 /** metrics.md: what the parts declare in a registry. They are declared here as the composition root does it. */
 import { type MetricObject, Registry } from 'prom-client';
 import { createAcceptMetrics } from '../../src/pipeline/accept/accept-metrics.ts';
+import { createRefusalMetrics } from '../../src/pipeline/accept/refusal-metrics.ts';
 import { createDeliverMetrics } from '../../src/pipeline/deliver/deliver-metrics.ts';
 import { createTlsMetrics } from '../../src/pipeline/deliver/tls-counters.ts';
 import { createGuardMetrics } from '../../src/pipeline/events/guard-metrics.ts';
@@ -14,6 +15,7 @@ import { page, table } from './markdown.ts';
 export async function metricsPage(): Promise<string> {
   const registry = new Registry();
   createAcceptMetrics(registry);
+  createRefusalMetrics(registry);
   createDeliverMetrics(registry);
   createTlsMetrics(registry);
   createWebhookMetrics(registry);

@@ -60,7 +60,8 @@ export async function everyPage<Answer extends Page<unknown>>(
   const items: unknown[] = [];
   for (let after = ''; ; ) {
     const query = after === '' ? '' : `&After=${encodeURIComponent(after)}`;
-    const answer = (await api.call('GET', `${path}?Limit=100${query}`)).body as Answer;
+    const first = path.includes('?') ? '&' : '?';
+    const answer = (await api.call('GET', `${path}${first}Limit=100${query}`)).body as Answer;
     items.push(...answer.Items);
     if (answer.NextCursor === null) return { ...answer, Items: items };
     after = answer.NextCursor;

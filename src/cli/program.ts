@@ -22,6 +22,7 @@ import { messageCommands } from './message-commands.ts';
 import { nodesCommand } from './nodes-command.ts';
 import { guardOptions } from './option-guards.ts';
 import { queueCommand } from './queue-command.ts';
+import { refusalsCommand } from './refusals-command.ts';
 import { sandboxCommands } from './sandbox-commands.ts';
 import { runServer } from './server-commands.ts';
 import { smtpCommands } from './smtp-commands.ts';
@@ -128,7 +129,7 @@ export function createProgram(terminal: Terminal): Program {
     return [
       ['Start a server:', [serverCommands]],
       ['Domains and access:', [domainCommands, doctorCommand, tokenCommands, smtpCommands, webhookCommands]],
-      ['Messages:', [messageCommands, tailCommand, templateCommands, sandboxCommands]],
+      ['Messages:', [messageCommands, tailCommand, refusalsCommand, templateCommands, sandboxCommands]],
       [
         'Delivery:',
         [queueCommand, causeCommands, overrideCommands, warmupCommands, nodesCommand, explainCommands],

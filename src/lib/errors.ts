@@ -142,6 +142,11 @@ export interface NamedLimit {
   resetSeconds: number;
 }
 
+/** Whether a text is a name of the registry. */
+export function isErrorName(text: string): text is ErrorName {
+  return Object.hasOwn(ERRORS, text);
+}
+
 /** A refusal with one or more problems; the first decides the HTTP status. */
 export class AppError extends Error {
   readonly problems: readonly [Problem, ...Problem[]];
@@ -153,6 +158,8 @@ export class AppError extends Error {
   readonly members: Readonly<Record<string, unknown>>;
   /** The limit that refuses, for the `RateLimit` fields. */
   readonly limit: NamedLimit | undefined;
+  /** Sender domain of the mail that was refused, for logs; set by who knows it. */
+  about: string | undefined;
 
   constructor(
     problem: ErrorName | Problem | readonly Problem[],

@@ -79,6 +79,8 @@ export interface RawSubmission
 /** Who calls, as far as acceptance and the operations need to know. */
 export interface Caller {
   tokenId: string;
+  /** What its maker called the token or credential, for people to read. */
+  name?: string;
   /** Scope of idempotency keys. */
   owner: string;
   /** Sender domains, or ['*']. */

@@ -98,6 +98,8 @@ export function createServerSession(
   let idleCommands = 0;
   let authFailures = 0;
   let out = '';
+  /** What the next reply answers: a refusal of it is told, with the sender it was about. */
+  let about: { command: 'AUTH' | 'MAIL' | 'RCPT' | 'DATA'; from: MailFrom | null } | null = null;
 
   // Input that was not read yet, and the beginning of a line from earlier chunks.
   let pending: Uint8Array[] = [];
@@ -227,6 +229,7 @@ export function createServerSession(
   /** `line` with its line end, cut where it is longer than any allowed; `length` is what it had. */
   function takeLine(line: Uint8Array, length: number): ServerReply | null {
     const auth = state === 'auth';
+    about = auth ? { command: 'AUTH', from: null } : null;
     const text = textOf(line, length);
     if (typeof text !== 'string') {
       exchange = null;
@@ -261,6 +264,9 @@ export function createServerSession(
 
   function runCommand(text: string): ServerReply | null {
     const command = parseCommand(text);
+    const { verb } = command;
+    if (verb === 'AUTH' || verb === 'MAIL' || verb === 'RCPT' || verb === 'DATA')
+      about = { command: verb, from };
     switch (command.verb) {
       case 'refused':
         return command.reply;
@@ -371,6 +377,7 @@ export function createServerSession(
       minLabels: options.minLabels,
     });
     if (!parsed.ok) return parsed.reply;
+    about = { command: 'MAIL', from: parsed.value };
     return ask(handler.onMail(parsed.value, facts), (answer) => {
       const verdict = answer ?? REPLIES.sender;
       if (verdict.code < 300) from = parsed.value;
@@ -410,6 +417,7 @@ export function createServerSession(
 
   function takeMessage(read: DataReader): ServerReply | null {
     const envelope: ServerEnvelope | null = from === null ? null : { from, recipients };
+    about = { command: 'DATA', from };
     state = 'command';
     data = null;
     forgetTransaction();
@@ -454,6 +462,7 @@ export function createServerSession(
   function say(answer: ServerReply | null): void {
     if (answer === null || state === 'closed') return;
     if (answer.code >= 500) errors += 1;
+    if (answer.code >= 400 && about !== null) handler.onRefused?.(about.command, answer, about.from);
     if (answer.close === true) finish(answer);
     else if (errors > limits.maxErrors) {
       out += formatReply(answer);

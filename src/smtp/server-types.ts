@@ -15,6 +15,8 @@ export interface ServerReply {
   readonly text: string | readonly string[];
   /** The connection is closed after this reply. */
   readonly close?: boolean;
+  /** Name of the refusal, for logs; never sent. */
+  readonly name?: string;
 }
 
 /** MAIL: sender and what it announced. */
@@ -89,6 +91,8 @@ export interface ServerHandler {
   onMessage(envelope: ServerEnvelope, message: ReceivedMessage, facts: SessionFacts): Promise<ServerReply>;
   /** One of the above rejected: a bug, or something that is away. */
   onFailure(error: unknown): void;
+  /** A command of a transaction or a login was refused, by the answers above or by the protocol itself; `from`: of its MAIL. */
+  onRefused?(command: 'AUTH' | 'MAIL' | 'RCPT' | 'DATA', reply: ServerReply, from: MailFrom | null): void;
 }
 
 /** What the session needs of its connection. */

@@ -275,6 +275,8 @@ async function everyCase(): Promise<Record<string, Case>> {
   const canceled = await server.send({ ...FROM, SendAt }, { token: theirs });
   await server.settled(sent);
   await server.settled(failed);
+  const refused = await server.call('POST', '/email', { token: theirs, body: { ...email(FROM), To: [] } });
+  expect(refused.status).toBe(422);
   const captures = (await server.call('GET', '/sandbox/messages', { token: theirs })).json.Items;
   const capture = captures.find(({ MessageID }: { MessageID: string }) => MessageID === sent).ID;
   const address = 'https://hooks.example.org/theirs';
@@ -360,6 +362,7 @@ async function everyCase(): Promise<Record<string, Case>> {
     updateTemplate: id(template, 200, texts),
     deleteTemplate: id(template),
     renderTemplate: id(template, 200, { Variables: {} }),
+    listRefusals: list,
     listTokens: { by: 'list', unfiltered: true },
     createToken: { by: 'body', body: { Name: 'n', Domains: ['theirs.example'] }, ...notOurs },
     getToken: id(token),

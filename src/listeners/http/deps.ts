@@ -11,6 +11,7 @@ import type { Acceptance } from '../../pipeline/accept/accept.ts';
 import type { PersonalTexts } from '../../pipeline/deliver/personal-texts.ts';
 import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import type { Access } from '../../policy/access/access.ts';
+import type { Refusals } from '../../policy/access/refusals.ts';
 import type { SmtpCredentials } from '../../policy/access/smtp-credentials.ts';
 import type { DomainCheck } from '../../policy/domains/doctor/check.ts';
 import type { DomainService } from '../../policy/domains/domains.ts';
@@ -27,6 +28,8 @@ import type { PlainRoute } from './route.ts';
 export interface HttpDeps {
   store: Store;
   access: Access;
+  /** Told of every request that is refused. */
+  refusals: Refusals;
   smtpCredentials: SmtpCredentials;
   /** Shared with other listeners; one of its own where left out. */
   sendRate?: SendRate;

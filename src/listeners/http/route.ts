@@ -4,7 +4,7 @@
  * tables; also the small tools every operation uses to read its query and shape its answer.
  */
 import type { Readable } from 'node:stream';
-import { AppError, type ErrorName } from '../../lib/errors.ts';
+import { AppError, type ErrorName, type Problem } from '../../lib/errors.ts';
 import { parseAddress } from '../../mail/address.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Scope } from '../../model/token.ts';
@@ -23,6 +23,8 @@ export interface ApiRequest {
   header(name: string): string | undefined;
   /** Inflated bytes; empty where there is none. An operation that waits after it has read them may put nothing here. */
   body: Uint8Array;
+  /** Tells of a part of the request that was refused while the whole was answered. */
+  refused(problem: Problem, domain: string | null): void;
   /** For answers that wait: aborted when the client has gone or the listener stops, with which of the two. */
   ended(): AbortSignal;
 }

@@ -8,7 +8,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { AppError } from '../../lib/errors.ts';
+import { AppError, ERRORS, type Problem } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Caller } from '../../model/submission.ts';
@@ -222,15 +222,20 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       },
       onRequest: async (request, reply) => {
         const caller = await deps.access.authenticate(request.headers.authorization, clientIp(request));
+        request.caller = caller;
         if (route.scope !== null) requireScope(caller, route.scope);
         if (route.limitedTokens !== true) requireAllDomains(caller);
         takeSend(caller, reply, route.countsAsSend);
-        request.caller = caller;
       },
       handler: async (request, reply) => {
         const { caller } = request;
         if (caller === null) throw new AppError('token-missing');
-        const given = { caller, ...contextOf(request), ended: () => endOf(reply) };
+        const given = {
+          caller,
+          ...contextOf(request),
+          ended: () => endOf(reply),
+          refused: (problem: Problem, domain: string | null) => tellRefused(request, [problem], domain),
+        };
         // The operation alone has the body from here on, and may let go of it.
         request.body = undefined;
         return sendAnswer(reply, await route.handle(given));
@@ -290,6 +295,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const { error, expected } = toAppError(thrown);
     if (!expected) deps.log.error({ requestId: request.id, err: error.cause ?? error }, 'a request failed');
+    if (request.url.startsWith(`${BASE}/`)) tellRefused(request, error.problems, error.about ?? null);
     const answer = problemAnswer(error, publicUrl(), request.id);
     setCommonHeaders(request, reply);
     // The rate of the token and the limit that refuses are members of one list (RFC 9651).
@@ -301,8 +307,39 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     reply.code(answer.status).headers(answer.headers).send(Buffer.from(answer.body));
   }
 
+  function tellRefused(
+    request: FastifyRequest,
+    [first, ...more]: AppError['problems'],
+    domain: string | null,
+  ): void {
+    const { method } = request;
+    // What the framework refuses before it has found a route comes without either.
+    const caller = request.caller ?? null;
+    const path = (request.routeOptions as { url?: string } | undefined)?.url;
+    const { name, message = ERRORS[name].text, field } = first;
+    const [only, ...others] = caller?.domains ?? [];
+    deps.refusals.record({
+      caller,
+      via: 'HTTP',
+      // The pattern: a path may hold addresses.
+      action: `${method} ${path?.slice(BASE.length) ?? '(no such path)'}`,
+      status: ERRORS[name].status,
+      name,
+      message: `${field === undefined ? '' : `${field}: `}${message}${more.length === 0 ? '' : ` (and ${more.length} more)`}`,
+      domain: domain ?? (others.length === 0 && only !== '*' ? (only ?? null) : null),
+      ip: clientIp(request),
+    });
+  }
+
   function onClientError(error: Error & { code?: string }, socket: Socket): void {
-    writeProblemToSocket(error, socket, publicUrl(), uuidv7(deps.clock, deps.random));
+    const ip = socket.remoteAddress ?? '';
+    const refused = writeProblemToSocket(error, socket, publicUrl(), uuidv7(deps.clock, deps.random));
+    if (refused === null) return;
+    const { status, message, problems } = refused;
+    deps.refusals.record({
+      ...{ caller: null, via: 'HTTP', action: '(no request)', domain: null },
+      ...{ status, message, name: problems[0].name, ip: plainIp(ip) },
+    });
   }
 
   function publicUrl(): string {
@@ -372,8 +409,11 @@ function queryOf(request: FastifyRequest): ReadonlyMap<string, string> {
 }
 
 /** IPv4 addresses of a dual-stack socket come in IPv6 clothes. */
-function clientIp(request: FastifyRequest): string {
-  const { ip } = request;
+function clientIp({ ip }: FastifyRequest): string {
+  return plainIp(ip);
+}
+
+function plainIp(ip: string): string {
   return ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip;
 }
 

@@ -8,22 +8,23 @@ import type { Socket } from 'node:net';
 import { AppError } from '../../lib/errors.ts';
 import { problemAnswer } from './problem.ts';
 
-/** Nothing is thrown. Half an answer that was under way is not written into. */
+/** What was answered, null where nobody was there to read it. Nothing is thrown. Half an answer that was under way is not written into. */
 export function writeProblemToSocket(
   error: Error & { code?: string },
   socket: Socket,
   publicUrl: string,
   requestId: string,
-): void {
+): AppError | null {
   if (
     error.code === 'ECONNRESET' ||
     !socket.writable ||
     (socket.bytesWritten > 0 && answerUnderWay(socket))
   ) {
     socket.destroy();
-    return;
+    return null;
   }
-  const answer = problemAnswer(toRefusal(error.code), publicUrl, requestId);
+  const refusal = toRefusal(error.code);
+  const answer = problemAnswer(refusal, publicUrl, requestId);
   const headers = {
     ...answer.headers,
     'content-length': String(Buffer.byteLength(answer.body)),
@@ -37,6 +38,7 @@ export function writeProblemToSocket(
     `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}\r\n${lines.join('\r\n')}\r\n\r\n${answer.body}`,
     () => socket.destroySoon(),
   );
+  return refusal;
 }
 
 /** Node keeps the answer that is being written on the socket. */

@@ -11,6 +11,7 @@ import type { MessageId } from '../../model/message.ts';
 import { PRESETS, type Token } from '../../model/token.ts';
 import type { AcceptRequest, AcceptResult } from '../../pipeline/accept/accept.ts';
 import { createAccess, type MintRequest } from '../../policy/access/access.ts';
+import { createRefusals } from '../../policy/access/refusals.ts';
 import type { HttpDeps, HttpOptions } from './deps.ts';
 import { createHttpListener } from './server.ts';
 
@@ -121,7 +122,8 @@ export async function startListener(
       log: quietLog,
     });
   const guard = { standing: () => null };
-  const deps = { access, clock, random, guard, log: quietLog, ...parts } as HttpDeps;
+  const refusals = createRefusals({ clock, random, log: quietLog, count: silent });
+  const deps = { access, clock, random, guard, refusals, log: quietLog, ...parts } as HttpDeps;
   const listener = createHttpListener(deps, options);
   await listener.start();
   const { url, port } = listener.address();

@@ -31,6 +31,7 @@ describe('an error of the registry', () => {
     expect(smtpReply(error)).toEqual({
       code: 550,
       enhanced: '5.6.0',
+      name: 'tag-invalid',
       text: ['first', ERRORS['priority-unknown'].text],
     });
     expect(replyForThrown(new Error('bug'))).toBeNull();

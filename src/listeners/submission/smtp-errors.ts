@@ -124,7 +124,7 @@ export function smtpReply(error: AppError): ServerReply {
   const [first] = error.problems;
   const [code, enhanced] = SMTP_ERRORS[first.name];
   const sentences = error.problems.map((problem) => problem.message ?? ERRORS[problem.name].text);
-  return reply(code, enhanced, sentences);
+  return { ...reply(code, enhanced, sentences), name: first.name };
 }
 
 /** The reply for whatever was thrown: null where it is none of ours and must be reported. */

@@ -79,6 +79,7 @@ function openSession() {
       clock,
       random: createSystemRandom(),
       sendRate: createSendRate(clock, { perSecond: null }),
+      refusals: { record() {} },
       log: silentLoggers.service,
     },
     { hostname: 'mail.example.com', ip: '192.0.2.1', anybody: null, minLabels: 2 },

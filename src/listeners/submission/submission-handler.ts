@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
-import { AppError } from '../../lib/errors.ts';
+import { AppError, isErrorName } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
@@ -13,6 +13,7 @@ import type { MessageId } from '../../model/message.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { RawAcceptance, SenderDomains } from '../../pipeline/accept/accept.ts';
 import { type Access, requireScope } from '../../policy/access/access.ts';
+import type { Refusals } from '../../policy/access/refusals.ts';
 import type { SendRate } from '../../policy/limits/send-rate.ts';
 import { lastReply, reply } from '../../smtp/server-reply.ts';
 import type {
@@ -43,6 +44,8 @@ export interface HandlerDeps {
   random: Random;
   /** Sends per second of each login, shared with the API. */
   sendRate: SendRate;
+  /** Told of every command that is refused. */
+  refusals: Pick<Refusals, 'record'>;
   /** The service log. */
   log: Logger;
 }
@@ -68,17 +71,22 @@ const OPERATION = 'SMTP submission';
 const LOOKS_LIKE_TOKEN = /^[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}$/;
 /** The names that credentials are given. */
 const OWN_USERNAME = /^\s*smtp-[0-9a-f]{12}\s*$/i;
-const WRONG = reply(535, '5.7.8', 'Username or password is wrong');
+const WRONG: ServerReply = {
+  ...reply(535, '5.7.8', 'Username or password is wrong'),
+  name: 'token-invalid',
+};
 /** The connection ends with it: a login cannot be repeated in a session (RFC 4954 §4). */
 const ENDED = lastReply(421, '4.7.0', 'This login has ended: connect and log in again');
 
 /** Answers for one connection. */
 export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptions): ServerHandler {
-  const { access, credentials, acceptance, senders, sendRate, clock, random, log } = deps;
+  const { access, credentials, acceptance, senders, sendRate, refusals, clock, random, log } = deps;
   const { ip, anybody } = options;
   let caller: Caller | null = anybody;
   /** Asks again whether the login still holds: a session may outlive it by hours. */
   let renewed: () => Promise<Caller | null> = async () => anybody;
+  /** Of the message that is being decided. */
+  let fromDomain: string | null = null;
 
   return {
     async onAuth(attempt) {
@@ -123,6 +131,24 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
       }
     },
 
+    onRefused(command, answer, from) {
+      const domain = fromDomain ?? from?.address?.domain ?? null;
+      fromDomain = null;
+      const name = answer.name !== undefined && isErrorName(answer.name) ? answer.name : null;
+      const texts = typeof answer.text === 'string' ? [answer.text] : answer.text;
+      const message = `${answer.enhanced} ${texts.join('; ')}`.trim();
+      refusals.record({
+        caller,
+        via: 'SMTP',
+        action: command,
+        status: answer.code,
+        name,
+        message,
+        domain,
+        ip,
+      });
+    },
+
     onFailure(error) {
       log.error({ ip, err: error }, 'an SMTP submission failed');
     },
@@ -131,9 +157,13 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
   async function refusedSender(from: Caller, domain: string): Promise<ServerReply | null> {
     const sender = await senders.senderFor(from, domain);
     if (sender.kind === 'domain') return null;
-    return sender.kind !== 'not-verified'
-      ? reply(550, '5.7.1', `This login may not send from ${domain}`)
-      : reply(550, '5.7.1', `${sender.name} is not verified yet: publish its DNS records and verify it`);
+    return smtpReply(
+      sender.kind !== 'not-verified'
+        ? new AppError('from-domain-not-allowed', { message: `This login may not send from ${domain}` })
+        : new AppError('domain-not-verified', {
+            message: `${sender.name} is not verified yet: publish its DNS records and verify it`,
+          }),
+    );
   }
 
   async function logIn({ username, password }: AuthAttempt): Promise<Login | null> {
@@ -187,12 +217,14 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
       notices: from.notices !== false,
     });
     if (raw.kind === 'refused') return raw.reply;
+    fromDomain = raw.submission.fromDomain;
     const result = await acceptance.acceptRaw({
       caller: from,
       submission: raw.submission,
       prepared: { messageId, dateMs: nowMs, composed: raw.composed },
       idempotency: idempotencyOf(raw, envelope, message),
     });
+    fromDomain = null;
     const queued = result.kind === 'accepted' ? result.messageId : storedId(result.body);
     return reply(250, '2.6.0', `Queued as ${queued}`);
   }

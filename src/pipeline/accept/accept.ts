@@ -197,15 +197,15 @@ export function createAcceptance(
   });
 
   return {
-    accept,
+    accept: (request) => about(request.submission.fromDomain, accept(request)),
     acceptBatch,
-    acceptRaw,
+    acceptRaw: (request) => about(request.submission.fromDomain, acceptRaw(request)),
     acceptNotice,
     async personalOptions(caller, subject) {
       const sender = await senders.senderFor(caller, subject.fromDomain);
       return sender.kind === 'domain' ? personalRules.optionsFor(subject, sender.personal ?? null) : null;
     },
-    check,
+    check: (request) => about(request.submission.fromDomain, check(request)),
     async release(request) {
       const { caller, captured } = request;
       const fromDomain = fromDomainOf(captured);
@@ -412,6 +412,14 @@ export function createAcceptance(
       });
     }
   }
+}
+
+/** What `work` gives; a refusal of it says which sender domain it is about. No `async`: its frame would keep the request. */
+function about<Result>(fromDomain: string, work: Promise<Result>): Promise<Result> {
+  return work.catch((error: unknown) => {
+    if (error instanceof AppError) error.about = fromDomain;
+    throw error;
+  });
 }
 
 /** A Date of ours moves with what is put in front of it. */

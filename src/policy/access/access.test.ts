@@ -124,6 +124,7 @@ describe('a minted token', () => {
     const caller = await access.authenticate(bearer(jwt), IP);
     expect(caller).toMatchObject({
       tokenId: id,
+      name: 'shop',
       owner: 'project-1',
       domains: ['example.com'],
       scopes: new Set(['email:send']),

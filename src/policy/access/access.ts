@@ -365,6 +365,7 @@ function bearerToken(authorization: string | undefined): string | null {
 function callerOf(row: Token): Caller {
   return {
     tokenId: row.id,
+    name: row.name,
     owner: row.owner,
     domains: row.domains,
     scopes: new Set(row.scopes),

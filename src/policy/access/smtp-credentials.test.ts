@@ -53,6 +53,7 @@ describe('an SMTP credential', () => {
     const caller = await credentials.verify(credential.username.toUpperCase(), password, '192.0.2.1');
     expect(caller).toEqual({
       tokenId: credential.id,
+      name: 'Shop',
       owner: credential.id,
       domains: ['example.com'],
       scopes: new Set(['email:send']),

@@ -239,6 +239,7 @@ function scryptOf(password: string, salt: Uint8Array, costLog2: number): Promise
 function callerOf(row: SmtpCredential): Caller {
   return {
     tokenId: row.id,
+    name: row.name === '' ? row.username : row.name,
     owner: row.owner,
     domains: [row.domain],
     scopes: new Set(['email:send']),

@@ -83,8 +83,22 @@ export function batchEmailRoute(deps: Deps): ApiRoute {
       items.push(await part());
       await turn();
     }
-    const result = await acceptance.acceptBatch({ caller, items, idempotency: key, answer: batchBody });
+    let outcomes: readonly ItemOutcome[] = [];
+    const result = await acceptance.acceptBatch({
+      caller,
+      items,
+      idempotency: key,
+      answer(each) {
+        outcomes = each;
+        return batchBody(each);
+      },
+    });
     if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
+    for (const [i, outcome] of outcomes.entries()) {
+      const item = items[i];
+      if (outcome.kind === 'refused')
+        request.refused(outcome.problems[0], item?.kind === 'message' ? item.submission.fromDomain : null);
+    }
     return { status: 200, body: result.body, ...(taken === null ? {} : { headers: taken.headers }) };
   }
 

@@ -30,6 +30,7 @@ import { nodeRoutes } from './nodes.ts';
 import { operatorRoutes } from './operator.ts';
 import { overrideRoutes } from './overrides.ts';
 import { pathRoutes } from './paths.ts';
+import { refusalRoutes } from './refusals.ts';
 import { rescheduleRoute } from './reschedule.ts';
 import { sandboxRoutes } from './sandbox.ts';
 import { createNearestCaptures } from './sandbox-nearest.ts';
@@ -104,6 +105,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...sandboxWaitRoutes({ ...deps, search, feed, nearest }),
     ...sandboxStreamRoutes({ ...deps, search, feed }),
     ...operatorRoutes(deps),
+    ...refusalRoutes(deps),
     ...nodeRoutes(deps),
     ...doctorRoutes(deps),
     ...pathRoutes(deps),

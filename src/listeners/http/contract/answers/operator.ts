@@ -1,5 +1,7 @@
 /** Configuration in force and the health of the process. Types only. */
 
+import type { Page } from './page.ts';
+
 /** One key of GET /config. */
 export interface ConfigItem {
   Key: string;
@@ -14,6 +16,28 @@ export interface ConfigItem {
 export interface ConfigAnswer {
   Items: readonly ConfigItem[];
 }
+
+/** A request or SMTP command that was refused. */
+export interface RefusalItem {
+  RefusalID: string;
+  /** The last time. */
+  Time: string;
+  Since: string;
+  Times: number;
+  Via: 'HTTP' | 'SMTP';
+  Action: string;
+  Status: number;
+  Code: number | null;
+  Name: string | null;
+  Message: string;
+  Domain: string | null;
+  TokenID: string | null;
+  TokenName: string | null;
+  Peer: string;
+}
+
+/** GET /refusals. */
+export type RefusalsAnswer = Page<RefusalItem>;
 
 /** GET /healthz and /readyz. */
 export interface HealthAnswer {

@@ -1,6 +1,12 @@
 /** Schemas of the answers for operators: queue, causes, warm-up, configuration, health. */
 import { z } from 'zod';
-import type { ConfigAnswer, ConfigItem, HealthAnswer } from '../answers/operator.ts';
+import type {
+  ConfigAnswer,
+  ConfigItem,
+  HealthAnswer,
+  RefusalItem,
+  RefusalsAnswer,
+} from '../answers/operator.ts';
 import type { CauseItem, CausesAnswer, QueueAnswer, QueueItem, ResendAnswer } from '../answers/queue.ts';
 import type { NodeItem, NodesAnswer, WarmupAnswer, WarmupItem } from '../answers/traffic.ts';
 import { priority } from './email.ts';
@@ -92,6 +98,29 @@ const warmupItem = exactly<WarmupItem>()(
 );
 
 export const warmupAnswer = exactly<WarmupAnswer>()(pageOf('WarmupAnswer', warmupItem));
+
+const refusalItem = exactly<RefusalItem>()(
+  z
+    .object({
+      RefusalID: z.string(),
+      Time: time.describe('The last time'),
+      Since: time.describe('The first time'),
+      Times: z.int().min(1).describe('The same refusal so often in a row'),
+      Via: z.enum(['HTTP', 'SMTP']),
+      Action: z.string().describe('`POST /email`, or the command of SMTP: AUTH, MAIL, RCPT, DATA'),
+      Status: z.int().describe('Of HTTP, or the code of the SMTP reply'),
+      Code: z.int().nullable().describe('As in `Errors`; null for a reply of SMTP itself'),
+      Name: z.string().nullable(),
+      Message: z.string().describe('What was answered, at most 300 characters'),
+      Domain: z.string().nullable().describe('Sender domain it was about, where that is known'),
+      TokenID: z.string().nullable().describe('Of the token or SMTP credential; null = nobody was logged in'),
+      TokenName: z.string().nullable(),
+      Peer: z.string().describe('Address it came from'),
+    })
+    .meta({ id: 'Refusal' }),
+);
+
+export const refusalsAnswer = exactly<RefusalsAnswer>()(pageOf('RefusalsAnswer', refusalItem));
 
 const nodeItem = exactly<NodeItem>()(
   z

@@ -1,0 +1,42 @@
+/** `refusals`: what the server refused lately, and why. */
+import type { RefusalsAnswer } from '../listeners/http/contract/answers/operator.ts';
+import { everyPage } from './api-client.ts';
+import { type CommandGroup, example } from './command.ts';
+import { printable, table } from './terminal.ts';
+
+export const refusalsCommand: CommandGroup = (program, context) => {
+  program
+    .command('refusals')
+    .description('requests and SMTP mail that the running server refused lately: by whom, from where, why')
+    .option('--domain <domain>', 'only those of tokens for this domain')
+    .addHelpText('after', example('postrider refusals'))
+    .action(async ({ domain }: { domain?: string }) => {
+      const ctx = context();
+      await ctx.withApi(
+        async (api) => {
+          const query = domain === undefined ? '' : `?Domain=${encodeURIComponent(domain)}`;
+          const answer = await everyPage<RefusalsAnswer>(api, `/refusals${query}`);
+          ctx.print(answer, refusalsText(answer));
+        },
+        { existing: true },
+      );
+    });
+};
+
+function refusalsText({ Items }: RefusalsAnswer): string {
+  if (Items.length === 0) return 'Nothing was refused since the server started.';
+  return table([
+    ['TIME', 'TIMES', 'BY', 'WHAT', 'STATUS', 'CODE', 'FROM', 'PEER', 'WHY'],
+    ...Items.map((item) => [
+      item.Time,
+      String(item.Times),
+      printable(item.TokenName ?? item.TokenID ?? '-').slice(0, 40),
+      `${item.Via} ${item.Action}`,
+      String(item.Status),
+      item.Code === null ? '-' : String(item.Code),
+      printable(item.Domain ?? '-'),
+      item.Peer,
+      printable(item.Message),
+    ]),
+  ]);
+}

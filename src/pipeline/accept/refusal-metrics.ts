@@ -1,0 +1,13 @@
+/** The counter of refusals, of requests and of SMTP commands. */
+import { Counter, type Registry } from 'prom-client';
+
+/** The function that counts one; `name` null: a reply of SMTP itself. */
+export function createRefusalMetrics(registry: Registry): (via: string, name: string | null) => void {
+  const refused = new Counter({
+    name: 'postrider_refused_total',
+    help: 'Requests and SMTP commands that were refused, by way in and name of the error (`protocol`: a reply of SMTP itself)',
+    labelNames: ['via', 'name'],
+    registers: [registry],
+  });
+  return (via, name) => refused.labels(via, name ?? 'protocol').inc();
+}

@@ -1,0 +1,224 @@
+/**
+ * What was refused lately, so that "why did you not take my mail" has an answer: one line of the mail log for each, and
+ * the last ones of each tenant in memory. Given a refusal by whoever made it (the API, SMTP submission); never its body,
+ * its recipients or its secrets. In memory, because a refusal is free for whoever causes it and must not cost a write; what
+ * a restart forgets is in the log.
+ * Bounded on every side: a tenant has its own rows and its own share of the log, and strangers have theirs by address, so
+ * that none pushes out another's. What is like the one before only counts it up.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { ERRORS, type ErrorName } from '../../lib/errors.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Caller } from '../../model/submission.ts';
+import { addressKey } from './failed-logins.ts';
+
+/** A refusal as its listener tells it. */
+export interface RefusalFacts {
+  /** null = nobody is logged in. */
+  caller: Caller | null;
+  via: 'HTTP' | 'SMTP';
+  /** `POST /email`, or the command of SMTP: what, without anything of the sender's. */
+  action: string;
+  /** Of HTTP, or the code of an SMTP reply. */
+  status: number;
+  /** null: a reply of the protocol that is none of the registry's. */
+  name: ErrorName | null;
+  /** What was answered. */
+  message: string;
+  /** Sender domain it was about; null = not known. */
+  domain: string | null;
+  ip: string;
+}
+
+export interface Refusal {
+  readonly id: string;
+  /** Place in the order in which they last happened; higher is later. */
+  readonly seq: number;
+  /** The first and the last time. */
+  readonly since: number;
+  readonly at: number;
+  readonly times: number;
+  readonly via: 'HTTP' | 'SMTP';
+  readonly action: string;
+  readonly status: number;
+  readonly code: number | null;
+  readonly name: ErrorName | null;
+  readonly message: string;
+  readonly domain: string | null;
+  readonly tokenId: string | null;
+  readonly tokenName: string | null;
+  /** Of the token; empty where there was none. */
+  readonly callerDomains: readonly string[];
+  readonly ip: string;
+}
+
+export interface Refusals {
+  record(facts: RefusalFacts): void;
+  /** Newest first. `domains`: only what tokens of these alone were refused; undefined = everything. */
+  list(domains?: readonly string[]): readonly Refusal[];
+}
+
+export interface RefusalLimits {
+  /** Rows of a tenant, and of an address that is nobody's. */
+  rowsEach: number;
+  rowsOfStranger: number;
+  /** Rows of all tenants, and of all strangers. */
+  maxRows: number;
+  maxStrangerRows: number;
+  /** Lines of the log: of a tenant (strangers are one) at once, and per second from then on. */
+  logBurst: number;
+  logPerSecond: number;
+}
+
+export const REFUSAL_LIMITS: RefusalLimits = {
+  rowsEach: 50,
+  rowsOfStranger: 5,
+  maxRows: 5_000,
+  maxStrangerRows: 500,
+  logBurst: 60,
+  logPerSecond: 1,
+};
+
+const MAX_MESSAGE_CHARS = 300;
+const MAX_DOMAIN_CHARS = 253;
+/** Log shares remembered; who is forgotten has a fresh one. */
+const MAX_SHARES = 5_000;
+const STRANGERS = '';
+
+type Row = { -readonly [Key in keyof Refusal]: Refusal[Key] };
+
+/** `count`: once for each refusal, whatever is kept of it. */
+export function createRefusals(
+  deps: {
+    clock: Clock;
+    random: Random;
+    /** The mail log. */
+    log: Logger;
+    count(via: RefusalFacts['via'], name: ErrorName | null): void;
+  },
+  limits: RefusalLimits = REFUSAL_LIMITS,
+): Refusals {
+  const { clock, random, log } = deps;
+  const tenants = createRings(limits.maxRows);
+  const strangers = createRings(limits.maxStrangerRows);
+  let seq = 0;
+  /** Lines that a tenant may still write, and what it could not. */
+  const shares = new Map<string, { left: number; atMs: number; unlogged: number }>();
+
+  return {
+    record(facts) {
+      const { caller, ip, via, name } = facts;
+      deps.count(via, name);
+      const row = rowOf(facts);
+      const tenant = caller === null ? STRANGERS : tenantOf(caller);
+      if (caller === null) strangers.add(addressKey(ip), row, limits.rowsOfStranger);
+      else tenants.add(tenant, row, limits.rowsEach);
+      write(tenant, row);
+    },
+    list(domains) {
+      const found = tenants.rows(({ callerDomains }) => {
+        return domains === undefined || callerDomains.every((each) => domains.includes(each));
+      });
+      if (domains === undefined) found.push(...strangers.rows(() => true));
+      return found.sort((a, b) => b.seq - a.seq);
+    },
+  };
+
+  function rowOf({ caller, via, action, status, name, message, domain, ip }: RefusalFacts): Row {
+    const now = clock.now();
+    seq += 1;
+    return {
+      id: uuidv7(clock, random),
+      seq,
+      since: now,
+      at: now,
+      times: 1,
+      via,
+      action,
+      status,
+      code: name === null ? null : ERRORS[name].code,
+      name,
+      message: message.slice(0, MAX_MESSAGE_CHARS).toWellFormed(),
+      domain: domain === null ? null : domain.slice(0, MAX_DOMAIN_CHARS),
+      tokenId: caller?.tokenId ?? null,
+      tokenName: caller?.name ?? null,
+      callerDomains: caller?.domains ?? [],
+      ip,
+    };
+  }
+
+  function write(tenant: string, row: Row): void {
+    const nowMs = clock.monotonicMs();
+    const share = shares.get(tenant) ?? { left: limits.logBurst, atMs: nowMs, unlogged: 0 };
+    shares.delete(tenant);
+    shares.set(tenant, share);
+    if (shares.size > MAX_SHARES) shares.delete(shares.keys().next().value ?? '');
+    share.left = Math.min(limits.logBurst, share.left + ((nowMs - share.atMs) / 1000) * limits.logPerSecond);
+    share.atMs = nowMs;
+    if (share.left < 1) {
+      share.unlogged += 1;
+      return;
+    }
+    share.left -= 1;
+    const { tokenId, tokenName, via, action, status, code, name, domain, ip, message } = row;
+    const unlogged = share.unlogged === 0 ? {} : { unlogged: share.unlogged };
+    share.unlogged = 0;
+    log.info(
+      { tokenId, tokenName, via, action, status, code, name, domain, ip, reason: message, ...unlogged },
+      'refused',
+    );
+  }
+}
+
+/** Tokens that share a domain are one tenant's: nobody can make more of them than there are domains. */
+function tenantOf({ domains }: Caller): string {
+  return [...domains].sort()[0] ?? '*';
+}
+
+/** Rows by key, the oldest of a key gone first; where all together are too many, those of the key that was idle longest. */
+function createRings(maxRows: number) {
+  const rings = new Map<string, Row[]>();
+  let total = 0;
+  return {
+    add(key: string, row: Row, maxEach: number): void {
+      const ring = rings.get(key) ?? [];
+      rings.delete(key);
+      rings.set(key, ring);
+      const last = ring.at(-1);
+      if (last !== undefined && isLike(last, row)) {
+        last.times += 1;
+        last.at = row.at;
+        last.seq = row.seq;
+        return;
+      }
+      ring.push(row);
+      total += 1;
+      if (ring.length > maxEach) {
+        ring.shift();
+        total -= 1;
+      }
+      while (total > maxRows) {
+        const [idle = key, rows = []] = rings.entries().next().value ?? [];
+        rings.delete(idle);
+        total -= rows.length;
+      }
+    },
+    rows(isWanted: (row: Row) => boolean): Row[] {
+      return [...rings.values()].flatMap((ring) => ring.filter(isWanted));
+    },
+  };
+}
+
+function isLike(a: Row, b: Row): boolean {
+  return (
+    a.status === b.status &&
+    a.message === b.message &&
+    a.tokenId === b.tokenId &&
+    a.domain === b.domain &&
+    a.action === b.action &&
+    a.via === b.via &&
+    a.ip === b.ip
+  );
+}
