@@ -129,7 +129,7 @@ describe('upkeep of sender domains', () => {
     txt.clear();
     await pass(DAY);
     await passUntil(async () => (await status()) === 'Failing', 3);
-    const { events } = await store.findEvents({ offset: 0, limit: 9, countUpTo: 9, newestFirst: false });
+    const { events } = await store.findEvents({ look: 1000, limit: 9, newestFirst: false });
     expect(events.map((event) => event.kind)).toEqual(['domain.verified', 'domain.failing']);
     await publish();
     await passUntil(async () => (await status()) === 'Verified', 17);

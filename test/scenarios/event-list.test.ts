@@ -88,6 +88,30 @@ describe('GET /events', () => {
     expect((await events('StartFrom=1000')).Events).toEqual([]);
   });
 
+  it('goes on behind a page with Before, also with filters, and names it where StartFrom is too far', async () => {
+    for (const filter of [
+      '',
+      '&Recipient=delivered@simulator.test',
+      '&Event=delivered',
+      `&MessageID=${delivered}`,
+    ]) {
+      const all = await events(`RetrieveCount=100${filter}`);
+      const seen: unknown[] = [];
+      for (let place: string | null = ''; place !== null; ) {
+        const query: string = `RetrieveCount=2${filter}${place === '' ? '' : `&Before=${place}`}`;
+        const answer = await server.call('GET', `/events?${query}`, { token });
+        seen.push(...answer.json.Events);
+        place = answer.headers.get('x-next-before');
+      }
+      expect(seen).toEqual(all.Events);
+    }
+    const far = await server.call('GET', '/events?StartFrom=700000', { token });
+    expect(far.status).toBe(422);
+    expect(far.json.Errors[0].Message).toContain('go on with Before');
+    expect((await server.call('GET', '/events?Before=yesterday', { token })).status).toBe(422);
+    expect((await server.call('GET', '/events?Before=1.1&After=1', { token })).status).toBe(422);
+  });
+
   it('filters by event; failed finds bounces too; webhook words are known', async () => {
     expect((await events('Event=bounced')).TotalRecords).toBe(1);
     expect((await events('Event=failed')).TotalRecords).toBe(1);

@@ -11,7 +11,15 @@ import { createSystemRandom } from '../../lib/random.ts';
 import { createDkimSigner, signMessage } from '../../mail/dkim.ts';
 import { createReturnPathTokens } from '../../mail/verp.ts';
 import type { RouteKind } from '../../model/delivery.ts';
-import { commit, delivered, everyEvent, message, recipient, T0 } from '../../store/conformance/fixtures.ts';
+import {
+  commit,
+  delivered,
+  everyEvent,
+  message,
+  recipient,
+  suppressionsOf,
+  T0,
+} from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
 import { createClassifier } from '../deliver/classifier/classify.ts';
@@ -76,7 +84,7 @@ const take = (target: ReturnTarget, text: string | Buffer, from: string | null =
     receivedAt: clock.now(),
   });
 const suppressed = async () =>
-  (await store.listSuppressions({ now: clock.now(), limit: 100 })).map(
+  (await suppressionsOf(store, { now: clock.now(), limit: 100 })).map(
     ({ address, reason }) => `${address} ${reason}`,
   );
 const told = async () =>

@@ -12,7 +12,7 @@ import { createSystemRandom } from '../../lib/random.ts';
 import { type DsnReport, readDsn } from '../../mail/dsn.ts';
 import { readMime } from '../../mail/mime-reader.ts';
 import { soleLease } from '../../model/node.ts';
-import { event, message, only, recipient, T0 } from '../../store/conformance/fixtures.ts';
+import { event, message, messagesOf, only, recipient, T0 } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
 import type { NewMessage } from '../../store/topics/acceptance.ts';
@@ -172,7 +172,7 @@ interface Written {
 /** All notices that were accepted, newest first. */
 async function written(): Promise<Written[]> {
   const found: Written[] = [];
-  for (const row of await store.listMessages({ tag: 'notice', limit: 100 })) {
+  for (const row of await messagesOf(store, { tag: 'notice', limit: 100 })) {
     const bytes = await store.readContent({ messageSeq: row.seq });
     const report = bytes === null ? null : readDsn(readMime(bytes));
     if (bytes === null || report === null) throw new Error('a notice without a report');

@@ -8,7 +8,7 @@ import { systemClock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
-import { message, recipient, T0 } from '../../store/conformance/fixtures.ts';
+import { message, messagesOf, recipient, T0 } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
@@ -140,13 +140,13 @@ function deliveredOf(delivery: ClaimedDelivery): Settlement {
 }
 
 async function eventKinds(): Promise<string[]> {
-  const { events } = await store.findEvents({ offset: 0, limit: 1000, countUpTo: 1, newestFirst: false });
+  const { events } = await store.findEvents({ look: 1000, limit: 1000, newestFirst: false });
   return events.map((event) => event.kind).filter((kind) => kind !== 'accepted');
 }
 
 async function states(): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const row of await store.listMessages({ limit: 1000 })) {
+  for (const row of await messagesOf(store, { limit: 1000 })) {
     for (const { state } of row.recipients) counts[state] = (counts[state] ?? 0) + 1;
   }
   return counts;
@@ -358,7 +358,7 @@ describe('blocked sites', () => {
     expect(queue.take('other.example')).not.toBeNull();
     expect(queue.reserve([{ ...asked, lane: 'critical' }], 10)).toEqual([false]);
     await eventually(() => queue.held.rows === 1);
-    const rows = (await store.listMessages({ limit: 10, to: 'r0@example.net' }))[0]?.recipients;
+    const rows = (await messagesOf(store, { limit: 10, to: 'r0@example.net' }))[0]?.recipients;
     expect(rows).toMatchObject([
       // Due as before: it goes on with its site, whether that opens sooner or later.
       { state: 'queued', waitReason: 'path: refused', dueAt: T0, attempts: 0 },
@@ -390,7 +390,7 @@ describe('blocked sites', () => {
     goOn();
     await eventually(async () => (await states()).queued === 3);
     expect(queue.held.rows).toBe(0);
-    const [row] = (await store.listMessages({ limit: 1 }))[0]?.recipients ?? [];
+    const [row] = (await messagesOf(store, { limit: 1 }))[0]?.recipients ?? [];
     expect(row).toMatchObject({ waitReason: 'path: refused', attempts: 0 });
   });
 
@@ -472,7 +472,7 @@ describe('held mail', () => {
     expect(called).toEqual(['example.net']);
     expect(queue.take('example.net')).toBeNull();
     await eventually(() => queue.held.rows === 0, 100);
-    const rows = (await store.listMessages({ limit: 10 })).flatMap(({ recipients }) => recipients);
+    const rows = (await messagesOf(store, { limit: 10 })).flatMap(({ recipients }) => recipients);
     expect(rows.map(({ state, waitReason }) => [state, waitReason])).toEqual([
       ['queued', 'held: wrong price'],
       ['queued', 'held: wrong price'],

@@ -8,7 +8,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import type { DomainSettingsPatch } from '../../model/domain.ts';
 import type { MessageId } from '../../model/message.ts';
-import { event, message, recipient } from '../../store/conformance/fixtures.ts';
+import { event, message, messagesOf, recipient } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
 import { createRetention, type RetentionOptions } from './retention.ts';
@@ -106,7 +106,7 @@ describe('retention', () => {
     now += 53 * DAY;
     expect(await purge()).toMatchObject({ contents: 2, messages: 40 });
     expect(await kept(waiting)).toBe(3);
-    expect(await store.listMessages({ limit: 100 })).toHaveLength(5);
+    expect(await messagesOf(store, { limit: 100 })).toHaveLength(5);
   });
 
   it('follows what a domain chose, and the server for the others', async () => {
@@ -125,7 +125,7 @@ describe('retention', () => {
     now += 100 * DAY;
     await purge();
     expect(await kept(seqs.long)).toBe(2);
-    expect(await store.listMessages({ limit: 100 })).toHaveLength(2);
+    expect(await messagesOf(store, { limit: 100 })).toHaveLength(2);
   });
 
   it('forgets the oldest contents above the size, whoever they belong to, and keeps what waits', async () => {

@@ -13,6 +13,7 @@ import {
   HOUR,
   kindsOf,
   message,
+  messagesOf,
   newId,
   only,
   recipient,
@@ -39,7 +40,7 @@ export function describeCancelRetry(suite: Suite): void {
       recipients: asked('requeued', ...ids),
     });
   const rowsOf = async (seq: number) => {
-    const found = await suite.store().listMessages({ limit: 100 });
+    const found = await messagesOf(suite.store(), { limit: 100 });
     return found.find((one) => one.seq === seq)?.recipients ?? [];
   };
 

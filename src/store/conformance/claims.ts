@@ -7,6 +7,7 @@ import {
   delivered,
   HOUR,
   message,
+  messagesOf,
   newId,
   only,
   recipient,
@@ -190,7 +191,7 @@ export function describeClaims(suite: Suite): void {
       const { queueId, id } = await commitOne(suite.store());
       await claim(suite.store(), queueId);
       await suite.store().release({ deliveryIds: [id], epoch: 1, dueAt: T0 + 9, waitReason: 'path blocked' });
-      const view = only(await suite.store().listMessages({ limit: 1 }));
+      const view = only(await messagesOf(suite.store(), { limit: 1 }));
       expect(only(view.recipients)).toMatchObject({
         state: 'queued',
         attempts: 0,

@@ -9,9 +9,11 @@ import {
   everyEvent,
   idempotency,
   message,
+  messagesOf,
   only,
   recipient,
   type Suite,
+  suppressionsOf,
   T0,
 } from './fixtures.ts';
 
@@ -38,9 +40,9 @@ export function describeErasing(suite: Suite): void {
     const erase = (seqs: readonly number[]) => suite.store().eraseMessages({ address: PERSON, seqs });
     const everything = async () =>
       JSON.stringify([
-        await suite.store().listMessages({ limit: 100 }),
+        await messagesOf(suite.store(), { limit: 100 }),
         (await suite.store().findEvents(everyEvent())).events,
-        await suite.store().listSuppressions({ now: T0, limit: 100 }),
+        await suppressionsOf(suite.store(), { now: T0, limit: 100 }),
       ]).toLowerCase();
 
     it('masks the person in messages, recipients and events, and nobody whose address only ends alike', async () => {

@@ -1,5 +1,6 @@
 /** Conformance: the event log: appending facts, and finding them by every filter, in order, page by page. */
 import { describe, expect, it } from 'vitest';
+import type { EventPlace } from '../topics/events.ts';
 import {
   claimCalls,
   commit,
@@ -80,8 +81,7 @@ export function describeEvents(suite: Suite): void {
         recipients: [recipient({ events: [event('accepted', T0, { detail: { route: 'relay' } })] })],
       });
       await commit(suite.store(), [sent]);
-      const { total, events } = await suite.store().findEvents(everyEvent());
-      expect(total).toBe(1);
+      const { events } = await suite.store().findEvents(everyEvent());
       expect(only(events)).toMatchObject({
         kind: 'accepted',
         route: 'relay',
@@ -135,7 +135,7 @@ export function describeEvents(suite: Suite): void {
       await commitOne(suite.store());
       await commitOne(suite.store(), { domain: 'example.org' });
       const count = async (domains?: string[]) =>
-        (await suite.store().findEvents(everyEvent(domains === undefined ? {} : { domains }))).total;
+        (await kindsOf(suite.store(), domains === undefined ? {} : { domains })).length;
       expect(await count()).toBe(2);
       expect(await count(['example.org'])).toBe(1);
       expect(await count(['example.org', 'example.com', 'example.org'])).toBe(2);
@@ -185,15 +185,58 @@ export function describeEvents(suite: Suite): void {
         deliveryId: null,
       }));
       await suite.store().appendEvents({ events });
-      const seen: string[] = [];
-      for (let offset = 0; offset < 60; offset += 7) {
-        const page = await suite.store().findEvents(everyEvent({ offset, limit: 7 }));
-        expect(page.total).toBe(50);
-        seen.push(...page.events.map((one) => one.id));
+      for (const newestFirst of [false, true]) {
+        const seen: string[] = [];
+        let from: EventPlace | null | undefined;
+        while (from !== null) {
+          const place: { from?: EventPlace } = from === undefined ? {} : { from };
+          const page = await suite.store().findEvents(everyEvent({ newestFirst, limit: 7, ...place }));
+          seen.push(...page.events.map((one) => one.id));
+          from = page.next;
+        }
+        const ids = events.map((one) => one.id);
+        expect(seen).toEqual(newestFirst ? ids.reverse() : ids);
       }
-      expect(seen).toEqual(events.map((one) => one.id));
-      expect((await suite.store().findEvents(everyEvent({ countUpTo: 20 }))).total).toBe(20);
+      const count = (upTo: number) => suite.store().countEvents({ newestFirst: true, look: 1000, upTo });
+      expect(await count(10_000)).toEqual({ count: 50, next: null });
+      const some = await count(20);
+      expect(some.count).toBe(20);
+      const rest = { newestFirst: true, look: 1000, upTo: 1000, from: some.next ?? { at: 0, seq: 0 } };
+      expect(await suite.store().countEvents(rest)).toEqual({ count: 30, next: null });
       expect((await suite.store().findEvents(everyEvent({ limit: 0 }))).events).toEqual([]);
+    });
+
+    it('looks at so many at a time, whether they match or not, and goes on', async () => {
+      const wanted = { tags: ['wanted'], recipients: [recipient({ address: 'w@example.net' })] };
+      await commitOne(suite.store(), wanted);
+      for (let n = 0; n < 5; n += 1) await commitOne(suite.store());
+      const { id } = only((await suite.store().findEvents(everyEvent({ tag: 'wanted' }))).events);
+      const questions = [
+        { tag: 'wanted' },
+        { recipient: 'w@example.net', domains: ['example.com'] },
+        { tag: 'wanted', kinds: ['accepted'] as const },
+      ];
+      for (const question of questions) {
+        for (const more of [{ newestFirst: true }, { newestFirst: false, afterSeq: 0 }]) {
+          const found: string[] = [];
+          let counted = 0;
+          let looks = 0;
+          let from: EventPlace | null | undefined;
+          while (from !== null) {
+            const place: { from?: EventPlace } = from === undefined ? {} : { from };
+            const asked = { ...question, ...more, ...place, look: 2 };
+            const page = await suite.store().findEvents({ ...asked, limit: 10 });
+            const { count, next } = await suite.store().countEvents({ ...asked, upTo: 10 });
+            expect(next).toEqual(page.next);
+            found.push(...page.events.map((one) => one.id));
+            counted += count;
+            looks += 1;
+            from = next;
+          }
+          expect([found, counted]).toEqual([[id], 1]);
+          expect(looks).toBeGreaterThanOrEqual(3);
+        }
+      }
     });
 
     it('merges the ranges of very many domains', async () => {
@@ -205,9 +248,10 @@ export function describeEvents(suite: Suite): void {
       await suite.store().appendEvents({ events });
       const { events: found } = await suite.store().findEvents(everyEvent({ newestFirst: true, limit: 10 }));
       expect(found.map((one) => one.at - T0)).toEqual([29, 28, 27, 26, 25, 24, 23, 22, 21, 20]);
+      const from = { at: T0 + 4, seq: 0 };
       const { events: later } = await suite
         .store()
-        .findEvents(everyEvent({ newestFirst: true, offset: 26, limit: 10 }));
+        .findEvents(everyEvent({ newestFirst: true, from, limit: 10 }));
       expect(later.map((one) => one.at - T0)).toEqual([3, 2, 1, 0]);
     });
   });

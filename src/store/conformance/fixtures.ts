@@ -4,10 +4,12 @@
  */
 import type { EventKind } from '../../model/event.ts';
 import type { MessageId } from '../../model/message.ts';
+import type { Suppression } from '../../model/suppression.ts';
 import type { Token } from '../../model/token.ts';
 import type { Store } from '../store.ts';
 import type { CommitResult, IdempotencyEntry, NewMessage, NewRecipient } from '../topics/acceptance.ts';
-import type { EventFilter, NewEvent } from '../topics/events.ts';
+import type { NewEvent } from '../topics/events.ts';
+import type { MessageFilter, MessageView } from '../topics/messages.ts';
 import type { Settlement } from '../topics/queue.ts';
 import type { SuppressionSignal } from '../topics/suppressions.ts';
 import type { NewWebhook } from '../topics/webhooks.ts';
@@ -170,12 +172,14 @@ export function claim(
 }
 
 /** A filter that lets everything through, oldest first. */
-export function everyEvent(more: Partial<EventFilter> = {}): EventFilter {
-  return { offset: 0, limit: 1000, countUpTo: 10_000, newestFirst: false, ...more };
+export function everyEvent(more: Partial<EventQuestion> = {}): EventQuestion {
+  return { limit: 1000, look: 1000, newestFirst: false, ...more };
 }
 
+type EventQuestion = Parameters<Store['findEvents']>[0];
+
 /** Kinds of the events that match, in order. */
-export async function kindsOf(store: Store, more: Partial<EventFilter> = {}): Promise<EventKind[]> {
+export async function kindsOf(store: Store, more: Partial<EventQuestion> = {}): Promise<EventKind[]> {
   return (await store.findEvents(everyEvent(more))).events.map((found) => found.kind);
 }
 
@@ -229,4 +233,20 @@ export function token(more: Partial<Token> = {}): Token {
     revokedAt: null,
     ...more,
   };
+}
+
+/** Messages that match, newest first. */
+export async function messagesOf(
+  store: Store,
+  more: Partial<MessageFilter> = {},
+): Promise<readonly MessageView[]> {
+  return (await store.listMessages({ limit: 1000, look: 10_000, ...more })).messages;
+}
+
+/** Suppressions in force at T0, newest first. */
+export async function suppressionsOf(
+  store: Store,
+  more: Partial<Parameters<Store['listSuppressions']>[0]> = {},
+): Promise<readonly Suppression[]> {
+  return (await store.listSuppressions({ now: T0, limit: 10_000, look: 10_000, ...more })).suppressions;
 }

@@ -1,6 +1,20 @@
 /** Conformance: reading one message with its recipients, and lists by every filter. */
 import { describe, expect, it } from 'vitest';
-import { claim, commit, commitOne, delivered, message, only, recipient, type Suite, T0 } from './fixtures.ts';
+import type { Store } from '../store.ts';
+import type { MessageFilter } from '../topics/messages.ts';
+import {
+  claim,
+  commit,
+  commitOne,
+  delivered,
+  HOUR,
+  message,
+  messagesOf,
+  only,
+  recipient,
+  type Suite,
+  T0,
+} from './fixtures.ts';
 
 /** Tests of `getMessage` and `listMessages`. */
 export function describeMessages(suite: Suite): void {
@@ -72,7 +86,7 @@ export function describeMessages(suite: Suite): void {
         seqs.push((await commitOne(suite.store(), { domain })).seq);
       }
       const list = async (more: { domains?: string[]; beforeSeq?: number; limit?: number }) =>
-        (await suite.store().listMessages({ limit: 10, ...more })).map((one) => one.seq);
+        (await messagesOf(suite.store(), { limit: 10, ...more })).map((one) => one.seq);
       const newest = [...seqs].reverse();
       expect(await list({})).toEqual(newest);
       expect(await list({ domains: ['example.org', 'example.com'] })).toEqual(newest);
@@ -94,7 +108,7 @@ export function describeMessages(suite: Suite): void {
       await claim(suite.store(), b.queueId);
       await suite.store().settle({ now: T0, settlements: [delivered(b.id)] });
       const list = async (more: object) =>
-        (await suite.store().listMessages({ limit: 10, ...more })).map((one) => one.seq);
+        (await messagesOf(suite.store(), { limit: 10, ...more })).map((one) => one.seq);
       expect(await list({ from: 'other@example.com' })).toEqual([b.seq]);
       expect(await list({ to: 'a@example.net' })).toEqual([a.seq]);
       expect(await list({ subject: 'üBERRASCHUNG' })).toEqual([a.seq]);
@@ -108,6 +122,45 @@ export function describeMessages(suite: Suite): void {
       expect(await list({ since: T0 + 10 })).toEqual([a.seq]);
       expect(await list({ until: T0 + 10 })).toEqual([b.seq]);
       expect(await list({ to: 'a@example.net', tag: 'other' })).toEqual([]);
+    });
+
+    it('are looked at so many at a time, whether they match or not', async () => {
+      const wanted = await commitOne(suite.store(), { subject: 'Wanted', createdAt: T0 });
+      for (let n = 0; n < 5; n += 1) await commitOne(suite.store(), { createdAt: T0 + n });
+      const found: number[] = [];
+      let looks = 0;
+      for (let next: number | null = Number.MAX_SAFE_INTEGER; next !== null; looks += 1) {
+        const filter = { subject: 'wanted', domains: ['example.com', 'example.org'], limit: 10, look: 2 };
+        const page: Awaited<ReturnType<Store['listMessages']>> = await suite
+          .store()
+          .listMessages({ ...filter, beforeSeq: next });
+        found.push(...page.messages.map((one) => one.seq));
+        next = page.nextSeq;
+      }
+      expect([found, looks]).toEqual([[wanted.seq], 4]);
+    });
+
+    it('outside of the time that is asked for are not looked at', async () => {
+      const day = 24 * HOUR;
+      const seqs: number[] = [];
+      for (let n = 0; n < 9; n += 1)
+        seqs.push((await commitOne(suite.store(), { createdAt: T0 + n * day })).seq);
+      const filter = { since: T0 + 3 * day, until: T0 + 5 * day, limit: 10, look: 3 };
+      const page = await suite.store().listMessages(filter);
+      expect(page.messages.map((one) => one.seq)).toEqual([seqs[4], seqs[3]]);
+    });
+
+    it('are found by what waits among their recipients, and by recipients in several states', async () => {
+      const scheduled = recipient({ waitReason: 'scheduled', dueAt: T0 + 9 });
+      const a = await commitOne(suite.store(), { recipients: [scheduled] });
+      await commitOne(suite.store());
+      const suppressed = recipient({ state: 'suppressed' });
+      const [both] = await commit(suite.store(), [message({ recipients: [recipient(), suppressed] })]);
+      const list = async (more: Partial<MessageFilter>) =>
+        (await messagesOf(suite.store(), { states: ['queued'], ...more })).map((one) => one.seq);
+      expect(await list({ waiting: 'scheduled' })).toEqual([a.seq]);
+      expect(await list({ waiting: 'tried' })).toEqual([]);
+      expect(await list({ mixed: true })).toEqual([both?.seq]);
     });
   });
 }

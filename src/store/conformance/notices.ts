@@ -11,6 +11,7 @@ import {
   event,
   HOUR,
   message,
+  messagesOf,
   only,
   recipient,
   type Suite,
@@ -201,9 +202,9 @@ export function describeNotices(suite: Suite): void {
       const sent = { nullSender: true, subject: 'Undelivered mail' };
       expect((await tell(tellsOf(notice), sent)).kind).toBe('committed');
       expect(await due()).toEqual([]);
-      const before = (await suite.store().listMessages({ limit: 100 })).length;
+      const before = (await messagesOf(suite.store(), { limit: 100 })).length;
       expect(await tell(tellsOf(notice), sent)).toEqual({ kind: 'told' });
-      expect((await suite.store().listMessages({ limit: 100 })).length).toBe(before);
+      expect((await messagesOf(suite.store(), { limit: 100 })).length).toBe(before);
       await suite.reopen();
       expect(await due()).toEqual([]);
     });

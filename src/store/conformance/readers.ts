@@ -12,6 +12,7 @@ import {
   only,
   recipient,
   type Suite,
+  suppressionsOf,
   T0,
 } from './fixtures.ts';
 
@@ -41,9 +42,8 @@ export function describeReaders(suite: Suite): void {
     (
       await suite.store().findEvents({
         kinds: [kind],
-        offset: 0,
+        look: 1000,
         limit: 10,
-        countUpTo: 10,
         newestFirst: false,
       })
     ).events.map(({ detail, recipient: to, domain }) => ({ ...detail, to, domain }));
@@ -115,7 +115,7 @@ export function describeReaders(suite: Suite): void {
       expect(await optOut(id)).toEqual({ kind: 'unsubscribed', domain: 'example.com' });
       expect(await optOut(id, T0 + 1)).toEqual({ kind: 'repeated', domain: 'example.com' });
       await suite.reopen();
-      const list = await suite.store().listSuppressions({ now: T0, limit: 10 });
+      const list = await suppressionsOf(suite.store(), { now: T0, limit: 10 });
       expect(list.map(({ address, reason }) => [address, reason])).toEqual([
         ['reader@example.net', 'Unsubscribe'],
       ]);
@@ -136,7 +136,7 @@ export function describeReaders(suite: Suite): void {
       const address = 'reader@example.net';
       await suite.store().removeSuppressions({ domain: 'example.com', address, now: T0 });
       expect((await optOut(first.id)).kind).toBe('unsubscribed');
-      expect(await suite.store().listSuppressions({ now: T0, limit: 10 })).toHaveLength(1);
+      expect(await suppressionsOf(suite.store(), { now: T0, limit: 10 })).toHaveLength(1);
     });
 
     describe('by the link of a message that is gone', () => {
@@ -216,7 +216,7 @@ export function describeReaders(suite: Suite): void {
       expect((await optOut(id)).kind).toBe('repeated');
       expect((await optOut(12_345)).kind).toBe('unknown');
       expect([await knows(id), await knows(12_345)]).toEqual([true, false]);
-      expect(await suite.store().listSuppressions({ now: T0, limit: 10 })).toEqual([]);
+      expect(await suppressionsOf(suite.store(), { now: T0, limit: 10 })).toEqual([]);
     });
   });
 

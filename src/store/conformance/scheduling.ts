@@ -12,6 +12,7 @@ import {
   idempotency,
   kindsOf,
   message,
+  messagesOf,
   newId,
   only,
   recipient,
@@ -164,7 +165,7 @@ export function describeScheduling(suite: Suite): void {
         left: 1,
         resetAt: hour + HOUR,
       });
-      expect(await suite.store().listMessages({ limit: 10 })).toHaveLength(1);
+      expect(await messagesOf(suite.store(), { limit: 10 })).toHaveLength(1);
       expect((await send(1, hour + 2, 'example.com', 'k')).kind).toBe('committed');
       await suite.reopen();
       expect((await send(1, hour + HOUR - 1)).kind).toBe('quota-exceeded');
@@ -204,7 +205,7 @@ export function describeScheduling(suite: Suite): void {
       await put('example.com', { order: '77', Kind: 'receipt' });
       await put('example.com', {});
       const find = async (pairs: [string, string][], more: object = {}) =>
-        (await suite.store().listMessages({ metadata: pairs, limit: 10, ...more })).map((row) => row.seq);
+        (await messagesOf(suite.store(), { metadata: pairs, limit: 10, ...more })).map((row) => row.seq);
       expect(await find([['order', '7']])).toEqual([c, b, a]);
       expect(await find([['order', '7']], { domains: ['example.com'] })).toEqual([b, a]);
       expect(await find([['order', '7']], { domains: ['example.com'], beforeSeq: b })).toEqual([a]);

@@ -11,6 +11,7 @@ import {
   event,
   everyEvent,
   kindsOf,
+  messagesOf,
   newId,
   only,
   recipient,
@@ -46,7 +47,7 @@ export function describeSettling(suite: Suite): void {
         const { id } = await leased();
         const settlement = { ...delivered(id), state, countAttempt: false };
         expect(await suite.store().settle({ now: T0, settlements: [settlement] })).toEqual(['settled']);
-        const newest = only(await suite.store().listMessages({ limit: 1 }));
+        const newest = only(await messagesOf(suite.store(), { limit: 1 }));
         expect(only(newest.recipients)).toMatchObject({ state, attempts: 0 });
       }
     });
@@ -175,5 +176,5 @@ export function describeSettling(suite: Suite): void {
 }
 
 async function onlyRecipient(store: Store): Promise<RecipientView> {
-  return only(only(await store.listMessages({ limit: 10 })).recipients);
+  return only(only(await messagesOf(store, { limit: 10 })).recipients);
 }

@@ -1,6 +1,7 @@
 /** Conformance: whom a sender domain does not send to; entries, their ends, and what leads to them. */
 import { describe, expect, it } from 'vitest';
 import type { SuppressionReason } from '../../model/suppression.ts';
+import type { Store } from '../store.ts';
 import type { Settlement } from '../topics/queue.ts';
 import type { NewSuppression } from '../topics/suppressions.ts';
 import {
@@ -16,6 +17,7 @@ import {
   recipient,
   type Suite,
   signal,
+  suppressionsOf,
   T0,
 } from './fixtures.ts';
 
@@ -40,7 +42,7 @@ export function describeSuppressions(suite: Suite): void {
       ({ address, suppression }) => `${address} ${suppression.reason}`,
     );
   const list = (more: Partial<Parameters<ReturnType<Suite['store']>['listSuppressions']>[0]> = {}) =>
-    suite.store().listSuppressions({ now: T0, limit: 100, ...more });
+    suppressionsOf(suite.store(), { now: T0, limit: 100, ...more });
   const SOFT = { reason: 'SoftBounces', needs: { days: 3, spanMs: 14 * DAY } } as const;
   /** One recipient's outcome at an instant. */
   const outcome = async (now: number, more: Partial<Settlement>, address = 'reader@example.net') => {
@@ -136,6 +138,22 @@ export function describeSuppressions(suite: Suite): void {
         existing: 0,
       });
       expect(await suite.store().removeSuppressions(later)).toBe(1);
+    });
+
+    it('are looked at so many at a time, whether they match or not', async () => {
+      await add([entry('wanted@example.net', { reason: 'Complaint' })]);
+      for (const name of ['a', 'b', 'c', 'd', 'e']) await add([entry(`${name}@example.net`)]);
+      const found: string[] = [];
+      let looks = 0;
+      for (let next: number | null = Number.MAX_SAFE_INTEGER; next !== null; looks += 1) {
+        const asked = { reason: 'Complaint', domains: ['example.com'], now: T0, limit: 10, look: 2 } as const;
+        const page: Awaited<ReturnType<Store['listSuppressions']>> = await suite
+          .store()
+          .listSuppressions({ ...asked, beforeId: next });
+        found.push(...page.suppressions.map(({ address }) => address));
+        next = page.nextId;
+      }
+      expect([found, looks]).toEqual([['wanted@example.net'], 4]);
     });
 
     it('are listed newest first, page by page, by what is asked', async () => {

@@ -3,19 +3,24 @@
  * each enabled webhook of the domain that listens to its kind. Reading goes by (domain, kind, at): a query without a
  * kind merges one index range per kind, so no index has to exist for every combination and nothing is sorted.
  */
+import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
 import { listensTo } from '../../model/webhook.ts';
-import type { EventDetail, EventFilter, EventView, NewEvent } from '../topics/events.ts';
+import type { EventDetail, EventLook, EventPlace, EventView, NewEvent } from '../topics/events.ts';
 import { eventKindCode, routeCode, uuidBytes } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { createFilter, type Filter } from './filter.ts';
+import { lastOfLook, mergedRows, RANGES_PER_STATEMENT, type Ranges } from './merged.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { findNameIds, type Session } from './session.ts';
 
-/** Index ranges merged by one statement; SQLite allows 500. */
-const RANGES_PER_STATEMENT = 100;
+/** Ranges of the index that are read as one: the kinds of all events in a hundred domains. */
+const MAX_RANGES = 2_500;
+/** Keys that the merge of several statements holds. */
+const MOST_MERGED = 20_000;
+const LATEST = Number.MAX_SAFE_INTEGER;
 
 const ALL_KINDS = Object.keys(EVENT_KINDS) as EventKind[];
 
@@ -141,26 +146,24 @@ export function toEventView(row: EventViewRow): EventView {
   };
 }
 
-/** One page of events and how many match (counted up to `countUpTo`); see `Store.findEvents` for the order. */
-export function findEvents(db: Connection, filter: EventFilter): ResultOf<'findEvents'> {
-  const domainIds = findNameIds(db, filter.domains);
-  const kinds = [...new Set(filter.kinds ?? ALL_KINDS)].map(eventKindCode.of);
-  const bySeq = filter.afterSeq !== undefined && !filter.newestFirst;
-  const source =
-    filter.messageId !== undefined || bySeq
-      ? oneRange(db, filter, domainIds, kinds, bySeq)
-      : manyRanges(db, filter, domainIds ?? everyDomain(db), kinds);
-  const total = source.count(filter.countUpTo);
-  const page = total === 0 && filter.countUpTo > 0 ? [] : source.page(filter.offset, filter.limit);
+/** One look at events; see `Store.findEvents` for the order. */
+export function findEvents(db: Connection, params: ParamsOf<'findEvents'>): ResultOf<'findEvents'> {
+  const { keys, next } = look(db, params, params.limit);
   const events: EventView[] = [];
-  for (const seq of page) {
+  for (const { seq } of keys) {
     const row = db.get<EventViewRow>(
       `SELECT ${EVENT_VIEW_COLUMNS} FROM event e ${EVENT_VIEW_JOINS} WHERE e.seq = ?`,
       seq,
     );
     if (row !== undefined) events.push(toEventView(row));
   }
-  return { total, events };
+  return { events, next };
+}
+
+/** See `Store.countEvents`. */
+export function countEvents(db: Connection, params: ParamsOf<'countEvents'>): ResultOf<'countEvents'> {
+  const { keys, next } = look(db, params, params.upTo);
+  return { count: keys.length, next };
 }
 
 /** Seq of the newest event, or 0. */
@@ -168,104 +171,120 @@ export function lastEventSeq(db: Connection): number {
   return db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM event')?.seq ?? 0;
 }
 
-interface Matches {
-  count(upTo: number): number;
-  /** Seqs in order. */
-  page(offset: number, limit: number): number[];
+/** The first `limit` matches behind the place, and where the next look begins; null = there is nothing more. */
+function look(
+  db: Connection,
+  params: EventLook,
+  limit: number,
+): { keys: EventPlace[]; next: EventPlace | null } {
+  const { order, ranges, places, narrow } = rangesOf(db, params);
+  // Each statement brings its share to the merge.
+  const share = Math.max(1, Math.floor(MOST_MERGED / Math.ceil(places.length / RANGES_PER_STATEMENT || 1)));
+  const most = Math.min(limit, share);
+  const end = narrow ? lastOfLook(db, ranges(null, []), Math.min(params.look, share)) : undefined;
+  const filter = createFilter();
+  if (narrow) addRowConditions(filter, params);
+  const until = end === undefined ? '' : ` AND ${order.upTo}`;
+  const values = end === undefined ? [] : order.upToValues(end);
+  const keys = mergedRows(db, ranges(`${until}${filter.and()}`, [...values, ...filter.values()]), most);
+  return { keys, next: (keys.length === most && most > 0 ? keys.at(-1) : end) ?? null };
 }
 
-/** The events of one message, or everything after a seq: a walk along one index, in one statement. */
-function oneRange(
-  db: Connection,
-  given: EventFilter,
+interface EventRanges {
+  /** What matches in every range, narrowed by `conditions`; null: all that stands there, whether it matches or not. */
+  ranges(conditions: string | null, values: readonly SQLInputValue[]): Ranges<EventPlace>;
+  places: readonly (readonly SQLInputValue[])[];
+  order: { upTo: string; upToValues(end: EventPlace): SQLInputValue[] };
+  /** Whether what stands in the ranges may not match. */
+  narrow: boolean;
+}
+
+/**
+ * Where events that may match stand, in order: those of one message, all of them by seq, or a range of the index for every
+ * domain and kind. Very many ranges cost more than passing over what does not match.
+ */
+function rangesOf(db: Connection, params: EventLook): EventRanges {
+  const domainIds = findNameIds(db, params.domains);
+  const kinds = [...new Set(params.kinds ?? ALL_KINDS)].map(eventKindCode.of);
+  if (params.messageId !== undefined) {
+    const from = 'event e INDEXED BY event_message WHERE e.message_seq = ?';
+    return bySeq(params, from, [messageSeqOf(db, params.messageId)], domainIds, kinds);
+  }
+  const inOrder = params.afterSeq !== undefined && !params.newestFirst;
+  const ids = domainIds ?? (inOrder ? [] : everyDomain(db, MAX_RANGES));
+  if (inOrder || ids.length * kinds.length > MAX_RANGES) {
+    return bySeq(params, 'event e NOT INDEXED WHERE true', [], domainIds, kinds);
+  }
+  return byTime(
+    params,
+    ids.flatMap((id) => kinds.map((kind) => [id, kind])),
+  );
+}
+
+function bySeq(
+  params: EventLook,
+  from: string,
+  place: readonly SQLInputValue[],
   domainIds: readonly number[] | undefined,
   kinds: readonly number[],
-  bySeq: boolean,
-): Matches {
+): EventRanges {
+  const { newestFirst, from: behind, afterSeq = 0 } = params;
   const filter = createFilter();
-  if (given.messageId !== undefined) {
-    filter.when('e.message_seq = ?', messageSeqOf(db, given.messageId));
-  }
   filter.oneOf('e.domain_id', domainIds);
-  if (given.kinds !== undefined) filter.oneOf('e.kind', kinds);
-  filter.when('e.at >= ?', given.since);
-  filter.when('e.at < ?', given.until);
-  addRowConditions(filter, given);
-  const direction = given.newestFirst ? 'DESC' : 'ASC';
-  // Left alone, the planner takes all events of a domain and sorts them, to give the few behind a seq.
-  const table = bySeq && given.messageId === undefined ? 'event e NOT INDEXED' : 'event e';
-  const order = bySeq ? 'e.seq' : `e.at ${direction}, e.seq ${direction}`;
+  if (params.kinds !== undefined) filter.oneOf('e.kind', kinds);
+  filter.when('e.at >= ?', params.since);
+  filter.when('e.at < ?', params.until);
+  const start = newestFirst ? (behind?.seq ?? Number.MAX_SAFE_INTEGER) : (behind?.seq ?? afterSeq);
+  const sign = newestFirst ? -1 : 1;
   return {
-    count: (upTo) =>
-      db.get<{ n: number }>(
-        `SELECT count(*) AS n FROM (SELECT 1 FROM ${table} ${filter.where()} LIMIT ?)`,
-        ...filter.values(),
-        upTo,
-      )?.n ?? 0,
-    page: (offset, limit) =>
-      db
-        .all<{ seq: number }>(
-          `SELECT e.seq FROM ${table} ${filter.where()} ORDER BY ${order} LIMIT ? OFFSET ?`,
-          ...filter.values(),
-          limit,
-          offset,
-        )
-        .map((row) => row.seq),
+    narrow: true,
+    places: [place],
+    order: {
+      upTo: newestFirst ? 'e.seq >= ?' : 'e.seq <= ?',
+      upToValues: ({ seq }) => [seq],
+    },
+    ranges: (conditions, values) => {
+      const matching = conditions === null ? '' : `${filter.and()}${conditions}`;
+      return {
+        sql: `SELECT e.at AS at, e.seq AS seq FROM ${from} AND e.seq ${newestFirst ? '<' : '>'} ?${matching}`,
+        values: [[...place, start, ...(conditions === null ? [] : [...filter.values(), ...values])]],
+        order: newestFirst ? 'seq DESC' : 'seq ASC',
+        compare: (a, b) => sign * (a.seq - b.seq),
+      };
+    },
   };
 }
 
-/** Every (domain, kind) pair is one range of the index, in time order already; the ranges are merged. */
-function manyRanges(
-  db: Connection,
-  given: EventFilter,
-  domainIds: readonly number[],
-  kinds: readonly number[],
-): Matches {
-  const pairs = domainIds.flatMap((domainId) => kinds.map((kind) => [domainId, kind] as const));
-  const filter = createFilter();
-  filter.when('e.at >= ?', given.since);
-  filter.when('e.at < ?', given.until);
-  addRowConditions(filter, given);
-  const range = `FROM event e INDEXED BY event_kind WHERE e.domain_id = ? AND e.kind = ?${filter.and()}`;
-  const direction = given.newestFirst ? 'DESC' : 'ASC';
+function byTime(params: EventLook, places: readonly (readonly SQLInputValue[])[]): EventRanges {
+  const { newestFirst, from, since = 0, until = LATEST } = params;
+  const direction = newestFirst ? 'DESC' : 'ASC';
+  const sign = newestFirst ? -1 : 1;
+  const least = newestFirst || from === undefined ? since : Math.max(since, from.at);
+  const most = newestFirst && from !== undefined ? Math.min(until - 1, from.at) : until - 1;
+  const [before, beyond] = newestFirst ? ['<', '>'] : ['>', '<'];
+  const behind = from === undefined ? '' : ` AND (e.at ${before} ? OR e.seq ${before} ?)`;
+  const range = `SELECT e.at AS at, e.seq AS seq FROM event e INDEXED BY event_kind
+    WHERE e.domain_id = ? AND e.kind = ? AND e.at >= ? AND e.at <= ?${behind}`;
+  const fixed = [least, most, ...(from === undefined ? [] : [from.at, from.seq])];
   return {
-    count(upTo) {
-      let total = 0;
-      for (const pair of pairs) {
-        if (total >= upTo) break;
-        const sql = `SELECT count(*) AS n FROM (SELECT 1 ${range} LIMIT ?)`;
-        total += db.get<{ n: number }>(sql, ...pair, ...filter.values(), upTo - total)?.n ?? 0;
-      }
-      return total;
+    narrow: params.recipient !== undefined || params.tag !== undefined,
+    places,
+    order: {
+      upTo: `e.at ${beyond}= ? AND (e.at ${beyond} ? OR e.seq ${beyond}= ?)`,
+      upToValues: ({ at, seq }) => [at, at, seq],
     },
-    page(offset, limit) {
-      // In one statement the rows in front of the page never leave the engine.
-      const isOne = pairs.length <= RANGES_PER_STATEMENT;
-      const merged: { at: number; seq: number }[] = [];
-      for (let start = 0; start < pairs.length; start += RANGES_PER_STATEMENT) {
-        const chunk = pairs.slice(start, start + RANGES_PER_STATEMENT);
-        const sql = `${chunk.map(() => `SELECT e.at AS at, e.seq AS seq ${range}`).join(' UNION ALL ')}
-          ORDER BY at ${direction}, seq ${direction} LIMIT ? OFFSET ?`;
-        const values = chunk.flatMap((pair) => [...pair, ...filter.values()]);
-        const rows = db.all<{ at: number; seq: number }>(
-          sql,
-          ...values,
-          isOne ? limit : offset + limit,
-          isOne ? offset : 0,
-        );
-        for (const row of rows) merged.push(row);
-      }
-      if (isOne) return merged.map((row) => row.seq);
-      const sign = given.newestFirst ? -1 : 1;
-      merged.sort((a, b) => sign * (a.at - b.at || a.seq - b.seq));
-      return merged.slice(offset, offset + limit).map((row) => row.seq);
-    },
+    ranges: (conditions, values) => ({
+      sql: `${range}${conditions ?? ''}`,
+      values: places.map((place) => [...place, ...fixed, ...values]),
+      order: `at ${direction}, seq ${direction}`,
+      compare: (a, b) => sign * (a.at - b.at || a.seq - b.seq),
+    }),
   };
 }
 
 /** Conditions that no index helps with; they are tested row by row within the ranges. */
-function addRowConditions(filter: Filter, given: EventFilter): void {
-  filter.when('e.seq > ?', given.afterSeq);
+function addRowConditions(filter: Filter, given: EventLook): void {
+  if (given.afterSeq !== undefined && given.newestFirst) filter.when('e.seq > ?', given.afterSeq);
   filter.when('(SELECT address FROM delivery WHERE id = e.delivery_id) = ?', given.recipient);
   filter.when(
     'EXISTS (SELECT 1 FROM message m, json_each(m.tags) t WHERE m.seq = e.message_seq AND t.value = ?)',
@@ -285,8 +304,8 @@ export function idBytes(id: string): Uint8Array | null {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? uuidBytes(id) : null;
 }
 
-/** Names that have events: steps through the index from one domain to the next. */
-export function everyDomain(db: Connection): number[] {
+/** Names that have events, at most so many: steps through the index from one domain to the next. */
+export function everyDomain(db: Connection, limit: number): number[] {
   return db
     .all<{ id: number }>(
       `WITH RECURSIVE known (id) AS (
@@ -294,7 +313,8 @@ export function everyDomain(db: Connection): number[] {
          UNION ALL
          SELECT (SELECT min(domain_id) FROM event INDEXED BY event_kind WHERE domain_id > known.id) FROM known
          WHERE known.id IS NOT NULL
-       ) SELECT id FROM known WHERE id IS NOT NULL`,
+       ) SELECT id FROM known WHERE id IS NOT NULL LIMIT ?`,
+      limit,
     )
     .map((row) => row.id);
 }

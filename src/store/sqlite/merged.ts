@@ -7,7 +7,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import type { Connection } from './connection.ts';
 
 /** Ranges merged by one statement; SQLite allows 500. */
-const RANGES_PER_STATEMENT = 100;
+export const RANGES_PER_STATEMENT = 100;
 
 export interface Ranges<Row> {
   /** Reads one range; without order and limit. */

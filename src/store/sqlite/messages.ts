@@ -2,14 +2,16 @@
  * Reading messages: contents for delivery, one message with its recipients, and lists. Lists go newest first by seq
  * and are paged by it; several domains are read one by one through the domain index and merged.
  */
+import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../topics/messages.ts';
 import { laneCode, recipientKindCode, routeCode, stateCode } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { idBytes } from './events.ts';
-import { createFilter } from './filter.ts';
-import type { ParamsOf } from './operation-types.ts';
+import { createFilter, type Filter } from './filter.ts';
+import { lastOfLook, mergedRows, type Ranges } from './merged.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { domainIdsIn, findNameIds } from './session.ts';
 
 const VIEW = `SELECT m.seq, m.id, m.lane, m.lists, m.subject, m.tags, m.metadata, m.sandbox, m.personal, m.size, m.created_at,
@@ -17,7 +19,7 @@ const VIEW = `SELECT m.seq, m.id, m.lane, m.lists, m.subject, m.tags, m.metadata
 const FROM_MESSAGE = 'FROM message m CROSS JOIN name n ON n.id = m.domain_id';
 /** Goes by the pair that was asked for, newest message first. Tests hold its plan to the index. */
 export const FROM_METADATA = `FROM message_metadata x CROSS JOIN message m ON m.seq = x.message_seq
-  CROSS JOIN name n ON n.id = m.domain_id`;
+  WHERE x.domain_id = ? AND x.name = ? AND x.value = ?`;
 
 /** Composed bytes of a message, or null where they are no longer kept. */
 export function readContent(db: Connection, params: ParamsOf<'readContent'>): Uint8Array | null {
@@ -34,31 +36,98 @@ export function getMessage(db: Connection, params: ParamsOf<'getMessage'>): Mess
   return toView(db, row);
 }
 
-/** Messages that match every given condition, newest first. */
-export function listMessages(db: Connection, params: MessageFilter): MessageView[] {
-  // Metadata is indexed by domain: who asks over all of them steps from one to the next.
-  const domainIds =
-    findNameIds(db, params.domains) ??
-    (params.metadata === undefined ? [undefined] : domainsWithMetadata(db));
-  const rows = domainIds.flatMap((domainId) => listOf(db, params, domainId));
-  rows.sort((a, b) => b.seq - a.seq);
-  return rows.slice(0, params.limit).map((row) => toView(db, row));
+/** One look at messages, newest first; see `Store.listMessages`. */
+export function listMessages(db: Connection, params: MessageFilter): ResultOf<'listMessages'> {
+  const place = placeOf(db, params);
+  const { since, until, look, limit } = params;
+  // Accepted in order but for clocks and commits: what is far outside of the time is not looked at.
+  const latest = until === undefined ? undefined : seqBehind(db, until + TIME_SLACK_MS);
+  const before = Math.min(params.beforeSeq ?? Number.MAX_SAFE_INTEGER, latest ?? Number.MAX_SAFE_INTEGER);
+  const earliest = since === undefined ? 0 : (seqBehind(db, since - TIME_SLACK_MS) ?? 0);
+  const conditions = conditionsOf(params);
+  const all = rangesOf(place, before, earliest, '', []);
+  const end = conditions.and() === '' ? undefined : lastOfLook(db, all, look)?.seq;
+  const matching = rangesOf(
+    place,
+    before,
+    Math.max(earliest, end ?? 0),
+    conditions.and(),
+    conditions.values(),
+  );
+  const keys = mergedRows(db, matching, limit);
+  return {
+    messages: keys.flatMap(({ seq }) => {
+      const row = db.get<MessageRow>(`${VIEW} ${FROM_MESSAGE} WHERE m.seq = ?`, seq);
+      return row === undefined ? [] : [toView(db, row)];
+    }),
+    nextSeq: (keys.length === limit ? keys.at(-1)?.seq : end) ?? null,
+  };
 }
 
-/** The newest matches of one domain; undefined = of all. */
-function listOf(db: Connection, params: MessageFilter, domainId: number | undefined): MessageRow[] {
-  const filter = createFilter();
-  const [pair, ...otherPairs] = params.metadata ?? [];
-  if (pair === undefined) {
-    filter.when('m.domain_id = ?', domainId);
-    filter.when('m.seq < ?', params.beforeSeq);
-  } else {
-    filter.when('x.domain_id = ?', domainId);
-    filter.when('x.name = ?', pair[0]);
-    filter.when('x.value = ?', pair[1]);
-    filter.when('x.message_seq < ?', params.beforeSeq);
+/** What two clocks and a slow commit can make of the order of acceptance. */
+const TIME_SLACK_MS = 3_600_000;
+
+interface Place {
+  from: string;
+  /** The column that orders it. */
+  key: string;
+  values: readonly (readonly SQLInputValue[])[];
+}
+
+/** Where messages that may match stand, newest last: of sender domains, of pairs of metadata, or all. */
+function placeOf(db: Connection, { domains, metadata }: MessageFilter): Place {
+  const domainIds = findNameIds(db, domains);
+  const [pair] = metadata ?? [];
+  if (pair !== undefined) {
+    return {
+      from: FROM_METADATA,
+      key: 'x.message_seq',
+      values: (domainIds ?? domainIdsIn(db, 'message_metadata')).map((id) => [id, pair[0], pair[1]]),
+    };
   }
-  for (const [name, value] of otherPairs) {
+  if (domainIds === undefined) return { from: FROM_ALL, key: 'm.seq', values: [[]] };
+  return { from: FROM_DOMAIN, key: 'm.seq', values: domainIds.map((id) => [id]) };
+}
+
+const FROM_ALL = 'FROM message m NOT INDEXED WHERE true';
+const FROM_DOMAIN = 'FROM message m INDEXED BY message_domain WHERE m.domain_id = ?';
+
+function rangesOf(
+  { from, key, values }: Place,
+  before: number,
+  atLeast: number,
+  conditions: string,
+  more: readonly SQLInputValue[],
+): Ranges<{ seq: number }> {
+  return {
+    sql: `SELECT ${key} AS seq ${from} AND ${key} < ? AND ${key} >= ?${conditions}`,
+    values: values.map((place) => [...place, before, atLeast, ...more]),
+    order: 'seq DESC',
+    compare: (a, b) => b.seq - a.seq,
+  };
+}
+
+/** The first message accepted at that time or later; undefined where there is none. Halves the range of numbers. */
+function seqBehind(db: Connection, at: number): number | undefined {
+  const next = (seq: number) =>
+    db.get<{ seq: number; created_at: number }>(
+      'SELECT seq, created_at FROM message WHERE seq >= ? ORDER BY seq LIMIT 1',
+      seq,
+    );
+  let low = next(0)?.seq ?? 0;
+  let high = (db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM message')?.seq ?? 0) + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const row = next(middle);
+    if (row === undefined || row.created_at >= at) high = middle;
+    else low = row.seq + 1;
+  }
+  return next(low)?.seq;
+}
+
+function conditionsOf(params: MessageFilter): Filter {
+  const filter = createFilter();
+  for (const [name, value] of params.metadata?.slice(1) ?? []) {
     filter.when(
       `EXISTS (SELECT 1 FROM (SELECT ? AS pair) p CROSS JOIN message_metadata y WHERE y.domain_id = m.domain_id
          AND y.name = p.pair ->> '$[0]' AND y.value = p.pair ->> '$[1]' AND y.message_seq = m.seq)`,
@@ -71,26 +140,30 @@ function listOf(db: Connection, params: MessageFilter, domainId: number | undefi
   filter.when('EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)', params.tag);
   filter.when('m.created_at >= ?', params.since);
   filter.when('m.created_at < ?', params.until);
-  if (params.states !== undefined) {
+  const { states, waiting } = params;
+  if (states !== undefined) {
+    const having = waiting === undefined ? '' : ` AND ${WAITING[waiting]}`;
     filter.when(
-      `EXISTS (SELECT 1 FROM delivery
-         WHERE message_seq = m.seq AND state IN (SELECT value FROM json_each(?)))`,
-      JSON.stringify(params.states.map(stateCode.of)),
+      `EXISTS (SELECT 1 FROM delivery d
+         WHERE d.message_seq = m.seq AND d.state IN (SELECT value FROM json_each(?))${having})`,
+      JSON.stringify(states.map(stateCode.of)),
     );
+    if (params.mixed === true) {
+      filter.when(
+        `EXISTS (SELECT 1 FROM delivery d
+           WHERE d.message_seq = m.seq AND d.state NOT IN (SELECT value FROM json_each(?)))`,
+        JSON.stringify(states.map(stateCode.of)),
+      );
+    }
   }
-  return db.all<MessageRow>(
-    pair === undefined
-      ? `${VIEW} ${FROM_MESSAGE} ${filter.where()} ORDER BY m.seq DESC LIMIT ?`
-      : `${VIEW} ${FROM_METADATA} ${filter.where()} ORDER BY x.message_seq DESC LIMIT ?`,
-    ...filter.values(),
-    params.limit,
-  );
+  return filter;
 }
 
-/** Numbers of the sender domains that have metadata, one step of the index each. */
-function domainsWithMetadata(db: Connection): number[] {
-  return domainIdsIn(db, 'message_metadata');
-}
+/** See `MessageFilter.waiting`. */
+const WAITING = {
+  scheduled: "d.wait_reason = 'scheduled'",
+  tried: "(d.attempts > 0 OR d.wait_reason = 'deferred')",
+} as const;
 
 interface MessageRow {
   seq: number;

@@ -318,6 +318,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     appendReaderFacts: (params) => write('appendReaderFacts', params),
     unsubscribe: (params) => suppress(() => write('unsubscribe', params)),
     findEvents: (params) => read('findEvents', params),
+    countEvents: (params) => read('countEvents', params),
     lastEventSeq: () => read('lastEventSeq', undefined),
     stats: (params) => read('stats', params),
     createWebhook: (params) => write('createWebhook', params),

@@ -60,6 +60,7 @@ export const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
 /** Searches that may run long: no other read waits behind one. */
 export const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
   'findEvents',
+  'countEvents',
   'outcomeRates',
   'returnedDomains',
   'listSuppressions',

@@ -141,6 +141,7 @@ export const READS: ReadTable = {
   outcomeRates: returns.outcomeRates,
   returnedDomains: returns.returnedDomains,
   findEvents: events.findEvents,
+  countEvents: events.countEvents,
   lastEventSeq: events.lastEventSeq,
   stats: stats.stats,
   listWebhooks: webhooks.listWebhooks,

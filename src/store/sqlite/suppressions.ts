@@ -3,6 +3,7 @@
  * the entry (or the evidence) is written in the outcome's own transaction. Rows past their end do not count anywhere;
  * they stay until `purgeSuppressions` or a new entry takes their place.
  */
+import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
 import { type Suppression, type SuppressionReason, suppressionKey } from '../../model/suppression.ts';
 import type { NewSuppression, SuppressionSignal } from '../topics/suppressions.ts';
@@ -11,6 +12,7 @@ import type { Connection } from './connection.ts';
 import { erasedKey } from './erasing.ts';
 import { appendEvent, type EventSubject } from './events.ts';
 import { createFilter } from './filter.ts';
+import { lastOfLook, mergedRows, type Ranges } from './merged.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { domainIdsIn, findNameId, findNameIds, type Session } from './session.ts';
 
@@ -91,36 +93,72 @@ export function addSuppressions(
 }
 
 /** See `Store.listSuppressions`. */
-export function listSuppressions(db: Connection, params: ParamsOf<'listSuppressions'>): Suppression[] {
-  const { address } = params;
-  // An address is found through its key, which needs the domains by number.
-  const everywhere = address === undefined ? undefined : domainIdsIn(db, 'suppression');
-  const domainIds = findNameIds(db, params.domains) ?? everywhere;
-  if (domainIds?.length === 0) return [];
+export function listSuppressions(
+  db: Connection,
+  params: ParamsOf<'listSuppressions'>,
+): ResultOf<'listSuppressions'> {
+  const { address, limit, beforeId = Number.MAX_SAFE_INTEGER } = params;
+  const domainIds = findNameIds(db, params.domains);
   const filter = createFilter();
-  const [only, ...others] = domainIds ?? [];
-  if (only !== undefined && others.length === 0) filter.when('s.domain_id = ?', only);
-  else filter.oneOf('s.domain_id', domainIds);
-  filter.when('s.key = ?', address === undefined ? undefined : suppressionKey(address));
   filter.when(
     's.reason = ?',
     params.reason === undefined ? undefined : suppressionReasonCode.of(params.reason),
   );
   filter.when('s.created_at >= ?', params.since);
-  filter.when('s.id < ?', params.beforeId);
   filter.when('(s.expires_at IS NULL OR s.expires_at > ?)', params.now);
-  return db
-    .all<SuppressionRow>(
-      `${listSql(filter.where(), address !== undefined)} LIMIT ?`,
-      ...filter.values(),
-      params.limit,
-    )
-    .map(toSuppression);
+  if (address !== undefined) {
+    const ids = domainIds ?? domainIdsIn(db, 'suppression');
+    const entries = ids.flatMap((id) =>
+      db.all<{ id: number }>(
+        `SELECT s.id FROM suppression s WHERE s.domain_id = ? AND s.key = ?${filter.and()}`,
+        id,
+        suppressionKey(address),
+        ...filter.values(),
+      ),
+    );
+    const ordered = entries.filter(({ id }) => id < beforeId).sort((a, b) => b.id - a.id);
+    const nextId = ordered.length > limit ? (ordered[limit - 1]?.id ?? null) : null;
+    return { suppressions: entriesOf(db, ordered.slice(0, limit)), nextId };
+  }
+  const all = entryRanges(domainIds, beforeId, 0, '', []);
+  const end = lastOfLook(db, all, params.look)?.id;
+  const keys = mergedRows(
+    db,
+    entryRanges(domainIds, beforeId, end ?? 0, filter.and(), filter.values()),
+    limit,
+  );
+  return {
+    suppressions: entriesOf(db, keys),
+    nextId: (keys.length === limit ? keys.at(-1)?.id : end) ?? null,
+  };
 }
 
-/** One domain is read along its own index, newest first, without sorting; few entries of one address are sorted. */
-export function listSql(where: string, ofOneAddress: boolean): string {
-  return `SELECT ${COLUMNS} FROM suppression s ${JOINS} ${where} ORDER BY ${ofOneAddress ? '+s.id' : 's.id'} DESC`;
+/** Entries of domains (undefined = of all), newest first, along the index of each. */
+export function entryRanges(
+  domainIds: readonly number[] | undefined,
+  beforeId: number,
+  atLeast: number,
+  conditions: string,
+  values: readonly SQLInputValue[],
+): Ranges<{ id: number }> {
+  const from =
+    domainIds === undefined
+      ? 'FROM suppression s NOT INDEXED WHERE true'
+      : 'FROM suppression s INDEXED BY suppression_domain WHERE s.domain_id = ?';
+  const places = domainIds?.map((id) => [id]) ?? [[]];
+  return {
+    sql: `SELECT s.id AS id ${from} AND s.id < ? AND s.id >= ?${conditions}`,
+    values: places.map((place) => [...place, beforeId, atLeast, ...values]),
+    order: 'id DESC',
+    compare: (a, b) => b.id - a.id,
+  };
+}
+
+function entriesOf(db: Connection, keys: readonly { id: number }[]): Suppression[] {
+  return keys.flatMap(({ id }) => {
+    const row = db.get<SuppressionRow>(`SELECT ${COLUMNS} FROM suppression s ${JOINS} WHERE s.id = ?`, id);
+    return row === undefined ? [] : [toSuppression(row)];
+  });
 }
 
 /** See `Store.removeSuppressions`. */

@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { commitOne, committed, idempotency, message, newId, T0 } from '../conformance/fixtures.ts';
+import {
+  commitOne,
+  committed,
+  idempotency,
+  message,
+  messagesOf,
+  newId,
+  T0,
+} from '../conformance/fixtures.ts';
 import { type Store, StoreUnavailable } from '../store.ts';
 import { openSqliteStore, type SqliteStoreOptions } from './open.ts';
 import { createManualClock, temporaryFolder } from './test-support.ts';
@@ -67,7 +75,7 @@ describe('a store that cannot write', () => {
     await expect(commitOne(store)).rejects.toThrow(StoreUnavailable);
     expect(store.writable().ok).toBe(false);
     expect(await store.readContent({ messageSeq: seq })).not.toBeNull();
-    expect(await store.listMessages({ limit: 10 })).toHaveLength(1);
+    expect(await messagesOf(store, { limit: 10 })).toHaveLength(1);
   });
 
   it.each(['full', 'io'] as const)('recovers by its own probe after a second (%s)', async (as) => {
@@ -84,7 +92,7 @@ describe('a store that cannot write', () => {
     );
     expect(logged.at(-1)).toBe('info: the store can write again');
     await commitOne(store);
-    expect(await store.listMessages({ limit: 10 })).toHaveLength(2);
+    expect(await messagesOf(store, { limit: 10 })).toHaveLength(2);
   });
 
   it('recovers by the next write that succeeds, too', async () => {
@@ -98,7 +106,7 @@ describe('a store that cannot write', () => {
     await open({ failStoreWrites: { from: 1, count: 1 } });
     const results = await Promise.allSettled(Array.from({ length: 20 }, () => commitOne(store)));
     expect(results.every((result) => result.status === 'rejected')).toBe(true);
-    expect(await store.listMessages({ limit: 100 })).toEqual([]);
+    expect(await messagesOf(store, { limit: 100 })).toEqual([]);
     const { seq, queueId } = await commitOne(store);
     expect(await store.readContent({ messageSeq: seq })).not.toBeNull();
     expect(
@@ -120,7 +128,7 @@ describe('a store that cannot write', () => {
       'error: the writing thread of the store died',
     ]);
     // The one whose answer was lost had been committed.
-    expect(await store.listMessages({ limit: 10 })).toHaveLength(3);
+    expect(await messagesOf(store, { limit: 10 })).toHaveLength(3);
   });
 
   it('forgets what a rolled back transaction had taught it', async () => {

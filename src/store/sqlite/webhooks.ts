@@ -6,7 +6,8 @@
 import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import { type DisabledReason, listensTo, type Webhook } from '../../model/webhook.ts';
-import type { CallLogEntry, CallSettlement, ClaimedCall, EventPlace } from '../topics/webhooks.ts';
+import type { EventPlace } from '../topics/events.ts';
+import type { CallLogEntry, CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
 import { callStateCode, eventKindCode, webhookEvents } from './codes.ts';
 import type { Connection } from './connection.ts';
 import {

@@ -78,11 +78,21 @@ export interface EventFilter {
   until?: number;
   /** Only events with a greater seq. */
   afterSeq?: number;
-  offset: number;
-  limit: number;
-  /** Count stops here. */
-  countUpTo: number;
   newestFirst: boolean;
+}
+
+/** A filter, and how far one call goes. */
+export interface EventLook extends EventFilter {
+  /** Behind this place in the order asked for: `next` of the look before. */
+  from?: EventPlace;
+  /** Events that are looked at, at the most. */
+  look: number;
+}
+
+/** A place in the order of events. */
+export interface EventPlace {
+  at: number;
+  seq: number;
 }
 
 export type StatsGroupBy = 'tag' | 'domain' | 'recipient-domain';
@@ -103,10 +113,15 @@ export interface EventStore {
     events: readonly (NewEvent & { domain: string; deliveryId: number | null })[];
   }): Promise<void>;
   /**
-   * One page and how many match in all, counted up to `countUpTo`. Ordered by time, then seq; with `afterSeq` and oldest
-   * first by seq alone, so that a reader that goes on from the last seq it saw misses nothing.
+   * At most `limit` matches and where to go on, null = that was all; it may hold nothing and still go on, where `look` came
+   * first. Ordered by time, then seq; those of one message, and with `afterSeq` and oldest first, by seq alone, so that a
+   * reader that goes on from the last seq it saw misses nothing. Over very many domains the order is that of arrival.
    */
-  findEvents(filter: EventFilter): Promise<{ total: number; events: readonly EventView[] }>;
+  findEvents(
+    filter: EventLook & { limit: number },
+  ): Promise<{ events: readonly EventView[]; next: EventPlace | null }>;
+  /** How many match in one look, counted up to `upTo`, and where the next look goes on. */
+  countEvents(filter: EventLook & { upTo: number }): Promise<{ count: number; next: EventPlace | null }>;
 
   /** Seq of the newest event, 0 = there is none; everything up to it can be read. */
   lastEventSeq(): Promise<number>;

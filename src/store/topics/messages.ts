@@ -54,15 +54,24 @@ export interface MessageFilter {
   metadata?: readonly (readonly [name: string, value: string])[];
   /** Messages with at least one recipient in one of these states. */
   states?: readonly DeliveryState[];
+  /** With `states`: that recipient is scheduled, or was tried before. */
+  waiting?: 'scheduled' | 'tried';
+  /** With `states`: and at least one recipient in another state. */
+  mixed?: true;
   since?: number;
   until?: number;
   /** Only messages with a smaller seq (newest first paging). */
   beforeSeq?: number;
   limit: number;
+  /** Messages that are looked at, at the most. */
+  look: number;
 }
 
 export interface MessageStore {
   getMessage(params: { id: string; domains?: readonly string[] }): Promise<MessageView | null>;
-  /** Newest first. */
-  listMessages(filter: MessageFilter): Promise<readonly MessageView[]>;
+  /**
+   * At most `limit` matches, newest first, and `beforeSeq` of the next look, null = that was all. It may hold nothing and
+   * still go on, where `look` came first.
+   */
+  listMessages(filter: MessageFilter): Promise<{ messages: readonly MessageView[]; nextSeq: number | null }>;
 }

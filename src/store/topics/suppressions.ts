@@ -46,7 +46,10 @@ export interface SuppressionStore {
      */
     idempotency?: IdempotencyEntry;
   }): Promise<{ added: number; existing: number }>;
-  /** Those in force, newest first. */
+  /**
+   * At most `limit` of those in force, newest first, and `beforeId` of the next look, null = that was all. It may hold
+   * nothing and still go on, where `look` came first.
+   */
   listSuppressions(params: {
     domains?: readonly string[];
     reason?: SuppressionReason;
@@ -56,7 +59,9 @@ export interface SuppressionStore {
     beforeId?: number;
     now: number;
     limit: number;
-  }): Promise<readonly Suppression[]>;
+    /** Entries that are looked at, at the most. */
+    look: number;
+  }): Promise<{ suppressions: readonly Suppression[]; nextId: number | null }>;
   /** Lifts every entry of an address, or the one for `reason`, with what counted towards it; how many were in force. Synced. */
   removeSuppressions(params: {
     domain: string;

@@ -2,7 +2,7 @@
 import type { EventKind } from '../../model/event.ts';
 import type { DisabledReason, Webhook, WebhookStatus } from '../../model/webhook.ts';
 import type { IdempotencyEntry } from './acceptance.ts';
-import type { EventView, NewEvent } from './events.ts';
+import type { EventPlace, EventView, NewEvent } from './events.ts';
 
 export interface NewWebhook {
   domain: string;
@@ -136,10 +136,4 @@ export interface WebhookStore {
     now: number;
     limit: number;
   }): Promise<{ made: number; next: EventPlace | null }>;
-}
-
-/** A place in the order of events. */
-export interface EventPlace {
-  at: number;
-  seq: number;
 }

@@ -16,6 +16,8 @@ import { listedDomains } from '../tenancy.ts';
 import { mayReadMail, toTimelineEntry, wantedKinds } from './events.ts';
 
 const EVENTS_AT_ONCE = 100;
+/** Events that one read looks at. */
+const LOOK = 4_000;
 const STREAMS = { perToken: 10, total: 100, pauseMs: 50, pollMs: 1_000 };
 
 /** The one route. */
@@ -56,13 +58,14 @@ export function eventStreamRoutes(deps: {
           async after(seq) {
             // Read before the events: whatever is not among them up to here does not match.
             const upTo = await store.lastEventSeq();
-            const { events } =
-              upTo > seq ? await store.findEvents({ ...filter, afterSeq: seq }) : { events: [] };
-            const more = events.length === EVENTS_AT_ONCE;
+            const { events, next } =
+              upTo > seq
+                ? await store.findEvents({ ...filter, afterSeq: seq, limit: EVENTS_AT_ONCE, look: LOOK })
+                : { events: [], next: null };
             return {
               items: events.map((event) => ({ seq: event.seq, block: block(event, showConversation) })),
-              upTo: more ? (events.at(-1)?.seq ?? seq) : upTo,
-              more,
+              upTo: next === null ? upTo : next.seq,
+              more: next !== null,
             };
           },
         });
@@ -83,9 +86,6 @@ function filterOf(request: ApiRequest): Omit<EventFilter, 'afterSeq'> {
     ...(messageId === undefined ? {} : { messageId: messageId.toLowerCase() }),
     ...(recipient === undefined ? {} : { recipient }),
     ...(tag === undefined ? {} : { tag }),
-    offset: 0,
-    limit: EVENTS_AT_ONCE,
-    countUpTo: 0,
     newestFirst: false,
   };
 }

@@ -11,11 +11,12 @@ import type { Caller } from '../../../model/submission.ts';
 import { categoryOfClass } from '../../../pipeline/deliver/classifier/categories.ts';
 import { outcomeSentence } from '../../../pipeline/deliver/classifier/verdict.ts';
 import type { Store } from '../../../store/store.ts';
-import type { EventView } from '../../../store/topics/events.ts';
+import type { EventLook, EventPlace, EventView } from '../../../store/topics/events.ts';
 import type { AddressPair, EventList, EventRecord, TimelineEntry } from '../contract/answers/events.ts';
 import type { Page } from '../contract/answers/page.ts';
 import { eventList, timeline } from '../contract/schemas/events.ts';
 import { EVENT_FILTERS, PAGE, text } from '../contract/schemas/query.ts';
+import { gather, type Looks, looksOf, mayLook } from '../looks.ts';
 import {
   type ApiRoute,
   invalidParameter,
@@ -33,6 +34,10 @@ import { pathEntries } from './path-entries.ts';
 import type { Traffic } from './traffic.ts';
 
 const MAX_COUNTED = 10_000;
+/** Events that `StartFrom` passes over; each page walks them anew. */
+const MAX_OFFSET = 100_000;
+/** Events that one read looks at: some ten milliseconds. */
+const LOOK = 4_000;
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const LATEST_SECONDS = 253_402_300_799;
 const NO_PLACE = { City: '', Region: '', Country: '' } as const;
@@ -62,17 +67,21 @@ export function eventRoutes({
         id: 'listEvents',
         summary: 'List events',
         description:
-          'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`, and `After` with the header `X-Next-After`, oldest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000',
+          'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`; `After` with the header `X-Next-After`, oldest first, and `Before` with `X-Next-Before`, newest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000. A request looks at some 200 000 events at the most: a search by `Recipient` or `Tag` through more may answer fewer than there are, and `X-Next-Before` (`X-Next-After`) goes on',
         query: {
           StartDate: z.int().min(0).optional().describe('Unix seconds'),
           EndDate: z.int().min(0).optional().describe('Unix seconds'),
           ...EVENT_FILTERS,
-          StartFrom: z.int().min(0).default(0).describe('Events to pass over'),
+          StartFrom: z.int().min(0).max(MAX_OFFSET).default(0).describe('Events to pass over'),
           RetrieveCount: z.int().min(1).max(100).default(5),
           After: text('`X-Next-After` of the answer before: oldest first from there'),
+          Before: text('`X-Next-Before` of the answer before: newest first from there'),
         },
         answer: eventList,
-        headers: { 'X-Next-After': 'Where to go on with `After`' },
+        headers: {
+          'X-Next-After': 'Where to go on with `After`',
+          'X-Next-Before': 'Where to go on with `Before`, as long as there may be more',
+        },
       },
       handle: async (request) => {
         const { query } = request;
@@ -82,7 +91,8 @@ export function eventRoutes({
         const messageId = queryText(query, 'MessageID', 64);
         const recipient = queryAddress(query, 'Recipient');
         const tag = queryText(query, 'Tag', 256);
-        const found = await store.findEvents({
+        const isOnward = after !== undefined && after !== '';
+        const filter = {
           ...listedDomains(request),
           kinds: wantedKinds(queryText(query, 'Event', 64)),
           ...(messageId === undefined ? {} : { messageId: messageId.toLowerCase() }),
@@ -91,21 +101,42 @@ export function eventRoutes({
           ...(since === undefined ? {} : { since: since * 1000 }),
           // The last second belongs to the range; the store's end does not.
           ...(until === undefined ? {} : { until: (until + 1) * 1000 }),
-          ...(after === undefined || after === ''
-            ? {}
-            : { afterSeq: queryInteger(query, 'After', { min: 0, max: LARGEST, fallback: 0 }) }),
-          offset: queryInteger(query, 'StartFrom', { min: 0, max: LARGEST, fallback: 0 }),
-          limit: queryInteger(query, 'RetrieveCount', { min: 1, max: 100, fallback: 5 }),
-          countUpTo: MAX_COUNTED,
-          newestFirst: after === undefined || after === '',
-        });
-        const answer: EventList = {
-          TotalRecords: Math.min(found.total, MAX_COUNTED),
-          Events: found.events.map(toRecord),
+          ...(isOnward
+            ? { afterSeq: queryInteger(query, 'After', { min: 0, max: LARGEST, fallback: 0 }) }
+            : {}),
+          newestFirst: !isOnward,
+          look: LOOK,
         };
-        const newest = found.events.reduce((seq, event) => Math.max(seq, event.seq), 0);
-        // The body is frozen, so the place to go on from (`After`) travels beside it.
-        return json(answer, 200, newest === 0 ? {} : { 'x-next-after': String(newest) });
+        const before = placeOf(queryText(query, 'Before', 40));
+        if (isOnward && before !== undefined) throw invalidParameter('Give After or Before', 'Before');
+        const limit = queryInteger(query, 'RetrieveCount', { min: 1, max: 100, fallback: 5 });
+        const offset = offsetOf(query);
+        const looks = looksOf(request);
+        const skipped = await count(filter, offset, before ?? undefined, looks);
+        const start = offset === 0 ? (before ?? null) : skipped.next;
+        const isBehind = offset > 0 && start === null;
+        const found = isBehind
+          ? { rows: [], next: null }
+          : await gather<EventView, EventPlace>(
+              looks,
+              limit,
+              start ?? undefined,
+              async (from) => {
+                const place = from === undefined ? {} : { from };
+                const { events, next } = await store.findEvents({ ...filter, ...place, limit: limit + 1 });
+                return { rows: events, next };
+              },
+              ({ at, seq }) => ({ at, seq }),
+            );
+        const counted = skipped.count + found.rows.length;
+        const rest =
+          found.next === null ? 0 : (await count(filter, MAX_COUNTED - counted, found.next, looks)).count;
+        const answer: EventList = {
+          TotalRecords: Math.min(counted + rest, MAX_COUNTED),
+          Events: found.rows.map(toRecord),
+        };
+        // The body is frozen, so the places to go on from travel beside it.
+        return json(answer, 200, placesOf(found, isOnward));
       },
     },
     {
@@ -126,22 +157,31 @@ export function eventRoutes({
         const message = await ownMessage(store, caller, params.id);
         const { id } = message;
         const limit = pageLimit(query);
-        const { events } = await store.findEvents({
-          ...ownDomains(caller),
-          messageId: id,
-          afterSeq: queryInteger(query, 'After', { min: 0, max: LARGEST, fallback: 0 }),
-          offset: 0,
-          limit: limit + 1,
-          countUpTo: 1,
-          newestFirst: false,
-        });
-        const shown = events.slice(0, limit);
-        const more = events.length > limit;
+        const { rows, next } = await gather<EventView, EventPlace>(
+          looksOf(request),
+          limit + 1,
+          undefined,
+          async (from) => {
+            const { events, next } = await store.findEvents({
+              ...ownDomains(caller),
+              messageId: id,
+              afterSeq: queryInteger(query, 'After', { min: 0, max: LARGEST, fallback: 0 }),
+              ...(from === undefined ? {} : { from }),
+              newestFirst: false,
+              limit: limit + 2,
+              look: LOOK,
+            });
+            return { rows: events, next };
+          },
+          ({ at, seq }) => ({ at, seq }),
+        );
+        const shown = rows.slice(0, limit);
+        const more = rows.length > limit || next !== null;
         const showConversation = mayReadMail(caller);
         // Each page has what lies between its first event and the next page's.
         const isFirst = (query.get('after') ?? '') === '';
         const from = isFirst ? 0 : (shown[0]?.at ?? Number.MAX_SAFE_INTEGER);
-        const to = more ? (events[limit]?.at ?? 0) : Number.MAX_SAFE_INTEGER;
+        const to = rows[limit]?.at ?? next?.at ?? Number.MAX_SAFE_INTEGER;
         const shared = await Promise.all([
           pathEntries({ store, traffic }, message, from, to),
           holdEntries({ store, traffic, clock }, message, from, to),
@@ -150,12 +190,61 @@ export function eventRoutes({
         const answer: Page<TimelineEntry> = {
           Items: entries.sort((a, b) => (a.At < b.At ? -1 : Number(a.At > b.At))),
           HasMore: more,
-          NextCursor: more ? String(shown.at(-1)?.seq ?? 0) : null,
+          NextCursor: more ? String(rows.length > limit ? (shown.at(-1)?.seq ?? 0) : (next?.seq ?? 0)) : null,
         };
         return json(answer);
       },
     },
   ];
+
+  /** How many match behind a place, up to `upTo` or as far as the looks go, and the place behind them. */
+  async function count(
+    filter: EventLook,
+    upTo: number,
+    from: EventPlace | undefined,
+    looks: Looks,
+  ): Promise<{ count: number; next: EventPlace | null }> {
+    let counted = 0;
+    let next: EventPlace | null = from ?? null;
+    while (counted < upTo && mayLook(looks)) {
+      const place = next === null ? {} : { from: next };
+      const found = await store.countEvents({ ...filter, ...place, upTo: upTo - counted });
+      counted += found.count;
+      next = found.next;
+      if (next === null) break;
+    }
+    return { count: counted, next };
+  }
+}
+
+/** Throws AppError invalid-parameter for more than a request can pass over. */
+function offsetOf(query: ReadonlyMap<string, string>): number {
+  const offset = queryInteger(query, 'StartFrom', { min: 0, max: LARGEST, fallback: 0 });
+  if (offset <= MAX_OFFSET) return offset;
+  throw invalidParameter(
+    `StartFrom passes over at most ${MAX_OFFSET} events: go on with Before, which X-Next-Before of each page names`,
+    'StartFrom',
+  );
+}
+
+/** A place in the order of events, as `X-Next-Before` gave it. Throws AppError invalid-parameter. */
+function placeOf(text: string | undefined): EventPlace | undefined {
+  if (text === undefined) return undefined;
+  const found = /^([0-9]{1,15})\.([0-9]{1,15})$/.exec(text);
+  if (found === null) throw invalidParameter('Before is not an X-Next-Before of this list', 'Before');
+  return { at: Number(found[1]), seq: Number(found[2]) };
+}
+
+function placesOf(
+  { rows, next }: { rows: readonly EventView[]; next: EventPlace | null },
+  isOnward: boolean,
+): Record<string, string> {
+  const newest = rows.reduce((seq, event) => Math.max(seq, event.seq), 0);
+  const seen = isOnward && next !== null ? Math.max(newest, next.seq) : newest;
+  return {
+    ...(seen === 0 ? {} : { 'x-next-after': String(seen) }),
+    ...(isOnward || next === null ? {} : { 'x-next-before': `${next.at}.${next.seq}` }),
+  };
 }
 
 function seconds(query: ReadonlyMap<string, string>, name: string): number | undefined {

@@ -6,7 +6,6 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import {
-  type DeliveryState,
   type MessageStatus,
   messageStatus,
   type RecipientStatus,
@@ -23,7 +22,7 @@ import { suppressionKey } from '../../../model/suppression.ts';
 import type { PersonalTexts } from '../../../pipeline/deliver/personal-texts.ts';
 import { holdReason } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
-import type { MessageView, RecipientView } from '../../../store/topics/messages.ts';
+import type { MessageFilter, MessageView, RecipientView } from '../../../store/topics/messages.ts';
 import type { CapturedReader } from '../captured-reader.ts';
 import type { NamedAddress } from '../contract/answers/captures.ts';
 import type {
@@ -32,8 +31,10 @@ import type {
   MessageSummary,
   MessageWithContents,
 } from '../contract/answers/email.ts';
+import type { Page } from '../contract/answers/page.ts';
 import { messageList, messageWithContents } from '../contract/schemas/email.ts';
 import { MAIL_FILTERS, PAGE, text } from '../contract/schemas/query.ts';
+import { gather, looksOf } from '../looks.ts';
 import {
   type ApiRoute,
   invalidParameter,
@@ -41,7 +42,6 @@ import {
   isoTimeOrNull,
   json,
   METADATA_PREFIX,
-  page,
   pageLimit,
   queryAddress,
   queryInteger,
@@ -53,22 +53,27 @@ import { listedDomains, ownMessage } from '../tenancy.ts';
 import type { Traffic } from './traffic.ts';
 
 /** Rows that may lead to a status; the exact word is compared afterwards. */
-const STATES_OF: Readonly<Record<RecipientStatus | MessageStatus, readonly DeliveryState[]>> = {
-  Scheduled: ['queued'],
-  Queued: ['queued'],
-  Held: ['queued'],
-  Deferred: ['queued'],
-  Sending: ['sending'],
-  Delivered: ['delivered'],
-  PartiallyDelivered: ['delivered'],
-  Bounced: ['bounced'],
-  Failed: ['failed', 'bounced', 'rejected', 'suppressed', 'canceled'],
-  Rejected: ['rejected'],
-  Suppressed: ['suppressed'],
-  Canceled: ['canceled'],
+const ROWS_OF: Readonly<
+  Record<RecipientStatus | MessageStatus, Pick<MessageFilter, 'states' | 'waiting' | 'mixed'>>
+> = {
+  Scheduled: { states: ['queued'], waiting: 'scheduled' },
+  Queued: { states: ['queued'] },
+  // Holds are in memory: any of them may be held.
+  Held: { states: ['queued'] },
+  Deferred: { states: ['queued'], waiting: 'tried' },
+  Sending: { states: ['sending'] },
+  Delivered: { states: ['delivered'] },
+  PartiallyDelivered: { states: ['delivered'], mixed: true },
+  Bounced: { states: ['bounced'] },
+  Failed: { states: ['failed', 'bounced', 'rejected', 'suppressed', 'canceled'] },
+  Rejected: { states: ['rejected'] },
+  Suppressed: { states: ['suppressed'] },
+  Canceled: { states: ['canceled'] },
 };
+/** Messages that one read looks at: some ten milliseconds. */
+const LOOK = 2_000;
 const STATUS_WORDS = new Map(
-  (Object.keys(STATES_OF) as (keyof typeof STATES_OF)[]).map((word) => [word.toLowerCase(), word]),
+  (Object.keys(ROWS_OF) as (keyof typeof ROWS_OF)[]).map((word) => [word.toLowerCase(), word]),
 );
 
 /** The three reading routes. */
@@ -90,7 +95,7 @@ export function messageRoutes(deps: {
         id: 'listEmails',
         summary: 'List messages',
         description:
-          'Messages newest first, a page. `From`, `To`, `Subject` (holds), `Tag`, `Status`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, several of which must all hold',
+          'Messages newest first, a page. `From`, `To`, `Subject` (holds), `Tag`, `Status`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, several of which must all hold. A search through very many messages may answer a page with fewer than there are: go on with its cursor',
         query: {
           ...MAIL_FILTERS,
           Status: text('Of the message or one of its recipients, e.g. Bounced'),
@@ -110,7 +115,7 @@ export function messageRoutes(deps: {
         const status = wantedStatus(queryText(query, 'Status', 32));
         const metadata = wantedMetadata(query);
         const before = queryInteger(query, 'After', { min: 1, max: Number.MAX_SAFE_INTEGER, fallback: 0 });
-        const rows = await store.listMessages({
+        const filter = {
           ...listedDomains(request),
           ...(from === undefined ? {} : { from }),
           ...(to === undefined ? {} : { to }),
@@ -119,21 +124,30 @@ export function messageRoutes(deps: {
           ...(metadata.length === 0 ? {} : { metadata }),
           ...(since === undefined ? {} : { since }),
           ...(until === undefined ? {} : { until }),
-          ...(status === undefined ? {} : { states: STATES_OF[status] }),
-          ...(before === 0 ? {} : { beforeSeq: before }),
+          ...(status === undefined ? {} : ROWS_OF[status]),
           limit: limit + 1,
-        });
+          look: LOOK,
+        };
         const now = clock.now();
-        const list = page(
-          rows,
+        const { rows, next } = await gather(
+          looksOf(request),
           limit,
-          (row) => String(row.seq),
-          (row) => row,
+          before === 0 ? undefined : before,
+          async (beforeSeq) => {
+            const place = beforeSeq === undefined ? {} : { beforeSeq };
+            const { messages, nextSeq } = await store.listMessages({ ...filter, ...place });
+            const shown = messages.map((row) => withReasons(row, traffic));
+            const fitting = shown.filter((row) => status === undefined || hasStatus(row, status, now));
+            return { rows: fitting, next: nextSeq };
+          },
+          ({ seq }) => seq,
         );
-        const items = list.Items.map((row) => withReasons(row, traffic)).filter(
-          (row) => status === undefined || hasStatus(row, status, now),
-        );
-        return json({ ...list, Items: items.map((row) => toSummary(row, now)) });
+        const answer: Page<MessageSummary> = {
+          Items: rows.map((row) => toSummary(row, now)),
+          HasMore: next !== null,
+          NextCursor: next === null ? null : String(next),
+        };
+        return json(answer);
       },
     },
     {
@@ -282,7 +296,7 @@ function wantedMetadata(query: ReadonlyMap<string, string>): (readonly [string, 
   return wanted;
 }
 
-function wantedStatus(word: string | undefined): keyof typeof STATES_OF | undefined {
+function wantedStatus(word: string | undefined): keyof typeof ROWS_OF | undefined {
   if (word === undefined) return undefined;
   const status = STATUS_WORDS.get(word.toLowerCase());
   if (status === undefined) {

@@ -41,12 +41,12 @@ interface Found {
 export interface CaptureSearch {
   /** Throws AppError invalid-parameter. */
   filtersOf(query: ReadonlyMap<string, string>): CaptureFilters;
-  /** At most `limit` matches, of those captured before `beforeSeq` where it is given. */
+  /** At most `limit` matches, of those captured before `beforeSeq` where it is given; looks no further once `ended`. */
   newest(
     domains: { domains?: readonly string[] },
     filters: CaptureFilters,
     limit: number,
-    beforeSeq?: number,
+    more?: { beforeSeq?: number | undefined; ended?: AbortSignal },
   ): Promise<Found>;
   /** Whether a copy that the store found also matches what only its contents can tell. */
   matches(capture: CaptureView, filters: CaptureFilters): Promise<boolean>;
@@ -61,6 +61,8 @@ const MAX_READ = 300;
 /** Captures that one query looks at, with and without texts, and queries for one question: others get their turn between them. */
 const LOOK_INSIDE = 2_000;
 const LOOK = 20_000;
+/** The same where the message of each is read: for its sender or a tag. */
+const LOOK_AT_MESSAGES = 4_000;
 const MAX_QUERIES = 50;
 const MAX_TEXT_CHARS = 256;
 /** Texts of messages that somebody waits to find are kept for the next who waits. */
@@ -91,21 +93,22 @@ export function createCaptureSearch(
       };
     },
 
-    async newest(domains, filters, limit, beforeSeq) {
+    async newest(domains, filters, limit, { beforeSeq, ended } = {}) {
       const { text, hasFiles } = filters;
       const inside = looksInside(filters);
+      const ofMessage = filters.stored.from !== undefined || filters.stored.tag !== undefined;
       const question = {
         ...domains,
         ...filters.stored,
         ...withoutUndefined({ text, hasFiles }),
         // One more than asked for, to know whether a next page holds something.
         limit: limit + 1,
-        look: inside ? LOOK_INSIDE : LOOK,
+        look: inside ? LOOK_INSIDE : ofMessage ? LOOK_AT_MESSAGES : LOOK,
       };
       const found: CaptureView[] = [];
       let read = 0;
       let next: number | null = beforeSeq ?? null;
-      for (let queries = 0; queries < MAX_QUERIES; queries += 1) {
+      for (let queries = 0; queries < MAX_QUERIES && ended?.aborted !== true; queries += 1) {
         const page = await store.findCaptures({ ...question, ...(next === null ? {} : { beforeSeq: next }) });
         const unread = new Set(page.unread);
         for (const capture of page.captures) {

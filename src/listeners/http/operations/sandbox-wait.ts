@@ -103,7 +103,7 @@ export function sandboxWaitRoutes(deps: {
     });
     const look: { ended: { found: CaptureView | null } | { cause: unknown } | null } = { ended: null };
     search
-      .newest(domains, filters, 1)
+      .newest(domains, filters, 1, { ended })
       .then(
         ({ found }) => {
           look.ended = { found: found[0] ?? null };

@@ -67,7 +67,10 @@ export function sandboxRoutes({
         const limit = pageLimit(query);
         const before = seqOf(queryCursor(query, isCursor));
         const filters = search.filtersOf(query);
-        const { found, nextSeq } = await search.newest(listedDomains(request), filters, limit, before);
+        const { found, nextSeq } = await search.newest(listedDomains(request), filters, limit, {
+          beforeSeq: before,
+          ended: request.ended(),
+        });
         const answer: Page<CaptureSummary> = {
           Items: found.map(toCaptureSummary),
           HasMore: nextSeq !== null,

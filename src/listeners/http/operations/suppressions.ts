@@ -14,6 +14,7 @@ import { pickDomain } from '../../../policy/access/access.ts';
 import { expiryOf } from '../../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../../store/store.ts';
 import type { NewSuppression } from '../../../store/topics/suppressions.ts';
+import type { Page } from '../contract/answers/page.ts';
 import type {
   SuppressionAnswer,
   SuppressionDetail,
@@ -26,6 +27,7 @@ import { nothing } from '../contract/schemas/problem.ts';
 import { DOMAIN, PAGE, SINCE, text } from '../contract/schemas/query.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
+import { gather, looksOf } from '../looks.ts';
 import {
   type ApiRequest,
   type ApiRoute,
@@ -33,7 +35,6 @@ import {
   isoTime,
   isoTimeOrNull,
   json,
-  page,
   pageLimit,
   queryAddress,
   queryInteger,
@@ -44,6 +45,8 @@ import {
 import { listedDomains } from '../tenancy.ts';
 
 const MAX_ITEMS = 1000;
+/** Entries that one read looks at: some milliseconds. */
+const LOOK = 4_000;
 const MAX_NOTE_CHARS = 256;
 
 const reasons = new Map(SUPPRESSION_REASONS.map((reason) => [reason.toLowerCase(), reason]));
@@ -118,16 +121,32 @@ export function suppressionRoutes(deps: {
         const reason = queryReason(query);
         const since = queryTime(query, 'Since');
         const after = queryInteger(query, 'After', { min: 1, max: Number.MAX_SAFE_INTEGER, fallback: 0 });
-        const rows = await store.listSuppressions({
+        const filter = {
           ...listedDomains(request),
           ...(address === undefined ? {} : { address }),
           ...(reason === undefined ? {} : { reason }),
           ...(since === undefined ? {} : { since }),
-          ...(after === 0 ? {} : { beforeId: after }),
           now: clock.now(),
           limit: limit + 1,
-        });
-        return json(page(rows, limit, (row) => String(row.id), toAnswer));
+          look: LOOK,
+        };
+        const { rows, next } = await gather(
+          looksOf(request),
+          limit,
+          after === 0 ? undefined : after,
+          async (beforeId) => {
+            const place = beforeId === undefined ? {} : { beforeId };
+            const { suppressions, nextId } = await store.listSuppressions({ ...filter, ...place });
+            return { rows: suppressions, next: nextId };
+          },
+          ({ id }) => id,
+        );
+        const answer: Page<SuppressionAnswer> = {
+          Items: rows.map(toAnswer),
+          HasMore: next !== null,
+          NextCursor: next === null ? null : String(next),
+        };
+        return json(answer);
       },
     },
     {
