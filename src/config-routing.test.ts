@@ -55,7 +55,7 @@ describe('sources and routes of postrider.json', () => {
 
   it.each<[Record<string, unknown>, RegExp]>([
     [{ routes: {} }, /^postrider\.json: routes: must be a list/],
-    [{ routes: [5] }, /routes\[0\]: 5 must be an object/],
+    [{ routes: [5] }, /routes\[0\]: must be an object/],
     [
       { routes: [{ route: 'mx' }, { to: 'x', route: 'mx' }] },
       /routes\[1\]\.to: unknown key; known keys: senderDomain/,
@@ -109,6 +109,21 @@ describe('sources and routes of postrider.json', () => {
     const { problems } = read({ routes: [{ route: 'smtp://u:secret@bad host/' }] });
     expect(problems.join('\n')).not.toContain('secret@');
     expect(problems).toHaveLength(1);
+  });
+
+  it('never show one in any place where it can be written by mistake', () => {
+    const secret = 'smtp:u:hunter2@mail.example';
+    for (const file of [
+      { routes: [secret] },
+      { routes: [{ route: secret }] },
+      { routes: [{ route: { url: secret } }] },
+      { routes: [{ route: [[secret]] }] },
+      { routes: secret },
+    ]) {
+      const { problems } = read(file);
+      expect(problems.length).toBeGreaterThan(0);
+      expect(problems.join('\n')).not.toContain('hunter2');
+    }
   });
 
   it('hold the key route to the same pools', () => {

@@ -89,19 +89,23 @@ export function parseRouteTarget(item: string): RouteTarget | null {
   };
 }
 
+/** `smtp://host:port`, a bare host or a word: what is shown of a route that cannot be read. */
+const PLAIN_ROUTE = /^(?:(?:[a-z]+:\/\/)?(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?\/?|pool:[\w.-]*)$/i;
+
 /**
- * `smtp://user:password@host` without what stands between the scheme and the last `@`. A comma in a password cuts it in
- * two, so a list is parted only where a route can begin, and what is no plain `host:port` is not shown.
+ * Routes without their users and passwords. What can be read is written anew without them; of what cannot, nothing is shown
+ * unless no part of it could be a password, because nobody knows where one stands in a text with a mistake.
  */
 export function withoutPasswords(text: string): string {
-  return text
-    .split(/,(?=\s*(?:smtps?:|sandbox\b|mx\b|pool:))/i)
-    .map((item) => {
-      const shown = item.replace(/\/\/.*@/s, '//(secret)@');
-      const isPlain = shown.includes('@') || /\/\/(\[[^\]]*\]|[^:]*)(:\d*)?\/?$/.test(shown);
-      return isPlain ? shown : shown.replace(/\/\/.*/s, '//(secret)');
-    })
-    .join(',');
+  // A comma in a password cuts it in two, so a list is parted only where a route can begin.
+  const items = text.split(/,(?=\s*(?:smtps?:|sandbox\b|mx\b|pool:))/i).map((item) => item.trim());
+  const shown = items.flatMap((item) => {
+    const target = parseRouteTarget(item);
+    if (target?.kind !== 'relay' || target.auth === null) return target === null ? [] : [item];
+    return [item.replace(/\/\/.*@/s, '//(secret)@')];
+  });
+  if (shown.length === items.length) return shown.join(',');
+  return items.every((item) => PLAIN_ROUTE.test(item)) ? text : '(not shown: it may hold a password)';
 }
 
 /** Reads `sources` and `routes` of the file. `final`: the key `route`, which comes last. */
@@ -194,7 +198,7 @@ function readList<Item>(
   }
   return value.flatMap((item: unknown, i): Item[] => {
     if (typeof item !== 'object' || item === null || Array.isArray(item)) {
-      say(`${name}[${i}]`, `${shown(item)} must be an object`);
+      say(`${name}[${i}]`, 'must be an object');
       return [];
     }
     const found = read(item as Fields, `${name}[${i}]`, say);
@@ -260,15 +264,12 @@ function readRule(fields: Fields, where: string, say: Say): RouteRule | null {
   const targets = written.flatMap((item) => {
     const target = typeof item === 'string' ? parseRouteTarget(item.trim()) : null;
     if (target !== null) return [target];
-    say(
-      `${where}.route`,
-      `${shown(typeof item === 'string' ? withoutPasswords(item) : item)}: use ${ROUTE_FORMS}`,
-    );
+    say(`${where}.route`, `${shownRoute(item)}: use ${ROUTE_FORMS}`);
     ok = false;
     return [];
   });
   if (ok && targets.length === 0) {
-    say(`${where}.route`, `${shown(route)}: use ${ROUTE_FORMS}`);
+    say(`${where}.route`, `${shownRoute(route)}: use ${ROUTE_FORMS}`);
     ok = false;
   }
   return ok ? { ...rule, targets, shown: withoutPasswords(written.join(',')) } : null;
@@ -288,4 +289,12 @@ function onlyKnown(fields: Fields, known: readonly string[], where: string, say:
 
 function shown(value: unknown): string {
   return (JSON.stringify(value) ?? 'is missing').slice(0, 120);
+}
+
+/** What stands in place of a route, without what could be a password. */
+function shownRoute(value: unknown): string {
+  if (typeof value === 'string') return shown(withoutPasswords(value));
+  return value === undefined || (Array.isArray(value) && value.length === 0)
+    ? shown(value)
+    : 'this is no text';
 }

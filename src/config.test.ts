@@ -92,6 +92,55 @@ describe('configuration', () => {
     expect(problemOf(() => loadConfig('serve', { 'secret-key': 'abc' }, {}))).toContain('"(secret)"');
   });
 
+  it('shows no secret in an error, however it is spelt and wherever it stands', () => {
+    const routes = [
+      'smtp:u:hunter2@host',
+      'smtp:/u:hunter2@host',
+      'smtp//u:hunter2@host',
+      'smtp://u:hunter2',
+      'SMTP://u:hunter2@ho st',
+      'u:hunter2@host:25',
+      'stmp://u:hunter2@host',
+      'smtp://host?password=hunter2',
+      'smtp://host/hunter2',
+      'mx,smtps:u:hunter2@host',
+      'smtp://u:hunter2@a,sandbox@b',
+    ];
+    for (const text of routes) {
+      for (const read of [
+        () => loadConfig('serve', { route: text }, {}),
+        () => loadConfig('serve', {}, { POSTRIDER_ROUTE: text }),
+        () => loadConfig('serve', {}, { POSTRIDER_ROUTE_FILE: text }),
+      ]) {
+        expect(problemOf(read), text).not.toContain('hunter2');
+      }
+    }
+    // A URL with a password in any key that takes none of it.
+    for (const name of Object.keys(CONFIG_KEYS)) {
+      if (name === 'data') continue;
+      for (const text of ['postgres://u:hunter2@host/db', 'https://u:hunter2@host /']) {
+        try {
+          loadConfig('serve', { [name]: text }, {});
+        } catch (error) {
+          expect((error as Error).message, name).not.toContain('hunter2');
+        }
+      }
+    }
+    const zones = () => loadConfig('serve', { 'doctor-dnsbl': 'hunter2/zen.dq.spamhaus.net' }, {});
+    expect(problemOf(zones)).not.toContain('hunter2');
+    const key = () => loadConfig('serve', {}, { POSTRIDER_SECRET_KEY_FILE: 'hunter2' });
+    expect(problemOf(key)).toContain('POSTRIDER_SECRET_KEY_FILE: the file it names cannot be read');
+    expect(problemOf(key)).not.toContain('hunter2');
+  });
+
+  it('quotes nothing of a postrider.json that is no JSON, and says where it breaks off', () => {
+    const data = mkdtempSync(join(folder, 'broken-'));
+    writeFileSync(join(data, 'postrider.json'), '{\n  "route": "smtp://u:hunter2@host"\n  "retry": "1s"\n}');
+    const problem = problemOf(() => loadConfig('serve', { data }, {}));
+    expect(problem).not.toContain('hunter2');
+    expect(problem).toContain('line 3, column 3');
+  });
+
   it('has a default that its own parser takes, for every key and mode', () => {
     for (const [name, facts] of Object.entries(CONFIG_KEYS)) {
       for (const text of Object.values(facts.defaults)) {

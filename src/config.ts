@@ -8,7 +8,7 @@ import { hostname as systemHostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { isLoopback, type ListenAddress } from './config/forms.ts';
 import type { Mode } from './config/key-facts.ts';
-import { type ConfigOrigin, shownValue } from './config/shown.ts';
+import { type ConfigOrigin, shownValue, withoutUser } from './config/shown.ts';
 import { CONFIG_KEYS, CONFIG_NAMES, type Config, type ConfigKey, environmentName } from './config/table.ts';
 import { isKnownVariable } from './config/variables.ts';
 import { type Routing, readRouting } from './config-routing.ts';
@@ -73,7 +73,10 @@ export function loadConfig(
     }
     const parsed = facts.parse(origin.text.trim());
     if (parsed.ok) Object.assign(config, { [name]: parsed.value });
-    else problems.push(`${whence(name, origin.source)} "${shownValue(name, origin.text)}": ${parsed.fix}`);
+    else
+      problems.push(
+        `${whence(name, origin.source)} "${shownValue(name, origin.text)}": ${withoutUser(parsed.fix)}`,
+      );
   }
   for (const [name, usual] of [
     ['http', '127.0.0.1:8025'],
@@ -113,7 +116,14 @@ export function loadConfig(
       try {
         return { text: readFileSync(path, 'utf8').trim(), source: 'environment' };
       } catch (cause) {
-        problems.push(`${variable}_FILE "${path}": cannot be read (${(cause as Error).message})`);
+        // Of a secret it may be the secret itself that stands there.
+        const holdsSecret = facts.secret === true || facts.shown !== undefined;
+        const { code, message } = cause as NodeJS.ErrnoException;
+        problems.push(
+          holdsSecret
+            ? `${variable}_FILE: the file it names cannot be read (${code ?? 'not a path'})`
+            : `${variable}_FILE "${path}": cannot be read (${message})`,
+        );
       }
     }
     const value = fromFile?.[name];
@@ -151,9 +161,17 @@ function readFile(path: string, problems: string[]): Readonly<Record<string, unk
     }
     problems.push(`${path}: must hold one JSON object`);
   } catch (cause) {
-    problems.push(`${path}: is not JSON (${(cause as Error).message})`);
+    problems.push(`${path}: is not JSON${placeOf(text, cause)}`);
   }
   return {};
+}
+
+/** Where a JSON text breaks off. The parser's own words would quote it, and it may hold passwords. */
+function placeOf(text: string, cause: unknown): string {
+  const at = /position (\d+)/.exec((cause as Error).message)?.[1];
+  if (at === undefined) return '';
+  const before = text.slice(0, Number(at)).split('\n');
+  return ` (line ${before.length}, column ${(before.at(-1) ?? '').length + 1})`;
 }
 
 function defaultHostname(): string {

@@ -12,7 +12,13 @@ export interface ConfigOrigin {
 /** How a key's value may be printed or logged. */
 export function shownValue(name: ConfigKey, text: string): string {
   const facts = CONFIG_KEYS[name];
-  return facts.secret ? '(secret)' : (facts.shown?.(text) ?? text);
+  if (facts.secret) return '(secret)';
+  return facts.shown?.(text) ?? withoutUser(text);
+}
+
+/** A user and a password can stand in any URL. */
+export function withoutUser(text: string): string {
+  return text.replace(/:\/\/.*@/s, '://(secret)@');
 }
 
 /** Every key as people are shown it: value in force without secrets, where it came from, default, meaning. */

@@ -28,6 +28,12 @@ export type UrlVerdict =
   | { kind: 'refused'; detail: string };
 
 const MAX_URL_CHARACTERS = 2048;
+/**
+ * The same for every address that is refused, whatever it is and however it was found: who may name a URL must not learn
+ * what names of a private network lead to, or which addresses are this server's.
+ */
+export const FORBIDDEN = 'The URL leads to an address that must not be called.';
+export const NEEDS_TLS = 'The URL must use https: its address is in none of the listed networks.';
 
 /**
  * Refuses what is no absolute http(s) URL with a host, over 2,048 characters, holds user information, blanks,
@@ -54,9 +60,9 @@ export function checkUrl(text: string, filter: AddressCheck, allowHttp: AllowHtt
   const host = bracketed ? url.hostname.slice(1, -1) : url.hostname.replace(/\.$/, '');
   if (isAddress) {
     const verdict = filter.check(host);
-    if (!verdict.allowed) return refused(`The address ${host} must not be called: ${verdict.reason}.`);
+    if (!verdict.allowed) return refused(FORBIDDEN);
     if (!isTls && allowHttp === 'listed-networks' && !verdict.listed) {
-      return refused('The URL must use https: its address is in none of the listed networks.');
+      return refused(NEEDS_TLS);
     }
   } else if (!isHostName(host)) {
     return refused('The host of the URL is not a name that DNS can hold.');

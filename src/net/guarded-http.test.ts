@@ -8,6 +8,7 @@ import { createVirtualClock, type VirtualClock } from '../../test/fakes/virtual-
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createSystemRandom } from '../lib/random.ts';
 import { type AddressCheck, createAddressFilter } from './address-filter.ts';
+import { FORBIDDEN } from './checked-url.ts';
 import { createGuardedHttp, type GuardedHttp, type GuardedHttpOptions } from './guarded-http.ts';
 import { type CachingResolver, createResolver } from './resolver.ts';
 
@@ -552,7 +553,7 @@ describe('what must not be reached', () => {
     // Still the checked answer: the TTL of zero does not make anything ask again between check and connect.
     expect(await call()).toMatchObject({ kind: 'answered', body: 'public' });
     await clock.advance(60_000);
-    expect(await call()).toMatchObject({ kind: 'blocked', detail: 'rebind.test is 127.0.0.1: loopback' });
+    expect(await call()).toMatchObject({ kind: 'blocked', detail: FORBIDDEN });
     expect(checked).toEqual(['127.0.0.9', '127.0.0.9', '127.0.0.1']);
     expect(hits).toBe(0);
   });
@@ -573,12 +574,42 @@ describe('what must not be reached', () => {
     expect(hits).toBe(0);
   });
 
+  it('is refused in one sentence, whatever the address is, so that nobody learns where a private name leads', async () => {
+    const details = new Set<string>();
+    const names = {
+      'a.test': '10.1.2.3',
+      'b.test': '192.168.7.7',
+      'c.test': '169.254.169.254',
+      'd.test': '127.0.0.1',
+    };
+    for (const [name, address] of Object.entries(names)) {
+      dns.set(name, { A: [address] });
+      const client = guarded({ allowNetworks: [] });
+      for (const host of [name, address]) {
+        const called = await client.post(`https://${host}/`, { body: '' });
+        const checked = await client.checkTarget(`https://${host}/`);
+        if (called.kind !== 'blocked' || checked.kind !== 'refused')
+          throw new Error(`${host}: ${called.kind}`);
+        details.add(called.detail).add(checked.detail);
+      }
+    }
+    expect([...details]).toEqual([FORBIDDEN]);
+  });
+
+  it('is not named either where the operator listed its network and nobody listens', async () => {
+    dns.set('inner.test', { A: ['127.0.0.77'] });
+    const client = guarded({ allowNetworks: ['127.0.0.77'] });
+    const outcome = await client.post('http://inner.test:9/', { body: '', allowHttp: 'listed-networks' });
+    expect(outcome).toMatchObject({ kind: 'failed', reason: 'connect' });
+    expect(JSON.stringify(outcome)).not.toContain('127.0.0.77');
+  });
+
   it('includes our own ports on this machine, even where its network is listed', async () => {
     const client = guarded({ ownPorts: [port] });
     for (const host of ['hook.test', '127.0.0.1', 'localhost', '127.9.9.9']) {
       expect(await client.post(`http://${host}:${port}/`, { body: '', allowHttp: 'always' })).toMatchObject({
         kind: 'blocked',
-        detail: expect.stringContaining('our own'),
+        detail: FORBIDDEN,
       });
     }
     expect(connections).toBe(0);

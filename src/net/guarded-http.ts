@@ -8,7 +8,14 @@
 import { networkInterfaces } from 'node:os';
 import type { Clock } from '../lib/clock.ts';
 import type { AddressCheck } from './address-filter.ts';
-import { type AllowHttp, type CheckedUrl, checkUrl, type UrlVerdict } from './checked-url.ts';
+import {
+  type AllowHttp,
+  type CheckedUrl,
+  checkUrl,
+  FORBIDDEN,
+  NEEDS_TLS,
+  type UrlVerdict,
+} from './checked-url.ts';
 import type { Resolver } from './dns-types.ts';
 import { createConnectionPool, type ExchangeResult, exchangeHttp, type HttpAnswer } from './http-exchange.ts';
 
@@ -164,10 +171,11 @@ export function createGuardedHttp(
     for (const [i, address] of addresses.entries()) {
       const result = await exchange(address, (endMs - clock.monotonicMs()) / (addresses.length - i));
       if (result.kind === 'answered') return result;
-      if (result.kind === 'failed') return failed(result.reason, `${address}: ${result.detail}`);
-      if (result.kind === 'went-stale') return failed('reset', `${address}: closed without an answer`);
+      if (result.kind === 'failed') return failed(result.reason, failureAt(address, result.detail));
+      if (result.kind === 'went-stale')
+        return failed('reset', failureAt(address, 'closed without an answer'));
       reason = result.reason;
-      details.push(`${address}: ${result.detail}`);
+      details.push(failureAt(address, result.detail));
     }
     return failed(reason, details.join('; '));
   }
@@ -178,15 +186,15 @@ export function createGuardedHttp(
   ): Promise<{ kind: 'addresses'; addresses: string[] } | Exclude<HttpOutcome, { kind: 'answered' }>> {
     const found = url.isAddress ? [url.host] : await lookUp(url.host);
     if (!Array.isArray(found)) return found;
-    const refusals: string[] = [];
+    let refusal: string | undefined;
     const addresses: string[] = [];
     for (const address of found) {
-      const refusal = refusalOf(address, url, allowHttp);
-      if (refusal === undefined) addresses.push(address);
-      else refusals.push(refusal);
+      const why = refusalOf(address, url, allowHttp);
+      if (why === undefined) addresses.push(address);
+      else if (refusal !== FORBIDDEN) refusal = why;
     }
     if (addresses.length > 0) return { kind: 'addresses', addresses: addresses.slice(0, MAX_ADDRESSES) };
-    return { kind: 'blocked', detail: refusals.slice(0, 3).join('; ') };
+    return { kind: 'blocked', detail: refusal ?? FORBIDDEN };
   }
 
   /** IPv4 first: where it exists it works, and IPv6 may be a route to nowhere. */
@@ -199,15 +207,18 @@ export function createGuardedHttp(
     return failed('dns', `${name} has no address`);
   }
 
+  /** Networks that the operator listed are private ones: their addresses are nobody's to learn. */
+  function failureAt(address: string, detail: string): string {
+    const verdict = filter.check(address);
+    if (verdict.allowed && !verdict.listed) return `${address}: ${detail}`;
+    return `an address in a listed network: ${detail.replaceAll(address, '(address)')}`;
+  }
+
   function refusalOf(address: string, url: CheckedUrl, allowHttp: AllowHttp): string | undefined {
     const verdict = filter.check(address);
-    if (!verdict.allowed) return `${url.host} is ${address}: ${verdict.reason}`;
-    if (!url.isTls && allowHttp !== 'always' && !verdict.listed) {
-      return `${address} is in none of the listed networks, so only https may be used`;
-    }
-    if (ownPorts.includes(url.port) && isThisMachine(address))
-      return `port ${url.port} of ${address} is our own`;
-    return undefined;
+    if (!verdict.allowed) return FORBIDDEN;
+    if (!url.isTls && allowHttp !== 'always' && !verdict.listed) return NEEDS_TLS;
+    return ownPorts.includes(url.port) && isThisMachine(address) ? FORBIDDEN : undefined;
   }
 
   function outcomeOf(answer: HttpAnswer, startedMs: number): HttpOutcome {

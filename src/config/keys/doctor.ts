@@ -30,7 +30,7 @@ export const DOCTOR_KEYS: KeyTable<DoctorConfig> = {
       (t) => {
         const list = splitList(t).map((item) => item.toLowerCase().replace(/\.$/, ''));
         const wrong = list.find((item) => !/^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})+$/.test(item));
-        return wrong === undefined ? good(list) : bad(`"${wrong}" is not the zone of a block list`);
+        return wrong === undefined ? good(list) : bad('one of them is not the zone of a block list');
       },
     ),
     secret: true,

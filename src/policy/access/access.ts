@@ -108,7 +108,10 @@ interface Verified {
   touchDue: boolean;
 }
 
-type Lookup = { kind: 'good'; verified: Verified } | { kind: 'bad'; reason: string; tokenId: string | null };
+type Lookup =
+  | { kind: 'good'; verified: Verified }
+  | { kind: 'bad'; reason: string; tokenId: string | null }
+  | { kind: 'early'; tokenId: string; validFrom: number };
 
 /** `lastUsedAt` is exact to this, so that a busy token costs one small write a minute. */
 const TOUCH_EVERY_MS = 60_000;
@@ -152,6 +155,7 @@ export function createAccess(
     const key = hash('sha256', text, 'base64url');
     const found = await lookUp(key, () => readText(text));
     if (found.kind === 'good') return admit(found.verified, ip);
+    if (found.kind === 'early') return refuseEarly(found);
     return refuse(ip, found.reason, found.tokenId);
   }
 
@@ -171,6 +175,18 @@ export function createAccess(
       });
     }
     return caller;
+  }
+
+  /** Nobody guesses a signature: this is a fault of a clock, and no reason to pause an address. */
+  function refuseEarly({ tokenId, validFrom }: Extract<Lookup, { kind: 'early' }>): never {
+    const [from, now] = [validFrom, clock.now()].map((at) => new Date(at).toISOString());
+    log.warn(
+      { jti: tokenId, validFrom: from },
+      'a token begins in the future: the clock was ahead, or is behind',
+    );
+    throw new AppError('token-invalid', {
+      message: `The token is good from ${from} and it is ${now} here: the clock of this server was ahead when it was made, or is behind now`,
+    });
   }
 
   function refuse(ip: string, reason: string, tokenId: string | null): never {
@@ -212,6 +228,7 @@ export function createAccess(
   async function readText(text: string): Promise<Lookup> {
     const check = await checkToken({ keys, clock, instance }, text);
     if (check.kind === 'invalid') return { kind: 'bad', reason: check.reason, tokenId: check.tokenId };
+    if (check.kind === 'early') return check;
     return readRow(check.tokenId);
   }
 

@@ -12,6 +12,11 @@ import type { SigningKeys } from './signing-keys.ts';
 export const TOKEN_TYPE = 'at+jwt';
 /** Tolerated difference between the clocks of two nodes. */
 export const LEEWAY_SECONDS = 60;
+/**
+ * The same for when a token begins. It is older than its first use whatever its claims say, so this only tells of clocks;
+ * a clock that is set back by more is worth a word of its own.
+ */
+export const EARLY_LEEWAY_SECONDS = 300;
 /** A real token has about 500 characters; a hundred domains still fit. */
 export const MAX_TOKEN_CHARS = 8192;
 
@@ -20,6 +25,8 @@ const KEY_BEARING = ['jwk', 'jku', 'x5u', 'x5c', 'x5t', 'x5t#S256'] as const;
 
 export type TokenCheck =
   | { kind: 'valid'; tokenId: string }
+  /** Signed by us, and begins later than the clock says it is: the clock was ahead then, or is behind now. */
+  | { kind: 'early'; tokenId: string; validFrom: number }
   /** `reason` is for the log only; clients get one text for all. */
   | { kind: 'invalid'; reason: string; tokenId: string | null };
 
@@ -68,6 +75,11 @@ export async function checkToken(
   } catch (error) {
     // Everything jose refuses is a JOSEError; anything else (the store is away) is not the token's fault.
     if (!(error instanceof errors.JOSEError)) throw error;
+    const early = beginsLater(error);
+    if (early !== null) {
+      const aheadMs = early.validFrom - deps.clock.now();
+      return aheadMs <= EARLY_LEEWAY_SECONDS * 1000 ? { kind: 'valid', tokenId: early.tokenId } : early;
+    }
     return { kind: 'invalid', reason: `${error.code}: ${error.message}`, tokenId: claimedId(error) };
   }
 }
@@ -81,6 +93,15 @@ async function pinnedKey(keys: SigningKeys, header: JWTHeaderParameters) {
   const key = await keys.verifier(header.kid);
   if (key === null) throw new errors.JWKSNoMatchingKey('kid is not known');
   return key;
+}
+
+/** A token of ours of which nothing is wrong but its beginning; its end is that of its row. */
+function beginsLater(error: errors.JOSEError): Extract<TokenCheck, { kind: 'early' }> | null {
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return null;
+  if (error.claim !== 'nbf' || error.reason !== 'check_failed') return null;
+  const { jti, nbf } = error.payload;
+  if (typeof jti !== 'string' || jti === '' || typeof nbf !== 'number') return null;
+  return { kind: 'early', tokenId: jti, validFrom: nbf * 1000 };
 }
 
 /** jti of a token whose signature held but whose claims did not; null where nothing in it can be believed. */
