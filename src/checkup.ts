@@ -7,7 +7,7 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from './config/table.ts';
-import type { Routing } from './config-routing.ts';
+import type { RouteTarget, Routing } from './config-routing.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Random } from './lib/random.ts';
 import { type AddressCheck, createAddressFilter } from './net/address-filter.ts';
@@ -17,22 +17,31 @@ import type { CachingResolver } from './net/resolver.ts';
 import { parseServers } from './net/system-resolvers.ts';
 import { createZoneServers } from './net/zone-servers.ts';
 import { probePort25 } from './pipeline/deliver/port-25.ts';
+import { isThisMachine, relayAddresses, relayTlsMode } from './pipeline/deliver/relay-host.ts';
 import type { DomainCheck } from './policy/domains/doctor/check.ts';
 import { createDomainDoctor, type DomainDoctor } from './policy/domains/doctor/domain-doctor.ts';
 import { examineInstance } from './policy/domains/doctor/instance.ts';
 import type {
   InstanceFacts,
   InstanceProbes,
+  RelayFacts,
+  RelayProbe,
   SendingAddress,
 } from './policy/domains/doctor/instance-facts.ts';
+import { relayInclude } from './policy/domains/relay-spf.ts';
 import { openSession } from './smtp/client-session.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
+import type { OpenFailure } from './smtp/client-types.ts';
 
 export interface Checkup {
   domains: DomainDoctor;
+  /** What SPF includes for the relays that mail leaves by, as far as their providers are known. */
+  spfIncludes: readonly string[];
   /** Examines the instance now; who asks while that runs gets the same answer. */
   instance(seen: { suspicion: string | null; returns: InstanceFacts['returns'] }): Promise<DomainCheck[]>;
 }
+
+type Relay = Extract<RouteTarget, { kind: 'relay' }>;
 
 interface Parts {
   config: Config;
@@ -49,6 +58,13 @@ interface Parts {
 }
 
 const PROBE_MS = 5_000;
+const PROBE_TIMEOUTS = {
+  connectMs: PROBE_MS,
+  bannerMs: PROBE_MS,
+  ehloMs: PROBE_MS,
+  startTlsMs: PROBE_MS,
+  authMs: PROBE_MS,
+};
 const MAX_ADDRESSES = 16;
 
 /** Contacts nobody before it is asked to. */
@@ -67,10 +83,12 @@ export function createCheckup(parts: Parts): Checkup {
       ),
     certificate: (host) => certificateOf(host),
     addresses: async () => (await sendingAddresses()).map(({ address }) => address),
+    relays: relays().map(({ host }) => ({ host, include: relayInclude(host) })),
   });
 
   return {
     domains,
+    spfIncludes: relays().flatMap(({ host }) => relayInclude(host) ?? []),
     instance(seen) {
       underWay ??= examine(seen).finally(() => {
         underWay = null;
@@ -88,6 +106,12 @@ export function createCheckup(parts: Parts): Checkup {
         bounceDomain: config['bounce-domain'] ?? config.hostname,
         direct,
         addresses,
+        relays: relays().map(({ host, port, auth }) => ({
+          host,
+          port,
+          login: auth !== null,
+          maxMessageBytes: config['max-message-bytes'],
+        })),
         returns: seen.returns,
         operatorAddress: config['operator-address'],
         blockLists: config['doctor-dnsbl'],
@@ -119,6 +143,40 @@ export function createCheckup(parts: Parts): Checkup {
     return behindNat.slice(0, MAX_ADDRESSES).map((address) => ({ address, ehlo }));
   }
 
+  /** Every relay that some route names, once. */
+  function relays(): Relay[] {
+    const targets = [...config.route, ...parts.routing.routes.flatMap((rule) => rule.targets)];
+    const found = targets.filter((target): target is Relay => target.kind === 'relay');
+    return [...new Map(found.map((relay) => [`${relay.host}:${relay.port}`, relay])).values()];
+  }
+
+  /** Connects as delivery would, as far as the login; nothing is sent. */
+  async function probeRelay({ host, port }: RelayFacts): Promise<RelayProbe> {
+    const relay = relays().find((one) => one.host === host && one.port === port);
+    if (relay === undefined) return { kind: 'unresolved', detail: 'no route names it' };
+    const found = await relayAddresses(resolver, host);
+    if (found.kind === 'none') return { kind: 'unresolved', detail: found.why };
+    const [address = host] = found.addresses;
+    const { auth, implicitTls } = relay;
+    const opened = await openSession(
+      { host, address, port, implicitTls },
+      {
+        clock,
+        heloName: config.hostname,
+        tls: relayTlsMode(relay, address),
+        tlsContexts: createTlsContexts({ ca }),
+        allowPlaintextAuth: isThisMachine(address),
+        ...(auth === null ? {} : { auth: { user: auth.user, pass: auth.password } }),
+        timeouts: PROBE_TIMEOUTS,
+      },
+    );
+    if (opened.kind === 'failed') return failedProbe(opened);
+    const { session } = opened;
+    session.quit();
+    const tls = session.tls === null ? 'none' : session.tls.authorized ? 'verified' : 'unverified';
+    return { kind: 'ready', tls, size: session.capabilities.maxSize };
+  }
+
   async function certificateOf(host: string): Promise<CertificateFacts | null> {
     const answer = await resolver.a(host);
     const address = answer.kind === 'found' ? answer.records[0] : undefined;
@@ -144,6 +202,7 @@ export function createCheckup(parts: Parts): Checkup {
           ...(source === undefined ? {} : { localAddress: source.address }),
         });
       },
+      relay: probeRelay,
       returns: () => probeReturns(seen.returns),
       async clockOffsetMs() {
         if (config['doctor-clock'] === null) return null;
@@ -183,7 +242,7 @@ export function createCheckup(parts: Parts): Checkup {
         heloName: config.hostname,
         tls: 'opportunistic',
         tlsContexts: createTlsContexts({ ca }),
-        timeouts: { connectMs: PROBE_MS, bannerMs: PROBE_MS, ehloMs: PROBE_MS, startTlsMs: PROBE_MS },
+        timeouts: PROBE_TIMEOUTS,
       },
     );
     if (opened.kind === 'failed') return { kind: 'unreachable', detail: opened.detail };
@@ -196,6 +255,12 @@ export function createCheckup(parts: Parts): Checkup {
     }
     return { kind: 'valid', validUntil };
   }
+}
+
+function failedProbe({ stage, reason, detail }: OpenFailure): RelayProbe {
+  if (stage === 'auth') return { kind: 'login', detail };
+  if (stage === 'tls' || stage === 'starttls' || reason === 'tls') return { kind: 'tls', detail };
+  return { kind: reason === 'reply' ? 'refused' : 'unreachable', detail };
 }
 
 function isDirect({ config, routing }: Parts): boolean {

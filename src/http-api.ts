@@ -62,6 +62,19 @@ export function createHttpApi(
   const { config } = loaded;
   const { access } = accounts;
   const { traffic, deliver, port25 } = engine;
+  /** Mail is taken and kept all the same, but an operator should know before it is late. */
+  const failingRelay = (): string | null => {
+    const [worst] = engine.relays.unhealthy();
+    if (worst !== undefined) return `the relay ${worst.relay} fails: ${worst.why}`;
+    const closed = deliver
+      .paths()
+      .filter(({ site }) => site.startsWith('relay:'))
+      .map((path) => path.snapshot())
+      .find(({ breaker }) => breaker.kind !== 'closed');
+    return closed === undefined
+      ? null
+      : `${closed.site} fails: ${closed.reason ?? closed.lastFailure?.text ?? ''}`;
+  };
   const returnsReadiness = () => {
     if (returns === null) return [];
     const refused = returns.refusing();
@@ -123,7 +136,11 @@ export function createHttpApi(
           access,
           metricsFrom: config['metrics-from'],
           ready: async () => [
-            ...(await readiness(store, engine.acceptance.refusing, port25.suspicion)),
+            ...(await readiness(
+              store,
+              engine.acceptance.refusing,
+              () => port25.suspicion() ?? failingRelay(),
+            )),
             // Mail is taken and kept all the same; another node may send it.
             {
               name: 'node',

@@ -181,6 +181,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         anyDomain,
         selectorPrefix: 'pr',
         bounceDomain,
+        spfIncludes: checkup.spfIncludes,
         quota: {
           minute: config['quota-per-minute'],
           hour: config['quota-per-hour'],

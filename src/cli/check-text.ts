@@ -2,8 +2,8 @@
 import type { DomainChangeItem, DomainCheckItem } from '../listeners/http/contract/answers/domains.ts';
 import { printable, type Screen, styled, wrapped } from './terminal.ts';
 
-const MARKS = { Ok: 'ok', Warning: 'warn', Failed: 'FAIL' } as const;
-const STYLES = { Ok: 'green', Warning: 'yellow', Failed: 'red' } as const;
+const MARKS = { Ok: 'ok', Unknown: '?', Warning: 'warn', Failed: 'FAIL' } as const;
+const STYLES = { Ok: 'green', Unknown: 'cyan', Warning: 'yellow', Failed: 'red' } as const;
 const CHANGES_SHOWN = 5;
 
 /** Lines of a table: mark, name, sentence; the fix of each below it. */

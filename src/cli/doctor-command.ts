@@ -57,5 +57,6 @@ function domainText(ctx: CommandContext, domain: DoctorDomainItem): string {
 function summary(checks: readonly DomainCheckItem[]): string {
   const count = (status: DomainCheckItem['Status']) =>
     checks.filter(({ Status }) => Status === status).length;
-  return `${count('Ok')} ok, ${count('Warning')} to look at, ${count('Failed')} failed.`;
+  const unknown = count('Unknown') === 0 ? '' : `${count('Unknown')} not known, `;
+  return `${count('Ok')} ok, ${unknown}${count('Warning')} to look at, ${count('Failed')} failed.`;
 }

@@ -94,6 +94,13 @@ export const domainCommands: CommandGroup = (program, context) => {
           .body as DomainAnswer;
         const lines = [...checkLines(ctx.terminal.stdout, found.Checks), ...changeLines(found.Changes)];
         const failed = found.Checks.some((check) => check.Status === 'Failed');
+        const blocking = found.Checks.filter(({ BlocksSending }) => BlocksSending).map(({ Name }) => Name);
+        if (blocking.length > 0 && found.Status !== 'Verified') {
+          lines.push(
+            '',
+            `Mail from ${found.Domain} waits for ${blocking.join(', ')} to be ok; the other checks do not keep it back.`,
+          );
+        }
         if (failed) lines.push('', `The records to publish: ${ctx.command(`domain show ${found.Domain}`)}`);
         ctx.print(found, [`${found.Domain}: ${found.Status}`, ...lines].join('\n'));
         if (found.Status !== 'Verified') ctx.fail();

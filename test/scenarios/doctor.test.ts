@@ -1,12 +1,13 @@
 /** The doctor: every check again for an operator, by command and API; zone files that paste; what changed. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
+import { startSmtpSink } from '../fakes/smtp-sink.ts';
 import { command } from './commands.ts';
-import { fileScope, type Instance, makeToken, startInstance } from './harness.ts';
+import { fileScope, type Instance, makeToken, request, startInstance, until } from './harness.ts';
 
 interface Check {
   Name: string;
-  Status: 'Ok' | 'Warning' | 'Failed';
+  Status: 'Ok' | 'Unknown' | 'Warning' | 'Failed';
   Message: string;
   Fix: string;
 }
@@ -48,6 +49,46 @@ beforeAll(async () => {
 const doctor = (...args: string[]) => command(scope, ['doctor', ...args, '--data', server.folder]);
 const checkOf = (checks: readonly Check[], name: string) => checks.find(({ Name }) => Name === name);
 
+describe('a relay', () => {
+  it('is logged in to: a wrong password is named by doctor and, once mail met it, by readiness', async () => {
+    const relay = await startSmtpSink({ auth: { user: 'shop', pass: 'right' } });
+    scope.defer(() => relay.close());
+    const own = await startInstance(scope, {
+      settings: { route: `smtp://shop:wrong@127.0.0.1:${relay.port}`, dns: dns.text },
+    });
+    await own.call('POST', '/domains', { body: { Domain: 'one.example', Verified: true } });
+    const facts: DoctorFacts = (await own.call('GET', '/doctor')).json;
+    const check = checkOf(facts.Instance, `relay 127.0.0.1:${relay.port}`);
+    expect(check).toMatchObject({
+      Status: 'Failed',
+      Message: expect.stringContaining('refuses the login: 535 5.7.8 wrong'),
+      Fix: expect.stringContaining('Correct user name and password in the key route'),
+    });
+    expect(relay.counts.messages).toBe(0);
+    const outgoing = async () => {
+      const { Checks } = (await request('GET', `${own.server.localUrl}/readyz`)).json;
+      return Checks.find(({ Name }: { Name: string }) => Name === 'outgoing');
+    };
+    expect(await outgoing()).toEqual({ Name: 'outgoing', Ok: true, Detail: '' });
+    await own.send({ From: { email: 'shop@one.example' } });
+    const told = await until('readiness names the relay', async () => {
+      const found = await outgoing();
+      return found.Detail === '' ? null : found;
+    });
+    expect(told.Detail).toMatch(new RegExp(`relay 127.0.0.1:${relay.port} fails: .*wrong`));
+    expect(own.logs.find(({ msg }) => msg === 'site blocked')?.level).toBe('warn');
+  });
+
+  it('that is known has its name in the suggested SPF record', async () => {
+    const own = await startInstance(scope, {
+      settings: { route: 'smtp://apikey:key@smtp.sendgrid.net:587', dns: dns.text },
+    });
+    const made = (await own.call('POST', '/domains', { body: { Domain: 'four.example' } })).json;
+    const spf = made.DnsRecords.find(({ Purpose }: { Purpose: string }) => Purpose === 'SPF');
+    expect(spf.Value).toMatch(/^v=spf1 .* include:sendgrid\.net ~all$/);
+  });
+});
+
 describe('postrider doctor', () => {
   it('says what is wrong with server and domain, with fixes, and exits with 1', async () => {
     await server.call('POST', '/domains', { body: { Domain: 'one.example' } });
@@ -63,7 +104,7 @@ describe('postrider doctor', () => {
       /warn {2}returns: +The listener for bounces shows a certificate that is not trusted/,
     );
     expect(result.stdout).toMatch(/ok {4}resolver: +The resolver validates DNSSEC/);
-    expect(result.stdout).toMatch(/\d+ ok, \d+ to look at, \d+ failed\.\n$/);
+    expect(result.stdout).toMatch(/\d+ ok, \d+ not known, \d+ to look at, \d+ failed\.\n$/);
   });
 
   it('prints a zone file that pastes: published as printed, the domain is verified', async () => {

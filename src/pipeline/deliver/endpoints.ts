@@ -13,6 +13,7 @@ import type { CachingResolver } from '../../net/resolver.ts';
 import { type EgressMemory, readFlag } from '../../policy/limits/shaping/egress-memory.ts';
 import type { TlsResult } from '../../store/topics/tls.ts';
 import type { Category } from './classifier/categories.ts';
+import { isThisMachine, relayAddresses, relayTlsMode } from './relay-host.ts';
 import type { Route } from './routes.ts';
 import type { TlsCounters } from './tls-counters.ts';
 import { planTls, relayTlsPlan, type TlsPlan } from './tls-plan.ts';
@@ -140,28 +141,23 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
     recipientDomain: string,
     wish: EndpointWish,
   ): Promise<EndpointAnswer> {
-    const found = isIP(target.host) === 0 ? await relayAddresses(target.host) : { addresses: [target.host] };
-    if ('kind' in found) return found;
+    const found = await relayAddresses(resolver, target.host);
+    if (found.kind === 'none') {
+      return { kind: 'temporary', detail: `the relay ${target.host} cannot be resolved: ${found.why}` };
+    }
     const budget = newBudget(wish);
     const { tried = NONE_TRIED } = wish;
     const all = found.addresses.map((address) => ({ address, port: target.port }));
     const addresses = untriedFirst(all, tried).slice(0, MAX_ADDRESSES);
     const endpoints = addresses.map(({ address }, i): Endpoint => {
-      const loopback = address === '::1' || address.startsWith('127.');
       return {
         host: target.host,
         address,
         port: target.port,
         implicitTls: target.implicitTls,
-        tls: relayTlsPlan(
-          wish.requireTls === true || (target.auth !== null && !loopback)
-            ? 'verified'
-            : target.implicitTls
-              ? 'required'
-              : 'opportunistic',
-        ),
+        tls: relayTlsPlan(relayTlsMode(target, address, wish.requireTls)),
         auth: target.auth === null ? null : { user: target.auth.user, pass: target.auth.password },
-        allowPlaintextAuth: loopback,
+        allowPlaintextAuth: isThisMachine(address),
         route: 'relay',
         recipientDomain,
         isLast: i === addresses.length - 1,
@@ -169,17 +165,6 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
       };
     });
     return { kind: 'endpoints', endpoints };
-  }
-
-  async function relayAddresses(host: string): Promise<{ addresses: readonly string[] } | EndpointAnswer> {
-    if (host === 'localhost') return { addresses: ['127.0.0.1', '::1'] };
-    const [v4, v6] = await Promise.all([resolver.a(host), resolver.aaaa(host)]);
-    const found = [v4, v6].flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
-    if (found.length > 0) return { addresses: found };
-    const failure = [v4, v6].find((answer) => answer.kind === 'failure');
-    const why = failure?.kind === 'failure' ? failure.detail : 'it has no address';
-    // A relay is the operator's word: a missing name is a mistake that will be mended, never a bounce.
-    return { kind: 'temporary', detail: `the relay ${host} cannot be resolved: ${why}` };
   }
 
   async function mx(domain: string, wish: EndpointWish): Promise<EndpointAnswer> {

@@ -212,7 +212,7 @@ export function createPathFailures(deps: Deps): PathFailures {
 
   function close(reason: string, until: number, cause: Category): void {
     metrics.blocked();
-    log.info(
+    log.warn(
       { site, failures: state.failures + 1, until: new Date(until).toISOString(), reason },
       'site blocked',
     );

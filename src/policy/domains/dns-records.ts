@@ -5,6 +5,7 @@
  * The names and values that verification expects come from here too, so that what is shown is what is checked.
  */
 import type { DkimKey } from '../../model/domain.ts';
+import { spfText } from './relay-spf.ts';
 
 /** What a record is for, by which the owner and the dashboard tell them apart. */
 export type DnsRecordPurpose = 'Ownership' | 'DKIM' | 'SPF' | 'DMARC' | 'ReturnPath' | 'Tracking';
@@ -53,9 +54,7 @@ export function dkimValue(publicKey: string): string {
  * then suggestions for SPF and DMARC.
  *
  * `bounceDomain`: the host in return paths. SPF is checked there (RFC 7208 §2.4); where that host is not under the
- * domain, the suggestion is for the domain itself, which some receivers look at all the same. `a` and `mx` of the
- * host cover the usual case that bounces come in where mail goes out.
- */
+ * domain, the suggestion is for the domain itself, which some receivers look at all the same. */
 export function domainRecords(params: {
   domain: string;
   verifyToken: string;
@@ -65,6 +64,8 @@ export function domainRecords(params: {
   returnPathHost: string | null;
   /** The domain's own host for personal links, and the server's name that it leads to; absent or null = none. */
   tracking?: { host: string; target: string } | null;
+  /** Names that SPF includes for relays that mail leaves by; absent = none. */
+  spfIncludes?: readonly string[];
 }): readonly DnsRecord[] {
   const { domain, verifyToken, keys, bounceDomain, returnPathHost } = params;
   const tracking = params.tracking ?? null;
@@ -111,7 +112,7 @@ export function domainRecords(params: {
     {
       Type: 'TXT',
       Host: spfHost,
-      Value: `v=spf1 a:${bounceDomain} mx:${bounceDomain} ~all`,
+      Value: spfText(bounceDomain, params.spfIncludes),
       Purpose: 'SPF',
       Required: false,
     },

@@ -91,6 +91,8 @@ export interface DomainOptions {
   quota?: QuotaLimits;
   /** Name of this server that tracking hosts lead to; the bounce domain where left out. */
   trackingTarget?: string;
+  /** Names that SPF includes for relays that mail leaves by; absent = none. */
+  spfIncludes?: readonly string[];
   /** false: the operator's relay signs, so nothing is signed here. */
   dkim: boolean;
   /** Sender domain whose key signs below every other's, while it may send; left out or null = none. */
@@ -309,6 +311,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
       bounceDomain: options.bounceDomain,
       returnPathHost: domain.settings.returnPathHost,
       tracking: trackingOf(domain),
+      spfIncludes: options.spfIncludes ?? [],
     });
   }
 

@@ -54,6 +54,7 @@ export async function verifyDomain(params: {
   const active = dkim[keys.findIndex((key) => key.role === 'active')];
   const signing = active?.state ?? 'absent';
   if (own.state !== 'proven' && signing === 'proven') own.check = provenByKey(own.check);
+  if (active !== undefined && signing !== 'proven') active.check.blocks = true;
   return {
     verified: signing === 'proven',
     checks: [own.check, ...dkim.map((finding) => finding.check)],

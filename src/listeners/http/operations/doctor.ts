@@ -21,7 +21,7 @@ import { type ApiRoute, isoTime, isoTimeOrNull, json, queryText, refuse } from '
 const MAX_EXAMINED = 50;
 const AT_ONCE = 4;
 const FRESH_MS = 10_000;
-const STATUS = { ok: 'Ok', warn: 'Warning', fail: 'Failed' } as const;
+const STATUS = { ok: 'Ok', unknown: 'Unknown', warn: 'Warning', fail: 'Failed' } as const;
 
 /** `doctor` examines this server. */
 export function doctorRoutes(deps: {
@@ -112,5 +112,6 @@ export function toCheckItem(check: DomainCheck): DomainCheckItem {
     Found: check.record.found,
     Message: check.message,
     Fix: check.fix,
+    BlocksSending: check.blocks === true,
   };
 }

@@ -4,7 +4,8 @@
  */
 import type { DnsFailureReason } from '../../../net/dns-types.ts';
 
-export type Severity = 'ok' | 'warn' | 'fail';
+/** `unknown`: the check could not be made, which says nothing about what it would have found. */
+export type Severity = 'ok' | 'unknown' | 'warn' | 'fail';
 
 export interface DomainCheck {
   /** `own`, `dkim1`, `dkim2`, … in the order of the keys, then the other rows of the table. */
@@ -23,6 +24,8 @@ export interface DomainCheck {
   message: string;
   /** What to do; '' where nothing is. */
   fix: string;
+  /** Mail of the domain does not leave until this is ok. */
+  blocks?: true;
 }
 
 /** One thing that a judge found about a record. */
@@ -36,7 +39,7 @@ const MAX_FOUND = 10;
 const MAX_FOUND_LENGTH = 512;
 /** Findings about one record that are told; more would not be read. */
 const MAX_TOLD = 4;
-const RANK = { ok: 0, warn: 1, fail: 2 } as const;
+const RANK = { ok: 0, unknown: 1, warn: 2, fail: 3 } as const;
 // C0, DEL, C1, line and paragraph separators, and what turns the direction of text around.
 const UNSHOWABLE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 

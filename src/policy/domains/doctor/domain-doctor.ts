@@ -6,9 +6,11 @@ import type { Clock } from '../../../lib/clock.ts';
 import type { Random } from '../../../lib/random.ts';
 import type { CertificateFacts } from '../../../net/certificate-probe.ts';
 import type { ZoneServers } from '../../../net/zone-servers.ts';
+import { spfText } from '../relay-spf.ts';
 import type { DomainVerification } from '../verify.ts';
 import { type ExaminedDomain, examineDomain } from './examine.ts';
 import { createLookups, type DoctorResolver, type LookupLimits } from './lookups.ts';
+import type { SpfRelay } from './spf.ts';
 
 export interface DomainDoctor {
   /** Never rejects because of what DNS answers. */
@@ -25,15 +27,12 @@ export interface DomainDoctorDeps {
   certificate?: (host: string) => Promise<CertificateFacts | null>;
   /** Addresses that mail leaves from, as far as they are known; left out: not known. */
   addresses?: () => Promise<readonly string[]>;
-}
-
-/** What the SPF record of a return path's host says: it covers the usual case that bounces come in where mail goes out. */
-export function spfOf(bounceDomain: string): string {
-  return `v=spf1 a:${bounceDomain} mx:${bounceDomain} ~all`;
+  /** Relays that mail leaves by, with the name that SPF includes for each, null where that is not known; left out: none. */
+  relays?: readonly SpfRelay[];
 }
 
 export function createDomainDoctor(deps: DomainDoctorDeps, limits: LookupLimits = {}): DomainDoctor {
-  const { resolver, clock, random, zoneServers, certificate, addresses } = deps;
+  const { resolver, clock, random, zoneServers, certificate, addresses, relays = [] } = deps;
   /** By everything that the result depends on: keys and settings may change while one is under way. */
   const underWay = new Map<string, Promise<DomainVerification>>();
   return {
@@ -52,7 +51,11 @@ export function createDomainDoctor(deps: DomainDoctorDeps, limits: LookupLimits 
     try {
       return await examineDomain(createLookups({ resolver, zone, clock }, limits), examined, {
         addresses: (await addresses?.()) ?? [],
-        spf: spfOf(examined.bounceDomain),
+        spf: spfText(
+          examined.bounceDomain,
+          relays.flatMap(({ include }) => include ?? []),
+        ),
+        relays,
         unusedLabel: `pr-${Buffer.from(random.bytes(8)).toString('hex')}`,
         now: clock.now(),
         certificate,

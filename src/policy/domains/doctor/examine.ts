@@ -22,7 +22,7 @@ import {
   judgeWildcard,
 } from './hosts.ts';
 import type { Difference, Lookups } from './lookups.ts';
-import { judgeSpf, walkSpf } from './spf.ts';
+import { judgeSpf, type SpfRelay, walkSpf } from './spf.ts';
 
 export interface ExaminedDomain {
   domain: string;
@@ -44,6 +44,8 @@ export interface ExamineOptions {
   addresses: readonly string[];
   /** What an SPF record of this server says. */
   spf: string;
+  /** Relays that mail leaves by. */
+  relays: readonly SpfRelay[];
   /** A word nobody used before, as a label. */
   unusedLabel: string;
   now: number;
@@ -101,7 +103,14 @@ async function examineSpf(
   const judge = async (host: string, id: string, informational: boolean): Promise<DomainCheck> => {
     const report = await walkSpf(isUnder(host, domain) ? lookups : lookups.others, lookups.others, host);
     const addresses = informational ? [] : options.addresses;
-    return judgeSpf(report, { id, expected: informational ? '' : options.spf, addresses, informational });
+    const relays = informational ? [] : options.relays;
+    return judgeSpf(report, {
+      id,
+      expected: informational ? '' : options.spf,
+      addresses,
+      relays,
+      informational,
+    });
   };
   return Promise.all([
     judge(returnHost, 'spf', false),

@@ -41,12 +41,12 @@ export async function checkClock(probes: InstanceProbes): Promise<DomainCheck> {
   const offset = await probes.clockOffsetMs();
   const record = { type: 'HOST', name: 'clock', expected: '', found: [] } as const;
   if (offset === null) {
-    return checkOf(
-      'clock',
-      record,
-      [],
-      'Whether the clock is right is not known; the key doctor-clock names one to compare with.',
-    );
+    const unknown: Finding = {
+      severity: 'unknown',
+      message: 'Whether the clock is right is not known.',
+      fix: 'Name a web server of yours whose clock is right in the key doctor-clock.',
+    };
+    return checkOf('clock', record, [unknown], '');
   }
   const seconds = Math.round(Math.abs(offset) / 1000);
   const finding: Finding = {
@@ -89,7 +89,10 @@ export function checkOperator({ operatorAddress, bounceDomain, returns }: Instan
 export async function checkDisk(probes: InstanceProbes, { dataFolder }: InstanceFacts): Promise<DomainCheck> {
   const free = await probes.freeSpace();
   const record = { type: 'HOST', name: dataFolder, expected: '', found: [] } as const;
-  if (free === null) return checkOf('disk', record, [], 'How much disk is free could not be found out.');
+  if (free === null) {
+    const message = 'How much of the disk is free could not be found out.';
+    return checkOf('disk', record, [{ severity: 'unknown', message, fix: '' }], '');
+  }
   const share = `${(free.share * 100).toFixed(0)} % (${(free.bytes / 2 ** 30).toFixed(1)} GiB)`;
   const finding: Finding = {
     severity: free.share < LEAST_FREE_SHARE ? 'fail' : 'warn',

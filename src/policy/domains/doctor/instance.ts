@@ -21,6 +21,7 @@ import {
   checkOperator,
   feedbackLoops,
 } from './instance-host.ts';
+import { checkRelay } from './instance-relay.ts';
 
 const SOON_MS = 14 * 86_400_000;
 
@@ -39,6 +40,7 @@ export async function examineInstance(
     ...facts.addresses.map((address) => checkAddress(resolver, address)),
     ...(facts.addresses.length === 0 ? [] : [checkServerSpf(resolver, facts)]),
     ...(facts.direct ? [checkPort25(probes)] : []),
+    ...facts.relays.map((relay) => checkRelay(probes, relay)),
     checkReturns(probes, facts, now),
     checkResolver(resolver, facts),
     ...facts.addresses.map(({ address }) => checkBlockLists(resolver, address, facts.blockLists)),
@@ -59,11 +61,14 @@ async function checkPort25(probes: InstanceProbes): Promise<DomainCheck> {
     'Ask the provider to open port 25 outwards, or send through a relay (key route, for example smtp://user:password@relay.example:587).';
   const findings: Finding[] =
     kind === 'blocked' ? [{ severity: 'fail', message: sentenceOf(detail), fix }] : [];
-  const fine =
-    kind === 'open'
-      ? `Port 25 is open outwards: ${showable(detail)}.`
-      : `Whether port 25 is open outwards is not known: ${showable(detail)}. The key doctor-probe names a host to try.`;
-  return checkOf('port25', record, findings, fine);
+  if (kind === 'unknown') {
+    findings.push({
+      severity: 'unknown',
+      message: `Whether port 25 is open outwards is not known: ${showable(detail)}.`,
+      fix: 'Name a mail server of yours elsewhere in the key doctor-probe.',
+    });
+  }
+  return checkOf('port25', record, findings, `Port 25 is open outwards: ${showable(detail)}.`);
 }
 
 async function checkReturns(

@@ -45,6 +45,12 @@ export interface SpfReport {
   failure: Extract<DnsAnswer<string>, { kind: 'failure' }> | null;
 }
 
+/** A relay that mail leaves by. `include`: the name its provider publishes its addresses under; null = not known. */
+export interface SpfRelay {
+  host: string;
+  include: string | null;
+}
+
 /** Who asks. */
 export interface SpfResolver {
   txt(name: string): Promise<DnsAnswer<string>>;
@@ -247,7 +253,14 @@ export function evaluateSpf(node: SpfNode, address: string): SpfTerm['qualifier'
 /** Judges the record at `report.root.host`. `addresses`: those that mail leaves from; empty = not known here. */
 export function judgeSpf(
   report: SpfReport,
-  params: { id: string; expected: string; addresses: readonly string[]; informational?: boolean },
+  params: {
+    id: string;
+    expected: string;
+    addresses: readonly string[];
+    /** Absent = none. */
+    relays?: readonly SpfRelay[];
+    informational?: boolean;
+  },
 ): DomainCheck {
   const { root } = report;
   const { addresses, expected } = params;
@@ -262,6 +275,10 @@ export function judgeSpf(
   switch (root.state) {
     case 'unanswered':
       if (report.failure !== null) findings.push(unanswered(root.host, report.failure.reason));
+      else {
+        const message = `The SPF record at ${host} includes too much to be read to its end.`;
+        findings.push({ severity: 'unknown', message, fix: 'Remove includes that are no longer used.' });
+      }
       return check('');
     case 'none':
       if (params.informational === true) {
@@ -289,12 +306,42 @@ export function judgeSpf(
       return check('');
     case 'record':
       judgeTerms(report, addresses, expected, add);
+      judgeRelays(root, params.relays ?? [], add);
       return check(
         addresses.length === 0
           ? `The SPF record at ${host} is sound and costs ${report.lookups} of ${MAX_LOOKUPS} look-ups.`
           : `The SPF record at ${host} lets ${addresses.join(', ')} send and costs ${report.lookups} of ${MAX_LOOKUPS} look-ups.`,
       );
   }
+}
+
+/** Whether the record covers relays: a relay that keeps our return path is judged by it. */
+function judgeRelays(
+  root: SpfNode,
+  relays: readonly SpfRelay[],
+  add: (severity: Finding['severity'], message: string, fix: string) => void,
+): void {
+  const host = showable(root.host);
+  for (const { host: relay, include } of relays) {
+    if (include !== null && includesHost(root, include)) continue;
+    if (include === null) {
+      add(
+        'unknown',
+        `Whether the SPF record at ${host} covers the relay ${showable(relay)} is not known.`,
+        `Ask its provider what to include. A relay that puts its own return path in place of ours needs nothing here.`,
+      );
+    } else {
+      add(
+        'warn',
+        `Mail leaves by ${showable(relay)}, and the SPF record at ${host} does not include ${include}.`,
+        `Add include:${include} before its end. A relay that puts its own return path in place of ours needs nothing here.`,
+      );
+    }
+  }
+}
+
+function includesHost(node: SpfNode, name: string): boolean {
+  return node.terms.some(({ child }) => child !== null && (child.host === name || includesHost(child, name)));
 }
 
 function judgeTerms(

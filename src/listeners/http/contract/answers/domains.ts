@@ -15,7 +15,8 @@ export interface DnsRecordItem {
 /** One check of a domain and what it found. */
 export interface DomainCheckItem {
   Name: string;
-  Status: 'Ok' | 'Warning' | 'Failed';
+  /** `Unknown`: the check could not be made. */
+  Status: 'Ok' | 'Unknown' | 'Warning' | 'Failed';
   /** Kind of record that was looked up. */
   Type: string;
   Host: string;
@@ -25,6 +26,8 @@ export interface DomainCheckItem {
   Message: string;
   /** What to do, '' where nothing is. */
   Fix: string;
+  /** Mail of the domain does not leave until this is ok. */
+  BlocksSending: boolean;
 }
 
 /** One check that came, went, became better or worse, or whose record reads otherwise. */

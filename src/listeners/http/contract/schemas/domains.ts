@@ -32,7 +32,9 @@ const dnsRecord = exactly<DnsRecordItem>()(
     .meta({ id: 'DnsRecord', description: 'A record to publish' }),
 );
 
-const checkStatus = z.enum(['Ok', 'Warning', 'Failed']);
+const checkStatus = z
+  .enum(['Ok', 'Unknown', 'Warning', 'Failed'])
+  .describe('Unknown: the check could not be made');
 
 const check = exactly<DomainCheckItem>()(
   z
@@ -45,6 +47,7 @@ const check = exactly<DomainCheckItem>()(
       Found: z.array(z.string()),
       Message: z.string().describe('What was found, in plain words'),
       Fix: z.string().describe('What to do; empty where nothing is'),
+      BlocksSending: z.boolean().describe('Mail of the domain does not leave until this is Ok'),
     })
     .meta({ id: 'DomainCheck' }),
 );

@@ -1,0 +1,73 @@
+/** The doctor's check of a relay: whether it can be reached, does TLS, takes our login and our largest message. */
+import { checkOf, type DomainCheck, type Finding, showable } from './check.ts';
+import type { InstanceProbes, RelayFacts, RelayProbe } from './instance-facts.ts';
+
+/** Connects to the relay as delivery would, and logs in where a login is configured; nothing is sent. */
+export async function checkRelay(probes: InstanceProbes, relay: RelayFacts): Promise<DomainCheck> {
+  const { host, port, login } = relay;
+  const at = `${host}:${port}`;
+  const probe = await probes.relay(relay);
+  const found = 'detail' in probe ? [probe.detail] : [];
+  const record = { type: 'SMTP', name: at, expected: '', found } as const;
+  const fine = `The relay ${at} answers${login ? ' and takes the login' : ''}.`;
+  return checkOf(`relay ${at}`, record, findings(probe, relay), fine);
+}
+
+function findings(probe: RelayProbe, { host, port, login, maxMessageBytes }: RelayFacts): Finding[] {
+  const at = `${showable(host)}:${port}`;
+  const said = 'detail' in probe ? showable(probe.detail) : '';
+  const fail = (message: string, fix: string): Finding[] => [{ severity: 'fail', message, fix }];
+  switch (probe.kind) {
+    case 'unresolved':
+      return fail(
+        `The name of the relay ${at} leads to no address: ${said}.`,
+        'Correct the host in the key route, or the resolvers of this server (key dns).',
+      );
+    case 'unreachable':
+      return fail(
+        `The relay ${at} cannot be reached: ${said}.`,
+        `Check host and port in the key route, and whether a firewall lets this machine connect there (often 587 where 25 is closed).`,
+      );
+    case 'tls':
+      return fail(
+        `TLS with the relay ${at} fails: ${said}.`,
+        `A login goes over verified TLS only: use the name that its certificate has${port === 465 ? '' : ', or smtps:// where it expects TLS from the start'}.`,
+      );
+    case 'login':
+      return fail(
+        `The relay ${at} refuses the login: ${said}.`,
+        'Correct user name and password in the key route (special characters percent-encoded), and start the server again.',
+      );
+    case 'refused':
+      return fail(`The relay ${at} refuses us: ${said}.`, 'Ask its provider about this address and account.');
+    case 'ready':
+      return readyFindings(at, probe, login, maxMessageBytes);
+  }
+}
+
+function readyFindings(
+  at: string,
+  { tls, size }: Extract<RelayProbe, { kind: 'ready' }>,
+  login: boolean,
+  maxMessageBytes: number,
+): Finding[] {
+  const list: Finding[] = [];
+  if (tls !== 'verified' && !login) {
+    list.push({
+      severity: 'warn',
+      message:
+        tls === 'none'
+          ? `Mail goes to the relay ${at} in the clear.`
+          : `The certificate of the relay ${at} is not verified.`,
+      fix: 'Ask its provider for a name and port with TLS, or use smtps://.',
+    });
+  }
+  if (size !== null && size > 0 && size < maxMessageBytes) {
+    list.push({
+      severity: 'warn',
+      message: `The relay ${at} takes messages of up to ${size} bytes, and this server takes up to ${maxMessageBytes}: larger ones bounce.`,
+      fix: `Set the key max-message-bytes to ${size} or less, so that their senders are told at once.`,
+    });
+  }
+  return list;
+}
