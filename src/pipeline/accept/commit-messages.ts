@@ -22,7 +22,7 @@ import type {
   QuotaCharge,
   ToldNotice,
 } from '../../store/topics/acceptance.ts';
-import type { Queue, StoredRow } from '../queue/queue.ts';
+import type { Queue, Reservation, StoredRow } from '../queue/queue.ts';
 import type { AcceptMetrics } from './accept-metrics.ts';
 
 /** A message that is ready, but for what its commit decides. */
@@ -79,11 +79,7 @@ export interface RoutedMail {
   size: number;
 }
 
-/** What a draft holds of the window until it is admitted. */
-interface Hold {
-  rows: number;
-  bytes: number;
-}
+const NO_ROOM: Reservation = { sites: [], rows: 0, bytes: 0 };
 
 export const RETRY_AFTER_SECONDS = 5;
 
@@ -112,11 +108,11 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
     requireOpen();
     for (const { message } of drafts) giveRouteKeys(message);
     const { epoch } = node;
-    const holds = drafts.map(({ message }) => reserve(message));
-    const result = await commit(request, drafts, tells, epoch, () => holds.forEach(release));
+    const rooms = drafts.map(({ message }) => reserve(message));
+    const result = await commit(request, drafts, tells, epoch, () => rooms.forEach(queue.unreserve));
     if (result.kind !== 'committed') {
-      drafts.forEach(({ message }, i) => {
-        release(holds[i] ?? { rows: 0, bytes: 0 });
+      rooms.forEach(queue.unreserve);
+      drafts.forEach(({ message }) => {
         for (const recipient of message.recipients) {
           if (recipient.state === 'sending') recipient.state = 'queued';
         }
@@ -130,7 +126,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
     deps.failpoints.reach('after-commit');
     deps.eventsStored();
     drafts.forEach(({ message }, i) => {
-      handOver(message, result.messages[i], epoch, holds[i] ?? { rows: 0, bytes: 0 });
+      handOver(message, result.messages[i], epoch, rooms[i] ?? NO_ROOM);
       record(message);
     });
     return result;
@@ -161,11 +157,11 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
   }
 
   /** What is to go later has no place in memory. */
-  function reserve(message: Draft['message']): Hold {
-    if (message.sendAt !== null) return { rows: 0, bytes: 0 };
+  function reserve(message: Draft['message']): Reservation {
+    if (message.sendAt !== null) return NO_ROOM;
     const { content } = message;
     const waiting = message.recipients.filter((recipient) => recipient.state !== 'suppressed');
-    const leased = queue.reserve(
+    const room = queue.reserve(
       waiting.map((r) => ({
         recipientDomain: r.domain,
         senderDomain: message.domain,
@@ -175,16 +171,11 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
       })),
       content.length,
     );
-    leased.forEach((fits, i) => {
+    room.sites.forEach((site, i) => {
       const recipient = waiting[i];
-      if (fits && recipient !== undefined) recipient.state = 'sending';
+      if (site !== null && recipient !== undefined) recipient.state = 'sending';
     });
-    const rows = leased.filter(Boolean).length;
-    return { rows, bytes: rows * Math.ceil(content.length / Math.max(1, waiting.length)) };
-  }
-
-  function release({ rows, bytes }: Hold): void {
-    queue.unreserve(rows, bytes);
+    return room;
   }
 
   async function commit(
@@ -240,7 +231,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
     message: NewMessage,
     stored: { seq: number; deliveries: readonly { id: number; queueId: number }[] } | undefined,
     epoch: number,
-    { rows, bytes }: Hold,
+    room: Reservation,
   ): void {
     if (stored === undefined) return;
     const fresh: ClaimedDelivery[] = [];
@@ -293,8 +284,8 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
           : { personal: true, listUnsubscribe: offersUnsubscribe(message.places) }),
       });
     });
-    if (fresh.length > 0) queue.admit(fresh, message.content, bytes);
-    else queue.unreserve(rows, bytes);
+    if (fresh.length > 0) queue.admit(fresh, message.content, room);
+    else queue.unreserve(room);
     if (stays.length > 0) queue.stored(stays);
   }
 }

@@ -14,6 +14,7 @@ import type { Store } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import type { DueQueue, DueQueues } from './due-queues.ts';
 import type { Place, ReadyWindow } from './ready-window.ts';
+import { createTally, type Tally } from './tally.ts';
 
 export interface Claims {
   /** Hints were noted: their time may have come. */
@@ -28,8 +29,15 @@ export interface Claims {
   stop(): Promise<void>;
   /** Recipients that wait, as last counted. */
   readonly queued: number;
-  /** Room that claims under way may fill. */
-  readonly promised: { rows: number; bytes: number };
+  /** Room that claims under way may fill, in all and of each site. */
+  readonly promised: Promised;
+}
+
+/** Room that is spoken for. */
+export interface Promised {
+  rows: number;
+  bytes: number;
+  at: Tally;
 }
 
 interface Deps {
@@ -40,7 +48,7 @@ interface Deps {
   node: NodeLease;
   window: ReadyWindow;
   /** Rows and bytes that are promised to mail being accepted. */
-  reserved(): { rows: number; bytes: number };
+  reserved(): Promised;
   due: DueQueues;
   /** Nothing may be claimed for this site, or for any (null). */
   closed(site: string | null): boolean;
@@ -92,7 +100,7 @@ export function createClaims(
   /** Sites to claim for, in turn. */
   const wanting = new Set<string>();
   const claiming = new Map<string, Promise<void>>();
-  const promised = { rows: 0, bytes: 0 };
+  const promised: Promised = { rows: 0, bytes: 0, at: createTally() };
   /** Sites that found no room because of others. */
   const crowdedOut = new Set<string>();
 
@@ -281,8 +289,10 @@ export function createClaims(
     const reserved = deps.reserved();
     const { critical, normal, bulk } = window.waiting(site);
     const waiting = critical + normal + bulk;
-    let rowsLeft = Math.min(allowed - waiting, options.maxRows - window.rows) - reserved.rows;
-    rowsLeft -= promised.rows;
+    let rowsLeft = Math.min(
+      allowed - waiting - reserved.at.of(site) - promised.at.of(site),
+      options.maxRows - window.rows - reserved.rows - promised.rows,
+    );
     let bytesLeft = room.bytes - reserved.bytes - promised.bytes;
     // However large the next row is, an empty window takes it.
     if (window.rows === 0) bytesLeft = Math.max(1, bytesLeft);
@@ -319,13 +329,15 @@ export function createClaims(
 
   /** True where the queue had due rows. */
   async function claimFrom(queue: DueQueue, limit: number, maxBytes: number): Promise<boolean> {
-    const { heard, queueId } = queue;
+    const { heard, queueId, site } = queue;
     promised.rows += limit;
+    promised.at.add(site, limit);
     promised.bytes += maxBytes;
     const eventId = uuidv7(clock, random);
     const claim = { queueId, epoch: node.epoch, now: clock.now(), limit, maxBytes, eventId };
     const rows = await store.claimDue(claim).finally(() => {
       promised.rows -= limit;
+      promised.at.add(site, -limit);
       promised.bytes -= maxBytes;
     });
     if (rows.some((delivery) => delivery.wasScheduled)) deps.eventsStored();

@@ -8,6 +8,7 @@ import { systemClock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { Lane } from '../../model/message.ts';
 import { message, messagesOf, recipient, T0 } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
@@ -15,7 +16,7 @@ import type { Settlement } from '../../store/topics/queue.ts';
 import { NO_FACTS } from '../deliver/outcome.ts';
 import { createSettlementRules, type SettlementRules } from '../deliver/settlement.ts';
 import type { KeptBack } from './gate.ts';
-import { createQueue, QUEUE_DEFAULTS, type Queue, type QueueOptions } from './queue.ts';
+import { createQueue, QUEUE_DEFAULTS, type Queue, type QueueOptions, type Reservation } from './queue.ts';
 import type { ReadyItem } from './ready-item.ts';
 import { createRetrySchedule } from './retry-schedule.ts';
 
@@ -173,6 +174,10 @@ function takeAll(queue: Queue, site = 'example.net'): ReadyItem[] {
   return items;
 }
 
+function reserve(queue: Queue, lane: Lane, recipientDomain = 'example.net'): Reservation {
+  return queue.reserve([{ ...asked, recipientDomain, lane }], 10);
+}
+
 const asked = { recipientDomain: 'example.net', senderDomain: 'example.com', sandbox: null } as const;
 
 describe('the window over the store', () => {
@@ -237,10 +242,11 @@ describe('the window over the store', () => {
       () => pace,
     );
     const reservable = () => {
-      let rows = 0;
-      while (queue.reserve([{ ...asked, lane: 'critical' }], 10)[0] === true) rows += 1;
-      queue.unreserve(rows, rows * 10);
-      return rows;
+      const rooms: Reservation[] = [];
+      for (let room = reserve(queue, 'critical'); room.rows > 0; room = reserve(queue, 'critical'))
+        rooms.push(room);
+      rooms.forEach(queue.unreserve);
+      return rooms.length;
     };
     // One sender leaves a quarter to others.
     expect(reservable()).toBe(6);
@@ -252,12 +258,23 @@ describe('the window over the store', () => {
     expect(reservable()).toBe(6);
   });
 
+  it('has room for many sites at once: what one has been promised is not taken from the others', async () => {
+    const { queue } = await start();
+    const rooms = Array.from({ length: 400 }, (_, n) => reserve(queue, 'critical', `site-${n}.example`));
+    expect(rooms.filter(({ rows }) => rows === 0)).toEqual([]);
+    // The window itself is full some time.
+    const more = Array.from({ length: 4_000 }, (_, n) => reserve(queue, 'critical', `other-${n}.example`));
+    expect(more.filter(({ rows }) => rows === 1).length).toBe(QUEUE_DEFAULTS.maxRows - 400);
+    for (const room of [...rooms, ...more]) queue.unreserve(room);
+    expect(reserve(queue, 'critical').rows).toBe(1);
+  });
+
   it('keeps fresh mail behind what spilled, and lets it in from memory again afterwards', async () => {
     const { queue } = await start({ maxRows: 4, maxRowsPerSite: 4 });
     await queued(6);
     queue.wake();
     await eventually(() => queue.held.rows === 3);
-    await eventually(() => queue.reserve([{ ...asked, lane: 'normal' }], 10)[0] === false);
+    await eventually(() => reserve(queue, 'normal').rows === 0);
     // A one-time code does not wait behind it where there is room.
     const first = queue.take('example.net');
     if (first === null) throw new Error('there is work');
@@ -270,7 +287,7 @@ describe('the window over the store', () => {
       }
       return done === 6 && queue.held.rows === 0;
     }, 50);
-    await eventually(() => queue.reserve([{ ...asked, lane: 'normal' }], 10)[0] === true, 250);
+    await eventually(() => reserve(queue, 'normal').rows === 1, 250);
   });
 
   it('lets fresh mail in from memory although a retry has just been claimed', async () => {
@@ -279,7 +296,7 @@ describe('the window over the store', () => {
     queue.wake();
     await eventually(() => queue.held.rows === 1);
     // The sweep that claimed it has to end.
-    await eventually(() => queue.reserve([{ ...asked, lane: 'normal' }], 10)[0] === true);
+    await eventually(() => reserve(queue, 'normal').rows === 1);
   });
 
   it('hands nothing out after its time, however long it waited in memory', async () => {
@@ -356,7 +373,7 @@ describe('blocked sites', () => {
     close(queue, 'example.net');
     expect(queue.take('example.net')).toBeNull();
     expect(queue.take('other.example')).not.toBeNull();
-    expect(queue.reserve([{ ...asked, lane: 'critical' }], 10)).toEqual([false]);
+    expect(reserve(queue, 'critical').rows).toBe(0);
     await eventually(() => queue.held.rows === 1);
     const rows = (await messagesOf(store, { limit: 10, to: 'r0@example.net' }))[0]?.recipients;
     expect(rows).toMatchObject([
@@ -453,7 +470,7 @@ describe('held mail', () => {
     // What is due and held does not bring the next sweep about: two looks every ten seconds.
     expect((looks - before) / ((clock.now() - from) / 10_000)).toBeLessThan(4);
     expect(queue.held.rows).toBe(1);
-    expect(queue.reserve([{ ...asked, lane: 'critical' }], 10)).toEqual([false]);
+    expect(reserve(queue, 'critical').rows).toBe(0);
     heldDomain = null;
     closed.clear();
     urgent.length = 0;
@@ -511,7 +528,7 @@ describe('a store that fails under the queue', () => {
     expect(queue.take('example.net')).toBeNull();
     expect(queue.recordable()).toBe(false);
     expect(queue.backlogged()).toBe('outcomes cannot be stored');
-    expect(queue.reserve([{ ...asked, lane: 'normal' }], 10)).toEqual([false]);
+    expect(reserve(queue, 'normal').rows).toBe(0);
     await clock.advance(10_000);
     expect(refused).toBeGreaterThan(5);
     expect(refused).toBeLessThan(100);
@@ -598,12 +615,7 @@ describe('starting and stopping', () => {
     node.valid = false;
     expect(queue.take('example.net')).toBeNull();
     expect(queue.recordable()).toBe(false);
-    expect(
-      queue.reserve(
-        [{ recipientDomain: 'a.net', senderDomain: 'example.com', lane: 'normal', sandbox: null }],
-        10,
-      ),
-    ).toEqual([false]);
+    expect(reserve(queue, 'normal', 'a.net').rows).toBe(0);
     node.valid = true;
     expect(takeAll(queue)).toHaveLength(2);
   });

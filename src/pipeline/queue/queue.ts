@@ -23,6 +23,7 @@ import type { ReadyItem } from './ready-item.ts';
 import { createReadyWindow, type WindowLimits } from './ready-window.ts';
 import { LEAST_TIME_LEFT_MS } from './retry-schedule.ts';
 import { createSettler, SETTLE_RETRY_MS } from './settler.ts';
+import { createTally } from './tally.ts';
 
 export interface QueueOptions extends WindowLimits {
   /** How often the store is asked for what no hint told of. */
@@ -58,20 +59,25 @@ export interface Worker {
   pace?(site: string): number;
 }
 
+/** Room that is kept for a message until it is committed. */
+export interface Reservation {
+  /** By recipient: the site whose room it has, its row is inserted leased; null = there is none, it is inserted queued. */
+  readonly sites: readonly (string | null)[];
+  readonly rows: number;
+  readonly bytes: number;
+}
+
 /** A recipient that was stored as queued. */
 export interface StoredRow extends QueueRef {
   dueAt: number;
 }
 
 export interface Queue extends Service {
-  /**
-   * Asks for room in memory before a message is committed. Per recipient: true = insert the row leased, it will be
-   * admitted; false = insert it queued. Every true must be followed by `admit` or `unreserve`.
-   */
-  reserve(recipients: readonly SiteQuestion[], bytes: number): boolean[];
-  unreserve(rows: number, bytes: number): void;
+  /** Asks for room in memory before a message is committed. Must be followed by `admit` or `unreserve`. */
+  reserve(recipients: readonly SiteQuestion[], bytes: number): Reservation;
+  unreserve(reservation: Reservation): void;
   /** The committed, leased rows of one message with their content. */
-  admit(deliveries: readonly ClaimedDelivery[], content: Uint8Array, bytes: number): void;
+  admit(deliveries: readonly ClaimedDelivery[], content: Uint8Array, reservation: Reservation): void;
   /** These rows were stored as queued. */
   stored(rows: readonly StoredRow[]): void;
   /** Some rows are due at that instant; without one, now. The store is asked which. */
@@ -153,7 +159,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   const window = createReadyWindow(options);
   const due = createDueQueues(siteOfQueue);
   let worker: Worker = { wake() {}, demand: () => options.maxRowsPerSite };
-  const reserved = { rows: 0, bytes: 0 };
+  const reserved = { rows: 0, bytes: 0, at: createTally() };
   /** Of what decides whether an item may go on: what was checked before the last of them is checked again. */
   let changes = 0;
   let running = false;
@@ -293,26 +299,36 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
 
   // ── into the window ─────────────────────────────────────────────────────────────────────────────────────
 
-  function reserve(recipients: readonly SiteQuestion[], bytes: number): boolean[] {
+  function reserve(recipients: readonly SiteQuestion[], bytes: number): Reservation {
     const share = Math.ceil(bytes / Math.max(1, recipients.length));
-    return recipients.map((recipient) => {
+    let rows = 0;
+    const sites = recipients.map((recipient) => {
       const site = siteOf(recipient);
-      if (!running || settler.paused || !node.valid || keptBack(recipient, site) !== null) return false;
-      // Rows of the same queue that wait in the store would be overtaken for ever; fresh mail joins their end.
-      const { lane, senderDomain: tenant } = recipient;
-      if (lane !== 'critical' && due.count(site) > 0) {
-        // While fresh mail kept the window full, nothing that is due would ever be claimed.
-        if (!claims.isLow(site) || due.has({ ...recipient, sandbox: recipient.sandbox !== null }))
-          return false;
-      }
-      const promised = claims.promised;
-      const taken = { rows: reserved.rows + promised.rows, bytes: reserved.bytes + promised.bytes };
-      const siteRows = allowance(site);
-      if (!window.hasRoom({ site, lane, tenant, siteRows }, taken, share)) return false;
+      if (!fits(recipient, site, share)) return null;
+      rows += 1;
       reserved.rows += 1;
       reserved.bytes += share;
-      return true;
+      reserved.at.add(site, 1);
+      return site;
     });
+    return { sites, rows, bytes: rows * share };
+  }
+
+  function fits(recipient: SiteQuestion, site: string, bytes: number): boolean {
+    if (!running || settler.paused || !node.valid || keptBack(recipient, site) !== null) return false;
+    // Rows of the same queue that wait in the store would be overtaken for ever; fresh mail joins their end.
+    const { lane, senderDomain: tenant } = recipient;
+    if (lane !== 'critical' && due.count(site) > 0) {
+      // While fresh mail kept the window full, nothing that is due would ever be claimed.
+      if (!claims.isLow(site) || due.has({ ...recipient, sandbox: recipient.sandbox !== null })) return false;
+    }
+    const promised = claims.promised;
+    const taken = {
+      rows: reserved.rows + promised.rows,
+      bytes: reserved.bytes + promised.bytes,
+      siteRows: reserved.at.of(site) + promised.at.of(site),
+    };
+    return window.hasRoom({ site, lane, tenant, siteRows: allowance(site) }, taken, bytes);
   }
 
   /** Rows that a site should hold at most, for what it can use soon and what the others need. */
@@ -325,13 +341,18 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     return window.rows > CROWDED_SHARE * options.maxRows ? Math.min(useful, CROWDED_ROWS) : useful;
   }
 
-  function unreserve(rows: number, bytes: number): void {
+  function unreserve({ sites, rows, bytes }: Reservation): void {
     reserved.rows -= rows;
     reserved.bytes -= bytes;
+    if (rows > 0) for (const site of sites) if (site !== null) reserved.at.add(site, -1);
   }
 
-  function admit(deliveries: readonly ClaimedDelivery[], content: Uint8Array, bytes: number): void {
-    unreserve(deliveries.length, bytes);
+  function admit(
+    deliveries: readonly ClaimedDelivery[],
+    content: Uint8Array,
+    reservation: Reservation,
+  ): void {
+    unreserve(reservation);
     const touched = new Set<string>();
     for (const delivery of deliveries) touched.add(addRow(delivery, content, ROW_OVERHEAD_BYTES));
     for (const site of touched) arrived(site);

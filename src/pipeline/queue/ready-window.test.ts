@@ -8,7 +8,7 @@ import { testItem } from './test-items.ts';
 
 const LIMITS = { maxRows: 1000, maxBytes: 10_000, maxRowsPerSite: 500 };
 
-const NONE = { rows: 0, bytes: 0 };
+const NONE = { rows: 0, bytes: 0, siteRows: 0 };
 const place = (site: string) => ({ site, lane: 'critical' as Lane, tenant: 'example.com' });
 
 function item(
@@ -55,7 +55,7 @@ describe('the window', () => {
     const window = createReadyWindow({ maxRows: 3, maxBytes: 100, maxRowsPerSite: 2 });
     expect(window.hasRoom(place('a'), NONE, 1_000)).toBe(true);
     // One after the other, while the first is still being stored, they are not the only one.
-    expect(window.hasRoom(place('a'), { rows: 1, bytes: 80 }, 80)).toBe(false);
+    expect(window.hasRoom(place('a'), { rows: 1, bytes: 80, siteRows: 1 }, 80)).toBe(false);
     window.add(item(1, 'normal', 'a', 1_000));
     expect(window.hasRoom(place('b'), NONE, 1)).toBe(false);
     expect(window.room(place('b'))).toEqual({ rows: 2, bytes: 0 });

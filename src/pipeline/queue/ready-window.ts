@@ -16,8 +16,11 @@ export interface WindowLimits {
 }
 
 export interface ReadyWindow {
-  /** Whether a row of `bytes` of this lane and tenant fits, beside `reserved` rows that are promised already. */
-  hasRoom(place: Place, reserved: { rows: number; bytes: number }, bytes: number): boolean;
+  /**
+   * Whether a row of `bytes` of this lane and tenant fits, beside what is promised already: rows and bytes in all, and
+   * rows of this site.
+   */
+  hasRoom(place: Place, promised: { rows: number; bytes: number; siteRows: number }, bytes: number): boolean;
   /** Room for a claim of one lane and tenant: rows, and bytes over all. */
   room(place: Place): { rows: number; bytes: number };
   add(item: ReadyItem): void;
@@ -151,10 +154,10 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   };
 
   return {
-    hasRoom(place, reserved, size) {
+    hasRoom(place, promised, size) {
       // A single item larger than the whole window may pass an empty one, or it would wait for ever.
-      const fitsBytes = bytes + reserved.bytes + size <= limits.maxBytes || rows + reserved.rows === 0;
-      return fitsBytes && rows + reserved.rows < limits.maxRows && siteRoom(place) > reserved.rows;
+      const fitsBytes = bytes + promised.bytes + size <= limits.maxBytes || rows + promised.rows === 0;
+      return fitsBytes && rows + promised.rows < limits.maxRows && siteRoom(place) > promised.siteRows;
     },
     room(place) {
       return {
