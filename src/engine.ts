@@ -37,7 +37,8 @@ import { createSettlementRules } from './pipeline/deliver/settlement.ts';
 import { createTenantLessons } from './pipeline/deliver/tenant-lessons.ts';
 import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls-counters.ts';
 import { createMtaSts } from './pipeline/deliver/tls-mta-sts.ts';
-import type { SiteQuestion } from './pipeline/queue/gate.ts';
+import { createTryNow, type TryNow } from './pipeline/deliver/try-now.ts';
+import type { KeptBack, SiteQuestion } from './pipeline/queue/gate.ts';
 import type { Membership } from './pipeline/queue/membership.ts';
 import { createQueue, type Queue, type QueueOptions } from './pipeline/queue/queue.ts';
 import { createNodeMetrics, createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
@@ -122,10 +123,13 @@ export interface Engine extends Service {
   readonly sandboxRules: SandboxRules;
   readonly relays: RelayHealth;
   readonly port25: Port25Watch;
+  readonly tryNow: TryNow;
   /** Every name that the site of such mail goes by; asks DNS where it is not known yet. */
   sitesOf(question: SiteQuestion): Promise<readonly string[]>;
   /** What the operator or a guard-rail holds; null = nothing. */
   heldBy(question: SiteQuestion): Hold | null;
+  /** Name of the path that such mail takes, and why it is closed; null: it is open. */
+  closedFor(question: SiteQuestion): (KeptBack & { path: string }) | null;
   /** What a receiver has paused for this sender; null = nothing. */
   pausedBy(question: SiteQuestion): TenantPause | null;
   /** Sends nothing new; resolves when what was under way has ended, at the latest after `deadlineMs`. */
@@ -205,10 +209,6 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   );
   states.onChange(queue.gateChanged);
   holds.onChange(() => queue.gateChanged());
-  overrides.onChange((override, removed) => {
-    states.overrideChanged(override, removed);
-    if (removed || override.param === 'suspended') queue.gateChanged();
-  });
   const tlsCounters = createTlsCounters({ store, clock, log, metrics: createTlsMetrics(registry) });
   const mtaSts = createMtaSts(
     {
@@ -221,7 +221,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     },
     options.mtaStsPort === undefined ? {} : { port: options.mtaStsPort },
   );
-  const relays = createRelayHealth(clock, learnt);
+  const relays = createRelayHealth(clock);
   const port25 = createPort25Watch({ clock, log }, { port: options.deliver.mxPort });
   const deliver = createDeliver(
     {
@@ -263,6 +263,8 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     },
     { ...options.deliver, maxConnections: MAX_CONNECTIONS },
   );
+  const { reconnect } = deliver;
+  const tryNow = createTryNow({ states, overrides, placements, relays, queue, reconnect, log });
   const acceptance = createAcceptance(
     {
       ...{ store, queue, clock, random, node, failpoints, eventsStored },
@@ -296,9 +298,16 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   }
 
   return {
-    ...{ acceptance, queue, deliver, traffic, routes, warmup, sandboxRules, relays, port25 },
+    ...{ acceptance, queue, deliver, traffic, routes, warmup, sandboxRules, relays, port25, tryNow },
     heldBy,
     pausedBy,
+    closedFor(question) {
+      const path = placements.nameOf(question);
+      const closed = states.closed(path);
+      if (closed === null) return null;
+      const { reason, until } = closed;
+      return { path, reason, until };
+    },
     async sitesOf(question) {
       if (placements.placement(placements.nameOf(question))?.kind === 'unknown')
         await placements.lookUp(question.recipientDomain);

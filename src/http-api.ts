@@ -108,6 +108,8 @@ export function createHttpApi(
         holds: traffic.holds,
         heldBy: (question) => engine.heldBy({ ...question, sandbox: null }),
         pausedBy: (question) => engine.pausedBy({ ...question, sandbox: null })?.reason ?? null,
+        closedFor: (question) => engine.closedFor({ ...question, sandbox: null }),
+        tryNow: engine.tryNow,
         routeOf: (question) =>
           engine.routes.shown({ ...question, sandbox: question.sandbox ? 'deliver' : null }),
         sitesOf: (question) => engine.sitesOf({ ...question, sandbox: null }),

@@ -39,11 +39,12 @@ export const causeCommands: CommandGroup = (program, context) => {
           const cause = (await api.call('GET', `/causes/${id}`)).body as CauseItem;
           const progress = createProgress(ctx.terminal.stderr, systemClock, 'queued again');
           const total = cause.Waiting + cause.Failed;
-          const sum = { Queued: 0, LeftOut: { Suppressed: 0, ContentGone: 0, Moved: 0 } };
+          const sum = { Queued: 0, Opened: 0, LeftOut: { Suppressed: 0, ContentGone: 0, Moved: 0 } };
           for (let after: string | null = ''; after !== null; ) {
             const path = `/causes/${id}/resend${after === '' ? '' : `?After=${after}`}`;
             const answer: ResendAnswer = (await api.call('POST', path)).body as ResendAnswer;
             sum.Queued += answer.Queued;
+            sum.Opened += answer.Opened;
             sum.LeftOut.Suppressed += answer.LeftOut.Suppressed;
             sum.LeftOut.ContentGone += answer.LeftOut.ContentGone;
             sum.LeftOut.Moved += answer.LeftOut.Moved;
@@ -53,9 +54,10 @@ export const causeCommands: CommandGroup = (program, context) => {
           }
           progress.end();
           const { Suppressed, ContentGone, Moved } = sum.LeftOut;
+          const opened = sum.Opened === 0 ? '' : ' Their paths were closed and are tried now.';
           ctx.print(
             sum,
-            `${sum.Queued} queued again; left out: ${Suppressed} suppressed, ${ContentGone} without content, ${Moved} moved on meanwhile.`,
+            `${sum.Queued} queued again; left out: ${Suppressed} suppressed, ${ContentGone} without content, ${Moved} moved on meanwhile.${opened}`,
           );
         },
         { existing: true },

@@ -131,7 +131,10 @@ export const messageCommands: CommandGroup = (program, context) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', `/email/${encodeURIComponent(id)}/retry`);
-        ctx.print(body, `${recipients((body as RetryAnswer).Queued)} queued again.`);
+        const { Queued, Opened, Closed } = body as RetryAnswer;
+        const opened = Opened === 0 ? '' : '\nIts path was closed and is tried now.';
+        const closed = Closed.map((path) => `\nIt waits for its path: ${printable(path.Reason)}`).join('');
+        ctx.print(body, `${recipients(Queued)} queued again.${opened}${closed}`);
       }, EXISTING);
     });
 

@@ -1,4 +1,4 @@
-/** `queue path`, `queue hold`, `queue release`, `queue holds`, and `override …`: why mail waits, and keeping it back. */
+/** `queue path`, `queue try`, `queue hold`, `queue release`, `queue holds`, and `override …`: why mail waits, and keeping it back. */
 import type { Command } from 'commander';
 import { parseDuration } from '../config/forms.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -6,9 +6,11 @@ import type {
   HoldItem,
   HoldsAnswer,
   OverridesAnswer,
+  PathItem,
   PathsAnswer,
   ReleaseAnswer,
   SiteAnswer,
+  TryAnswer,
 } from '../listeners/http/contract/answers/traffic.ts';
 import { LANES } from '../model/message.ts';
 import { EXISTING, everyPage } from './api-client.ts';
@@ -41,6 +43,21 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
         }
         const { body } = await api.call('GET', `/queue/paths/${encodeURIComponent(site)}`);
         ctx.print(body, siteText(body as SiteAnswer));
+      }, EXISTING);
+    });
+
+  queue
+    .command('try <site>')
+    .description('ends what closed a path or a relay, and lets one message find out whether mail goes again')
+    .addHelpText(
+      'after',
+      example('postrider queue try gmail.com', 'postrider queue try relay:mail.example.net:587'),
+    )
+    .action(async (site: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', `/queue/paths/${encodeURIComponent(site)}/try`);
+        ctx.print(body, tryText(body as TryAnswer));
       }, EXISTING);
     });
 
@@ -142,6 +159,16 @@ export const overrideCommands: CommandGroup = (program, context) => {
       }, EXISTING);
     });
 };
+
+function tryText({ Tried, Paths, Relays }: TryAnswer): string {
+  const shown = [...Paths.map(pathLine), ...(Relays.length === 0 ? [] : [relaysText(Relays)])].join('\n');
+  if (Tried === 0) return `Nothing was closed that can be tried now.\n${shown}`;
+  return `One message finds out now whether mail goes again.\n${shown}`;
+}
+
+function pathLine(path: PathItem): string {
+  return `${printable(path.Site)}: ${stateWord(path)}${path.Reason === null ? '' : `, ${printable(path.Reason)}`}`;
+}
 
 function matching(command: Command): Command {
   return command

@@ -51,6 +51,7 @@ describe('a cause group', () => {
     expect(resent.code).toBe(0);
     expect(JSON.parse(resent.stdout)).toEqual({
       Queued: 2,
+      Opened: 0,
       LeftOut: { Suppressed: 1, ContentGone: 0, Moved: 0 },
     });
     for (const id of [ids[0] ?? '', ids[2] ?? '']) {

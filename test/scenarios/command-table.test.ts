@@ -90,6 +90,8 @@ const ROWS: readonly Row[] = [
   ['queue path table.example', 0],
   ['queue path google', 0],
   ['queue path nonsense', 1],
+  ['queue try', 2],
+  ['queue try nonsense.example', 1],
   ['queue hold --to table.example --reason later --until 2h', 0, ['hold', 'HoldID']],
   ['queue hold --to table.example --reason later --until yesterday', 2],
   ['queue hold --reason later', 2],

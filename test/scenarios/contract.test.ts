@@ -159,6 +159,7 @@ beforeAll(async () => {
     listPaths: { at: atRelaying },
     getQueue: { at: atRelaying },
     getSite: { params: { site: 'far.test' }, at: atRelaying },
+    tryPath: { params: { site: 'far.test' }, at: atRelaying },
     listOverrides: { at: atWorld },
     deleteOverride: { params: { id: override.OverrideID }, at: atWorld },
     releaseCapture: { params: { id: releasable }, at: atRelaying },

@@ -396,6 +396,7 @@ async function everyCase(): Promise<Record<string, Case>> {
     runDoctor: whole(),
     listPaths: whole(),
     getSite: whole(200, { params: { site: 'nowhere.test' } }),
+    tryPath: whole(404, { params: { site: 'nowhere.test' } }),
     listHolds: whole(),
     holdQueue: whole(201, { body: { ...held, Reason: 'a test' } }),
     releaseQueue: whole(200, { body: held }),

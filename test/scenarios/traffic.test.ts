@@ -125,8 +125,8 @@ describe('a relay that does not answer', () => {
 });
 
 describe('a site that refuses connections', () => {
-  it('shows why it waits by any name, and is left alone after a restart too', async () => {
-    const far = await startScriptedMx({ banner: '421 4.3.2 come back later' });
+  it('shows why it waits by any name, and is left alone after a restart too where it named a time', async () => {
+    const far = await startScriptedMx({ banner: '421 4.3.2 Try again in 20 minutes' });
     const dns = await createFakeDns({ 'one.example': { A: ['127.0.0.1'] } });
     scope.defer(() => Promise.all([far.close(), dns.close()]));
     const settings = {
@@ -144,7 +144,7 @@ describe('a site that refuses connections', () => {
       const found = await path(server);
       return found?.State === 'open' ? found : null;
     });
-    expect(blocked.Reason).toContain('421 4.3.2 come back later');
+    expect(blocked.Reason).toContain('421 4.3.2 Try again in 20 minutes');
     expect(blocked.Limits).toContainEqual(expect.objectContaining({ Name: 'connections', From: 'data' }));
     expect(Date.parse(blocked.WaitsUntil)).toBeGreaterThan(Date.now() + 50 * 60_000);
     await server.stop();

@@ -162,6 +162,8 @@ export async function openWorld(
         holds,
         heldBy: holds.heldBy,
         pausedBy: () => null,
+        closedFor: () => null,
+        tryNow: { paths: async () => 0, relay: () => false },
         routeOf: () => 'route mx',
         sitesOf: async ({ recipientDomain }) => [recipientDomain],
         paths: () => paths.map((shown) => ({ ...shown, snapshot: () => shown })),

@@ -16,7 +16,7 @@ import type { CachingResolver } from '../../net/resolver.ts';
 import type { Connect } from '../../net/sockets.ts';
 import type { EgressMemory } from '../../policy/limits/shaping/egress-memory.ts';
 import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
-import type { Overrides, Shaping } from '../../policy/limits/shaping/types.ts';
+import { type Overrides, pathKey, type Shaping } from '../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { TlsContexts } from '../../smtp/client-tls.ts';
@@ -33,6 +33,7 @@ import { createPath, type Path } from './path.ts';
 import type { ProviderGate } from './path-limits.ts';
 import type { PathsView } from './path-state.ts';
 import type { PathStates } from './path-states.ts';
+import { closedPath } from './path-view.ts';
 import type { Placement, Placements } from './placements.ts';
 import type { Port25Watch } from './port-25.ts';
 import { createPreparer, type SenderSettings } from './prepared.ts';
@@ -51,6 +52,8 @@ import { createWayOut } from './way-out.ts';
 export interface Deliver extends Service, PathsView {
   /** Why mail in memory waits. */
   readonly waits: MemoryWaits;
+  /** Connections of this path take nothing new. */
+  reconnect(name: string): void;
 }
 
 export interface DeliverDeps {
@@ -140,7 +143,13 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
       await Promise.all([...[...paths.values()].map((path) => path.stop(deadlineMs)), playedOut(deadlineMs)]);
     },
     waits: createMemoryWaits(queue, whyItWaits),
-    paths: () => [...paths.values()].map(({ ref }) => ref),
+    reconnect: (name) => paths.get(name)?.reconnect(),
+    paths() {
+      const used = [...paths.values()].map(({ ref }) => ref);
+      // Closed before anything was sent to them since the start.
+      const others = deps.states.list().filter(({ source, site }) => !paths.has(pathKey(source, site)));
+      return [...used, ...others.map((state) => closedPath(deps, state))];
+    },
   };
 
   function whyItWaits(item: ReadyItem): string {

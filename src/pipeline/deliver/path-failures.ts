@@ -83,7 +83,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     lostUnder(messageId, detail) {
       view.failed(detail);
       if (!health.lostUnder(messageId) || state.closed !== null) return;
-      close(detail, clock.now() + retry.breakerWaitMs(state.failures + 1), 'conn_lost');
+      close(clock.now() + retry.breakerWaitMs(state.failures + 1), detail, 'conn_lost', false);
     },
     refuseDomain,
     withoutTls,
@@ -173,7 +173,8 @@ export function createPathFailures(deps: Deps): PathFailures {
       ready.remove((prepared) => prepared.item === attempted);
       finish(attempted, outcome, until);
     }
-    if (closed === null) close(outcome.detail, until, outcome.category);
+    const asked = outcome.verdict?.hintMs != null;
+    if (closed === null) close(until, outcome.detail, outcome.category, asked);
     teach(true);
   }
 
@@ -210,16 +211,17 @@ export function createPathFailures(deps: Deps): PathFailures {
     return Math.max(usual, retry.fixedWaitMs(prescribed, failures));
   }
 
-  function close(reason: string, until: number, cause: Category): void {
+  function close(until: number, said: string, cause: Category, asked: boolean): void {
     metrics.blocked();
     log.warn(
-      { site, failures: state.failures + 1, until: new Date(until).toISOString(), reason },
+      { site, failures: state.failures + 1, until: new Date(until).toISOString(), reason: said },
       'site blocked',
     );
     const urgent = ready.count('critical') > 0;
     health.closed();
     // Everybody's mail for this site shows it, and a reply may name somebody else's recipient.
-    state.close(until, reason.slice(0, 1024).replace(ADDRESS, '(an address)'), cause);
+    const reason = said.slice(0, 1024).replace(ADDRESS, '(an address)');
+    state.close(until, { reason, cause, asked });
     if (urgent) state.urgent();
   }
 }

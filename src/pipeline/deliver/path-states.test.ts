@@ -16,7 +16,7 @@ function world(remembered: Partial<RememberedPath>[] = []) {
   const inForce = () => overrides.filter(({ until }) => until > clock.now());
   const known = remembered.map((one) => ({
     ...{ source: '', site: 'a.example', blockedUntil: null, reason: '', failures: 0, concurrency: 3 },
-    ...{ day: 0, sent: 0, sentBefore: 0, updatedAt: T0 },
+    ...{ day: 0, sent: 0, sentBefore: 0, updatedAt: T0, asked: true, fingerprint: '' },
     ...one,
   }));
   const told: string[] = [];
@@ -57,7 +57,7 @@ function world(remembered: Partial<RememberedPath>[] = []) {
 describe('the state of a path', () => {
   it('closes, lets one message find out, and opens when that was taken', async () => {
     const { clock, states, path, told, kept } = world();
-    path.close(T0 + 30_000, 'refused', 'unreachable');
+    path.close(T0 + 30_000, { reason: 'refused', cause: 'unreachable', asked: false });
     expect(states.closed('>a.example')).toEqual({
       ...{ kind: 'breaker', until: T0 + 30_000, why: 'refused', reason: 'path: refused' },
     });
@@ -66,7 +66,7 @@ describe('the state of a path', () => {
     expect(path.closed).not.toBeNull();
     await clock.advance(1);
     expect([path.closed, path.breaker]).toEqual([null, { kind: 'half-open', failures: 1 }]);
-    path.close(T0 + 90_000, 'refused', 'unreachable');
+    path.close(T0 + 90_000, { reason: 'refused', cause: 'unreachable', asked: false });
     expect(path.failures).toBe(2);
     await clock.advance(MINUTE);
     expect(path.succeeded()).toBe(true);
@@ -79,14 +79,14 @@ describe('the state of a path', () => {
 
   it('stays closed when something that was under way is taken meanwhile', () => {
     const { path } = world();
-    path.close(T0 + HOUR, 'refused', 'rate_limited');
+    path.close(T0 + HOUR, { reason: 'refused', cause: 'rate_limited', asked: false });
     expect(path.succeeded()).toBe(false);
     expect(path.breaker).toEqual({ kind: 'open', until: T0 + HOUR, failures: 1 });
   });
 
   it('is asked again a minute after it closed where critical mail waits, as the same failure', async () => {
     const { clock, states, path } = world();
-    path.close(T0 + HOUR, 'refused', 'unreachable');
+    path.close(T0 + HOUR, { reason: 'refused', cause: 'unreachable', asked: false });
     await clock.advance(10_000);
     states.urgent('>a.example');
     expect(path.breaker).toEqual({ kind: 'open', until: T0 + MINUTE, failures: 1 });
@@ -96,10 +96,10 @@ describe('the state of a path', () => {
 
   it('opens when it is tried by hand, and is closed for longer if that fails', () => {
     const { states, path, told } = world();
-    path.close(T0 + HOUR, 'refused', 'relay_login_failed');
+    path.close(T0 + HOUR, { reason: 'refused', cause: 'relay_login_failed', asked: false });
     expect([states.tryNow('>a.example'), states.tryNow('>a.example')]).toEqual([true, false]);
     expect(path.breaker).toEqual({ kind: 'half-open', failures: 1 });
-    path.close(T0 + HOUR, 'refused', 'relay_login_failed');
+    path.close(T0 + HOUR, { reason: 'refused', cause: 'relay_login_failed', asked: false });
     expect(path.failures).toBe(2);
     expect(told).toEqual(['>a.example breaker', '>a.example open', '>a.example breaker']);
   });
@@ -113,7 +113,7 @@ describe('the state of a path', () => {
     await clock.advance(HOUR);
     expect(path.closed).toBeNull();
     const second = suspend(clock.now() + HOUR, 'Y02');
-    path.close(clock.now() + HOUR, 'refused', 'ip_blocklisted');
+    path.close(clock.now() + HOUR, { reason: 'refused', cause: 'ip_blocklisted', asked: false });
     expect(path.closed?.kind).toBe('suspended');
     overrides.pop();
     // What the same reply brought about ends with it.
@@ -123,7 +123,7 @@ describe('the state of a path', () => {
 
   it('opens with a limit that is taken back by hand, where the same reply closed it, and with no other', () => {
     const { states, path } = world();
-    path.close(T0 + HOUR, 'too fast', 'rate_limited');
+    path.close(T0 + HOUR, { reason: 'too fast', cause: 'rate_limited', asked: false });
     const limit = { scope: 'path', key: '>a.example', param: 'messagesPerSecond' } as const;
     states.overrideChanged({ ...limit, rule: 'connection_limited' }, true);
     expect(path.closed).not.toBeNull();
@@ -155,13 +155,25 @@ describe('the state of a path', () => {
     expect(states.of('', 'b.example').breaker).toEqual({ kind: 'half-open', failures: 3 });
   });
 
+  it('forgets what was learnt by another login or address', () => {
+    const { states, told } = world([
+      { site: 'relay:r:25', blockedUntil: T0 + HOUR, failures: 3, fingerprint: 'old' },
+      { site: 'relay:s:25', blockedUntil: T0 + HOUR, failures: 3, fingerprint: 'same' },
+    ]);
+    const outdated: string[] = [];
+    states.onOutdated((name) => void outdated.push(name));
+    expect(states.of('', 'relay:r:25', 'new').breaker).toEqual({ kind: 'closed' });
+    expect(states.of('', 'relay:s:25', 'same').closed).not.toBeNull();
+    expect([outdated, told]).toEqual([['>relay:r:25'], ['>relay:r:25 open']]);
+  });
+
   it('outlives whoever sends by it', async () => {
     const { clock, states, path, told } = world();
-    path.close(T0 + MINUTE, 'refused', 'unreachable');
+    path.close(T0 + MINUTE, { reason: 'refused', cause: 'unreachable', asked: false });
     path.detach();
     const again = states.of('', 'a.example');
     again.attach(() => ({ concurrency: 1, day: 0, sent: 0, sentBefore: 0 }));
-    again.close(T0 + HOUR, 'refused', 'unreachable');
+    again.close(T0 + HOUR, { reason: 'refused', cause: 'unreachable', asked: false });
     await clock.advance(MINUTE);
     // The first closing's timer is gone with it.
     expect([again.closed?.until, again.failures, told]).toEqual([T0 + HOUR, 2, ['>a.example breaker']]);
@@ -169,7 +181,7 @@ describe('the state of a path', () => {
 
   it('goes by time that passes, not by a wall clock that is set', async () => {
     const { clock, path } = world();
-    path.close(T0 + MINUTE, 'refused', 'unreachable');
+    path.close(T0 + MINUTE, { reason: 'refused', cause: 'unreachable', asked: false });
     clock.jumpWallTo(T0 - 24 * HOUR);
     await clock.advance(MINUTE);
     expect(path.closed).toBeNull();

@@ -36,8 +36,8 @@ export interface PathState {
   readonly failures: number;
   /** Why it failed last; '' after a success. */
   readonly reason: string;
-  /** It failed: nothing goes until then. `reason`: shown to everybody whose mail waits. `cause`: what for, as overrides name it in `rule`. */
-  close(until: number, reason: string, cause: string): void;
+  /** It failed: nothing goes until then. */
+  close(until: number, why: ClosedFor): void;
   /** A final reply came. True where that ended a failure. */
   succeeded(): boolean;
   /** Critical mail waits: it is asked again a minute after it failed. */
@@ -53,19 +53,34 @@ export interface PathState {
   detach(): void;
 }
 
+/** Why a path closes. */
+export interface ClosedFor {
+  /** Shown to everybody whose mail waits. */
+  reason: string;
+  /** As overrides name it in `rule`. */
+  cause: string;
+  /** The receiver named the time; otherwise the pause is our own, and a restart ends it. */
+  asked: boolean;
+}
+
 export interface PathStates {
   /** By `pathKey`. null: mail may go. */
   closed(name: string): Closed | null;
   /** Critical mail waits for it. */
   urgent(name: string): void;
-  /** Of one path, from what is remembered of it. */
-  of(source: string, site: string): PathState;
+  /**
+   * Of one path, from what is remembered of it. Where another `fingerprint` of its way is remembered than it has now,
+   * that was another way's, and is forgotten.
+   */
+  of(source: string, site: string, fingerprint?: string): PathState;
   /** Those that are closed. */
   list(): readonly PathState[];
   /** Whatever closed it: one message may try. False where it is not closed, or another node sends. */
   tryNow(name: string): boolean;
   /** To be told of every change of overrides; `byHand`: a person ended it, and with it what came of the same reply. */
   overrideChanged(override: Pick<Override, 'scope' | 'key' | 'param' | 'rule'>, byHand: boolean): void;
+  /** Told the name of a path that goes another way now: what was learnt of it was about the old one. */
+  onOutdated(listener: (name: string) => void): void;
   /** Told the name of a path that closed or may be used again. */
   onChange(listener: (name: string) => void): void;
   stop(): void;
@@ -85,6 +100,8 @@ interface Entry {
   failures: number;
   reason: string;
   cause: string;
+  asked: boolean;
+  fingerprint: string;
   probing: boolean;
   elsewhereUntilMs: number | null;
   timer: Timer | null;
@@ -106,6 +123,7 @@ export function createPathStates(deps: {
   const { clock, memory, overrides } = deps;
   const entries = new Map<string, Entry>();
   let changed: (name: string) => void = () => {};
+  let outdated: (name: string) => void = () => {};
 
   for (const { source, site } of memory.blocked()) update(entryOf(source, site));
   for (const { scope, key, param } of overrides.list())
@@ -117,7 +135,20 @@ export function createPathStates(deps: {
       const entry = entries.get(name);
       if (entry !== undefined) urgent(entry);
     },
-    of: (source, site) => viewOf(entryOf(source, site)),
+    of(source, site, fingerprint = '') {
+      const entry = entryOf(source, site);
+      const { fingerprint: before } = entry;
+      entry.fingerprint = fingerprint;
+      if (before !== '' && fingerprint !== '' && before !== fingerprint) {
+        entry.failures = 0;
+        entry.until = null;
+        entry.probing = false;
+        entry.reason = '';
+        outdated(entry.name);
+        update(entry);
+      }
+      return viewOf(entry);
+    },
     list: () => [...entries.values()].filter(({ closed }) => closed !== null).map(viewOf),
     tryNow(name) {
       const entry = entries.get(name);
@@ -132,6 +163,9 @@ export function createPathStates(deps: {
       const entry = namedEntry(key);
       if (byHand && (param === 'suspended' || entry.cause === rule)) halfOpen(entry);
       else update(entry);
+    },
+    onOutdated(listener) {
+      outdated = listener;
     },
     onChange(listener) {
       changed = listener;
@@ -159,11 +193,12 @@ export function createPathStates(deps: {
       get reason() {
         return entry.reason;
       },
-      close(until, reason, cause) {
+      close(until, { reason, cause, asked }) {
         entry.failures += 1;
         entry.failedAt = clock.now();
         entry.reason = reason.slice(0, MAX_REASON);
         entry.cause = cause;
+        entry.asked = asked;
         entry.probing = false;
         setUntil(entry, until);
         remember(entry);
@@ -224,6 +259,8 @@ export function createPathStates(deps: {
       failures: recalled?.failures ?? 0,
       reason: (recalled?.reason ?? '').replace(/^path: /, ''),
       cause: '',
+      asked: recalled?.asked ?? false,
+      fingerprint: recalled?.fingerprint ?? '',
       // It failed last: one message finds out.
       probing: (recalled?.failures ?? 0) > 0,
       ...{ elsewhereUntilMs: null, timer: null, attached: false },
@@ -243,8 +280,9 @@ export function createPathStates(deps: {
     entries.delete(entry.name);
   }
 
-  function remember({ source, site, until, reason, failures, measures }: Entry): void {
-    memory.remember({ source, site, blockedUntil: until, reason, failures, ...measures() });
+  function remember({ source, site, until, reason, failures, asked, fingerprint, measures }: Entry): void {
+    const state = { source, site, blockedUntil: until, reason, failures, asked, fingerprint };
+    memory.remember({ ...state, ...measures() });
   }
 
   // ── what it comes to ────────────────────────────────────────────────────────────────────────────────────

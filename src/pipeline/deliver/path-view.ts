@@ -2,7 +2,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { maskAddresses } from '../../lib/log.ts';
 import type { Lane } from '../../model/message.ts';
-import { type Overrides, pathKey } from '../../policy/limits/shaping/types.ts';
+import { type Overrides, pathKey, type Shaping } from '../../policy/limits/shaping/types.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { PathGates } from './path-limits.ts';
 import type { Links } from './path-links.ts';
@@ -139,6 +139,30 @@ export function createPathView(
         return `all connections to ${site} are in use (${now.usable()})`;
     }
   }
+}
+
+/** A path that is closed, and that nothing was sent by since the start. */
+export function closedPath(
+  { shaping, overrides }: { shaping: Pick<Shaping, 'limitsFor'>; overrides: Pick<Overrides, 'of'> },
+  { source, site, closed, breaker }: PathState,
+): PathRef {
+  const key = pathKey(source, site);
+  const route = site.startsWith('relay:') ? 'relay' : 'mx';
+  const ref = { key, site, provider: null, domains: [] };
+  return {
+    ...ref,
+    snapshot: () => ({
+      ...ref,
+      ...{ source, route, breaker, window: 1, held: 0, inFlight: 0, lastSuccess: null, lastFailure: null },
+      connections: { open: 0, busy: 0, opening: 0 },
+      waiting: { critical: 0, normal: 0, bulk: 0 },
+      effective: shaping.limitsFor({ source, site, provider: null, route }),
+      overrides: overrides.of('path', key),
+      reason: closed === null ? null : closedText(site, closed),
+      waitsFor: closed?.kind ?? 'none',
+      waitsUntil: closed?.until ?? null,
+    }),
+  };
 }
 
 /** Why nothing goes to a site, in words. */

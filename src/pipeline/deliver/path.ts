@@ -53,6 +53,7 @@ import type { Prepared, Preparer } from './prepared.ts';
 import type { SettlementRules } from './settlement.ts';
 import { mayCarry } from './tls-plan.ts';
 import { createTriedHosts } from './tried-hosts.ts';
+import { wayFingerprint } from './way-fingerprint.ts';
 
 export interface Path {
   /** There may be work, or a reason to look again. */
@@ -67,6 +68,8 @@ export interface Path {
   readonly ref: PathRef;
   /** Why this item, which waits for it in memory, is not being sent, '' = it is about to go. */
   reason(item: ReadyItem): string;
+  /** Its connections take nothing new: the next message opens one. */
+  reconnect(): void;
   /** Finishes what is in flight until `deadlineMs`, gives everything else back. */
   stop(deadlineMs: number): Promise<void>;
   /** It is not used any more: another node may send in its place. */
@@ -127,7 +130,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   const recalled = deps.memory.recall(source, site);
   const volume = createPathVolume(clock, recalled);
   const startAt = route === 'relay' ? capNow() : null;
-  const state = deps.states.of(source, site);
+  const state = deps.states.of(source, site, wayFingerprint(place.way));
   const health = createPathHealth({ clock, state, recalled, startAt });
   state.attach(() => ({ concurrency: health.window.size, ...volume.state() }));
   const links = createLinks({ clock, closed: linkClosed });
@@ -207,6 +210,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     pace: pace.perSecond,
     ref: view,
     reason: ({ delivery }) => tenants.reason(delivery.senderDomain) || view.reason(),
+    reconnect: links.leaveAll,
     stop,
     forget() {
       keep();

@@ -7,10 +7,10 @@
  *                          ▲                            │
  *                          └─────────── failed ─────────┘   each time for longer
  *
- * Where nothing else is left a failing relay is tried all the same. Kept over a restart.
+ * Where nothing else is left a failing relay is tried all the same. A restart forgets it: whoever restarts has often just
+ * mended it, and one message finds out.
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { EgressMemory, Facts } from '../../policy/limits/shaping/egress-memory.ts';
 import type { Route } from './routes.ts';
 
 export interface RelayState {
@@ -43,15 +43,15 @@ export interface RelayHealth {
   proving(relay: string): boolean;
   /** Whether it is passed over now. */
   passedOver(relay: string): boolean;
+  /** It may be asked again at once. False where it was not passed over. */
+  tryNow(relay: string): boolean;
   /** Those that failed last, worst first. */
   unhealthy(): readonly RelayState[];
 }
 
-const LONGEST_WAIT_MS = 900_000;
-const WAITS_MS = [30_000, 60_000, 120_000, 300_000, 600_000, LONGEST_WAIT_MS];
+const WAITS_MS = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
 /** Whoever was to find out has not: the next one does. */
 const PROBE_MS = 60_000;
-/** Failures further apart are no row. */
 const KEPT_MS = 6 * 3_600_000;
 
 /** `host:port` of a relay. */
@@ -59,13 +59,8 @@ export function relayName({ host, port }: { host: string; port: number }): strin
   return `${host}:${port}`;
 }
 
-export function createRelayHealth(clock: Clock, memory: Pick<EgressMemory, 'facts'>): RelayHealth {
-  const kept: Facts<RelayState> = memory.facts('relay', readState, LONGEST_WAIT_MS + KEPT_MS);
-  // A clock that was ahead when it failed must not keep a relay from being tried.
-  const latest = clock.now() + LONGEST_WAIT_MS;
-  const failing = new Map(
-    kept.entries().map(([relay, state]) => [relay, { ...state, until: Math.min(state.until, latest) }]),
-  );
+export function createRelayHealth(clock: Clock): RelayHealth {
+  const failing = new Map<string, RelayState>();
   /** Until when somebody is finding out about a relay. */
   const probes = new Map<string, number>();
 
@@ -92,13 +87,14 @@ export function createRelayHealth(clock: Clock, memory: Pick<EgressMemory, 'fact
       const before = failing.get(relay);
       // What was under way together is one failure.
       if (before !== undefined && before.until > now) return;
-      const failures = (before?.failures ?? 0) + 1;
+      // Failures further apart are no row.
+      const inRow = before === undefined || before.until + KEPT_MS < now ? 0 : before.failures;
+      const failures = inRow + 1;
       const waitMs = WAITS_MS[Math.min(failures, WAITS_MS.length) - 1] ?? 0;
       const until = now + waitMs;
       const state = { relay, failures, until, why: why.slice(0, 512), refuses };
       failing.set(relay, state);
       probes.delete(relay);
-      kept.set(relay, state, until + KEPT_MS);
     },
     connected(relay) {
       if (failing.size > 0 && failing.get(relay)?.refuses === false) works(relay);
@@ -108,19 +104,18 @@ export function createRelayHealth(clock: Clock, memory: Pick<EgressMemory, 'fact
     },
     proving: (relay) => failing.size > 0 && failing.get(relay)?.refuses === true,
     passedOver: (relay) => (failing.get(relay)?.until ?? 0) > clock.now(),
+    tryNow(relay) {
+      const state = failing.get(relay);
+      if (state === undefined) return false;
+      failing.set(relay, { ...state, until: clock.now() });
+      probes.delete(relay);
+      return true;
+    },
     unhealthy: () => [...failing.values()].sort((a, b) => b.failures - a.failures),
   };
 
   function works(relay: string): void {
     failing.delete(relay);
     probes.delete(relay);
-    kept.forget(relay);
   }
-}
-
-function readState(json: unknown): RelayState | null {
-  if (typeof json !== 'object' || json === null) return null;
-  const { relay, failures, until, why, refuses } = json as Partial<Record<keyof RelayState, unknown>>;
-  if (typeof relay !== 'string' || typeof failures !== 'number' || typeof until !== 'number') return null;
-  return { relay, failures, until, why: typeof why === 'string' ? why : '', refuses: refuses === true };
 }

@@ -1,7 +1,6 @@
 /** Which relays are passed over, and when port 25 seems blocked. */
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createEgressFacts } from '../../../test/fakes/egress-facts.ts';
 import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -13,14 +12,13 @@ const B = { ...A, host: 'b.example' };
 const MX = { kind: 'mx' } as const;
 
 describe('the health of relays', () => {
-  async function relays() {
+  function relays() {
     const clock = createVirtualClock(1_790_000_000_000);
-    const facts = createEgressFacts(clock);
-    return { clock, facts, health: createRelayHealth(clock, await facts.open()) };
+    return { clock, health: createRelayHealth(clock) };
   }
 
   it('passes a failing one over for a growing time, then asks it again in its place', async () => {
-    const { clock, health } = await relays();
+    const { clock, health } = relays();
     expect(health.order([A, B, MX])).toEqual([A, B, MX]);
     const waits: number[] = [];
     for (let i = 0; i < 8; i++) {
@@ -39,7 +37,7 @@ describe('the health of relays', () => {
   });
 
   it('lets one opening find out about it, and another where that one never did', async () => {
-    const { clock, health } = await relays();
+    const { clock, health } = relays();
     health.failed('a.example:25', 'refused');
     await clock.advance(30_000);
     expect(health.order([A, B])).toEqual([A, B]);
@@ -54,7 +52,7 @@ describe('the health of relays', () => {
   });
 
   it('believes one that refused mail only when it takes a message', async () => {
-    const { clock, health } = await relays();
+    const { clock, health } = relays();
     health.failed('a.example:25', '550 relay access denied', true);
     expect([health.passedOver('a.example:25'), health.proving('a.example:25')]).toEqual([true, true]);
     await clock.advance(30_000);
@@ -66,29 +64,25 @@ describe('the health of relays', () => {
     expect([health.proving('a.example:25'), health.order([A, B])]).toEqual([false, [A, B]]);
   });
 
-  it('is known after a restart, failures in a row included', async () => {
-    const { clock, facts, health } = await relays();
-    health.failed('a.example:25', '421 closed', true);
-    await clock.advance(30_000);
-    health.failed('a.example:25', '421 closed', true);
-    await clock.advance(0);
-    const later = createRelayHealth(clock, await facts.open());
-    expect(later.order([A, B])).toEqual([B, A]);
-    expect(later.unhealthy()).toEqual(health.unhealthy());
-    expect(later.unhealthy()).toMatchObject([{ failures: 2, refuses: true, why: '421 closed' }]);
-    later.delivered('a.example:25');
-    await clock.advance(0);
-    expect(createRelayHealth(clock, await facts.open()).unhealthy()).toEqual([]);
+  it('is asked again at once by hand, and passed over for longer if that fails', () => {
+    const { clock, health } = relays();
+    expect(health.tryNow('a.example:25')).toBe(false);
+    health.failed('a.example:25', '535 wrong password', true);
+    expect(health.order([A, B])).toEqual([B, A]);
+    expect(health.tryNow('a.example:25')).toBe(true);
+    expect(health.order([A, B])).toEqual([A, B]);
+    health.failed('a.example:25', '535 wrong password', true);
+    expect(health.unhealthy()).toMatchObject([{ failures: 2, until: clock.now() + 60_000 }]);
   });
 
   it('counts openings that were under way together as one failure', async () => {
-    const { health } = await relays();
+    const { health } = relays();
     for (let i = 0; i < 5; i++) health.failed('a.example:25', 'refused');
     expect(health.unhealthy()[0]?.failures).toBe(1);
   });
 
   it('leaves a list of failing relays in its order, and never empties one', async () => {
-    const { health } = await relays();
+    const { health } = relays();
     for (const relay of ['a.example:25', 'b.example:25']) health.failed(relay, 'refused');
     expect(health.order([A, B])).toEqual([A, B]);
     expect(health.order([A])).toEqual([A]);

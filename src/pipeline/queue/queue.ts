@@ -87,6 +87,8 @@ export interface Queue extends Service {
    * back to the store with the reason, due as before; one that opened is claimed for. Nothing else is rewritten.
    */
   gateChanged(site?: string): void;
+  /** Mail of a site that was told a later time for its path is due now. Resolves when it is stored. */
+  hurry(site: string): Promise<void>;
   /**
    * Whether an item that was taken may go on. Where not (its time is over, it was suppressed, it is kept back by now, or
    * its lease is gone), it has been settled or given back, and whoever took it lets go of it.
@@ -150,6 +152,9 @@ const CROWDED_SHARE = 3 / 4;
 const CROWDED_ROWS = 32;
 /** Rows looked at in one transaction while they are put into other queues. */
 const REFILE_ROWS = 2_000;
+/** Queues looked at for those of one site, and changed in one transaction. */
+const HURRIED_QUEUES = 20_000;
+const HURRIED_AT_ONCE = 10;
 /** Rows of a site that sends so many within a second. */
 const FAST_SITE_ROWS = 1024;
 
@@ -231,6 +236,13 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       }
       for (const each of window.sites()) worker.wake(each);
       for (const each of [...due.sites()]) claims.refill(each);
+    },
+    async hurry(site) {
+      const queues = await store.dueQueues({ dueBefore: Number.MAX_SAFE_INTEGER, limit: HURRIED_QUEUES });
+      const ids = queues.filter((queue) => siteOfQueue(queue) === site).map(({ queueId }) => queueId);
+      for (let at = 0; at < ids.length; at += HURRIED_AT_ONCE)
+        await store.hurry({ queueIds: ids.slice(at, at + HURRIED_AT_ONCE), now: clock.now() });
+      claims.sweepSoon();
     },
     mayGoOn,
     onWork(wake, demand = () => options.maxRowsPerSite, pace = () => 0) {

@@ -82,6 +82,7 @@ export function describeCauses(suite: Suite): void {
         domain: 'example.com',
         lane: 'normal',
         sandbox: false,
+        routeKey: '',
         state: 'bounced',
       });
     });

@@ -26,6 +26,8 @@ function state(more: Partial<StoredPathState> = {}): StoredPathState {
     blockedUntil: T0 + HOUR,
     reason: 'path: 421 later',
     failures: 3,
+    asked: false,
+    fingerprint: '',
     concurrency: 2,
     day: 20_000,
     sent: 7,

@@ -31,9 +31,9 @@ const FROM = 'FROM cause c LEFT JOIN name n ON n.id = c.sender_domain';
 const RESENT_STATES = ['queued', 'bounced', 'failed'] as const;
 
 /** Members in one state behind an id. Tests hold its plan to the index. */
-export const MEMBERS_SQL = `SELECT d.id, d.message_seq, n.text AS domain, m.lane, d.sandbox, d.address, d.state
+export const MEMBERS_SQL = `SELECT d.id, d.message_seq, n.text AS domain, m.lane, d.sandbox, d.address, d.state, q.route_key
   FROM delivery d INDEXED BY delivery_cause CROSS JOIN message m ON m.seq = d.message_seq
-    CROSS JOIN name n ON n.id = m.domain_id
+    CROSS JOIN name n ON n.id = m.domain_id CROSS JOIN dest_queue q ON q.id = d.queue_id
   WHERE d.cause_id = ? AND d.state = ? AND d.id > ? ORDER BY d.id LIMIT ?`;
 
 /** The id of a cause, made where it is new; null where there are too many. */
@@ -105,6 +105,7 @@ export function causeMembers(db: Connection, params: ParamsOf<'causeMembers'>): 
       lane: laneCode.word(row.lane),
       sandbox: row.sandbox !== null,
       address: row.address,
+      routeKey: row.route_key,
       state: stateCode.word(row.state),
     }));
 }
@@ -117,6 +118,7 @@ interface MemberRow {
   sandbox: number | null;
   address: string;
   state: number;
+  route_key: string;
 }
 
 /** See `Store.purgeCauses`. */

@@ -61,12 +61,13 @@ export function purgeOverrides({ db }: Session, { now, limit }: ParamsOf<'purgeO
 export function putPathStates({ db }: Session, { states }: ParamsOf<'putPathStates'>): void {
   for (const one of states) {
     db.run(
-      `INSERT INTO path_state (key, source, site, blocked_until, reason, failures, concurrency, day, sent, sent_before, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+      `INSERT INTO path_state (key, source, site, blocked_until, reason, failures, concurrency, day, sent, sent_before, updated_at,
+         asked, fingerprint)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
          source = excluded.source, site = excluded.site, blocked_until = excluded.blocked_until,
          reason = excluded.reason, failures = excluded.failures, concurrency = excluded.concurrency,
          day = excluded.day, sent = excluded.sent, sent_before = excluded.sent_before,
-         updated_at = excluded.updated_at`,
+         updated_at = excluded.updated_at, asked = excluded.asked, fingerprint = excluded.fingerprint`,
       one.key,
       one.source,
       one.site,
@@ -78,18 +79,21 @@ export function putPathStates({ db }: Session, { states }: ParamsOf<'putPathStat
       one.sent,
       one.sentBefore,
       one.updatedAt,
+      one.asked ? 1 : 0,
+      one.fingerprint,
     );
   }
 }
 
 /** See `Store.listPathStates`. */
 export function listPathStates(db: Connection, { limit }: ParamsOf<'listPathStates'>): StoredPathState[] {
-  return db.all<StoredPathState>(
+  const rows = db.all<Omit<StoredPathState, 'asked'> & { asked: number }>(
     `SELECT key, source, site, blocked_until AS blockedUntil, reason, failures, concurrency,
-            day, sent, sent_before AS sentBefore, updated_at AS updatedAt
+            day, sent, sent_before AS sentBefore, updated_at AS updatedAt, asked, fingerprint
      FROM path_state ORDER BY updated_at DESC, key LIMIT ?`,
     limit,
   );
+  return rows.map((row) => ({ ...row, asked: row.asked === 1 }));
 }
 
 /** See `Store.purgePathStates`. */

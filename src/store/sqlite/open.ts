@@ -287,6 +287,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     quotaUse: (params) => read('quotaUse', params),
     dueQueues: (params) => read('dueQueues', params),
     claimDue: (params) => write('claimDue', params),
+    hurry: (params) => write('hurry', params),
     claimExpired: (params) => write('claimExpired', params),
     readContent: (params) => read('readContent', params),
     settle: (params) =>

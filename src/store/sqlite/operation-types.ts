@@ -19,6 +19,7 @@ export type WriteName =
   | 'giveLeases'
   | 'commitAccepted'
   | 'claimDue'
+  | 'hurry'
   | 'claimExpired'
   | 'settle'
   | 'release'

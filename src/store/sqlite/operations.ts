@@ -48,6 +48,7 @@ export const WRITES: WriteTable = {
   refile,
   commitAccepted: accept.commitAccepted,
   claimDue: queue.claimDue,
+  hurry: queue.hurry,
   claimExpired: queue.claimExpired,
   settle: queue.settle,
   release: queue.release,

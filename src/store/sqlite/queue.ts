@@ -140,6 +140,17 @@ export function release({ db }: Session, params: ParamsOf<'release'>): void {
   }
 }
 
+/** The earliest rows of one queue that are due later. Tests hold its plan to the index. */
+export const HURRY_SQL = `UPDATE delivery SET due_at = ? WHERE id IN (
+    SELECT id FROM (SELECT id, wait_reason FROM delivery INDEXED BY delivery_due
+      WHERE state = 0 AND queue_id = ? AND due_at > ? ORDER BY due_at LIMIT 500)
+    WHERE wait_reason LIKE 'path:%')`;
+
+/** Makes rows due that wait for their path; see `Store.hurry`. */
+export function hurry({ db }: Session, { queueIds, now }: ParamsOf<'hurry'>): number {
+  return queueIds.reduce((sum, id) => sum + db.run(HURRY_SQL, now, id, now).changes, 0);
+}
+
 interface ClaimRow {
   id: number;
   queue_id: number;

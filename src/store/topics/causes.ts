@@ -40,6 +40,8 @@ export interface CauseMember {
   lane: Lane;
   sandbox: boolean;
   address: string;
+  /** Of its queue (model/route-key.ts); '' = none. */
+  routeKey: string;
   state: DeliveryState;
 }
 

@@ -27,6 +27,10 @@ export interface StoredPathState {
   blockedUntil: number | null;
   /** Why it is blocked, or ''. */
   reason: string;
+  /** The receiver named the time; otherwise the pause is our own. */
+  asked: boolean;
+  /** Of the way it goes (source, targets, logins): what it came to holds for this way alone. '' = not known. */
+  fingerprint: string;
   /** Failed openings in a row. */
   failures: number;
   /** Connections that experience allows. */

@@ -138,6 +138,11 @@ export interface QueueStore {
     /** Ascending; a recipient counts under the first that its message's age is below, or last of all. */
     ageLimitsMs: readonly number[];
   }): Promise<{ queues: readonly WaitingQueue[]; more: boolean }>;
+  /**
+   * Makes rows due now that wait for their path (`wait_reason` 'path: …'); of each queue the earliest 500 that are due
+   * later are looked at. How many were changed.
+   */
+  hurry(params: { queueIds: readonly number[]; now: number }): Promise<number>;
   /** Earliest due time over all queued rows, or null. */
   nextDueAt(): Promise<number | null>;
   /**

@@ -73,7 +73,7 @@ describe('POST /email/{id}/retry', () => {
     await world.settle(idOf('d@x.example'), 'delivered', 'delivered');
     const before = world.woken.queue;
     const reply = await world.call('POST', `/email/${id}/retry`);
-    expect([reply.status, reply.json()]).toEqual([200, { Queued: 3 }]);
+    expect([reply.status, reply.json()]).toEqual([200, { Queued: 3, Opened: 0, Closed: [] }]);
     expect(world.woken.queue).toBe(before + 1);
     const after = await detail(id);
     expect(after.Recipients.map((row) => [row.Status, row.Attempts])).toEqual([
@@ -101,7 +101,11 @@ describe('POST /email/{id}/retry', () => {
       'It goes when its hold is released: their server moves',
     ]);
     await world.call('POST', '/queue/release', { body: { All: true }, token: world.tokens.admin });
-    expect((await world.call('POST', `/email/${id}/retry`)).json()).toEqual({ Queued: 1 });
+    expect((await world.call('POST', `/email/${id}/retry`)).json()).toEqual({
+      Queued: 1,
+      Opened: 0,
+      Closed: [],
+    });
     expect(await world.claimAll()).toEqual(new Map([['bob@example.net', deliveryId]]));
   });
 

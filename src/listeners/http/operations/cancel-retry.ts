@@ -16,11 +16,11 @@ import { suppressedRecipients } from '../../../policy/suppressions/suppressions.
 import type { Store } from '../../../store/store.ts';
 import type { NewEvent } from '../../../store/topics/events.ts';
 import type { RecipientView } from '../../../store/topics/messages.ts';
-import type { CancelAnswer, RetryAnswer } from '../contract/answers/email.ts';
+import type { CancelAnswer, ClosedPathItem, RetryAnswer } from '../contract/answers/email.ts';
 import { cancelAnswer, retryAnswer } from '../contract/schemas/email.ts';
-import { type ApiRoute, json, refuse } from '../route.ts';
+import { type ApiRoute, isoTimeOrNull, json, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';
-import type { Traffic } from './traffic.ts';
+import type { Traffic, WaitingMail } from './traffic.ts';
 
 interface Deps {
   store: Store;
@@ -30,7 +30,7 @@ interface Deps {
   queue: { wake(): void };
   /** Told where events with webhook calls were stored. */
   eventsStored(): void;
-  traffic: Pick<Traffic, 'heldBy'>;
+  traffic: Pick<Traffic, 'heldBy' | 'closedFor' | 'tryNow'>;
 }
 
 /** The two routes. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
@@ -79,7 +79,7 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
         id: 'retryEmail',
         summary: 'Try a message again',
         description:
-          'Queues failed, bounced and deferred recipients again, due now, with the give-up age of their lane from now on: `{Queued}`; those that this server held back for their domain are looked at again at once. Attempts go on counting. Nothing to try, or kept back by a hold of the operator’s: 409',
+          'Queues failed, bounced and deferred recipients again, due now, with the give-up age of their lane from now on: `{Queued}`; those that this server held back for their domain are looked at again at once. Attempts go on counting. `Closed` names paths that take no mail at the moment: it goes when they open. An administrator of all domains opens them with it (`Opened`). Nothing to try, or kept back by a hold of the operator’s: 409',
         answer: retryAnswer,
         errors: ['not-retryable', 'content-expired'],
       },
@@ -87,13 +87,19 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
         const message = await ownMessage(store, caller, params.id);
         const now = clock.now();
         const failed = message.recipients.filter((row) => isRetryable(row, now));
-        const holdOf = ({ address, routeKey }: RecipientView) =>
-          deps.traffic.heldBy({
-            senderDomain: message.domain,
-            recipientDomain: address.slice(address.lastIndexOf('@') + 1),
-            lane: message.lane,
-            routeKey,
-          });
+        const mailTo = ({ address, routeKey }: RecipientView): WaitingMail => ({
+          senderDomain: message.domain,
+          recipientDomain: address.slice(address.lastIndexOf('@') + 1),
+          lane: message.lane,
+          routeKey,
+        });
+        const holdOf = (row: RecipientView) => deps.traffic.heldBy(mailTo(row));
+        const waiting = message.sandbox
+          ? []
+          : message.recipients.filter((row) => isRetryable(row, now) || row.state === 'queued');
+        const closed = new Map<string, ClosedPathItem>();
+        for (const found of waiting.map((row) => deps.traffic.closedFor(mailTo(row))))
+          if (found !== null) closed.set(found.path, toClosed(found));
         const candidates = failed.filter((row) => holdOf(row) === null);
         const stopped = message.sandbox
           ? null
@@ -115,7 +121,12 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
           ),
         });
         if (result.kind === 'content-gone') throw new AppError('content-expired');
-        if (result.count === 0) {
+        const isAdmin = caller.scopes.has('admin') && caller.domains.includes('*');
+        const opened = isAdmin ? await deps.traffic.tryNow.paths(closed.keys()) : 0;
+        if (result.count === 0 && opened === 0) {
+          const [path] = closed.values();
+          if (path !== undefined)
+            throw refuse('not-retryable', `It goes when its path opens: ${path.Reason}`);
           const held = message.recipients.find((row) => row.state === 'queued' && holdOf(row) !== null);
           const hold = held === undefined ? null : holdOf(held);
           if (hold !== null) {
@@ -127,7 +138,11 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
         }
         deps.eventsStored();
         deps.queue.wake();
-        const answer: RetryAnswer = { Queued: result.count };
+        const answer: RetryAnswer = {
+          Queued: result.count,
+          Opened: opened,
+          Closed: opened === 0 ? [...closed.values()] : [],
+        };
         return json(answer);
       },
     },
@@ -143,6 +158,19 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
       event: { id: uuidv7(clock, random), kind, at, detail: null },
     }));
   }
+}
+
+function toClosed({
+  path,
+  reason,
+  until,
+}: {
+  path: string;
+  reason: string;
+  until: number | null;
+}): ClosedPathItem {
+  const site = path.slice(path.indexOf('>') + 1);
+  return { Site: site, Reason: reason.replace(/^path: /, ''), Until: isoTimeOrNull(until) };
 }
 
 /** The store decides; this only spares it the rows that can never be meant. */

@@ -17,7 +17,7 @@ import type { CauseItem, CausesAnswer, ResendAnswer } from '../contract/answers/
 import { causeItem, causesAnswer, resendAnswer } from '../contract/schemas/operator.ts';
 import { PAGE } from '../contract/schemas/query.ts';
 import { type ApiRoute, isoTime, json, page, pageLimit, queryCursor, refuse } from '../route.ts';
-import type { Traffic } from './traffic.ts';
+import type { Traffic, WaitingMail } from './traffic.ts';
 
 interface Deps {
   store: Store;
@@ -27,7 +27,7 @@ interface Deps {
   queue: { wake(): void };
   /** Told where events with webhook calls were stored. */
   eventsStored(): void;
-  traffic: Pick<Traffic, 'overrides'>;
+  traffic: Pick<Traffic, 'overrides' | 'closedFor' | 'tryNow'>;
 }
 
 const COUNT_UP_TO = 10_000;
@@ -86,7 +86,7 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
         id: 'resendCause',
         summary: 'Try again what failed for one cause',
         description:
-          'Queues its recipients again, at most 2,000 a request, and ends the pause that the fault brought upon the sender domain: `{Queued, LeftOut: {Suppressed, ContentGone, Moved}, More, NextCursor}`. While `NextCursor` is not null ask again with it as `After`: it goes on behind those that were left out',
+          'Queues its recipients again, at most 2,000 a request, and ends the pause that the fault brought upon the sender domain, and the closing of their paths (`Opened`): `{Queued, Opened, LeftOut: {Suppressed, ContentGone, Moved}, More, NextCursor}`. While `NextCursor` is not null ask again with it as `After`: it goes on behind those that were left out',
         query: { After: PAGE.After },
         answer: resendAnswer,
       },
@@ -94,7 +94,9 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
         const after = Number(queryCursor(query, (text) => MEMBER.test(text)) ?? 0);
         const cause = await known(params.id);
         await endPauses(cause);
-        const answer = await resend(cause.id, after);
+        const paths = new Set<string>();
+        const sums = await resend(cause.id, after, paths);
+        const answer: ResendAnswer = { ...sums, Opened: await deps.traffic.tryNow.paths(paths) };
         if (answer.Queued > 0) {
           deps.eventsStored();
           deps.queue.wake();
@@ -119,7 +121,8 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
     }
   }
 
-  async function resend(id: number, from: number): Promise<ResendAnswer> {
+  /** `paths`: gets the names of those that are closed for its recipients. */
+  async function resend(id: number, from: number, paths: Set<string>): Promise<Omit<ResendAnswer, 'Opened'>> {
     const left = { Suppressed: 0, ContentGone: 0, Moved: 0 };
     let queued = 0;
     let afterId = from;
@@ -128,6 +131,10 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
       const last = members.at(-1);
       if (last === undefined) return { Queued: queued, LeftOut: left, More: false, NextCursor: null };
       afterId = last.deliveryId;
+      for (const member of members) {
+        const closed = member.sandbox ? null : deps.traffic.closedFor(mailOf(member));
+        if (closed !== null) paths.add(closed.path);
+      }
       const done = await Promise.all([...byMessage(members).values()].map((group) => again(group)));
       for (const result of done) {
         queued += result.queued;
@@ -172,6 +179,10 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
     }
     return counts;
   }
+}
+
+function mailOf({ domain: senderDomain, address, lane, routeKey }: CauseMember): WaitingMail {
+  return { senderDomain, recipientDomain: address.slice(address.lastIndexOf('@') + 1), lane, routeKey };
 }
 
 function byMessage(

@@ -38,7 +38,8 @@ export function overrideRoutes({ traffic }: { traffic: Pick<Traffic, 'overrides'
       {
         id: 'deleteOverride',
         summary: 'End a learned limit',
-        description: 'Ends one now: `{}`. The next reply of its kind may bring it back',
+        description:
+          'Ends one now, and with it the pause of the path that the same reply brought about: `{}`. The next reply of its kind may bring it back',
         answer: nothing,
       },
       async ({ params }) => {

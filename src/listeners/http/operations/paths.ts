@@ -1,6 +1,6 @@
 /**
- * The ways out (api.md §3): GET /queue/paths, every path with its limits and state, and GET /queue/paths/{site}, one site by
- * any of its names with what waits for it. A name that nothing goes by is shown only where mail could go there: a domain
+ * The ways out: GET /queue/paths, every path with its limits and state, GET /queue/paths/{site}, one site by any of its
+ * names with what waits for it, and POST /queue/paths/{site}/try, which lets it be tried now. A name that nothing goes by is shown only where mail could go there: a domain
  * or a provider, with the limits it would begin with, and said to be unused.
  */
 import type { Clock } from '../../../lib/clock.ts';
@@ -8,9 +8,9 @@ import { toALabelDomain } from '../../../mail/address.ts';
 import type { PathRef } from '../../../pipeline/deliver/path-state.ts';
 import { holdReason, siteNames } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
-import type { PathsAnswer, SiteAnswer } from '../contract/answers/traffic.ts';
+import type { PathsAnswer, SiteAnswer, TryAnswer } from '../contract/answers/traffic.ts';
 import { PAGE } from '../contract/schemas/query.ts';
-import { pathsAnswer, siteAnswer as siteSchema } from '../contract/schemas/traffic.ts';
+import { pathsAnswer, siteAnswer as siteSchema, tryAnswer } from '../contract/schemas/traffic.ts';
 import { memoryPage } from '../memory-page.ts';
 import { type ApiRoute, json, refuse } from '../route.ts';
 import { withMemory } from './memory-queues.ts';
@@ -22,11 +22,12 @@ const ROWS_PER_QUEUE = 1_000;
 const MAX_REASONS = 10;
 
 const UNKNOWN = 'No path, provider or relay in use goes by that name, and it is no domain';
+const UNTRIED = 'No path or relay that is in use or closed goes by that name: see GET /queue/paths';
 const UNUSED =
   'Nothing waits for this site and nothing has gone there since the start; mail to it would begin with these limits';
 const NOT_YET = 'Nothing has gone there since the start; what waits would begin with these limits';
 
-/** The two routes. */
+/** The three routes. */
 export function pathRoutes({
   store,
   traffic,
@@ -71,12 +72,44 @@ export function pathRoutes({
         answer: siteSchema,
       },
       async ({ params }) => {
-        const site = (params.site ?? '').trim().toLowerCase();
-        if (site === '' || site.length > MAX_NAME * 4) throw refuse('not-found', UNKNOWN);
-        return json(await siteAnswer(site));
+        return json(await siteAnswer(siteName(params.site)));
+      },
+    ),
+    trafficRoute(
+      'POST',
+      '/queue/paths/:site/try',
+      {
+        id: 'tryPath',
+        summary: 'Try a path now',
+        description:
+          'Whatever closed the paths or the relay of that name (as in `GET /queue/paths/{site}`) ends now: the pause after failures, a suspension, the time for which a relay is passed over. One message finds out whether mail goes; if not, they close again. What a person holds back stays held: `{Tried, Paths, Relays}`. 404 where nothing goes by that name',
+        answer: tryAnswer,
+      },
+      async ({ params }) => {
+        const site = siteName(params.site);
+        const paths = traffic.paths().filter((path) => goesBy(path, site));
+        const failed = traffic.relays().filter(({ relay }) => goesByAny(paths, site, relay));
+        if (paths.length === 0 && failed.length === 0) throw refuse('not-found', UNTRIED);
+        let tried = await traffic.tryNow.paths(paths.map(({ key }) => key));
+        for (const { relay } of paths.length > 0 ? [] : failed) tried += traffic.tryNow.relay(relay) ? 1 : 0;
+        const answer: TryAnswer = {
+          Tried: tried,
+          Paths: paths.map((path) => toPath(path.snapshot())),
+          Relays: traffic
+            .relays()
+            .filter(({ relay }) => failed.some((one) => one.relay === relay))
+            .map(toRelay),
+        };
+        return json(answer);
       },
     ),
   ];
+
+  function siteName(param: string | undefined): string {
+    const site = (param ?? '').trim().toLowerCase();
+    if (site === '' || site.length > MAX_NAME * 4) throw refuse('not-found', UNKNOWN);
+    return site;
+  }
 
   async function siteAnswer(site: string): Promise<SiteAnswer> {
     const paths = traffic.paths().filter((path) => goesBy(path, site));

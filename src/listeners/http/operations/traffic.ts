@@ -6,6 +6,7 @@ import type { Lane } from '../../../model/message.ts';
 import type { MemoryWaits } from '../../../pipeline/deliver/memory-waits.ts';
 import type { PathRef } from '../../../pipeline/deliver/path-state.ts';
 import type { RelayState } from '../../../pipeline/deliver/relay-health.ts';
+import type { TryNow } from '../../../pipeline/deliver/try-now.ts';
 import type { Hold, Holds } from '../../../policy/limits/holds.ts';
 import type { OverrideBook } from '../../../policy/limits/shaping/overrides.ts';
 import type { EffectiveLimits, PathQuery } from '../../../policy/limits/shaping/types.ts';
@@ -28,6 +29,10 @@ export interface Traffic {
   heldBy(question: WaitingMail): Hold | null;
   /** Why a sender domain's mail may not go to a site for a time, or null. */
   pausedBy(question: WaitingMail): string | null;
+  /** The path of such mail and why it is closed, null: it is open. */
+  closedFor(question: WaitingMail): { path: string; reason: string; until: number | null } | null;
+  /** Whatever keeps paths (by name) or a relay waiting ends, and one message finds out. */
+  tryNow: TryNow;
   /** The way that mail goes, as the configuration writes it. */
   routeOf(question: WaitingMail & { sandbox: boolean }): string;
   /** Every name that the site of such mail goes by; may ask DNS. */

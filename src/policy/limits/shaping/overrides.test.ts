@@ -106,6 +106,16 @@ describe('overrides', () => {
     expect(book.suspended('path', google)).toBeNull();
   });
 
+  it('that were noted while the clock was ahead last as long as they were meant to', async () => {
+    const book = await openBook();
+    clock.jumpWallTo(T0 + 24 * HOUR);
+    book.note(note({ until: T0 + 25 * HOUR }));
+    await book.flush();
+    clock.jumpWallTo(T0);
+    for (const one of [book, await openBook()])
+      expect(one.of('path', google)).toMatchObject([{ until: T0 + HOUR, createdAt: T0 }]);
+  });
+
   it('are removed by hand for good, whether or not they were stored yet', async () => {
     const book = await openBook();
     const told: boolean[] = [];
@@ -146,12 +156,33 @@ describe('the memory of paths', () => {
     site: 'google',
     blockedUntil: T0 + HOUR,
     reason: '421',
+    asked: true,
+    fingerprint: 'f',
     failures: 2,
     concurrency: 4,
     day: 20_000,
     sent: 7,
     sentBefore: 9,
   };
+
+  it('keeps a pause of our own making no longer than the process: it is met again with one message', async () => {
+    const before = await open();
+    before.remember({ ...state, asked: false });
+    expect(before.blocked()).toHaveLength(1);
+    await before.flush();
+    const after = await open();
+    expect(after.blocked()).toEqual([]);
+    expect(after.recall('', 'google')).toMatchObject({ blockedUntil: null, failures: 2 });
+  });
+
+  it('takes a pause that was written while the clock was ahead for as long as it was meant to be', async () => {
+    const before = await open();
+    clock.jumpWallTo(T0 + 24 * HOUR);
+    before.remember({ ...state, blockedUntil: T0 + 25 * HOUR });
+    await before.flush();
+    clock.jumpWallTo(T0);
+    expect((await open()).recall('', 'google')).toMatchObject({ blockedUntil: T0 + HOUR, updatedAt: T0 });
+  });
 
   it('knows after a restart what is blocked, until that is over', async () => {
     const before = await open();
@@ -294,7 +325,7 @@ describe('what several processes on one store change', () => {
     const [mine, other] = [createPathMemory({ store, clock, log }), createPathMemory({ store, clock, log })];
     const state = {
       ...{ source: 'nat', site: 'a', blockedUntil: null, reason: '', failures: 0, concurrency: 2 },
-      ...{ day: 0, sent: 0, sentBefore: 0 },
+      ...{ day: 0, sent: 0, sentBefore: 0, asked: false, fingerprint: '' },
     };
     other.remember({ ...state, concurrency: 7 });
     await other.flush();

@@ -61,7 +61,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
       const stored = [...storedIds];
       const rows = await store.listOverrides({ now: clock.now() });
       for (const row of [...rows].reverse()) {
-        const override = readOverride(row);
+        const override = readOverride(onTime(row, clock.now()));
         // What this process has noted since of the same rule is newer than what is stored.
         if (override === null || isNewerHere(override)) continue;
         enter(override);
@@ -126,8 +126,8 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
     const known = book.get(place);
     if (known === undefined) return NONE;
     const now = clock.now();
-    if (known.every(({ until }) => until > now)) return known;
-    const inForce = known.filter(({ until }) => until > now);
+    if (known.every(({ until, createdAt }) => until > now && createdAt <= now)) return known;
+    const inForce = known.map((one) => onTime(one, now)).filter(({ until }) => until > now);
     put(place, inForce);
     return inForce;
   }
@@ -198,6 +198,12 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
       'more overrides than are kept in memory; those that end first are left out',
     );
   }
+}
+
+/** One from the future was noted while the clock was wrong: how long it was to be in force is right. */
+function onTime<One extends { createdAt: number; until: number }>(one: One, now: number): One {
+  if (one.createdAt <= now) return one;
+  return { ...one, createdAt: now, until: now + (one.until - one.createdAt) };
 }
 
 function placeOf(scope: OverrideScope, key: string): string {

@@ -1,7 +1,8 @@
 /**
- * What each path has come to, kept over a restart: until when it is blocked and why, how often it failed, how many
- * connections it bears. Given a state when it changes, stores it behind the caller; gives what was stored at the start,
- * so that a site that refused a moment ago is not met again at full strength.
+ * What each path has come to, kept over a restart: how often it failed, how many connections it bears, and until when it
+ * is blocked where the receiver asked for that. A pause of our own making ends with the process that made it: a site that
+ * failed is met again with one message, and whoever restarts has often just mended it. Given a state when it changes,
+ * stores it behind the caller; gives what was stored at the start.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
@@ -54,8 +55,11 @@ export function createPathMemory(deps: {
 
   return {
     async load() {
+      const now = clock.now();
       for (const { key, ...state } of await store.listPathStates({ limit: MAX_PATHS })) {
-        if ((known.get(key)?.updatedAt ?? 0) <= state.updatedAt) known.set(key, state);
+        // What this process remembers is at least as new as what it stored.
+        if ((known.get(key)?.updatedAt ?? -1) < Math.min(now, state.updatedAt))
+          known.set(key, asRead(state, now));
       }
     },
     recall(source, site) {
@@ -82,9 +86,10 @@ export function createPathMemory(deps: {
 
   /** One entry when a path closes and one when it opens again, however often it was asked meanwhile. */
   function noteChange(before: RememberedPath | undefined, state: PathState, at: number): void {
-    const wasBlocked = (before?.blockedUntil ?? null) !== null;
-    if (wasBlocked === (state.blockedUntil !== null)) return;
-    const { source, site, blockedUntil: until } = state;
+    const failed = (before?.failures ?? 0) > 0;
+    if (failed === state.failures > 0) return;
+    const { source, site } = state;
+    const until = state.failures > 0 ? (state.blockedUntil ?? at) : null;
     const reason = until === null ? null : state.reason.slice(0, 512);
     lastChange += 1;
     changes.put(String(lastChange), { source, site, at, until, reason });
@@ -102,11 +107,21 @@ export function createPathMemory(deps: {
   }
 }
 
+/** A time that lies ahead of the clock was written while the clock was wrong: how long it was meant to be is right. */
+function asRead(state: RememberedPath, now: number): RememberedPath {
+  if (!state.asked || state.blockedUntil === null)
+    return { ...state, blockedUntil: null, updatedAt: Math.min(now, state.updatedAt) };
+  if (state.updatedAt <= now) return state;
+  return { ...state, blockedUntil: now + (state.blockedUntil - state.updatedAt), updatedAt: now };
+}
+
 function same(a: PathState, b: PathState): boolean {
   return (
     a.blockedUntil === b.blockedUntil &&
     a.reason === b.reason &&
     a.failures === b.failures &&
+    a.asked === b.asked &&
+    a.fingerprint === b.fingerprint &&
     a.concurrency === b.concurrency &&
     a.day === b.day &&
     a.sent === b.sent &&

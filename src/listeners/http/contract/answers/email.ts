@@ -85,6 +85,18 @@ export interface CancelAnswer {
 /** POST /email/{MessageID}/retry. */
 export interface RetryAnswer {
   Queued: number;
+  /** Paths that were closed and are tried now, because an administrator asked. */
+  Opened: number;
+  /** Paths of its recipients that take no mail at the moment. */
+  Closed: readonly ClosedPathItem[];
+}
+
+/** A path that takes no mail. */
+export interface ClosedPathItem {
+  Site: string;
+  Reason: string;
+  /** null: nobody knows. */
+  Until: string | null;
 }
 
 /** What became of one recipient so far. */

@@ -66,6 +66,8 @@ export type CausesAnswer = Page<CauseItem>;
 /** POST /causes/{CauseID}/resend, the sums of this request. `More`: call again with `NextCursor` as `After` for the rest. */
 export interface ResendAnswer {
   Queued: number;
+  /** Paths of theirs that were closed and are tried now. */
+  Opened: number;
   LeftOut: { Suppressed: number; ContentGone: number; Moved: number };
   More: boolean;
   NextCursor: string | null;

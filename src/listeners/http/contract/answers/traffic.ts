@@ -117,6 +117,15 @@ export interface SiteAnswer {
   Complete: boolean;
   Reasons: readonly { Reason: string; Count: number }[];
 }
+/** POST /queue/paths/{site}/try. */
+export interface TryAnswer {
+  /** Paths and relays that were closed, and are tried now. */
+  Tried: number;
+  /** As they are now. */
+  Paths: readonly PathItem[];
+  Relays: readonly RelayItem[];
+}
+
 /** One new source at one provider. */
 export interface WarmupItem {
   Source: string;

@@ -67,7 +67,15 @@ export const cancelAnswer = exactly<CancelAnswer>()(
 );
 
 export const retryAnswer = exactly<RetryAnswer>()(
-  z.object({ Queued: count.describe('Recipients that were queued again') }).meta({ id: 'RetryAnswer' }),
+  z
+    .object({
+      Queued: count.describe('Recipients that were queued again'),
+      Opened: count.describe('Paths that were closed and are tried now; for administrators of all domains'),
+      Closed: z
+        .array(z.object({ Site: z.string(), Reason: z.string(), Until: time.nullable() }))
+        .describe('Paths that take no mail at the moment: it goes when they open'),
+    })
+    .meta({ id: 'RetryAnswer' }),
 );
 
 export const priority = z.enum(['critical', 'normal', 'bulk']);

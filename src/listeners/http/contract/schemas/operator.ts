@@ -76,6 +76,7 @@ export const resendAnswer = exactly<ResendAnswer>()(
   z
     .object({
       Queued: count,
+      Opened: count.describe('Paths of theirs that were closed and are tried now'),
       LeftOut: z.object({ Suppressed: count, ContentGone: count, Moved: count }),
       More: z.boolean().describe('Call again for the rest'),
       NextCursor: z.string().nullable().describe('`After` of the next call; null = there is no rest'),

@@ -12,6 +12,7 @@ import type {
   RelayItem,
   ReleaseAnswer,
   SiteAnswer,
+  TryAnswer,
 } from '../answers/traffic.ts';
 import { priority } from './email.ts';
 import { count, exactly, pageOf, time } from './exactly.ts';
@@ -115,6 +116,16 @@ export const pathsAnswer = exactly<PathsAnswer>()(
   pageOf('PathsAnswer', path)
     .extend({ Relays: z.array(relay).describe('Those that failed, on every page') })
     .meta({ id: 'PathsAnswer' }),
+);
+
+export const tryAnswer = exactly<TryAnswer>()(
+  z
+    .object({
+      Tried: count.describe('Paths and relays that were closed and are tried now'),
+      Paths: z.array(path).describe('As they are now'),
+      Relays: z.array(relay),
+    })
+    .meta({ id: 'TryAnswer' }),
 );
 
 export const siteAnswer = exactly<SiteAnswer>()(

@@ -1,0 +1,76 @@
+/**
+ * "Try it now": whatever keeps a path or a relay waiting ends, and one message finds out. Suspensions are taken back, the
+ * pause is over, the relays of its way are asked again, and mail that was told a later time for its path is due. What a
+ * person holds back stays held.
+ */
+import type { Logger } from '../../lib/log.ts';
+import type { OverrideBook } from '../../policy/limits/shaping/overrides.ts';
+import type { Queue } from '../queue/queue.ts';
+import type { PathStates } from './path-states.ts';
+import type { Placements } from './placements.ts';
+import { type RelayHealth, relayName } from './relay-health.ts';
+
+export interface TryNow {
+  /** Paths by name (`pathKey`). How many were closed and are tried now. */
+  paths(names: Iterable<string>): Promise<number>;
+  /** A relay that is passed over, as `host:port`. False where it is not. */
+  relay(relay: string): boolean;
+}
+
+export function createTryNow(deps: {
+  states: PathStates;
+  overrides: Pick<OverrideBook, 'of' | 'remove' | 'onChange'>;
+  placements: Pick<Placements, 'placement'>;
+  relays: Pick<RelayHealth, 'tryNow'>;
+  queue: Pick<Queue, 'hurry' | 'gateChanged'>;
+  /** Its connections take nothing new, so that the next message opens one where it should go. */
+  reconnect(name: string): void;
+  log: Logger;
+}): TryNow {
+  const { states, overrides, placements, relays, queue, log } = deps;
+  const hurry = (name: string): void => {
+    queue.hurry(name).catch((err: unknown) => {
+      log.warn({ err, path: name }, 'mail that was told a later time keeps to it');
+    });
+  };
+
+  overrides.onChange((override, removed) => {
+    const { scope, key, param } = override;
+    const closed = states.closed(key);
+    states.overrideChanged(override, removed);
+    if (removed || param === 'suspended') queue.gateChanged();
+    // Ended by hand: what it had put off goes too.
+    if (removed && scope === 'path' && closed !== null && states.closed(key) === null) hurry(key);
+  });
+  states.onOutdated((name) => {
+    for (const { id, rule } of overrides.of('path', name)) {
+      if (rule === 'operator') continue;
+      overrides.remove(id).catch((err: unknown) => {
+        log.warn({ err, path: name }, 'what was learnt of another way to this site still counts');
+      });
+    }
+  });
+
+  return {
+    async paths(names) {
+      let tried = 0;
+      for (const name of names) {
+        const closed = states.closed(name);
+        for (const { id, param } of overrides.of('path', name))
+          if (param === 'suspended') await overrides.remove(id);
+        states.tryNow(name);
+        const place = placements.placement(name);
+        let passedOver = false;
+        if (place?.kind === 'path')
+          for (const target of place.way.targets)
+            if (target.kind === 'relay' && relays.tryNow(relayName(target))) passedOver = true;
+        if (passedOver) deps.reconnect(name);
+        if ((closed === null && !passedOver) || states.closed(name) !== null) continue;
+        tried += 1;
+        hurry(name);
+      }
+      return tried;
+    },
+    relay: (relay) => relays.tryNow(relay),
+  };
+}

@@ -1,0 +1,127 @@
+/** A path or relay that is closed can be opened by hand, and says so to whoever asks for mail to be tried again. */
+import { describe, expect, it } from 'vitest';
+import { startScriptedMx } from '../fakes/scripted-mx.ts';
+import { startSmtpSink } from '../fakes/smtp-sink.ts';
+import { startCommand } from './commands.ts';
+import { addDomain, fileScope, type Instance, startInstance, until } from './harness.ts';
+
+const scope = fileScope();
+
+/** A relay that takes no connection until `mend` is called; `retry` 1h keeps its path closed for an hour. */
+async function failing() {
+  let closed = true;
+  const relay = await startScriptedMx({
+    get banner() {
+      return closed ? '421 4.3.2 closed for the day' : '220 relay.test';
+    },
+  });
+  scope.defer(() => relay.close());
+  const server = await startInstance(scope, {
+    settings: { route: `smtp://127.0.0.1:${relay.port}`, retry: '1h' },
+  });
+  const token = await addDomain(server, 'example.com');
+  return {
+    server,
+    token,
+    site: `relay:127.0.0.1:${relay.port}`,
+    mend: () => {
+      closed = false;
+    },
+  };
+}
+
+async function closedPath(server: Instance, site: string) {
+  return until(`the path ${site} is closed`, async () => {
+    const { Items } = (await server.call('GET', '/queue/paths')).json;
+    return Items.find((item: { Site: string; State: string }) => item.Site === site && item.State === 'open');
+  });
+}
+
+describe('a path that is closed', () => {
+  it('is tried now by one operation, and by one command', async () => {
+    const { server, token, site, mend } = await failing();
+    const id = await server.send({}, { token });
+    await closedPath(server, site);
+    // It fails again: closed again.
+    const first = await server.call('POST', `/queue/paths/${encodeURIComponent(site)}/try`);
+    expect(first.json).toMatchObject({ Tried: 1, Paths: [{ Site: site, State: 'half-open' }] });
+    await closedPath(server, site);
+    mend();
+    const command = await startCommand(scope, ['queue', 'try', site, '--data', server.folder]).ended;
+    expect(command.stdout).toContain('One message finds out now');
+    expect((await server.settled(id)).Status).toBe('Delivered');
+    const nothing = await server.call('POST', `/queue/paths/${encodeURIComponent(site)}/try`);
+    expect(nothing.json).toMatchObject({ Tried: 0, Paths: [{ State: 'closed', Reason: null }] });
+    expect((await server.call('POST', '/queue/paths/nowhere.example/try')).status).toBe(404);
+    expect((await server.call('POST', `/queue/paths/${site}/try`, { token })).status).toBe(403);
+  });
+
+  it('opens for an administrator who retries a message, and is named to everybody else', async () => {
+    const { server, token, site, mend } = await failing();
+    const id = await server.send({}, { token });
+    await closedPath(server, site);
+    const waits = await server.send({ To: [{ email: 'later@example.net' }] }, { token });
+    mend();
+    const behind = await server.call('POST', `/email/${waits}/retry`, { token });
+    expect([behind.status, behind.json.Errors[0].Message]).toEqual([
+      409,
+      expect.stringContaining('It goes when its path opens'),
+    ]);
+    expect((await server.call('POST', `/email/${waits}/retry`)).json).toMatchObject({
+      Opened: 1,
+      Closed: [],
+    });
+    expect((await server.settled(id)).Status).toBe('Delivered');
+    expect((await server.settled(waits)).Status).toBe('Delivered');
+  });
+
+  it('opens when its cause is resent', async () => {
+    const { server, token, site, mend } = await failing();
+    const id = await server.send({}, { token });
+    await closedPath(server, site);
+    mend();
+    const { Items } = (await server.call('GET', '/causes')).json;
+    const resent = await server.call('POST', `/causes/${Items[0].CauseID}/resend`);
+    expect(resent.json).toMatchObject({ Queued: 1, Opened: 1 });
+    expect((await server.settled(id)).Status).toBe('Delivered');
+  });
+
+  it('is met again after a restart: the pause was our own', async () => {
+    const { server, token, site, mend } = await failing();
+    await server.send({}, { token });
+    await closedPath(server, site);
+    mend();
+    await server.stop();
+    const again = await startInstance(scope, {
+      folder: server.folder,
+      settings: { route: `smtp://${site.slice('relay:'.length)}`, retry: '1h' },
+    });
+    const id = await again.send({ To: [{ email: 'new@example.net' }] }, { token });
+    expect((await again.settled(id)).Status).toBe('Delivered');
+  });
+});
+
+describe('a relay that is passed over', () => {
+  it('is asked again at once by its name', async () => {
+    let refuses = true;
+    const first = await startScriptedMx({
+      get mail() {
+        return refuses ? '530 5.7.0 Authentication required' : '250 ok';
+      },
+    });
+    const second = await startSmtpSink();
+    scope.defer(() => Promise.all([first.close(), second.close()]));
+    const server = await startInstance(scope, {
+      settings: { route: `smtp://127.0.0.1:${first.port},smtp://127.0.0.1:${second.port}` },
+    });
+    const token = await addDomain(server, 'example.com');
+    expect((await server.settled(await server.send({}, { token }))).Status).toBe('Delivered');
+    const relay = `127.0.0.1:${first.port}`;
+    expect((await server.call('GET', '/queue/paths')).json.Relays).toMatchObject([{ Relay: relay }]);
+    refuses = false;
+    expect((await server.call('POST', `/queue/paths/${relay}/try`)).json).toMatchObject({ Tried: 1 });
+    expect((await server.settled(await server.send({}, { token }))).Status).toBe('Delivered');
+    expect(second.messages).toHaveLength(1);
+    expect((await server.call('GET', '/queue/paths')).json.Relays).toEqual([]);
+  });
+});
