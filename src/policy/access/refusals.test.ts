@@ -78,6 +78,13 @@ describe('a refusal', () => {
     expect(refusals.list()).toHaveLength(2);
   });
 
+  it('names no recipient', () => {
+    const { lines, refusals } = setUp();
+    refusals.record(refusal({ message: 'Every recipient is on the list; jane@b.example: it bounced' }));
+    expect(refusals.list()[0]?.message).toBe('Every recipient is on the list; j***@b.example: it bounced');
+    expect(JSON.stringify(lines)).not.toContain('jane');
+  });
+
   it('keeps no long text', () => {
     const { refusals } = setUp();
     refusals.record(refusal({ message: 'x'.repeat(10_000), domain: 'y'.repeat(10_000) }));

@@ -9,7 +9,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { ERRORS, type ErrorName } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
-import type { Logger } from '../../lib/log.ts';
+import { type Logger, maskAddresses } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Caller } from '../../model/submission.ts';
 import { addressKey } from './failed-logins.ts';
@@ -140,7 +140,8 @@ export function createRefusals(
       status,
       code: name === null ? null : ERRORS[name].code,
       name,
-      message: message.slice(0, MAX_MESSAGE_CHARS).toWellFormed(),
+      // Some sentences name a recipient.
+      message: maskAddresses(message.slice(0, MAX_MESSAGE_CHARS)).toWellFormed(),
       domain: domain === null ? null : domain.slice(0, MAX_DOMAIN_CHARS),
       tokenId: caller?.tokenId ?? null,
       tokenName: caller?.name ?? null,

@@ -22,7 +22,7 @@ export function refusalRoutes({ refusals }: { refusals: Pick<Refusals, 'list'> }
         id: 'listRefusals',
         summary: 'List what was refused lately',
         description:
-          'Requests and SMTP commands that this process refused lately, newest first, a page: `{RefusalID, Time, Since, Times, Via, Action, Status, Code, Name, Message, Domain, TokenID, TokenName, Peer}`. Kept in memory, the last 50 of each tenant; all of them are in the mail log. A repetition of the one before counts it up',
+          'Requests and SMTP commands that this process refused lately, newest first, a page: `{RefusalID, Time, Since, Times, Via, Action, Status, Code, Name, Message, Domain, TokenID, TokenName, Peer}`. Kept in memory since its start, the last 50 of each tenant; the mail log has a line for each, but for what a flood leaves out. A repetition of the one before counts it up',
         query: { ...PAGE, ...DOMAIN },
         answer: refusalsAnswer,
       },
