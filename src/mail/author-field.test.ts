@@ -25,6 +25,7 @@ describe('an author', () => {
     ['=?utf-8?q?J=C3=B6rg?= =?utf-8?b?IFguWS4=?= <a@example.com>', ['Jörg X.Y.', 'a@example.com']],
     ['"=?utf-8?q?J=C3=B6rg?=" <a@example.com>', ['Jörg', 'a@example.com']],
     ['=?iso-2022-jp?B?GyRCJUYlOSVIGyhC?= <a@example.com>', ['テスト', 'a@example.com']],
+    ['a@bücher.example', ['', 'a@xn--bcher-kva.example']],
     ['"b@example.org" <a@example.com>', ['b@example.org', 'a@example.com', 'example.org']],
     ['=?utf-8?q?b=40example=2Eorg?= <a@example.com>', ['b@example.org', 'a@example.com', 'example.org']],
   ])('%j', (value, expected) => {
@@ -66,6 +67,9 @@ describe('an author', () => {
     '=?utf-8?q?x=0D=0AFrom:_b?= <a@example.com>',
     '=?utf-8?q?=3D=3Futf-8=3Fq=3Fx=3F=3D?= <a@example.com>',
     'b＠example.org@example.com',
+    'a@example.com\u00ad',
+    'a@ｅxample.com',
+    'a@bu\u0308cher.example',
     'A\u0000 <a@example.com>',
     'A\u2028 <a@example.com>',
     `${'x'.repeat(2000)} <a@example.com>`,

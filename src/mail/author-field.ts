@@ -6,6 +6,7 @@
  * groups, no lists, no specials outside quotation marks, no comments but plain words, and no encoded word that cannot be
  * read. One pass.
  */
+import { domainToUnicode } from 'node:url';
 import { type Address, parseAddress, toALabelDomain } from './address.ts';
 import { decodeWords } from './decode-words.ts';
 
@@ -86,6 +87,8 @@ export function parseAuthor(value: string, minLabels = 2): AuthorResult {
   if (written === null) return refuse('holds no address');
   const parsed = parseAddress(written, minLabels);
   if (!parsed.ok) return refuse(`holds an address that ${parsed.problem}`);
+  if (!isPlainDomain(written, parsed.address.domain))
+    return refuse('has a domain that programs read differently');
   const raw = words.join(' ').trim();
   const octets = readableWords(raw);
   if (octets === null) return refuse('has an encoded word that cannot be read');
@@ -122,6 +125,15 @@ export function shownDomains(text: string): readonly string[] {
     found.add(toALabelDomain(domain) ?? domain);
   }
   return [...found];
+}
+
+/** IDNA maps many texts to one domain (UTS 46); only the usual spelling is compared alike by who does not map. */
+function isPlainDomain(written: string, domain: string): boolean {
+  const shown = written
+    .slice(written.lastIndexOf('@') + 1)
+    .trim()
+    .toLowerCase();
+  return shown === domain || shown === domainToUnicode(domain);
 }
 
 /** The text of the quoted string that begins at `at`, and the offset behind it; null where it never ends. */

@@ -1,14 +1,16 @@
 /**
  * Who wrote it: From as other people's programs read it. Every header of a list of awkward ones is submitted by SMTP with
- * a login for one domain, and every name of another by HTTP. Each is refused, or Python's parsers, postal-mime,
+ * a login for one domain, and every name of another by HTTP. Each is refused, or parsers of Python, Go, postal-mime,
  * Nodemailer's and plain searches for an address find the author that was checked, or nobody.
  */
 import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import addressparser from 'nodemailer/lib/addressparser/index.js';
 import PostalMime, { decodeWords } from 'postal-mime';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openLineClient } from '../fakes/smtp-line-client.ts';
-import { fileScope, type Instance, startInstance } from '../scenarios/harness.ts';
+import { fileScope, type Instance, startInstance, temporaryFolder } from '../scenarios/harness.ts';
 
 const scope = fileScope();
 let server: Instance;
@@ -126,6 +128,7 @@ const NASTY = [
   `From: <<${OWN}>${EVIL}>`,
   `From: mailto:${EVIL} <${OWN}>`,
   `From: x@[127.0.0.1] <${OWN}>`,
+  `From: ${OWN}\u00ad`,
 ];
 
 interface Readings {
@@ -158,9 +161,12 @@ for text in json.load(sys.stdin):
 json.dump(out, sys.stdout)
 `;
 
-function python(messages: readonly string[]): Promise<Readings[] | null> {
+/** What a program reads in messages it is given as JSON; null where there is no such program. */
+function elsewhere(name: string, args: string[], messages: readonly string[]): Promise<Readings[] | null> {
   return new Promise((resolve, reject) => {
-    const child = execFile('python3', ['-c', PYTHON], { maxBuffer: 1 << 24 }, (error, stdout) => {
+    // What Go builds wants a place that may hold programs.
+    const options = { maxBuffer: 1 << 24, env: { ...process.env, TMPDIR: '/tmp' } };
+    const child = execFile(name, args, options, (error, stdout) => {
       if (error === null) resolve(JSON.parse(stdout));
       else if (error.code === 'ENOENT') resolve(null);
       else reject(error);
@@ -197,14 +203,57 @@ async function javascript(message: string): Promise<Readings> {
   };
 }
 
+const GO = `package main
+
+import (
+	"encoding/json"
+	"net/mail"
+	"os"
+	"strings"
+)
+
+func main() {
+	var messages []string
+	if err := json.NewDecoder(os.Stdin).Decode(&messages); err != nil {
+		panic(err)
+	}
+	out := make([]map[string][]string, len(messages))
+	for i, text := range messages {
+		found := []string{}
+		if message, err := mail.ReadMessage(strings.NewReader(text)); err == nil {
+			for _, value := range message.Header["From"] {
+				list, _ := mail.ParseAddressList(value)
+				for _, each := range list {
+					found = append(found, each.Address)
+				}
+			}
+		}
+		out[i] = map[string][]string{"exact": found, "loose": []string{}}
+	}
+	json.NewEncoder(os.Stdout).Encode(out)
+}
+`;
+
+/** Readers in other languages, where they are installed. */
+const OTHERS = [
+  { name: 'python3', args: () => ['-c', PYTHON] },
+  { name: 'go', args: () => ['run', goFile] },
+];
+let goFile: string;
+
 async function readings(messages: readonly string[]): Promise<Readings[]> {
-  const found = await python(messages);
-  if (found === null) process.stderr.write('skipped in part: python3 is not installed here\n');
+  const others = await Promise.all(
+    OTHERS.map(async ({ name, args }) => {
+      const found = await elsewhere(name, args(), messages);
+      if (found === null) process.stderr.write(`skipped in part: ${name} is not installed here\n`);
+      return found ?? [];
+    }),
+  );
   return Promise.all(
     messages.map(async (message, i) => {
       const own = await javascript(message);
-      const other = found?.[i] ?? { exact: [], loose: [] };
-      return { exact: [...own.exact, ...other.exact], loose: [...own.loose, ...other.loose] };
+      const all = [own, ...others.flatMap((found) => found[i] ?? [])];
+      return { exact: all.flatMap(({ exact }) => exact), loose: all.flatMap(({ loose }) => loose) };
     }),
   );
 }
@@ -219,6 +268,8 @@ function strangers({ exact, loose }: Readings, own: string): string[] {
 }
 
 beforeAll(async () => {
+  goFile = join(await temporaryFolder(scope), 'main.go');
+  await writeFile(goFile, GO);
   server = await startInstance(scope, { settings: { submission: '127.0.0.1:0' } });
   for (const Domain of ['example.com', 'example.org']) {
     await server.call('POST', '/domains', { body: { Domain, Verified: true } });
