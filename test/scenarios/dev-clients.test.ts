@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { createTransport } from 'nodemailer';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openLineClient } from '../fakes/smtp-line-client.ts';
-import { command } from './commands.ts';
+import { command, startCommand } from './commands.ts';
 import { fileScope, type Instance, startInstance, temporaryFolder, until } from './harness.ts';
 import { codeBlocks, howToPage } from './how-to-page.ts';
 
@@ -29,7 +29,7 @@ const TO = 'you@example.net';
 
 const DJANGO = '/usr/lib/python3/dist-packages/django/__init__.py';
 const SYMFONY = '/usr/share/php/Symfony/Component/Mailer/autoload.php';
-const RUBY_MAIL = '/usr/share/rubygems-integration/all/specifications';
+const JAKARTA = ['/usr/share/java/jakarta-mail.jar', '/usr/share/java/jakarta-activation.jar'];
 
 async function needs(skip: Skip, ...commands: string[]): Promise<void> {
   for (const name of commands) {
@@ -146,6 +146,24 @@ with smtplib.SMTP('127.0.0.1', int(port), timeout=20) as client:
     client.send_message(message)
 `;
 
+/** As JavaMailSender makes it of the two properties. */
+const SPRING = `import jakarta.mail.*;
+import jakarta.mail.internet.*;
+public class Send {
+  public static void main(String[] given) throws Exception {
+    java.util.Properties settings = new java.util.Properties();
+    settings.put("mail.smtp.host", given[0]);
+    settings.put("mail.smtp.port", given[1]);
+    MimeMessage message = new MimeMessage(Session.getInstance(settings));
+    message.setFrom("${FROM}");
+    message.setRecipients(Message.RecipientType.TO, "${TO}");
+    message.setSubject("page spring");
+    message.setText("x");
+    Transport.send(message);
+  }
+}
+`;
+
 describe('the settings of the page', () => {
   it('Nodemailer', async () => {
     const block = codeBlocks(page, 'js').find((text) => text.includes(`${port}`)) ?? '';
@@ -171,7 +189,15 @@ send_mail('page django', 'x', None, ['${TO}'])
   });
 
   it('Rails, whose mail goes by the gem mail', async ({ skip }) => {
-    await needs(skip, 'ruby', RUBY_MAIL);
+    await needs(skip, 'ruby');
+    const hasGem = await run('ruby', ['-e', "require 'mail'"]).then(
+      () => true,
+      () => false,
+    );
+    if (!hasGem) {
+      process.stderr.write('skipped: the gem mail is not installed here\n');
+      skip('the gem mail is not installed');
+    }
     const settings = codeBlocks(page, 'ruby')[0] ?? '';
     const script = `require 'mail'
 require 'ostruct'
@@ -192,6 +218,17 @@ $mailer = new Symfony\\Component\\Mailer\\Mailer(Symfony\\Component\\Mailer\\Tra
 $mailer->send((new Symfony\\Component\\Mime\\Email())->from('${FROM}')->to('${TO}')->subject('page symfony')->text('x'));`;
     await run('php', ['-r', script]);
     await captured('page symfony');
+  });
+
+  it('Spring, whose mail goes by Jakarta Mail', async ({ skip }) => {
+    await needs(skip, 'java', 'javac', ...JAKARTA);
+    const file = join(folder, 'Send.java');
+    await writeFile(file, SPRING);
+    const settings = codeBlocks(page, 'properties')[0] ?? '';
+    const value = (name: string) =>
+      new RegExp(`^spring\\.mail\\.${name}=(.*)$`, 'm').exec(settings)?.[1] ?? '';
+    await run('java', ['-cp', JAKARTA.join(':'), file, value('host'), value('port')]);
+    await captured('page spring');
   });
 
   it('Go', async ({ skip }) => {
@@ -272,6 +309,16 @@ describe('development', () => {
 });
 
 describe('development beyond loopback', () => {
+  it('warns when it starts', async () => {
+    const data = await temporaryFolder(scope);
+    const args = ['dev', '--http', '0.0.0.0:0', '--expose', 'on', '--data', data];
+    const dev = startCommand(scope, args);
+    await until('the banner is complete', () => dev.stdout().includes('Ctrl-C stops'));
+    expect(dev.stdout()).toMatch(/Warning: this development server listens on 0\.0\.0\.0/);
+    dev.child.kill('SIGTERM');
+    await dev.ended;
+  });
+
   const outside = Object.values(networkInterfaces())
     .flatMap((each) => each ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
