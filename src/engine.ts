@@ -46,6 +46,7 @@ import { createRetrySchedule } from './pipeline/queue/retry-schedule.ts';
 import type { DomainService } from './policy/domains/domains.ts';
 import { type Hold, holdReason, siteNames } from './policy/limits/holds.ts';
 import { createTenantPauses, type TenantPause } from './policy/limits/shaping/tenant-pauses.ts';
+import type { Storage } from './policy/limits/storage.ts';
 import { createWarmup, type Warmup } from './policy/limits/warmup/warmup.ts';
 import { createSandboxRules, type SandboxRules } from './policy/sandbox/sandbox-rules.ts';
 import type { TlsContexts } from './smtp/client-tls.ts';
@@ -84,6 +85,8 @@ export interface EngineDeps {
   holdBulk: Parameters<typeof createTenantLessons>[0]['holdBulk'];
   /** Whether contents of a sender domain are kept once every recipient is final. */
   keepsContent(domain: string): Promise<boolean>;
+  /** How much each sender domain may store; absent = any. */
+  storage?: Storage;
   /** Reasons besides a full queue not to accept, or null. */
   refusing(): string | null;
   /** Base of personal links where a domain has no tracking host; absent = no such links are made. */
@@ -273,6 +276,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       log: logs.mail,
       metrics: createAcceptMetrics(registry),
       refusing: deps.refusing,
+      ...(deps.storage === undefined ? {} : { storage: deps.storage }),
       ...(deps.publicUrl === undefined ? {} : { publicUrl: deps.publicUrl }),
       faultMayFit: (mail) => sandboxRules.mayPlay(mail) && !routes.leadsOut(mail),
       routeKeyOf: routes.keyOf,

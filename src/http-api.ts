@@ -24,6 +24,7 @@ import type { CachingResolver } from './net/resolver.ts';
 import type { ReaderFacts } from './pipeline/events/reader-facts.ts';
 import type { DomainService } from './policy/domains/domains.ts';
 import type { GuardRails } from './policy/limits/guard-rails.ts';
+import type { Storage } from './policy/limits/storage.ts';
 import { readiness } from './readiness.ts';
 import type { Store } from './store/store.ts';
 import type { WebhookParts } from './webhooks.ts';
@@ -42,6 +43,7 @@ interface Parts {
   guard: GuardRails;
   webhooks: Pick<WebhookParts, 'service'>;
   checkup: Checkup;
+  storage: Storage;
   personalTokens: PersonalTokens;
   readerFacts: ReaderFacts;
   /** Null = mail that comes back is not taken here. */
@@ -84,6 +86,7 @@ export function createHttpApi(
   return createHttpListener(
     {
       ...{ store, access, domains, guard, eventsStored, clock, random, log },
+      storage: parts.storage,
       smtpCredentials: accounts.smtpCredentials,
       sendRate: accounts.sendRate,
       refusals: accounts.refusals,
@@ -167,6 +170,7 @@ export function createHttpApi(
       blockedExtensions: config['blocked-extensions'],
       email: { ...DEFAULT_EMAIL_LIMITS, maxRecipients: config['max-recipients'] },
       sendsPerSecond: config['rate-limit'],
+      streamsPerTenant: config['streams-per-tenant'],
       maxAgeMs: config['max-age'],
       simulatorDomain: config['simulator-domain'],
       idempotencyWindowMs,

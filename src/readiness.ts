@@ -30,17 +30,23 @@ export async function readiness(store: Store, refusing: () => string | null, sus
 }
 
 /** Nothing is taken while the disk is nearly full: what was acknowledged must still be able to finish. */
-export function createDiskWatch(clock: Clock, folder: string): Service & { refusing(): string | null } {
+export function createDiskWatch(
+  clock: Clock,
+  folder: string,
+): Service & { refusing(): string | null; freeBytes(): number | null } {
   let reason: string | null = null;
+  let free: number | null = null;
   let running = false;
   const check = async (): Promise<void> => {
     try {
       const disk = await statfs(folder);
+      free = Math.max(0, disk.bavail - disk.blocks * LEAST_FREE_SHARE) * disk.bsize;
       const share = disk.blocks === 0 ? 1 : disk.bavail / disk.blocks;
       reason =
         share < LEAST_FREE_SHARE ? `the disk is nearly full (${(share * 100).toFixed(1)} % free)` : null;
     } catch {
       reason = null;
+      free = null;
     }
     if (running) clock.setTimer(DISK_CHECK_MS, () => void check());
   };
@@ -53,5 +59,7 @@ export function createDiskWatch(clock: Clock, folder: string): Service & { refus
       running = false;
     },
     refusing: () => reason,
+    /** What may still be taken before everything is refused; null = unknown. */
+    freeBytes: () => free,
   };
 }

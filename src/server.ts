@@ -47,6 +47,7 @@ import { createAuthAlarm } from './policy/domains/auth-alarm.ts';
 import { createDomainService } from './policy/domains/domains.ts';
 import { addServiceDomain } from './policy/domains/service-domain.ts';
 import { createGuardRails } from './policy/limits/guard-rails.ts';
+import { createStorage } from './policy/limits/storage.ts';
 import { createRetention, keptFor } from './policy/retention/retention.ts';
 import { createDiskWatch, missingSources } from './readiness.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
@@ -222,6 +223,10 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       logs.service.warn({ source: source.id, address: source.address }, 'this machine has no such address');
     }
     const disk = createDiskWatch(clock, dirname(sqlitePath(config.database, folder)));
+    const storage = createStorage(
+      { store, clock, freeBytes: disk.freeBytes },
+      { limit: config['stored-bytes'] },
+    );
     const kept = {
       contentMs: config['retain-content'],
       eventsMs: config['retain-events'],
@@ -244,6 +249,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         authFailing: authAlarm.raise,
         holdBulk: (name, why) => guard.holdListed(name, why),
         keepsContent: async (name) => keptFor(await domains.settingsOf(name), kept).contentMs > 0,
+        storage,
         refusing: () => disk.refusing(),
         publicUrl: ownUrl,
       },
@@ -268,7 +274,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     );
     const http = createHttpApi(
       {
-        ...{ ...base, node, engine, accounts, guard, webhooks, checkup, returns },
+        ...{ ...base, node, engine, accounts, guard, webhooks, checkup, returns, storage },
         ...{ personalTokens, readerFacts, eventsStored, stored, publicUrl: ownUrl },
       },
       { loaded: params.loaded, mode: params.mode, idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS },

@@ -1,5 +1,6 @@
 /** `token …`: API tokens. `create` prints the JWT alone on standard output, so that it can be captured. */
 import type {
+  MeAnswer,
   NewTokenAnswer,
   RevokedTokenAnswer,
   RotatedTokenAnswer,
@@ -88,6 +89,18 @@ export const tokenCommands: CommandGroup = (program, context) => {
     });
 
   token
+    .command('limits')
+    .description('the limits of the token that commands use, and what each domain has of quota and disk')
+    .addHelpText('after', example('postrider token limits'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const me = (await api.call('GET', '/me')).body as MeAnswer;
+        ctx.print(me, limitsText(me));
+      }, EXISTING);
+    });
+
+  token
     .command('rotate <id>')
     .description('makes a new token in place of one, prints it once and lets the old one end')
     .option('--overlap <duration>', 'how long the old one stays good: 0 to 7d (default 1d)')
@@ -125,6 +138,23 @@ export const tokenCommands: CommandGroup = (program, context) => {
       }, EXISTING);
     });
 };
+
+function limitsText({ Limits, Storage, Quotas }: MeAnswer): string {
+  const limit = (value: number | null) => (value === null ? 'no limit' : String(value));
+  const own = table([
+    ['Sends a second', limit(Limits.SendsPerSecond)],
+    ['Streams of one kind', limit(Limits.StreamsPerTenant)],
+    ['Recipients of a message', String(Limits.RecipientsPerMessage)],
+    ['Bytes of a request', String(Limits.BodyBytes)],
+  ]);
+  const rows = Storage.map(({ Domain, Bytes, Limit }) => {
+    const left = Quotas.filter((quota) => quota.Domain === Domain).map(
+      (quota) => `${quota.Remaining} of ${quota.Limit} a ${quota.Period}`,
+    );
+    return [Domain, String(Bytes), limit(Limit), left.join(', ') || 'no limit'];
+  });
+  return `${own}\n\n${table([['DOMAIN', 'BYTES STORED', 'OF', 'RECIPIENTS LEFT'], ...rows])}`;
+}
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = {
   s: 1,

@@ -63,6 +63,7 @@ const ROWS: readonly Row[] = [
   ['token create --domain table.example --rate-limit 0', 2],
   ['token create', 2],
   ['token list', 0],
+  ['token limits', 0],
   ['token revoke {token}', 0],
   [`token revoke ${NOBODY}`, 1],
   ['smtp create --domain table.example', 0, ['user', 'Username']],

@@ -13,6 +13,8 @@ export interface AcceptanceConfig {
   'max-message-bytes': number;
   'blocked-extensions': readonly string[];
   'queue-limit': number;
+  'stored-bytes': number | 'auto' | null;
+  'streams-per-tenant': number;
   'simulator-domain': string;
 }
 
@@ -43,6 +45,21 @@ export const ACCEPTANCE_KEYS: KeyTable<AcceptanceConfig> = {
     both('5000000'),
     'high-water mark: above this many waiting recipients new mail is answered 503',
     (t) => parseInteger(t, 1, 1_000_000_000),
+  ),
+  'stored-bytes': key(
+    'bytes, `auto` or `off`',
+    both('auto'),
+    'what one sender domain may have on the disk: mail that waits, captured copies, contents that are kept; more is answered 429. `auto`: four fifths of what it has and what is free above the last 5 %',
+    (t): Parsed<number | 'auto' | null> => {
+      if (t === 'auto' || t === 'off') return good(t === 'auto' ? t : null);
+      return parseInteger(t, 1_048_576, 1_000_000_000_000_000);
+    },
+  ),
+  'streams-per-tenant': key(
+    '1 … 200',
+    both('25'),
+    'streams of events, and as many of captured mail, that the tokens of one domain or of one maker may hold open at once',
+    (t) => parseInteger(t, 1, 200),
   ),
   'simulator-domain': key(
     'domain',

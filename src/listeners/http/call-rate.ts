@@ -1,11 +1,12 @@
 /**
- * Calls per second of one token to a costly operation (api.md §8, always on): a token bucket that holds one second's
+ * Calls per second of one token, and of all that it made, to a costly operation (api.md §8, always on): a token bucket that holds one second's
  * worth. Given a caller it takes one call or throws 429 with how long to wait. Per process, in memory, bounded: a bucket
  * that was forgotten was full.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
+import { lineOf } from '../../policy/access/access.ts';
 
 const MAX_BUCKETS = 10_000;
 
@@ -17,15 +18,16 @@ export function createCallRate(clock: Clock, options: { perSecond: number; what:
   const { perSecond, what } = options;
   const buckets = new Map<string, { left: number; atMs: number }>();
 
-  return ({ tokenId }) => {
+  return (caller) => {
+    const line = lineOf(caller);
     const nowMs = clock.monotonicMs();
-    const known = buckets.get(tokenId);
+    const known = buckets.get(line);
     const left =
       known === undefined
         ? perSecond
         : Math.min(perSecond, known.left + ((nowMs - known.atMs) / 1000) * perSecond);
-    buckets.delete(tokenId);
-    buckets.set(tokenId, { left: left >= 1 ? left - 1 : left, atMs: nowMs });
+    buckets.delete(line);
+    buckets.set(line, { left: left >= 1 ? left - 1 : left, atMs: nowMs });
     if (buckets.size > MAX_BUCKETS) {
       const oldest = buckets.keys().next();
       if (!oldest.done) buckets.delete(oldest.value);

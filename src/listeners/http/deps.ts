@@ -17,6 +17,7 @@ import type { DomainCheck } from '../../policy/domains/doctor/check.ts';
 import type { DomainService } from '../../policy/domains/domains.ts';
 import type { GuardRails } from '../../policy/limits/guard-rails.ts';
 import type { SendRate } from '../../policy/limits/send-rate.ts';
+import type { Storage } from '../../policy/limits/storage.ts';
 import type { WarmupView } from '../../policy/limits/warmup/warmup.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { Store } from '../../store/store.ts';
@@ -33,6 +34,8 @@ export interface HttpDeps {
   smtpCredentials: SmtpCredentials;
   /** Shared with other listeners; one of its own where left out. */
   sendRate?: SendRate;
+  /** What sender domains have on the disk; absent = it is not limited. */
+  storage?: Pick<Storage, 'use'>;
   acceptance: Acceptance;
   domains: DomainService;
   /** Examines this server itself. */
@@ -103,6 +106,8 @@ export interface HttpOptions {
   keepAliveTimeoutMs: number;
   /** Sends per second of a token without an own limit; null = no limit. */
   sendsPerSecond: number | null;
+  /** Streams of one kind that one tenant may hold open. */
+  streamsPerTenant: number;
   /** Give-up age of mail that is queued again; null = that of its lane. */
   maxAgeMs: number | null;
   /** Magic recipients are at this domain. */
@@ -128,6 +133,7 @@ export const DEFAULT_HTTP_OPTIONS: HttpOptions = {
   requestTimeoutMs: 120_000,
   keepAliveTimeoutMs: 72_000,
   sendsPerSecond: null,
+  streamsPerTenant: 25,
   maxAgeMs: null,
   simulatorDomain: 'simulator.test',
   idempotencyWindowMs: 24 * 3_600_000,

@@ -3,6 +3,7 @@
  * where it is large. Shared by the operations that take such messages (send, validate, batch), so that all of them refuse
  * alike. Given a caller and a message as JSON, leaves what acceptance takes; throws AppError with every problem.
  */
+
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -10,6 +11,7 @@ import type { Random } from '../../lib/random.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Acceptance, AcceptRequest } from '../../pipeline/accept/accept.ts';
+import { lineOf } from '../../policy/access/access.ts';
 import { quoteLongContentIds } from './contract/attachments.ts';
 import type { EmailLimits } from './contract/email-limits.ts';
 import { readEmailObject } from './contract/email-request.ts';
@@ -91,11 +93,11 @@ export function createEmailReader(
       dateMs,
     };
     const personal: PersonalLookUp = (subject) => deps.acceptance.personalOptions(caller, subject);
-    let found = await deps.workers.run(caller.owner, 'email', { ...job, body: given }, personal);
+    let found = await deps.workers.run(lineOf(caller), 'email', { ...job, body: given }, personal);
     if (found.ok === 'needs-template') {
       const { named, body } = found;
       const template = await deps.templates.texts(caller, named.id, named.version);
-      found = await deps.workers.run(caller.owner, 'email', { ...job, body, template }, personal);
+      found = await deps.workers.run(lineOf(caller), 'email', { ...job, body, template }, personal);
     }
     if (found.ok === 'needs-template') throw new AppError('internal');
     if (!found.ok) throw new AppError(found.problems);

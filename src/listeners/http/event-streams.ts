@@ -37,10 +37,10 @@ export type OpenStream = (request: ApiRequest, source: StreamSource) => Promise<
  */
 export function createEventStreams(
   deps: { access: Pick<Access, 'renew'>; clock: Clock },
-  options: { perToken: number; total: number; pauseMs: number; pollMs: number },
+  options: { perToken: number; perTenant: number; total: number; pauseMs: number; pollMs: number },
 ): OpenStream {
   const { clock } = deps;
-  const slots = createSlots({ perToken: options.perToken, total: options.total, what: 'streams are open' });
+  const slots = createSlots({ ...options, what: 'streams are open' });
 
   return async (request, source) => {
     const given = lastSeen(request);

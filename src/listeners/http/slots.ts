@@ -1,9 +1,11 @@
 /**
- * How many answers may be kept waiting at once: so many in all, so many of one token, because each holds a connection.
- * Given a caller it takes a place, to be given back once, or throws 429. Per process, in memory.
+ * How many answers may be kept waiting at once, because each holds a connection: so many in all, so many of one token, and so
+ * many of one tenant, who may have any number of tokens: what one maker has made counts together, and so does whatever
+ * is limited to the same domain. Given a caller it takes a place, to be given back once, or throws 429. Per process, in memory.
  */
 import { AppError } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
+import { callerDomains, lineOf } from '../../policy/access/access.ts';
 
 /** Takes a place and gives back how to leave it. Throws AppError rate-limited. */
 export type Slots = (caller: Caller) => () => void;
@@ -11,28 +13,44 @@ export type Slots = (caller: Caller) => () => void;
 const RETRY_AFTER_SECONDS = 5;
 
 /** `what` stands in the sentence: "… wait already". */
-export function createSlots(options: { perToken: number; total: number; what: string }): Slots {
+export function createSlots(options: {
+  perToken: number;
+  perTenant: number;
+  total: number;
+  what: string;
+}): Slots {
   const taken = new Map<string, number>();
   let total = 0;
 
-  return ({ tokenId }) => {
-    const own = taken.get(tokenId) ?? 0;
-    if (own >= options.perToken || total >= options.total) {
+  return (caller) => {
+    const places = [
+      { key: `token ${caller.tokenId}`, max: options.perToken },
+      // Tokens of all domains are the operator's.
+      ...(callerDomains(caller) === undefined
+        ? []
+        : [`line ${lineOf(caller)}`, ...caller.domains.map((name) => `domain ${name}`)].map((key) => ({
+            key,
+            max: options.perTenant,
+          }))),
+    ];
+    if (total >= options.total || places.some(({ key, max }) => (taken.get(key) ?? 0) >= max)) {
       throw new AppError('rate-limited', {
         message: `Too many ${options.what} at once`,
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }
-    taken.set(tokenId, own + 1);
+    for (const { key } of places) taken.set(key, (taken.get(key) ?? 0) + 1);
     total += 1;
     let left = false;
     return () => {
       if (left) return;
       left = true;
       total -= 1;
-      const now = (taken.get(tokenId) ?? 1) - 1;
-      if (now === 0) taken.delete(tokenId);
-      else taken.set(tokenId, now);
+      for (const { key } of places) {
+        const now = (taken.get(key) ?? 1) - 1;
+        if (now === 0) taken.delete(key);
+        else taken.set(key, now);
+      }
     };
   };
 }

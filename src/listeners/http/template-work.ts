@@ -3,12 +3,14 @@
  * How long a fill takes is not known before, so one is begun here within small limits and done anew by a worker where it
  * passes them. Given a request's body, leaves what was asked for; throws AppError.
  */
+
 import { AppError } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { TemplateHead, TemplateTexts } from '../../model/template.ts';
 import { SMALL_LIMITS } from '../../pipeline/compose/template/limits.ts';
 import type { FilledTemplate } from '../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../pipeline/compose/template/template-error.ts';
+import { lineOf } from '../../policy/access/access.ts';
 import { requireJson } from './json-media-type.ts';
 import { prefersStrict } from './prefer.ts';
 import type { ApiRequest } from './route.ts';
@@ -44,11 +46,13 @@ export function createTemplateWork(deps: {
       const { body, caller } = request;
       const strict = prefersStrict(request.header('prefer'));
       if (body.length <= SMALL_BODY_BYTES) return readTemplate(body, { strict, isNew });
-      return orThrow(await workers.run(caller.owner, 'template', { body, strict, isNew }));
+      return orThrow(await workers.run(lineOf(caller), 'template', { body, strict, isNew }));
     },
 
-    async names({ owner }, texts) {
-      return isSmall(texts) ? namesIn(texts) : orThrow(await workers.run(owner, 'names', { texts })).names;
+    async names(caller, texts) {
+      return isSmall(texts)
+        ? namesIn(texts)
+        : orThrow(await workers.run(lineOf(caller), 'names', { texts })).names;
     },
 
     async render(request, head) {
@@ -75,7 +79,7 @@ export function createTemplateWork(deps: {
         const template = await templates.forWorker(head, version);
         if (template === null) return { filled: null, version };
         const job = { body, strict, template, version };
-        const found = await workers.run(caller.owner, 'render', job);
+        const found = await workers.run(lineOf(caller), 'render', job);
         if (found.ok !== 'needs-version') return orThrow(found);
         ({ body, version } = found);
       }

@@ -168,6 +168,8 @@ interface Deps {
   failpoints: Failpoints;
   /** Events were stored: webhook calls may be due. */
   eventsStored(): void;
+  /** Whether the sender domain may store this much more; throws AppError quota-exceeded. Absent = whatever it is. */
+  storage?: { take(domain: string, bytes: number): Promise<void> };
   /** Other reasons to refuse (disk nearly full), or null. */
   refusing(): string | null;
   /** Whether a rule of the sandbox may play this recipient, who goes there by the server's route; absent = none does. */
@@ -216,6 +218,7 @@ export function createAcceptance(
         { clock, random, maxAgeMs: options.maxAgeMs },
       );
       await screen(message);
+      await takeRoom(message);
       return take(request, { message, quota: quota ?? null });
     },
     close: committer.close,
@@ -226,6 +229,7 @@ export function createAcceptance(
     const { caller, idempotency } = request;
     const draft = await drafted(request);
     await screen(draft.message);
+    await takeRoom(draft.message);
     // The commit is waited for without the request: its texts are as large as the message and not needed any more.
     return take({ caller, idempotency }, draft);
   }
@@ -245,6 +249,7 @@ export function createAcceptance(
     const message = newMessage(rows, request, name, messageId, dateMs, composed);
     message.keepContent = await keepsContent(submission, name);
     await screen(message);
+    await takeRoom(message);
     return take(request, { message, quota: quota ?? null });
   }
 
@@ -270,6 +275,7 @@ export function createAcceptance(
     return acceptDrafts({ committer, store, clock }, request, async (item) => {
       const draft = await drafted({ ...item, caller: request.caller });
       await screen(draft.message);
+      await takeRoom(draft.message);
       return draft;
     });
   }
@@ -277,6 +283,7 @@ export function createAcceptance(
   async function check(request: Omit<AcceptRequest, 'idempotency'>): Promise<Checked> {
     const { message, quota } = await drafted(request);
     const suppressed = await screen(message);
+    await takeRoom(message, 0);
     if (quota !== null) await requireQuota(store, message, quota);
     committer.requireOpen();
     return {
@@ -323,6 +330,18 @@ export function createAcceptance(
     if (result.kind === 'replay') return result;
     if (result.kind === 'quota-exceeded') throw quotaExceeded(result, draft.message.createdAt);
     return { kind: 'accepted', messageId: id };
+  }
+
+  /** Room on the disk for it, beside what its sender domain has there. Notices need none: they are ours, and few. */
+  async function takeRoom(message: NewMessage, bytes = message.content.length): Promise<void> {
+    // What refuses everybody is said first: it is no fault of this domain.
+    committer.requireOpen();
+    try {
+      await deps.storage?.take(message.domain, bytes);
+    } catch (cause) {
+      if (!(cause instanceof StoreUnavailable)) throw cause;
+      throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
+    }
   }
 
   /** Recipients on the sender domain's list get their event and nothing else; a message with no other is refused. */

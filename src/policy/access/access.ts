@@ -338,6 +338,11 @@ export function requireScope(caller: Caller, scope: Scope): void {
   throw new AppError('scope-missing', { message: `The token lacks the scope ${scope}`, scope });
 }
 
+/** What tokens that come from one another share: the owner of the first of them that is no operator's. */
+export function lineOf({ owner, bounds }: Caller): string {
+  return bounds?.rateShares[0]?.key ?? owner;
+}
+
 /** Throws AppError `scope-missing` unless the caller's token is for all domains. */
 export function requireAllDomains(caller: Caller): void {
   if (callerDomains(caller) === undefined) return;

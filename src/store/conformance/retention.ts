@@ -130,6 +130,29 @@ export function describeRetention(suite: Suite): void {
       expect(await suite.store().contentBytes()).toBe(3 * size);
     });
 
+    it('counts what each domain has stored, up and down with whatever removes it', async () => {
+      const store = suite.store();
+      const size = message().content.length;
+      const domains = ['example.com', 'example.org', 'nobody.example'];
+      const bytes = async () => (await store.storedBytes({ domains })).map((one) => one.bytes);
+      expect(await bytes()).toEqual([0, 0, 0]);
+      const first = await sent();
+      const waits = await send();
+      await sent({ domain: 'example.org' });
+      expect(await store.storedBytes({ domains: ['example.org'] })).toEqual([
+        { domain: 'example.org', bytes: size },
+      ]);
+      expect(await bytes()).toEqual([2 * size, size, 0]);
+      const shown = await send({ keepContent: false, sandbox: true });
+      const copy = capture();
+      await settle(shown.ids, { capture: copy });
+      expect(await bytes()).toEqual([3 * size + copy.prefix.length, size, 0]);
+      await store.deleteCaptures({ ids: [copy.id], limit: 1 });
+      expect(await bytes()).toEqual([2 * size, size, 0]);
+      await store.purgeContents({ seqs: [first, waits.seq] });
+      expect(await bytes()).toEqual([size, size, 0]);
+    });
+
     it('removes a message with all that hangs on it, within the rows that are asked for', async () => {
       const webhookId = await createWebhook(suite.store());
       const first = await sent();

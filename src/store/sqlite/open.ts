@@ -386,6 +386,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     domainsWithMail: () => read('domainsWithMail', undefined),
     findExpired: (params) => read('findExpired', params),
     contentBytes: () => read('contentBytes', undefined),
+    storedBytes: (params) => read('storedBytes', params),
     findOldestContents: (params) => read('findOldestContents', params),
     findMentions: (params) => read('findMentions', params),
     eraseMessages: (params) => write('eraseMessages', params),

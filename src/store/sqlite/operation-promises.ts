@@ -75,6 +75,7 @@ export const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
   'findExpired',
   'findMentions',
   'contentBytes',
+  'storedBytes',
   'findOldestContents',
   'listCauses',
 ]);

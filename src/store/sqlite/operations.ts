@@ -174,6 +174,7 @@ export const READS: ReadTable = {
   findMentions: erasing.findMentions,
   findExpired: retention.findExpired,
   contentBytes: retention.contentBytes,
+  storedBytes: retention.storedBytes,
   findOldestContents: retention.findOldestContents,
   listOverrides: limits.listOverrides,
   listPathStates: limits.listPathStates,

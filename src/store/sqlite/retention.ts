@@ -73,6 +73,18 @@ export function contentBytes(db: Connection): number {
   return db.get<{ bytes: number }>('SELECT coalesce(sum(size), 0) AS bytes FROM kept_content')?.bytes ?? 0;
 }
 
+/** See `Store.storedBytes`. */
+export function storedBytes(db: Connection, params: ParamsOf<'storedBytes'>): ResultOf<'storedBytes'> {
+  return params.domains.map((domain) => {
+    const id = findNameId(db, domain);
+    const row =
+      id === null
+        ? undefined
+        : db.get<{ bytes: number }>('SELECT bytes FROM stored_bytes WHERE domain_id = ?', id);
+    return { domain, bytes: row?.bytes ?? 0 };
+  });
+}
+
 /** The oldest contents that may go; see `Store.findOldestContents`. */
 export function findOldestContents(
   db: Connection,

@@ -27,6 +27,11 @@ export interface RetentionStore {
   }): Promise<ExpiredPage>;
   /** Octets of all contents that are kept. */
   contentBytes(): Promise<number>;
+  /**
+   * Octets that each of the domains has stored: contents that wait or are kept, and heads of captured copies. One item a
+   * domain, in the order given.
+   */
+  storedBytes(params: { domains: readonly string[] }): Promise<readonly { domain: string; bytes: number }[]>;
   /** The oldest contents of all domains behind `afterSeq` that may go, of `atLeastBytes` together; at most `limit` looked at. */
   findOldestContents(params: {
     afterSeq: number;

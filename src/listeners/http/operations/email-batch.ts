@@ -10,6 +10,7 @@ import { AppError } from '../../../lib/errors.ts';
 import { createTurns } from '../../../lib/turns.ts';
 import type { Acceptance, BatchRequest } from '../../../pipeline/accept/accept.ts';
 import type { BatchItem, ItemOutcome } from '../../../pipeline/accept/batch.ts';
+import { lineOf } from '../../../policy/access/access.ts';
 import type { SendRate } from '../../../policy/limits/send-rate.ts';
 import type { BatchAnswer } from '../contract/answers/email.ts';
 import { readBatchEnvelope } from '../contract/email-batch.ts';
@@ -125,7 +126,7 @@ export function batchEmailRoute(deps: Deps): ApiRoute {
 
   async function partsOfLarge(request: ApiRequest): Promise<ReadOne[]> {
     const strict = prefersStrict(request.header('prefer'));
-    const split = await workers.run(request.caller.owner, 'split', { body: request.body, strict });
+    const split = await workers.run(lineOf(request.caller), 'split', { body: request.body, strict });
     if (!split.ok) throw new AppError(split.problems);
     return split.messages.map((body) => () => {
       if (body === null) return noObject();

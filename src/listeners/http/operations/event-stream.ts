@@ -21,14 +21,17 @@ const LOOK = 4_000;
 const STREAMS = { perToken: 10, total: 100, pauseMs: 50, pollMs: 1_000 };
 
 /** The one route. */
-export function eventStreamRoutes(deps: {
-  store: Store;
-  access: Pick<Access, 'renew'>;
-  clock: Clock;
-  onStored(listener: () => void): () => void;
-}): readonly ApiRoute[] {
+export function eventStreamRoutes(
+  deps: {
+    store: Store;
+    access: Pick<Access, 'renew'>;
+    clock: Clock;
+    onStored(listener: () => void): () => void;
+  },
+  options: { perTenant: number },
+): readonly ApiRoute[] {
   const { store } = deps;
-  const openStream = createEventStreams(deps, STREAMS);
+  const openStream = createEventStreams(deps, { ...STREAMS, ...options });
 
   return [
     {
@@ -40,7 +43,7 @@ export function eventStreamRoutes(deps: {
         id: 'streamEvents',
         summary: 'Follow events as they happen',
         description:
-          'Events as they happen, as server-sent events: `id` is the place to resume from (`Last-Event-ID`, or `After`), `event` the kind, `data` a line of the timeline with `Domain, MessageID, From, Subject, Tags, Metadata, Sandbox`. `Event`, `MessageID`, `Recipient`, `Tag`, `Domain` filter. A heartbeat every 15 seconds; 10 streams a token, 100 in all',
+          'Events as they happen, as server-sent events: `id` is the place to resume from (`Last-Event-ID`, or `After`), `event` the kind, `data` a line of the timeline with `Domain, MessageID, From, Subject, Tags, Metadata, Sandbox`. `Event`, `MessageID`, `Recipient`, `Tag`, `Domain` filter. A heartbeat every 15 seconds; 10 streams a token, `streams-per-tenant` a tenant, 100 in all',
         query: {
           ...EVENT_FILTERS,
           After: text('`id` of the last event that was seen; the header Last-Event-ID wins'),

@@ -23,15 +23,18 @@ const LOOK = 4_000;
 const STREAMS = { perToken: 20, total: 200, pauseMs: 25, pollMs: HEARTBEAT_MS };
 
 /** The one route. */
-export function sandboxStreamRoutes(deps: {
-  store: Store;
-  access: Pick<Access, 'renew'>;
-  clock: Clock;
-  search: CaptureSearch;
-  feed: CaptureFeed;
-}): readonly ApiRoute[] {
+export function sandboxStreamRoutes(
+  deps: {
+    store: Store;
+    access: Pick<Access, 'renew'>;
+    clock: Clock;
+    search: CaptureSearch;
+    feed: CaptureFeed;
+  },
+  options: { perTenant: number },
+): readonly ApiRoute[] {
   const { store, search, feed } = deps;
-  const openStream = createEventStreams(deps, STREAMS);
+  const openStream = createEventStreams(deps, { ...STREAMS, ...options });
 
   return [
     {
@@ -43,7 +46,7 @@ export function sandboxStreamRoutes(deps: {
         id: 'streamCaptures',
         summary: 'Follow captured mail as it comes',
         description:
-          'Captured copies as they come, as server-sent events: `event: captured`, `data` an item of the list, `id` the place to resume from (`Last-Event-ID`, or `After`). The filters of the list. A heartbeat every 15 seconds; 20 streams a token, 200 in all',
+          'Captured copies as they come, as server-sent events: `event: captured`, `data` an item of the list, `id` the place to resume from (`Last-Event-ID`, or `After`). The filters of the list. A heartbeat every 15 seconds; 20 streams a token, `streams-per-tenant` a tenant, 200 in all',
         query: {
           ...CAPTURE_FILTERS,
           After: text('`id` of the last copy that was seen; the header Last-Event-ID wins'),

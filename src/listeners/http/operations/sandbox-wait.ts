@@ -23,6 +23,7 @@ const USUAL_SECONDS = 30;
 const MAX_SECONDS = 60;
 const LONGEST_LOOK_MS = 60_000;
 const MAX_PER_TOKEN = 200;
+const MAX_PER_TENANT = 400;
 const MAX_TOTAL = 1_000;
 
 /** The one route. */
@@ -34,7 +35,12 @@ export function sandboxWaitRoutes(deps: {
   nearest: NearestCaptures;
 }): readonly ApiRoute[] {
   const { clock, search, feed } = deps;
-  const slots = createSlots({ perToken: MAX_PER_TOKEN, total: MAX_TOTAL, what: 'requests wait' });
+  const slots = createSlots({
+    perToken: MAX_PER_TOKEN,
+    perTenant: MAX_PER_TENANT,
+    total: MAX_TOTAL,
+    what: 'requests wait',
+  });
 
   return [
     {

@@ -8,6 +8,7 @@
 import { z } from 'zod';
 import { isUuid } from '../../../lib/ids.ts';
 import type { Caller } from '../../../model/submission.ts';
+import { lineOf } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
 import { PAGE_POLICY } from '../captured-page.ts';
@@ -223,7 +224,7 @@ export function sandboxRoutes({
       },
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
-        const page = await captured.page(await search.bytesOf(capture), caller.owner);
+        const page = await captured.page(await search.bytesOf(capture), lineOf(caller));
         if (page === null)
           throw refuse('not-found', 'The message is not readable as MIME; use its raw bytes');
         return {
@@ -256,7 +257,7 @@ export function sandboxRoutes({
         const capture = await ownCapture(caller, params.id);
         const place = /^[0-9]{1,4}$/.test(params.place ?? '') ? Number(params.place) : null;
         const file =
-          place === null ? null : await captured.file(await search.bytesOf(capture), place, caller.owner);
+          place === null ? null : await captured.file(await search.bytesOf(capture), place, lineOf(caller));
         if (file === null)
           throw refuse('not-found', 'Attachments are numbered from 0, in the order of the list');
         return {

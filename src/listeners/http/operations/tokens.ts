@@ -15,6 +15,7 @@ import type { Access } from '../../../policy/access/access.ts';
 import { type Grant, grantOf, type LimitWish, mayMint } from '../../../policy/access/may-mint.ts';
 import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
+import type { Storage } from '../../../policy/limits/storage.ts';
 import type { Store } from '../../../store/store.ts';
 import type {
   MeAnswer,
@@ -22,6 +23,7 @@ import type {
   QuotaAnswer,
   RevokedTokenAnswer,
   RotatedTokenAnswer,
+  StorageAnswer,
   TokenAnswer,
 } from '../contract/answers/access.ts';
 import type { EmailLimits } from '../contract/email-limits.ts';
@@ -91,6 +93,7 @@ const ROTATION = z.object({
 export interface TokenRouteOptions {
   limits: EmailLimits;
   maxBodyBytes: number;
+  streamsPerTenant: number;
 }
 
 /** The token routes and GET /me. */
@@ -100,6 +103,7 @@ export function tokenRoutes(
     access: Access;
     smtpCredentials: Pick<SmtpCredentials, 'forget'>;
     domains: Pick<DomainService, 'quotaOf'>;
+    storage?: Pick<Storage, 'use'>;
     clock: Clock;
     createOnce: CreateOnce;
   },
@@ -261,7 +265,7 @@ export function tokenRoutes(
         id: 'getMe',
         summary: 'Show what this token is',
         description:
-          'What this token is: domains and their status, scopes, limits, and what is left of the quotas of its domains (`Quotas`)',
+          'What this token is: domains and their status, scopes, limits, what is left of the quotas of its domains (`Quotas`), and what they have on the disk (`Storage`: mail that waits, captured copies, contents that are kept)',
         answer: meAnswer,
       },
       handle: async ({ caller }) => {
@@ -280,17 +284,24 @@ export function tokenRoutes(
           Scopes: [...caller.scopes],
           Sandbox: caller.sandbox,
           Quotas: await quotasOf(names.slice(0, MAX_SHOWN_DOMAINS)),
+          Storage: await storageOf(names.slice(0, MAX_SHOWN_DOMAINS)),
           Limits: {
             RecipientsPerMessage: options.limits.maxRecipients,
             AttachmentsPerMessage: options.limits.maxAttachments,
             BodyBytes: options.maxBodyBytes,
             SendsPerSecond: caller.rateLimit,
+            StreamsPerTenant: all ? null : options.streamsPerTenant,
           },
         };
         return json(answer);
       },
     },
   ];
+
+  async function storageOf(names: readonly string[]): Promise<StorageAnswer[]> {
+    const uses = (await deps.storage?.use(names)) ?? [];
+    return uses.map(({ domain, bytes, limit }) => ({ Domain: domain, Bytes: bytes, Limit: limit }));
+  }
 
   /** What is left of each window that is limited. */
   async function quotasOf(names: readonly string[]): Promise<QuotaAnswer[]> {

@@ -71,9 +71,21 @@ export interface MeAnswer {
     AttachmentsPerMessage: number;
     BodyBytes: number;
     SendsPerSecond: number | null;
+    /** Null = tokens of all domains. */
+    StreamsPerTenant: number | null;
   };
+  /** Of its domains. */
+  Storage: readonly StorageAnswer[];
   /** Of the domains that have one. */
   Quotas: readonly QuotaAnswer[];
+}
+
+/** What a domain has on the disk. */
+export interface StorageAnswer {
+  Domain: string;
+  Bytes: number;
+  /** Null = none. */
+  Limit: number | null;
 }
 
 /** What is left of one window of a domain's mail quota. */

@@ -8,6 +8,7 @@ import type {
   RevokedTokenAnswer,
   RotatedTokenAnswer,
   SmtpCredentialAnswer,
+  StorageAnswer,
   TokenAnswer,
 } from '../answers/access.ts';
 import type { Page } from '../answers/page.ts';
@@ -88,6 +89,12 @@ const quota = exactly<QuotaAnswer>()(
     .meta({ id: 'Quota' }),
 );
 
+const storage = exactly<StorageAnswer>()(
+  z
+    .object({ Domain: z.string(), Bytes: count, Limit: count.nullable().describe('null = none') })
+    .meta({ id: 'Storage' }),
+);
+
 export const meAnswer = exactly<MeAnswer>()(
   z
     .object({
@@ -104,7 +111,15 @@ export const meAnswer = exactly<MeAnswer>()(
         AttachmentsPerMessage: count,
         BodyBytes: count,
         SendsPerSecond: z.number().nullable(),
+        StreamsPerTenant: count
+          .nullable()
+          .describe('Of one kind, open at once; null = no limit but that of all'),
       }),
+      Storage: z
+        .array(storage)
+        .describe(
+          'What its domains have on the disk: mail that waits, captured copies, contents that are kept',
+        ),
       Quotas: z.array(quota).describe('Of the domains that have one'),
     })
     .meta({ id: 'Me' }),
