@@ -3,7 +3,8 @@
  * Given: a connected socket (plain or TLS) and a clock. Leaves behind: each reply once, in order, to the listener, and
  * exactly one close with its reason, whatever way the connection ends: closed, half-closed, reset, too slow, babbling.
  * The deadline is one timer that is moved only when it has to fire earlier: a timer per command would cost more than
- * parsing its reply. It is not extended by partial replies, so a dripping server gains nothing.
+ * parsing its reply. It is not extended by partial replies, so a dripping server gains nothing. A reminder before the
+ * deadline shares the timer.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../lib/clock.ts';
@@ -20,6 +21,8 @@ export interface ChannelListener {
   /** Takes one reply; true when it may be given the next one at once. */
   onReply(reply: Reply): boolean;
   onClose(close: ChannelClose): void;
+  /** The time of `remindWithin` is over. */
+  onReminder?(): void;
 }
 
 export interface Channel {
@@ -37,8 +40,10 @@ export interface Channel {
   writeParts(parts: readonly Uint8Array[], trailer: string, onFlushed: () => void): void;
   /** From now on `what` must happen within `limitMs`, or the channel closes with `timeout`. */
   expectWithin(limitMs: number, what: string): void;
-  /** Nothing is awaited any more. */
+  /** Nothing is awaited any more, and nobody reminded. */
   expectNothing(): void;
+  /** Tells the listener after so long, once; a later call takes the place of an earlier one. */
+  remindWithin(ms: number): void;
   close(reason: LostReason, detail: string, reply?: Reply | null): void;
   /** Gives the socket away (to a TLS handshake): no listener of this channel stays on it, and nothing is closed. */
   detach(): Duplex;
@@ -55,20 +60,35 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
   let nowMs = clock.monotonicMs();
   let deadlineMs = Number.POSITIVE_INFINITY;
   let awaited = '';
+  let reminderMs = Number.POSITIVE_INFINITY;
   let timer: Timer | null = null;
   let timerAtMs = Number.POSITIVE_INFINITY;
   let pumping = false;
 
   function arm(): void {
-    timerAtMs = deadlineMs;
-    timer = clock.setTimer(deadlineMs - nowMs, () => {
+    timerAtMs = Math.min(deadlineMs, reminderMs);
+    if (timerAtMs === Number.POSITIVE_INFINITY || closed !== null) return;
+    timer = clock.setTimer(timerAtMs - nowMs, () => {
       timer = null;
       timerAtMs = Number.POSITIVE_INFINITY;
       nowMs = clock.monotonicMs();
-      if (deadlineMs === Number.POSITIVE_INFINITY || closed !== null) return;
-      if (nowMs >= deadlineMs - 1) close('timeout', `${awaited} took too long`);
-      else arm();
+      if (closed !== null) return;
+      if (nowMs >= deadlineMs - 1) {
+        close('timeout', `${awaited} took too long`);
+        return;
+      }
+      if (nowMs >= reminderMs - 1) {
+        reminderMs = Number.POSITIVE_INFINITY;
+        listener?.onReminder?.();
+      }
+      if (timer === null) arm();
     });
+  }
+
+  function armBefore(atMs: number): void {
+    if (atMs >= timerAtMs || closed !== null) return;
+    timer?.cancel();
+    arm();
   }
 
   function close(reason: LostReason, detail: string, reply: Reply | null = null): void {
@@ -149,12 +169,15 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
     expectWithin(limitMs, what) {
       awaited = what;
       deadlineMs = nowMs + limitMs;
-      if (deadlineMs >= timerAtMs || closed !== null) return;
-      timer?.cancel();
-      arm();
+      armBefore(deadlineMs);
     },
     expectNothing() {
       deadlineMs = Number.POSITIVE_INFINITY;
+      reminderMs = Number.POSITIVE_INFINITY;
+    },
+    remindWithin(ms) {
+      reminderMs = nowMs + ms;
+      armBefore(reminderMs);
     },
     close,
     detach() {

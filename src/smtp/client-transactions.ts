@@ -8,52 +8,32 @@
  * RCPT replies; without PIPELINING every command waits. The second (`next`) gets its envelope as soon as the head's
  * last octet is with the socket, in the same write where it is known by then (RFC 2920 §3.1): one round trip a message.
  * A 421, a timeout, nonsense or the end of the connection finishes both: decided recipients keep their reply, the rest
- * is lost, with `afterDot` where the server may have the message. It is one piece because both transactions share the stream:
- * each step of one decides what may be written for the other.
+ * is lost, with `afterDot` where the server may have the message.
+ *
+ * Where the head takes longer than the server usually does, the second is taken back: its caller may send it elsewhere at
+ * once. What the server has of it, an envelope, is undone when its replies come: RSET where DATA was not sent or was
+ * refused, a lone dot where nobody was accepted, and where the server asks for the message, the end of the connection,
+ * because a lone dot would deliver an empty one (RFC 2920 §3.1). It is one piece because both transactions share the
+ * stream: each step of one decides what may be written for the other.
  */
 import { afterInput } from '../lib/turns.ts';
 import type { Channel, ChannelClose } from './client-channel.ts';
 import { buildEnvelope } from './client-envelope.ts';
 import type { TlsFacts } from './client-tls.ts';
-import type {
-  RecipientResult,
-  Session,
-  SessionClose,
-  Target,
-  Timeouts,
-  Transaction,
-  TransactionResult,
-} from './client-types.ts';
-import { Conversation, type ConversationLog } from './conversation.ts';
+import type { Session, SessionClose, SessionWatch, Target, Timeouts } from './client-types.ts';
+import {
+  type Awaiting,
+  decideRest,
+  doneResult,
+  envelopeOf,
+  lostResult,
+  newWork,
+  type Work,
+} from './client-work.ts';
+import type { ConversationLog } from './conversation.ts';
 import { createDotStuffer } from './dot-stuffing.ts';
 import type { Capabilities } from './ehlo.ts';
 import type { Reply } from './reply.ts';
-
-type Awaiting = 'waiting' | 'rset' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot' | 'lone-dot';
-
-interface Work {
-  readonly tx: Transaction;
-  readonly mail: string;
-  readonly rcpts: readonly string[];
-  awaiting: Awaiting;
-  /** The envelope is with the socket. */
-  sent: boolean;
-  /** DATA went with the envelope. */
-  dataSent: boolean;
-  rcptNo: number;
-  accepted: number;
-  readonly results: (RecipientResult | null)[];
-  dot: Reply | null;
-  /** The write that ends in the dot is with the socket. */
-  dotHanded: boolean;
-  /** The system took all of that write. */
-  flushed: boolean;
-  /** Another envelope left in the same write as the dot, so an unfinished write may still hold the dot. */
-  dotHasCompany: boolean;
-  startedMs: number;
-  readonly log: Conversation;
-  readonly resolve: (result: TransactionResult) => void;
-}
 
 /** Up to here a message goes in one write, together with its dot; above it in slices, each waiting for the last. */
 const ONE_WRITE_BYTES = 128 * 1024;
@@ -78,6 +58,10 @@ export function createSession(parts: SessionParts): Session {
   let head: Work | null = null;
   let next: Work | null = null;
   let delivered = 0;
+  let transactions = 0;
+  /** Of those that nothing was ahead of. */
+  let slowestMailMs = 0;
+  let watch: SessionWatch | null = null;
   /** The server holds the remains of a failed transaction. */
   let needsReset = false;
   /** When the last transaction ended, in the time of the replies: its caller may not have had its turn since. */
@@ -86,14 +70,14 @@ export function createSession(parts: SessionParts): Session {
   let quitSent = false;
   const closeListeners: ((close: SessionClose) => void)[] = [];
 
-  function envelopeOf(work: Work): string {
-    if (work.rcpts.length === 1) return `${work.mail}${work.rcpts[0]}DATA\r\n`;
-    return work.mail + work.rcpts.join('');
-  }
-
   function say(work: Work, text: string): void {
     channel.write(text);
     work.log.add(channel.nowMs, text);
+  }
+
+  /** A server that drops what came behind the dot never answers it; one that answers takes about as long as before. */
+  function pipelinedMailMs(): number {
+    return Math.min(timeouts.mailMs, Math.max(timeouts.pipelinedMailMs, 4 * slowestMailMs));
   }
 
   /** Names what the head waits for, and starts its time. */
@@ -104,7 +88,7 @@ export function createSession(parts: SessionParts): Session {
         channel.expectWithin(timeouts.rsetMs, 'the reply to RSET');
         return;
       case 'mail':
-        channel.expectWithin(timeouts.mailMs, 'the reply to MAIL');
+        channel.expectWithin(work.pipelined ? pipelinedMailMs() : timeouts.mailMs, 'the reply to MAIL');
         return;
       case 'rcpt':
         channel.expectWithin(timeouts.rcptMs, 'the reply to RCPT');
@@ -136,12 +120,14 @@ export function createSession(parts: SessionParts): Session {
     } else say(work, reset === '' ? work.mail : reset);
     work.startedMs = channel.nowMs;
     waitFor(work, reset === '' ? 'mail' : 'rset');
+    startPatience();
   }
 
   /** The next envelope as text to follow the head's dot, or '' when there is none to send. */
   function takeNextEnvelope(): string {
     if (!pipelining || next === null || next.sent || quitSent) return '';
     next.sent = true;
+    next.pipelined = true;
     next.dataSent = next.rcpts.length === 1;
     next.startedMs = channel.nowMs;
     const text = envelopeOf(next);
@@ -152,7 +138,9 @@ export function createSession(parts: SessionParts): Session {
   function onFlushed(work: Work): void {
     work.flushed = true;
     work.tx.onDataSent?.();
-    if (head === work && work.awaiting === 'body') waitFor(work, 'dot');
+    if (head !== work || work.awaiting !== 'body') return;
+    waitFor(work, 'dot');
+    startPatience();
   }
 
   /** Hands over the end of the data, the dot and what may follow it. */
@@ -188,6 +176,7 @@ export function createSession(parts: SessionParts): Session {
       }
       offset += slice.length;
       waitFor(work, 'body');
+      startPatience();
       // A server that refuses what it gets and goes is heard before the next slice: once a write has failed, Node gives
       // nothing that came before to anybody.
       channel.writeParts([stuffer.feed(slice)], '', () => afterInput(step));
@@ -210,47 +199,49 @@ export function createSession(parts: SessionParts): Session {
     } else sendBody(work);
   }
 
-  function decideRest(work: Work, reply: Reply, stage: RecipientResult['stage'], accepted: boolean): void {
-    for (let i = 0; i < work.results.length; i += 1) work.results[i] ??= { reply, stage, accepted };
+  function lose(work: Work, close: SessionClose, behind: boolean): void {
+    work.resolve(lostResult(work, close, { nowMs: channel.nowMs, tls, used: transactions > 0, behind }));
   }
 
-  function doneResult(work: Work, recipients: readonly RecipientResult[]): TransactionResult {
-    const latencyMs = channel.nowMs - work.startedMs;
-    return { kind: 'done', recipients, dot: work.dot, latencyMs, tls, conversation: work.log };
+  /** The caller has it back and may send it elsewhere; what of it is with the server is undone when its replies come. */
+  function takeBack(work: Work, detail: string): void {
+    if (work === next && !work.sent) next = null;
+    work.takenBack = true;
+    lose(work, { reason: 'local', detail, reply: null }, true);
   }
 
-  function lostResult(work: Work, close: SessionClose, behind: boolean): TransactionResult {
-    const decided = work.results.filter((result) => result !== null);
-    if (decided.length === work.results.length) return doneResult(work, decided);
-    const afterDot = work.dotHanded && close.reason !== '421' && (work.flushed || work.dotHasCompany);
-    return {
-      kind: 'lost',
-      stage: stageOf(work, afterDot || close.reason === '421'),
-      afterDot,
-      reused: delivered > 0,
-      untried: behind || !work.sent || work.awaiting === 'rset',
-      reason: close.reason,
-      detail: close.detail,
-      reply: close.reply,
-      recipients: work.results,
-      latencyMs: work.sent ? channel.nowMs - work.startedMs : 0,
-      tls,
-      conversation: work.log,
-    };
+  function mayBegin({ tx }: Work): boolean {
+    return tx.begins?.() ?? true;
+  }
+
+  /** From now on the head should take no longer than this server usually does. */
+  function startPatience(): void {
+    if (watch !== null) channel.remindWithin(watch.patienceMs());
+  }
+
+  function onReminder(): void {
+    if (head === null) return;
+    if (next !== null && !next.takenBack) takeBack(next, 'the message ahead of it is not answered');
+    watch?.slow();
   }
 
   /** The head is through: the next one takes its place before its caller hears of it. */
   function finish(work: Work): void {
     finishedAtMs = channel.nowMs;
+    transactions += 1;
     head = next;
     next = null;
+    if (head !== null && !head.takenBack && !mayBegin(head)) takeBack(head, 'it is not to go any more');
+    if (head?.takenBack === true && !head.sent) head = null;
     if (head === null) {
       channel.expectNothing();
       if (quitting) sendQuit();
-    } else if (head.sent) waitFor(head, 'mail');
-    else begin(head);
+    } else if (head.sent) {
+      waitFor(head, 'mail');
+      startPatience();
+    } else begin(head);
     const recipients = work.results.filter((result) => result !== null);
-    work.resolve(doneResult(work, recipients));
+    work.resolve(doneResult(work, recipients, channel.nowMs, tls));
   }
 
   function fail(work: Work): void {
@@ -264,6 +255,7 @@ export function createSession(parts: SessionParts): Session {
 
   function onMailReply(work: Work, reply: Reply): void {
     const verdict = verdictOf(reply);
+    if (!work.pipelined) slowestMailMs = Math.max(slowestMailMs, channel.nowMs - work.startedMs);
     if (verdict === 3) {
       nonsense(reply, 'MAIL');
       return;
@@ -297,7 +289,7 @@ export function createSession(parts: SessionParts): Session {
       return;
     }
     if (!work.dataSent) {
-      if (work.accepted === 0) {
+      if (work.accepted === 0 || work.takenBack) {
         fail(work);
         return;
       }
@@ -314,7 +306,8 @@ export function createSession(parts: SessionParts): Session {
     }
     if (verdict === 3) {
       if (work.accepted > 0) {
-        startBody(work);
+        if (work.takenBack) channel.close('local', 'the message was taken back');
+        else startBody(work);
         return;
       }
       say(work, '.\r\n');
@@ -410,35 +403,14 @@ export function createSession(parts: SessionParts): Session {
     const [first, second] = [head, next];
     head = null;
     next = null;
-    if (first !== null) first.resolve(lostResult(first, close, false));
-    if (second !== null) second.resolve(lostResult(second, close, true));
+    if (first !== null) lose(first, close, false);
+    if (second !== null) lose(second, close, true);
     for (const tell of closeListeners.splice(0)) tell(close);
   }
 
-  function newWork(tx: Transaction, mail: string, rcpts: readonly string[], resolve: Work['resolve']): Work {
-    return {
-      tx,
-      mail,
-      rcpts,
-      awaiting: 'waiting',
-      sent: false,
-      dataSent: false,
-      rcptNo: 0,
-      accepted: 0,
-      results: new Array<RecipientResult | null>(rcpts.length).fill(null),
-      dot: null,
-      dotHanded: false,
-      flushed: false,
-      dotHasCompany: false,
-      startedMs: channel.nowMs,
-      log: new Conversation(channel.nowMs),
-      resolve,
-    };
-  }
+  const hasRoom = () => channel.closed === null && !quitting && next === null && head?.takenBack !== true;
 
-  const hasRoom = () => channel.closed === null && !quitting && next === null;
-
-  channel.listen({ onReply, onClose });
+  channel.listen({ onReply, onClose, onReminder });
   return {
     peer: parts.peer,
     capabilities,
@@ -452,6 +424,9 @@ export function createSession(parts: SessionParts): Session {
     get delivered() {
       return delivered;
     },
+    get transactions() {
+      return transactions;
+    },
     get hasRoom() {
       return hasRoom();
     },
@@ -459,14 +434,18 @@ export function createSession(parts: SessionParts): Session {
       const envelope = buildEnvelope(tx, capabilities);
       if (envelope.kind === 'not-sendable') return Promise.resolve(envelope);
       return new Promise((resolve) => {
-        const work = newWork(tx, envelope.mail, envelope.rcpts, resolve);
+        const work = newWork(tx, envelope, channel.nowMs, resolve);
         const gone = channel.closed ?? (quitting ? { reason: 'local', detail: 'quit', reply: null } : null);
         if (gone !== null) {
-          resolve(lostResult(work, gone, false));
+          lose(work, gone, false);
           return;
         }
         if (next !== null) throw new Error('a session takes two transactions at once, not three');
         if (head === null) {
+          if (!mayBegin(work)) {
+            takeBack(work, 'it is not to go any more');
+            return;
+          }
           head = work;
           begin(work);
           return;
@@ -477,6 +456,9 @@ export function createSession(parts: SessionParts): Session {
           if (text !== '') channel.write(text);
         }
       });
+    },
+    watch(watcher) {
+      watch = watcher;
     },
     quit() {
       if (quitting || channel.closed !== null) return;
@@ -491,19 +473,4 @@ export function createSession(parts: SessionParts): Session {
       else fn(quitSent ? { reason: 'local', detail: 'quit', reply: null } : channel.closed);
     },
   };
-}
-
-function stageOf(work: Work, dotCounts: boolean): 'mail' | 'rcpt' | 'data' | 'body' | 'dot' {
-  switch (work.awaiting) {
-    case 'rcpt':
-    case 'data':
-    case 'dot':
-      return work.awaiting;
-    case 'body':
-      return work.dotHanded && dotCounts ? 'dot' : 'body';
-    case 'lone-dot':
-      return 'data';
-    default:
-      return 'mail';
-  }
 }

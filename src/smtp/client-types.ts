@@ -19,6 +19,8 @@ export interface Timeouts {
   startTlsMs: number;
   authMs: number;
   mailMs: number;
+  /** The same where the envelope travelled behind another message; longer where this server is known to be slow. */
+  pipelinedMailMs: number;
   rcptMs: number;
   dataMs: number;
   /** Until the system took the next slice (≤ 64 KiB) of the body. */
@@ -37,6 +39,7 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   startTlsMs: 30_000,
   authMs: 30_000,
   mailMs: 300_000,
+  pipelinedMailMs: 15_000,
   rcptMs: 300_000,
   dataMs: 120_000,
   bodyMs: 180_000,
@@ -146,6 +149,16 @@ export interface Transaction {
   dsn?: DsnParameters | undefined;
   /** Called when the system has taken the message and its final dot, before any reply to it. */
   onDataSent?: (() => void) | undefined;
+  /** Called once when nothing is ahead of it on the connection any more. False: it comes back, and nothing is delivered. */
+  begins?: (() => boolean) | undefined;
+}
+
+/** Who is told that a transaction takes longer than this server usually does. */
+export interface SessionWatch {
+  /** How long one may take, in milliseconds: asked when it begins. */
+  patienceMs(): number;
+  /** The one in hand has taken longer. What waited behind it has come back, as lost with reason `local`. */
+  slow(): void;
 }
 
 export interface RecipientResult {
@@ -176,10 +189,12 @@ export type TransactionResult =
       stage: 'mail' | 'rcpt' | 'data' | 'body' | 'dot';
       /** True: the server may have the message. The outcome is unknown. */
       afterDot: boolean;
-      /** The session had delivered before. */
+      /** The server had been through another transaction on this connection. */
       reused: boolean;
       /** Nothing was sent yet, or another transaction was still ahead: says nothing about this message. */
       untried: boolean;
+      /** The envelope travelled behind another message. */
+      pipelined: boolean;
       reason: LostReason;
       detail: string;
       /** The 421, or the reply that broke the protocol. */
@@ -215,10 +230,13 @@ export interface Session {
   readonly state: 'idle' | 'busy' | 'closed';
   /** Transactions that ended in a 2xx to the final dot. */
   readonly delivered: number;
+  /** Transactions that came to their end, whatever that was. */
+  readonly transactions: number;
   /** Whether another `transact()` may be called now (at most two at once). */
   readonly hasRoom: boolean;
   /** Sends one message. Never rejects for what a server does; throws when there was no room. */
   transact(tx: Transaction): Promise<TransactionResult>;
+  watch(watcher: SessionWatch): void;
   /** Takes nothing new, sends QUIT once nothing is in flight, and destroys the socket at the latest 2 s later. */
   quit(): void;
   /** Ends the connection now; what is in flight comes back as lost with reason `local`. */

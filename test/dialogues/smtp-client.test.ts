@@ -787,6 +787,136 @@ describe('two transactions at once', () => {
   });
 });
 
+describe('a transaction behind one that is not answered', () => {
+  const [a, b] = [message({ recipients: ['a@mx.test'] }), message({ recipients: ['b@mx.test'] })];
+
+  /** Two transactions: the first one's message is there and not answered, the envelope of the second may be. */
+  async function hanging(script: Script, second: Transaction = b, pipelining = true) {
+    const clock = createVirtualClock();
+    const answer = Promise.withResolvers<void>();
+    const { session, wire } = await start(
+      {
+        ...(pipelining ? {} : { capabilities: [] }),
+        ...script,
+        dot: [{ do: 'wait', until: answer.promise, next: '250 2.0.0 kept' }, '250 2.0.0 kept'],
+      },
+      { clock },
+    );
+    const told = { slow: 0 };
+    const slow = () => {
+      told.slow += 1;
+    };
+    session.watch({ patienceMs: () => 5_000, slow });
+    const first = session.transact(a);
+    const behind = session.transact(second);
+    const envelopes = pipelining ? 2 : 1;
+    await until(() => wire.messages.length === 1 && wire.reads.join('').split('MAIL').length > envelopes);
+    return { clock, session, wire, first, behind, told, answer: answer.resolve };
+  }
+
+  it('comes back after the time that the server usually needs, and is never sent there', async () => {
+    const { clock, session, wire, first, behind, told, answer } = await hanging({});
+    await clock.advance(4_900);
+    expect([session.state, told.slow]).toEqual(['busy', 0]);
+    await clock.advance(200);
+    expect(lost(await behind)).toMatchObject({ reason: 'local', untried: true, afterDot: false });
+    expect(told.slow).toBe(1);
+    // Nothing takes its place while the server has its envelope, and nobody is told twice.
+    await clock.advance(60_000);
+    expect([session.hasRoom, session.state, told.slow]).toEqual([false, 'busy', 1]);
+    answer();
+    expect(verdicts(await first)).toEqual(['dot 250 true']);
+    // The server asks for the message: a lone dot would deliver an empty one.
+    await wire.ended;
+    expect(wire.messages).toHaveLength(1);
+    expect(clock.pendingTimers()).toBe(0);
+  });
+
+  it.each([
+    ['a lone dot where nobody was accepted', { rcpt: ['250 ok', '550 5.1.1 no', '250 ok'] }, b, ''],
+    [
+      'a reset where DATA was refused',
+      { rcpt: ['250 ok', '550 5.1.1 no', '250 ok'], data: ['354 go', '503 no', '354 go'] },
+      b,
+      'RSET',
+    ],
+    ['a reset where DATA was not sent', {}, message({ recipients: ['b@mx.test', 'c@mx.test'] }), 'RSET'],
+  ] as const)('is undone by %s, and the connection goes on', async (_, script, second, command) => {
+    const { clock, session, wire, first, behind, answer } = await hanging(script, second);
+    await clock.advance(5_001);
+    expect(lost(await behind).untried).toBe(true);
+    answer();
+    expect(verdicts(await first)).toEqual(['dot 250 true']);
+    await until(() => session.state === 'idle');
+    expect(verdicts(await session.transact(a))).toEqual(['dot 250 true']);
+    const lone = command === '' ? [''] : [];
+    expect(wire.messages.map(String)).toEqual([String(SMALL), ...lone, String(SMALL)]);
+    expect(wire.commands.filter((line) => line === 'RSET')).toHaveLength(command === 'RSET' ? 1 : 0);
+  });
+
+  it('comes back where nothing of it was sent, and leaves room for another', async () => {
+    const { clock, session, wire, first, behind, answer } = await hanging({}, b, false);
+    await clock.advance(5_001);
+    expect(lost(await behind).untried).toBe(true);
+    expect(session.hasRoom).toBe(true);
+    answer();
+    expect(verdicts(await first)).toEqual(['dot 250 true']);
+    expect(verdicts(await session.transact(a))).toEqual(['dot 250 true']);
+    expect(wire.commands.filter((line) => line.includes('b@mx.test'))).toEqual([]);
+  });
+
+  it('is asked whether it goes when its turn comes, and not before', async () => {
+    for (const pipelining of [true, false]) {
+      let asked = 0;
+      const begins = () => {
+        asked += 1;
+        return false;
+      };
+      const { wire, first, behind, answer, session } = await hanging({}, { ...b, begins }, pipelining);
+      expect(asked).toBe(0);
+      answer();
+      expect(verdicts(await first)).toEqual(['dot 250 true']);
+      expect(lost(await behind)).toMatchObject({ reason: 'local', untried: true });
+      await (pipelining ? wire.ended : until(() => session.state === 'idle'));
+      expect(asked).toBe(1);
+      expect(wire.messages).toHaveLength(1);
+      if (pipelining) continue;
+      expect(lost(await session.transact({ ...b, begins })).untried).toBe(true);
+      expect(verdicts(await session.transact(a))).toEqual(['dot 250 true']);
+    }
+  });
+
+  it('is lost soon where the server drops what came behind the dot', async () => {
+    const clock = createVirtualClock();
+    const { session, wire } = await start({ dropsBehindDot: true }, { clock });
+    const both = [session.transact(a), session.transact(b)];
+    expect(verdicts(await both[0]!)).toEqual(['dot 250 true']);
+    await clock.advance(14_000);
+    expect(session.state).toBe('busy');
+    await clock.advance(1_001);
+    expect(lost(await both[1]!)).toMatchObject({
+      ...{ stage: 'mail', reason: 'timeout', reused: true, untried: false, pipelined: true },
+    });
+    expect(wire.messages).toHaveLength(1);
+  });
+
+  it('is waited for longer where the server was slow before', async () => {
+    const clock = createVirtualClock();
+    const first = Promise.withResolvers<void>();
+    const slowly = { do: 'wait', until: first.promise, next: '250 ok' } as const;
+    const { session, wire } = await start({ mail: [slowly, { do: 'silence' }] }, { clock });
+    const both = [session.transact(a), session.transact(b)];
+    await until(() => wire.reads.join('').includes('DATA'));
+    await clock.advance(20_000);
+    first.resolve();
+    expect(verdicts(await both[0]!)).toEqual(['dot 250 true']);
+    await clock.advance(79_000);
+    expect(session.state).toBe('busy');
+    await clock.advance(1_001);
+    expect(lost(await both[1]!)).toMatchObject({ reason: 'timeout', pipelined: true });
+  });
+});
+
 describe('the end of a connection', () => {
   const endings = ['close', 'reset', 'half-close'] as const;
   const steps = [
@@ -826,6 +956,12 @@ describe('the end of a connection', () => {
       reused: true,
       untried: false,
     });
+  });
+
+  it('counts as reused behind a transaction that was refused', async () => {
+    const { session } = await start({ mail: ['250 ok', { do: 'close' }], rcpt: '550 no' });
+    expect(verdicts(await session.transact(message()))).toEqual(['rcpt 550 false']);
+    expect(lost(await session.transact(message()))).toMatchObject({ reused: true });
   });
 
   it.each(steps)('takes a 421 at %s as the end, temporary for all undecided', async (step, stage) => {

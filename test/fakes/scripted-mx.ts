@@ -55,6 +55,8 @@ export type Script = Partial<Record<Step, Action | readonly Action[]>> & {
   implicitTls?: KeyPair;
   /** Stop reading the connection at this step, so that the client's writes pile up. */
   deafFrom?: 'data';
+  /** What came in behind the dot of a message by the time it was read is dropped. */
+  dropsBehindDot?: true;
 };
 
 export interface ScriptedConnection {
@@ -234,7 +236,7 @@ function play(plain: Socket, script: Script): ScriptedConnection & { destroy(): 
     const end = empty ? 0 : input.indexOf('\r\n.\r\n');
     if (end === -1) return false;
     messages.push(empty ? NOTHING : input.subarray(0, end + 2));
-    input = input.subarray(empty ? 3 : end + 5);
+    input = script.dropsBehindDot === true ? NOTHING : input.subarray(empty ? 3 : end + 5);
     inBody = false;
     await perform(scripted('dot', ordinary('dot')));
     return true;

@@ -14,6 +14,7 @@ function ended(text: string, more: { untried?: boolean; afterDot?: boolean } = {
     stage: 'mail',
     afterDot: false,
     reused: true,
+    pipelined: false,
     untried: false,
     reason: '421',
     detail: 'the server ended the session',
