@@ -18,6 +18,7 @@ import { createAddressFilter } from '../../src/net/address-filter.ts';
 import { createGuardedHttp } from '../../src/net/guarded-http.ts';
 import { createResolver } from '../../src/net/resolver.ts';
 import { type Classifier, createClassifier } from '../../src/pipeline/deliver/classifier/classify.ts';
+import type { Route } from '../../src/pipeline/deliver/routes.ts';
 import type { QueueOptions } from '../../src/pipeline/queue/queue.ts';
 import { createDomainService } from '../../src/policy/domains/domains.ts';
 import { createTlsContexts } from '../../src/smtp/client-tls.ts';
@@ -52,6 +53,10 @@ export interface ProcessOptions {
   diesAfter: number | null;
   /** A bug made on purpose; null = as it is. */
   mutation: Mutation | null;
+  /** Where mail goes; the recipients' own hosts where left out. */
+  targets?: readonly Exclude<Route, { kind: 'sandbox' }>[];
+  /** Its sources are new, and warmed up. */
+  newSources?: boolean;
 }
 
 export interface Process {
@@ -131,12 +136,12 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
       folder: options.folder,
       strict: true,
       rules: [],
-      targets: [{ kind: 'mx', pool: 'default' }],
+      targets: options.targets ?? [{ kind: 'mx', pool: 'default' }],
       sources: options.sources.map((source) => ({
         ...source,
         ehlo: null,
         pool: 'default',
-        newSince: null,
+        newSince: options.newSources === true ? deps.clock.now() : null,
         shared: false,
       })),
       maxConnections: null,

@@ -5,7 +5,7 @@
  */
 
 export interface ConcurrencyWindow {
-  /** Connections that may be used at a time, ≥ 1. */
+  /** Connections that may be used at a time, ≥ the floor. */
   readonly size: number;
   /** A final reply came, whatever it said. `busy`: connections in use; an unused window earns nothing. */
   succeeded(busy: number, cap: number): void;
@@ -15,8 +15,9 @@ export interface ConcurrencyWindow {
   restart(size: number): void;
 }
 
-export function createConcurrencyWindow(initial: number): ConcurrencyWindow {
-  let size = Math.max(1, Math.floor(initial));
+/** `floor`: it is never smaller, ≥ 1. */
+export function createConcurrencyWindow(initial: number, floor = 1): ConcurrencyWindow {
+  let size = Math.max(floor, Math.floor(initial));
   let success = 0;
   /** Below zero the window shrinks: the first failure of a series does it, then every `size`-th. */
   let failure = 0;
@@ -42,12 +43,12 @@ export function createConcurrencyWindow(initial: number): ConcurrencyWindow {
       if (failure < 0) {
         failure += 1;
         success = 0;
-        size = Math.max(1, size - 1);
+        size = Math.max(floor, size - 1);
       }
       return cohort > 1;
     },
     restart(next) {
-      size = Math.max(1, Math.floor(next));
+      size = Math.max(floor, Math.floor(next));
       success = 0;
       failure = 0;
       cohort = 0;

@@ -28,6 +28,7 @@ import type { RetrySchedule } from '../queue/retry-schedule.ts';
 import type { Classifier } from './classifier/classify.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import { createEndpoints } from './endpoints.ts';
+import { createFarEnds } from './far-ends.ts';
 import { createMemoryWaits, type MemoryWaits } from './memory-waits.ts';
 import { createPath, type Path } from './path.ts';
 import type { ProviderGate } from './path-limits.ts';
@@ -123,6 +124,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
     const place = placements.placement(placements.nameOf(delivery));
     return place?.kind === 'path' && place.way.direct && endpoints.asksForTls(delivery.recipientDomain);
   };
+  const farEnds = createFarEnds({ clock, learnt: deps.learnt });
   const preparer = createPreparer({ ...deps, signing, asksForTls }, options);
   const paths = new Map<string, Path>();
   const providers = new Map<string, ProviderGate>();
@@ -209,6 +211,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         name,
         place,
         preparer,
+        farEnds,
         provider: place.provider === null ? null : providerOf(`${place.source} ${place.provider}`),
         endpoints: (recipientDomain, wish) => wayOut.endpointsOf(place.way, recipientDomain, wish),
         refusedBy: (endpoint, outcome, messageId) => wayOut.replied(place.way, endpoint, outcome, messageId),

@@ -8,6 +8,8 @@ export interface RateGate {
   waitMs(nowMs: number): number;
   /** Takes a token, whether there is one or not: a caller that did not ask first owes it. */
   take(nowMs: number): void;
+  /** A token that was taken is not used after all. */
+  giveBack(): void;
   /** The rate changes; what was used stays used. null = no limit. */
   set(perSecond: number | null, burst: number): void;
 }
@@ -22,6 +24,9 @@ export function createRateGate(perSecond: number | null, burst: number): RateGat
     waitMs: (nowMs) => (intervalMs === 0 ? 0 : Math.max(0, arrivalMs - slackMs - nowMs)),
     take(nowMs) {
       if (intervalMs > 0) arrivalMs = Math.max(arrivalMs, nowMs) + intervalMs;
+    },
+    giveBack() {
+      arrivalMs -= intervalMs;
     },
     set(rate, tokens) {
       intervalMs = rate === null || rate <= 0 ? 0 : 1000 / rate;

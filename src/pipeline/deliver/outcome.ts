@@ -51,8 +51,11 @@ export type Outcome =
       detail: string;
       facts: AttemptFacts;
     }
-  /** The connection ended before this message was really tried: another connection, at once. */
-  | { kind: 'again'; detail: string };
+  /**
+   * The connection ended before this message was really tried: another connection, at once. `fresh`: one that has
+   * carried nothing yet, so that it cannot go on like this.
+   */
+  | { kind: 'again'; detail: string; fresh: boolean };
 
 /** What an attempt leaves for the timeline. */
 export interface AttemptFacts {

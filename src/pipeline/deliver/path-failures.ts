@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Overrides } from '../../policy/limits/shaping/types.ts';
+import { type Overrides, pathKey } from '../../policy/limits/shaping/types.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
 import { clampHintMs, type RetrySchedule } from '../queue/retry-schedule.ts';
@@ -23,12 +23,15 @@ import type { Picker } from './path-pick.ts';
 import type { PathState } from './path-states.ts';
 import type { PathView } from './path-view.ts';
 import type { SettlementRules } from './settlement.ts';
+import type { TriedHosts } from './tried-hosts.ts';
 
 export interface PathFailures {
   /** The path failed: while opening, or (with `item`) by a reply to a message. */
-  failed(outcome: PathOutcome, more?: { item?: ReadyItem; link?: Link; timedOut?: boolean }): void;
+  failed(outcome: PathOutcome, more?: FailedMore): void;
   /** A connection ended under a message, which was charged for it. */
-  lostUnder(messageId: string, detail: string): void;
+  lostUnder(messageId: string, link: Link, detail: string): void;
+  /** The far end has ended a connection between two messages. */
+  endedBetween(link: Link): void;
   /** A permanent DNS answer holds for every recipient of the domain. */
   refuseDomain(answer: Extract<EndpointAnswer, { kind: 'permanent' }>, domain: string): void;
   /** Verified TLS is what a sender asks for, and it is not to be had: that concerns their mail, not the site. */
@@ -39,6 +42,14 @@ export interface PathFailures {
   attemptBroke(item: ReadyItem, cause: unknown): void;
   /** The message goes on at once, elsewhere; false where it did so often enough, or nothing may go. */
   handOn(item: ReadyItem): boolean;
+}
+
+/** `taken`: messages that the connection had been given by then, the refused one included. */
+interface FailedMore {
+  item?: ReadyItem;
+  link?: Link;
+  taken?: number;
+  timedOut?: boolean;
 }
 
 interface Deps {
@@ -55,6 +66,7 @@ interface Deps {
   health: PathHealth;
   state: PathState;
   links: Links;
+  tried: Pick<TriedHosts, 'avoid'>;
   ready: Picker;
   view: PathView;
   finish(item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>, blockedUntil?: number): void;
@@ -71,20 +83,31 @@ const MAX_HANDED_ON = 3;
 const TIMEOUT_FAILURES = 3;
 /** A bad reputation slows the path to one a minute; it is not closed for longer than that. */
 const REPUTATION_PAUSE_MS = 60_000;
+/** A far end that ends a connection so soon after the last reply does not end it for having rested. */
+const AT_ONCE_MS = 1_000;
+const MESSAGES_LEARNT_MS = 24 * 3_600_000;
 /** A whole mail address, its domain too, however it is written. */
 const ADDRESS = /[^\s<>"(),;:]{1,320}@[^\s<>"(),;:]{1,255}/g;
 
 export function createPathFailures(deps: Deps): PathFailures {
-  const { source, site, queue, rules, retry, clock, log, metrics, gates, health, state, links } = deps;
+  const { source, site, queue, rules, retry, clock, log, metrics, gates, health, state, links, tried } = deps;
   const { ready, view, finish } = deps;
 
   return {
     failed: pathFailed,
-    lostUnder(messageId, detail) {
+    lostUnder(messageId, { endpoint }, detail) {
       view.failed(detail);
-      if (!health.lostUnder(messageId) || state.closed !== null) return;
+      const { address, port } = endpoint;
+      if (!health.lostUnder(`${address}:${port}`, messageId) || state.closed !== null) return;
+      if (tried.avoid(endpoint)) {
+        // Another host may take what this one loses.
+        log.info({ site, host: endpoint.host, address, reason: detail }, 'host avoided');
+        links.leaveThose((link) => link.endpoint.address === address && link.endpoint.port === port);
+        return;
+      }
       close(clock.now() + retry.breakerWaitMs(state.failures + 1), detail, 'conn_lost', false);
     },
+    endedBetween,
     refuseDomain,
     withoutTls,
     setApart: apart,
@@ -103,6 +126,19 @@ export function createPathFailures(deps: Deps): PathFailures {
       return true;
     },
   };
+
+  /** Soon after the last reply, and again after as many messages, that is what it always does. */
+  function endedBetween({ endpoint, farEnd, session, openedAtMs, endedAtMs }: Link): void {
+    if (clock.monotonicMs() - endedAtMs > AT_ONCE_MS) return;
+    const most = farEnd.endedAfter(session.transactions, openedAtMs);
+    if (most === null) return;
+    deps.overrides.note({
+      ...{ scope: 'path', key: pathKey(source, site), param: 'messagesPerConnection', value: most },
+      until: clock.now() + MESSAGES_LEARNT_MS,
+      rule: 'connection_limited',
+      why: `${endpoint.host} ended two connections, each after ${most} ${most === 1 ? 'message' : 'messages'}`,
+    });
+  }
 
   function apart(recipientDomain: string): void {
     for (const { item } of ready.remove((one) => one.item.delivery.recipientDomain === recipientDomain)) {
@@ -138,7 +174,7 @@ export function createPathFailures(deps: Deps): PathFailures {
   /** The attempted row hears of it; what waits behind it only carries the reason. */
   function pathFailed(
     outcome: PathOutcome,
-    { item, link, timedOut = false }: { item?: ReadyItem; link?: Link; timedOut?: boolean } = {},
+    { item, link, taken = 0, timedOut = false }: FailedMore = {},
   ): void {
     const now = clock.now();
     const waitMs = pauseMs(outcome, timedOut);
@@ -146,7 +182,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     const learned = lessonsOf(outcome, {
       ...{ source, site, now, waitMs },
       open: Math.max(1, links.size + (item === undefined ? 1 : 0)),
-      taken: link?.taken ?? 0,
+      taken,
       messagesPerSecond: gates.effective().limits.messagesPerSecond,
     });
     const { closed } = state;
@@ -158,7 +194,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     teach(false);
     const connection = item === undefined || outcome.category === 'connection_limited';
     const cohort = connection && health.window.failed();
-    if (handOn(outcome, item, link)) return;
+    if (handOn(outcome, item, link, taken)) return;
     // Other connections still work: this one more is refused, the path is not down.
     if (item === undefined && links.size > 0 && !cohort) {
       deps.pauseOpening(FURTHER_CONNECTION_MS);
@@ -179,11 +215,16 @@ export function createPathFailures(deps: Deps): PathFailures {
   }
 
   /** Fewer connections, or fewer messages on one, is all that it asks for: others carry the message. */
-  function handOn(outcome: PathOutcome, item: ReadyItem | undefined, link: Link | undefined): boolean {
+  function handOn(
+    outcome: PathOutcome,
+    item: ReadyItem | undefined,
+    link: Link | undefined,
+    taken: number,
+  ): boolean {
     if (item === undefined || link === undefined) return false;
     if (outcome.category === 'tls_required') return underTls(item, link);
     if (outcome.category !== 'connection_limited') return false;
-    if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || (links.size <= 1 && link.taken <= 1))
+    if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || (links.size <= 1 && taken <= 1))
       return false;
     links.leave(link);
     item.redispatched += 1;

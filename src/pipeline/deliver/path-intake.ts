@@ -146,7 +146,6 @@ export function createPathIntake(deps: Deps): PathIntake {
     while (companions.length + 1 < most && warm.mayGo(lane)) {
       const next = queue.take(name, lane, fits);
       if (next === null) break;
-      next.underWay = true;
       warm.went(lane);
       tenants.took(item.delivery.senderDomain);
       companions.push(next);

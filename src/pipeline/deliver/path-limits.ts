@@ -21,6 +21,8 @@ export interface PathGates {
   /** 0 = a message may go now, else milliseconds to wait. */
   messageWaitMs(): number;
   messageSent(): void;
+  /** One that was to go was not sent after all. */
+  messageNotSent(): void;
   /** 0 = a connection may be opened now as far as its rate goes. */
   connectionWaitMs(): number;
   /** The provider has a connection left for this path; where not, `wake` is called when one is free. */
@@ -61,6 +63,7 @@ export function createPathGates(
       return messages.waitMs(clock.monotonicMs());
     },
     messageSent: () => messages.take(clock.monotonicMs()),
+    messageNotSent: () => messages.giveBack(),
     connectionWaitMs() {
       effective();
       return connections.waitMs(clock.monotonicMs());

@@ -6,13 +6,16 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
-import type { Session } from '../../smtp/client-types.ts';
+import type { Session, SessionClose } from '../../smtp/client-types.ts';
+import type { ReadyItem } from '../queue/ready-item.ts';
 import type { Endpoint } from './endpoints.ts';
+import type { FarEnd } from './far-ends.ts';
 import type { Slots } from './path-pick.ts';
 
 export interface Link {
   readonly session: Session;
   readonly endpoint: Endpoint;
+  readonly farEnd: FarEnd;
   /** What was said while it opened. */
   readonly opening: string;
   readonly openedAtMs: number;
@@ -24,6 +27,12 @@ export interface Link {
   lane: Lane | null;
   tenant: string;
   inFlight: number;
+  /** The message in hand takes longer than this far end usually does. */
+  hangs: boolean;
+  /** Waits behind the message in hand, and can still be taken back. */
+  behind: { item: ReadyItem; sinceMs: number } | null;
+  /** When its last transaction came to its end. */
+  endedAtMs: number;
   idleTimer: Timer | null;
 }
 
@@ -32,9 +41,14 @@ export interface Links {
   readonly size: number;
   /** Those that leave included. */
   readonly all: number;
+  /** Connections that take messages and whose far end answers as usual: those that hang count against no window. */
+  readonly moving: number;
+  readonly hanging: number;
+  /** Messages on these. */
+  readonly hangingMessages: number;
   readonly busyCount: number;
   slots(): Pick<Slots, 'busy' | 'criticalOf'>;
-  /** Connections in use by one sender domain. */
+  /** Connections in use by one sender domain, those that hang included. */
   busyOf(tenant: string): number;
   /** These take nothing new and close after what is in flight. */
   leaveThose(which: (link: Link) => boolean): void;
@@ -42,7 +56,9 @@ export interface Links {
   idle(may: (link: Link) => boolean): Link | null;
   /** One that carries this lane, answered its last message within `withinMs`, and may carry this one behind it. */
   busy<Mail>(lane: Lane, withinMs: number, may: (link: Link, mail: Mail) => boolean, mail: Mail): Link | null;
-  add(endpoint: Endpoint, session: Session, idleMs: number): void;
+  add(endpoint: Endpoint, farEnd: FarEnd, session: Session, idleMs: number): void;
+  /** The one that an item waits on behind another message, or null. */
+  behind(item: ReadyItem): Link | null;
   take(link: Link, delivery: ClaimedDelivery): void;
   done(link: Link, delivery: ClaimedDelivery, idleMs: number): void;
   leave(link: Link): void;
@@ -54,7 +70,14 @@ export interface Links {
   destroyAll(): void;
 }
 
-export function createLinks({ clock, closed }: { clock: Clock; closed(): void }): Links {
+export function createLinks(deps: {
+  clock: Clock;
+  /** One is gone. */
+  closed(link: Link, close: SessionClose): void;
+  /** One hangs. */
+  hangs(): void;
+}): Links {
+  const { clock } = deps;
   const links = new Set<Link>();
   const leaving = new Set<Link>();
 
@@ -65,16 +88,31 @@ export function createLinks({ clock, closed }: { clock: Clock; closed(): void })
     get all() {
       return links.size + leaving.size;
     },
+    get moving() {
+      let found = 0;
+      for (const { hangs } of links) if (!hangs) found += 1;
+      return found;
+    },
+    get hanging() {
+      return count((link) => link.hangs);
+    },
+    get hangingMessages() {
+      let messages = 0;
+      for (const set of [links, leaving])
+        for (const { hangs, inFlight } of set) if (hangs) messages += inFlight;
+      return messages;
+    },
     get busyCount() {
-      return countInUse(() => true);
+      return count((link) => link.inFlight > 0 && !link.hangs);
     },
     slots() {
       const busy = { critical: 0, normal: 0, bulk: 0 };
       for (const set of [links, leaving])
-        for (const { inFlight, lane } of set) if (inFlight > 0 && lane !== null) busy[lane] += 1;
+        for (const { inFlight, lane, hangs } of set)
+          if (inFlight > 0 && lane !== null && !hangs) busy[lane] += 1;
       return { busy, criticalOf };
     },
-    busyOf: (tenant) => countInUse((link) => link.tenant === tenant),
+    busyOf: (tenant) => count((link) => link.inFlight > 0 && link.tenant === tenant),
     leaveThose(which) {
       for (const link of links) if (which(link)) leave(link);
     },
@@ -88,14 +126,16 @@ export function createLinks({ clock, closed }: { clock: Clock; closed(): void })
     busy(lane, withinMs, may, mail) {
       for (const link of links) {
         if (link.inFlight === 0 || link.lane !== lane || link.latencyMs >= withinMs) continue;
+        if (link.hangs || !link.farEnd.takesBehind) continue;
         if (link.session.hasRoom && link.session.state === 'busy' && may(link, mail)) return link;
       }
       return null;
     },
-    add(endpoint, session, idleMs) {
+    add(endpoint, farEnd, session, idleMs) {
       const link: Link = {
         session,
         endpoint,
+        farEnd,
         opening: session.conversation.text(),
         openedAtMs: clock.monotonicMs(),
         taken: 0,
@@ -103,16 +143,32 @@ export function createLinks({ clock, closed }: { clock: Clock; closed(): void })
         lane: null,
         tenant: '',
         inFlight: 0,
+        hangs: false,
+        behind: null,
+        endedAtMs: Number.NEGATIVE_INFINITY,
         idleTimer: null,
       };
       links.add(link);
       rest(link, idleMs);
-      session.onClosed(() => {
+      session.watch({
+        patienceMs: farEnd.patienceMs,
+        slow() {
+          // Nothing but an envelope that was taken back is left on it.
+          if (link.inFlight === 0) return session.destroy();
+          link.hangs = true;
+          deps.hangs();
+        },
+      });
+      session.onClosed((close) => {
         link.idleTimer?.cancel();
         links.delete(link);
         leaving.delete(link);
-        closed();
+        deps.closed(link, close);
       });
+    },
+    behind(item) {
+      for (const set of [links, leaving]) for (const link of set) if (link.behind?.item === item) return link;
+      return null;
     },
     take(link, { lane, senderDomain }) {
       link.idleTimer?.cancel();
@@ -127,6 +183,7 @@ export function createLinks({ clock, closed }: { clock: Clock; closed(): void })
     done(link, _delivery, idleMs) {
       link.inFlight -= 1;
       if (link.inFlight > 0) return;
+      link.hangs = false;
       link.lane = null;
       rest(link, idleMs);
     },
@@ -146,15 +203,17 @@ export function createLinks({ clock, closed }: { clock: Clock; closed(): void })
   };
 
   /** Asked several times a message: no lists are made. */
-  function countInUse(fits: (link: Link) => boolean): number {
-    let count = 0;
-    for (const link of links) if (link.inFlight > 0 && fits(link)) count += 1;
-    for (const link of leaving) if (link.inFlight > 0 && fits(link)) count += 1;
-    return count;
+  function count(fits: (link: Link) => boolean): number {
+    let found = 0;
+    for (const link of links) if (fits(link)) found += 1;
+    for (const link of leaving) if (fits(link)) found += 1;
+    return found;
   }
 
   function criticalOf(tenant: string): number {
-    return countInUse((link) => link.lane === 'critical' && link.tenant === tenant);
+    const isOne = (link: Link) =>
+      link.inFlight > 0 && !link.hangs && link.lane === 'critical' && link.tenant === tenant;
+    return count(isOne);
   }
 
   /** An idle connection is closed after a while; the far end's patience is not ours to use up. */

@@ -60,6 +60,7 @@ export async function openForHead(
     return { kind: 'unresolved', outcome };
   }
   let failure: { endpoint: Endpoint; result: OpenFailure } | null = null;
+  tried.offered(answer.endpoints);
   // Everybody had a turn and it was in vain: it begins with the best again.
   if (answer.endpoints.every((endpoint) => tried.has(endpoint))) tried.clear();
   const sessions = new Map<string, number>();

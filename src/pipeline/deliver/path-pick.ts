@@ -62,7 +62,8 @@ export function createPicker(): Picker {
         for (const prepared of lanes[lane]) {
           if (!mayUseSlot(prepared, slots)) continue;
           found.push(prepared);
-          break;
+          // It waits for a new connection; those behind it need not.
+          if (!prepared.item.fresh) break;
         }
       }
       return found;

@@ -15,7 +15,11 @@ import type { Prepared } from './prepared.ts';
 const T0 = 1_790_000_000_000;
 
 describe('what experience says of a path', () => {
-  const health = (recalled: Partial<RememberedPath> | null, closes = false) => {
+  const health = (
+    recalled: Partial<RememberedPath> | null,
+    closes = false,
+    more: { startAt?: number; halfOpen?: boolean } = {},
+  ) => {
     let told = 0;
     const clock = createVirtualClock(T0);
     const path = createPathHealth({
@@ -25,9 +29,10 @@ describe('what experience says of a path', () => {
         remember: () => {
           told += 1;
         },
+        breaker: more.halfOpen === true ? { kind: 'half-open', failures: 1 } : { kind: 'closed' },
       },
       recalled: recalled === null ? null : { failures: 0, updatedAt: T0, ...recalled },
-      startAt: null,
+      startAt: more.startAt ?? null,
     });
     return { clock, path, told: () => told };
   };
@@ -42,24 +47,51 @@ describe('what experience says of a path', () => {
 
   it('begins small again when a success opens it', () => {
     const { path } = health({}, true);
-    expect(path.succeeded(5, 10)).toBe(true);
+    expect(path.succeeded('h', 5, 10)).toBe(true);
     expect(path.window.size).toBe(2);
   });
 
   it('says once an hour that it works', async () => {
     const { clock, path, told } = health(null);
-    for (let n = 0; n < 3; n++) path.succeeded(1, 10);
+    for (let n = 0; n < 3; n++) path.succeeded('h', 1, 10);
     expect(told()).toBe(1);
     await clock.advance(3_600_000);
-    path.succeeded(1, 10);
+    path.succeeded('h', 1, 10);
     expect(told()).toBe(2);
   });
 
-  it('blames the path for two different messages, not for one that fails twice', () => {
+  it('blames a host that loses more messages than it answers, and five at least', () => {
     const { path } = health(null);
-    expect([path.lostUnder('m1'), path.lostUnder('m1')]).toEqual([false, false]);
-    path.succeeded(1, 10);
-    expect([path.lostUnder('m1'), path.lostUnder('m2')]).toEqual([false, true]);
+    const lost = (...ids: string[]) => ids.map((id) => path.lostUnder('h', id)).at(-1);
+    expect(lost('m1', 'm2', 'm3', 'm4')).toBe(false);
+    // One that fails again says nothing more.
+    expect(lost('m1', 'm1', 'm4')).toBe(false);
+    expect(lost('m5')).toBe(true);
+    for (let n = 0; n < 6; n++) path.succeeded('h', 1, 10);
+    expect(lost('m6')).toBe(false);
+    path.closed();
+    expect(lost('m7', 'm8', 'm9', 'm10')).toBe(false);
+  });
+
+  it('never adds up what different hosts lose, nor what is long ago', async () => {
+    const { clock, path } = health(null);
+    for (let n = 0; n < 12; n++) expect(path.lostUnder(`h${n % 3}`, `m${n}`)).toBe(false);
+    expect(path.lostUnder('h0', 'm12')).toBe(true);
+    await clock.advance(6 * 60_000);
+    expect(path.lostUnder('h0', 'm13')).toBe(false);
+  });
+
+  it('blames a path that failed before for two messages that were to find out', () => {
+    const { path } = health(null, false, { halfOpen: true });
+    expect(['m1', 'm1', 'm2'].map((id) => path.lostUnder('h', id))).toEqual([false, false, true]);
+  });
+
+  it('leaves a relay a quarter of what it may have, whatever happens', () => {
+    const { path } = health(null, true, { startAt: 20 });
+    for (let n = 0; n < 400; n++) path.window.failed();
+    expect(path.window.size).toBe(5);
+    path.succeeded('h', 1, 20);
+    expect(path.window.size).toBe(5);
   });
 });
 

@@ -11,6 +11,8 @@ export interface PathTenants {
   mayTake(senderDomain: string): boolean;
   /** One was taken. */
   took(senderDomain: string): void;
+  /** One that was taken was not sent after all. */
+  cameBack(senderDomain: string): void;
   /** Connections that its mail may use at a time. */
   connections(senderDomain: string): number;
   /** Why its mail waits at this moment, '' = for nothing of its own. */
@@ -48,6 +50,7 @@ export function createPathTenants(
       return waitMs === 0;
     },
     took: (senderDomain) => gateOf(senderDomain)?.take(clock.monotonicMs()),
+    cameBack: (senderDomain) => gateOf(senderDomain)?.giveBack(),
     connections: (senderDomain) =>
       none() ? Number.POSITIVE_INFINITY : limits(senderDomain).limits.connections,
     reason(senderDomain) {

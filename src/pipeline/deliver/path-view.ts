@@ -136,8 +136,12 @@ export function createPathView(
       case 'store':
         return 'outcomes cannot be stored at the moment, so nothing is sent';
       default:
-        return `all connections to ${site} are in use (${now.usable()})`;
+        return `all connections to ${site} are in use (${now.usable()}${hanging()})`;
     }
+  }
+
+  function hanging(): string {
+    return links.hanging === 0 ? '' : ` and ${links.hanging} that have not answered for long`;
   }
 }
 

@@ -14,7 +14,7 @@ export interface PathWarmup {
   readonly waiting: { reason: string; forMs: number | null } | null;
   /** One of this lane goes. */
   went(lane: Lane): void;
-  /** What became of one that went. */
+  /** What the provider made of one that reached it. */
   heard(outcome: Outcome): void;
   /** So many that went never reached the provider. */
   cameBack(count: number): void;
@@ -73,9 +73,6 @@ export function createPathWarmup(
       const category = verdict?.category ?? null;
       if (category === 'ip_reputation' || category === 'ip_blocklisted') {
         warmup.outcome(source, provider, 'blocked');
-      } else if (outcome.kind === 'again' || (outcome.kind === 'path' && verdict === null)) {
-        // It never got as far as being judged.
-        warmup.giveBack(source, provider);
       } else {
         const deferred = outcome.kind === 'deferred' || outcome.kind === 'path';
         warmup.outcome(source, provider, deferred ? 'deferred' : 'accepted');

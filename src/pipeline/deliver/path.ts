@@ -24,12 +24,14 @@ import {
   type Shaping,
 } from '../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
+import type { SessionClose } from '../../smtp/client-types.ts';
 import type { Lease, LeaseListener } from '../queue/membership.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
 import type { RetrySchedule } from '../queue/retry-schedule.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import type { Endpoint } from './endpoints.ts';
+import type { FarEnds } from './far-ends.ts';
 import type { Outcome, ReplyFacts } from './outcome.ts';
 import { logOutcome } from './outcome-log.ts';
 import { createPace } from './pace.ts';
@@ -94,6 +96,7 @@ export interface PathDeps extends Omit<OpeningDeps, 'tried'> {
   overrides: Overrides;
   memory: Pick<PathMemory, 'recall'>;
   states: Pick<PathStates, 'of'>;
+  farEnds: FarEnds;
   provider: ProviderGate | null;
   warmup: Warmup;
   /** Who may send, where several nodes share the source: told of every change. Left out: this node may. */
@@ -117,6 +120,8 @@ const NEAR_MS = 20;
 /** Slower far ends get a connection a message: nothing should wait behind them. */
 const QUICK_MS = 1_000;
 const ROWS_PER_CONNECTION = 32;
+/** What waits behind another message for less is passing through. */
+const NAMED_AFTER_MS = 250;
 const RATE_AHEAD_SECONDS = 5;
 
 export function createPath(deps: PathDeps, options: { maxConnections: number }): Path {
@@ -133,10 +138,10 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   const state = deps.states.of(source, site, wayFingerprint(place.way));
   const health = createPathHealth({ clock, state, recalled, startAt });
   state.attach(() => ({ concurrency: health.window.size, ...volume.state() }));
-  const links = createLinks({ clock, closed: linkClosed });
+  const links = createLinks({ clock, closed: linkClosed, hangs: pump });
   const ready = createPicker();
   let abort = new AbortController();
-  const tried = createTriedHosts();
+  const tried = createTriedHosts(clock);
   const view = createPathView(
     { name, place, queue, gates, state, links, clock, overrides: deps.overrides, route },
     { usable, inFlight: () => inFlight, ready: (lane) => ready.count(lane) + intake.preparingOf(lane) },
@@ -157,7 +162,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   });
   const failures = createPathFailures({
     ...deps,
-    ...{ source, site, gates, health, state, links, ready, view, finish },
+    ...{ source, site, gates, health, state, links, tried, ready, view, finish },
     stopping: () => stopping,
     pauseOpening(forMs) {
       noOpenBeforeMs = clock.monotonicMs() + forMs;
@@ -169,17 +174,21 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     stopping: () => stopping,
     note: (lesson: Pick<OverrideNote, 'param' | 'value' | 'until' | 'rule' | 'why'>) =>
       deps.overrides.note({ scope: 'path', key: pathKey(source, site), ...lesson }),
-    heard(endpoint: Endpoint, outcome: Outcome, senderDomain: string) {
+    heard(endpoint: Endpoint, outcome: Outcome, senderDomain: string, reached: boolean) {
       deps.heard(endpoint, outcome, senderDomain);
-      warm.heard(outcome);
+      if (reached) warm.heard(outcome);
     },
     refusedBy: deps.refusedBy,
     leave: ({ host, port }: Endpoint) =>
       links.leaveThose(({ endpoint }) => endpoint.host === host && endpoint.port === port),
-    cameBack: (count: number) => warm.cameBack(count),
-    replied(delivered: ReplyFacts | null) {
+    cameBack(items: readonly ReadyItem[], sent: boolean) {
+      warm.cameBack(items.length);
+      for (const { delivery } of items) tenants.cameBack(delivery.senderDomain);
+      if (!sent) gates.messageNotSent();
+    },
+    replied({ endpoint }: Link, delivered: ReplyFacts | null) {
       pace.ended();
-      health.succeeded(links.busyCount, capNow());
+      health.succeeded(`${endpoint.address}:${endpoint.port}`, links.busyCount, capNow());
       if (delivered === null) return;
       view.succeeded(word(delivered));
       if (volume.took()) state.remember();
@@ -209,7 +218,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     demand,
     pace: pace.perSecond,
     ref: view,
-    reason: ({ delivery }) => tenants.reason(delivery.senderDomain) || view.reason(),
+    reason: (item) => reasonBehind(item) || tenants.reason(item.delivery.senderDomain) || view.reason(),
     reconnect: links.leaveAll,
     stop,
     forget() {
@@ -270,9 +279,14 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   // ── work in ─────────────────────────────────────────────────────────────────────────────────────────────
 
   function pump(): void {
-    if (!stopping && mayWork()) intake.take(state.breaker.kind === 'half-open' ? 1 - inFlight : null);
+    if (!stopping && mayWork()) intake.take(state.breaker.kind === 'half-open' ? 1 - moving() : null);
     dispatch();
     if (drained !== null && inFlight === 0 && intake.preparing === 0 && !opening) drained();
+  }
+
+  /** Messages in flight, but for those whose far end has not answered for long. */
+  function moving(): number {
+    return inFlight - links.hangingMessages;
   }
 
   function mayWork(): boolean {
@@ -309,7 +323,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       return false;
     }
     // A probe is one message.
-    if (state.breaker.kind === 'half-open' && inFlight > 0) return false;
+    if (state.breaker.kind === 'half-open' && moving() > 0) return false;
     const heads = ready.heads();
     const near = behindAnother(heads, NEAR_MS);
     if (near !== null) return send(near.link, near.prepared);
@@ -319,6 +333,13 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     };
     const slots = { ...links.slots(), usable: usable(), othersWait, allows };
     const candidates = ready.candidates(slots).filter(isWarm);
+    const fresh = candidates.find(({ item }) => item.fresh);
+    if (fresh !== undefined) {
+      const link = links.idle((candidate) => carries(candidate, fresh));
+      if (link !== null) return send(link, fresh);
+      // Before others use what is idle: a path that is in full use would never have a connection for it.
+      if (!opening) openFor(fresh);
+    }
     for (const prepared of candidates) {
       const link = links.idle((candidate) => carries(candidate, prepared));
       if (link !== null) return send(link, prepared);
@@ -331,11 +352,22 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       view.waits('slots');
       return false;
     }
-    // An unused connection that may not carry what waits makes room for one that may.
-    if (links.size >= usable()) links.leaveOneIdle();
-    if (mayOpen()) openLink(first).catch(openingBroke);
+    openFor(first);
     if (opening && links.size === 0) view.waits('connecting');
     return false;
+  }
+
+  function openFor(prepared: Prepared): void {
+    // An unused connection that may not carry what waits makes room for one that may.
+    if (links.moving >= usable()) links.leaveOneIdle();
+    if (mayOpen()) openLink(prepared).catch(openingBroke);
+  }
+
+  /** Why an item waits that a connection has already, behind another message; '' = it does not, or not for long. */
+  function reasonBehind(item: ReadyItem): string {
+    const link = links.behind(item);
+    if (link?.behind == null || clock.monotonicMs() - link.behind.sinceMs < NAMED_AFTER_MS) return '';
+    return `it waits behind another message that ${link.endpoint.host} has not answered yet`;
   }
 
   function regroup(): void {
@@ -381,6 +413,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
 
   function carries(link: Link, { item, requireTls, asksForTls }: Prepared): boolean {
     const { recipientDomain } = item.delivery;
+    if (item.fresh && link.taken > 0) return false;
     if (link.inFlight > 0 && deps.proving(link.endpoint)) return false;
     return mayCarry(link.endpoint, { recipientDomain, requireTls, asksForTls });
   }
@@ -392,7 +425,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   }
 
   function mayOpen(): boolean {
-    if (opening || links.size >= usable() || links.all >= capNow()) {
+    if (opening || links.moving >= usable() || links.all >= capNow()) {
       view.waits('slots');
       return false;
     }
@@ -418,7 +451,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     gates.messageSent();
     warm.went(item.delivery.lane);
     inFlight += 1;
-    item.underWay = true;
+    if (link.inFlight > 0) link.behind = { item, sinceMs: clock.monotonicMs() };
     links.take(link, item.delivery);
     const companions = intake.companionsOf(prepared);
     transact(transaction, link, prepared, companions)
@@ -479,7 +512,8 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   function act(opened: Opened, recipientDomain: string): void {
     switch (opened.kind) {
       case 'open': {
-        links.add(opened.endpoint, opened.session, gates.effective().limits.idleMs);
+        const { endpoint, session } = opened;
+        links.add(endpoint, deps.farEnds.of(endpoint), session, gates.effective().limits.idleMs);
         if (stopping || !egress.may()) opened.session.quit();
         return;
       }
@@ -501,8 +535,10 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     }
   }
 
-  function linkClosed(): void {
+  function linkClosed(link: Link, { reason }: SessionClose): void {
     gates.connectionEnded();
+    const byFarEnd = reason === 'closed' || reason === 'reset' || reason === '421';
+    if (byFarEnd && link.inFlight === 0 && link.taken > 0) failures.endedBetween(link);
     if (links.size === 0) noOpenBeforeMs = 0;
     egress.linkEnded();
     pump();

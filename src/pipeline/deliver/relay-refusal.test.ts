@@ -7,17 +7,16 @@ import { replyOutcome } from './transaction-outcome.ts';
 const classifier = createClassifier();
 
 /** What a relay's answer to one message is taken for. */
-function taken(code: number, enhanced: string, text: string) {
+function taken(code: number, enhanced: string, text: string, stage: 'mail' | 'rcpt' | 'dot' = 'dot') {
   const reply = { code, enhanced, text };
-  const verdict = classifier.classify({ stage: 'dot', ...reply, mx: 'relay.example', origin: 'remote' });
-  return relayRefusal(replyOutcome(verdict, 'dot', reply, text, NO_FACTS))?.believed ?? null;
+  const verdict = classifier.classify({ stage, ...reply, mx: 'relay.example', origin: 'remote' });
+  return relayRefusal(replyOutcome(verdict, stage, reply, text, NO_FACTS))?.believed ?? null;
 }
 
 describe('a relay’s refusal', () => {
   it.each([
     [530, '5.7.0', 'Authentication required', 'one'],
     [554, '5.7.1', 'Relay access denied', 'one'],
-    [421, '4.3.2', 'closing', 'one'],
     [451, '4.3.0', 'local error in processing', 'several'],
     // A server behind it said so, of that one message.
     [554, '5.7.1', 'Client host [192.0.2.7] blocked using zen.spamhaus.org', 'several'],
@@ -26,5 +25,11 @@ describe('a relay’s refusal', () => {
     [554, '5.7.1', 'This is spam', null],
   ])('%i %s %s counts for: %s', (code, enhanced, text, believed) => {
     expect(taken(code, enhanced, text)).toBe(believed);
+  });
+
+  it('that ends the session is about us where no recipient is named yet', () => {
+    expect(taken(421, '4.3.2', 'closing', 'mail')).toBe('one');
+    expect(taken(421, '4.3.2', 'closing', 'rcpt')).toBe('several');
+    expect(taken(421, '4.3.2', 'closing', 'dot')).toBe('several');
   });
 });

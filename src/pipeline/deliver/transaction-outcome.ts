@@ -18,8 +18,8 @@ export interface Peer {
   inClear?: string | null | undefined;
 }
 
-/** How often one delivery may be handed to another connection without an attempt being charged. */
-const MAX_REDISPATCHES = 2;
+/** So often a message may come back from behind others; then it goes on a connection of its own. */
+const MOST_BEHIND = 2;
 /** Refusals that come from wrong DNS more often than not: believed when they are said again (delivery.md §7.2). */
 const TWICE: ReadonlySet<Category> = new Set(['relay_denied', 'routing_loop']);
 
@@ -86,9 +86,11 @@ export function transactionOutcome(
     const verdict = classifier.classify({ stage: result.stage, ...reply, mx: peer.host, origin: 'remote' });
     if (ABOUT_US.has(verdict.category)) return replyOutcome(verdict, result.stage, reply, detail, facts);
   }
-  const unfair = result.untried || (result.reused && (result.stage === 'mail' || result.reason === '421'));
-  if (result.reason === 'local' || (unfair && redispatched < MAX_REDISPATCHES))
-    return { kind: 'again', detail };
+  if (result.untried || result.reason === 'local')
+    return { kind: 'again', detail, fresh: redispatched >= MOST_BEHIND };
+  // What a connection that carried others does says nothing about this message. On one that did not, it is charged.
+  if (result.reused && (result.stage === 'mail' || result.reason === '421'))
+    return { kind: 'again', detail, fresh: true };
   return { kind: 'deferred', verdict: lostVerdict(result.reason), stage: result.stage, reply, detail, facts };
 }
 

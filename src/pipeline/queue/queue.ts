@@ -383,7 +383,16 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
 
   function addRow(delivery: ClaimedDelivery, content: Uint8Array | null, heldBytes: number): string {
     const site = siteOf(delivery);
-    window.add({ delivery, content, site, heldBytes, redispatched: 0, underWay: false, checked: -1 });
+    window.add({
+      delivery,
+      content,
+      site,
+      heldBytes,
+      redispatched: 0,
+      fresh: false,
+      underWay: false,
+      checked: -1,
+    });
     return site;
   }
 

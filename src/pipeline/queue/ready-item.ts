@@ -12,7 +12,9 @@ export interface ReadyItem {
   heldBytes: number;
   /** Times it was handed to another connection without an attempt being charged. */
   redispatched: number;
-  /** It is being sent at this moment, and waits for nothing. */
+  /** A connection that had carried others ended under it: it goes on one that has carried nothing. */
+  fresh: boolean;
+  /** It is being sent at this moment, cannot be taken back any more, and waits for nothing. */
   underWay: boolean;
   /** Which change of the gate it was last found free to go after; -1 = not looked at yet. */
   checked: number;

@@ -46,6 +46,7 @@ export function testItem(delivery: Partial<ClaimedDelivery> = {}, item: Partial<
     site: 'a',
     heldBytes: 10,
     redispatched: 0,
+    fresh: false,
     underWay: false,
     checked: -1,
     ...item,
