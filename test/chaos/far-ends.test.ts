@@ -106,7 +106,9 @@ describe('far ends that fail', () => {
       Reply: '250 2.0.0 kept',
       RemoteMta: expect.stringContaining('mx.good.test'),
     });
-    for (const id of hanging) expect(kinds(await timeline(server, id))).toEqual(['accepted']);
+    // How soon one that never stops has said too much depends on the machine.
+    for (const id of hanging)
+      expect(kinds(await timeline(server, id)).filter((kind) => FINAL.test(kind))).toEqual([]);
   });
 
   it('tries again where connections are refused, and delivers once the server is up', async () => {
