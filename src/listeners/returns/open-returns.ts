@@ -69,13 +69,13 @@ export function createReturns(parts: ReturnsParts, place: ReturnsPlace): Returns
 
   return {
     async start() {
-      const spool = await openSpool(join(place.data, 'spool', 'returns'));
+      const spool = await openSpool(join(place.data, 'spool', 'returns'), parts.clock);
       const listener = createReturnsListener(
         { ...parts, spool, reader: createReturnedMailReader(parts), operatorMail, isOwnDomain },
         { listen: place.listen, hostname: place.hostname },
       );
       await listener.start();
-      running = { listener, hasRoom: () => spool.hasRoom(false) };
+      running = { listener, hasRoom: () => spool.hasRoom(null) };
     },
     async stop(deadlineMs) {
       await running?.listener.stop(deadlineMs);

@@ -14,7 +14,7 @@ import type { ReturnMetrics } from '../../pipeline/events/returns-metrics.ts';
 import { reply } from '../../smtp/server-reply.ts';
 import type { RcptTo, ServerHandler } from '../../smtp/server-types.ts';
 import type { Store } from '../../store/store.ts';
-import type { Spool } from './spool.ts';
+import type { KeptFolder, Spool } from './spool.ts';
 
 export interface ReturnsHandlerDeps {
   store: Pick<Store, 'returnSubjects' | 'knowsOptOut'>;
@@ -44,7 +44,7 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
     },
     async onMail() {
       targets = [];
-      if (spool.hasRoom(false)) return null;
+      if (spool.hasRoom(null)) return null;
       metrics.received('full');
       return FULL;
     },
@@ -56,7 +56,7 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
         metrics.received('refused');
         return UNKNOWN;
       }
-      if (!spool.hasRoom(!isToken(target))) {
+      if (!spool.hasRoom(keptFolderOf(target))) {
         metrics.received('full');
         return FULL;
       }
@@ -107,6 +107,13 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
     );
     return subject !== undefined && clock.now() - subject.sentAt <= RETURNS_TAKEN_MS;
   }
+}
+
+/** Where mail to this target stays for a person; null = what it says is recorded, and it goes. */
+function keptFolderOf(target: ReturnTarget): KeptFolder | null {
+  if (isToken(target)) return null;
+  if (target.kind === 'feedback') return 'unattributed';
+  return target.kind === 'reports' ? 'reports' : 'operator';
 }
 
 function isToken(

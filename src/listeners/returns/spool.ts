@@ -1,11 +1,12 @@
 /**
  * The spool of returned mail: a message is in a file and the file on the disk before the peer is told so. Given an
  * envelope and octets, leaves `<id>.eml` whose first line is the envelope as JSON; what a person has to see is moved to
- * a folder beside it with the reason in `<id>.txt`. Bounded in files and octets: what no longer fits is refused, never
- * dropped. A write that ends half-way leaves a hidden file, removed at the next start.
+ * a folder beside it with the reason in `<id>.txt`. Bounded in files and octets, each folder by itself: what no longer fits is
+ * refused, never dropped. A full folder is counted again, because people take files out of it. A write that ends half-way leaves a hidden file, removed at the next start.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../../lib/clock.ts';
 import type { ReturnTarget } from '../../pipeline/events/return-target.ts';
 
 export interface SpooledMail {
@@ -20,8 +21,8 @@ export interface SpooledMail {
 export type KeptFolder = 'operator' | 'reports' | 'unattributed' | 'quarantine';
 
 export interface Spool {
-  /** Whether there is room for a message; `kept`: for one that will stay for a person. */
-  hasRoom(kept: boolean): boolean;
+  /** Whether there is room for a message; `kept`: where it will stay for a person, null = it will not. */
+  hasRoom(kept: KeptFolder | null): boolean;
   /** Writes and syncs the file and the folder. Rejects where the disk refuses. */
   put(id: string, mail: SpooledMail): Promise<void>;
   /** Ids that wait, oldest first. */
@@ -37,6 +38,7 @@ export interface Spool {
 export interface SpoolLimits {
   maxFiles: number;
   maxBytes: number;
+  /** Of each folder of kept mail. */
   maxKeptFiles: number;
   maxKeptBytes: number;
 }
@@ -44,39 +46,44 @@ export interface SpoolLimits {
 export const SPOOL_LIMITS: SpoolLimits = {
   maxFiles: 5_000,
   maxBytes: 256 * 1024 * 1024,
-  maxKeptFiles: 5_000,
-  maxKeptBytes: 256 * 1024 * 1024,
+  maxKeptFiles: 1_250,
+  maxKeptBytes: 64 * 1024 * 1024,
 };
+
+/** A full folder is looked at again after this. */
+const RECOUNT_MS = 60_000;
 
 const FOLDERS: readonly KeptFolder[] = ['operator', 'reports', 'unattributed', 'quarantine'];
 const NAME = /^[0-9a-f-]{36}\.eml$/;
 const LF = 10;
 
 /** Opens the spool below `path`, taking up what is there. Rejects where the folder cannot be used. */
-export async function openSpool(path: string, limits: SpoolLimits = SPOOL_LIMITS): Promise<Spool> {
+export async function openSpool(
+  path: string,
+  clock: Pick<Clock, 'monotonicMs'>,
+  limits: SpoolLimits = SPOOL_LIMITS,
+): Promise<Spool> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const sizes = new Map<string, number>();
   let bytes = 0;
-  let keptFiles = 0;
-  let keptBytes = 0;
+  const kept = {} as Record<KeptFolder, { files: number; bytes: number; countedAtMs: number }>;
+  let counting: Promise<void> | null = null;
   for (const name of (await readdir(path)).sort()) {
     if (name.startsWith('.')) await rm(join(path, name), { force: true });
     else if (NAME.test(name)) add(name.slice(0, -4), (await stat(join(path, name))).size);
   }
   for (const folder of FOLDERS) {
     await mkdir(join(path, folder), { recursive: true, mode: 0o700 });
-    for (const name of await readdir(join(path, folder))) {
-      if (!NAME.test(name)) continue;
-      keptFiles += 1;
-      keptBytes += (await stat(join(path, folder, name))).size;
-    }
+    await count(folder);
   }
 
   return {
-    hasRoom: (kept) =>
-      sizes.size < limits.maxFiles &&
-      bytes < limits.maxBytes &&
-      (!kept || (keptFiles < limits.maxKeptFiles && keptBytes < limits.maxKeptBytes)),
+    hasRoom(folder) {
+      if (sizes.size >= limits.maxFiles || bytes >= limits.maxBytes) return false;
+      if (folder === null || !isFull(folder)) return true;
+      void countAgain(folder);
+      return false;
+    },
     async put(id, mail) {
       const { bytes: message, ...envelope } = mail;
       const content = Buffer.concat([Buffer.from(`${JSON.stringify(envelope)}\n`), message]);
@@ -102,16 +109,47 @@ export async function openSpool(path: string, limits: SpoolLimits = SPOOL_LIMITS
       forget(id);
     },
     async keep(id, folder, why) {
-      if (keptFiles >= limits.maxKeptFiles || keptBytes >= limits.maxKeptBytes) {
+      if (isFull(folder)) await countAgain(folder);
+      if (isFull(folder)) {
         throw new Error(`there is no room for more kept mail in ${path}`);
       }
       await writeFile(join(path, folder, `${id}.txt`), `${why}\n`, { mode: 0o600 });
       await rename(join(path, `${id}.eml`), join(path, folder, `${id}.eml`));
-      keptFiles += 1;
-      keptBytes += sizes.get(id) ?? 0;
+      kept[folder].files += 1;
+      kept[folder].bytes += sizes.get(id) ?? 0;
       forget(id);
     },
   };
+
+  function isFull(folder: KeptFolder): boolean {
+    return kept[folder].files >= limits.maxKeptFiles || kept[folder].bytes >= limits.maxKeptBytes;
+  }
+
+  /** Not more often than once a minute: a stranger's every try would read the folder. */
+  async function countAgain(folder: KeptFolder): Promise<void> {
+    if (clock.monotonicMs() - kept[folder].countedAtMs < RECOUNT_MS) return;
+    // A folder that cannot be read stays full.
+    counting ??= count(folder)
+      .catch(() => undefined)
+      .finally(() => {
+        counting = null;
+      });
+    await counting;
+  }
+
+  async function count(folder: KeptFolder): Promise<void> {
+    let files = 0;
+    let size = 0;
+    for (const name of await readdir(join(path, folder))) {
+      if (!NAME.test(name)) continue;
+      // Taken away meanwhile: not counted.
+      const found = await stat(join(path, folder, name)).catch(() => null);
+      if (found === null) continue;
+      files += 1;
+      size += found.size;
+    }
+    kept[folder] = { files, bytes: size, countedAtMs: clock.monotonicMs() };
+  }
 
   function add(id: string, size: number): void {
     sizes.set(id, size);
