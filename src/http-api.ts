@@ -127,14 +127,16 @@ export function createHttpApi(
           return traffic.shaping.groupingOf(domain, hosts).provider;
         },
       },
-      config: () =>
-        configRows(mode, loaded).map((row) => ({
+      config: () => ({
+        Mode: mode,
+        Items: configRows(mode, loaded).map((row) => ({
           Key: row.key,
           Value: row.value,
           Source: row.source,
           Default: row.default,
           Meaning: row.meaning,
         })),
+      }),
       routes: [
         ...createHealthRoutes({
           metrics: parts.registry,

@@ -28,7 +28,12 @@ export interface Api {
    * Path below `/api/v1`. For a status of 400 and above throws the API's own sentence: UsageError where what was asked for is
    * no such thing, else CommandError.
    */
-  call(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<ApiAnswer>;
   /**
    * Blocks of a stream of server-sent events until it ends. Throws CommandError where it does not begin, or breaks off.
    */
@@ -72,6 +77,17 @@ export async function everyPage<Answer extends Page<unknown>>(
  * Opens the API of the server that owns the data folder, or a temporary one where none runs. With `existing`, a folder
  * that holds no store is refused: looking must not make one where the name was mistyped.
  */
+/** The API of the server that owns the data folder; null where none runs. */
+export async function runningApi(
+  flags: Readonly<Record<string, string | undefined>>,
+  terminal: Terminal,
+): Promise<Omit<Api, 'close'> | null> {
+  const { config } = loadConfig('serve', flags, terminal.environment);
+  const running = await findServer(config.data);
+  const command = (words: string) => commandLine(terminal, flags, words);
+  return running === null ? null : client(running.url, running.token, null, command);
+}
+
 export async function openApi(
   flags: Readonly<Record<string, string | undefined>>,
   terminal: Terminal,
@@ -138,8 +154,8 @@ function client(
     url,
     token,
     alone,
-    async call(method, path, body) {
-      const response = await open(method, path, body);
+    async call(method, path, body, headers) {
+      const response = await open(method, path, body, headers);
       const { bytes, parsed } = await readBody(response);
       return { status: response.status, body: parsed, bytes };
     },
@@ -151,7 +167,12 @@ function client(
   };
 
   /** The answer's head. Throws as `call` does. */
-  async function open(method: string, path: string, body?: unknown): Promise<Response> {
+  async function open(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
     let response: Response;
     try {
       response = await fetch(`${url}/api/v1${path}`, {
@@ -160,6 +181,7 @@ function client(
           authorization: `Bearer ${token}`,
           // Strict: a mistyped name must not pass for done.
           ...(body === undefined ? {} : { 'content-type': 'application/json', prefer: 'handling=strict' }),
+          ...headers,
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });

@@ -3,6 +3,10 @@
  * is wrong usage (exit code 2) with the words or bounds that would; spelling of words counts, their case does not.
  */
 import { InvalidArgumentError, type Option } from 'commander';
+import { parseDuration } from '../config/forms.ts';
+import { systemClock } from '../lib/clock.ts';
+import { parseInstant } from '../lib/instant.ts';
+import { UsageError } from './terminal.ts';
 
 /** A reader of an option that knows every word it takes. */
 type Worded<Read> = Read & { readonly words: readonly string[] };
@@ -32,6 +36,16 @@ export function someOf(
 export function each(words: readonly string[] = []) {
   const read = (text: string, before: readonly string[] = []): string[] => [...before, text];
   return Object.assign(read, { words, collects: true as const });
+}
+
+/** An ISO time, or Unix seconds, as they are; a duration (`2h`) is that long ago. Throws UsageError for another text. */
+export function backFromNow(flag: string, text: string): string {
+  const ms = /^\d+$/.test(text) ? null : parseDuration(text);
+  if (ms !== null) return new Date(systemClock.now() - ms).toISOString();
+  if (parseInstant(text, true) !== null) return text;
+  throw new UsageError(
+    `${flag} "${text}": use a time such as 2026-11-20T08:00:00Z, or a duration such as 2h`,
+  );
 }
 
 /** Whether an option keeps every value that it is given. */

@@ -1,23 +1,65 @@
-/** `config`: the effective configuration, without secrets. */
-
+/**
+ * `config`: the configuration in force, without secrets. Of the server that runs on the data folder, asked of that server,
+ * which may have been started with other flags; where none runs, or a mode or keys are named, what a start would use.
+ */
 import { configRows } from '../config/shown.ts';
+import { type ConfigKey, environmentName } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
+import type { ConfigAnswer } from '../listeners/http/contract/answers/operator.ts';
+import { runningApi } from './api-client.ts';
 import type { CommandContext } from './command.ts';
 import { styled, table, UsageError } from './terminal.ts';
 
-export function showConfig(
+type Row = Omit<ReturnType<typeof configRows>[number], 'key'> & { key: string };
+
+/** `flags`: keys named on the command line, beside the data folder. */
+export async function showConfig(
   context: CommandContext,
   mode: string | undefined,
   flags: Readonly<Record<string, string | undefined>>,
-): void {
-  if (mode !== 'dev' && mode !== 'serve') throw new UsageError('--mode must be dev or serve');
-  const loaded = loadConfig(mode, flags, context.terminal.environment);
-  const rows = configRows(mode, loaded);
-  const head = ['KEY', 'VALUE', 'FROM', 'MEANING'].map((text) =>
-    styled(context.terminal.stdout, 'bold', text),
+): Promise<void> {
+  if (mode !== undefined && mode !== 'dev' && mode !== 'serve') {
+    throw new UsageError('--mode must be dev or serve');
+  }
+  const { terminal } = context;
+  const named = mode !== undefined || Object.keys(flags).length > 0;
+  const running = named ? null : await runningApi(context.flags, terminal);
+  const loaded = loadConfig(mode ?? 'serve', { ...context.flags, ...flags }, terminal.environment);
+  const folder = loaded.config.data;
+  const usual = named ? '' : `no server runs on ${folder}; `;
+  const about =
+    running === null
+      ? `${usual}this is what a start of ${mode ?? 'serve'} would use`
+      : `this is what the server at ${running.url} uses, on ${folder}`;
+  const { shown, rows } =
+    running === null
+      ? { shown: mode ?? 'serve', rows: configRows(mode ?? 'serve', loaded) }
+      : await rowsOf(running);
+  // Beside the rows, so that they stay a list for programs.
+  terminal.stderr.write(`postrider config: ${about} (mode ${shown}).\n`);
+  const head = ['KEY', 'VALUE', 'FROM', 'DEFAULT', 'MEANING'].map((text) =>
+    styled(terminal.stdout, 'bold', text),
   );
   context.print(
     rows,
-    table([head, ...rows.map((row) => [row.key, row.value ?? '-', row.source, row.meaning])]),
+    table([
+      head,
+      ...rows.map((row) => [row.key, row.value ?? '-', row.source, row.default ?? '-', row.meaning]),
+    ]),
   );
+}
+
+async function rowsOf(
+  api: NonNullable<Awaited<ReturnType<typeof runningApi>>>,
+): Promise<{ shown: string; rows: readonly Row[] }> {
+  const { Mode, Items } = (await api.call('GET', '/config')).body as ConfigAnswer;
+  const rows = Items.map((item) => ({
+    key: item.Key,
+    value: item.Value,
+    source: item.Source,
+    environment: item.Key.includes('[') ? '' : environmentName(item.Key as ConfigKey),
+    default: item.Default,
+    meaning: item.Meaning,
+  }));
+  return { shown: Mode, rows };
 }

@@ -10,7 +10,7 @@ import type { TimelineEntry } from '../listeners/http/contract/answers/events.ts
 import type { MessageStatus, RecipientStatus } from '../model/delivery.ts';
 import { LANES } from '../model/message.ts';
 import { EXISTING } from './api-client.ts';
-import { numberFrom, oneOf } from './arguments.ts';
+import { backFromNow, each, numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { readBytes, readObject, readText } from './files.ts';
 import { messageText } from './message-text.ts';
@@ -18,7 +18,7 @@ import { printable, table, UsageError } from './terminal.ts';
 
 type MessageFilters = {
   [name in 'status' | 'to' | 'from' | 'subject' | 'tag']?: string;
-} & { metadata?: string[]; limit: number };
+} & { metadata?: string[]; since?: string; until?: string; limit: number };
 
 /** Of messages and of recipients. */
 const STATUSES: readonly (MessageStatus | RecipientStatus)[] = [
@@ -50,11 +50,15 @@ export const messageCommands: CommandGroup = (program, context) => {
     .option('--subject <text>', 'subject holds this text')
     .option('--tag <tag>', 'carries this tag')
     .option('--metadata <key=value...>', 'carries this metadata, each of them')
+    .option('--since <time>', 'accepted from then on: an ISO time, or a duration back from now such as 2h')
+    .option('--until <time>', 'accepted before then, likewise')
     .option('--limit <n>', 'how many at the most, up to 100', numberFrom(1, 100), 25)
-    .addHelpText('after', example('postrider messages --to you@example.net --status Failed'))
-    .action(async ({ metadata, limit, ...options }: MessageFilters) => {
+    .addHelpText('after', example('postrider messages --since 2h --to you@example.net --status Failed'))
+    .action(async ({ metadata, since, until, limit, ...options }: MessageFilters) => {
       const ctx = context();
       const query = new URLSearchParams({ Limit: String(limit) });
+      if (since !== undefined) query.set('Since', backFromNow('--since', since));
+      if (until !== undefined) query.set('Until', backFromNow('--until', until));
       for (const [key, value] of pairs(metadata)) query.set(`Metadata.${key}`, value);
       for (const [flag, parameter] of [
         ['status', 'Status'],
@@ -143,6 +147,11 @@ export const messageCommands: CommandGroup = (program, context) => {
     .description('sends one message through the API')
     .requiredOption('--from <address>', 'sender')
     .requiredOption('--to <address...>', 'recipients')
+    .option('--cc <address...>', 'copies')
+    .option('--bcc <address...>', 'copies that nobody else sees')
+    .option('--reply-to <address...>', 'where answers go')
+    .option('--header <line>', "a header of your own, 'Name: value'; may be repeated", each())
+    .option('--idempotency-key <key>', 'the same key does not send a second time within a day')
     .option('--subject <text>', 'subject line; with a template, in place of its own')
     .option('--html <file>', 'HTML body; - reads standard input')
     .option('--text <file>', 'text body; - reads standard input')
@@ -165,7 +174,9 @@ export const messageCommands: CommandGroup = (program, context) => {
       const ctx = context();
       const request = await emailRequest(options);
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', '/email', request);
+        const key = options.idempotencyKey;
+        const headers = key === undefined ? {} : { 'idempotency-key': key };
+        const { body } = await api.call('POST', '/email', request, headers);
         ctx.print(body, (body as { MessageID: string }).MessageID);
         if (api.alone !== null) {
           ctx.terminal.stderr.write(
@@ -183,6 +194,11 @@ function recipients(count: number): string {
 interface SendOptions {
   from: string;
   to: string[];
+  cc?: string[];
+  bcc?: string[];
+  replyTo?: string[];
+  header?: string[];
+  idempotencyKey?: string;
   subject?: string;
   template?: string;
   variables?: string;
@@ -220,8 +236,12 @@ async function emailRequest(options: SendOptions): Promise<object> {
     })),
   );
   return {
-    From: { email: options.from },
-    To: options.to.map((email) => ({ email })),
+    From: mailbox(options.from),
+    To: options.to.map(mailbox),
+    ...(options.cc === undefined ? {} : { CC: options.cc.map(mailbox) }),
+    ...(options.bcc === undefined ? {} : { BCC: options.bcc.map(mailbox) }),
+    ...(options.replyTo === undefined ? {} : { ReplyTo: options.replyTo.map(mailbox) }),
+    ...(options.header === undefined ? {} : { Headers: headersOf(options.header) }),
     ...(options.subject === undefined ? {} : { Subject: options.subject }),
     ...(fromTemplate
       ? { TemplateID: options.template }
@@ -237,6 +257,26 @@ async function emailRequest(options: SendOptions): Promise<object> {
     ...(options.tag === undefined ? {} : { Tags: options.tag }),
     ...(options.metadata === undefined ? {} : { Metadata: Object.fromEntries(pairs(options.metadata)) }),
   };
+}
+
+/** `Ada <ada@example.net>` or the address alone. */
+function mailbox(text: string): { email: string; name?: string } {
+  const at = text.endsWith('>') ? text.lastIndexOf('<') : -1;
+  if (at < 0) return { email: text };
+  const name = text.slice(0, at).trim();
+  return { email: text.slice(at + 1, -1), ...(name === '' ? {} : { name }) };
+}
+
+function headersOf(lines: readonly string[]): Record<string, string> {
+  const named = lines.map((line): [string, string] => {
+    const at = line.indexOf(':');
+    if (at < 1) throw new UsageError(`--header takes 'Name: value', not "${line}"`);
+    return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+  });
+  const names = named.map(([name]) => name.toLowerCase());
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw new UsageError(`--header: ${twice} is given more than once`);
+  return Object.fromEntries(named);
 }
 
 /** Digits are Unix seconds, which JSON writes as a number. */

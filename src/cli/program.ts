@@ -168,12 +168,13 @@ export function createProgram(terminal: Terminal): Program {
 
   function configCommand(): void {
     configOptions(program.command('config'), 'serve')
-      .description('every key, its value, where it came from, its default and meaning')
-      .option('--mode <mode>', 'dev or serve', 'serve')
+      .description(
+        'every key, its value, where it came from, its default and meaning: of the server that runs, else of a start',
+      )
+      .option('--mode <mode>', 'what a start of dev or serve would use, whatever runs now')
       .addHelpText('after', example('postrider config --data /var/lib/postrider'))
-      .action((options: Record<string, string | undefined>) => {
-        const { mode, ...flags } = options;
-        showConfig(context(), mode, { ...context().flags, ...configFlags(flags) });
+      .action(async ({ mode, ...flags }: Record<string, string | undefined>) => {
+        await showConfig(context(), mode, configFlags(flags));
       });
   }
 }

@@ -62,12 +62,15 @@ export async function runServer(
       kill: () => process.kill(process.pid, 'SIGKILL'),
     });
   } catch (cause) {
-    logs.service.error({ err: cause }, 'could not start');
+    const explained = explainStart(cause, config);
+    // A stack helps with what nobody foresaw; a folder that is locked or a port in use is one sentence.
+    const foreseen = explained !== cause || explained.name === 'StoreRefused';
+    logs.service.error(foreseen ? { reason: explained.message } : { err: cause }, 'could not start');
     sink.flushSync();
-    throw explainStart(cause, config);
+    throw explained;
   }
   if (mode === 'dev') terminal.stdout.write(banner(server, config, terminal, logFile ?? ''));
-  else terminal.stderr.write(startLines(server, config));
+  else writeStart(terminal, startLines(server, config));
 
   const failed = server.failed.then((reason) => ({ reason }));
   const end = await Promise.race([untilSignal(() => void server.reload()), failed]);
@@ -76,7 +79,7 @@ export async function runServer(
       { reason: end.reason },
       'this process cannot go on; it gives back what it holds and ends',
     );
-    terminal.stderr.write(`postrider: ${end.reason}; ending, to be started again\n`);
+    writeStart(terminal, [{ level: 'error', text: `postrider: ${end.reason}; ending, to be started again` }]);
   } else if (mode === 'dev') {
     terminal.stdout.write(`\n${end === 'SIGINT' ? 'Stopping.' : 'Asked to stop.'}\n`);
   }
@@ -102,26 +105,48 @@ function untilSignal(reload: () => void): Promise<NodeJS.Signals> {
   });
 }
 
+interface StartLine {
+  level: 'info' | 'warn' | 'error';
+  text: string;
+}
+
+/** Sentences for a person at a terminal; elsewhere what is written is somebody's log, and its lines are as the log's. */
+function writeStart({ stderr }: Pick<Terminal, 'stderr'>, lines: readonly StartLine[]): void {
+  for (const { level, text } of lines) {
+    const time = new Date(systemClock.now()).toISOString();
+    stderr.write(
+      stderr.isTTY === true
+        ? `${text}\n`
+        : `${JSON.stringify({ level, time, stream: 'service', msg: text })}\n`,
+    );
+  }
+}
+
 /** What an operator should see at the start of `serve`: where mail goes, and what receivers will hold against it. */
-function startLines(server: RunningServer, config: Config): string {
-  const lines = [`postrider ${server.version} listens on ${server.localUrl}`];
+function startLines(server: RunningServer, config: Config): readonly StartLine[] {
+  const told = (text: string): StartLine => ({ level: 'info', text });
+  const lines = [
+    told(`postrider ${server.version} listens on ${server.localUrl} with its data in ${config.data}`),
+  ];
   const ways = config.route.map((route) => {
     if (route.kind === 'sandbox') return 'the sandbox: mail is captured, nothing leaves this machine';
     if (route.kind === 'mx') return `straight to the recipients' servers, port ${config['mx-port']}`;
     return `relay ${route.host}:${route.port}`;
   });
-  lines.push(`Way out: ${ways.join('; then ')}`, `Data: ${config.data}`);
+  lines.push(told(`Way out: ${ways.join('; then ')}`));
   if (server.returns !== null) {
-    lines.push(`Bounces and complaints come back to ${server.returns.host}:${server.returns.port}`);
+    lines.push(told(`Bounces and complaints come back to ${server.returns.host}:${server.returns.port}`));
   }
   const leaves = config.route.some((route) => route.kind !== 'sandbox');
   if (leaves && !config.hostname.includes('.')) {
-    lines.push(
-      `Warning: the host name "${config.hostname}" is not a full name. Receivers refuse or distrust mail from it, and ` +
+    lines.push({
+      level: 'warn',
+      text:
+        `Warning: the host name "${config.hostname}" is not a full name. Receivers refuse or distrust mail from it, and ` +
         'bounces cannot come back. Set --hostname to a name that leads to this machine, e.g. mail.example.com.',
-    );
+    });
   }
-  return `${lines.join('\n')}\n`;
+  return lines;
 }
 
 /** What everybody should know who starts a development server that others reach. */

@@ -108,6 +108,28 @@ describe('configuration', () => {
   });
 });
 
+describe('postrider config beside a running server', () => {
+  it('shows what that server uses, and says so; named keys show what a start would use', async () => {
+    const relay = 'smtp://user:relay-password@relay.example:587';
+    const server = await startInstance(scope, {
+      settings: { 'max-recipients': '7', route: relay },
+    });
+    const data = ['--data', server.folder];
+    const shown = await command(scope, ['config', ...data]);
+    expect(shown.stderr).toContain(`what the server at http`);
+    expect(shown.stdout).toMatch(/^KEY +VALUE +FROM +DEFAULT +MEANING/);
+    expect(shown.stdout).toMatch(/^max-recipients +7 +\S+ +50 /m);
+    expect(shown.stdout).toContain('relay.example');
+    expect(shown.stdout + shown.stderr).not.toContain('relay-password');
+    const start = await command(scope, ['config', '--mode', 'serve', ...data]);
+    expect(start.stderr).toContain('what a start of serve would use');
+    await server.stop();
+    expect((await command(scope, ['config', ...data])).stderr).toContain(
+      `no server runs on ${server.folder}`,
+    );
+  });
+});
+
 describe('postrider serve', () => {
   it('logs JSON lines to standard output, sends, and drains on SIGTERM with exit code 0', async () => {
     const folder = await temporaryFolder(scope);
@@ -118,7 +140,20 @@ describe('postrider serve', () => {
     ).stdout.trim();
     const serve = startCommand(scope, ['serve', '--http', '127.0.0.1:0', '--route', 'sandbox', ...data]);
     const url = await until('it listens', () => /listens on (http:\S+)/.exec(serve.stderr())?.[1]);
-    expect(serve.stderr()).toContain('Way out: the sandbox');
+    // Nobody sits at a terminal: what is told at the start is of the log's form too.
+    const told = serve
+      .stderr()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(told.map(({ stream }) => stream)).toEqual(told.map(() => 'service'));
+    expect(told.map(({ msg }) => msg).join('\n')).toContain('Way out: the sandbox');
+    const second = await command(scope, ['serve', '--http', '127.0.0.1:0', ...data]);
+    expect([second.code, second.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^postrider: \S+ is in use by another postrider\. Stop that one first\.\n$/),
+    ]);
+    expect(second.stdout).not.toContain('stack');
     const sent = await request('POST', `${url}/api/v1/email`, { token, body: email() });
     expect(sent.status).toBe(200);
     await until('it is delivered', async () => {
@@ -293,6 +328,39 @@ describe('postrider send', () => {
     ]);
     expect(none.code).toBe(1);
     expect(none.stderr).toMatch(/other\.example/);
+  });
+});
+
+describe('postrider send and messages', () => {
+  it('send copies, answers elsewhere, headers and a key; find what is new', async () => {
+    const server = await startInstance(scope);
+    await addDomain(server, 'example.com');
+    const data = ['--data', server.folder];
+    const mail = [
+      ...['send', '--from', 'Ada <a@example.com>', '--to', 'Bo <b@example.net>', '--cc', 'c@example.net'],
+      ...['--bcc', 'd@example.net', 'e@example.net', '--reply-to', 'r@example.com', '--subject', 'All of it'],
+      ...['--header', 'X-Campaign: may', '--header', 'X-Note: a: b', '--text', 'README.md'],
+      ...['--idempotency-key', 'once', ...data],
+    ];
+    const first = await command(scope, mail);
+    expect([first.code, first.stderr]).toEqual([0, '']);
+    expect((await command(scope, mail)).stdout).toBe(first.stdout);
+    const facts = await server.settled(first.stdout.trim());
+    expect(facts.Recipients.map((each) => [(each as { Type?: string }).Type, each.Email])).toEqual([
+      ['To', 'b@example.net'],
+      ['CC', 'c@example.net'],
+      ['BCC', 'd@example.net'],
+      ['BCC', 'e@example.net'],
+    ]);
+    const { stdout: raw } = await command(scope, ['message', first.stdout.trim(), '--raw', ...data]);
+    expect(raw).toMatch(/^From: Ada <a@example\.com>\r?$/m);
+    expect(raw).toMatch(/^Reply-To: <?r@example\.com>?\r?$/m);
+    expect(raw).toMatch(/^X-Note: a: b\r?$/m);
+    const found = async (...more: string[]) => (await command(scope, ['messages', ...more, ...data])).stdout;
+    expect(await found('--since', '1h')).toContain('All of it');
+    expect(await found('--until', '1h')).toBe('No messages.\n');
+    expect((await command(scope, ['messages', '--since', 'lately', ...data])).code).toBe(2);
+    expect((await command(scope, [...mail, '--header', 'nothing'])).code).toBe(2);
   });
 });
 

@@ -21,7 +21,7 @@ import type { Storage } from '../../policy/limits/storage.ts';
 import type { WarmupView } from '../../policy/limits/warmup/warmup.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { Store } from '../../store/store.ts';
-import type { ConfigItem } from './contract/answers/operator.ts';
+import type { ConfigAnswer } from './contract/answers/operator.ts';
 import { DEFAULT_EMAIL_LIMITS, type EmailLimits } from './contract/email-limits.ts';
 import type { Traffic } from './operations/traffic.ts';
 import type { PlainRoute } from './route.ts';
@@ -67,7 +67,7 @@ export interface HttpDeps {
   /** Paths, overrides, holds. */
   traffic: Traffic;
   /** The configuration in force, without secrets. */
-  config(): readonly ConfigItem[];
+  config(): ConfigAnswer;
   clock: Clock;
   random: Random;
   /** The service log. */

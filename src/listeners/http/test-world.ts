@@ -177,7 +177,7 @@ export async function openWorld(
         createPersonalTokens([{ id: 0, secret: new Uint8Array(32) }]),
         createReturnPathTokens([{ id: 0, secret: new Uint8Array(32) }]),
       ),
-      config: () => [],
+      config: () => ({ Mode: 'serve', Items: [] }),
       warmup: { list: () => [] },
       node: soleLease(epoch),
       ...given.parts,

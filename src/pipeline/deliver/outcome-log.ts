@@ -26,7 +26,12 @@ export function logOutcome(
   // What was decided, not what was heard: a refusal may be looked at twice, and a deferral may be the last one.
   const name = state !== 'queued' ? state : outcome.kind === 'held' ? 'held' : 'deferred';
   mailLog.info(
-    { ...common, category, detail: outcome.detail, ...(dueAt === undefined ? {} : { nextAt: dueAt }) },
+    {
+      ...common,
+      category,
+      detail: outcome.detail,
+      ...(dueAt === undefined ? {} : { nextAt: new Date(dueAt).toISOString() }),
+    },
     name,
   );
 }

@@ -13,7 +13,7 @@ const item = {
 };
 let world: World;
 beforeAll(async () => {
-  world = await openWorld({ clock, parts: { config: () => [item] } });
+  world = await openWorld({ clock, parts: { config: () => ({ Mode: 'serve', Items: [item] }) } });
 });
 afterAll(() => world.close());
 
@@ -79,7 +79,7 @@ describe('GET /queue', () => {
 describe('GET /config', () => {
   it('shows what is in force to admins of everything', async () => {
     const reply = await world.call('GET', '/config', { token: world.tokens.admin });
-    expect(reply.json()).toEqual({ Items: [item] });
+    expect(reply.json()).toEqual({ Mode: 'serve', Items: [item] });
     const some = await world.at.token({
       domains: ['other.example'],
       scopes: ['admin'],

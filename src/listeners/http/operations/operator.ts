@@ -10,7 +10,7 @@ import { holdReason } from '../../../policy/limits/holds.ts';
 import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../../store/store.ts';
 import type { WaitingQueue } from '../../../store/topics/queue.ts';
-import type { ConfigAnswer, ConfigItem } from '../contract/answers/operator.ts';
+import type { ConfigAnswer } from '../contract/answers/operator.ts';
 import type { QueueAnswer, QueueItem } from '../contract/answers/queue.ts';
 import type { WarmupAnswer, WarmupItem } from '../contract/answers/traffic.ts';
 import { configAnswer, queueAnswer, warmupAnswer } from '../contract/schemas/operator.ts';
@@ -40,7 +40,7 @@ export function operatorRoutes(deps: {
   clock: Clock;
   warmup: { list(): readonly WarmupView[] };
   traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'routeOf' | 'waits'>;
-  config(): readonly ConfigItem[];
+  config(): ConfigAnswer;
 }): readonly ApiRoute[] {
   const { store, clock } = deps;
   return [
@@ -120,12 +120,11 @@ export function operatorRoutes(deps: {
         id: 'getConfig',
         summary: 'Show the configuration',
         description:
-          'The configuration in force, without secrets: `{Items: [{Key, Value, Source, Default, Meaning}]}`',
+          'The configuration in force, without secrets: `{Mode, Items: [{Key, Value, Source, Default, Meaning}]}`',
         answer: configAnswer,
       },
       handle: () => {
-        const answer: ConfigAnswer = { Items: deps.config() };
-        return json(answer);
+        return json(deps.config());
       },
     },
   ];

@@ -14,6 +14,8 @@ export interface ConfigItem {
 
 /** GET /config. */
 export interface ConfigAnswer {
+  /** How the server runs. */
+  Mode: 'dev' | 'serve';
   Items: readonly ConfigItem[];
 }
 

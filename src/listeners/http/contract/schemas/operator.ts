@@ -164,7 +164,12 @@ const configItem = exactly<ConfigItem>()(
 );
 
 export const configAnswer = exactly<ConfigAnswer>()(
-  z.object({ Items: z.array(configItem) }).meta({ id: 'ConfigAnswer' }),
+  z
+    .object({
+      Mode: z.enum(['dev', 'serve']).describe('How the server runs'),
+      Items: z.array(configItem),
+    })
+    .meta({ id: 'ConfigAnswer' }),
 );
 
 export const healthAnswer = exactly<HealthAnswer>()(
