@@ -16,7 +16,8 @@ export function closest(word: string, known: readonly string[]): string {
   return best;
 }
 
-function editDistance(from: string, to: string): number {
+/** Insertions, deletions and replacements between two words; for short ones. */
+export function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (let i = 0; i < from.length; i++) {
     const next = [i + 1];

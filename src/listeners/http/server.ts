@@ -52,6 +52,8 @@ export interface HttpListener extends Service {
 }
 
 const BASE = '/api/v1';
+/** Of a path that does not exist, as its refusal repeats it. */
+const MAX_SHOWN_PATH = 200;
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const NO_BODY = new Uint8Array(0);
 
@@ -287,9 +289,18 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
 
   function notFound(request: FastifyRequest, reply: FastifyReply): AppError {
     const allowed = methodsOf(request.url);
-    if (allowed === null) return new AppError('not-found');
+    const path = (request.url.split('?', 1)[0] ?? '').slice(0, MAX_SHOWN_PATH);
+    if (allowed === null) {
+      const base =
+        path === BASE || path.startsWith(`${BASE}/`)
+          ? `; see ${BASE}/docs`
+          : `: the API is below ${BASE}, e.g. POST ${BASE}/email`;
+      return new AppError('not-found', { message: `There is nothing at ${path}${base}` });
+    }
     reply.header('allow', allowed);
-    return new AppError('method-not-allowed');
+    return new AppError('method-not-allowed', {
+      message: `${request.method} is not allowed at ${path}; allowed: ${allowed}`,
+    });
   }
 
   function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -12,10 +12,12 @@ import { type CompiledTemplate, compileTemplate } from '../../pipeline/compose/t
 import { TemplateError } from '../../pipeline/compose/template/template-error.ts';
 import type { Store } from '../../store/store.ts';
 import type { JsonObject } from './contract/json-properties.ts';
-import { type FoundTemplate, namedTemplate } from './contract/template-fields.ts';
+import { type FoundTemplate, namedTemplate, servesSender } from './contract/template-fields.ts';
 import { templateMistake } from './contract/template-problems.ts';
 import { ownDomains } from './tenancy.ts';
 
+/** Templates of one name that are looked at: one a domain. */
+const MAX_NAMED = 1_000;
 const MAX_SMALL_CHARS = 64 * 1024;
 
 export interface StoredTemplates {
@@ -55,17 +57,29 @@ function compileStored(texts: TemplateTexts): CompiledTemplate {
   }
 }
 
+/**
+ * A template of the caller's domains by its id, or by its name: names are unique within a domain, so of several `serves` or
+ * nobody decides. null = there is none, or no one alone.
+ */
+export async function findTemplate(
+  store: Pick<Store, 'getTemplate' | 'listTemplates'>,
+  caller: Caller,
+  given: string,
+  serves: (domain: string) => boolean = () => true,
+): Promise<TemplateHead | null> {
+  const id = given.toLowerCase();
+  if (isUuid(id)) return store.getTemplate({ id, ...ownDomains(caller) });
+  const named = await store.listTemplates({ name: given, limit: MAX_NAMED, ...ownDomains(caller) });
+  const [only, ...others] = named.filter(({ domain }) => serves(domain));
+  return only === undefined || others.length > 0 ? null : only;
+}
+
 /** One per listener. */
 export function createStoredTemplates(
-  store: Pick<Store, 'getTemplate' | 'templateVersion'>,
+  store: Pick<Store, 'getTemplate' | 'templateVersion' | 'listTemplates'>,
   cache: CompiledCache = createCompiledCache(),
 ): StoredTemplates {
   const keyOf = (head: TemplateHead, version: number) => `${head.id} ${version}`;
-
-  async function find(caller: Caller, given: string): Promise<TemplateHead | null> {
-    const id = given.toLowerCase();
-    return isUuid(id) ? store.getTemplate({ id, ...ownDomains(caller) }) : null;
-  }
 
   async function forWorker(head: TemplateHead, version: number): Promise<TemplateForWorker | null> {
     const texts = await store.templateVersion({ id: head.id, version });
@@ -89,13 +103,13 @@ export function createStoredTemplates(
     async forRequest(caller, object) {
       const named = namedTemplate(object);
       if (named === null) return undefined;
-      const head = await find(caller, named.id);
+      const head = await findTemplate(store, caller, named.id, (domain) => servesSender(domain, object));
       if (head === null) return null;
       const template = await compiled(head, named.version ?? head.version);
       return template === null ? null : { domain: head.domain, compiled: template, limits: SMALL_LIMITS };
     },
     async texts(caller, id, wanted) {
-      const head = await find(caller, id);
+      const head = await findTemplate(store, caller, id);
       return head === null ? null : forWorker(head, wanted ?? head.version);
     },
   };

@@ -151,7 +151,7 @@ export function createAccess(
 
   async function authenticate(authorization: string | undefined, ip: string): Promise<Caller> {
     const text = bearerToken(authorization);
-    if (text === null) throw new AppError('token-missing');
+    if (text === null) throw new AppError('token-missing', missingScheme(authorization));
     const key = hash('sha256', text, 'base64url');
     const found = await lookUp(key, () => readText(text));
     if (found.kind === 'good') return admit(found.verified, ip);
@@ -374,6 +374,13 @@ export function pickDomain(caller: Caller, given: string | undefined): string {
   const [only, ...others] = caller.domains;
   if (only === undefined || only === '*' || others.length > 0) throw new AppError('domain-ambiguous');
   return only;
+}
+
+/** A token alone is taken for none at all; the sentence must not repeat it. */
+function missingScheme(authorization: string | undefined): { message?: string } {
+  const token = authorization?.trim() ?? '';
+  const bare = token.length <= MAX_TOKEN_CHARS && /^(?:token\s{1,8})?[\w-]+\.[\w-]+\.[\w-]+$/i.test(token);
+  return bare ? { message: 'The word Bearer is missing: send the header Authorization: Bearer TOKEN' } : {};
 }
 
 /** The credentials of a Bearer header (RFC 6750 §2.1), or null where there are none that could be a token. */

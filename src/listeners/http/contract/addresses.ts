@@ -54,7 +54,7 @@ export function readFrom(
     problems.add(
       'from-email-required',
       '/From',
-      value === undefined ? 'From is required' : 'From must be an object with an email',
+      value === undefined ? 'From is required' : `From must be an object with an email${objectFor(value)}`,
     );
     return null;
   }
@@ -141,7 +141,11 @@ function isWithin(
 ): value is readonly unknown[] {
   const pointer = `/${list.field}`;
   if (!Array.isArray(value)) {
-    problems.add(list.notArray, pointer, `${list.field} must be an array`);
+    problems.add(
+      list.notArray,
+      pointer,
+      `${list.field} must be an array of objects with an email${objectFor(value)}`,
+    );
     return false;
   }
   if (value.length > max) {
@@ -165,7 +169,11 @@ function readItem(
 ): NamedAddress | null {
   const pointer = `/${list.field}/${index}`;
   if (!isJsonObject(value)) {
-    problems.add(list.required, pointer, `Each item of ${list.field} must be an object with an email`);
+    problems.add(
+      list.required,
+      pointer,
+      `Each item of ${list.field} must be an object with an email${objectFor(value)}`,
+    );
     return null;
   }
   return readAddress(value, pointer, list.required, list.invalid, limits, strict, problems);
@@ -195,10 +203,40 @@ function readAddress(
   const parsed = parseAddress(email);
   if (!parsed.ok) {
     if (email.length < 1024 && email.trim() === '') problems.add(required, `${pointer}/email`);
-    else problems.add(invalid, `${pointer}/email`, `The address ${parsed.problem}`);
+    else
+      problems.add(invalid, `${pointer}/email`, `The address ${parsed.problem}${nameGoesElsewhere(email)}`);
     return null;
   }
   return cleanName === null ? null : { name: cleanName, address: parsed.address };
+}
+
+/** How an address that was given as a text is written. */
+function objectFor(value: unknown): string {
+  if (typeof value !== 'string' || value.length > MAX_SHOWN_CHARS) return '';
+  const split = splitMailbox(value);
+  const email = split?.email ?? value;
+  if (!parseAddress(email).ok) return '';
+  const name = split === null || split.name === '' ? '' : `"name": ${JSON.stringify(split.name)}, `;
+  return `, like {${name}"email": ${JSON.stringify(email.trim())}}`;
+}
+
+/** `App <a@x.example>` is two members. */
+function nameGoesElsewhere(email: string): string {
+  const split = email.length > MAX_SHOWN_CHARS ? null : splitMailbox(email);
+  return split === null || !parseAddress(split.email).ok
+    ? ''
+    : `: email takes the address alone, and name the name, like {"name": ${JSON.stringify(split.name)}, "email": ${JSON.stringify(split.email)}}`;
+}
+
+const MAX_SHOWN_CHARS = 200;
+
+function splitMailbox(text: string): { name: string; email: string } | null {
+  const trimmed = text.trim();
+  const at = trimmed.lastIndexOf('<');
+  if (at < 0 || !trimmed.endsWith('>')) return null;
+  const name = trimmed.slice(0, at).trim();
+  const bare = name.startsWith('"') && name.endsWith('"') && name.length > 1 ? name.slice(1, -1) : name;
+  return { name: bare, email: trimmed.slice(at + 1, -1) };
 }
 
 /** '' where none was given; null where it is refused. */

@@ -4,7 +4,7 @@
  * and normalised values, and never throws for what a client sent. Fields are read in documented order, so problems
  * come out in that order; the sender domain, sizes and suppressions are acceptance's to judge, not this file's.
  */
-import type { Problem } from '../../../lib/errors.ts';
+import { ERRORS, type Problem } from '../../../lib/errors.ts';
 import type { Submission } from '../../../model/submission.ts';
 import { textFromHtml } from '../../../pipeline/compose/text-from-html.ts';
 import { readFrom, readRecipients, readReplyTo } from './addresses.ts';
@@ -21,9 +21,10 @@ import {
 import { bodyText, jsonProblem, parseJsonObject } from './json-body.ts';
 import { type JsonObject, propertyTable, readProperties } from './json-properties.ts';
 import { readPersonalWish } from './personal-fields.ts';
-import { createProblemList, inFieldOrder } from './problem-list.ts';
+import { createProblemList, inFieldOrder, pointerSegment } from './problem-list.ts';
 import { readHeaders, readTags } from './tags-headers.ts';
 import { applyTemplate, type FoundTemplate, TEMPLATE_FIELDS } from './template-fields.ts';
+import { didYouMean, type UnknownMember, unknownMembers } from './unknown-members.ts';
 
 export interface EmailReadOptions {
   /** Unknown properties are refused (`Prefer: handling=strict`, RFC 7240). */
@@ -73,6 +74,33 @@ const SLOTS = {
   plain: FIELDS.names.indexOf('PlainContent'),
   template: FIELDS.names.indexOf(TEMPLATE_FIELDS[0]),
 };
+
+/** Members of a request that mean nothing here. */
+export function ignoredMembers(object: JsonObject): readonly UnknownMember[] {
+  return unknownMembers(object, FIELDS);
+}
+
+/** What is missing may be there under another name; what is not known may be near another one. */
+function withHints(problems: readonly Problem[], unknown: readonly UnknownMember[]): readonly Problem[] {
+  if (unknown.length === 0) return problems;
+  const text = unknown.find(({ meant }) => meant === 'PlainContent');
+  return problems.map((problem) => {
+    const field = problem.field?.slice(1) ?? '';
+    if (problem.name === 'unknown-property') {
+      const known = unknown.find(({ name }) => pointerSegment(name) === field);
+      return { ...problem, message: `${problem.message ?? ''}${didYouMean(known?.meant ?? '')}` };
+    }
+    if (!problem.name.endsWith('-required') && problem.name !== 'to-count') return problem;
+    const said = problem.message ?? ERRORS[problem.name].text;
+    const given = unknown.find(({ meant }) => meant === field);
+    if (given !== undefined) return { ...problem, message: `${said}; "${given.name}" is not known here` };
+    if (text === undefined || !['ContentType', 'HTMLContent'].includes(field)) return problem;
+    return {
+      ...problem,
+      message: `${said}; "${text.name}" is not known here: a text goes into PlainContent, with ContentType "Text"`,
+    };
+  });
+}
 
 /** Reads one request. `body`: the raw, inflated bytes; they are not kept, attachments are decoded copies. */
 export function readEmailRequest(
@@ -140,7 +168,8 @@ export function readEmailObject(
   const personal = readPersonalWish({ tracking, listUnsubscribe }, strict, problems);
 
   const found = [...problems.items, ...late.items];
-  const [first, ...rest] = found.length === 0 ? [] : inFieldOrder(found, FIELDS.names);
+  const [first, ...rest] =
+    found.length === 0 ? [] : inFieldOrder(withHints(found, ignoredMembers(object)), FIELDS.names);
   if (first !== undefined) return { ok: false, problems: [first, ...rest] };
   if (sender === null || subjectText === null || contents === null) {
     // Each reader adds a problem where it gives nothing back; reaching this would be a mistake of ours.

@@ -44,12 +44,14 @@ export interface TextSlots {
 
 const NAMES = propertyTable(TEMPLATE_FIELDS);
 const NO_WARNINGS: readonly string[] = [];
+/** An id, or a name. */
+const MAX_ID_CHARS = 256;
 export const MAX_VERSION = 2 ** 31;
 
 /** Which template to look up before the request is read; null where it names none, or not in a way that can be. */
 export function namedTemplate(object: JsonObject): { id: string; version: number | null } | null {
   const [id, version] = readProperties(object, NAMES, false, () => {});
-  if (typeof id !== 'string' || id === '' || id.length > 64) return null;
+  if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARS) return null;
   if (version === undefined) return { id, version: null };
   return isVersion(version) ? { id, version } : null;
 }
@@ -147,6 +149,12 @@ function isFor(domain: string, from: unknown): boolean {
   return parsed.address.domain === domain || parsed.address.domain.endsWith(`.${domain}`);
 }
 
+/** The same of a whole request. */
+export function servesSender(domain: string, object: JsonObject): boolean {
+  return isFor(domain, readProperties(object, SENDER, false, () => {})[0]);
+}
+
+const SENDER = propertyTable(['From']);
 const FROM = propertyTable(['email']);
 
 function isVersion(value: unknown): value is number {

@@ -8,8 +8,10 @@
 import type { z } from 'zod';
 import type { Acceptance, AcceptRequest, AcceptResult } from '../../../pipeline/accept/accept.ts';
 import type { EmailAnswer } from '../contract/answers/email.ts';
+import { ignoredMembers } from '../contract/email-request.ts';
 import { emailAnswer } from '../contract/schemas/email.ts';
 import { EMAIL_ERRORS, EMAIL_EXAMPLE } from '../contract/schemas/email-request.ts';
+import { asHeader } from '../contract/unknown-members.ts';
 import { type EmailReader, forgetTexts, type ParsedBody, parseBody } from '../email-reader.ts';
 import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
 import { requireJson } from '../json-media-type.ts';
@@ -25,6 +27,8 @@ export interface SendEmailDeps {
 }
 
 const NOTHING = new Uint8Array(0);
+/** Names members of the request that meant nothing, with what was probably meant. */
+const IGNORED = 'x-postrider-ignored';
 
 /** The route of the send operation. */
 export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendEmailDeps): ApiRoute {
@@ -40,7 +44,11 @@ export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendE
         'Takes a message: `{MessageID}`. 200 means checked and on disk, not delivered. Takes `Idempotency-Key`',
       body: { schema: email, example: EMAIL_EXAMPLE },
       answer: emailAnswer,
-      headers: { Location: 'Address of the message' },
+      headers: {
+        Location: 'Address of the message',
+        'X-Postrider-Ignored':
+          'Members of the request that are not known, each with the one that was probably meant',
+      },
       idempotent: true,
       errors: EMAIL_ERRORS,
     },
@@ -61,10 +69,15 @@ export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendE
     parsed: ParsedBody | null,
     key: AcceptRequest['idempotency'],
   ): Promise<ApiAnswer> {
+    // Looked at before the body is let go of; a large one is read in a worker, which does not tell.
+    const ignored = parsed === null ? [] : ignoredMembers(parsed.object);
     const result = await accept(request, parsed, key);
     if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
     const answer: EmailAnswer = { MessageID: result.messageId };
-    return json(answer, 200, { location: `/api/v1/email/${result.messageId}` });
+    return json(answer, 200, {
+      location: `/api/v1/email/${result.messageId}`,
+      ...(ignored.length === 0 ? {} : { [IGNORED]: asHeader(ignored) }),
+    });
   }
 
   /**

@@ -31,9 +31,10 @@ import {
   queryText,
   refuse,
 } from '../route.ts';
+import { findTemplate } from '../stored-templates.ts';
 import { CHANGED_TEMPLATE, MAX_VERSION, NEW_TEMPLATE, RENDER } from '../template-request.ts';
 import type { TemplateWork } from '../template-work.ts';
-import { listedDomains, ownDomains } from '../tenancy.ts';
+import { listedDomains } from '../tenancy.ts';
 
 export const MAX_TEMPLATES_PER_DOMAIN = 1000;
 export const KEPT_VERSIONS = 1000;
@@ -225,8 +226,7 @@ export function templateRoutes(deps: {
 
   /** The caller's template of the path. Throws AppError not-found. */
   async function own({ caller, params }: ApiRequest): Promise<TemplateHead> {
-    const id = (params.id ?? '').toLowerCase();
-    const head = isUuid(id) ? await store.getTemplate({ id, ...ownDomains(caller) }) : null;
+    const head = await findTemplate(store, caller, params.id ?? '');
     if (head === null) throw refuse('not-found');
     return head;
   }

@@ -1,0 +1,122 @@
+/** Refusals and warnings that name the way out, as somebody meets them who writes a first request. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openWorld, type World } from '../test-world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+const MAIL = {
+  From: { email: 'a@example.com' },
+  To: [{ email: 'b@example.net' }],
+  Subject: 'Hi',
+  ContentType: 'HTML',
+  HTMLContent: '<p>Hi</p>',
+};
+const texts = async (body: object, path = '/email') => {
+  const reply = await world.call('POST', path, { body });
+  return {
+    status: reply.status,
+    said: (reply.json().Errors as { Message: string }[]).map((each) => each.Message),
+  };
+};
+
+describe('a refusal names the fix', () => {
+  it.each<[string, object, string]>([
+    [
+      'a name in email',
+      { ...MAIL, From: { email: 'App <a@example.com>' } },
+      '{"name": "App", "email": "a@example.com"}',
+    ],
+    ['a text as From', { ...MAIL, From: 'App <a@example.com>' }, '{"name": "App", "email": "a@example.com"}'],
+    ['a text as To', { ...MAIL, To: 'b@example.net' }, '{"email": "b@example.net"}'],
+    ['texts in To', { ...MAIL, To: ['b@example.net'] }, '{"email": "b@example.net"}'],
+    [
+      'no content but text',
+      { from: MAIL.From, to: MAIL.To, subject: 'Hi', text: 'Hi' },
+      '"text" is not known here: a text goes into PlainContent',
+    ],
+    ['no content but html', { ...MAIL, HTMLContent: undefined, html: 'Hi' }, '"html" is not known here'],
+  ])('%s', async (_, body, expected) => {
+    const { status, said } = await texts(body);
+    expect([status, said.join('\n')]).toEqual([422, expect.stringContaining(expected)]);
+  });
+
+  it('names the path, the methods and the header that would do', async () => {
+    const nowhere = await world.call('GET', '/emails');
+    expect([nowhere.status, nowhere.json().Error]).toEqual([404, expect.stringContaining('/api/v1/emails')]);
+    const wrong = await world.call('PUT', '/email', { body: {} });
+    expect([wrong.status, wrong.json().Error]).toEqual([
+      405,
+      expect.stringContaining('allowed: GET, HEAD, POST'),
+    ]);
+    const typed = await world.call('POST', '/email', {
+      body: MAIL,
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect([typed.status, typed.json().Error]).toEqual([
+      415,
+      expect.stringContaining('Content-Type: application/json'),
+    ]);
+    const bare = await world.call('GET', '/me', { headers: { authorization: world.tokens.own } });
+    expect([bare.status, bare.json().Error]).toEqual([
+      401,
+      expect.stringContaining('The word Bearer is missing'),
+    ]);
+    expect(bare.text).not.toContain(world.tokens.own);
+  });
+});
+
+describe('a member that is not known', () => {
+  it('is named in a header of the answer, with what was meant', async () => {
+    const sent = await world.call('POST', '/email', { body: { ...MAIL, Subjct: 'x', 'a"\u2028b': 1 } });
+    expect([sent.status, sent.headers['x-postrider-ignored']]).toEqual([
+      200,
+      '"Subjct";meant="Subject", "a??b"',
+    ]);
+    const clean = await world.call('POST', '/email', { body: { ...MAIL, subject: null } });
+    expect(clean.headers['x-postrider-ignored']).toBeUndefined();
+  });
+
+  it('is a warning of validate, as are pictures that nobody would see', async () => {
+    const HTMLContent =
+      '<img src="cid:logo"><img src=cid:there><img src="/img/a.png"><img src="https://x.example/b.png"><td background="c.gif">';
+    const Attachments = [
+      { Filename: 'a.png', Type: 'image/png', Content: 'aGk=', ContentId: 'there', Disposition: 'inline' },
+    ];
+    const reply = await world.call('POST', '/email/validate', {
+      body: { ...MAIL, HTMLContent, Attachments, Atachments: [] },
+    });
+    const found = (reply.json().Warnings as { Name: string; Message: string }[]).filter(({ Name }) =>
+      ['unknown-property', 'cid-missing', 'relative-address'].includes(Name),
+    );
+    expect(found).toEqual([
+      expect.objectContaining({
+        Name: 'unknown-property',
+        Message: expect.stringContaining('did you mean Attachments?'),
+      }),
+      expect.objectContaining({ Name: 'cid-missing', Message: expect.stringContaining('cid:logo') }),
+      expect.objectContaining({ Name: 'relative-address', Message: expect.stringContaining('"/img/a.png"') }),
+      expect.objectContaining({ Name: 'relative-address', Message: expect.stringContaining('"c.gif"') }),
+    ]);
+  });
+});
+
+describe('a template', () => {
+  it('is found by its name, within the domains of the caller', async () => {
+    const made = await world.call('POST', '/templates', {
+      body: { Name: 'welcome mail', Subject: 'Hi {{n}}', HTMLContent: '<p>{{n}}</p>' },
+    });
+    const id = made.json().TemplateID;
+    expect((await world.call('GET', '/templates/welcome%20mail')).json()).toMatchObject({ TemplateID: id });
+    expect((await world.call('GET', '/templates/unknown')).status).toBe(404);
+    const { From, To } = MAIL;
+    const sent = await world.call('POST', '/email', {
+      body: { From, To, TemplateID: 'welcome mail', Variables: { n: 1 } },
+    });
+    expect(sent.status, sent.text).toBe(200);
+    expect((await texts({ From, To, TemplateID: 'welcome' })).status).toBe(422);
+  });
+});
