@@ -1,5 +1,5 @@
 /**
- * Writes the reference pages and `openapi.json` from the tables in the code: `node docs/generate.ts`.
+ * Writes the reference pages, `openapi.json` and the types of the client from the tables in the code: `node docs/generate.ts`.
  * What a table holds is printed as it is; sentences that no table holds stand in docs/generate/, one file a page, and
  * are matched against the table by name, so that a new operation without a sentence, or a sentence without its
  * operation, stops the script. test/docs/reference.test.ts compares the pages with what this makes.
@@ -7,6 +7,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiPage, openApiText } from './generate/api.ts';
+import { CLIENT_TYPES, clientTypesText } from './generate/client-types.ts';
 import { commandsPage } from './generate/commands.ts';
 import { configurationPage } from './generate/configuration.ts';
 import { errorsPage } from './generate/errors.ts';
@@ -35,4 +36,5 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
 if (import.meta.main) {
   for (const [name, text] of await referencePages()) writeFileSync(join(REFERENCE, name), text);
   writeFileSync(OPENAPI, openApiText());
+  writeFileSync(CLIENT_TYPES, clientTypesText());
 }

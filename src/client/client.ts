@@ -9,29 +9,30 @@
  *       Subject: 'Your receipt', HTMLContent: '<p>Thank you.</p>',
  *     });
  */
-import type { MeAnswer } from '../listeners/http/contract/answers/access.ts';
-import type { DomainAnswer } from '../listeners/http/contract/answers/domains.ts';
 import type {
   CancelAnswer,
+  Domain,
+  DomainList,
   EmailAnswer,
-  MessageDetail,
+  Me,
+  MessageList,
   MessageSummary,
-  RetryAnswer,
-} from '../listeners/http/contract/answers/email.ts';
-import type { StreamedEvent, TimelineEntry } from '../listeners/http/contract/answers/events.ts';
-import type { Page } from '../listeners/http/contract/answers/page.ts';
-import type { StatsAnswer } from '../listeners/http/contract/answers/stats.ts';
-import type {
-  SuppressionAnswer,
-  SuppressionDetail,
-  SuppressionsAdded,
-} from '../listeners/http/contract/answers/suppressions.ts';
-import type {
+  MessageWithContents,
   NewWebhookAnswer,
+  RetryAnswer,
+  StatsAnswer,
+  StreamedEvent,
+  Suppression,
+  SuppressionDetail,
+  SuppressionList,
+  SuppressionsAdded,
+  Timeline,
+  UpdateWebhookRequest,
   WebhookDetail,
+  WebhookList,
   WebhookRecord,
   WebhookTest,
-} from '../listeners/http/contract/answers/webhooks.ts';
+} from './api-types.ts';
 import { type CallOptions, type ClientOptions, createCaller, pathPart } from './caller.ts';
 import { everyItem, followed } from './many.ts';
 import type {
@@ -41,6 +42,7 @@ import type {
   PageRequest,
   SendRequest,
   StatsQuery,
+  SuppressionQuery,
 } from './requests.ts';
 import { sandboxMethods } from './sandbox.ts';
 import { wireMessage } from './wire-message.ts';
@@ -61,14 +63,13 @@ export function createPostrider(options: ClientOptions) {
       post<EmailAnswer>('/email', wireMessage(message), call),
 
     messages: {
-      list: (query: MessageQuery = {}, call?: CallOptions) =>
-        get<Page<MessageSummary>>('/email', query, call),
+      list: (query: MessageQuery = {}, call?: CallOptions) => get<MessageList>('/email', query, call),
       /** Every message that matches, page by page as the loop asks for them. */
       all: (query: MessageQuery = {}) => everyItem<MessageSummary>(caller, '/email', query),
-      get: (id: string, call?: CallOptions) => get<MessageDetail>(`/email/${pathPart(id)}`, {}, call),
+      get: (id: string, call?: CallOptions) => get<MessageWithContents>(`/email/${pathPart(id)}`, {}, call),
       /** The timeline, oldest first. */
       events: (id: string, query: PageRequest = {}, call?: CallOptions) =>
-        get<Page<TimelineEntry>>(`/email/${pathPart(id)}/events`, query, call),
+        get<Timeline>(`/email/${pathPart(id)}/events`, query, call),
       /** message/rfc822 as it was composed. */
       raw: (id: string, call?: CallOptions) =>
         caller.bytes({ method: 'GET', path: `/email/${pathPart(id)}/raw` }, call),
@@ -87,25 +88,15 @@ export function createPostrider(options: ClientOptions) {
     },
 
     stats: (query: StatsQuery = {}, call?: CallOptions) => get<StatsAnswer>('/stats', query, call),
-    me: (call?: CallOptions) => get<MeAnswer>('/me', {}, call),
+    me: (call?: CallOptions) => get<Me>('/me', {}, call),
 
     webhooks: {
       list: async (query: { Domain?: string } = {}, call?: CallOptions): Promise<readonly WebhookRecord[]> =>
-        (await get<{ Webhooks: readonly WebhookRecord[] }>('/webhooks', query, call)).Webhooks,
+        (await get<WebhookList>('/webhooks', query, call)).Webhooks,
       /** `Secret` comes this once: keep it for `verifyWebhook`. */
       create: (webhook: NewWebhook, call?: CallOptions) => post<NewWebhookAnswer>('/webhooks', webhook, call),
       get: (id: number, call?: CallOptions) => get<WebhookDetail>(`/webhooks/${pathPart(id)}`, {}, call),
-      update: (
-        id: number,
-        change: {
-          Event?: string;
-          Events?: readonly string[];
-          WebhookURL?: string;
-          Status?: 'Enabled' | 'Disabled';
-          Description?: string;
-        },
-        call?: CallOptions,
-      ) =>
+      update: (id: number, change: UpdateWebhookRequest, call?: CallOptions) =>
         caller.json<WebhookDetail>(
           { method: 'PATCH', path: `/webhooks/${pathPart(id)}`, body: change },
           call,
@@ -118,19 +109,17 @@ export function createPostrider(options: ClientOptions) {
     },
 
     domains: {
-      list: (query: PageRequest = {}, call?: CallOptions) => get<Page<DomainAnswer>>('/domains', query, call),
-      get: (name: string, call?: CallOptions) => get<DomainAnswer>(`/domains/${pathPart(name)}`, {}, call),
-      add: (name: string, call?: CallOptions) => post<DomainAnswer>('/domains', { Domain: name }, call),
+      list: (query: PageRequest = {}, call?: CallOptions) => get<DomainList>('/domains', query, call),
+      get: (name: string, call?: CallOptions) => get<Domain>(`/domains/${pathPart(name)}`, {}, call),
+      add: (name: string, call?: CallOptions) => post<Domain>('/domains', { Domain: name }, call),
       /** Looks the DNS records up now. */
       verify: (name: string, call?: CallOptions) =>
-        post<DomainAnswer>(`/domains/${pathPart(name)}/verify`, undefined, call),
+        post<Domain>(`/domains/${pathPart(name)}/verify`, undefined, call),
     },
 
     suppressions: {
-      list: (query: PageRequest & { Reason?: string; Email?: string; Since?: Date } = {}) =>
-        get<Page<SuppressionAnswer>>('/suppressions', query),
-      all: (query: PageRequest & { Reason?: string; Since?: Date } = {}) =>
-        everyItem<SuppressionAnswer>(caller, '/suppressions', query),
+      list: (query: SuppressionQuery = {}) => get<SuppressionList>('/suppressions', query),
+      all: (query: SuppressionQuery = {}) => everyItem<Suppression>(caller, '/suppressions', query),
       get: (email: string, query: { Domain?: string } = {}, call?: CallOptions) =>
         get<SuppressionDetail>(`/suppressions/${pathPart(email)}`, query, call),
       /** At most 1000 at once. */
@@ -143,7 +132,6 @@ export function createPostrider(options: ClientOptions) {
         ),
     },
 
-    /** Mail that was captured instead of sent: what end-to-end tests look at. */
     /** Captured mail: waiting for it, looking at it, faults on demand. */
     sandbox: sandboxMethods(caller),
   };

@@ -2,7 +2,7 @@
  * What the client throws. `PostriderError` is an answer of the server that says no; `PostriderConnectionError` is no
  * answer at all, after every retry; `WebhookVerificationError` is a call that did not come from the server.
  */
-import type { ProblemItem } from '../listeners/http/contract/answers/problem.ts';
+import type { ProblemItem } from './api-types.ts';
 
 /** One problem of a request, as the API names it. */
 export type ApiProblem = ProblemItem;

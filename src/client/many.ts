@@ -1,8 +1,14 @@
 /** Answers that go on: lists page by page, and streams of server-sent events. */
-import type { Page } from '../listeners/http/contract/answers/page.ts';
 import type { Caller, CallOptions, QueryValue } from './caller.ts';
 import { type StreamedEvent, streamedEvents } from './event-stream.ts';
 import type { PageRequest } from './requests.ts';
+
+/** A page of a list; `NextCursor` is null on the last one. */
+interface Page<Item> {
+  Items: readonly Item[];
+  HasMore: boolean;
+  NextCursor: string | null;
+}
 
 /** Where a stream begins and how it is ended. */
 export interface FollowOptions {

@@ -22,7 +22,10 @@ export type ExtraFields = Pick<
   | 'ExpiresAt'
   | 'Tracking'
   | 'ListUnsubscribe'
+  | 'KeepContent'
   | 'TemplateID'
+  | 'TemplateVersion'
+  | 'StrictVariables'
   | 'Variables'
   | 'Sandbox'
 > & { idempotencyKey?: string };

@@ -2,14 +2,14 @@
  * The client's part for tests: waiting for captured mail and looking at it, following it, inboxes, releasing, and faults on
  * demand. A wait may be longer than the server keeps one request: then it is asked again.
  */
-import type { CaptureSummary } from '../listeners/http/contract/answers/captures.ts';
-import type { Page } from '../listeners/http/contract/answers/page.ts';
 import type {
   CaptureDetail,
-  InboxItem,
-  ReleasedAnswer,
-  SandboxRuleItem,
-} from '../listeners/http/contract/answers/sandbox.ts';
+  CaptureList,
+  CaptureSummary,
+  InboxList,
+  Released,
+  SandboxRule,
+} from './api-types.ts';
 import { type Caller, type CallOptions, pathPart } from './caller.ts';
 import { PostriderError } from './errors.ts';
 import { everyItem, type FollowOptions, followed } from './many.ts';
@@ -31,7 +31,7 @@ export function sandboxMethods(caller: Caller) {
   return {
     /** Newest first. */
     list: (query: CaptureQuery = {}, call?: CallOptions) =>
-      get<Page<CaptureSummary>>('/sandbox/messages', query, call),
+      get<CaptureList>('/sandbox/messages', query, call),
     /** Every capture that matches, page by page as the loop asks for them. */
     all: (query: CaptureQuery = {}) => everyItem<CaptureSummary>(caller, '/sandbox/messages', query),
     get: (id: string, call?: CallOptions) => get<CaptureDetail>(of(id), {}, call),
@@ -70,30 +70,26 @@ export function sandboxMethods(caller: Caller) {
         yield { id, capture: JSON.parse(data) };
     },
 
-    inboxes: (query: PageRequest = {}, call?: CallOptions) =>
-      get<Page<InboxItem>>('/sandbox/inboxes', query, call),
+    inboxes: (query: PageRequest = {}, call?: CallOptions) => get<InboxList>('/sandbox/inboxes', query, call),
     delete: (id: string, call?: CallOptions) => caller.json<object>({ method: 'DELETE', path: of(id) }, call),
     /** Empties one inbox, or all of the token's. */
     clear: (query: { Inbox?: string; Domain?: string } = {}, call?: CallOptions) =>
       remove('/sandbox/messages', query, call),
     /** Sends a capture for real, to its recipient or to `To`; refused where it would only be captured again. */
     release: (id: string, to: { To?: string } = {}, call?: CallOptions) =>
-      caller.json<ReleasedAnswer>({ method: 'POST', path: of(id, '/release'), body: to }, call),
+      caller.json<Released>({ method: 'POST', path: of(id, '/release'), body: to }, call),
 
     /** Faults on demand, for mail that is accepted after them. */
     rules: {
       /** All of them, oldest first. */
-      list: async (
-        query: { Domain?: string } = {},
-        call?: CallOptions,
-      ): Promise<readonly SandboxRuleItem[]> => {
-        const rules: SandboxRuleItem[] = [];
-        for await (const rule of everyItem<SandboxRuleItem>(caller, '/sandbox/rules', { ...query }, call))
+      list: async (query: { Domain?: string } = {}, call?: CallOptions): Promise<readonly SandboxRule[]> => {
+        const rules: SandboxRule[] = [];
+        for await (const rule of everyItem<SandboxRule>(caller, '/sandbox/rules', { ...query }, call))
           rules.push(rule);
         return rules;
       },
       add: (rule: NewSandboxRule, call?: CallOptions) =>
-        caller.json<SandboxRuleItem>({ method: 'POST', path: '/sandbox/rules', body: rule }, call),
+        caller.json<SandboxRule>({ method: 'POST', path: '/sandbox/rules', body: rule }, call),
       delete: (id: string, call?: CallOptions) =>
         caller.json<object>({ method: 'DELETE', path: `/sandbox/rules/${pathPart(id)}` }, call),
       clear: (query: { Inbox?: string; Domain?: string } = {}, call?: CallOptions) =>

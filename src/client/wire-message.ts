@@ -31,6 +31,6 @@ export function base64(content: Uint8Array | string): string {
   return btoa(text);
 }
 
-function instantText(value: Date | string): string {
-  return typeof value === 'string' ? value : value.toISOString();
+function instantText(value: Date | string | number): string | number {
+  return value instanceof Date ? value.toISOString() : value;
 }

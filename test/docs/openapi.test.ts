@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { contractRoutes, openApiText } from '../../docs/generate/api.ts';
+import { CLIENT_TYPES, clientTypesText } from '../../docs/generate/client-types.ts';
 import { OPENAPI } from '../../docs/generate.ts';
 import { judge, lookUp } from '../fakes/json-schema.ts';
 
@@ -38,6 +39,11 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 describe('openapi.json', () => {
   it('is what the code makes', () => {
     expect(text === openApiText(), 'openapi.json is out of date: run npm run docs').toBe(true);
+  });
+
+  it('is what the types of the client are made from', () => {
+    const current = readFileSync(CLIENT_TYPES, 'utf8') === clientTypesText();
+    expect(current, 'src/client/api-types.ts is out of date: run npm run docs').toBe(true);
   });
 
   it.skipIf(!existsSync(LINTER))('pleases its linter without a warning (skipped: run npm ci)', async () => {

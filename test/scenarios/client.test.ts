@@ -268,9 +268,13 @@ import { postriderTransport } from 'postrider/nodemailer';
 const postrider = createPostrider({ baseUrl: process.argv[2]!, token: process.argv[3]! });
 const me = await postrider.me();
 const name: string = me.Domains[0]!.Domain;
+postrider.send({
+  From: { email: 'a@example.com' }, To: [], KeepContent: false, TemplateID: 't', TemplateVersion: 1, StrictVariables: true,
+}).catch(() => {});
+const contents = async (id: string): Promise<string | null> => (await postrider.messages.get(id)).HTMLContent;
 // @ts-expect-error the client knows its fields
 await postrider.suppressions.add([{ Emial: 'x' }]).catch(() => {});
-console.log(name, typeof verifyWebhook, typeof postriderTransport(postrider).send);
+console.log(name, contents.length, typeof verifyWebhook, typeof postriderTransport(postrider).send);
 `,
     );
     await writeFile(join(folder, 'package.json'), '{"type":"module"}');
@@ -278,6 +282,6 @@ console.log(name, typeof verifyWebhook, typeof postriderTransport(postrider).sen
     const flags = ['--strict', '--noEmit', '--target', 'es2022', '--module', 'nodenext', '--types', 'node'];
     await run(process.execPath, [tsc, ...flags, join(folder, 'app.ts')], { cwd: folder });
     const { stdout } = await run(process.execPath, [join(folder, 'app.ts'), options.baseUrl, options.token]);
-    expect(stdout).toBe('example.com function function\n');
+    expect(stdout).toBe('example.com 1 function function\n');
   });
 });

@@ -1,0 +1,1018 @@
+/**
+ * What the API takes and answers, as far as the client knows it. Written by docs/generate.ts from openapi.json: change the
+ * schemas of the server and run `npm run docs`. In one piece, because the types name each other.
+ */
+
+export type AddSuppressionsRequest = {
+  Items: readonly {
+    Email: string;
+    Reason?: 'Bounce' | 'Inactive' | 'SoftBounces' | 'Complaint' | 'Unsubscribe' | 'Manual';
+    Note?: string;
+    ExpiresAt?: number | string;
+  }[];
+  Domain?: string;
+};
+
+export type AttachmentFacts = {
+  Filename: string;
+  Type: string;
+  Disposition: string;
+  ContentId: string;
+  Size: number;
+};
+
+/** Why a delivery did not succeed */
+export type Bounce = {
+  Type: 'Permanent' | 'Transient' | 'Undetermined';
+  /** The category, e.g. RecipientInvalid */
+  Class: string;
+  /** What it concerns */
+  Scope: 'recipient' | 'message' | 'domain' | 'sender_domain' | 'path';
+  Phase: 'Session' | 'Async';
+  /** 0 where no SMTP reply was received */
+  SmtpCode: number;
+  /** RFC 3463; empty where none was given */
+  EnhancedCode: string;
+  Diagnostic: string;
+  RemoteMta: string;
+};
+
+export type CancelAnswer = {
+  /** Recipients that were stopped */
+  Canceled: number;
+  /** Recipients that are being sent or were delivered */
+  TooLate: number;
+};
+
+export type CaptureDetail = {
+  ID: string;
+  MessageID: string;
+  Inbox: string;
+  CapturedAt: string;
+  EnvelopeFrom: string;
+  EnvelopeTo: string;
+  From: NamedAddress;
+  To: readonly NamedAddress[];
+  Subject: string;
+  Size: number;
+  Tags: readonly string[];
+  /** When it was last released; null = never */
+  ReleasedAt: string | null;
+  /** As which message */
+  ReleasedAs: string | null;
+  HTMLContent: string;
+  PlainContent: string;
+  Headers: readonly {
+    Name: string;
+    Value: string;
+  }[];
+  Attachments: readonly AttachmentFacts[];
+  /** Targets of its links, of the web and of apps, at most 200: what it asks to be followed first, what stands at its foot last */
+  Links: readonly string[];
+  /** What looks like a one-time code, best first, at most 20; one in groups as it is typed (123456), then as it is written (123 456) */
+  Codes: readonly string[];
+  /** Why there is no parsed view; null = there is one */
+  ParseError: string | null;
+};
+
+export type CaptureList = {
+  Items: readonly CaptureSummary[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
+export type CaptureSummary = {
+  ID: string;
+  MessageID: string;
+  Inbox: string;
+  CapturedAt: string;
+  EnvelopeFrom: string;
+  EnvelopeTo: string;
+  From: NamedAddress;
+  To: readonly NamedAddress[];
+  Subject: string;
+  Size: number;
+  Tags: readonly string[];
+  /** When it was last released; null = never */
+  ReleasedAt: string | null;
+  /** As which message */
+  ReleasedAs: string | null;
+};
+
+export type CapturesDeleted = {
+  Deleted: number;
+};
+
+export type CreateDomainRequest = {
+  Domain: string;
+  /** Admin tokens of all domains only: skips the DNS proof */
+  Verified?: boolean;
+  /** Not available in this version: refused */
+  DkimSelector?: unknown;
+  /** true: its sub-domains may send too */
+  Subdomains?: boolean;
+  /** `{ContentDays, EventDays}`: how long contents (0 = until the last recipient is final) and events are kept; null = as the server is set */
+  Retention?: {
+    ContentDays?: number | null;
+    EventDays?: number | null;
+  };
+  /** true: its mail waits where verified TLS cannot be had */
+  RequireTls?: boolean;
+  /** true: a recipient whose outcome is unknown (the connection ended after the message was sent) has failed, instead of being sent a second time */
+  AtMostOnce?: boolean;
+  /** `{PerMinute, PerHour, PerDay}`: recipients it may send to, in windows of UTC; null = as the server is set. Only for a token with the scope `admin` */
+  Quota?: {
+    PerMinute?: number | null;
+    PerHour?: number | null;
+    PerDay?: number | null;
+  };
+  /** a host of its own for return paths, the domain itself or below it; `""` = the server’s */
+  ReturnPathHost?: string;
+  /** `{Opens, Clicks}`: what is tracked in mail that does not say it itself */
+  Tracking?: {
+    Opens?: boolean;
+    Clicks?: boolean;
+  };
+  /** true: normal mail that does not say it itself has the one-click unsubscribe header (bulk mail always has it, critical mail never) */
+  ListUnsubscribe?: boolean;
+  /** a host below the domain for links and pixels, reached over https; `""` = the public URL */
+  TrackingHost?: string;
+};
+
+export type CreateSandboxRuleRequest = {
+  /** Sender domain; needed where the token holds several */
+  Domain?: string;
+  Inbox?: string;
+  /** An address, or * and how it ends: *@example.net, *+late@example.net */
+  Recipient?: string;
+  /** Held by the subject, in any case */
+  Subject?: string;
+  Tag?: string;
+  /** Deliver, Bounce, SoftBounce, Defer, Fail, Complain, Open or Click */
+  Result: string;
+  /** Of Defer: how often before it is delivered; 1 */
+  Defers?: number;
+  /** Before the first try */
+  DelayMs?: number;
+  /** SMTP reply: 5xx for a bounce, 4xx for Defer */
+  Code?: number;
+  Enhanced?: string;
+  Text?: string;
+  Probability?: number;
+  /** Recipients it is used for; all where left out */
+  Times?: number;
+  /** Seconds; a day */
+  ExpiresIn?: number;
+};
+
+export type CreateWebhookRequest = {
+  /** Token of the events, e.g. bounce, or all; several with commas between them */
+  Event?: string;
+  /** The same as a list; `Event` need not be given then */
+  Events?: readonly string[];
+  /** Where it is called */
+  WebhookURL: string;
+  Description?: string;
+  /** Required where the token holds several */
+  Domain?: string;
+};
+
+/** A record to publish */
+export type DnsRecord = {
+  Type: string;
+  Host: string;
+  Value: string;
+  Purpose: string;
+  Required: boolean;
+  /** Unknown before the first check, and for records that are only suggested */
+  Status: 'Unknown' | 'Ok' | 'Warning' | 'Failed';
+};
+
+export type Domain = {
+  Domain: string;
+  Status: 'Pending' | 'Verified' | 'Failing' | 'Suspended';
+  VerifiedBy: 'dns' | 'operator' | null;
+  /** Its sub-domains may send too */
+  Subdomains: boolean;
+  /** Days; null = as the server is set */
+  Retention: {
+    ContentDays: number | null;
+    EventDays: number | null;
+  };
+  RequireTls: boolean;
+  AtMostOnce: boolean;
+  /** Recipients; null = as the server is set */
+  Quota: {
+    PerMinute: number | null;
+    PerHour: number | null;
+    PerDay: number | null;
+  };
+  /** Empty = the server’s */
+  ReturnPathHost: string;
+  Tracking: {
+    Opens: boolean;
+    Clicks: boolean;
+  };
+  ListUnsubscribe: boolean;
+  /** Empty = the server’s public URL */
+  TrackingHost: string;
+  CreatedAt: string;
+  UpdatedAt: string;
+  VerifiedAt: string | null;
+  FailingSince: string | null;
+  LastCheckedAt: string | null;
+  DnsRecords: readonly DnsRecord[];
+  /** What the last check found, item by item; empty before the first */
+  Checks: readonly DomainCheck[];
+  /** What changed between checks lately, newest first */
+  Changes: readonly DomainChange[];
+  /** null: nothing came back lately */
+  Returns: DomainReturns | null;
+};
+
+/** A check that came, went, changed, or whose record reads otherwise */
+export type DomainChange = {
+  Name: string;
+  /** null: it came */
+  From: 'Ok' | 'Unknown' | 'Warning' | 'Failed' | null;
+  /** null: it went */
+  To: 'Ok' | 'Unknown' | 'Warning' | 'Failed' | null;
+  Message: string;
+  At: string;
+};
+
+export type DomainCheck = {
+  Name: string;
+  /** Unknown: the check could not be made */
+  Status: 'Ok' | 'Unknown' | 'Warning' | 'Failed';
+  /** Kind of record that was looked up */
+  Type: string;
+  Host: string;
+  Expected: string;
+  Found: readonly string[];
+  /** What was found, in plain words */
+  Message: string;
+  /** What to do; empty where nothing is */
+  Fix: string;
+  /** Mail of the domain does not leave until this is Ok */
+  BlocksSending: boolean;
+};
+
+export type DomainList = {
+  Items: readonly Domain[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
+/** What came back of the last 1000 outcomes */
+export type DomainReturns = {
+  /** Hold: its bulk mail waits */
+  Level: 'Ok' | 'Warn' | 'Hold';
+  Outcomes: number;
+  Bounced: number;
+  Complained: number;
+  Reason: string;
+};
+
+export type Email = {
+  /** Its domain must be one of the token’s, and verified */
+  From: EmailAddress;
+  To: readonly EmailAddress[];
+  CC?: readonly EmailAddress[];
+  /** Seen by nobody else, anywhere */
+  BCC?: readonly EmailAddress[];
+  ReplyTo?: readonly EmailAddress[];
+  /** Required unless a template gives it; one line */
+  Subject?: string;
+  /** Which content counts. Required unless a template gives the texts */
+  ContentType?: 'HTML' | 'Text';
+  /** Required where ContentType is HTML and no template gives it */
+  HTMLContent?: string;
+  /** With HTML: the alternative; left out = made from the HTML, "" = none. With Text: the body */
+  PlainContent?: string;
+  /** At most 10 different ones of at most 128 characters */
+  Tags?: readonly string[];
+  /** At most 50, 16384 octets together */
+  Headers?: Readonly<Record<string, string | number | boolean>>;
+  Attachments?: readonly EmailAttachment[];
+  /** critical: one-time codes; bulk: newsletters; normal where left out */
+  Priority?: 'critical' | 'normal' | 'bulk';
+  /** Never leaves the machine; `Result` is what is played */
+  Sandbox?:
+    | boolean
+    | {
+        Result?:
+          | 'Deliver'
+          | 'Bounce'
+          | 'SoftBounce'
+          | 'Defer'
+          | 'Fail'
+          | 'Suppress'
+          | 'Complain'
+          | 'Open'
+          | 'Click';
+      };
+  /** ISO 8601 with an offset, or Unix seconds; at most 30 days ahead */
+  SendAt?: string | number;
+  /** Given up then */
+  ExpiresAt?: string | number;
+  /** In events and webhooks, never in the mail. At most 20 keys of at most 64 characters */
+  Metadata?: Readonly<Record<string, string>>;
+  /** false: the content is removed when the last recipient is final */
+  KeepContent?: boolean;
+  /** In place of the domain’s setting */
+  Tracking?:
+    | boolean
+    | {
+        Opens?: boolean;
+        Clicks?: boolean;
+      };
+  /** One-click unsubscribe, in place of the domain’s setting */
+  ListUnsubscribe?: boolean;
+  /** A stored template that gives the texts that are left out */
+  TemplateID?: string;
+  TemplateVersion?: number;
+  /** What the template is filled in with */
+  Variables?: Readonly<Record<string, unknown>>;
+  /** Refuses where a variable is missing */
+  StrictVariables?: boolean;
+};
+
+export type EmailAddress = {
+  /** Display name, without control characters */
+  name?: string;
+  /** `local@domain` */
+  email: string;
+};
+
+export type EmailAnswer = {
+  /** Of the message; also the left part of its Message-ID */
+  MessageID: string;
+};
+
+export type EmailAttachment = {
+  /** Base64, without a `data:` prefix */
+  Content: string;
+  /** Media type; from the file name where left out */
+  Type?: string;
+  /** 1 to 255 characters; a path before it is dropped */
+  Filename: string;
+  Disposition?: 'attachment' | 'inline';
+  /** What `cid:` in the HTML names; required for inline files */
+  ContentId?: number | string;
+};
+
+export type Inbox = {
+  /** Empty for mail whose sender has no name */
+  Inbox: string;
+  Domain: string;
+  Count: number;
+  LatestID: string;
+  LatestAt: string;
+  LatestSubject: string;
+};
+
+export type InboxList = {
+  Items: readonly Inbox[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
+export type Me = {
+  TokenID: string;
+  Owner: string;
+  Domains: readonly {
+    Domain: string;
+    Status: 'Pending' | 'Verified' | 'Failing' | 'Suspended' | 'Unknown';
+  }[];
+  AllDomains: boolean;
+  Scopes: readonly string[];
+  Sandbox: boolean;
+  Limits: {
+    RecipientsPerMessage: number;
+    AttachmentsPerMessage: number;
+    BodyBytes: number;
+    SendsPerSecond: number | null;
+  };
+  /** Of the domains that have one */
+  Quotas: readonly Quota[];
+};
+
+export type MessageList = {
+  Items: readonly MessageSummary[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
+export type MessageRecipient = {
+  Email: string;
+  Type: 'To' | 'CC' | 'BCC';
+  Status:
+    | 'Scheduled'
+    | 'Queued'
+    | 'Held'
+    | 'Sending'
+    | 'Deferred'
+    | 'Delivered'
+    | 'Bounced'
+    | 'Failed'
+    | 'Rejected'
+    | 'Suppressed'
+    | 'Canceled';
+  Attempts: number;
+  /** 0 where no SMTP reply was received */
+  LastSmtpCode: number;
+  LastResponse: string;
+  /** Category of the last failure; empty = none */
+  Class: string;
+  /** Why it waits; empty = it does not */
+  WaitReason: string;
+  NextAttemptAt: string | null;
+  ExpiresAt: string;
+  /** How it was delivered */
+  Route: 'mx' | 'relay' | 'sandbox' | null;
+  UpdatedAt: string;
+};
+
+export type MessageSummary = {
+  /** Of the message; also the left part of its Message-ID */
+  MessageID: string;
+  /** Sender domain it was accepted for */
+  Domain: string;
+  /** Derived from the recipients */
+  Status: 'Scheduled' | 'Queued' | 'Sending' | 'Delivered' | 'PartiallyDelivered' | 'Failed' | 'Canceled';
+  From: NamedAddress;
+  To: readonly NamedAddress[];
+  CC: readonly NamedAddress[];
+  /** Shown to the sender’s own tokens only, here */
+  BCC: readonly NamedAddress[];
+  ReplyTo: readonly NamedAddress[];
+  Subject: string;
+  Tags: readonly string[];
+  /** The sender’s own texts by key */
+  Metadata: Readonly<Record<string, string>>;
+  Priority: 'critical' | 'normal' | 'bulk';
+  /** It never leaves the machine */
+  Sandbox: boolean;
+  /** Octets of the composed message */
+  Size: number;
+  CreatedAt: string;
+  /** When it was asked to go; null = at once */
+  SendAt: string | null;
+  /** When it is given up */
+  ExpiresAt: string;
+};
+
+export type MessageWithContents = {
+  /** Of the message; also the left part of its Message-ID */
+  MessageID: string;
+  /** Sender domain it was accepted for */
+  Domain: string;
+  /** Derived from the recipients */
+  Status: 'Scheduled' | 'Queued' | 'Sending' | 'Delivered' | 'PartiallyDelivered' | 'Failed' | 'Canceled';
+  From: NamedAddress;
+  To: readonly NamedAddress[];
+  CC: readonly NamedAddress[];
+  /** Shown to the sender’s own tokens only, here */
+  BCC: readonly NamedAddress[];
+  ReplyTo: readonly NamedAddress[];
+  Subject: string;
+  Tags: readonly string[];
+  /** The sender’s own texts by key */
+  Metadata: Readonly<Record<string, string>>;
+  Priority: 'critical' | 'normal' | 'bulk';
+  /** It never leaves the machine */
+  Sandbox: boolean;
+  /** Octets of the composed message */
+  Size: number;
+  CreatedAt: string;
+  /** When it was asked to go; null = at once */
+  SendAt: string | null;
+  /** When it is given up */
+  ExpiresAt: string;
+  Recipients: readonly MessageRecipient[];
+  /** Null: none, or no longer kept */
+  HTMLContent: string | null;
+  /** Null: none, or no longer kept */
+  PlainContent: string | null;
+  /** Null: no longer kept */
+  Attachments: readonly AttachmentFacts[] | null;
+};
+
+export type NamedAddress = {
+  /** Empty where there is none */
+  Name: string;
+  Email: string;
+};
+
+export type NewWebhookAnswer = {
+  NewWebhookID: number;
+  /** Signs the calls; shown this once */
+  Secret: string;
+};
+
+/** Done */
+export type Nothing = Readonly<Record<string, unknown>>;
+
+export type ProblemItem = {
+  /** Stable */
+  Code: number;
+  /** Stable */
+  Name: string;
+  Message: string;
+  /** A JSON Pointer in documented spelling */
+  Field?: string;
+  /** Where in a template, from 1 */
+  Line?: number;
+  Column?: number;
+};
+
+export type Quota = {
+  Domain: string;
+  Period: 'minute' | 'hour' | 'day';
+  /** Recipients */
+  Limit: number;
+  Remaining: number;
+  ResetAt: string;
+};
+
+export type ReleaseCaptureRequest = {
+  /** Address to send it to; left out: the captured recipient */
+  To?: string;
+};
+
+export type Released = {
+  MessageID: string;
+};
+
+export type RetryAnswer = {
+  /** Recipients that were queued again */
+  Queued: number;
+  /** Paths that were closed and are tried now; for administrators of all domains */
+  Opened: number;
+  /** Paths that take no mail at the moment: it goes when they open */
+  Closed: readonly {
+    Site: string;
+    Reason: string;
+    Until: string | null;
+  }[];
+};
+
+export type SandboxRule = {
+  RuleID: string;
+  Domain: string;
+  Inbox: string | null;
+  Recipient: string | null;
+  Subject: string | null;
+  Tag: string | null;
+  Result: 'Deliver' | 'Bounce' | 'SoftBounce' | 'Defer' | 'Fail' | 'Complain' | 'Open' | 'Click';
+  /** Of Defer: how often before it is delivered */
+  Defers: number;
+  DelayMs: number;
+  Reply: {
+    Code: number;
+    Enhanced: string;
+    Text: string;
+  } | null;
+  Probability: number;
+  /** null = every recipient that fits */
+  Times: number | null;
+  /** Recipients it was used for */
+  Uses: number;
+  CreatedAt: string;
+  ExpiresAt: string;
+};
+
+export type SandboxRuleList = {
+  Items: readonly SandboxRule[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
+export type StatsAnswer = {
+  From: string;
+  To: string;
+  Interval: 'hour' | 'day';
+  GroupBy: 'Tag' | 'Domain' | 'RecipientDomain' | null;
+  /** Largest first */
+  Items: readonly {
+    /** Empty under Tag: without tags */
+    Group: string | null;
+    /** Events by kind: Accepted, Delivered, … */
+    Counts: Readonly<Record<string, number>>;
+    Rates: StatsRates;
+    /** Those with events, by time */
+    Intervals: readonly {
+      At: string;
+      /** Events by kind: Accepted, Delivered, … */
+      Counts: Readonly<Record<string, number>>;
+      Rates: StatsRates;
+    }[];
+  }[];
+  /** Everything beyond the hundredth group */
+  Rest: {
+    /** Events by kind: Accepted, Delivered, … */
+    Counts: Readonly<Record<string, number>>;
+    Rates: StatsRates;
+    /** Those with events, by time */
+    Intervals: readonly {
+      At: string;
+      /** Events by kind: Accepted, Delivered, … */
+      Counts: Readonly<Record<string, number>>;
+      Rates: StatsRates;
+    }[];
+  } | null;
+};
+
+/** Null where there is nothing to divide by */
+export type StatsRates = {
+  /** Of those that were delivered, bounced or failed */
+  Delivered: number | null;
+  Bounced: number | null;
+  Failed: number | null;
+  /** Events per delivered recipient; may be above 1 */
+  Opened: number | null;
+  Clicked: number | null;
+  Complained: number | null;
+  Unsubscribed: number | null;
+};
+
+/** The `data` of one server-sent event */
+export type StreamedEvent = {
+  EventID: string;
+  /** The kind, e.g. delivered */
+  Event: string;
+  At: string;
+  LogLevel: 'Info' | 'Warn' | 'Error';
+  Recipient: string | null;
+  Attempt: number | null;
+  Route: 'mx' | 'relay' | 'sandbox' | null;
+  Reason: string;
+  RemoteMta: string;
+  /** What the other server said */
+  Reply: string;
+  Tls: string;
+  DurationMs: number | null;
+  NextAttemptAt: string | null;
+  /** It may have been delivered twice */
+  PossibleDuplicate: boolean;
+  Bounce: Bounce | null;
+  /** Of a deferral, bounce or failure: what it means, whose fault it is, what happens next */
+  Explanation: string;
+  IPAddress: string;
+  UserAgent: string;
+  URL: string;
+  /** The SMTP conversation; only for tokens that may read mail */
+  Conversation?: string;
+  Domain: string;
+  /** null: about no message */
+  MessageID: string | null;
+  From: string;
+  Subject: string;
+  Tags: readonly string[];
+  /** The sender’s own texts by key */
+  Metadata: Readonly<Record<string, string>>;
+  Sandbox: boolean;
+};
+
+export type Suppression = {
+  Email: string;
+  Domain: string;
+  Reason: 'Bounce' | 'Inactive' | 'SoftBounces' | 'Complaint' | 'Unsubscribe' | 'Manual';
+  Note: string;
+  CreatedAt: string;
+  /** null = until it is removed */
+  ExpiresAt: string | null;
+  /** The message that caused it; null = added by hand */
+  MessageID: string | null;
+  Reply: string;
+  /** What decided */
+  Rule: string;
+};
+
+export type SuppressionDetail = {
+  Email: string;
+  Domain: string;
+  /** One per reason */
+  Entries: readonly Suppression[];
+};
+
+export type SuppressionList = {
+  Items: readonly Suppression[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
+export type SuppressionsAdded = {
+  Added: number;
+  /** Were in force already and were left alone */
+  Existing: number;
+};
+
+export type Timeline = {
+  Items: readonly TimelineEntry[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
+export type TimelineEntry = {
+  EventID: string;
+  /** The kind, e.g. delivered */
+  Event: string;
+  At: string;
+  LogLevel: 'Info' | 'Warn' | 'Error';
+  Recipient: string | null;
+  Attempt: number | null;
+  Route: 'mx' | 'relay' | 'sandbox' | null;
+  Reason: string;
+  RemoteMta: string;
+  /** What the other server said */
+  Reply: string;
+  Tls: string;
+  DurationMs: number | null;
+  NextAttemptAt: string | null;
+  /** It may have been delivered twice */
+  PossibleDuplicate: boolean;
+  Bounce: Bounce | null;
+  /** Of a deferral, bounce or failure: what it means, whose fault it is, what happens next */
+  Explanation: string;
+  IPAddress: string;
+  UserAgent: string;
+  URL: string;
+  /** The SMTP conversation; only for tokens that may read mail */
+  Conversation?: string;
+};
+
+export type UpdateWebhookRequest = {
+  /** Token of the events, e.g. bounce, or all; several with commas between them */
+  Event?: string;
+  /** The same as a list; `Event` need not be given then */
+  Events?: readonly string[];
+  /** Where it is called */
+  WebhookURL?: string;
+  Status?: 'Enabled' | 'Disabled';
+  Description?: string;
+};
+
+export type WebhookDetail = {
+  WebhookID: number;
+  CreatedAt: string;
+  UpdatedAt: string;
+  Status: 'Enabled' | 'Disabled';
+  WebhookURL: string;
+  /** Token of the events it is called for, e.g. bounce, or all; of several with commas between them */
+  Event: string;
+  /** Of the last try; 0 = no answer, or never called */
+  LastResponseCode: number;
+  LastResponseBody: string;
+  /** 1899-11-30T00:00:00.000Z = no answer, or never called */
+  LastResponseAt: string;
+  /** Number of that try within its call; 0 = never called */
+  LastResponseTryCounter: number;
+  /** `Event` as a list */
+  Events: readonly string[];
+  Domain: string;
+  Description: string;
+  DisabledReason: 'User' | 'Gone' | 'Failures' | 'Blocked' | null;
+  FailingSince: string | null;
+  LastError: string;
+  LastLatencyMs: number | null;
+  /** Calls that wait or are on their way, counted to 10 000 */
+  Pending: number;
+  /** The last four characters of the secret */
+  SecretHint: string;
+};
+
+export type WebhookList = {
+  Webhooks: readonly WebhookRecord[];
+};
+
+export type WebhookRecord = {
+  WebhookID: number;
+  CreatedAt: string;
+  UpdatedAt: string;
+  Status: 'Enabled' | 'Disabled';
+  WebhookURL: string;
+  /** Token of the events it is called for, e.g. bounce, or all; of several with commas between them */
+  Event: string;
+  /** Of the last try; 0 = no answer, or never called */
+  LastResponseCode: number;
+  LastResponseBody: string;
+  /** 1899-11-30T00:00:00.000Z = no answer, or never called */
+  LastResponseAt: string;
+  /** Number of that try within its call; 0 = never called */
+  LastResponseTryCounter: number;
+};
+
+export type WebhookTest = {
+  /** 0 = no answer */
+  StatusCode: number;
+  LatencyMs: number;
+  Body: string;
+  Error: string;
+};
+
+/** Parameters in the query, by operation. */
+export interface Queries {
+  listEmails: {
+    /** Address of the sender */
+    From?: string;
+    /** Address of a recipient */
+    To?: string;
+    /** Holds this text */
+    Subject?: string;
+    /** Has this tag */
+    Tag?: string;
+    /** Not before: Unix seconds or ISO 8601 */
+    Since?: string;
+    /** Before: Unix seconds or ISO 8601 */
+    Until?: string;
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+    /** Of the message or one of its recipients, e.g. Bounced */
+    Status?: string;
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  listWebhooks: {
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+  };
+  listEmailEvents: {
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  streamEvents: {
+    /** Kind, e.g. delivered; failed finds bounces too */
+    Event?: string;
+    /** Of one message */
+    MessageID?: string;
+    /** Address */
+    Recipient?: string;
+    /** Tag of the message */
+    Tag?: string;
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+    /** `id` of the last event that was seen; the header Last-Event-ID wins */
+    After?: string;
+  };
+  getStats: {
+    /** Beginning: Unix seconds or ISO 8601 */
+    From?: string;
+    /** End: Unix seconds or ISO 8601 */
+    To?: string;
+    Interval?: 'hour' | 'day';
+    GroupBy?: 'Tag' | 'Domain' | 'RecipientDomain';
+    IncludeSandbox?: boolean;
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+  };
+  listDomains: {
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  listSuppressions: {
+    /** Address */
+    Email?: string;
+    Reason?: 'Bounce' | 'Inactive' | 'SoftBounces' | 'Complaint' | 'Unsubscribe' | 'Manual';
+    /** Not before: Unix seconds or ISO 8601 */
+    Since?: string;
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  getSuppression: {
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+  };
+  deleteSuppression: {
+    Reason?: 'Bounce' | 'Inactive' | 'SoftBounces' | 'Complaint' | 'Unsubscribe' | 'Manual';
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+  };
+  listCaptures: {
+    /** Name of the inbox */
+    Inbox?: string;
+    /** Address of the sender */
+    From?: string;
+    /** Address of a recipient */
+    To?: string;
+    /** Holds this text */
+    Subject?: string;
+    /** Has this tag */
+    Tag?: string;
+    /** Not before: Unix seconds or ISO 8601 */
+    Since?: string;
+    /** Before: Unix seconds or ISO 8601 */
+    Until?: string;
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+    /** In the subject or a content */
+    Text?: string;
+    /** With or without attachments */
+    HasAttachment?: boolean;
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  deleteCaptures: {
+    /** Only this inbox */
+    Inbox?: string;
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+  };
+  listInboxes: {
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  listSandboxRules: {
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  deleteSandboxRules: {
+    /** Only those of this inbox */
+    Inbox?: string;
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+  };
+  waitForCapture: {
+    /** Name of the inbox */
+    Inbox?: string;
+    /** Address of the sender */
+    From?: string;
+    /** Address of a recipient */
+    To?: string;
+    /** Holds this text */
+    Subject?: string;
+    /** Has this tag */
+    Tag?: string;
+    /** Not before: Unix seconds or ISO 8601 */
+    Since?: string;
+    /** Before: Unix seconds or ISO 8601 */
+    Until?: string;
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+    /** In the subject or a content */
+    Text?: string;
+    /** With or without attachments */
+    HasAttachment?: boolean;
+    /** Seconds */
+    Timeout?: number;
+  };
+  streamCaptures: {
+    /** Name of the inbox */
+    Inbox?: string;
+    /** Address of the sender */
+    From?: string;
+    /** Address of a recipient */
+    To?: string;
+    /** Holds this text */
+    Subject?: string;
+    /** Has this tag */
+    Tag?: string;
+    /** Not before: Unix seconds or ISO 8601 */
+    Since?: string;
+    /** Before: Unix seconds or ISO 8601 */
+    Until?: string;
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+    /** In the subject or a content */
+    Text?: string;
+    /** With or without attachments */
+    HasAttachment?: boolean;
+    /** `id` of the last copy that was seen; the header Last-Event-ID wins */
+    After?: string;
+  };
+}
