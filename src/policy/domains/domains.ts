@@ -42,7 +42,7 @@ export interface DomainService {
     idempotency?: (domain: Domain) => IdempotencyEntry;
   }): Promise<Domain>;
   get(name: string): Promise<Domain | null>;
-  list(domains?: readonly string[]): Promise<readonly Domain[]>;
+  list(domains?: readonly string[], part?: { after?: string; limit?: number }): Promise<readonly Domain[]>;
   /** Looks the records up now and stores what was found. AppError not-found. */
   verify(name: string): Promise<{ domain: Domain; checks: readonly DomainCheck[] }>;
   /** Changes settings. AppError not-found. */
@@ -68,6 +68,8 @@ export interface DomainService {
   >;
   /** The mail quota in force; null = none. */
   quotaOf(domain: string): Promise<QuotaLimits | null>;
+  /** The same of a domain that was read. */
+  quotaIn(domain: Domain): QuotaLimits | null;
   /** The settings in force; the defaults where the domain is gone. */
   settingsOf(domain: string): Promise<DomainSettings>;
   /** Whether a domain that was looked up in this process sends at most once, without a look-up. */
@@ -144,6 +146,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     senderFor,
     settingsOf: async (name) =>
       (known(name) ?? (await lookUp(name))).domain?.settings ?? DEFAULT_DOMAIN_SETTINGS,
+    quotaIn: ({ settings }) => effectiveQuota(settings.quota, quota),
     quotaOf: async (name) =>
       effectiveQuota((known(name) ?? (await lookUp(name))).domain?.settings.quota ?? NO_QUOTA, quota),
     sendsAtMostOnce: (name) => atMostOnce.has(name),
@@ -216,8 +219,11 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     };
   }
 
-  function list(domains?: readonly string[]): Promise<readonly Domain[]> {
-    return store.listDomains(domains === undefined ? {} : { domains });
+  function list(
+    domains?: readonly string[],
+    part: { after?: string; limit?: number } = {},
+  ): Promise<readonly Domain[]> {
+    return store.listDomains({ ...(domains === undefined ? {} : { domains }), ...part });
   }
 
   async function verify(name: string): Promise<{ domain: Domain; checks: readonly DomainCheck[] }> {

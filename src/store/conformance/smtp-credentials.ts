@@ -51,9 +51,11 @@ export function describeSmtpCredentials(suite: Suite): void {
       const foreign = credential({ domain: 'example.org' });
       for (const one of [late, early, foreign]) await suite.store().addSmtpCredential({ credential: one });
       const ids = async (domains?: string[]) =>
-        (await suite.store().listSmtpCredentials(domains === undefined ? {} : { domains })).map(
-          ({ id }) => id,
-        );
+        (
+          await suite
+            .store()
+            .listSmtpCredentials({ ...(domains === undefined ? {} : { domains }), limit: 100 })
+        ).map(({ id }) => id);
       expect(await ids()).toEqual([foreign.id, early.id, late.id]);
       expect(await ids(['example.com'])).toEqual([early.id, late.id]);
       expect(await ids([])).toEqual([]);

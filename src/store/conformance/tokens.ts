@@ -1,10 +1,14 @@
 /** Conformance: tokens, whose row is the authority, and the keys that sign them. */
 import { describe, expect, it } from 'vitest';
+import type { Store } from '../store.ts';
 import { HOUR, only, type Suite, T0, token } from './fixtures.ts';
 import { credential } from './smtp-credentials.ts';
 
 /** Tests of `addToken`, `getToken`, `listTokens`, `revokeToken`, `touchToken`, `signingKeys`, `addSigningKey`. */
 export function describeTokens(suite: Suite): void {
+  const listed = async (more: { domains?: string[] }) =>
+    (await suite.store().listTokens({ limit: 100, look: 100, ...more })).tokens;
+
   describe('tokens', () => {
     it('come back as they were stored', async () => {
       const plain = token();
@@ -38,8 +42,18 @@ export function describeTokens(suite: Suite): void {
       const any = token({ domains: ['*'], createdAt: T0 });
       for (const one of [a, both, any]) await suite.store().addToken({ token: one });
       const ids = async (domains?: string[]) =>
-        (await suite.store().listTokens(domains === undefined ? {} : { domains })).map((one) => one.id);
+        (await listed(domains === undefined ? {} : { domains })).map((one) => one.id);
       expect(await ids()).toEqual([any.id, both.id, a.id]);
+      const pages: string[][] = [];
+      for (let beforeId: string | null = '~'; beforeId !== null; ) {
+        const asked = { domains: ['example.com'], beforeId, limit: 10, look: 1 };
+        const page: Awaited<ReturnType<Store['listTokens']>> = await suite.store().listTokens(asked);
+        pages.push(page.tokens.map((one) => one.id));
+        beforeId = page.nextId;
+      }
+      // One look each, and one that finds that nothing is left.
+      expect(pages).toEqual([[], [], [a.id], []]);
+      expect((await suite.store().listTokens({ limit: 2, look: 10 })).nextId).toBe(both.id);
       expect(await ids(['example.com'])).toEqual([a.id]);
       expect(await ids(['example.org', 'example.com'])).toEqual([both.id, a.id]);
       expect(await ids(['example.net'])).toEqual([]);
@@ -130,7 +144,7 @@ export function describeTokens(suite: Suite): void {
       const revoked = token({ revokedAt: T0 });
       for (const one of [over, revoked]) await suite.store().addToken({ token: one });
       for (const id of [over.id, revoked.id, token().id]) expect(await rotate(id, T0 + HOUR)).toBe(false);
-      expect(await suite.store().listTokens({})).toEqual([over, revoked]);
+      expect(await listed({})).toEqual([revoked, over]);
     });
   });
 

@@ -50,7 +50,12 @@ export function getDomain(db: Connection, params: { name: string }): Domain | nu
 export function listDomains(db: Connection, params: ParamsOf<'listDomains'>): Domain[] {
   const filter = createFilter();
   filter.oneOf('name', params.domains);
-  const rows = db.all<DomainRow>(`SELECT * FROM domain ${filter.where()} ORDER BY name`, ...filter.values());
+  filter.when('name > ?', params.after);
+  const rows = db.all<DomainRow>(
+    `SELECT * FROM domain ${filter.where()} ORDER BY name LIMIT ?`,
+    ...filter.values(),
+    params.limit ?? -1,
+  );
   return rows.map((row) => toDomain(db, row));
 }
 

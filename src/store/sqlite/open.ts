@@ -285,6 +285,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     commitAccepted: (params) => write('commitAccepted', params),
     findIdempotent: (params) => read('findIdempotent', params),
     quotaUse: (params) => read('quotaUse', params),
+    quotaUses: (params) => read('quotaUses', params),
     dueQueues: (params) => read('dueQueues', params),
     claimDue: (params) => write('claimDue', params),
     hurry: (params) => write('hurry', params),

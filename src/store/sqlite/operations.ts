@@ -127,6 +127,7 @@ export const READS: ReadTable = {
   findIdempotent: accept.findIdempotent,
   listNodes: nodes.listNodes,
   quotaUse: quota.quotaUse,
+  quotaUses: quota.quotaUses,
   dueQueues: queue.dueQueues,
   readContent: messages.readContent,
   readPlaces: readers.readPlaces,

@@ -37,6 +37,11 @@ export function charge(session: Session, charges: readonly QuotaCharge[]): Excee
   return null;
 }
 
+/** See `Store.quotaUses`. */
+export function quotaUses(db: Connection, params: ParamsOf<'quotaUses'>): ResultOf<'quotaUses'> {
+  return params.domains.map((domain) => quotaUse(db, { domain, now: params.now }));
+}
+
 /** See `Store.quotaUse`. */
 export function quotaUse(db: Connection, params: ParamsOf<'quotaUse'>): ResultOf<'quotaUse'> {
   const domainId = findNameId(db, params.domain);

@@ -3,6 +3,7 @@ import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import type { RateShare } from '../../model/token.ts';
 import type { Connection } from './connection.ts';
 import { createFilter } from './filter.ts';
+import { mergedRows, type Ranges } from './merged.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import type { Session } from './session.ts';
 
@@ -44,19 +45,27 @@ export function getSmtpCredential(
   return row === undefined ? null : toCredential(row);
 }
 
-/** Those of the given domains, or all; oldest first. */
+/** Above every id: ids are of digits and small letters. */
+const AFTER_ALL_IDS = '~';
+
+/** Those of the given domains, or all, by id, the newest first. */
 export function listSmtpCredentials(
   db: Connection,
   params: ParamsOf<'listSmtpCredentials'>,
 ): SmtpCredential[] {
-  const filter = createFilter();
-  filter.oneOf('domain', params.domains);
-  return db
-    .all<CredentialRow>(
-      `SELECT * FROM smtp_credential ${filter.where()} ORDER BY created_at, id`,
-      ...filter.values(),
-    )
-    .map(toCredential);
+  const { domains, beforeId = AFTER_ALL_IDS, limit } = params;
+  const from = 'SELECT * FROM smtp_credential';
+  const all: Ranges<CredentialRow> = {
+    ...(domains === undefined
+      ? { sql: `${from} WHERE id < ?`, values: [[beforeId]] }
+      : {
+          sql: `${from} INDEXED BY smtp_credential_place WHERE domain = ? AND id < ?`,
+          values: [...new Set(domains)].map((domain) => [domain, beforeId]),
+        }),
+    order: 'id DESC',
+    compare: (a, b) => (a.id < b.id ? 1 : -1),
+  };
+  return mergedRows(db, all, limit).map(toCredential);
 }
 
 /** Removes one of the given domains; false where there is none of that id. */

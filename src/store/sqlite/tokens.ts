@@ -38,18 +38,33 @@ export function getToken(db: Connection, params: ParamsOf<'getToken'>): Token | 
   return row === undefined ? null : toToken(row);
 }
 
-/** Tokens whose every domain is among the given ones, oldest first. */
-export function listTokens(db: Connection, params: ParamsOf<'listTokens'>): Token[] {
+/** Above every id: ids are of digits and small letters. */
+const AFTER_ALL_IDS = '~';
+
+/** Tokens whose every domain is among the given ones, newest first; see `Store.listTokens`. */
+export function listTokens(db: Connection, params: ParamsOf<'listTokens'>): ResultOf<'listTokens'> {
+  const { domains, beforeId = AFTER_ALL_IDS, limit, look } = params;
+  const end =
+    domains === undefined
+      ? undefined
+      : db.get<{ id: string }>(
+          'SELECT id FROM token WHERE id < ? ORDER BY id DESC LIMIT 1 OFFSET ?',
+          beforeId,
+          look - 1,
+        )?.id;
   const filter = createFilter();
-  if (params.domains !== undefined) {
-    filter.when(
-      'NOT EXISTS (SELECT value FROM json_each(domains) EXCEPT SELECT value FROM json_each(?))',
-      JSON.stringify(params.domains),
-    );
-  }
-  return db
-    .all<TokenRow>(`SELECT * FROM token ${filter.where()} ORDER BY created_at, id`, ...filter.values())
-    .map(toToken);
+  filter.when('id < ?', beforeId);
+  filter.when('id >= ?', end);
+  filter.when(
+    'NOT EXISTS (SELECT value FROM json_each(domains) EXCEPT SELECT value FROM json_each(?))',
+    domains === undefined ? undefined : JSON.stringify(domains),
+  );
+  const rows = db.all<TokenRow>(
+    `SELECT * FROM token ${filter.where()} ORDER BY id DESC LIMIT ?`,
+    ...filter.values(),
+    limit,
+  );
+  return { tokens: rows.map(toToken), nextId: (rows.length === limit ? rows.at(-1)?.id : end) ?? null };
 }
 
 /** Sets revokedAt once, also of what was made with it where that is wanted; see `Store.revokeToken`. */

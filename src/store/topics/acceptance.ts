@@ -137,6 +137,8 @@ export interface AcceptanceStore {
   }): Promise<CommitResult>;
   /** What a domain has used up of the windows that `now` is in; windows of which nothing was used are there too. */
   quotaUse(params: { domain: string; now: number }): Promise<readonly QuotaUse[]>;
+  /** The same of several domains, in their order. */
+  quotaUses(params: { domains: readonly string[]; now: number }): Promise<readonly (readonly QuotaUse[])[]>;
   /** The stored answer for a key, without committing anything; null = the key is free. */
   findIdempotent(params: {
     owner: string;

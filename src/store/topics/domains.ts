@@ -17,7 +17,12 @@ export interface DomainStore {
     idempotency?: IdempotencyEntry;
   }): Promise<{ kind: 'added'; domain: Domain } | { kind: 'exists' }>;
   getDomain(params: { name: string }): Promise<Domain | null>;
-  listDomains(params: { domains?: readonly string[] }): Promise<readonly Domain[]>;
+  listDomains(params: {
+    domains?: readonly string[];
+    /** Only names behind this one. */
+    after?: string;
+    limit?: number;
+  }): Promise<readonly Domain[]>;
   /**
    * null where the domain is gone, or is another one of that name by its token (then no event is stored either). `checks` null keeps the last ones and the time of
    * them; the first Verified sets verifiedAt; updatedAt moves with the status only.

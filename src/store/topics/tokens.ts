@@ -14,8 +14,16 @@ export interface CredentialStore {
     idempotency?: IdempotencyEntry;
   }): Promise<void>;
   getToken(params: { id: string }): Promise<Token | null>;
-  /** Oldest first; only tokens whose every domain is among `domains` (undefined = all tokens). */
-  listTokens(params: { domains?: readonly string[] }): Promise<readonly Token[]>;
+  /**
+   * At most `limit`, by id, the newest first; only tokens whose every domain is among `domains` (undefined = all tokens).
+   * `look` of all tokens are looked at; `nextId` is `beforeId` of the next look, null = that was all.
+   */
+  listTokens(params: {
+    domains?: readonly string[];
+    beforeId?: string;
+    limit: number;
+    look: number;
+  }): Promise<{ tokens: readonly Token[]; nextId: string | null }>;
   /**
    * Sets revokedAt once; null where the token does not exist. `children`: the same for every token that was made with it, and
    * with those, and removes the SMTP credentials that were; what had ended before is not named.
@@ -55,8 +63,12 @@ export interface CredentialStore {
     idempotency?: IdempotencyEntry;
   }): Promise<'added' | 'taken'>;
   getSmtpCredential(params: { username: string }): Promise<SmtpCredential | null>;
-  /** Oldest first. `domains` undefined = all. */
-  listSmtpCredentials(params: { domains?: readonly string[] }): Promise<readonly SmtpCredential[]>;
+  /** At most `limit` below `beforeId`, by id, the newest first. `domains` undefined = all. */
+  listSmtpCredentials(params: {
+    domains?: readonly string[];
+    beforeId?: string;
+    limit: number;
+  }): Promise<readonly SmtpCredential[]>;
   /** false where there is none of that id in those domains. */
   removeSmtpCredential(params: { id: string; domains?: readonly string[] }): Promise<boolean>;
 }

@@ -86,10 +86,8 @@ export function domainRoutes(deps: {
       handle: async ({ caller, query }) => {
         const limit = pageLimit(query);
         const after = queryCursor(query, (text) => toALabelDomain(text) === text);
-        const rows = [...(await domains.list(callerDomains(caller)))]
-          .sort((a, b) => (a.name < b.name ? -1 : 1))
-          .filter((row) => after === undefined || row.name > after)
-          .slice(0, limit + 1);
+        const part = { ...(after === undefined ? {} : { after }), limit: limit + 1 };
+        const rows = await domains.list(callerDomains(caller), part);
         return json(page(rows, limit, (row) => row.name, toAnswer));
       },
     },

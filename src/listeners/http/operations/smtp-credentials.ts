@@ -61,10 +61,11 @@ export function smtpCredentialRoutes(deps: {
       handle: async (request) => {
         const limit = pageLimit(request.query);
         const after = queryCursor(request.query, isUuid);
-        const rows = [...(await store.listSmtpCredentials(listedDomains(request)))]
-          .sort((a, b) => (a.id < b.id ? 1 : -1))
-          .filter(({ id }) => after === undefined || id < after)
-          .slice(0, limit + 1);
+        const rows = await store.listSmtpCredentials({
+          ...listedDomains(request),
+          ...(after === undefined ? {} : { beforeId: after }),
+          limit: limit + 1,
+        });
         return json(page(rows, limit, ({ id }) => id, toAnswer));
       },
     },

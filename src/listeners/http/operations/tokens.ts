@@ -9,6 +9,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { isUuid } from '../../../lib/ids.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
+import type { Domain } from '../../../model/domain.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { PRESETS, SCOPES, type Scope, type Token } from '../../../model/token.ts';
 import type { Access } from '../../../policy/access/access.ts';
@@ -26,6 +27,7 @@ import type {
   StorageAnswer,
   TokenAnswer,
 } from '../contract/answers/access.ts';
+import type { Page } from '../contract/answers/page.ts';
 import type { EmailLimits } from '../contract/email-limits.ts';
 import {
   meAnswer,
@@ -38,12 +40,12 @@ import {
 import { PAGE } from '../contract/schemas/query.ts';
 import { type CreateOnce, withEntry } from '../create-once.ts';
 import { readJsonBody } from '../json-request.ts';
+import { gather, looksOf } from '../looks.ts';
 import {
   type ApiRoute,
   isoTime,
   isoTimeOrNull,
   json,
-  page,
   pageLimit,
   queryCursor,
   queryFlag,
@@ -58,6 +60,8 @@ const MAX_OVERLAP_SECONDS = 7 * 86_400;
 const MAX_DOMAINS = 100;
 /** Domains that GET /me names; a caller with more asks GET /domains. */
 const MAX_SHOWN_DOMAINS = 100;
+/** Tokens that one read looks at. */
+const LOOK = 2_000;
 
 const domainName = z
   .string()
@@ -102,7 +106,7 @@ export function tokenRoutes(
     store: Store;
     access: Access;
     smtpCredentials: Pick<SmtpCredentials, 'forget'>;
-    domains: Pick<DomainService, 'quotaOf'>;
+    domains: Pick<DomainService, 'quotaIn'>;
     storage?: Pick<Storage, 'use'>;
     clock: Clock;
     createOnce: CreateOnce;
@@ -123,15 +127,27 @@ export function tokenRoutes(
         query: PAGE,
         answer: tokenList,
       },
-      handle: async ({ caller, query }) => {
+      handle: async (request) => {
+        const { caller, query } = request;
         const limit = pageLimit(query);
-        const after = queryCursor(query, isUuid);
-        const rows = [...(await store.listTokens(ownDomains(caller)))]
-          .filter((token) => isOwn(caller, token))
-          .sort((a, b) => (a.id < b.id ? 1 : -1))
-          .filter((token) => after === undefined || token.id < after)
-          .slice(0, limit + 1);
-        return json(page(rows, limit, (token) => token.id, toAnswer));
+        const { rows, next } = await gather(
+          looksOf(request),
+          limit,
+          queryCursor(query, isUuid),
+          async (beforeId) => {
+            const place = beforeId === undefined ? {} : { beforeId };
+            const asked = { ...ownDomains(caller), ...place, limit: limit + 1, look: LOOK };
+            const { tokens, nextId } = await store.listTokens(asked);
+            return { rows: tokens.filter((token) => isOwn(caller, token)), next: nextId };
+          },
+          ({ id }) => id,
+        );
+        const answer: Page<TokenAnswer> = {
+          Items: rows.map(toAnswer),
+          HasMore: next !== null,
+          NextCursor: next,
+        };
+        return json(answer);
       },
     },
     {
@@ -269,8 +285,9 @@ export function tokenRoutes(
         answer: meAnswer,
       },
       handle: async ({ caller }) => {
-        const rows = await store.listDomains(ownDomains(caller));
         const all = caller.domains.includes('*');
+        const part = all ? {} : { domains: caller.domains.slice(0, MAX_SHOWN_DOMAINS) };
+        const rows = await store.listDomains({ ...part, limit: MAX_SHOWN_DOMAINS });
         const names = all ? rows.map((row) => row.name) : caller.domains;
         const status = new Map(rows.map((row) => [row.name, row.status]));
         const answer: MeAnswer = {
@@ -283,7 +300,7 @@ export function tokenRoutes(
           AllDomains: all,
           Scopes: [...caller.scopes],
           Sandbox: caller.sandbox,
-          Quotas: await quotasOf(names.slice(0, MAX_SHOWN_DOMAINS)),
+          Quotas: await quotasOf(rows),
           Storage: await storageOf(names.slice(0, MAX_SHOWN_DOMAINS)),
           Limits: {
             RecipientsPerMessage: options.limits.maxRecipients,
@@ -304,19 +321,21 @@ export function tokenRoutes(
   }
 
   /** What is left of each window that is limited. */
-  async function quotasOf(names: readonly string[]): Promise<QuotaAnswer[]> {
-    const found: QuotaAnswer[] = [];
-    for (const name of names) {
-      const limits = await domains.quotaOf(name);
-      if (limits === null) continue;
-      for (const { period, used, resetAt } of await store.quotaUse({ domain: name, now: clock.now() })) {
+  async function quotasOf(rows: readonly Domain[]): Promise<QuotaAnswer[]> {
+    const limited = rows.flatMap((row) => {
+      const limits = domains.quotaIn(row);
+      return limits === null ? [] : [{ name: row.name, limits }];
+    });
+    if (limited.length === 0) return [];
+    const uses = await store.quotaUses({ domains: limited.map(({ name }) => name), now: clock.now() });
+    return limited.flatMap(({ name, limits }, i) =>
+      (uses[i] ?? []).flatMap(({ period, used, resetAt }) => {
         const limit = limits[period];
-        if (limit === null) continue;
+        if (limit === null) return [];
         const Remaining = Math.max(0, limit - used);
-        found.push({ Domain: name, Period: period, Limit: limit, Remaining, ResetAt: isoTime(resetAt) });
-      }
-    }
-    return found;
+        return [{ Domain: name, Period: period, Limit: limit, Remaining, ResetAt: isoTime(resetAt) }];
+      }),
+    );
   }
 
   /** Throws AppError invalid-parameter. */
