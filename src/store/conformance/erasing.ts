@@ -5,6 +5,7 @@ import {
   claim,
   commit,
   delivered,
+  eraseElsewhere,
   event,
   everyEvent,
   idempotency,
@@ -92,7 +93,7 @@ export function describeErasing(suite: Suite): void {
         ],
       });
       expect(
-        await store.eraseElsewhere({ address: PERSON, proposedKey: new Uint8Array(32).fill(5) }),
+        await eraseElsewhere(store, { address: PERSON, proposedKey: new Uint8Array(32).fill(5) }),
       ).toEqual({ suppressions: 1 });
       expect(await everything()).not.toContain(PERSON.toLowerCase());
       const among = (address: string) =>
@@ -103,7 +104,7 @@ export function describeErasing(suite: Suite): void {
       const claimed = await claim(store, only(waits.deliveries).queueId);
       expect(only(claimed).suppressedFor).toEqual(['Manual']);
       expect(
-        await store.eraseElsewhere({ address: PERSON, proposedKey: new Uint8Array(32).fill(5) }),
+        await eraseElsewhere(store, { address: PERSON, proposedKey: new Uint8Array(32).fill(5) }),
       ).toMatchObject({ suppressions: 0 });
       expect(await store.removeSuppressions({ domain: 'example.com', address: PERSON, now: T0 })).toBe(1);
       expect(await among(PERSON)).toEqual([]);
@@ -129,7 +130,7 @@ export function describeErasing(suite: Suite): void {
       });
       await store.addSuppressions({ domain: 'example.com', now: T0, entries: [], idempotency: kept });
       await erase([own.seq]);
-      await store.eraseElsewhere({ address: PERSON, proposedKey: new Uint8Array(32).fill(5) });
+      await eraseElsewhere(store, { address: PERSON, proposedKey: new Uint8Array(32).fill(5) });
       const { owner, operation, key } = kept;
       const answer = await store.findIdempotent({ owner, operation, key, expiresBefore: 0 });
       const causes = await store.listCauses({ limit: 10, countUpTo: 10 });

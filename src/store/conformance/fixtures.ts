@@ -8,6 +8,7 @@ import type { Suppression } from '../../model/suppression.ts';
 import type { Token } from '../../model/token.ts';
 import type { Store } from '../store.ts';
 import type { CommitResult, IdempotencyEntry, NewMessage, NewRecipient } from '../topics/acceptance.ts';
+import type { ElsewherePlace } from '../topics/erasing.ts';
 import type { NewEvent } from '../topics/events.ts';
 import type { MessageFilter, MessageView } from '../topics/messages.ts';
 import type { Settlement } from '../topics/queue.ts';
@@ -249,4 +250,22 @@ export async function suppressionsOf(
   more: Partial<Parameters<Store['listSuppressions']>[0]> = {},
 ): Promise<readonly Suppression[]> {
   return (await store.listSuppressions({ now: T0, limit: 10_000, look: 10_000, ...more })).suppressions;
+}
+
+/** Everything outside of messages and events, two rows at a time; how many suppressions changed. */
+export async function eraseElsewhere(
+  store: Store,
+  asked: { address: string; proposedKey: Uint8Array },
+): Promise<{ suppressions: number }> {
+  let suppressions = 0;
+  for (let from: ElsewherePlace | null | undefined; from !== null; ) {
+    const done: Awaited<ReturnType<Store['eraseElsewhere']>> = await store.eraseElsewhere({
+      ...asked,
+      from: from ?? null,
+      limit: 2,
+    });
+    suppressions += done.suppressions;
+    from = done.next;
+  }
+  return { suppressions };
 }

@@ -6,6 +6,7 @@ import {
   claim,
   commitOne,
   delivered,
+  eraseElsewhere,
   event,
   HOUR,
   newId,
@@ -189,9 +190,10 @@ export function describeReaders(suite: Suite): void {
 
       it('leads to nobody once the reader was erased, nor to the next of that address', async () => {
         const id = await gone();
-        await suite
-          .store()
-          .eraseElsewhere({ address: 'reader@example.net', proposedKey: new Uint8Array(32) });
+        await eraseElsewhere(suite.store(), {
+          address: 'reader@example.net',
+          proposedKey: new Uint8Array(32),
+        });
         const next = await gone();
         expect([(await optOut(id)).kind, await knows(id)]).toEqual(['unknown', false]);
         expect((await optOut(next)).kind).toBe('unsubscribed');

@@ -8,9 +8,10 @@ import type { AddressLists, Mailbox } from '../../model/message.ts';
 import { foldText } from '../../model/search-text.ts';
 import { suppressionKey } from '../../model/suppression.ts';
 import type { Connection } from './connection.ts';
+import { leaveRows } from './leftovers.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { forgetOptOuts } from './opt-outs.ts';
-import type { Session } from './session.ts';
+import { domainIdsIn, type Session } from './session.ts';
 
 /** What stands where an erased address stood. */
 export const ERASED = 'erased@erased.invalid';
@@ -84,45 +85,98 @@ export function eraseMessages({ db }: Session, params: ParamsOf<'eraseMessages'>
   return result;
 }
 
+/** See `Store.eraseElsewhere`. */
 export function eraseElsewhere(
-  { db }: Session,
+  session: Session,
   params: ParamsOf<'eraseElsewhere'>,
 ): ResultOf<'eraseElsewhere'> {
+  const { db } = session;
   const key = suppressionKey(params.address);
   const mask = maskOf(key);
-  const suppressions = db.run(
-    `UPDATE OR REPLACE suppression SET key = ?, address = ?, note = '', reply = NULL, message_id = NULL WHERE key = ?`,
-    hashOf(keyOf(db, params.proposedKey), key),
-    ERASED,
-    key,
-  ).changes;
-  db.run('DELETE FROM suppression_evidence WHERE key = ?', key);
-  forgetOptOuts(db, key);
-  db.run('DELETE FROM notice_count WHERE fold(sender) = ?', key);
-  const rules = 'FROM sandbox_rule WHERE fold(recipient) = ?';
-  db.run(`DELETE FROM sandbox_rule_use WHERE rule_seq IN (SELECT seq ${rules})`, key);
-  db.run(`DELETE ${rules}`, key);
-  for (const row of db.all<{ id: number; body: string; error: string }>(
-    'SELECT id, last_response_body AS body, last_error AS error FROM webhook',
-  )) {
-    if (mask(row.body) === row.body && mask(row.error) === row.error) continue;
-    const sql = 'UPDATE webhook SET last_response_body = ?, last_error = ? WHERE id = ?';
-    db.run(sql, mask(row.body), mask(row.error), row.id);
+  if (params.from === null) {
+    return { suppressions: eraseByKey(db, key, params.proposedKey), next: { table: 0, after: '' } };
   }
-  maskTexts(
-    db,
-    key,
-    'SELECT id, reply AS text FROM cause WHERE instr(fold(reply), ?) > 0',
-    'UPDATE cause SET reply = ? WHERE id = ?',
-  );
-  // Most kept answers are a MessageID and no more.
-  maskTexts(
-    db,
-    key,
-    'SELECT id, body AS text FROM idempotency WHERE length(body) > 64 AND instr(fold(body), ?) > 0',
-    'UPDATE idempotency SET body = ? WHERE id = ?',
-  );
-  return { suppressions };
+  const { table, after } = params.from;
+  const walk = WALKS[table];
+  if (walk === undefined) return { suppressions: 0, next: null };
+  const rows = db.all<WalkedRow>(walk.sql, after, params.limit);
+  for (const row of rows) walk.erase(db, row, key, mask);
+  const last = rows.at(-1);
+  const isOver = rows.length < params.limit || last === undefined;
+  const following = table + 1 < WALKS.length ? { table: table + 1, after: '' } : null;
+  return { suppressions: 0, next: isOver ? following : { table, after: last.place } };
+}
+
+/** What an index finds by the address: a look for each sender domain. */
+function eraseByKey(db: Connection, key: string, proposedKey: Uint8Array): number {
+  const hash = hashOf(keyOf(db, proposedKey), key);
+  let suppressions = 0;
+  for (const id of domainIdsIn(db, 'suppression')) {
+    suppressions += db.run(
+      `UPDATE OR REPLACE suppression SET key = ?, address = ?, note = '', reply = NULL, message_id = NULL
+       WHERE domain_id = ? AND key = ?`,
+      hash,
+      ERASED,
+      id,
+      key,
+    ).changes;
+  }
+  for (const id of domainIdsIn(db, 'suppression_evidence')) {
+    db.run('DELETE FROM suppression_evidence WHERE domain_id = ? AND key = ?', id, key);
+  }
+  forgetOptOuts(db, key);
+  return suppressions;
+}
+
+interface WalkedRow {
+  place: string | number;
+  text: string;
+  more?: string;
+}
+
+/** Tables without such an index, walked some rows at a time in the order of `place`. */
+const WALKS: readonly {
+  sql: string;
+  erase(db: Connection, row: WalkedRow, key: string, mask: Mask): void;
+}[] = [
+  {
+    sql: 'SELECT DISTINCT sender AS place, sender AS text FROM notice_count WHERE sender > ? ORDER BY sender LIMIT ?',
+    erase(db, { text }, key) {
+      if (suppressionKey(text) === key) db.run('DELETE FROM notice_count WHERE sender = ?', text);
+    },
+  },
+  {
+    sql: "SELECT seq AS place, coalesce(recipient, '') AS text FROM sandbox_rule WHERE seq > CAST(? AS INTEGER) ORDER BY seq LIMIT ?",
+    erase(db, { place, text }, key) {
+      if (text.toLowerCase() !== key) return;
+      db.run('DELETE FROM sandbox_rule WHERE seq = ?', place);
+      leaveRows(db, 'sandbox-rule', Number(place));
+    },
+  },
+  {
+    sql: `SELECT id AS place, last_response_body AS text, last_error AS more FROM webhook
+      WHERE id > CAST(? AS INTEGER) ORDER BY id LIMIT ?`,
+    erase(db, { place, text, more = '' }, _key, mask) {
+      if (mask(text) === text && mask(more) === more) return;
+      const sql = 'UPDATE webhook SET last_response_body = ?, last_error = ? WHERE id = ?';
+      db.run(sql, mask(text), mask(more), place);
+    },
+  },
+  {
+    sql: 'SELECT id AS place, reply AS text FROM cause WHERE id > CAST(? AS INTEGER) ORDER BY id LIMIT ?',
+    erase: masking('UPDATE cause SET reply = ? WHERE id = ?'),
+  },
+  {
+    sql: 'SELECT id AS place, body AS text FROM idempotency WHERE id > CAST(? AS INTEGER) ORDER BY id LIMIT ?',
+    erase: masking('UPDATE idempotency SET body = ? WHERE id = ?'),
+  },
+];
+
+function masking(update: string) {
+  return (db: Connection, { place, text }: WalkedRow, _key: string, mask: Mask): void => {
+    const masked = mask(text);
+    if (masked !== text) db.run(update, masked, place);
+  };
 }
 
 /** See `Store.eraseLooseEvents`. */
@@ -142,14 +196,6 @@ export function eraseLooseEvents(
     events: maskEvents(db, rows, maskOf(suppressionKey(params.address))),
     next: rows.length < params.limit || last === undefined ? null : { at: last.at, seq: last.seq },
   };
-}
-
-function maskTexts(db: Connection, key: string, select: string, update: string): void {
-  const mask = maskOf(key);
-  for (const { id, text } of db.all<{ id: number; text: string }>(select, key)) {
-    const masked = mask(text);
-    if (masked !== text) db.run(update, masked, id);
-  }
 }
 
 /** Takes free pages into use as zeros; when there are none left, all of them are given back. */

@@ -9,6 +9,12 @@ export interface LooseEventPlace {
   seq: number;
 }
 
+/** A place among the rows outside of messages and events. */
+export interface ElsewherePlace {
+  table: number;
+  after: string | number;
+}
+
 export interface ErasingStore {
   /**
    * Messages behind `afterSeq` in which an address may stand; `limit` are looked at. `nextSeq` null = no more. `waiting`:
@@ -31,9 +37,15 @@ export interface ErasingStore {
   }): Promise<{ messages: number; events: number; pending: number }>;
   /**
    * The same outside of messages and events: suppressions become a keyed hash that goes on stopping mail. `proposedKey` becomes the
-   * key of this database where it has none. How many suppressions changed.
+   * key of this database where it has none. A call looks at about `limit` rows behind `from` (null = from the first). How many
+   * suppressions changed, and where to go on; null = that was all.
    */
-  eraseElsewhere(params: { address: string; proposedKey: Uint8Array }): Promise<{ suppressions: number }>;
+  eraseElsewhere(params: {
+    address: string;
+    proposedKey: Uint8Array;
+    from: ElsewherePlace | null;
+    limit: number;
+  }): Promise<{ suppressions: number; next: ElsewherePlace | null }>;
   /**
    * Masks the address in events that belong to no message, oldest first: `limit` behind `after` are looked at (null = from
    * the first). How many changed; `next` null = no more.

@@ -11,7 +11,7 @@ import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import { parseAddress } from '../../../mail/address.ts';
 import type { Store } from '../../../store/store.ts';
-import type { LooseEventPlace } from '../../../store/topics/erasing.ts';
+import type { ElsewherePlace, LooseEventPlace } from '../../../store/topics/erasing.ts';
 import type { EraseAnswer } from '../contract/answers/suppressions.ts';
 import { eraseAnswer } from '../contract/schemas/domains.ts';
 import { readJsonBody } from '../json-request.ts';
@@ -88,7 +88,12 @@ export function eraseRoute(deps: { store: Store; clock: Clock; random: Random })
         return { ...answer, Share, NextCursor: `m${afterSeq}` };
       }
     }
-    await store.eraseElsewhere({ address, proposedKey: random.bytes(32) });
+    // Bounded by what the server keeps beside mail, and gone through again by whoever is cut off here.
+    for (let place: ElsewherePlace | null | undefined; place !== null; ) {
+      const asked = { address, proposedKey: random.bytes(32), from: place ?? null, limit: PAGE };
+      const done: Awaited<ReturnType<Store['eraseElsewhere']>> = await store.eraseElsewhere(asked);
+      place = done.next;
+    }
     return eraseLoose(answer, address, null, limit);
   }
 
