@@ -399,7 +399,11 @@ export type Me = {
     AttachmentsPerMessage: number;
     BodyBytes: number;
     SendsPerSecond: number | null;
+    /** Of one kind, open at once; null = no limit but that of all */
+    StreamsPerTenant: number | null;
   };
+  /** What its domains have on the disk: mail that waits, captured copies, contents that are kept */
+  Storage: readonly Storage[];
   /** Of the domains that have one */
   Quotas: readonly Quota[];
 };
@@ -645,6 +649,13 @@ export type StatsRates = {
   Clicked: number | null;
   Complained: number | null;
   Unsubscribed: number | null;
+};
+
+export type Storage = {
+  Domain: string;
+  Bytes: number;
+  /** null = none */
+  Limit: number | null;
 };
 
 /** The `data` of one server-sent event */
