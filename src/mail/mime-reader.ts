@@ -196,8 +196,8 @@ function endsLine(body: string, from: number): boolean {
   return at >= body.length || body[at] === '\n' || body[at] === '\r';
 }
 
-/** A Content-Type read with patience: what is no type at all counts as `fallback`. */
-function readType(value: string | null, fallback: string): Pick<MimePart, 'type' | 'parameters'> {
+/** A Content-Type (RFC 2045 §5.1) read with patience: what is no type at all counts as `fallback`; names in lower case, of two the first. */
+export function readType(value: string | null, fallback: string): Pick<MimePart, 'type' | 'parameters'> {
   const parameters = new Map<string, string>();
   if (value === null) return { type: fallback, parameters };
   const pieces = splitParameters(value);
@@ -208,7 +208,9 @@ function readType(value: string | null, fallback: string): Pick<MimePart, 'type'
     const name = piece.slice(0, equals).trim().toLowerCase();
     if (!parameters.has(name)) parameters.set(name, withoutQuotes(piece.slice(equals + 1).trim()));
   }
-  return { type: /^[a-z0-9.+_-]{1,80}\/[a-z0-9.+_-]{1,80}$/.test(type) ? type : fallback, parameters };
+  // A comment may stand behind it, or nothing but a blank where a semicolon should.
+  const [found] = /^[a-z0-9.+_-]{1,80}\/[a-z0-9.+_-]{1,80}(?=$|[\s(])/.exec(type) ?? [fallback];
+  return { type: found, parameters };
 }
 
 /** The pieces between semicolons that stand outside quotes; at most 20. */

@@ -99,6 +99,15 @@ describe('parts beside it', () => {
     expect(Buffer.compare(made.bytes, message.bytes)).toBe(0);
   });
 
+  it.each([
+    'multipart/mixed; x-note="; boundary=other"; boundary=b',
+    'multipart/mixed; x-note="\\"; boundary=other"; Boundary="b"',
+    'multipart/mixed (a comment); boundary=b',
+  ])('are found by the boundary that the header names: %s', (type) => {
+    const text = `From: a@example.com\nContent-Type: ${type}\n\n--b\nContent-Type: text/html; x="; charset=utf-7"; charset=utf-8\n\n${LINK}\n--b--\n`;
+    expect(check(raw(text)).kinds).toEqual(['unsubscribe', 'click', 'open']);
+  });
+
   it('number their links through, with one pixel in all', () => {
     const made = check(raw(multi('mixed', PART, PART)));
     expect(made.places?.places.map(({ kind, link }) => `${kind}${link}`)).toEqual([

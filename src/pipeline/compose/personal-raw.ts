@@ -7,6 +7,7 @@
  * Given wire form (CRLF) and where the body starts; leaves new bytes and the places in them. A structure that cannot
  * be read is left alone. Depth and number of parts are bounded; linear.
  */
+import { readType } from '../../mail/mime-reader.ts';
 import { type RawField, rawFieldValue, readRawHeader } from '../../mail/raw-header.ts';
 import { encodeWithStretches, quotedPrintableBound } from '../../mail/transfer-encoding.ts';
 import { type PersonalOptions, type Place, type Places, placeOctets } from '../../model/personal.ts';
@@ -21,6 +22,8 @@ export interface RawParts {
 
 const MAX_DEPTH = 10;
 const MAX_PARTS = 200;
+/** RFC 2046 §5.1.1. */
+const MAX_BOUNDARY = 70;
 const OWN_HEADERS = new Set(['list-unsubscribe', 'list-unsubscribe-post']);
 
 /** One part: its header fields and the stretch of its body, without the line end before the next boundary. */
@@ -90,8 +93,7 @@ function htmlLeaves(bytes: Uint8Array, whole: Leaf): Leaf[] {
   const visit = (part: Leaf, depth: number): void => {
     parts += 1;
     if (parts > MAX_PARTS || depth > MAX_DEPTH) return;
-    const type = fieldValue(bytes, part, 'content-type') ?? 'text/plain';
-    const media = /^\s*([a-z0-9.+-]+\/[a-z0-9.+-]+)/i.exec(type)?.[1]?.toLowerCase() ?? '';
+    const { type: media, parameters } = typeOf(bytes, part);
     if (media === 'text/html') {
       const disposition = fieldValue(bytes, part, 'content-disposition') ?? '';
       if (!/^\s*attachment/i.test(disposition)) found.push(part);
@@ -99,8 +101,8 @@ function htmlLeaves(bytes: Uint8Array, whole: Leaf): Leaf[] {
     }
     if (!media.startsWith('multipart/') || media === 'multipart/signed' || media === 'multipart/encrypted')
       return;
-    const boundary = boundaryOf(type);
-    if (boundary === null) return;
+    const boundary = parameters.get('boundary') ?? '';
+    if (boundary === '' || boundary.length > MAX_BOUNDARY) return;
     for (const child of children(bytes, part, boundary)) visit(child, depth + 1);
   };
   visit(whole, 0);
@@ -157,7 +159,7 @@ function changeLeaf(
   before: readonly Place[],
 ): { header: Uint8Array; body: Uint8Array; places: readonly Place[] } | null {
   const encoding = fieldValue(bytes, leaf, 'content-transfer-encoding') ?? '7bit';
-  const charset = charsetOf(fieldValue(bytes, leaf, 'content-type') ?? '');
+  const charset = (typeOf(bytes, leaf).parameters.get('charset') ?? 'us-ascii').toLowerCase();
   const content = decodeLeaf(bytes.subarray(leaf.bodyStart, leaf.bodyEnd), encoding);
   const text = content === null ? null : leafText(content, charset);
   if (text === null) return null;
@@ -205,12 +207,7 @@ function fieldValue(bytes: Uint8Array, leaf: Leaf, name: string): string | null 
   return field === undefined ? null : rawFieldValue(bytes, field);
 }
 
-function boundaryOf(type: string): string | null {
-  const found = /;\s*boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(type);
-  return found?.[1] ?? found?.[2] ?? null;
-}
-
-function charsetOf(type: string): string {
-  const found = /;\s*charset\s*=\s*(?:"([^"]{1,40})"|([^\s;"]{1,40}))/i.exec(type);
-  return (found?.[1] ?? found?.[2] ?? 'us-ascii').toLowerCase();
+/** Read as everywhere else, so that nothing in quotes is taken for a parameter. */
+function typeOf(bytes: Uint8Array, leaf: Leaf): ReturnType<typeof readType> {
+  return readType(fieldValue(bytes, leaf, 'content-type'), 'text/plain');
 }
