@@ -68,7 +68,7 @@ export default defineConfig({
           // A process for each file: whole servers and what a test leaves of them in memory go with it.
           isolate: true,
           name: 'system',
-          include: ['test/{scenarios,dialogues,chaos,fuzz,interop,simulation}/**/*.test.ts'],
+          include: ['test/{scenarios,dialogues,chaos,fuzz,growth,interop,simulation}/**/*.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 120_000,
         },

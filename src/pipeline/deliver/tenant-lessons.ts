@@ -4,7 +4,9 @@
  * mail; a provider that complains of the domain is sent less of it. Only words of the far end get here (delivery.md D7).
  * What concerns the operator's own addresses is said aloud, with the page where a listing is taken off.
  */
+
 import type { Clock } from '../../lib/clock.ts';
+import { countAtEnd } from '../../lib/edges.ts';
 import { type Logger, maskAddresses } from '../../lib/log.ts';
 import { createTrips } from '../../policy/limits/shaping/trips.ts';
 import {
@@ -87,7 +89,8 @@ export function createTenantLessons({ clock, log, overrides, authFailing, holdBu
     if (nowMs - (alerted.get(key) ?? Number.NEGATIVE_INFINITY) < ALERT_EVERY_MS) return;
     if (alerted.size >= MAX_ALERTS) alerted.clear();
     alerted.set(key, nowMs);
-    const delistUrl = PAGE.exec(detail)?.[0].replace(/[.,;:]+$/, '') ?? null;
+    const page = PAGE.exec(detail)?.[0];
+    const delistUrl = page?.slice(0, page.length - countAtEnd(page, '.,;:')) ?? null;
     const reply = maskAddresses(detail).slice(0, 512);
     log.error({ alert: category, source, site, delistUrl, reply }, 'operator_alert');
   }

@@ -3,6 +3,7 @@
  * out (addresses, host names, IP addresses, numbers, ids, links), so that a thousand refusals for one cause are one
  * line. Pure and linear; any characters are taken.
  */
+import { countAtEnd, countAtStart } from '../../../lib/edges.ts';
 
 const MAX_CHARS = 200;
 
@@ -26,11 +27,13 @@ export function replyShape(reply: string): string {
 const BLANKS = /[\u0000-\u0020\u007f-\u00a0]+/;
 /** Reply code and enhanced code: the part of the numbers that means the same everywhere. */
 const CODES = /^[245](?:\d\d|\.\d{1,3}\.\d{1,3})$/;
-const EDGES = /^([("'<[{]*)(.*?)([)"'>\]}.,;:!?]*)$/;
+const OPENING = '("\'<[{';
+const CLOSING = ')"\'>]}.,;:!?';
 
 function general(word: string): string {
-  const [, before = '', core = '', after = ''] = EDGES.exec(word) ?? [];
-  return kept(before) + named(core) + kept(after);
+  const start = countAtStart(word, OPENING);
+  const end = word.length - countAtEnd(word.slice(start), CLOSING);
+  return kept(word.slice(0, start)) + named(word.slice(start, end)) + kept(word.slice(end));
 }
 
 /** Brackets around what was named say nothing more. */

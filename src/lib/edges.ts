@@ -1,0 +1,18 @@
+/**
+ * Characters at the edges of a text, counted by loop: an expression like `[. ]+$` begins anew at every one of them, and takes
+ * quadratic time where something else follows.
+ */
+
+/** How many characters at the end of `text` are among `chars`. */
+export function countAtEnd(text: string, chars: string): number {
+  let at = text.length;
+  while (at > 0 && chars.includes(text[at - 1] ?? '')) at -= 1;
+  return text.length - at;
+}
+
+/** How many characters at the start of `text` are among `chars`. */
+export function countAtStart(text: string, chars: string): number {
+  let at = 0;
+  while (at < text.length && chars.includes(text[at] ?? '')) at += 1;
+  return at;
+}

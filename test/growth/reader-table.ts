@@ -1,0 +1,509 @@
+/**
+ * Every exported function that is given text or octets from outside, called with a text of any kind. The test beside it finds
+ * the functions in the source, so that a new one is either here or excused with a reason.
+ */
+
+import { codesAndLinks } from '../../src/listeners/http/captured-mail.ts';
+import { pageOf } from '../../src/listeners/http/captured-page.ts';
+import { downloadAs, safeFilename } from '../../src/listeners/http/captured-parts.ts';
+import { searchedText } from '../../src/listeners/http/captured-text.ts';
+import {
+  decodeBase64,
+  hasUnsafeContentId,
+  quoteLongContentIds,
+} from '../../src/listeners/http/contract/attachments.ts';
+import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/contract/email-limits.ts';
+import { readEmailRequest } from '../../src/listeners/http/contract/email-request.ts';
+import { bodyText, jsonProblem, parseJsonObject } from '../../src/listeners/http/contract/json-body.ts';
+import { pointerSegment } from '../../src/listeners/http/contract/problem-list.ts';
+import { exceedsOctets, hasControl, isLongerThan } from '../../src/listeners/http/contract/text-rules.ts';
+import { parseBody } from '../../src/listeners/http/email-reader.ts';
+import { findCodes } from '../../src/listeners/http/find-codes.ts';
+import { findLinks as findTextLinks } from '../../src/listeners/http/find-links.ts';
+import { parseIdempotencyKey } from '../../src/listeners/http/idempotency.ts';
+import { requireJson } from '../../src/listeners/http/json-media-type.ts';
+import { prefersStrict } from '../../src/listeners/http/prefer.ts';
+import {
+  queryAddress,
+  queryFlag,
+  queryInteger,
+  queryText,
+  queryTime,
+} from '../../src/listeners/http/route.ts';
+import { readRender, readTemplate } from '../../src/listeners/http/template-request.ts';
+import { readExtensionFields } from '../../src/listeners/submission/extension-fields.ts';
+import { parseAddress, toALabelDomain } from '../../src/mail/address.ts';
+import { readFeedbackReport } from '../../src/mail/arf.ts';
+import { parseAuthor, shownDomains } from '../../src/mail/author-field.ts';
+import { answersBySubject, autoReplySign, subjectOf as mailSubject } from '../../src/mail/auto-reply.ts';
+import { readTextBounce } from '../../src/mail/bounce-text.ts';
+import { parseMediaType, textParameter, typeFromFilename } from '../../src/mail/content-type.ts';
+import { decodeWords } from '../../src/mail/decode-words.ts';
+import { bodyHash, headerFields } from '../../src/mail/dkim-canonical.ts';
+import { verifyDkim } from '../../src/mail/dkim-verify.ts';
+import { readDsn, returnedFields } from '../../src/mail/dsn.ts';
+import { isSevenBitMessage } from '../../src/mail/dsn-writer.ts';
+import { encodeWords } from '../../src/mail/encoded-word.ts';
+import { cleanHeaderText, foldUnstructured } from '../../src/mail/header-fold.ts';
+import {
+  checkHeader,
+  isComposedHeader,
+  isHeaderName,
+  isReservedHeader,
+  submittedField,
+} from '../../src/mail/header-rules.ts';
+import { parseMailboxList } from '../../src/mail/mailbox-list.ts';
+import {
+  decodedBody,
+  readableText,
+  readFields,
+  readMime,
+  readType,
+  walkParts,
+} from '../../src/mail/mime-reader.ts';
+import { createPersonalTokens, targetDigest } from '../../src/mail/personal-token.ts';
+import { rawFieldValue, readRawHeader, strictFieldValue } from '../../src/mail/raw-header.ts';
+import { toSevenBit } from '../../src/mail/seven-bit.ts';
+import {
+  countNonAscii,
+  encodeBase64,
+  encodeQuotedPrintable,
+  encodeWithStretches,
+  normaliseLineEnds,
+} from '../../src/mail/transfer-encoding.ts';
+import { createReturnPathTokens } from '../../src/mail/verp.ts';
+import { inboxLabel } from '../../src/model/inbox.ts';
+import { foldText } from '../../src/model/search-text.ts';
+import { suppressionKey } from '../../src/model/suppression.ts';
+import { checkUrl } from '../../src/net/checked-url.ts';
+import { decodeMessage } from '../../src/net/dns-codec.ts';
+import { encodeName, isHostName, normalizeName, readName } from '../../src/net/dns-name.ts';
+import { parseIp, parseNetwork, reverseName } from '../../src/net/ip-address.ts';
+import { isNamedByPolicy, parseMtaStsPolicy, readMtaStsRecord } from '../../src/net/mta-sts.ts';
+import { parseServers } from '../../src/net/system-resolvers.ts';
+import { decodeEntities } from '../../src/pipeline/compose/html-entities.ts';
+import { findLinks, linkTarget } from '../../src/pipeline/compose/html-links.ts';
+import { decodeLeaf, leafText } from '../../src/pipeline/compose/leaf-text.ts';
+import { personalHtml } from '../../src/pipeline/compose/personal-html.ts';
+import { personalRaw } from '../../src/pipeline/compose/personal-raw.ts';
+import { escapeFor, escapeUrl } from '../../src/pipeline/compose/template/escape.ts';
+import { compileTemplate, fillTemplate } from '../../src/pipeline/compose/template/template.ts';
+import { positionOf } from '../../src/pipeline/compose/template/template-error.ts';
+import { afterUrlText, URL_START } from '../../src/pipeline/compose/template/url-position.ts';
+import { textFromHtml } from '../../src/pipeline/compose/text-from-html.ts';
+import { createClassifier } from '../../src/pipeline/deliver/classifier/classify.ts';
+import {
+  enhancedIn,
+  readReply,
+  retryHintMs,
+  subjectOf,
+  withoutAccents,
+} from '../../src/pipeline/deliver/classifier/normalise.ts';
+import { namesOtherSubjects } from '../../src/pipeline/deliver/classifier/other-subjects.ts';
+import { replyShape } from '../../src/pipeline/deliver/classifier/shape.ts';
+import { tracesOf } from '../../src/pipeline/deliver/classifier/traces.ts';
+import { machineReason } from '../../src/pipeline/events/machine-marks.ts';
+import { returnTarget } from '../../src/pipeline/events/return-target.ts';
+import { keptBody } from '../../src/pipeline/webhooks/call.ts';
+import { retryAfterMs } from '../../src/pipeline/webhooks/retry-schedule.ts';
+import { isCidr, isWithin } from '../../src/policy/access/ip-allow-list.ts';
+import { checkToken } from '../../src/policy/access/tokens.ts';
+import { rsaBits } from '../../src/policy/domains/dkim-keys.ts';
+import { compareKey, parseDkimRecord } from '../../src/policy/domains/dkim-record.ts';
+import { relativeHost } from '../../src/policy/domains/dns-records.ts';
+import { showable, shownTexts } from '../../src/policy/domains/doctor/check.ts';
+import { isDmarc, parseDmarc } from '../../src/policy/domains/doctor/dmarc.ts';
+import { judgeBimi } from '../../src/policy/domains/doctor/hosts.ts';
+import { isSpf, parseSpf } from '../../src/policy/domains/doctor/spf.ts';
+import { isCleanText, isSafePath } from '../../src/smtp/command-guard.ts';
+import { createReplyReader, enhancedCodeOf } from '../../src/smtp/reply.ts';
+import { beginAuth } from '../../src/smtp/server-auth.ts';
+import {
+  commandText,
+  decodeXtext,
+  parseCommand,
+  parseMail,
+  parseRcpt,
+} from '../../src/smtp/server-commands.ts';
+
+/** Does everything that one reader does with a text. */
+export type Reader = (text: string) => unknown;
+
+const bytes = (text: string): Uint8Array => Buffer.from(text, 'utf8');
+const NOTHING = {};
+const tokens = createReturnPathTokens([{ id: 1, secret: new Uint8Array(32) }]);
+const personalTokens = createPersonalTokens([{ id: 1, secret: new Uint8Array(32) }]);
+const classifier = createClassifier();
+const PERSONAL = {
+  base: 'https://t.example',
+  host: '',
+  opens: true,
+  clicks: true,
+  unsubscribe: true,
+  mailtoDomain: null,
+};
+const EMAIL_OPTIONS = { strict: false, blockedExtensions: new Set(['exe']), nowMs: 1_790_000_000_000 };
+
+/** A message with the text at each place where somebody's text may stand. */
+function mails(text: string): Uint8Array[] {
+  const line = text.replace(/[\r\n]/g, ' ');
+  return [
+    `Subject: ${text}\r\nFrom: ${text}\r\n\r\n${text}`,
+    `${text}\r\n\r\nx`,
+    `Content-Type: ${line}\r\nContent-Disposition: attachment; filename=${line}\r\nContent-Id: ${line}\r\n\r\nx`,
+    `Content-Type: multipart/mixed; x="${line}"; boundary=b\r\n\r\n--b\r\n${text}\r\n--b--\r\n${text}`,
+    `Content-Type: multipart/mixed; boundary="${line.slice(0, 60)}"\r\n\r\n${text}`,
+    `Content-Type: text/html\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n${text}\u00e9`,
+    `Content-Type: text/html; charset=us-ascii\r\nContent-Transfer-Encoding: base64\r\n\r\n${text}`,
+    `Content-Type: multipart/report; report-type=delivery-status; boundary=b\r\n\r\n--b\r\n\r\n${text}\r\n--b\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: ${line}\r\n\r\nFinal-Recipient: ${line}\r\nDiagnostic-Code: ${line}\r\nStatus: ${line}\r\n--b\r\nContent-Type: message/rfc822\r\n\r\n${text}\r\n--b--`,
+    `Content-Type: multipart/report; report-type=feedback-report; boundary=b\r\n\r\n--b\r\nContent-Type: message/feedback-report\r\n\r\nFeedback-Type: ${line}\r\n${text}\r\n--b--`,
+    `From: MAILER-DAEMON@example.com\r\nSubject: Undelivered mail ${line}\r\n\r\nThis is the mail system.\r\n<${line}>: ${text}`,
+    `DKIM-Signature: v=1; a=rsa-sha256; d=example.com; s=a; h=from; bh=${line}; b=${line}\r\nFrom: a\r\n\r\n${text}`,
+  ].map(bytes);
+}
+const eachMail = (read: (message: Uint8Array) => unknown) => (text: string) => mails(text).map(read);
+const eachMailLater = (read: (message: Uint8Array) => Promise<unknown>) => async (text: string) => {
+  for (const message of mails(text)) await read(message);
+};
+/** What is thrown for a bad text is an answer like any other. */
+const refusing =
+  (read: Reader): Reader =>
+  (text) => {
+    try {
+      return read(text);
+    } catch {
+      return null;
+    }
+  };
+const inField =
+  (
+    read: (
+      message: Uint8Array,
+      field: { name: string; start: number; end: number; valueStart: number },
+    ) => unknown,
+  ): Reader =>
+  (text) => {
+    const message = bytes(`Subject: ${text}\r\n`);
+    return read(message, { name: 'subject', start: 0, end: message.length, valueStart: 8 });
+  };
+/** An email request with the text in every field. */
+const email = (text: string) => ({
+  From: { email: `${text}@example.com`, name: text },
+  To: [{ email: text, name: text }, { email: `"${text}"@example.com` }, { email: `a@${text}` }],
+  CC: [{ email: `a@b.example`, name: text }],
+  BCC: text,
+  ReplyTo: [{ email: text }],
+  Subject: text,
+  ContentType: 'HTML',
+  HTMLContent: text,
+  PlainContent: text,
+  Tags: [text, text.slice(0, 40)],
+  Headers: { 'X-A': text, [text]: 'x' },
+  Metadata: { [text]: text },
+  SendAt: text,
+  ExpiresAt: text,
+  Attachments: [
+    { Filename: text, Content: text, Type: text, ContentId: text },
+    { Filename: `a${text}b`, Content: 'aGk=', Type: `text/plain; name=${text}` },
+  ],
+  TemplateID: text,
+  [text]: text,
+});
+const template = (html: string) => {
+  const compiled = compileTemplate({ subject: null, html, text: null });
+  return refusing((text) => fillTemplate(compiled, { v: text, l: [text, { v: text }] }));
+};
+
+/** `file name` below src → the reader. */
+export const READERS: Readonly<Record<string, Reader>> = {
+  'listeners/http/captured-mail.ts codesAndLinks': (text) =>
+    codesAndLinks({ subject: text, text, html: text }),
+  'listeners/http/find-codes.ts findCodes': (text) => findCodes([text, `code: ${text}`], text),
+  'listeners/http/find-links.ts findLinks': (text) => [findTextLinks(text, ''), findTextLinks('', text)],
+  'listeners/http/captured-page.ts pageOf': (text) => [
+    pageOf(text, new Map()),
+    pageOf(`<a href=${text}`, new Map([[text, text]])),
+  ],
+  'listeners/http/captured-parts.ts downloadAs': downloadAs,
+  'listeners/http/captured-parts.ts safeFilename': (text) => [
+    safeFilename(text, 0),
+    safeFilename(`${text}"`, 0),
+  ],
+  'listeners/http/captured-text.ts searchedText': (text) =>
+    searchedText({
+      HTMLContent: text,
+      PlainContent: text,
+      Headers: [],
+      Attachments: [],
+      Links: [],
+      Codes: [],
+      ParseError: null,
+    }),
+  'listeners/http/contract/attachments.ts decodeBase64': decodeBase64,
+  'listeners/http/contract/attachments.ts hasUnsafeContentId': hasUnsafeContentId,
+  'listeners/http/contract/attachments.ts quoteLongContentIds': (text) => [
+    quoteLongContentIds(text),
+    quoteLongContentIds(`{"Attachments":[{"ContentId":${text}`),
+  ],
+  'listeners/http/contract/email-request.ts readEmailRequest': (text) =>
+    readEmailRequest(bytes(JSON.stringify(email(text))), DEFAULT_EMAIL_LIMITS, EMAIL_OPTIONS),
+  'listeners/http/contract/json-body.ts bodyText': (text) => bodyText(bytes(text)),
+  'listeners/http/contract/json-body.ts jsonProblem': (text) => [
+    jsonProblem(text),
+    jsonProblem(`{"a":"${text}`),
+  ],
+  'listeners/http/contract/json-body.ts parseJsonObject': (text) => [
+    parseJsonObject(text),
+    parseJsonObject(`{"a":${text}`),
+  ],
+  'listeners/http/contract/problem-list.ts pointerSegment': pointerSegment,
+  'listeners/http/contract/text-rules.ts exceedsOctets': (text) => exceedsOctets(text, 1_000_000),
+  'listeners/http/contract/text-rules.ts hasControl': (text) => hasControl(text, true),
+  'listeners/http/contract/text-rules.ts isLongerThan': (text) => isLongerThan(text, 1_000_000),
+  'listeners/http/email-reader.ts parseBody': refusing((text) => parseBody(bytes(text))),
+  'listeners/http/idempotency.ts parseIdempotencyKey': refusing(parseIdempotencyKey),
+  'listeners/http/json-media-type.ts requireJson': refusing((text) => requireJson(`application/json${text}`)),
+  'listeners/http/prefer.ts prefersStrict': prefersStrict,
+  'listeners/http/route.ts queryAddress': refusing((text) => queryAddress(new Map([['to', text]]), 'To')),
+  'listeners/http/route.ts queryFlag': refusing((text) => queryFlag(new Map([['to', text]]), 'To')),
+  'listeners/http/route.ts queryInteger': refusing((text) =>
+    queryInteger(new Map([['to', text]]), 'To', { min: 0, max: 9, fallback: 1 }),
+  ),
+  'listeners/http/route.ts queryText': refusing((text) => queryText(new Map([['to', text]]), 'To')),
+  'listeners/http/route.ts queryTime': refusing((text) => queryTime(new Map([['to', text]]), 'To')),
+  'listeners/http/template-request.ts readRender': refusing((text) =>
+    readRender(bytes(JSON.stringify({ Variables: { [text]: text } })), false),
+  ),
+  'listeners/http/template-request.ts readTemplate': refusing((text) =>
+    readTemplate(
+      bytes(JSON.stringify({ Name: text, Subject: text, HTMLContent: text, PlainContent: text })),
+      { strict: false, isNew: true },
+    ),
+  ),
+  'listeners/submission/extension-fields.ts readExtensionFields': refusing((text) =>
+    readExtensionFields(
+      [
+        'tags',
+        'metadata',
+        'send-at',
+        'expires-at',
+        'priority',
+        'sandbox',
+        'tracking',
+        'idempotency-key',
+        text,
+      ].map((name) => [name, text]),
+      1_790_000_000_000,
+    ),
+  ),
+  'mail/address.ts parseAddress': (text) => [
+    parseAddress(text),
+    parseAddress(`${text}@example.com`),
+    parseAddress(`a@${text}`),
+    parseAddress(`"${text}"@a.example`),
+  ],
+  'mail/address.ts toALabelDomain': toALabelDomain,
+  'mail/arf.ts readFeedbackReport': eachMail((message) => readFeedbackReport(readMime(message))),
+  'mail/author-field.ts parseAuthor': (text) => [
+    parseAuthor(text),
+    parseAuthor(`"${text}" <a@b.example>`),
+    parseAuthor(`a (${text}`),
+  ],
+  'mail/author-field.ts shownDomains': shownDomains,
+  'mail/auto-reply.ts answersBySubject': eachMail((message) => answersBySubject(readMime(message))),
+  'mail/auto-reply.ts autoReplySign': eachMail((message) => autoReplySign(readMime(message))),
+  'mail/auto-reply.ts subjectOf': eachMail((message) => mailSubject(readMime(message))),
+  'mail/bounce-text.ts readTextBounce': eachMail((message) => readTextBounce(readMime(message))),
+  'mail/content-type.ts parseMediaType': (text) => [
+    parseMediaType(text),
+    parseMediaType(`text/plain; a="${text}`),
+  ],
+  'mail/content-type.ts textParameter': (text) => textParameter('filename', text),
+  'mail/content-type.ts typeFromFilename': typeFromFilename,
+  'mail/decode-words.ts decodeWords': (text) => [
+    decodeWords(text),
+    decodeWords(`=?utf-8?q?${text}`),
+    decodeWords(`=?utf-8?b?${text}?=`),
+  ],
+  'mail/dkim-canonical.ts bodyHash': (text) => bodyHash(bytes(text.replace(/\r\n|\r|\n/g, '\r\n')), 0),
+  'mail/dkim-canonical.ts headerFields': refusing((text) =>
+    headerFields(bytes(`A: ${text}\r\n\r\n`), Buffer.byteLength(text) + 7),
+  ),
+  'mail/dkim-verify.ts verifyDkim': eachMailLater((message) =>
+    verifyDkim(message, async () => ({ kind: 'none' }) as never, 0),
+  ),
+  'mail/dsn.ts readDsn': eachMail((message) => readDsn(readMime(message))),
+  'mail/dsn.ts returnedFields': eachMail((message) => returnedFields(readMime(message))),
+  'mail/dsn-writer.ts isSevenBitMessage': (text) => isSevenBitMessage(bytes(text)),
+  'mail/encoded-word.ts encodeWords': (text) => encodeWords(text),
+  'mail/header-fold.ts cleanHeaderText': cleanHeaderText,
+  'mail/header-fold.ts foldUnstructured': (text) => [
+    foldUnstructured('Subject', text),
+    foldUnstructured('Subject', text, true),
+  ],
+  'mail/header-rules.ts checkHeader': (text) => [checkHeader('X-A', text), checkHeader(text, 'x')],
+  'mail/header-rules.ts isComposedHeader': isComposedHeader,
+  'mail/header-rules.ts isHeaderName': isHeaderName,
+  'mail/header-rules.ts isReservedHeader': isReservedHeader,
+  'mail/header-rules.ts submittedField': submittedField,
+  'mail/mailbox-list.ts parseMailboxList': (text) => [
+    parseMailboxList(text),
+    parseMailboxList(`"${text}`),
+    parseMailboxList(`a: ${text};`),
+  ],
+  'mail/mime-reader.ts readFields': readFields,
+  'mail/mime-reader.ts readMime': eachMail((message) =>
+    [...walkParts(readMime(message))].map((part) => decodedBody(part, 1_000_000)),
+  ),
+  'mail/mime-reader.ts readType': (text) => [
+    readType(text, 'text/plain'),
+    readType(`text/html; a="${text}`, 'text/plain'),
+  ],
+  'mail/mime-reader.ts readableText': readableText,
+  'mail/personal-token.ts createPersonalTokens': (text) =>
+    personalTokens.parse({ purpose: 'o', host: text, digest: '' }, text),
+  'mail/personal-token.ts targetDigest': targetDigest,
+  'mail/raw-header.ts rawFieldValue': inField(rawFieldValue),
+  'mail/raw-header.ts readRawHeader': eachMail(readRawHeader),
+  'mail/raw-header.ts strictFieldValue': inField(strictFieldValue),
+  'mail/seven-bit.ts toSevenBit': eachMail(toSevenBit),
+  'mail/transfer-encoding.ts countNonAscii': (text) => countNonAscii(bytes(text)),
+  'mail/transfer-encoding.ts encodeBase64': (text) =>
+    encodeBase64(bytes(text), new Uint8Array(8 * text.length + 100), 0),
+  'mail/transfer-encoding.ts encodeQuotedPrintable': (text) =>
+    encodeQuotedPrintable(bytes(text), new Uint8Array(16 * text.length + 100), 0),
+  'mail/transfer-encoding.ts encodeWithStretches': (text) =>
+    encodeWithStretches(bytes(text), new Uint8Array(16 * text.length + 100), 0, [], []),
+  'mail/transfer-encoding.ts normaliseLineEnds': normaliseLineEnds,
+  'model/inbox.ts inboxLabel': inboxLabel,
+  'model/search-text.ts foldText': foldText,
+  'model/suppression.ts suppressionKey': suppressionKey,
+  'net/checked-url.ts checkUrl': (text) => {
+    const filter = { check: () => ({ ok: false, reason: 'x' }) as never };
+    return [
+      checkUrl(text, filter, 'always'),
+      checkUrl(`https://${text}/`, filter, 'always'),
+      checkUrl(`https://a.example/${text}`, filter, 'always'),
+    ];
+  },
+  'net/dns-codec.ts decodeMessage': refusing((text) =>
+    decodeMessage(bytes(`\u0000\u0001\u0001\u0000\u0000\u0001\u0000\u0040\u0000\u0000\u0000\u0000${text}`)),
+  ),
+  'net/dns-name.ts encodeName': refusing(encodeName),
+  'net/dns-name.ts isHostName': isHostName,
+  'net/dns-name.ts normalizeName': normalizeName,
+  'net/dns-name.ts readName': refusing((text) => readName(bytes(text), 0)),
+  'net/ip-address.ts parseIp': parseIp,
+  'net/ip-address.ts parseNetwork': parseNetwork,
+  'net/ip-address.ts reverseName': refusing(reverseName),
+  'net/mta-sts.ts isNamedByPolicy': (text) => isNamedByPolicy({ mx: [text, `*.${text}`] }, text),
+  'net/mta-sts.ts parseMtaStsPolicy': (text) => [
+    parseMtaStsPolicy(text),
+    parseMtaStsPolicy(`version: STSv1\nmx: ${text}`),
+  ],
+  'net/mta-sts.ts readMtaStsRecord': (text) => readMtaStsRecord([text, `v=STSv1; id=${text}`]),
+  'net/system-resolvers.ts parseServers': parseServers,
+  'pipeline/compose/html-entities.ts decodeEntities': decodeEntities,
+  'pipeline/compose/html-links.ts findLinks': (text) => [
+    findLinks(text, 1_000),
+    findLinks(`<a href="${text}`, 1_000),
+    findLinks(`<a href="https://a.example/">${text}`, 1_000),
+  ],
+  'pipeline/compose/html-links.ts linkTarget': (text) => [linkTarget(text), linkTarget(`https://${text}`)],
+  'pipeline/compose/leaf-text.ts decodeLeaf': (text) =>
+    ['7bit', 'base64', 'quoted-printable', text].map((encoding) => decodeLeaf(bytes(text), encoding)),
+  'pipeline/compose/leaf-text.ts leafText': (text) => [
+    leafText(Buffer.from(text), 'utf-8'),
+    leafText(Buffer.from(text), 'iso-8859-1'),
+  ],
+  'pipeline/compose/personal-html.ts personalHtml': (text) =>
+    personalHtml(`<a href="https://a.example/">${text}`, PERSONAL),
+  'pipeline/compose/personal-raw.ts personalRaw': eachMail((message) =>
+    personalRaw({ bytes: message, bodyOffset: 0 }, PERSONAL),
+  ),
+  'pipeline/compose/template/compile.ts compilePart': refusing((text) =>
+    compileTemplate({ subject: null, html: text, text: null }),
+  ),
+  'pipeline/compose/template/escape.ts escapeFor': (text) =>
+    (['plain', 'subject', 'raw', 'text', 'attribute-bare', 'css-quoted'] as const).map((place) =>
+      escapeFor(place, text),
+    ),
+  'pipeline/compose/template/escape.ts escapeUrl': (text) =>
+    (['start', 'word', 'slash', 'host', 'path', 'query'] as const).map((place) =>
+      escapeUrl('url-bare', text, { place, word: 'x' }),
+    ),
+  'pipeline/compose/template/render.ts renderProgram': template(
+    '{{v}}{{#l}}{{.}}{{v}}{{/l}}<a href="{{v}}/{{v}}" title={{v}}>',
+  ),
+  'pipeline/compose/template/scan.ts scan': refusing((text) =>
+    compileTemplate({ subject: null, html: null, text: `{{a}}${text}` }),
+  ),
+  'pipeline/compose/template/template-error.ts positionOf': (text) => positionOf(text, text.length),
+  'pipeline/compose/template/url-position.ts afterUrlText': (text) => afterUrlText(URL_START, text, true),
+  'pipeline/compose/text-from-html.ts textFromHtml': (text) => [
+    textFromHtml(text),
+    textFromHtml(`<a href="${text}">${text}</a><table>${text}`),
+  ],
+  'pipeline/deliver/classifier/classify.ts classify': (text) =>
+    classifier.classify({ stage: 'data', code: 550, enhanced: null, text, origin: 'remote' } as never),
+  'pipeline/deliver/classifier/normalise.ts enhancedIn': enhancedIn,
+  'pipeline/deliver/classifier/normalise.ts readReply': (text) => [readReply(text), readReply(`550 ${text}`)],
+  'pipeline/deliver/classifier/normalise.ts retryHintMs': retryHintMs,
+  'pipeline/deliver/classifier/normalise.ts subjectOf': (text) => subjectOf(550, null, text),
+  'pipeline/deliver/classifier/normalise.ts withoutAccents': withoutAccents,
+  'pipeline/deliver/classifier/other-subjects.ts namesOtherSubjects': namesOtherSubjects,
+  'pipeline/deliver/classifier/shape.ts replyShape': replyShape,
+  'pipeline/deliver/classifier/traces.ts tracesOf': tracesOf,
+  'pipeline/events/machine-marks.ts machineReason': machineReason,
+  'pipeline/events/return-target.ts returnTarget': (text) => returnTarget(text, tokens),
+  'policy/domains/doctor/hosts.ts judgeBimi': (text) =>
+    judgeBimi('example.com', { kind: 'found', records: [text, `v=BIMI1; l=${text}`] } as never),
+  'pipeline/webhooks/call.ts keptBody': (text) => keptBody(bytes(text)),
+  'pipeline/webhooks/retry-schedule.ts retryAfterMs': (text) => retryAfterMs(503, text, 0),
+  'policy/access/ip-allow-list.ts isWithin': (text) => isWithin([text], [text]),
+  'policy/access/ip-allow-list.ts isCidr': isCidr,
+  'policy/access/tokens.ts checkToken': (text) =>
+    checkToken({ keys: NOTHING as never, clock: { now: () => 0 } as never, instance: 'x' }, text).catch(
+      () => null,
+    ),
+  'policy/domains/dkim-keys.ts rsaBits': refusing(rsaBits),
+  'policy/domains/dkim-record.ts compareKey': (text) => [
+    compareKey(text, text),
+    compareKey(`v=DKIM1; p=${text}`, text),
+  ],
+  'policy/domains/dkim-record.ts parseDkimRecord': (text) => [
+    parseDkimRecord(text),
+    parseDkimRecord(`v=DKIM1; p=${text}`),
+  ],
+  'policy/domains/dns-records.ts relativeHost': (text) => relativeHost(text, 'example.com'),
+  'policy/domains/doctor/check.ts showable': showable,
+  'policy/domains/doctor/check.ts shownTexts': (text) => shownTexts([text, text]),
+  'policy/domains/doctor/dmarc.ts isDmarc': isDmarc,
+  'policy/domains/doctor/dmarc.ts parseDmarc': (text) => [
+    parseDmarc(text),
+    parseDmarc(`v=DMARC1; p=none; rua=${text}`),
+  ],
+  'policy/domains/doctor/spf.ts isSpf': isSpf,
+  'policy/domains/doctor/spf.ts parseSpf': (text) => [
+    parseSpf(text),
+    parseSpf(`v=spf1 ${text}`),
+    parseSpf(`v=spf1 include:${text}`),
+  ],
+  'smtp/command-guard.ts isCleanText': (text) => isCleanText(text, true),
+  'smtp/command-guard.ts isSafePath': isSafePath,
+  'smtp/reply.ts createReplyReader': (text) =>
+    createReplyReader().push(Buffer.from(`250-${text.replaceAll('\n', '\r\n250-')}\r\n250 x\r\n`)),
+  'smtp/reply.ts enhancedCodeOf': enhancedCodeOf,
+  'smtp/server-auth.ts beginAuth': (text) => beginAuth('PLAIN', Buffer.from(text).toString('base64')),
+  'smtp/server-commands.ts commandText': (text) => commandText(bytes(text)),
+  'smtp/server-commands.ts decodeXtext': decodeXtext,
+  'smtp/server-commands.ts parseCommand': parseCommand,
+  'smtp/server-commands.ts parseMail': (text) =>
+    [text, `FROM:<${text}>`, `FROM:<a@b.example> ENVID=${text}`].map((each) =>
+      parseMail(each, { maxMessageBytes: 1_000, dsn: true, minLabels: 2 }),
+    ),
+  'smtp/server-commands.ts parseRcpt': (text) =>
+    [text, `TO:<${text}>`, `TO:<a@b.example> ORCPT=rfc822;${text}`].map((each) =>
+      parseRcpt(each, { smtpUtf8: true, dsn: true, minLabels: 2 }),
+    ),
+};
