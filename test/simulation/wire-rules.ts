@@ -20,7 +20,7 @@ export interface RuleQuestions {
    * site's, and only the provider counts both.
    */
   isApart(site: string): boolean;
-  /** An opening that goes on to another host, or once more without TLS, counts as one (docs/known-issues.md). */
+  /** An opening may make several connections at once, to another host or with other TLS; they count afterwards. */
   opensAgain(site: string): boolean;
   /** Another process has no memory of the pace of the one before. */
   process(): number;
@@ -65,7 +65,7 @@ export function createWireRules(asked: RuleQuestions, wrong: (what: string) => v
         connection,
         perMinute / 60,
         Math.ceil(perMinute / 6),
-        asked.opensAgain(site) ? 4 : 2,
+        asked.opensAgain(site) ? 7 : 2,
       );
       if (early > 0 && !apart)
         wrong(`a connection to ${site} ${early} ms before its time (${perMinute} a minute)`);

@@ -216,7 +216,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         endpoints: (recipientDomain, wish) => wayOut.endpointsOf(place.way, recipientDomain, wish),
         refusedBy: (endpoint, outcome, messageId) => wayOut.replied(place.way, endpoint, outcome, messageId),
         proving: wayOut.proving,
-        open: (endpoint, signal) => wayOut.open(place.way, endpoint, place.site, { signal }),
+        open: (endpoint, wish) => wayOut.open(place.way, endpoint, place.site, wish),
         heard: (endpoint, outcome, senderDomain) => {
           learnFromOutcome({ endpoints, opener }, endpoint, outcome);
           deps.tenantLessons.heard(place, senderDomain, outcome);

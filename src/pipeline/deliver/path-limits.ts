@@ -28,6 +28,8 @@ export interface PathGates {
   /** The provider has a connection left for this path; where not, `wake` is called when one is free. */
   providerHasRoom(wake: () => void): boolean;
   connectionOpened(): void;
+  /** An opening makes a further connection after one that failed: it counts for the rate. */
+  connectedAgain(): void;
   /** Opened or failed to open: it does not count any more. */
   connectionEnded(): void;
 }
@@ -78,6 +80,7 @@ export function createPathGates(
       connections.take(clock.monotonicMs());
       if (provider !== null) provider.open += 1;
     },
+    connectedAgain: () => connections.take(clock.monotonicMs()),
     connectionEnded() {
       if (provider === null) return;
       provider.open -= 1;

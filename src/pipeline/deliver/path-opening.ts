@@ -11,7 +11,7 @@ import type { Verdict } from './classifier/verdict.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import type { Endpoint, EndpointAnswer, EndpointWish } from './endpoints.ts';
 import { NO_FACTS, type Outcome } from './outcome.ts';
-import { isByTls } from './tls-opening.ts';
+import { isByTls, type OpenWish } from './tls-opening.ts';
 import { tlsText } from './transaction-outcome.ts';
 import { type TriedHosts, untriedFirst } from './tried-hosts.ts';
 
@@ -35,7 +35,7 @@ export interface OpeningDeps {
   metrics: Pick<DeliverMetrics, 'opened'>;
   classifier: Pick<Classifier, 'classify'>;
   endpoints(recipientDomain: string, wish: EndpointWish): Promise<EndpointAnswer>;
-  open(endpoint: Endpoint, signal: AbortSignal): Promise<OpenResult>;
+  open(endpoint: Endpoint, wish: Pick<OpenWish, 'signal' | 'connecting'>): Promise<OpenResult>;
   notOpened(endpoint: Endpoint, result: OpenFailure, category: Category | null): void;
   /** Met in vain by earlier attempts. */
   tried: TriedHosts;
@@ -47,9 +47,10 @@ const MAX_SESSIONS = 2;
 export async function openForHead(
   deps: OpeningDeps,
   head: { recipientDomain: string; critical: boolean; requireTls: boolean; providerRequiresTls: boolean },
-  signal: AbortSignal,
+  opening: Pick<OpenWish, 'signal' | 'connecting'>,
 ): Promise<Opened> {
   const { clock, metrics } = deps;
+  const { signal } = opening;
   const { recipientDomain, ...wish } = head;
   const { tried } = deps;
   const answer = await deps.endpoints(recipientDomain, { ...wish, tried });
@@ -71,7 +72,7 @@ export async function openForHead(
     const met = sessions.get(target) ?? 0;
     if (met >= MAX_SESSIONS) continue;
     const startedAt = clock.monotonicMs();
-    const result = await deps.open(endpoint, signal);
+    const result = await deps.open(endpoint, opening);
     metrics.opened(result.kind, clock.monotonicMs() - startedAt);
     if (result.kind === 'open') {
       tried.clear();

@@ -502,7 +502,14 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       pump();
       return;
     }
-    const opened = await openForHead({ ...deps, tried }, wish, abort.signal);
+    let connections = 0;
+    const opened = await openForHead({ ...deps, tried }, wish, {
+      signal: abort.signal,
+      connecting() {
+        connections += 1;
+        if (connections > 1) gates.connectedAgain();
+      },
+    });
     opening = false;
     if (opened.kind !== 'open') gates.connectionEnded();
     act(opened, recipientDomain);

@@ -27,6 +27,8 @@ export interface OpenWish {
   localAddress?: string | undefined;
   /** Name in EHLO; the server's own where absent. */
   heloName?: string | undefined;
+  /** Called before each connection; one opening may make several. */
+  connecting?: (() => void) | undefined;
   /** TLS is asked for even where the plan would do without (a limit of the path). */
   tlsRequired?: boolean | undefined;
 }
@@ -174,6 +176,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
   ): Promise<OpenResult> {
     const { mode, small = false, inClear } = how;
     const { host, address, port, implicitTls, tls, budget } = endpoint;
+    wish.connecting?.();
     const startedMs = clock.monotonicMs();
     const timeouts: Partial<Timeouts> = {
       connectMs: Math.max(1, Math.min(CONNECT_MS, budget.connectLeftMs)),

@@ -101,7 +101,10 @@ export function createWayOut(deps: {
     if (result.kind === 'open') relays.connected(relayName(endpoint));
     // Broken off by our own stop, it says nothing about the relay.
     else if (result.reason !== 'aborted')
-      relays.failed(relayName(endpoint), `${result.stage}: ${result.reply?.text ?? result.detail}`);
+      relays.failed(
+        relayName(endpoint),
+        `${result.stage}: ${result.reply === null ? result.detail : `${result.reply.code} ${result.reply.text}`}`,
+      );
     return result;
   }
 
