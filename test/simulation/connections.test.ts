@@ -198,6 +198,15 @@ describe('a few recipients that a server cannot bear', () => {
     },
   );
 
+  it('do not bring a server that answers nobody as many messages as it may have', async () => {
+    const limits = { connections: 20, messagesPerSecond: null, newConnectionsPerMinute: null };
+    const world = await start({ limits });
+    await world.send(many(30, 'hang'));
+    await world.clock.advance(5 * MINUTE);
+    // The two that it begins with, and five further ones that found out.
+    expect(world.connections()).toBeLessThanOrEqual(7);
+  });
+
   it('are judged by host: what one host loses, the other takes', async () => {
     const world = await start({ habits: { losesAll: true }, second: {} });
     const good = many(30, 'good');

@@ -15,6 +15,8 @@ export interface PathHealth {
   succeeded(host: string, busy: number, cap: number): boolean;
   /** A connection to a host ended under a message; true where it loses so many that it is to blame. */
   lostUnder(host: string, messageId: string): boolean;
+  /** Of so many connections that hang, how many count against no window: a few, and as many as others were answered. */
+  excuses(hanging: number): number;
   /** It closed: what was lost before counts no more. */
   closed(): void;
 }
@@ -82,6 +84,15 @@ export function createPathHealth(deps: {
       }
       const enough = state.breaker.kind === 'half-open' ? PROBES_TO_BLAME : MESSAGES_TO_BLAME;
       return lost.size >= enough && lost.size > answered;
+    },
+    excuses(hanging) {
+      if (hanging <= MESSAGES_TO_BLAME) return hanging;
+      // A far end that answers nobody would get as many as it may have, and each may be one more copy.
+      let answered = 0;
+      for (const one of last)
+        if (one.host !== '' && one.lost === null && clock.monotonicMs() - one.atMs <= LOOKED_BACK_MS)
+          answered += 1;
+      return Math.min(hanging, MESSAGES_TO_BLAME + answered);
     },
     closed() {
       for (const one of last) Object.assign(one, NOTHING);

@@ -41,8 +41,7 @@ export interface Links {
   readonly size: number;
   /** Those that leave included. */
   readonly all: number;
-  /** Connections that take messages and whose far end answers as usual: those that hang count against no window. */
-  readonly moving: number;
+  /** Those that take messages, and whose far end has not answered for longer than it usually takes. */
   readonly hanging: number;
   /** Messages on these. */
   readonly hangingMessages: number;
@@ -88,13 +87,10 @@ export function createLinks(deps: {
     get all() {
       return links.size + leaving.size;
     },
-    get moving() {
-      let found = 0;
-      for (const { hangs } of links) if (!hangs) found += 1;
-      return found;
-    },
     get hanging() {
-      return count((link) => link.hangs);
+      let found = 0;
+      for (const { hangs } of links) if (hangs) found += 1;
+      return found;
     },
     get hangingMessages() {
       let messages = 0;

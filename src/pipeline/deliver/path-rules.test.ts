@@ -86,6 +86,13 @@ describe('what experience says of a path', () => {
     expect(['m1', 'm1', 'm2'].map((id) => path.lostUnder('h', id))).toEqual([false, false, true]);
   });
 
+  it('excuses five that hang, and as many more as others were answered', () => {
+    const { path } = health(null);
+    expect([path.excuses(3), path.excuses(9)]).toEqual([3, 5]);
+    for (let n = 0; n < 3; n++) path.succeeded('h', 1, 10);
+    expect(path.excuses(9)).toBe(8);
+  });
+
   it('leaves a relay a quarter of what it may have, whatever happens', () => {
     const { path } = health(null, true, { startAt: 20 });
     for (let n = 0; n < 400; n++) path.window.failed();

@@ -286,7 +286,12 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
 
   /** Messages in flight, but for those whose far end has not answered for long. */
   function moving(): number {
-    return inFlight - links.hangingMessages;
+    return inFlight - health.excuses(links.hangingMessages);
+  }
+
+  /** Connections that count against the window. */
+  function counted(): number {
+    return links.size - health.excuses(links.hanging);
   }
 
   function mayWork(): boolean {
@@ -359,7 +364,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
 
   function openFor(prepared: Prepared): void {
     // An unused connection that may not carry what waits makes room for one that may.
-    if (links.moving >= usable()) links.leaveOneIdle();
+    if (counted() >= usable()) links.leaveOneIdle();
     if (mayOpen()) openLink(prepared).catch(openingBroke);
   }
 
@@ -425,7 +430,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   }
 
   function mayOpen(): boolean {
-    if (opening || links.moving >= usable() || links.all >= capNow()) {
+    if (opening || counted() >= usable() || links.all >= capNow()) {
       view.waits('slots');
       return false;
     }
