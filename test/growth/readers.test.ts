@@ -133,7 +133,6 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'net/mx-hosts.ts resolveMxHosts',
     'policy/domains/doctor/dmarc.ts climbDmarc',
     'policy/domains/doctor/dmarc.ts reportAuthorisations',
-    'policy/domains/doctor/domain-doctor.ts spfOf',
     'policy/domains/doctor/instance-addresses.ts checkBlockLists',
     'policy/domains/doctor/instance.ts examineInstance',
     'policy/domains/doctor/spf.ts walkSpf',
