@@ -47,6 +47,8 @@ export function messageText(
     add('TLS', event.Tls);
     add('reply', ours ? '' : event.Reply);
     add('meaning', event.Explanation);
+    if (event.PossibleDuplicate)
+      add('note', 'it may have arrived twice: an attempt before this one ended without an answer');
     add('next try', event.NextAttemptAt ?? '');
     for (const line of (event.Conversation ?? '').split('\n'))
       if (line !== '') lines.push(`        ${printable(line)}`);

@@ -241,13 +241,18 @@ describe('hosts without a usable address', () => {
     dns.set('mx.example.com', { AAAA: ['2606:4700::1'] });
     expect(await hostsFor('example.com')).toMatchObject({
       kind: 'no-hosts',
-      detail: 'mx.example.com has no IPv4 address',
+      detail: 'IPv6 addresses only: mx.example.com',
+      ipv6Only: true,
     });
-    expect(dns.count('mx.example.com', 'AAAA')).toBe(0);
+    resolver.flush();
     expect(await hostsFor('example.com', { ipv6: true })).toMatchObject({
       hosts: [{ addresses: ['2606:4700::1'] }],
     });
     dns.set('mx.example.com', { A: PUBLIC, AAAA: ['2606:4700::1'] });
+    resolver.flush();
+    const asked = dns.count('mx.example.com', 'AAAA');
+    expect(await hostsFor('example.com')).toMatchObject({ hosts: [{ addresses: PUBLIC }] });
+    expect(dns.count('mx.example.com', 'AAAA')).toBe(asked);
     resolver.flush();
     expect(await hostsFor('example.com', { ipv6: true })).toMatchObject({
       hosts: [{ addresses: [...PUBLIC, '2606:4700::1'] }],

@@ -37,8 +37,8 @@ export type MxHosts =
   | { kind: 'null-mx' }
   /** NXDOMAIN, or a text that no domain can have. */
   | { kind: 'no-domain' }
-  /** There are hosts by name, but DNS says that none of them has an address. Permanent. */
-  | { kind: 'no-hosts'; detail: string }
+  /** There are hosts by name, but DNS says that none of them has an address. Permanent. `ipv6Only`: that can be used. */
+  | { kind: 'no-hosts'; detail: string; ipv6Only: boolean }
   /** There are addresses, and we may connect to none of them. */
   | { kind: 'refused'; detail: string }
   /** DNS gave no answer that would settle it. */
@@ -49,6 +49,7 @@ const HOSTS_AT_ONCE = 10;
 const MAX_HOSTS = 30;
 /** Addresses kept per host: more would only prolong an attempt. */
 const MAX_ADDRESSES = 16;
+const MAX_ASKED_FOR_IPV6 = 5;
 
 type HostLookup =
   | { kind: 'usable'; host: MxHost }
@@ -71,7 +72,7 @@ export async function resolveMxHosts(
   const answer = await resolver.mx(name);
   if (answer.kind === 'no-name') return { kind: 'no-domain' };
   if (answer.kind === 'failure') {
-    return { kind: 'temporary', detail: `MX of ${name}: ${answer.reason} (${answer.detail})` };
+    return { kind: 'temporary', detail: `MX of ${name}: ${answer.detail}` };
   }
   const implicit = answer.kind === 'no-data';
   const records = implicit ? [{ preference: 0, exchange: name }] : realRecords(answer.records);
@@ -109,7 +110,18 @@ export async function resolveMxHosts(
     dead.push(...lookups);
     if (ownAt < Number.POSITIVE_INFINITY) break;
   }
-  return withoutHosts(dead);
+  const none = withoutHosts(dead);
+  if (none.kind !== 'no-hosts' || options.ipv6) return none;
+  const named = await withIpv6(resolver, candidates.slice(0, MAX_ASKED_FOR_IPV6));
+  return named.length === 0
+    ? none
+    : { kind: 'no-hosts', detail: `IPv6 addresses only: ${named.join(', ')}`, ipv6Only: true };
+}
+
+/** Which of them IPv6 would reach: asked only to say why mail cannot go. */
+async function withIpv6(resolver: Pick<Resolver, 'aaaa'>, hosts: readonly MxRecord[]): Promise<string[]> {
+  const answers = await Promise.all(hosts.map(({ exchange }) => resolver.aaaa(exchange)));
+  return hosts.flatMap(({ exchange }, i) => (answers[i]?.kind === 'found' ? exchange : []));
 }
 
 /** A null MX beside real ones is a mistake of theirs and does not count. */
@@ -163,7 +175,7 @@ async function lookUpHost(
   }
   const failed = answers.find((answer) => answer.kind === 'failure');
   if (failed?.kind === 'failure') {
-    return { kind: 'temporary', detail: `address of ${name}: ${failed.reason} (${failed.detail})` };
+    return { kind: 'temporary', detail: `address of ${name}: ${failed.detail}` };
   }
   const [refusal] = refusals;
   if (refusal !== undefined) {
@@ -185,7 +197,7 @@ function withoutHosts(lookups: readonly HostLookup[]): MxHosts {
   if (temporary) return { kind: 'temporary', detail: temporary };
   const filtered = detailsOf('filtered');
   if (filtered) return { kind: 'refused', detail: filtered };
-  return { kind: 'no-hosts', detail: detailsOf('absent') };
+  return { kind: 'no-hosts', detail: detailsOf('absent'), ipv6Only: false };
 }
 
 /** Fisher–Yates on a copy. */

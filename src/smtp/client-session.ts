@@ -166,7 +166,12 @@ async function startTlsIfAsked(opening: Opening): Promise<Step> {
     return mandatory || asked.reply.code === 421 ? refused(opening, 'starttls', asked.reply) : OK;
   }
   if (channel.buffered > 0) {
-    return failure(opening, 'starttls', 'injection', 'plaintext followed the reply to STARTTLS');
+    return failure(
+      opening,
+      'starttls',
+      'injection',
+      'plaintext followed the reply to STARTTLS, as where somebody on the way injects commands',
+    );
   }
   const socket = channel.detach();
   const step = await secure(opening, socket);

@@ -153,6 +153,27 @@ function chainOf(socket: TLSSocket): Uint8Array[] {
   return chain;
 }
 
+/** OpenSSL's names of what is wrong with a certificate, in words as well. */
+function certificateTrouble(code: string | null): string {
+  switch (code) {
+    case 'CERT_HAS_EXPIRED':
+      return 'it has expired (CERT_HAS_EXPIRED)';
+    case 'CERT_NOT_YET_VALID':
+      return 'it is not valid yet (CERT_NOT_YET_VALID)';
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return 'it is for another name (ERR_TLS_CERT_ALTNAME_INVALID)';
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+      return `it is self-signed (${code})`;
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+      return `no trusted authority vouches for it (${code})`;
+    default:
+      return String(code);
+  }
+}
+
 /** Shakes hands within `timeoutMs`. Never throws; after `failed` the connection is destroyed. */
 export function startTls(request: HandshakeRequest): Promise<HandshakeResult> {
   const { socket, host, mode, dane, contexts, timeoutMs, clock } = request;
@@ -193,7 +214,7 @@ export function startTls(request: HandshakeRequest): Promise<HandshakeResult> {
       const checked = factsOf(secure);
       const facts = checked.authorized ? { ...checked, verifiedBy: request.verifiedAs } : checked;
       if (mode === 'verified' && !facts.authorized) {
-        const detail = `certificate not acceptable: ${facts.authorizationError}`;
+        const detail = `certificate not acceptable: ${certificateTrouble(facts.authorizationError)}`;
         settle({ kind: 'failed', reason: 'tls', detail, facts });
       } else settle({ kind: 'secure', socket: secure, facts });
     };

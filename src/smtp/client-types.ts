@@ -111,6 +111,8 @@ export interface OpenFailure {
   reply: Reply | null;
   reason: OpenFailureReason;
   detail: string;
+  /** Who asks for the TLS that failed, in words; absent: nobody, or not told. */
+  asked?: string;
   /** What is known of a TLS connection that was set up but not accepted. */
   tls: TlsFacts | null;
   conversation: ConversationLog;

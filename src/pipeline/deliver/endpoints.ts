@@ -58,13 +58,15 @@ export interface EndpointWish {
   ipv6?: boolean | undefined;
 }
 
+type PermanentCategory = 'domain_invalid' | 'routing_loop' | 'ipv6_only';
+
 export type EndpointAnswer =
   | { kind: 'endpoints'; endpoints: readonly Endpoint[] }
   /** Final for every recipient of the domain. `twice`: believed only when it is said again later. */
   | {
       kind: 'permanent';
       enhanced: string;
-      category: 'domain_invalid' | 'routing_loop';
+      category: PermanentCategory;
       detail: string;
       twice: boolean;
     }
@@ -143,19 +145,28 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
   ): Promise<EndpointAnswer> {
     const found = await relayAddresses(resolver, target.host);
     if (found.kind === 'none') {
-      return { kind: 'temporary', detail: `the relay ${target.host} cannot be resolved: ${found.why}` };
+      return {
+        kind: 'temporary',
+        category: 'relay_unresolved',
+        detail: `the relay ${target.host} cannot be found: ${found.why}`,
+      };
     }
     const budget = newBudget(wish);
     const { tried = NONE_TRIED } = wish;
     const all = found.addresses.map((address) => ({ address, port: target.port }));
     const addresses = untriedFirst(all, tried).slice(0, MAX_ADDRESSES);
     const endpoints = addresses.map(({ address }, i): Endpoint => {
+      const mode = relayTlsMode(target, address);
       return {
         host: target.host,
         address,
         port: target.port,
         implicitTls: target.implicitTls,
-        tls: relayTlsPlan(relayTlsMode(target, address, wish.requireTls)),
+        // What one sender asks for beyond what the route does concerns its mail alone.
+        tls:
+          wish.requireTls === true && mode !== 'verified'
+            ? relayTlsPlan('verified', 'sender')
+            : relayTlsPlan(mode),
         auth: target.auth === null ? null : { user: target.auth.user, pass: target.auth.password },
         allowPlaintextAuth: isThisMachine(address),
         route: 'relay',
@@ -197,7 +208,8 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
         const endpoints = found.slice(0, MAX_ADDRESSES);
         const last = endpoints.at(-1);
         if (last === undefined) {
-          return { kind: 'temporary', category: 'tls_failed', detail: unusable.slice(0, 3).join('; ') };
+          const detail = unusable.slice(0, 3).join('; ');
+          return { kind: 'temporary', category: 'tls_failed', detail };
         }
         last.isLast = true;
         return { kind: 'endpoints', endpoints };
@@ -206,22 +218,17 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
         return permanent('5.1.10', 'domain_invalid', `${domain} takes no mail (null MX)`, false);
       case 'no-domain':
         return permanent('5.1.2', 'domain_invalid', `the domain ${domain} does not exist`, true);
-      case 'no-hosts':
-        return permanent(
-          '5.4.4',
-          'domain_invalid',
-          `no mail server of ${domain} has an address: ${answer.detail}`,
-          true,
-        );
-      case 'refused':
-        return permanent(
-          '5.4.6',
-          'routing_loop',
-          `the mail servers of ${domain} are not usable: ${answer.detail}`,
-          true,
-        );
+      case 'no-hosts': {
+        const category = answer.ipv6Only ? 'ipv6_only' : 'domain_invalid';
+        const why = `no mail server of ${domain} has an address that can be used: ${answer.detail}`;
+        return permanent('5.4.4', category, why, true);
+      }
+      case 'refused': {
+        const why = `the mail servers of ${domain} are not usable: ${answer.detail}`;
+        return permanent('5.4.6', 'routing_loop', why, true);
+      }
       case 'temporary':
-        return { kind: 'temporary', detail: `DNS for ${domain}: ${answer.detail}` };
+        return { kind: 'temporary', detail: `DNS for ${domain} gives no answer: ${answer.detail}` };
     }
   }
 
@@ -273,7 +280,7 @@ function newBudget(wish: EndpointWish): AttemptBudget {
 
 function permanent(
   enhanced: string,
-  category: 'domain_invalid' | 'routing_loop',
+  category: PermanentCategory,
   detail: string,
   twice: boolean,
 ): EndpointAnswer {

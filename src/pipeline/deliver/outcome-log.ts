@@ -22,7 +22,11 @@ export function logOutcome(
     return;
   }
   const category =
-    'category' in outcome ? outcome.category : 'verdict' in outcome ? outcome.verdict.category : '';
+    outcome.kind === 'unknown'
+      ? 'outcome_unknown'
+      : 'category' in outcome
+        ? outcome.category
+        : outcome.verdict.category;
   // What was decided, not what was heard: a refusal may be looked at twice, and a deferral may be the last one.
   const name = state !== 'queued' ? state : outcome.kind === 'held' ? 'held' : 'deferred';
   mailLog.info(

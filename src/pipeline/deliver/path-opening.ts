@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { OpenFailure, OpenResult, Session } from '../../smtp/client-types.ts';
 import type { Category } from './classifier/categories.ts';
 import type { Classifier } from './classifier/classify.ts';
-import type { Verdict } from './classifier/verdict.ts';
+import { toldAs, type Verdict } from './classifier/verdict.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import type { Endpoint, EndpointAnswer, EndpointWish } from './endpoints.ts';
 import { NO_FACTS, type Outcome } from './outcome.ts';
@@ -99,13 +99,17 @@ export function pathOutcome(stage: PathOutcome['stage'], category: Category, det
 
 function openingFailed(deps: OpeningDeps, endpoint: Endpoint, failed: OpenFailure): Opened {
   const { reply } = failed;
-  const where = `${endpoint.host} [${endpoint.address}]:${endpoint.port}`;
-  const said = reply === null ? failed.detail : `${reply.code} ${reply.text}`;
-  const verdict = verdictOf(deps, endpoint, failed);
-  const category = verdict !== null && failed.reason === 'reply' ? verdict.category : categoryOf(failed);
+  const { host, address, port } = endpoint;
+  const where = host === address ? `${address}:${port}` : `${host} [${address}]:${port}`;
+  const isTls = isByTls(failed);
+  // What a server answers to STARTTLS is about TLS, but for a 421.
+  const verdict =
+    failed.reason === 'reply' && !(isTls && reply?.code !== 421) ? verdictOf(deps, endpoint, failed) : null;
+  const category = verdict === null ? categoryOf(failed) : verdict.category;
+  const far = endpoint.route === 'relay' ? `the relay ${where}` : where;
   const outcome: PathOutcome = {
-    ...pathOutcome(failed.stage, category, `${where} at ${failed.stage}: ${said}`.slice(0, 512)),
-    verdict: failed.reason === 'reply' ? verdict : null,
+    ...pathOutcome(failed.stage, category, `${far} ${failureText(failed)}`.slice(0, 512)),
+    verdict,
     reply: reply === null ? null : { code: reply.code, enhanced: reply.enhanced, text: reply.text },
     facts: {
       remoteMta: where,
@@ -114,7 +118,6 @@ function openingFailed(deps: OpeningDeps, endpoint: Endpoint, failed: OpenFailur
       durationMs: 0,
     },
   };
-  const isTls = isByTls(failed);
   if (isTls && endpoint.tls.basis === 'sender') return { kind: 'without-tls', outcome };
   if (isTls && endpoint.tls.onlyFor !== null) return { kind: 'unresolved', outcome };
   return { kind: 'failed', outcome, timedOut: failed.reason === 'timeout' };
@@ -127,11 +130,34 @@ function verdictOf(
 ): Verdict | null {
   if (reply === null) return null;
   const { code, enhanced, text } = reply;
-  return classifier.classify({ stage, code, enhanced, text, mx: endpoint.host, origin: 'remote' });
+  const verdict = classifier.classify({ stage, code, enhanced, text, mx: endpoint.host, origin: 'remote' });
+  return { ...verdict, category: toldAs(verdict) };
+}
+
+/** What failed, in words that follow the name of the far end. */
+function failureText(failed: OpenFailure): string {
+  const { stage, reason, reply, tls, asked } = failed;
+  const said = reply === null ? failed.detail : `${reply.code} ${reply.text}`;
+  const why = asked === undefined ? said : `${said}; ${asked}`;
+  switch (stage) {
+    case 'connect':
+      if (reason === 'refused') return `refused the connection (${said})`;
+      return `${reason === 'timeout' ? 'did not answer' : 'cannot be reached'}: ${said}`;
+    case 'banner':
+      return reply === null ? `before its greeting: ${said}` : `greeted with ${said}`;
+    case 'ehlo':
+      return `${tls === null ? 'at EHLO' : 'behind the TLS handshake'}: ${why}`;
+    case 'starttls':
+      return `at STARTTLS: ${why}`;
+    case 'tls':
+      return `at the TLS handshake: ${why}`;
+    case 'auth':
+      return `at the login: ${said}`;
+  }
 }
 
 function categoryOf(failed: OpenFailure): Category {
-  if (isByTls(failed) && failed.reason !== 'reply') return 'tls_failed';
+  if (isByTls(failed)) return 'tls_failed';
   switch (failed.reason) {
     case 'timeout':
       return 'timeout';

@@ -17,16 +17,17 @@ export async function relayAddresses(
   const addresses = [v4, v6].flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
   if (addresses.length > 0) return { kind: 'addresses', addresses };
   const failure = [v4, v6].find((answer) => answer.kind === 'failure');
-  return { kind: 'none', why: failure?.kind === 'failure' ? failure.detail : 'it has no address' };
+  if (failure?.kind === 'failure') return { kind: 'none', why: `DNS gives no answer: ${failure.detail}` };
+  const exists = [v4, v6].some((answer) => answer.kind !== 'no-name');
+  return { kind: 'none', why: exists ? 'it has no address' : 'the name does not exist in DNS' };
 }
 
 /** A login goes over verified TLS only, but on this machine. */
 export function relayTlsMode(
   { auth, implicitTls }: Pick<Relay, 'auth' | 'implicitTls'>,
   address: string,
-  requireTls = false,
 ): TlsMode {
-  if (requireTls || (auth !== null && !isThisMachine(address))) return 'verified';
+  if (auth !== null && !isThisMachine(address)) return 'verified';
   return implicitTls ? 'required' : 'opportunistic';
 }
 

@@ -19,6 +19,7 @@ import type { OpenFailure, OpenResult, Timeouts } from '../../smtp/client-types.
 import type { TlsResult } from '../../store/topics/tls.ts';
 import type { Endpoint } from './endpoints.ts';
 import { certificateResult, type TlsCounters } from './tls-counters.ts';
+import { askedBy } from './tls-plan.ts';
 
 export interface OpenWish {
   /** Ends the opening early. */
@@ -100,8 +101,21 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
   async function openSecure(endpoint: Endpoint, wish: OpenWish, mode: TlsMode): Promise<OpenResult> {
     const small = bents.get(keyOf(endpoint))?.to === 'small';
     const first = await connect(endpoint, wish, { mode, small });
-    if (!isBrokenHandshake(first) || small || wish.signal.aborted) return ended(endpoint, first, small);
-    return ended(endpoint, await connect(endpoint, wish, { mode, small: true }), true);
+    const once = !isBrokenHandshake(first) || small || wish.signal.aborted;
+    const result = once ? first : await connect(endpoint, wish, { mode, small: true });
+    return withAsked(endpoint, wish, ended(endpoint, result, small || !once));
+  }
+
+  /** Says who asks for the TLS that failed. */
+  function withAsked(endpoint: Endpoint, wish: OpenWish, result: OpenResult): OpenResult {
+    if (result.kind === 'open' || !isByTls(result)) return result;
+    const { tls, host, recipientDomain } = endpoint;
+    const asked =
+      askedBy(tls, host, recipientDomain) ||
+      (wish.tlsRequired === true
+        ? 'a limit of the path requires TLS (tls in shaping.json)'
+        : 'this server refused mail in the clear within the last week');
+    return { ...result, asked };
   }
 
   /** TLS where it is offered and works. */
@@ -129,7 +143,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     const since = Math.min(troubled.get(key) ?? now, now);
     troubled.set(key, since, now + TROUBLE_MS);
     const { host, address } = endpoint;
-    const { detail } = last;
+    const detail = `${last.stage === 'ehlo' ? 'behind the handshake: ' : ''}${last.detail}`;
     if ((mustDoTls || isBusy(last)) && now - since < LASTING_MS) {
       log.info({ host, address, detail }, 'TLS failed; tried again before anything goes in the clear');
       return counted(endpoint, last);

@@ -64,7 +64,7 @@ export async function planTls(
   const dane =
     asked.mxSecure && host.secure ? await lookUpDane(resolver, `_${asked.port}._tcp.${host.name}`) : 'none';
   if (typeof dane === 'object' && dane.kind === 'failure') {
-    const detail = `TLSA records of ${host.name} cannot be looked up (${dane.detail}), and DNSSEC vouches for it`;
+    const detail = `TLSA records of ${host.name} cannot be looked up, so its certificate cannot be checked (DANE): ${dane.detail}`;
     return { kind: 'unusable', detail, policy: 'tlsa', result: 'dnssec-invalid' };
   }
   const common = { onlyFor: recipientDomain, dane: null, testing: null };
@@ -111,9 +111,33 @@ export async function planTls(
   return plan({ ...common, basis: 'opportunistic', mode: 'opportunistic', onlyFor: null, counted, testing });
 }
 
+/** Who asks for TLS towards a host, in words for whoever looks into a failure; '' where nobody does. */
+export function askedBy({ basis, mode }: TlsPlan, host: string, recipientDomain: string): string {
+  switch (basis) {
+    case 'sender':
+      return 'the sender domain requires verified TLS (RequireTls)';
+    case 'mta-sts':
+      return `the MTA-STS policy of ${recipientDomain} requires a valid certificate`;
+    case 'dane':
+      return mode === 'dane'
+        ? `TLSA records of ${host} (DANE) say which certificate it must have`
+        : `TLSA records of ${host} (DANE) require TLS`;
+    case 'provider':
+      return 'this receiver gets mail under TLS only, because it refused mail in the clear or shaping data say so (tls)';
+    case 'relay':
+      return mode === 'verified'
+        ? 'a password goes to a relay under verified TLS only'
+        : mode === 'required'
+          ? 'the route asks for TLS (smtps)'
+          : '';
+    case 'opportunistic':
+      return '';
+  }
+}
+
 /** The plan for a relay: the operator named it, so nothing is looked up. */
-export function relayTlsPlan(mode: TlsMode): TlsPlan {
-  return { basis: 'relay', mode, dane: null, onlyFor: null, counted: null, testing: null };
+export function relayTlsPlan(mode: TlsMode, basis: 'relay' | 'sender' = 'relay'): TlsPlan {
+  return { basis, mode, dane: null, onlyFor: null, counted: null, testing: null };
 }
 
 /** Whether TLS, once set up under this plan, is known to lead to the right server. */
@@ -146,7 +170,7 @@ async function lookUpDane(
   name: string,
 ): Promise<Dane> {
   const answer = await resolver.tlsa(name);
-  if (answer.kind === 'failure') return { kind: 'failure', detail: `${answer.reason}: ${answer.detail}` };
+  if (answer.kind === 'failure') return { kind: 'failure', detail: answer.detail };
   // Not validated: the record is an opinion of whoever answered, and the host is one without DANE (RFC 7672 §2.1.2).
   if (answer.kind !== 'found' || !answer.secure) return 'none';
   const records = usableTlsa(answer.records);

@@ -80,7 +80,8 @@ export function transactionOutcome(
   }
   if (result.kind === 'done') throw new TypeError('each recipient of a transaction has its reply');
   const reply = result.reply === null ? null : replyFacts(result.reply);
-  const detail = `the connection to ${peer.host} ended at ${result.stage}: ${result.detail}`.slice(0, 512);
+  const said = reply === null ? result.detail : `${reply.code} ${reply.text}`;
+  const detail = `the connection to ${peer.host} ended at ${result.stage}: ${said}`.slice(0, 512);
   if (result.afterDot) return { kind: 'unknown', detail, facts };
   if (result.reason === '421' && reply !== null && !result.untried) {
     const verdict = classifier.classify({ stage: result.stage, ...reply, mx: peer.host, origin: 'remote' });

@@ -362,10 +362,16 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     if (domain === null) {
       return options.anyDomain
         ? ({ kind: 'unsigned', reason: `unsigned: ${name} was never added here` } as const)
-        : held('domain_not_verified', `the domain ${name} is no longer registered`);
+        : held(
+            'domain_not_verified',
+            `the domain ${name} is no longer registered; postrider domain add ${name} lets its mail go on`,
+          );
     }
     if (!maySend(domain, clock.now()) && !options.anyDomain) {
-      return held('domain_not_verified', `the domain ${name} is not verified (${domain.status})`);
+      return held(
+        'domain_not_verified',
+        `the domain ${name} is not verified (${domain.status}); postrider domain verify ${name} says what is missing`,
+      );
     }
     if (!options.dkim)
       return { kind: 'unsigned', reason: 'unsigned: signing is switched off (dkim=off)' } as const;

@@ -6,7 +6,9 @@
 import { BOUNCE, type CategoryFacts, defer, HOUR, MINUTE, PATH, path, RETRY, retry } from './handling.ts';
 
 type Row = Pick<CategoryFacts, 'scope' | 'temporary' | 'permanent' | 'fault' | 'means' | 'fix'> &
-  Partial<Pick<CategoryFacts, 'suppress' | 'suppressTemporary' | 'soft' | 'meansTemporary' | 'next'>>;
+  Partial<
+    Pick<CategoryFacts, 'fixFinal' | 'suppress' | 'suppressTemporary' | 'soft' | 'meansTemporary' | 'next'>
+  >;
 
 /** Every category with what is particular to it; `categoryFacts` fills in the rest. */
 export const TABLE = {
@@ -67,7 +69,8 @@ export const TABLE = {
     permanent: BOUNCE,
     fault: 'recipient',
     means: 'The recipient’s domain does not exist or takes no mail.',
-    meansTemporary: 'The receiver could not find the recipient’s domain at the moment.',
+    meansTemporary:
+      'The recipient’s domain was not found, or has no mail server; that is looked at again before it is believed.',
     fix: 'Check the part of the address after the @.',
   },
   greylisted: {
@@ -137,16 +140,33 @@ export const TABLE = {
     temporary: PATH,
     permanent: PATH,
     fault: 'next_host',
-    means: 'No encrypted connection could be made that meets the policy for this receiver.',
-    fix: 'The administrator of that server mends the certificate or TLS settings; the operator may relax the policy (`RequireTls` of the sender domain, `tls` in shaping.json).',
+    means: 'No encrypted connection could be made, and this mail may not go without one.',
+    fix: 'The administrator of that server mends its certificate or its TLS. A policy that the recipient’s domain publishes (MTA-STS, DANE) is its owner’s to mend; nothing here relaxes it. Where the sender domain requires TLS, `postrider domain set <domain> RequireTls=false` lets its mail go without; where the operator does, it is `tls` in shaping.json.',
   },
   relay_login_failed: {
     scope: 'path',
     temporary: PATH,
     permanent: PATH,
     fault: 'operator',
-    means: 'The relay refused the user name or password of this server.',
-    fix: 'The operator corrects the credentials of the route.',
+    means: 'This server cannot log in at the relay, or the relay wants a login that the route does not have.',
+    fix: 'The operator corrects user name and password in `route` (or `routes` in postrider.json) and restarts.',
+  },
+  relay_unresolved: {
+    scope: 'path',
+    temporary: PATH,
+    permanent: PATH,
+    fault: 'operator',
+    means: 'The name of the relay that this mail goes through was not found in DNS.',
+    fix: 'The operator corrects the name in `route` (or `routes` in postrider.json), or the resolver (`dns`), and restarts.',
+  },
+  greeting_refused: {
+    scope: 'path',
+    temporary: PATH,
+    permanent: PATH,
+    fault: 'receiver',
+    means:
+      'The server refuses in its greeting: it takes no mail from the address of this server, or none at all.',
+    fix: 'Where other receivers take mail, the operator runs `postrider doctor` (reverse DNS, blocklists) and asks the postmaster there; otherwise the owner of the recipient’s domain corrects its MX records.',
   },
   dns_failure: {
     scope: 'path',
@@ -154,7 +174,7 @@ export const TABLE = {
     permanent: PATH,
     fault: 'nobody',
     means: 'DNS gave no usable answer about the recipient’s domain.',
-    fix: 'If it stays, the operator checks the resolver, and the domain’s owner its name servers.',
+    fix: 'Nothing needs to be done at first. If it stays for many domains, the operator checks the resolver (`dns`); if for one, its owner checks its name servers.',
   },
   unreachable: {
     scope: 'path',
@@ -315,8 +335,16 @@ export const TABLE = {
     temporary: retry(null, 0, 6 * HOUR),
     permanent: BOUNCE,
     fault: 'receiver',
-    means: 'Mail for this recipient runs in a circle or leads nowhere.',
-    fix: 'The owner of the recipient’s domain corrects its MX records or forwarding.',
+    means: 'Mail for this recipient runs in a circle or leads nowhere that it may go.',
+    fix: 'The owner of the recipient’s domain corrects its MX records or forwarding. Where they lead to an address in a network of yours, the operator names it in `allow-networks`.',
+  },
+  ipv6_only: {
+    scope: 'domain',
+    temporary: RETRY,
+    permanent: BOUNCE,
+    fault: 'operator',
+    means: 'The recipient’s mail servers have IPv6 addresses only, and this server sends by IPv4.',
+    fix: 'The operator switches `ipv6` on, where this server has an IPv6 address with reverse DNS, or sends to this domain through a relay (`routes`).',
   },
 
   // ── our own ends ──────────────────────────────────────────────────────────────────────────────────────────
@@ -336,6 +364,8 @@ export const TABLE = {
     fault: 'nobody',
     means: 'The connection ended after the whole message was sent and before the receiver confirmed it.',
     fix: 'Nothing needs to be done; a second copy may arrive.',
+    fixFinal:
+      'Ask the recipient whether it arrived before you send it again (`AtMostOnce` of the sender domain decides this).',
   },
   signing_failed: {
     scope: 'sender_domain',

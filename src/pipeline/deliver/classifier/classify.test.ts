@@ -288,7 +288,9 @@ describe('the table of categories', () => {
       expect(temporary.action, category).not.toBe('bounce');
       for (const text of [means, fix]) expect(text, category).toMatch(/^[A-Z].*\.$/);
       for (const handling of [temporary, permanent])
-        expect(explanationOf({ category, suppress: 'no', ...handling }).next).toMatch(/^(It|All|The) .*\.$/);
+        expect(explanationOf({ category, suppress: 'no', ruleId: 'local', ...handling }).next).toMatch(
+          /^(It|All|The) .*\.$/,
+        );
       expect(categoryOfClass(pascalCase(category))).toBe(category);
     }
   });

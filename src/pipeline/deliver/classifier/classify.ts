@@ -20,7 +20,14 @@ import {
   stageGroupOf,
 } from './rule-set.ts';
 import { type Traces, tracesOf } from './traces.ts';
-import { type Confidence, isPathStage, type Stage, type Verdict, verdictOf } from './verdict.ts';
+import {
+  type Confidence,
+  GREETING_REFUSED,
+  isPathStage,
+  type Stage,
+  type Verdict,
+  verdictOf,
+} from './verdict.ts';
 
 export interface ReplyQuestion {
   stage: Stage;
@@ -271,7 +278,7 @@ function byStage(stage: Stage, permanent: boolean, hintMs: number | null): Verdi
       category: 'service_unavailable',
       permanent,
       stage,
-      ruleId,
+      ruleId: stage === 'banner' && permanent ? GREETING_REFUSED : ruleId,
       hintMs,
       confidence: 'low',
     });

@@ -53,6 +53,8 @@ export interface CategoryFacts {
   next?: string;
   /** Who can do what about it: a sentence. */
   fix: string;
+  /** The same where nothing is tried again; absent: `fix`. */
+  fixFinal?: string;
 }
 
 /** Milliseconds. */

@@ -162,11 +162,19 @@ export interface Explanation {
   fix: string;
 }
 
+/** Rule of a 5xx in place of the greeting whose words say no more (RFC 5321 §3.1). */
+export const GREETING_REFUSED = 'stage:banner-5xx';
+
+/** What a verdict is told as: a refusal instead of a greeting is no busy server, though it is handled like one. */
+export function toldAs({ category, ruleId }: Pick<Verdict, 'category' | 'ruleId'>): Category {
+  return ruleId === GREETING_REFUSED ? 'greeting_refused' : category;
+}
+
 /** Plain words for a verdict. */
 export function explanationOf(
-  verdict: Pick<Verdict, 'category' | 'action' | 'waitMs' | 'suppress' | 'giveUp'>,
+  verdict: Pick<Verdict, 'category' | 'action' | 'waitMs' | 'suppress' | 'giveUp' | 'ruleId'>,
 ): Explanation {
-  const facts = categoryFacts(verdict.category);
+  const facts = categoryFacts(toldAs(verdict));
   return {
     means: verdict.action === 'retry' ? (facts.meansTemporary ?? facts.means) : facts.means,
     fault: FAULTS[facts.fault],
@@ -214,9 +222,10 @@ const HAPPENED: Readonly<Record<'deferred' | 'bounced' | 'failed', string>> = {
 
 /** Plain words for what became of an attempt: what it means, whose fault it is, what happens next, who can mend it. */
 export function outcomeSentence(kind: keyof typeof HAPPENED, category: Category): string {
-  const { means, meansTemporary, fault, fix } = categoryFacts(category);
+  const { means, meansTemporary, fault, fix, fixFinal } = categoryFacts(category);
   const meant = kind === 'deferred' ? (meansTemporary ?? means) : means;
-  return `${meant} ${FAULTS[fault]} ${HAPPENED[kind]} ${fix}`;
+  const mend = kind === 'deferred' ? fix : (fixFinal ?? fix);
+  return `${meant} ${FAULTS[fault]} ${HAPPENED[kind]} ${mend}`;
 }
 
 /** `90000` → `2 minutes`; whole units, rounded up. */
