@@ -61,7 +61,13 @@ export default defineConfig({
       },
       { test: { ...common, name: 'parts', include: parts } },
       { test: { ...common, name: 'store', include: ['src/store/**/*.test.ts'] } },
-      { test: { ...common, name: 'docs', include: ['test/docs/**/*.test.ts', 'test/*.test.ts'] } },
+      {
+        test: {
+          ...common,
+          name: 'docs',
+          include: ['test/docs/**/*.test.ts', 'test/*.test.ts', 'test/growth/reader-list.test.ts'],
+        },
+      },
       {
         test: {
           ...common,
@@ -69,6 +75,7 @@ export default defineConfig({
           isolate: true,
           name: 'system',
           include: ['test/{scenarios,dialogues,chaos,fuzz,growth,interop,simulation}/**/*.test.ts'],
+          exclude: ['test/growth/reader-list.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 120_000,
         },

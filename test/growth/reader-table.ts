@@ -15,8 +15,10 @@ import {
 import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/contract/email-limits.ts';
 import { readEmailRequest } from '../../src/listeners/http/contract/email-request.ts';
 import { bodyText, jsonProblem, parseJsonObject } from '../../src/listeners/http/contract/json-body.ts';
+import { propertyTable } from '../../src/listeners/http/contract/json-properties.ts';
 import { pointerSegment } from '../../src/listeners/http/contract/problem-list.ts';
 import { exceedsOctets, hasControl, isLongerThan } from '../../src/listeners/http/contract/text-rules.ts';
+import { unknownMembers } from '../../src/listeners/http/contract/unknown-members.ts';
 import { parseBody } from '../../src/listeners/http/email-reader.ts';
 import { findCodes } from '../../src/listeners/http/find-codes.ts';
 import { findLinks as findTextLinks } from '../../src/listeners/http/find-links.ts';
@@ -247,6 +249,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
   ],
   'listeners/http/contract/email-request.ts readEmailRequest': (text) =>
     readEmailRequest(bytes(JSON.stringify(email(text))), DEFAULT_EMAIL_LIMITS, EMAIL_OPTIONS),
+  'listeners/http/contract/unknown-members.ts unknownMembers': (text) =>
+    unknownMembers({ [text]: 1 }, propertyTable(['From', 'PlainContent'])),
   'listeners/http/contract/json-body.ts bodyText': (text) => bodyText(bytes(text)),
   'listeners/http/contract/json-body.ts jsonProblem': (text) => [
     jsonProblem(text),

@@ -263,7 +263,7 @@ describe('sending to the suppressed', () => {
     const id = await world.sendMail();
     for (const row of (await world.claimAll()).values()) await world.settle(row, 'bounced', 'bounced');
     await add([{ Email: 'bob@example.net' }]);
-    expect((await world.call('POST', `/email/${id}/retry`)).json()).toEqual({ Queued: 1 });
+    expect((await world.call('POST', `/email/${id}/retry`)).json()).toMatchObject({ Queued: 1 });
     expect(await rows(id)).toEqual(['bob@example.net Bounced', 'cleo@example.org Deferred']);
     await world.settle((await world.claimAll()).get('cleo@example.org') ?? 0, 'bounced', 'bounced');
     await add([{ Email: 'cleo@example.org' }]);

@@ -1,0 +1,194 @@
+/**
+ * Every reader of text from outside has its growth measured (readers.test.ts): a reader is an exported function below these
+ * folders that takes text, octets, parsed mail or something unknown. Each is in the table, or excused here with a reason.
+ */
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { READERS } from './reader-table.ts';
+import { sourceFiles } from './source-files.ts';
+
+const FOLDERS =
+  /^(?:mail|model|net|smtp|listeners|pipeline\/(?:compose|deliver\/classifier|events|webhooks)|policy\/(?:access|domains))\//;
+/** They take texts of this program: what builds the parts, the routes and the documents of the interface. */
+const BUILDERS =
+  /^listeners\/http\/(?:openapi|reference|contract\/schemas)\/|\.ts (?:create|open)\w+$|Routes?$/;
+const EXPORT =
+  /^export (?:async )?function\*? (\w+)(?:<[^>]{0,100}>)?\(([^)]{0,800}(?:\([^)]{0,200}\)[^)]{0,400}){0,3})\)/gm;
+const TAKES = /\b(?:string|Uint8Array|Buffer|unknown|JsonObject|MimePart|RawParts)\b/;
+
+/** Reason → the functions, without their folder. */
+const EXCUSED: Readonly<Record<string, readonly string[]>> = {
+  'called by readEmailRequest, readTemplate or readRender, which give them every field': [
+    'listeners/http/contract/addresses.ts readFrom',
+    'listeners/http/contract/addresses.ts readRecipients',
+    'listeners/http/contract/addresses.ts readReplyTo',
+    'listeners/http/contract/attachments.ts readAttachments',
+    'listeners/http/contract/contents.ts readSubject',
+    'listeners/http/contract/contents.ts readContents',
+    'listeners/http/contract/email-batch.ts readBatchEnvelope',
+    'listeners/http/contract/email-request.ts ignoredMembers',
+    'listeners/http/contract/email-request.ts parseEmailBody',
+    'listeners/http/contract/email-request.ts readEmailObject',
+    'listeners/http/contract/extension-fields.ts readPriority',
+    'listeners/http/contract/extension-fields.ts readSandbox',
+    'listeners/http/contract/extension-fields.ts readTimes',
+    'listeners/http/contract/extension-fields.ts readMetadataField',
+    'listeners/http/contract/extension-fields.ts readKeepContent',
+    'listeners/http/contract/json-properties.ts propertyTable',
+    'listeners/http/contract/json-properties.ts isJsonObject',
+    'listeners/http/contract/json-properties.ts readProperties',
+    'listeners/http/contract/personal-fields.ts readPersonalWish',
+    'listeners/http/contract/problem-list.ts inFieldOrder',
+    'listeners/http/contract/tags-headers.ts readTags',
+    'listeners/http/contract/tags-headers.ts readHeaders',
+    'listeners/http/contract/template-fields.ts namedTemplate',
+    'listeners/http/contract/template-fields.ts applyTemplate',
+    'listeners/http/contract/template-fields.ts servesSender',
+    'listeners/http/contract/template-problems.ts missingVariables',
+    'listeners/http/json-request.ts readJsonBytes',
+    'model/metadata.ts readMetadata',
+    'model/schedule.ts readSendTime',
+    'model/schedule.ts readExpiryTime',
+  ],
+  'a parser of a library: it has 4 KiB on the event loop, and a worker with a deadline beyond': [
+    'listeners/http/captured-mail.ts readCapturedMail',
+    'listeners/http/captured-parts.ts readCapturedFile',
+    'listeners/http/captured-parts.ts readCapturedPage',
+
+    'listeners/http/captured-wish.ts readCaptured',
+  ],
+  'called by readMime, the classifier or the reader of templates': [
+    'mail/mime-reader.ts fieldOf',
+    'mail/mime-reader.ts walkParts',
+    'mail/mime-reader.ts ownParts',
+    'mail/mime-reader.ts decodedBody',
+    'pipeline/compose/template/url-position.ts nextUrlState',
+    'pipeline/deliver/classifier/rule-set.ts ruleMatches',
+    'pipeline/deliver/classifier/traces.ts needleOf',
+    'pipeline/deliver/classifier/traces.ts holds',
+  ],
+  'the rules of the operator and of this program': [
+    'pipeline/deliver/classifier/categories.ts isCategory',
+    'pipeline/deliver/classifier/categories.ts pascalCase',
+    'pipeline/deliver/classifier/categories.ts categoryOfClass',
+    'pipeline/deliver/classifier/rule-set.ts readRules',
+    'pipeline/deliver/classifier/rule-set.ts expressionProblem',
+    'policy/domains/doctor/authorities.ts mayIssue',
+  ],
+  'a query of at most some kilobytes, read by route.ts': [
+    'listeners/http/memory-page.ts memoryPage',
+    'listeners/http/operations/events.ts wantedKinds',
+    'listeners/http/operations/messages.ts rawHeaders',
+    'listeners/http/operations/problem-pages.ts problemPage',
+    'listeners/http/operations/sandbox-search.ts isCursor',
+    'listeners/http/operations/sandbox-search.ts seqOf',
+    'listeners/http/operations/shared-entry.ts sharedEntry',
+    'listeners/http/route.ts queryCursor',
+    'listeners/http/route.ts pageLimit',
+  ],
+  'writes what was read, or shapes an answer': [
+    'listeners/http/idempotency.ts withKey',
+    'listeners/http/idempotency.ts replayedAnswer',
+    'listeners/http/problem.ts problemAnswer',
+    'listeners/http/problem.ts toAppError',
+    'listeners/http/route.ts json',
+    'listeners/http/route.ts invalidParameter',
+    'listeners/http/route.ts refuse',
+    'listeners/http/server-sent.ts eventBlock',
+    'listeners/http/socket-problem.ts writeProblemToSocket',
+    'listeners/http/tenancy.ts ownMessage',
+    'listeners/submission/smtp-errors.ts replyForThrown',
+    'mail/dkim.ts signMessage',
+    'mail/header-fold.ts foldAddressList',
+    'mail/mime-writer.ts writeMessage',
+    'model/delivery.ts recipientStatus',
+    'model/personal.ts fillPlaces',
+    'net/der.ts der',
+    'net/der.ts sequence',
+    'net/der.ts bitString',
+    'net/der.ts certificatePem',
+    'net/dns-codec.ts encodeQuery',
+    'net/ip-address.ts formatIp',
+    'net/self-signed.ts makeSelfSigned',
+    'pipeline/webhooks/payload.ts callId',
+    'pipeline/webhooks/signature.ts secretText',
+    'pipeline/webhooks/signature.ts signatureHeaders',
+    'policy/access/failed-logins.ts addressKey',
+    'policy/access/tokens.ts signToken',
+    'policy/domains/dns-records.ts ownershipHost',
+    'policy/domains/dns-records.ts ownershipValue',
+    'policy/domains/dns-records.ts dkimHost',
+    'policy/domains/dns-records.ts dkimValue',
+    'policy/domains/dns-records.ts domainRecords',
+    'policy/domains/dns-records.ts quotedStrings',
+    'policy/domains/doctor/check.ts checkOf',
+    'policy/domains/doctor/check.ts unanswered',
+    'policy/domains/key-rotation.ts nextSelector',
+    'smtp/client-envelope.ts xtext',
+    'smtp/command-guard.ts commandLine',
+    'smtp/server-reply.ts reply',
+    'smtp/server-reply.ts lastReply',
+  ],
+  'asks DNS, a peer or the store; the readers it calls are in the table': [
+    'listeners/http/stored-templates.ts findTemplate',
+    'net/certificate-probe.ts probeCertificate',
+    'net/mx-hosts.ts resolveMxHosts',
+    'policy/domains/doctor/dmarc.ts climbDmarc',
+    'policy/domains/doctor/dmarc.ts reportAuthorisations',
+    'policy/domains/doctor/instance-addresses.ts checkBlockLists',
+    'policy/domains/doctor/instance.ts examineInstance',
+    'policy/domains/doctor/spf.ts walkSpf',
+    'policy/domains/service-domain.ts addServiceDomain',
+    'policy/domains/verify.ts verifyDomain',
+    'smtp/dane.ts checkDane',
+  ],
+  'judges what was parsed': [
+    'policy/domains/doctor/changes.ts keepChanges',
+    'policy/domains/doctor/changes.ts readChanges',
+    'policy/domains/doctor/dmarc.ts judgeDmarc',
+    'policy/domains/doctor/dmarc.ts judgeAlignment',
+    'policy/domains/doctor/dmarc.ts isUnder',
+    'policy/domains/doctor/hosts.ts judgeReturnPath',
+    'policy/domains/doctor/hosts.ts judgeFromMx',
+    'policy/domains/doctor/hosts.ts judgeTracking',
+    'policy/domains/doctor/hosts.ts judgeAliasLoops',
+    'policy/domains/doctor/hosts.ts judgeWildcard',
+    'policy/domains/doctor/instance-addresses.ts isGeneric',
+    'policy/domains/doctor/spf.ts evaluateSpf',
+    'policy/domains/doctor/spf.ts judgeSpf',
+  ],
+  'names, keys and tokens of this program': [
+    'listeners/http/contract/unknown-members.ts didYouMean',
+    'model/event.ts webhookToken',
+    'model/event.ts webhookTokens',
+    'model/route-key.ts routeKeyParts',
+    'model/webhook.ts listensTo',
+    'net/own-addresses.ts ownAddresses',
+    'policy/access/access.ts mayActOn',
+    'policy/access/access.ts pickDomain',
+    'policy/domains/dkim-keys.ts loadPrivateKey',
+    'policy/domains/relay-spf.ts relayInclude',
+    'policy/domains/relay-spf.ts spfText',
+    'smtp/client-work.ts newWork',
+  ],
+};
+
+function found(): string[] {
+  const names: string[] = [];
+  for (const file of sourceFiles()) {
+    const path = file.slice('src/'.length);
+    if (!FOLDERS.test(path)) continue;
+    for (const [, name = '', parameters = ''] of readFileSync(file, 'utf8').matchAll(EXPORT)) {
+      if (TAKES.test(parameters) && !BUILDERS.test(`${path} ${name}`)) names.push(`${path} ${name}`);
+    }
+  }
+  return names;
+}
+
+it('every reader of text from outside is in the table of test/growth, or has a reason not to be', () => {
+  const excused = new Set(Object.values(EXCUSED).flat());
+  const all = found();
+  expect(all.length).toBeGreaterThan(150);
+  expect(all.filter((name) => !(name in READERS) && !excused.has(name))).toEqual([]);
+  expect([...excused].filter((name) => !all.includes(name) || name in READERS)).toEqual([]);
+});
