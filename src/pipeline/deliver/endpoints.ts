@@ -119,7 +119,10 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
   return {
     find: (target, recipientDomain, wish = {}) =>
       target.kind === 'relay' ? relay(target, recipientDomain, wish) : mx(recipientDomain, wish),
-    forget: (recipientDomain) => resolver.flush(recipientDomain),
+    forget(recipientDomain) {
+      resolver.flush(recipientDomain);
+      asking.delete(recipientDomain);
+    },
     asksForTls(recipientDomain) {
       const known = asking.get(recipientDomain);
       if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.answer;
