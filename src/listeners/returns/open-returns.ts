@@ -75,7 +75,7 @@ export function createReturns(parts: ReturnsParts, place: ReturnsPlace): Returns
         { listen: place.listen, hostname: place.hostname },
       );
       await listener.start();
-      running = { listener, hasRoom: () => spool.hasRoom(null) };
+      running = { listener, hasRoom: () => spool.hasRoom() };
     },
     async stop(deadlineMs) {
       await running?.listener.stop(deadlineMs);

@@ -12,6 +12,7 @@ import { autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
 import { fieldOf, type MimeMail, readMime } from '../../mail/mime-reader.ts';
 import type { Caller, Submission } from '../../model/submission.ts';
 import type { Acceptance, SenderDomains } from '../../pipeline/accept/accept.ts';
+import { addressKey } from '../../policy/access/failed-logins.ts';
 import type { SpooledMail } from './spool.ts';
 
 export interface OperatorMail {
@@ -45,6 +46,8 @@ const OPERATION = 'returned mail';
 const MAX_RECEIVED = 30;
 const HOUR_MS = 3_600_000;
 const MAX_PER_HOUR = 20;
+/** Of one sender address. */
+const MAX_PER_SENDER = 5;
 const MAX_READ_BYTES = 64 * 1024;
 
 /** Throws where the operator's address is none. */
@@ -54,6 +57,7 @@ export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
   if (to?.ok === false) throw new Error(`operator-address "${options.operatorAddress}" ${to.problem}`);
   let hourFrom = Number.NEGATIVE_INFINITY;
   let thisHour = 0;
+  const bySender = new Map<string, number>();
 
   return {
     async passOn(id, mail) {
@@ -65,7 +69,9 @@ export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
       if (domain === null) {
         return `no verified sender domain covers ${options.ownDomains.join(' or ')}, so nothing can be sent from there`;
       }
-      if (!hasRoom()) return `more than ${MAX_PER_HOUR} messages in an hour`;
+      const sender = addressKey(mail.ip);
+      const over = overLimit(sender);
+      if (over !== null) return over;
       const { local, domain: toDomain, text } = to.address;
       const names = mail.targets.flatMap((target) => (target.kind === 'operator' ? [target.name] : []));
       const submission: Submission = {
@@ -110,17 +116,22 @@ export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
         return `it was not accepted for sending: ${error.message}`;
       }
       thisHour += 1;
+      bySender.set(sender, (bySender.get(sender) ?? 0) + 1);
       return null;
     },
   };
 
-  function hasRoom(): boolean {
+  /** What it would be too much of, or null. */
+  function overLimit(sender: string): string | null {
     const now = clock.monotonicMs();
     if (now - hourFrom >= HOUR_MS) {
       hourFrom = now;
       thisHour = 0;
+      bySender.clear();
     }
-    return thisHour < MAX_PER_HOUR;
+    if (thisHour >= MAX_PER_HOUR) return `more than ${MAX_PER_HOUR} messages in an hour`;
+    if ((bySender.get(sender) ?? 0) < MAX_PER_SENDER) return null;
+    return `more than ${MAX_PER_SENDER} messages of this sender in an hour`;
   }
 
   /** The first of our names, or of the domains above them, that may send. */

@@ -9,12 +9,17 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
-import { RETURNS_TAKEN_MS, type ReturnTarget, returnTarget } from '../../pipeline/events/return-target.ts';
+import {
+  isToken,
+  RETURNS_TAKEN_MS,
+  type ReturnTarget,
+  returnTarget,
+} from '../../pipeline/events/return-target.ts';
 import type { ReturnMetrics } from '../../pipeline/events/returns-metrics.ts';
 import { reply } from '../../smtp/server-reply.ts';
 import type { RcptTo, ServerHandler } from '../../smtp/server-types.ts';
 import type { Store } from '../../store/store.ts';
-import type { KeptFolder, Spool } from './spool.ts';
+import type { NoRoom, Spool } from './spool.ts';
 
 export interface ReturnsHandlerDeps {
   store: Pick<Store, 'returnSubjects' | 'knowsOptOut'>;
@@ -31,7 +36,11 @@ export interface ReturnsHandlerDeps {
 }
 
 const UNKNOWN = reply(550, '5.1.1', 'No such address here');
-const FULL = reply(452, '4.3.1', 'No room for more returned mail now; try again later');
+const NO_ROOM = {
+  all: reply(452, '4.3.1', 'No room for more returned mail now; try again later'),
+  sender: reply(452, '4.3.1', 'Too much mail of this sender waits here; try again later'),
+  delivery: reply(452, '4.3.1', 'A report about this delivery waits already; try again later'),
+} satisfies Record<NoRoom, unknown>;
 
 /** Answers for one connection. */
 export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: string }): ServerHandler {
@@ -44,9 +53,7 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
     },
     async onMail() {
       targets = [];
-      if (spool.hasRoom(null)) return null;
-      metrics.received('full');
-      return FULL;
+      return refused([]);
     },
     async onRcpt(to, envelope) {
       // The session forgets recipients at RSET; so do we.
@@ -56,14 +63,14 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
         metrics.received('refused');
         return UNKNOWN;
       }
-      if (!spool.hasRoom(keptFolderOf(target))) {
-        metrics.received('full');
-        return FULL;
-      }
-      targets.push(target);
-      return null;
+      const full = refused([target]);
+      if (full === null) targets.push(target);
+      return full;
     },
     async onMessage(envelope, message) {
+      // Asked again: others may have taken the room while the message came in.
+      const full = refused(targets);
+      if (full !== null) return full;
       const id = uuidv7(clock, random);
       try {
         await spool.put(id, {
@@ -75,7 +82,7 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
         });
       } catch (err) {
         log.error({ err }, 'returned mail could not be written to the spool');
-        return FULL;
+        return NO_ROOM.all;
       }
       metrics.received('taken');
       arrived(id);
@@ -85,6 +92,13 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
       log.error({ err: error, ip: options.ip }, 'the returns port could not answer');
     },
   };
+
+  function refused(of: readonly ReturnTarget[]) {
+    const why = spool.refusal({ ip: options.ip, targets: of });
+    if (why === null) return null;
+    metrics.received('full');
+    return NO_ROOM[why];
+  }
 
   async function targetOf({ address }: RcptTo): Promise<ReturnTarget | null> {
     // RFC 5321 §4.5.1: <postmaster> without a domain.
@@ -107,17 +121,4 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
     );
     return subject !== undefined && clock.now() - subject.sentAt <= RETURNS_TAKEN_MS;
   }
-}
-
-/** Where mail to this target stays for a person; null = what it says is recorded, and it goes. */
-function keptFolderOf(target: ReturnTarget): KeptFolder | null {
-  if (isToken(target)) return null;
-  if (target.kind === 'feedback') return 'unattributed';
-  return target.kind === 'reports' ? 'reports' : 'operator';
-}
-
-function isToken(
-  target: ReturnTarget,
-): target is Extract<ReturnTarget, { kind: 'delivery' | 'message' | 'unsubscribe' }> {
-  return target.kind === 'delivery' || target.kind === 'message' || target.kind === 'unsubscribe';
 }

@@ -1,13 +1,17 @@
 /**
  * The spool of returned mail: a message is in a file and the file on the disk before the peer is told so. Given an
  * envelope and octets, leaves `<id>.eml` whose first line is the envelope as JSON; what a person has to see is moved to
- * a folder beside it with the reason in `<id>.txt`. Bounded in files and octets, each folder by itself: what no longer fits is
- * refused, never dropped. A full folder is counted again, because people take files out of it. A write that ends half-way leaves a hidden file, removed at the next start.
+ * a folder beside it with the reason in `<id>.txt`. Bounded in files and octets, each folder by itself, and in each a
+ * sender address has a share, so that who floods it is refused alone; about one delivery few reports wait, and no further
+ * one is taken while one waits for the delivery itself. What no longer fits is refused, never dropped. A full folder is
+ * counted again, because people take files out of it. A write that ends half-way leaves a hidden file, removed at the next
+ * start.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
-import type { ReturnTarget } from '../../pipeline/events/return-target.ts';
+import { isToken, type ReturnTarget } from '../../pipeline/events/return-target.ts';
+import { addressKey } from '../../policy/access/failed-logins.ts';
 
 export interface SpooledMail {
   targets: readonly ReturnTarget[];
@@ -20,13 +24,25 @@ export interface SpooledMail {
 
 export type KeptFolder = 'operator' | 'reports' | 'unattributed' | 'quarantine';
 
+/** Who hands a message in, and what for. */
+export type Arrival = Pick<SpooledMail, 'ip' | 'targets'>;
+
+/** Why there is no room: `all` is used up, a `sender` address has its share, or a `delivery` has its reports. */
+export type NoRoom = 'all' | 'sender' | 'delivery';
+
 export interface Spool {
-  /** Whether there is room for a message; `kept`: where it will stay for a person, null = it will not. */
-  hasRoom(kept: KeptFolder | null): boolean;
+  /** Whether there is room for anything at all. */
+  hasRoom(): boolean;
+  /** Why this message is not taken now; null = it is. */
+  refusal(arrival: Arrival): NoRoom | null;
   /** Writes and syncs the file and the folder. Rejects where the disk refuses. */
   put(id: string, mail: SpooledMail): Promise<void>;
   /** Ids that wait, oldest first. */
   waiting(): readonly string[];
+  /** The message waits until these of its targets are there; until it goes nothing more is taken about them. */
+  hold(id: string, about: readonly ReturnTarget[]): void;
+  /** Whether another message is held for one of its targets. */
+  isBehind(id: string): boolean;
   /** What was put; null where the file is damaged. Rejects where it cannot be read. */
   read(id: string): Promise<SpooledMail | null>;
   /** It was dealt with. */
@@ -41,6 +57,10 @@ export interface SpoolLimits {
   /** Of each folder of kept mail. */
   maxKeptFiles: number;
   maxKeptBytes: number;
+  /** What one sender address (IPv6: its /64) may have of each of these: one part in so many. */
+  senderParts: number;
+  /** Unread messages about one delivery. */
+  maxPerDelivery: number;
 }
 
 export const SPOOL_LIMITS: SpoolLimits = {
@@ -48,6 +68,8 @@ export const SPOOL_LIMITS: SpoolLimits = {
   maxBytes: 256 * 1024 * 1024,
   maxKeptFiles: 1_250,
   maxKeptBytes: 64 * 1024 * 1024,
+  senderParts: 10,
+  maxPerDelivery: 4,
 };
 
 /** A full folder is looked at again after this. */
@@ -56,6 +78,29 @@ const RECOUNT_MS = 60_000;
 const FOLDERS: readonly KeptFolder[] = ['operator', 'reports', 'unattributed', 'quarantine'];
 const NAME = /^[0-9a-f-]{36}\.eml$/;
 const LF = 10;
+/** More than the first line of a file ever has: ten targets and a sender. */
+const MAX_ENVELOPE_BYTES = 8 * 1024;
+
+/** How many files there are of something, and their octets together. */
+interface Load {
+  files: number;
+  bytes: number;
+}
+
+interface Entry {
+  size: number;
+  /** The sender, as the loads count it. */
+  sender: string;
+  /** Deliveries and messages it is about. */
+  subjects: readonly string[];
+  /** Those that it is held for. */
+  heldFor: readonly string[];
+}
+
+interface KeptLoad extends Load {
+  senders: Map<string, Load>;
+  countedAtMs: number;
+}
 
 /** Opens the spool below `path`, taking up what is there. Rejects where the folder cannot be used. */
 export async function openSpool(
@@ -64,13 +109,22 @@ export async function openSpool(
   limits: SpoolLimits = SPOOL_LIMITS,
 ): Promise<Spool> {
   await mkdir(path, { recursive: true, mode: 0o700 });
-  const sizes = new Map<string, number>();
-  let bytes = 0;
-  const kept = {} as Record<KeptFolder, { files: number; bytes: number; countedAtMs: number }>;
+  const entries = new Map<string, Entry>();
+  const total: Load = { files: 0, bytes: 0 };
+  const senders = new Map<string, Load>();
+  const subjects = new Map<string, Load>();
+  /** Delivery or message → the message that is held for it. */
+  const held = new Map<string, string>();
+  const kept = {} as Record<KeptFolder, KeptLoad>;
   let counting: Promise<void> | null = null;
   for (const name of (await readdir(path)).sort()) {
     if (name.startsWith('.')) await rm(join(path, name), { force: true });
-    else if (NAME.test(name)) add(name.slice(0, -4), (await stat(join(path, name))).size);
+    else if (NAME.test(name)) {
+      const file = join(path, name);
+      const entry = entryOf((await readEnvelope(file)) ?? NOBODY, (await stat(file)).size);
+      entries.set(name.slice(0, -4), entry);
+      load(entry);
+    }
   }
   for (const folder of FOLDERS) {
     await mkdir(join(path, folder), { recursive: true, mode: 0o700 });
@@ -78,29 +132,62 @@ export async function openSpool(
   }
 
   return {
-    hasRoom(folder) {
-      if (sizes.size >= limits.maxFiles || bytes >= limits.maxBytes) return false;
-      if (folder === null || !isFull(folder)) return true;
-      void countAgain(folder);
-      return false;
+    hasRoom,
+    refusal({ ip, targets }) {
+      if (!hasRoom()) return 'all';
+      const sender = addressKey(ip);
+      const sent = senders.get(sender) ?? NOTHING;
+      if (isOver(sent, limits.maxFiles / limits.senderParts, limits.maxBytes / limits.senderParts)) {
+        return 'sender';
+      }
+      for (const target of targets) {
+        const subject = subjectOf(target);
+        if (subject === null) continue;
+        if (held.has(subject) || (subjects.get(subject)?.files ?? 0) >= limits.maxPerDelivery) {
+          return 'delivery';
+        }
+      }
+      for (const folder of targets.map(keptFolderOf)) {
+        if (folder === null) continue;
+        const full = isFull(folder) ? 'all' : hasShare(folder, sender, sent) ? null : 'sender';
+        if (full === null) continue;
+        void countAgain(folder);
+        return full;
+      }
+      return null;
     },
     async put(id, mail) {
       const { bytes: message, ...envelope } = mail;
       const content = Buffer.concat([Buffer.from(`${JSON.stringify(envelope)}\n`), message]);
       const temporary = join(path, `.${id}.new`);
+      const entry = entryOf(mail, content.length);
+      // Counted before it is written: many may be written at a time.
+      load(entry);
       try {
         await writeFile(temporary, content, { mode: 0o600, flush: true });
         await rename(temporary, join(path, `${id}.eml`));
         await syncFolder(path);
       } catch (cause) {
+        unload(entry);
         await rm(temporary, { force: true }).catch(() => undefined);
         // Renamed and not known to be on the disk: the peer is told no, and sends it again.
         await rm(join(path, `${id}.eml`), { force: true }).catch(() => undefined);
         throw cause;
       }
-      add(id, content.length);
+      entries.set(id, entry);
     },
-    waiting: () => [...sizes.keys()],
+    waiting: () => [...entries.keys()],
+    hold(id, about) {
+      const entry = entries.get(id);
+      if (entry === undefined) return;
+      release(id, entry);
+      entry.heldFor = about.map(subjectOf).filter((subject) => subject !== null);
+      for (const subject of entry.heldFor) held.set(subject, id);
+    },
+    isBehind(id) {
+      const entry = entries.get(id);
+      return entry?.subjects.some((subject) => (held.get(subject) ?? id) !== id) ?? false;
+    },
     async read(id) {
       return parseSpooled(await readFile(join(path, `${id}.eml`)));
     },
@@ -115,14 +202,31 @@ export async function openSpool(
       }
       await writeFile(join(path, folder, `${id}.txt`), `${why}\n`, { mode: 0o600 });
       await rename(join(path, `${id}.eml`), join(path, folder, `${id}.eml`));
-      kept[folder].files += 1;
-      kept[folder].bytes += sizes.get(id) ?? 0;
+      const entry = entries.get(id);
+      if (entry !== undefined) {
+        addTo(kept[folder], entry.size);
+        addFor(kept[folder].senders, entry.sender, entry.size);
+      }
       forget(id);
     },
   };
 
+  function hasRoom(): boolean {
+    return !isOver(total, limits.maxFiles, limits.maxBytes);
+  }
+
   function isFull(folder: KeptFolder): boolean {
-    return kept[folder].files >= limits.maxKeptFiles || kept[folder].bytes >= limits.maxKeptBytes;
+    return isOver(kept[folder], limits.maxKeptFiles, limits.maxKeptBytes);
+  }
+
+  /** Whether the sender's kept mail, and what it has waiting, leaves it something of the folder. */
+  function hasShare(folder: KeptFolder, sender: string, waiting: Load): boolean {
+    const there = kept[folder].senders.get(sender) ?? NOTHING;
+    return !isOver(
+      { files: there.files + waiting.files, bytes: there.bytes + waiting.bytes },
+      limits.maxKeptFiles / limits.senderParts,
+      limits.maxKeptBytes / limits.senderParts,
+    );
   }
 
   /** Not more often than once a minute: a stranger's every try would read the folder. */
@@ -138,27 +242,99 @@ export async function openSpool(
   }
 
   async function count(folder: KeptFolder): Promise<void> {
-    let files = 0;
-    let size = 0;
+    const counted: KeptLoad = { files: 0, bytes: 0, senders: new Map(), countedAtMs: clock.monotonicMs() };
     for (const name of await readdir(join(path, folder))) {
       if (!NAME.test(name)) continue;
+      const file = join(path, folder, name);
       // Taken away meanwhile: not counted.
-      const found = await stat(join(path, folder, name)).catch(() => null);
+      const found = await stat(file).catch(() => null);
       if (found === null) continue;
-      files += 1;
-      size += found.size;
+      const { ip } = (await readEnvelope(file).catch(() => null)) ?? NOBODY;
+      addTo(counted, found.size);
+      addFor(counted.senders, addressKey(ip), found.size);
     }
-    kept[folder] = { files, bytes: size, countedAtMs: clock.monotonicMs() };
+    kept[folder] = counted;
   }
 
-  function add(id: string, size: number): void {
-    sizes.set(id, size);
-    bytes += size;
+  function load({ size, sender, subjects: about }: Entry): void {
+    addTo(total, size);
+    addFor(senders, sender, size);
+    for (const subject of about) addFor(subjects, subject, size);
+  }
+
+  function unload({ size, sender, subjects: about }: Entry): void {
+    addTo(total, -size);
+    addFor(senders, sender, -size);
+    for (const subject of about) addFor(subjects, subject, -size);
+  }
+
+  function release(id: string, entry: Entry): void {
+    for (const subject of entry.heldFor) if (held.get(subject) === id) held.delete(subject);
+    entry.heldFor = [];
   }
 
   function forget(id: string): void {
-    bytes -= sizes.get(id) ?? 0;
-    sizes.delete(id);
+    const entry = entries.get(id);
+    if (entry === undefined) return;
+    entries.delete(id);
+    release(id, entry);
+    unload(entry);
+  }
+}
+
+const NOTHING: Load = { files: 0, bytes: 0 };
+const NOBODY: Arrival = { ip: '', targets: [] };
+
+function isOver({ files, bytes }: Load, maxFiles: number, maxBytes: number): boolean {
+  return files >= maxFiles || bytes >= maxBytes;
+}
+
+/** One file more, or with a negative size one less. */
+function addTo(load: Load, size: number): void {
+  load.files += Math.sign(size);
+  load.bytes += size;
+}
+
+function addFor(loads: Map<string, Load>, key: string, size: number): void {
+  const load = loads.get(key) ?? { files: 0, bytes: 0 };
+  addTo(load, size);
+  if (load.files <= 0) loads.delete(key);
+  else loads.set(key, load);
+}
+
+function entryOf({ ip, targets }: Arrival, size: number): Entry {
+  const about = new Set(targets.map(subjectOf).filter((subject) => subject !== null));
+  return { size, sender: addressKey(ip), subjects: [...about], heldFor: [] };
+}
+
+/** What the reports to a token's address are about, as a key; null for the other targets. */
+function subjectOf(target: ReturnTarget): string | null {
+  if (!isToken(target)) return null;
+  return target.kind === 'message' ? `message:${target.messageSeq}` : `${target.kind}:${target.deliveryId}`;
+}
+
+/** Where mail to this target stays for a person; null = what it says is recorded, and it goes. */
+function keptFolderOf(target: ReturnTarget): KeptFolder | null {
+  if (isToken(target)) return null;
+  if (target.kind === 'feedback') return 'unattributed';
+  return target.kind === 'reports' ? 'reports' : 'operator';
+}
+
+/** Sender and targets of a file; null where its first line is no envelope. */
+async function readEnvelope(file: string): Promise<Arrival | null> {
+  const opened = await open(file, 'r');
+  try {
+    const { buffer, bytesRead } = await opened.read(
+      Buffer.alloc(MAX_ENVELOPE_BYTES),
+      0,
+      MAX_ENVELOPE_BYTES,
+      0,
+    );
+    const read = parseSpooled(buffer.subarray(0, bytesRead));
+    if (read === null || typeof read.ip !== 'string') return null;
+    return { ip: read.ip, targets: read.targets.filter((target) => typeof target?.kind === 'string') };
+  } finally {
+    await opened.close();
   }
 }
 

@@ -19,6 +19,13 @@ export type ReturnTarget =
   /** For the operator. */
   | { kind: 'operator'; name: 'postmaster' | 'abuse' };
 
+/** The targets that a token of ours names. */
+export type TokenTarget = Extract<ReturnTarget, { kind: 'delivery' | 'message' | 'unsubscribe' }>;
+
+export function isToken(target: ReturnTarget): target is TokenTarget {
+  return target.kind === 'delivery' || target.kind === 'message' || target.kind === 'unsubscribe';
+}
+
 /** How long after sending something may come back, ms. */
 export const RETURNS_TAKEN_MS = 60 * 24 * 3_600_000;
 

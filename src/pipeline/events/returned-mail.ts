@@ -26,7 +26,7 @@ import type { ReturnFact, ReturnResult, ReturnSubject } from '../../store/topics
 import type { SuppressionSignal } from '../../store/topics/suppressions.ts';
 import type { Classifier } from '../deliver/classifier/classify.ts';
 import { bounceFact } from './bounce-fact.ts';
-import { RETURNS_TAKEN_MS, type ReturnTarget } from './return-target.ts';
+import { RETURNS_TAKEN_MS, type ReturnTarget, type TokenTarget } from './return-target.ts';
 import type { ReturnMetrics } from './returns-metrics.ts';
 
 export interface ReturnedMail {
@@ -42,8 +42,8 @@ export interface ReturnedMail {
 export type Disposition =
   /** Everything in it was recorded, or there was nothing. */
   | { kind: 'done' }
-  /** A delivery it is about is being made at this moment. */
-  | { kind: 'later' }
+  /** Deliveries of these targets are being made at this moment. */
+  | { kind: 'later'; about: readonly ReturnTarget[] }
   /** For a person: `why` in a few words. */
   | { kind: 'keep'; folder: 'operator' | 'reports' | 'unattributed'; why: string };
 
@@ -85,11 +85,14 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
     async take(mail) {
       const read = readMime(mail.bytes.subarray(0, MAX_READ_BYTES));
       let result: Disposition = { kind: 'done' };
+      const about: ReturnTarget[] = [];
       for (const target of mail.targets) {
         const one = await takeFor(target, mail, read);
         // Whoever is to wait waits whole: what was recorded is known the next time.
-        if (one.kind === 'later') result = one;
-        else if (one.kind === 'keep' && result.kind === 'done') result = one;
+        if (one.kind === 'later') {
+          about.push(...one.about);
+          result = { kind: 'later', about };
+        } else if (one.kind === 'keep' && result.kind === 'done') result = one;
       }
       return result;
     },
@@ -130,7 +133,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
     const feedback = readFeedbackReport(read);
     if (feedback !== null) return complaint(feedback, subjects.length === 1 ? only : null, mail);
     const report = readDsn(read) ?? readTextBounce(read);
-    if (report !== null) return bounces(subjects, report, target.kind === 'message', mail);
+    if (report !== null) return bounces(subjects, report, target, mail);
     // Of grouped copies nobody can tell who answered.
     if (subjects.length > 1) return ignored('unknown');
     const sign = autoReplySign(read);
@@ -148,9 +151,10 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
   async function bounces(
     subjects: readonly ReturnSubject[],
     report: DsnReport,
-    mustMatch: boolean,
+    target: TokenTarget,
     mail: ReturnedMail,
   ): Promise<Disposition> {
+    const mustMatch = target.kind === 'message';
     const mayWait = clock.now() - mail.receivedAt < UNDER_WAY_MS;
     let later = false;
     for (const subject of subjects) {
@@ -166,7 +170,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
       const result = await record(fact, subject);
       later ||= result === 'under-way';
     }
-    return later ? { kind: 'later' } : DONE;
+    return later ? { kind: 'later', about: [target] } : DONE;
   }
 
   // ── complaints ──────────────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createVirtualClock, type VirtualClock } from '../../../test/fakes/virtual-clock.ts';
+import { silentLogger } from '../../lib/log.ts';
+import type { Disposition } from '../../pipeline/events/returned-mail.ts';
+import { createReturnMetrics } from '../../pipeline/events/returns-metrics.ts';
+import { createReadingLoop } from './reading-loop.ts';
+import { openSpool, type Spool } from './spool.ts';
+
+const ID = (n: number) => `019a0000-0000-7000-8000-${String(n).padStart(12, '0')}`;
+const UNDER_WAY = { kind: 'delivery', deliveryId: 7 } as const;
+let folder: string;
+let clock: VirtualClock;
+let spool: Spool;
+let looks: number[];
+let underWay: boolean;
+
+function createLoop() {
+  return createReadingLoop({
+    reader: {
+      async take({ targets }): Promise<Disposition> {
+        const about = targets.filter((target) => target.kind === 'delivery' && target.deliveryId === 7);
+        if (about.length > 0) looks.push(clock.monotonicMs());
+        return underWay && about.length > 0 ? { kind: 'later', about } : { kind: 'done' };
+      },
+    },
+    operatorMail: { passOn: async () => null },
+    spool,
+    clock,
+    log: silentLogger,
+    metrics: createReturnMetrics(new Registry()),
+  });
+}
+
+const put = (n: number, ...deliveries: number[]) =>
+  spool.put(ID(n), {
+    targets: deliveries.map((deliveryId) => ({ kind: 'delivery', deliveryId })),
+    from: null,
+    ip: '192.0.2.1',
+    receivedAt: clock.now(),
+    bytes: new Uint8Array(10),
+  });
+
+beforeEach(async () => {
+  clock = createVirtualClock();
+  folder = mkdtempSync(join(tmpdir(), 'postrider-reading-'));
+  spool = await openSpool(folder, clock);
+  looks = [];
+  underWay = true;
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('a report whose delivery is under way', () => {
+  it('is looked at after growing pauses, and those behind it not at all', async () => {
+    const loop = createLoop();
+    for (const n of [1, 2, 3]) await put(n, 7);
+    await put(4, 8);
+    loop.wake();
+    await loop.idle();
+    expect(spool.waiting()).toEqual([ID(1), ID(2), ID(3)]);
+    expect(looks).toHaveLength(1);
+    for (let second = 0; second < 600; second += 1) {
+      await clock.advance(1_000);
+      // Mail that arrives wakes the loop, and changes nothing of the pauses.
+      loop.wake();
+      await loop.idle();
+    }
+    const pauses = looks.slice(1).map((at, i) => (at - (looks[i] ?? 0)) / 1_000);
+    expect(pauses.slice(0, 6)).toEqual([2, 4, 8, 16, 32, 60]);
+    expect(looks.length).toBeLessThan(17);
+    expect(spool.refusal({ ip: '192.0.2.2', targets: [UNDER_WAY] })).toBe('delivery');
+    underWay = false;
+    await clock.advance(60_000);
+    await loop.idle();
+    expect(spool.waiting()).toEqual([]);
+    expect(spool.refusal({ ip: '192.0.2.2', targets: [UNDER_WAY] })).toBeNull();
+    await loop.stop();
+  });
+
+  it('holds up no report about another delivery that it also names', async () => {
+    const loop = createLoop();
+    await put(1, 7, 8);
+    loop.wake();
+    await loop.idle();
+    await put(2, 8);
+    loop.wake();
+    await loop.idle();
+    expect(spool.waiting()).toEqual([ID(1)]);
+    await loop.stop();
+  });
+});

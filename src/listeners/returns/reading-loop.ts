@@ -1,0 +1,178 @@
+/**
+ * Reads what waits in the spool of returned mail, one by one, oldest first. A message that cannot be read is put aside
+ * with the reason, and the next one is read. A report whose delivery is being made at this moment is looked at again
+ * after pauses that grow, and others about that delivery stay behind it: a far end that keeps a transaction open costs
+ * one look a minute. While the store is away everything waits.
+ */
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Disposition, ReturnedMailReader } from '../../pipeline/events/returned-mail.ts';
+import type { ReturnMetrics } from '../../pipeline/events/returns-metrics.ts';
+import { StoreUnavailable } from '../../store/store.ts';
+import type { OperatorMail } from './operator-mail.ts';
+import type { Spool, SpooledMail } from './spool.ts';
+
+export interface ReadingLoop {
+  /** There may be something to read. */
+  wake(): void;
+  /** Resolves when everything that was due was looked at. */
+  idle(): Promise<void>;
+  /** Finishes the message in hand. */
+  stop(): Promise<void>;
+}
+
+interface Deps {
+  reader: ReturnedMailReader;
+  operatorMail: OperatorMail;
+  spool: Spool;
+  clock: Clock;
+  log: Logger;
+  metrics: ReturnMetrics;
+}
+
+/** A store that is away is asked again after this; the first pause of a report whose delivery is under way. */
+const RETRY_MS = 2_000;
+const MAX_PAUSE_MS = 60_000;
+
+interface Pause {
+  untilMs: number;
+  lengthMs: number;
+}
+
+/** Reads nothing before the first `wake`. */
+export function createReadingLoop(deps: Deps): ReadingLoop {
+  const { reader, operatorMail, spool, clock, log, metrics } = deps;
+  const later = createRetryTimer(clock, () => wake());
+  let running: Promise<void> | null = null;
+  let again = false;
+  let stopped = false;
+  /** Those that could not even be put aside: they stay, and are looked at again at the next start. */
+  const stuck = new Set<string>();
+  /** Reports that wait for their delivery. */
+  const pauses = new Map<string, Pause>();
+
+  return {
+    wake,
+    async idle() {
+      while (running !== null) await running;
+    },
+    async stop() {
+      stopped = true;
+      later.cancel();
+      await running;
+    },
+  };
+
+  function wake(): void {
+    if (stopped) return;
+    again = true;
+    running ??= run().finally(() => {
+      running = null;
+    });
+  }
+
+  async function run(): Promise<void> {
+    while (again && !stopped) {
+      again = false;
+      for (const id of spool.waiting()) {
+        if (stopped) break;
+        if (isDue(id) && (await readOne(id)) === 'store-away') break;
+      }
+      metrics.waiting(spool.waiting().length);
+    }
+    let next = Number.POSITIVE_INFINITY;
+    for (const { untilMs } of pauses.values()) next = Math.min(next, untilMs);
+    // A pause that is over waits for a store that is away, which has its own timer.
+    if (next > clock.monotonicMs() && next < Number.POSITIVE_INFINITY) later.arm(next - clock.monotonicMs());
+  }
+
+  function isDue(id: string): boolean {
+    if (stuck.has(id) || spool.isBehind(id)) return false;
+    return (pauses.get(id)?.untilMs ?? 0) <= clock.monotonicMs();
+  }
+
+  async function readOne(id: string): Promise<'read' | 'store-away'> {
+    try {
+      const mail = await spool.read(id);
+      if (mail === null) await quarantine(id, 'the file is damaged: its first line is no envelope');
+      else await settle(id, mail, await reader.take({ ...mail, envelopeFrom: mail.from }));
+      return 'read';
+    } catch (err) {
+      if (isAway(err)) {
+        later.arm(RETRY_MS);
+        return 'store-away';
+      }
+      log.error({ err, id }, 'returned mail could not be read and is put aside');
+      await quarantine(
+        id,
+        `reading it failed: ${err instanceof Error ? (err.stack ?? err.message) : String(err)}`,
+      );
+      return 'read';
+    }
+  }
+
+  async function settle(id: string, mail: SpooledMail, disposition: Disposition): Promise<void> {
+    if (disposition.kind === 'later') {
+      pause(id, disposition);
+      return;
+    }
+    // Those behind it may be read now.
+    if (pauses.delete(id)) again = true;
+    if (disposition.kind === 'done') return spool.remove(id);
+    const { folder, why } = disposition;
+    const stays = folder === 'operator' ? await operatorMail.passOn(id, mail) : null;
+    if (folder === 'operator' && stays === null) {
+      log.info({ id, why }, 'returned mail was passed on to the operator');
+      return spool.remove(id);
+    }
+    const reason = stays === null ? why : `${why}; ${stays}`;
+    await spool.keep(id, folder, reason);
+    log.warn({ id, folder, why: reason }, 'returned mail waits for a person');
+  }
+
+  function pause(id: string, { about }: Extract<Disposition, { kind: 'later' }>): void {
+    const lengthMs = Math.min(MAX_PAUSE_MS, 2 * (pauses.get(id)?.lengthMs ?? RETRY_MS / 2));
+    pauses.set(id, { lengthMs, untilMs: clock.monotonicMs() + lengthMs });
+    spool.hold(id, about);
+  }
+
+  async function quarantine(id: string, why: string): Promise<void> {
+    metrics.quarantined();
+    if (pauses.delete(id)) again = true;
+    await spool.keep(id, 'quarantine', why).catch((err: unknown) => {
+      stuck.add(id);
+      spool.hold(id, []);
+      log.error({ err, id }, 'returned mail could not be put aside and stays in the spool');
+    });
+  }
+}
+
+/** The store, or acceptance, cannot take anything now. */
+function isAway(error: unknown): boolean {
+  return (
+    error instanceof StoreUnavailable || (error instanceof AppError && error.retryAfterSeconds !== undefined)
+  );
+}
+
+/** `arm` never makes an earlier shot later. */
+function createRetryTimer(clock: Clock, fire: () => void): { arm(ms: number): void; cancel(): void } {
+  let timer: Timer | null = null;
+  let atMs = 0;
+  return {
+    arm(ms) {
+      const wantedMs = clock.monotonicMs() + ms;
+      if (timer !== null && atMs <= wantedMs) return;
+      timer?.cancel();
+      atMs = wantedMs;
+      timer = clock.setTimer(ms, () => {
+        timer = null;
+        fire();
+      });
+    },
+    cancel() {
+      timer?.cancel();
+      timer = null;
+    },
+  };
+}
