@@ -38,7 +38,7 @@ import { createTenantLessons } from './pipeline/deliver/tenant-lessons.ts';
 import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls-counters.ts';
 import { createMtaSts } from './pipeline/deliver/tls-mta-sts.ts';
 import { createTryNow, type TryNow } from './pipeline/deliver/try-now.ts';
-import type { KeptBack, SiteQuestion } from './pipeline/queue/gate.ts';
+import type { Gate, KeptBack, SiteQuestion } from './pipeline/queue/gate.ts';
 import type { Membership } from './pipeline/queue/membership.ts';
 import { createQueue, type Queue, type QueueOptions } from './pipeline/queue/queue.ts';
 import { createNodeMetrics, createQueueMetrics } from './pipeline/queue/queue-metrics.ts';
@@ -187,6 +187,14 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     return place?.kind === 'path' ? pauses.of(question.senderDomain, place) : null;
   };
   const states = createPathStates({ clock, memory: traffic.pathMemory, overrides });
+  const gate: Gate = {
+    site: states.closed,
+    urgent: states.urgent,
+    mail(question) {
+      const hold = heldBy(question);
+      return hold === null ? pausedBy(question) : { reason: holdReason(hold), until: hold.until };
+    },
+  };
   const queue = createQueue(
     {
       store,
@@ -197,14 +205,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       siteOf: placements.nameOf,
       expire: rules.expire,
       suppressed: rules.suppressed,
-      gate: {
-        site: states.closed,
-        urgent: states.urgent,
-        mail(question) {
-          const hold = heldBy(question);
-          return hold === null ? pausedBy(question) : { reason: holdReason(hold), until: hold.until };
-        },
-      },
+      gate,
       eventsStored,
       routeTags: routes.tags,
     },
@@ -233,6 +234,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
         queue,
         placements,
         states,
+        gate,
         shaping,
         warmup,
         overrides,

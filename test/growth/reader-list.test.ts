@@ -147,6 +147,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'policy/domains/doctor/changes.ts readChanges',
     'policy/domains/doctor/dmarc.ts judgeDmarc',
     'policy/domains/doctor/dmarc.ts judgeAlignment',
+    'listeners/http/operations/wait-words.ts waitReason',
     'policy/domains/doctor/dmarc.ts isUnder',
     'policy/domains/doctor/hosts.ts judgeReturnPath',
     'policy/domains/doctor/hosts.ts judgeFromMx',

@@ -44,7 +44,7 @@ describe('a path that is closed', () => {
     await closedPath(server, site);
     // It fails again: closed again.
     const first = await server.call('POST', `/queue/paths/${encodeURIComponent(site)}/try`);
-    expect(first.json).toMatchObject({ Tried: 1, Paths: [{ Site: site, State: 'half-open' }] });
+    expect(first.json).toMatchObject({ Tried: 1, Paths: [{ Site: site, Reason: null }] });
     await closedPath(server, site);
     mend();
     const command = await startCommand(scope, ['queue', 'try', site, '--data', server.folder]).ended;

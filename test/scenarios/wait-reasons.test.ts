@@ -88,3 +88,60 @@ describe('mail that waits in memory', () => {
     await waitsFor(server, id, 'DNS is asked where mail for mute.test goes');
   });
 });
+
+describe('mail that waits behind a slow far end', () => {
+  async function behindASlowOne(count: number) {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const mx = await kit.farEnd({ dot: [{ do: 'wait', until: held, next: '250 ok' }, '250 ok'] });
+    const name = `slow${mx.address.replaceAll('.', '-')}.test`;
+    dns.set(name, { MX: [`mx.${name}`] });
+    dns.set(`mx.${name}`, { A: [mx.address] });
+    const { server, token } = await kit.start({ settings: { 'max-connections': '1' } });
+    const first = await server.send({ To: [{ email: `first@${name}` }] }, { token });
+    await until('the first is being sent', async () => (await server.statusOf(first)) === 'Sending');
+    const waiting = await Promise.all(
+      Array.from({ length: count }, (_, n) => server.send({ To: [{ email: `r${n}@${name}` }] }, { token })),
+    );
+    const taken = () => mx.connections.flatMap(({ messages }) => messages).length;
+    return { server, token, first, waiting, release, taken, name };
+  }
+
+  it('is queued with a reason, and can be canceled to the last of it', async () => {
+    const { server, token, first, waiting, release, taken } = await behindASlowOne(60);
+    const shown = await Promise.all(waiting.map((id) => server.call('GET', `/email/${id}`)));
+    for (const { json } of shown) {
+      expect([json.Status, json.Recipients[0].Status]).toEqual(['Queued', 'Queued']);
+      expect(json.Recipients[0].WaitReason).not.toBe('');
+    }
+    const late = await server.call('POST', `/email/${first}/cancel`, { token });
+    expect(late.status).toBe(409);
+    // The one whose envelope is on its way already may be too late, and says so.
+    const canceled = await Promise.all(
+      waiting.map((id) => server.call('POST', `/email/${id}/cancel`, { token })),
+    );
+    const refused = canceled.filter(({ status }) => status !== 200).length;
+    expect(refused).toBeLessThanOrEqual(1);
+    release();
+    await until('the first is delivered', async () => (await server.statusOf(first)) === 'Delivered');
+    await until('nothing is queued', async () => (await server.call('GET', '/queue')).json.Waiting === 0);
+    const statuses = await Promise.all(waiting.map((id) => server.statusOf(id)));
+    expect(statuses.filter((status) => status === 'Canceled')).toHaveLength(60 - refused);
+    expect(taken()).toBe(1 + refused);
+  });
+
+  it('is not sent to whom its sender suppresses meanwhile', async () => {
+    const { server, waiting, release, taken, name } = await behindASlowOne(20);
+    const Items = Array.from({ length: 20 }, (_, n) => ({ Email: `r${n}@${name}` }));
+    const body = { Domain: 'example.com', Items };
+    expect((await server.call('POST', '/suppressions', { body })).status).toBe(200);
+    release();
+    const ends = await Promise.all(waiting.map((id) => server.settled(id)));
+    const suppressed = ends.filter((end) => end.Recipients[0]?.Status === 'Suppressed').length;
+    // One may have been on its way.
+    expect(suppressed).toBeGreaterThanOrEqual(19);
+    expect(taken()).toBe(1 + 20 - suppressed);
+  });
+});

@@ -119,9 +119,19 @@ export const MUTATIONS: readonly Mutation[] = [
     notices: /went out after it was canceled/,
     store: (store) =>
       replaced(store, 'cancelQueued', async ({ recipients }) => ({
-        canceled: recipients.length,
+        changed: recipients.map(({ deliveryId }) => deliveryId),
         tooLate: 0,
       })),
+  },
+  {
+    name: 'a cancellation of what waits in memory, and goes all the same',
+    notices: /went out after it was canceled/,
+    engine: ({ queue }) => {
+      queue.changing = async (ids, change) => {
+        const waiting = ids.flatMap((id) => queue.itemOf(id) ?? []).filter(({ underWay }) => !underWay);
+        return [await change(ids, new Map(waiting.map(({ delivery }) => [delivery.id, delivery.epoch])))];
+      };
+    },
   },
   {
     name: 'a hold that nobody heeds',

@@ -412,19 +412,25 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
       case 'cancel': {
         const ids = room.cancelable(action.pick);
         if (ids === null || process === null) return;
-        const before = new Set(ids.deliveryIds.filter((id) => room.isQueued(id)));
-        await process.store
-          .cancelQueued({
-            messageSeq: ids.messageSeq,
-            now,
-            recipients: ids.deliveryIds.map((deliveryId) => ({
-              deliveryId,
-              event: { id: uuidv7(clock, dice), kind: 'canceled', at: now, detail: null },
-            })),
-          })
+        const { store } = process;
+        await process.engine.queue
+          .changing(ids.deliveryIds, (some, leases) =>
+            store.cancelQueued({
+              messageSeq: ids.messageSeq,
+              now,
+              recipients: some.map((deliveryId) => {
+                const epoch = leases.get(deliveryId);
+                return {
+                  deliveryId,
+                  event: { id: uuidv7(clock, dice), kind: 'canceled', at: now, detail: null },
+                  ...(epoch === undefined ? {} : { epoch }),
+                };
+              }),
+            }),
+          )
           .then(
-            () => {
-              for (const id of before) diary.canceled.set(id, nowMs);
+            (results) => {
+              for (const { changed } of results) for (const id of changed) diary.canceled.set(id, nowMs);
             },
             () => {},
           );

@@ -2,6 +2,7 @@
  * What the HTTP listener is given: the parts behind it, and its own limits. Only types, and the defaults of the
  * options; the composition root fills both in.
  */
+
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
@@ -9,6 +10,7 @@ import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Acceptance } from '../../pipeline/accept/accept.ts';
 import type { PersonalTexts } from '../../pipeline/deliver/personal-texts.ts';
+import type { Queue } from '../../pipeline/queue/queue.ts';
 import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import type { Access } from '../../policy/access/access.ts';
 import type { Refusals } from '../../policy/access/refusals.ts';
@@ -44,7 +46,7 @@ export interface HttpDeps {
   guard: Pick<GuardRails, 'standing'>;
   webhooks: WebhookService;
   /** Told where recipients are due now. */
-  queue: { wake(at?: number): void };
+  queue: Pick<Queue, 'wake' | 'changing'>;
   /** Whether mail to a recipient would leave this server: its route leads out. */
   leadsOut(mail: {
     senderDomain: string;

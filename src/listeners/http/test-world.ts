@@ -150,6 +150,7 @@ export async function openWorld(
         wake() {
           woken.queue += 1;
         },
+        changing: queue.changing,
       },
       leadsOut: () => true,
       sandboxRules: createSandboxRules({ store, clock, random }),

@@ -21,6 +21,7 @@ import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { TlsContexts } from '../../smtp/client-tls.ts';
 import type { Store } from '../../store/store.ts';
+import type { Gate } from '../queue/gate.ts';
 import type { Lease, LeaseListener } from '../queue/membership.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
@@ -65,6 +66,7 @@ export interface DeliverDeps {
   overrides: Overrides;
   memory: PathMemory;
   states: PathStates;
+  gate: Pick<Gate, 'mail'>;
   rules: SettlementRules;
   classifier: Pick<Classifier, 'classify'>;
   retry: RetrySchedule;
@@ -155,10 +157,16 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
   };
 
   function whyItWaits(item: ReadyItem): string {
-    const { site } = item;
+    const { site, delivery } = item;
+    const kept = deps.gate.mail(delivery, site);
+    if (kept !== null) return kept.reason;
     const place = placements.placement(site);
     if (place?.kind === 'unknown') return `DNS is asked where mail for ${place.domain} goes`;
-    return paths.get(site)?.reason(item) ?? '';
+    const said = paths.get(site)?.reason(item) ?? '';
+    if (said !== '') return said;
+    const where = place?.kind === 'path' ? place.site : site;
+    // Checked when it was taken: it is on its way to a connection.
+    return item.checked < 0 ? `its turn at ${where}` : `it is made ready to be sent to ${where}`;
   }
 
   /** An outcome that cannot be stored is no reason to stay: the next start takes its lease back. */

@@ -20,13 +20,13 @@ export interface MemoryQueue {
 }
 
 export interface MemoryWaits {
-  /** Why this recipient waits in memory; null: it does not, or it is about to go. */
+  /** Why this recipient waits in memory, never ''; null: it does not, or it is being sent. */
   reasonOf(deliveryId: number): string | null;
-  /** All that wait in memory for a reason; what is only passing through is left out. */
+  /** All that wait in memory. */
   queues(): readonly MemoryQueue[];
 }
 
-/** `word`: why an item that is not being sent waits, '' = for nothing but its turn. */
+/** `word`: why an item that is not being sent waits, never ''. */
 export function createMemoryWaits(
   queue: Pick<Queue, 'items' | 'itemOf'>,
   word: (item: ReadyItem) => string,
@@ -34,14 +34,13 @@ export function createMemoryWaits(
   return {
     reasonOf(deliveryId) {
       const item = queue.itemOf(deliveryId);
-      return item === null || item.underWay ? null : word(item) || null;
+      return item === null || item.underWay || item.leaving ? null : word(item);
     },
     queues() {
       const found = new Map<string, MemoryQueue & { createdAt: number[] }>();
       for (const item of queue.items()) {
-        if (item.underWay) continue;
+        if (item.underWay || item.leaving) continue;
         const reason = word(item);
-        if (reason === '') continue;
         const { senderDomain, recipientDomain, lane, createdAt, routeKey = '' } = item.delivery;
         const sandbox = item.delivery.sandbox !== null;
         const key = `${item.delivery.queueId} ${reason}`;

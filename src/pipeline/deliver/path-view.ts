@@ -25,7 +25,7 @@ interface Deps {
   name: string;
   place: Extract<Placement, { kind: 'path' }>;
   route: 'mx' | 'relay';
-  queue: Pick<Queue, 'waiting' | 'heldBy'>;
+  queue: Pick<Queue, 'waiting' | 'heldBy' | 'hasMail'>;
   gates: PathGates;
   state: Pick<PathState, 'closed' | 'breaker'>;
   links: Links;
@@ -37,7 +37,7 @@ const MAX_DOMAINS = 20;
 
 export function createPathView(
   { name, place, route, queue, gates, state, links, overrides, clock }: Deps,
-  now: { usable(): number; inFlight(): number; ready(lane: Lane): number },
+  now: { usable(): number; inFlight(): number; opening(): number; ready(lane: Lane): number },
 ): PathView {
   const { source, site, provider } = place;
   const domains = new Set<string>();
@@ -69,12 +69,16 @@ export function createPathView(
         connections: {
           open: links.size,
           busy: links.busyCount,
-          opening: 0,
+          opening: now.opening(),
         },
         window: now.usable(),
         effective,
         overrides: overrides.of('path', pathKey(source, site)),
-        breaker: state.breaker,
+        // A site that failed and that nobody writes to is not being asked.
+        breaker:
+          state.breaker.kind === 'half-open' && !queue.hasMail(name)
+            ? { kind: 'closed' as const }
+            : state.breaker,
         reason: why.text,
         waitsFor: why.kind,
         waitsUntil: why.until,
@@ -111,7 +115,7 @@ export function createPathView(
     if (closed !== null) return { kind: closed.kind, text: closedText(site, closed), until: closed.until };
     if (waitsFor === 'lease') return { kind: 'lease', text: words(), until: null };
     // What waits for the outcome of the one that is tried is mostly not in memory.
-    if (state.breaker.kind === 'half-open') {
+    if (state.breaker.kind === 'half-open' && queue.hasMail(name)) {
       return { kind: 'breaker', text: `${site} failed and is tried again with one message`, until: null };
     }
     if (!anybodyWaits || waitsFor === 'none') return { kind: 'none', text: null, until: null };
@@ -129,6 +133,8 @@ export function createPathView(
         return `all ${limits.providerConnections ?? 0} connections to ${provider ?? site} are in use`;
       case 'warm-up':
         return waitsWhy;
+      case 'resolving':
+        return `DNS is asked for the hosts of ${site}`;
       case 'connecting':
         return `a connection to ${site} is being opened`;
       case 'lease':

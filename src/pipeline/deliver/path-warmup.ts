@@ -18,7 +18,7 @@ export interface PathWarmup {
   heard(outcome: Outcome): void;
   /** So many that went never reached the provider. */
   cameBack(count: number): void;
-  /** Messages taken ahead that will not go. */
+  /** Nothing goes by this path any more: what was taken ahead is given back, and nobody is called. */
   release(): void;
 }
 
@@ -47,7 +47,7 @@ export function createPathWarmup(
   if (provider === null || !warmup.warms(source)) return FREE;
   const ahead = new Set<Lane>();
   let waiting: PathWarmup['waiting'] = null;
-  warmup.onReady(source, provider, deps.name, deps.wake);
+  const ended = warmup.onReady(source, provider, deps.name, deps.wake);
 
   return {
     mayGo(lane) {
@@ -84,6 +84,7 @@ export function createPathWarmup(
     release() {
       for (const _ of ahead) warmup.giveBack(source, provider);
       ahead.clear();
+      ended();
     },
   };
 }

@@ -8,6 +8,7 @@
  * one at a time, only while something that may use one finds none. What a failure says about the path goes to its
  * health (path-health.ts), what a reply teaches to the overrides; a message whose connection ends under it is charged
  * unless the fault was plainly the connection's.
+ * It is one piece because every function in it looks at the same few variables of what is open and in flight.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Failpoints } from '../../lib/failpoints.ts';
@@ -144,7 +145,12 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   const tried = createTriedHosts(clock);
   const view = createPathView(
     { name, place, queue, gates, state, links, clock, overrides: deps.overrides, route },
-    { usable, inFlight: () => inFlight, ready: (lane) => ready.count(lane) + intake.preparingOf(lane) },
+    {
+      usable,
+      inFlight: () => inFlight,
+      opening: () => Number(stage !== null),
+      ready: (lane) => ready.count(lane) + intake.preparingOf(lane),
+    },
   );
   const warm = createPathWarmup(
     { warmup: deps.warmup, name, now: clock.now, wake: pump },
@@ -195,7 +201,8 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     },
   };
   let inFlight = 0;
-  let opening = false;
+  /** Of the connection that is being opened. */
+  let stage: 'resolving' | 'connecting' | null = null;
   /** A further connection was refused while others work: not asked for again before this (monotonic) time. */
   let noOpenBeforeMs = 0;
   let stopping = false;
@@ -223,11 +230,14 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     stop,
     forget() {
       keep();
+      warm.release();
       egress.end();
       state.detach();
     },
     get idle() {
-      return links.all === 0 && !opening && intake.preparing === 0 && ready.size === 0 && inFlight === 0;
+      return (
+        links.all === 0 && stage === null && intake.preparing === 0 && ready.size === 0 && inFlight === 0
+      );
     },
   };
 
@@ -281,7 +291,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   function pump(): void {
     if (!stopping && mayWork()) intake.take(state.breaker.kind === 'half-open' ? 1 - moving() : null);
     dispatch();
-    if (drained !== null && inFlight === 0 && intake.preparing === 0 && !opening) drained();
+    if (drained !== null && inFlight === 0 && intake.preparing === 0 && stage === null) drained();
   }
 
   /** Messages in flight, but for those whose far end has not answered for long. */
@@ -343,7 +353,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       const link = links.idle((candidate) => carries(candidate, fresh));
       if (link !== null) return send(link, fresh);
       // Before others use what is idle: a path that is in full use would never have a connection for it.
-      if (!opening) openFor(fresh);
+      if (stage === null) openFor(fresh);
     }
     for (const prepared of candidates) {
       const link = links.idle((candidate) => carries(candidate, prepared));
@@ -358,7 +368,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       return false;
     }
     openFor(first);
-    if (opening && links.size === 0) view.waits('connecting');
+    if (stage !== null && links.size === 0) view.waits(stage);
     return false;
   }
 
@@ -430,7 +440,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   }
 
   function mayOpen(): boolean {
-    if (opening || counted() >= usable() || links.all >= capNow()) {
+    if (stage !== null || counted() >= usable() || links.all >= capNow()) {
       view.waits('slots');
       return false;
     }
@@ -489,7 +499,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   // ── connections ─────────────────────────────────────────────────────────────────────────────────────────
 
   async function openLink(head: Prepared): Promise<void> {
-    opening = true;
+    stage = 'resolving';
     gates.connectionOpened();
     const { recipientDomain, lane } = head.item.delivery;
     const wish = {
@@ -501,7 +511,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     await deps.placed(recipientDomain);
     // Its domain has moved: a connection to its new host would carry the mail of this site's other domains there.
     if (deps.elsewhere(head.item.delivery)) {
-      opening = false;
+      stage = null;
       gates.connectionEnded();
       regroup();
       pump();
@@ -511,11 +521,13 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     const opened = await openForHead({ ...deps, tried }, wish, {
       signal: abort.signal,
       connecting() {
+        stage = 'connecting';
+        if (links.size === 0) view.waits('connecting');
         connections += 1;
         if (connections > 1) gates.connectedAgain();
       },
     });
-    opening = false;
+    stage = null;
     if (opened.kind !== 'open') gates.connectionEnded();
     act(opened, recipientDomain);
     pump();
@@ -558,8 +570,9 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
 
   /** A bug while opening: the path rests like after any failed opening, so that it is not met in a loop. */
   function openingBroke(cause: unknown): void {
-    opening = false;
-    gates.connectionEnded();
+    // One that had ended already is not counted down twice.
+    if (stage !== null) gates.connectionEnded();
+    stage = null;
     log.error({ err: cause, site }, 'a connection could not be opened for an internal error');
     failures.failed(pathOutcome('connect', 'unreachable', 'an internal error ended the opening'));
     pump();

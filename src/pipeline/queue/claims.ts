@@ -58,8 +58,8 @@ interface Deps {
   allowance(site: string): number;
   /** Critical mail waits for a site that is closed. */
   urgent(site: string): void;
-  /** Claimed rows enter memory. */
-  add(deliveries: readonly ClaimedDelivery[]): void;
+  /** Claimed rows enter memory. `sinceMs`: when they were asked for, on the monotonic clock. */
+  add(deliveries: readonly ClaimedDelivery[], sinceMs: number): void;
   /** There is work for a site, or a reason for it to look again. */
   wake(site: string): void;
   expire(delivery: ClaimedDelivery, now: number): Settlement;
@@ -333,6 +333,7 @@ export function createClaims(
     promised.rows += limit;
     promised.at.add(site, limit);
     promised.bytes += maxBytes;
+    const sinceMs = clock.monotonicMs();
     const eventId = uuidv7(clock, random);
     const claim = { queueId, epoch: node.epoch, now: clock.now(), limit, maxBytes, eventId };
     const rows = await store.claimDue(claim).finally(() => {
@@ -343,7 +344,7 @@ export function createClaims(
     if (rows.some((delivery) => delivery.wasScheduled)) deps.eventsStored();
     let bytes = 0;
     for (const { size } of rows) bytes += size;
-    deps.add(rows);
+    deps.add(rows, sinceMs);
     // Neither rows nor bytes ended this claim, so the due rows did. A row larger than half the room is left for the
     // sweep to find.
     if (rows.length < limit && bytes <= maxBytes / 2) due.exhausted(queue, heard);

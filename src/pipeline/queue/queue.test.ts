@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
@@ -448,6 +449,91 @@ describe('blocked sites', () => {
     // Within a sweep and a check of the time it was due.
     expect(clock.now() - T0).toBeLessThan(10 * MINUTE + 30_000);
     expect(await eventKinds()).toEqual(['failed', 'failed']);
+  });
+});
+
+describe('mail in memory that waits', () => {
+  const canceling = (seq: number) => (ids: readonly number[], leases: ReadonlyMap<number, number>) =>
+    store.cancelQueued({
+      messageSeq: seq,
+      now: clock.now(),
+      recipients: ids.map((deliveryId) => {
+        const canceled = {
+          id: uuidv7(clock, createSystemRandom()),
+          kind: 'canceled',
+          at: T0,
+          detail: null,
+        } as const;
+        const epochOf = leases.get(deliveryId);
+        return { deliveryId, event: canceled, ...(epochOf === undefined ? {} : { epoch: epochOf }) };
+      }),
+    });
+
+  async function threeHeld(): Promise<{ queue: Queue; items: ReadyItem[] }> {
+    await queued(3);
+    const { queue } = await start();
+    await eventually(() => inMemory(queue, 'example.net') === 3);
+    return { queue, items: [...queue.items()] };
+  }
+
+  it('can be changed in the store: nobody sends it meanwhile, and what was changed leaves memory', async () => {
+    const { queue } = await threeHeld();
+    const taken = queue.take('example.net');
+    const going = queue.take('example.net');
+    const [waiting] = [...queue.items()].filter((item) => item !== taken && item !== going);
+    if (taken === null || going === null || waiting === undefined) throw new Error('three were there');
+    going.underWay = true;
+    for (const item of [taken, waiting]) {
+      const { id, messageSeq } = item.delivery;
+      const changing = queue.changing([id], canceling(messageSeq));
+      // From this moment on, not from when the store has answered.
+      expect([queue.mayGoOn(item), queue.itemOf(id)?.withdrawn]).toEqual([false, true]);
+      expect(await changing).toMatchObject([{ changed: [id], tooLate: 0 }]);
+      expect(queue.itemOf(id)).toBeNull();
+    }
+    expect(queue.take('example.net')).toBeNull();
+    // Whoever had taken one lets go of it in vain.
+    queue.giveBack(taken, T0, null);
+    queue.putBack(taken);
+    const { id, messageSeq } = going.delivery;
+    expect(await queue.changing([id], canceling(messageSeq))).toMatchObject([{ changed: [], tooLate: 1 }]);
+    await queue.settle(going, deliveredOf(going.delivery));
+    expect(await states()).toEqual({ canceled: 2, delivered: 1 });
+    expect(queue.held).toEqual({ rows: 0, bytes: 0 });
+  });
+
+  it('goes on waiting where the store did not change it', async () => {
+    const { queue, items } = await threeHeld();
+    const taken = queue.take('example.net');
+    if (taken === null) throw new Error('there is work');
+    const ids = items.map(({ delivery }) => delivery.id);
+    const failing = queue.changing(ids, () => Promise.reject(new StoreUnavailable('no disk')));
+    expect(queue.take('example.net')).toBeNull();
+    await expect(failing).rejects.toThrow('no disk');
+    expect(queue.held.rows).toBe(3);
+    const again = takeAll(queue);
+    expect(again.map(({ delivery }) => delivery.id).sort()).toEqual([...ids].sort());
+    expect(again).not.toContain(taken);
+    await Promise.all(again.map((item) => queue.settle(item, deliveredOf(item.delivery))));
+    expect(await states()).toEqual({ delivered: 3 });
+  });
+
+  it('is not sent to whom its sender suppresses while it waits, whatever suppresses it', async () => {
+    const { queue } = await threeHeld();
+    const taken = queue.take('example.net');
+    if (taken === null) throw new Error('there is work');
+    const entry = (address: string) =>
+      ({ address, reason: 'Bounce', note: '', expiresAt: null, source: null }) as const;
+    await store.addSuppressions({
+      domain: 'example.com',
+      now: clock.now(),
+      entries: [entry(taken.delivery.address), entry('r9@example.net')],
+    });
+    expect(queue.mayGoOn(taken)).toBe(false);
+    const others = takeAll(queue);
+    expect(others).toHaveLength(2);
+    expect(others.every((item) => queue.mayGoOn(item))).toBe(true);
+    await eventually(async () => (await states()).suppressed === 1);
   });
 });
 

@@ -16,9 +16,12 @@ import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
+import type { AddedSuppression } from '../../store/topics/suppressions.ts';
+import { type Changing, createChanging } from './changing.ts';
 import { createClaims } from './claims.ts';
 import { createDueQueues, type QueueRef } from './due-queues.ts';
 import type { Gate, KeptBack, SiteQuestion } from './gate.ts';
+import { createLateSuppressions } from './late-suppressions.ts';
 import type { ReadyItem } from './ready-item.ts';
 import { createReadyWindow, type WindowLimits } from './ready-window.ts';
 import { LEAST_TIME_LEFT_MS } from './retry-schedule.ts';
@@ -65,6 +68,8 @@ export interface Reservation {
   readonly sites: readonly (string | null)[];
   readonly rows: number;
   readonly bytes: number;
+  /** When it was asked for, on the monotonic clock: what was suppressed since is compared when the rows arrive. */
+  readonly sinceMs: number;
 }
 
 /** A recipient that was stored as queued. */
@@ -87,6 +92,8 @@ export interface Queue extends Service {
    * back to the store with the reason, due as before; one that opened is claimed for. Nothing else is rewritten.
    */
   gateChanged(site?: string): void;
+  /** Makes a change in the store to deliveries that wait, those in memory included. */
+  changing: Changing;
   /** Mail of a site that was told a later time for its path is due now. Resolves when it is stored. */
   hurry(site: string): Promise<void>;
   /**
@@ -117,6 +124,8 @@ export interface Queue extends Service {
   waiting(site: string): Readonly<Record<Lane, number>>;
   /** Rows in memory, those being sent included. */
   heldBy(site: string): number;
+  /** Whether mail for the site is in memory, or due in the store. */
+  hasMail(site: string): boolean;
   /** The site of some recipients is another one now: what waits here goes where it belongs. */
   regroup(site: string): void;
   /** Whether new mail must wait outside: too much is queued or outcomes cannot be stored. */
@@ -159,7 +168,7 @@ const HURRIED_AT_ONCE = 10;
 const FAST_SITE_ROWS = 1024;
 
 export function createQueue(deps: Deps, options: QueueOptions): Queue {
-  const { store, clock, random, log, node, siteOf, expire, suppressed, eventsStored, gate } = deps;
+  const { store, clock, random, log, node, siteOf, expire, eventsStored, gate } = deps;
   const { routeTags = null } = deps;
   const window = createReadyWindow(options);
   const due = createDueQueues(siteOfQueue);
@@ -167,6 +176,8 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   const reserved = { rows: 0, bytes: 0, at: createTally() };
   /** Of what decides whether an item may go on: what was checked before the last of them is checked again. */
   let changes = 0;
+  const suppressions = createLateSuppressions(clock);
+  let deaf = (): void => {};
   let running = false;
   let storeTimer: Timer | null = null;
   const settler = createSettler({
@@ -195,18 +206,18 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       held: (queue) => gate.mail(questionOf(queue), queue.site) !== null,
       urgent: gate.urgent,
       allowance,
-      add(deliveries) {
+      add(deliveries, sinceMs) {
         const touched = new Set<string>();
         // The content is read when its turn comes, but counts from now on.
         for (const delivery of deliveries)
-          touched.add(addRow(delivery, null, delivery.size + ROW_OVERHEAD_BYTES));
+          touched.add(addRow(delivery, null, delivery.size + ROW_OVERHEAD_BYTES, sinceMs));
         for (const site of touched) arrived(site);
       },
       wake: (site) => worker.wake(site),
       expire: (delivery, now) => expire(delivery, now, gate.site(siteOf(delivery))?.reason ?? null),
       expireHeld(now) {
         for (const item of window.remove(({ delivery }) => delivery.expiresAt <= now))
-          void settler.settle(item, expire(item.delivery, now, null));
+          void settle(item, expire(item.delivery, now, null));
         // What was taken and waits for a connection is looked at by whoever took it.
         for (const site of window.sites()) worker.wake(site);
       },
@@ -237,6 +248,10 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       for (const each of window.sites()) worker.wake(each);
       for (const each of [...due.sites()]) claims.refill(each);
     },
+    changing: createChanging(window, {
+      wake: (site) => worker.wake(site),
+      left: (item) => leave(item, null),
+    }),
     async hurry(site) {
       const queues = await store.dueQueues({ dueBefore: Number.MAX_SAFE_INTEGER, limit: HURRIED_QUEUES });
       const ids = queues.filter((queue) => siteOfQueue(queue) === site).map(({ queueId }) => queueId);
@@ -253,19 +268,21 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     fenced() {
       changes += 1;
       for (const site of window.sites()) {
-        settler.release(window.drain(site), clock.now(), null);
+        release(window.drain(site), clock.now(), null);
         worker.wake(site);
       }
       claims.sweepSoon();
     },
-    putBack: (item) => {
+    putBack(item) {
+      if (item.withdrawn) return;
       item.underWay = false;
       window.putBack(item);
     },
-    settle: settler.settle,
-    giveBack: (item, dueAt, waitReason) => settler.release([item], dueAt, waitReason),
+    settle,
+    giveBack: (item, dueAt, waitReason) => release([item], dueAt, waitReason),
     waiting: (site) => window.waiting(site),
     heldBy: (site) => window.held(site),
+    hasMail: (site) => window.held(site) > 0 || due.count(site) > 0,
     regroup,
     backlogged() {
       if (settler.paused) return 'outcomes cannot be stored';
@@ -279,6 +296,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
 
     async start() {
       running = true;
+      deaf = store.onSuppressed(suppressedNow);
       let reclaimed = 0;
       for (let n = -1; n !== 0; reclaimed += n) {
         n = await store.reclaim({ now: clock.now(), limit: 2000 });
@@ -296,11 +314,12 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
 
     async stop(deadlineMs) {
       running = false;
+      deaf();
       storeTimer?.cancel();
       await claims.stop();
       settler.stop();
       const until = clock.monotonicMs() + deadlineMs;
-      for (const site of window.sites()) settler.release(window.drain(site), clock.now(), null);
+      for (const site of window.sites()) release(window.drain(site), clock.now(), null);
       while (window.rows > 0 && clock.monotonicMs() < until) {
         await new Promise<void>((resolve) => {
           clock.setTimer(10, resolve);
@@ -323,7 +342,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       reserved.at.add(site, 1);
       return site;
     });
-    return { sites, rows, bytes: rows * share };
+    return { sites, rows, bytes: rows * share, sinceMs: clock.monotonicMs() };
   }
 
   function fits(recipient: SiteQuestion, site: string, bytes: number): boolean {
@@ -366,14 +385,15 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   ): void {
     unreserve(reservation);
     const touched = new Set<string>();
-    for (const delivery of deliveries) touched.add(addRow(delivery, content, ROW_OVERHEAD_BYTES));
+    for (const delivery of deliveries)
+      touched.add(addRow(delivery, content, ROW_OVERHEAD_BYTES, reservation.sinceMs));
     for (const site of touched) arrived(site);
   }
 
   /** Rows are there, or the gate has changed. A site may close while a message is committed or rows are claimed. */
   function arrived(site: string): void {
     const closed = gate.site(site);
-    if (closed !== null) settler.release(window.drain(site), clock.now(), closed.reason);
+    if (closed !== null) release(window.drain(site), clock.now(), closed.reason);
     worker.wake(site);
   }
 
@@ -381,8 +401,14 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     return gate.site(site) ?? gate.mail(mail, site);
   }
 
-  function addRow(delivery: ClaimedDelivery, content: Uint8Array | null, heldBytes: number): string {
+  function addRow(
+    delivery: ClaimedDelivery,
+    content: Uint8Array | null,
+    heldBytes: number,
+    sinceMs: number,
+  ): string {
     const site = siteOf(delivery);
+    suppressions.note(delivery, sinceMs);
     window.add({
       delivery,
       content,
@@ -391,6 +417,8 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       redispatched: 0,
       fresh: false,
       underWay: false,
+      leaving: false,
+      withdrawn: false,
       checked: -1,
     });
     return site;
@@ -433,15 +461,16 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     const { delivery, site } = item;
     const now = clock.now();
     const late = delivery.expiresAt - LEAST_TIME_LEFT_MS < now;
+    if (item.withdrawn) return false;
     if (item.checked === changes && !late) return true;
     if (delivery.epoch !== node.epoch) {
-      settler.release([item], now, null);
+      release([item], now, null);
       return false;
     }
     // Its time may have gone by while it waited in memory, where the search for expired rows does not look.
-    const ended = late ? expire(delivery, now, null) : suppressed(delivery, now);
+    const ended = late ? expire(delivery, now, null) : deps.suppressed(delivery, now);
     if (ended !== null) {
-      void settler.settle(item, ended);
+      void settle(item, ended);
       return false;
     }
     const kept = keptBack(delivery, site);
@@ -450,8 +479,33 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       return true;
     }
     // Due as before: as soon as nothing keeps it back, it goes.
-    settler.release([item], now, kept.reason);
+    release([item], now, kept.reason);
     return false;
+  }
+
+  function settle(item: ReadyItem, settlement: Settlement): Promise<void> {
+    if (item.withdrawn) return Promise.resolve();
+    item.leaving = true;
+    return settler.settle(item, settlement);
+  }
+
+  function release(items: readonly ReadyItem[], dueAt: number, waitReason: string | null): void {
+    const held = items.some(({ withdrawn }) => withdrawn) ? items.filter((one) => !one.withdrawn) : items;
+    for (const item of held) item.leaving = true;
+    settler.release(held, dueAt, waitReason);
+  }
+
+  function suppressedNow(added: readonly AddedSuppression[]): void {
+    const sinceMs = clock.monotonicMs();
+    suppressions.add(added);
+    const domains = new Set(added.map(({ senderDomain }) => senderDomain));
+    const touched = new Set<string>();
+    for (const item of window.items())
+      if (domains.has(item.delivery.senderDomain) && suppressions.note(item.delivery, sinceMs))
+        touched.add(item.site);
+    if (touched.size === 0) return;
+    changes += 1;
+    for (const site of touched) worker.wake(site);
   }
 
   function leave(item: ReadyItem, dueAt: number | null): void {

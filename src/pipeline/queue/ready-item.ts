@@ -16,6 +16,10 @@ export interface ReadyItem {
   fresh: boolean;
   /** It is being sent at this moment, cannot be taken back any more, and waits for nothing. */
   underWay: boolean;
+  /** Its outcome or its return is being stored: it waits for nothing any more. */
+  leaving: boolean;
+  /** Given up for a change in the store: whoever took it lets go of it. It never comes back; a copy of it may. */
+  withdrawn: boolean;
   /** Which change of the gate it was last found free to go after; -1 = not looked at yet. */
   checked: number;
 }

@@ -31,6 +31,10 @@ export interface ReadyWindow {
   take(site: string, lane?: Lane | null, admits?: (item: ReadyItem) => boolean): ReadyItem | null;
   /** Puts a taken item back at the head of its tenant's rows. */
   putBack(item: ReadyItem): void;
+  /** Takes one item out of what waits, where it does. It keeps its place in the bounds until `done`. */
+  pull(item: ReadyItem): void;
+  /** A copy of an item that was pulled or taken waits in its place, at the head. */
+  replace(copy: ReadyItem): void;
   /** The item has left memory. */
   done(item: ReadyItem): void;
   /** Removes and returns what waits for a site (not what was taken). */
@@ -199,6 +203,16 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       const site = siteOf(item.site);
       site.lanes[item.delivery.lane].unshift(item);
       count(site, item, 1);
+    },
+    pull(item) {
+      const site = sites.get(item.site);
+      if (site !== undefined) removeFrom(site, (one) => one === item);
+    },
+    replace(copy) {
+      byId.set(copy.delivery.id, copy);
+      const site = siteOf(copy.site);
+      site.lanes[copy.delivery.lane].unshift(copy);
+      count(site, copy, 1);
     },
     done(item) {
       rows -= 1;

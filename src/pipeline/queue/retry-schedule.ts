@@ -28,6 +28,8 @@ export const BREAKER_WAITS: readonly number[] = [0.5, 1, 2, 5, 10, 15, 30].map((
 
 const HINT_MIN_MS = 15 * SECOND;
 const HINT_MAX_MS = 30 * MINUTE;
+/** Prescribed waits are up to this much longer. */
+const LATER_SHARE = 0.1;
 const HINT_SLACK_MS = 10 * SECOND;
 /** An attempt is not started with less than this left before expiry. */
 export const LEAST_TIME_LEFT_MS = 5 * SECOND;
@@ -72,8 +74,8 @@ export function createRetrySchedule(
       const { now, attempts, lane, expiresAt, hintMs } = question;
       let waitMs = configured(attempts);
       if (waitMs === null) {
-        if (hintMs !== null && question.hintExact) waitMs = hintMs;
-        else if (hintMs !== null) waitMs = clampHintMs(hintMs);
+        if (hintMs !== null && question.hintExact) waitMs = later(random, hintMs);
+        else if (hintMs !== null) waitMs = later(random, clampHintMs(hintMs));
         else waitMs = jitter(random, waitOf(LANE_WAITS[lane], attempts), 0.1);
       }
       const at = Math.round(now + waitMs);
@@ -85,8 +87,14 @@ export function createRetrySchedule(
     breakerWaitMs(failures) {
       return Math.round(configured(failures) ?? jitter(random, waitOf(BREAKER_WAITS, failures), 0.2));
     },
-    fixedWaitMs: (engineMs, attempts) => configured(Math.max(1, attempts)) ?? engineMs,
+    fixedWaitMs: (engineMs, attempts) =>
+      configured(Math.max(1, attempts)) ?? Math.round(later(random, engineMs)),
   };
+}
+
+/** Never sooner than was asked for, and not all at once: those that were told the same time would come together. */
+function later(random: Random, ms: number): number {
+  return ms * (1 + Math.abs(jitter(random, 1, LATER_SHARE) - 1));
 }
 
 function waitOf(waits: readonly number[], attempts: number): number {

@@ -48,6 +48,8 @@ export function testItem(delivery: Partial<ClaimedDelivery> = {}, item: Partial<
     redispatched: 0,
     fresh: false,
     underWay: false,
+    leaving: false,
+    withdrawn: false,
     checked: -1,
     ...item,
     delivery: testDelivery(delivery),

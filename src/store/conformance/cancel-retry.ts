@@ -58,8 +58,8 @@ export function describeCancelRetry(suite: Suite): void {
         ]),
       );
       const ids = deliveries.map((row) => row.id);
-      expect(await cancel(seq, ...ids)).toEqual({ canceled: 2, tooLate: 0 });
-      expect(await cancel(seq, ...ids)).toEqual({ canceled: 0, tooLate: 0 });
+      expect(await cancel(seq, ...ids)).toEqual({ changed: ids, tooLate: 0 });
+      expect(await cancel(seq, ...ids)).toEqual({ changed: [], tooLate: 0 });
       expect((await rowsOf(seq)).map((row) => [row.state, row.waitReason, row.updatedAt])).toEqual([
         ['canceled', null, T0 + 5],
         ['canceled', null, T0 + 5],
@@ -80,24 +80,39 @@ export function describeCancelRetry(suite: Suite): void {
       );
       const [first = 0, second = 0] = deliveries.map((row) => row.id);
       await settleAs(first, 'delivered');
-      expect(await cancel(seq, first, second)).toEqual({ canceled: 0, tooLate: 2 });
+      expect(await cancel(seq, first, second)).toEqual({ changed: [], tooLate: 2 });
       expect(await suite.store().settle({ now: T0 + 6, settlements: [delivered(second)] })).toEqual([
         'settled',
       ]);
+    });
+
+    it('stops what is leased where its holder gave it up, under that epoch alone', async () => {
+      const { seq, id, queueId } = await commitOne(suite.store());
+      await claim(suite.store(), queueId);
+      const under = (epoch: number) =>
+        suite.store().cancelQueued({
+          messageSeq: seq,
+          now: T0 + 5,
+          recipients: [{ deliveryId: id, event: event('canceled', T0 + 5), epoch }],
+        });
+      expect(await under(2)).toEqual({ changed: [], tooLate: 1 });
+      expect(await under(1)).toEqual({ changed: [id], tooLate: 0 });
+      // An outcome that comes all the same finds no lease.
+      expect(await settleAs(id, 'delivered')).toEqual(['fenced']);
     });
 
     it('either cancels or is too late where a claim comes at the same time', async () => {
       for (let i = 0; i < 10; i++) {
         const { seq, id, queueId } = await commitOne(suite.store());
         const [canceled, claimed] = await Promise.all([cancel(seq, id), claim(suite.store(), queueId)]);
-        expect(canceled.canceled + claimed.length).toBe(1);
+        expect(canceled.changed.length + claimed.length).toBe(1);
       }
     });
 
     it('touches no recipient of another message', async () => {
       const mine = await commitOne(suite.store());
       const other = await commitOne(suite.store());
-      expect(await cancel(mine.seq, other.id)).toEqual({ canceled: 0, tooLate: 0 });
+      expect(await cancel(mine.seq, other.id)).toEqual({ changed: [], tooLate: 0 });
       expect(only(await rowsOf(other.seq)).state).toBe('queued');
     });
   });

@@ -6,6 +6,7 @@ import {
   commit,
   commitOne,
   createWebhook,
+  delivered,
   event,
   everyEvent,
   HOUR,
@@ -95,7 +96,7 @@ export function describeScheduling(suite: Suite): void {
       });
       const { seq, deliveries } = only(await commit(suite.store(), [sent]));
       const ids = deliveries.map((row) => row.id);
-      expect(await move(seq, ids)).toEqual({ kind: 'rescheduled', count: 2 });
+      expect(await move(seq, ids)).toEqual({ kind: 'rescheduled', changed: ids.slice(0, 2) });
       await suite.reopen();
       const view = await suite.store().getMessage({ id: sent.id });
       expect([view?.sendAt, view?.expiresAt]).toEqual([T0 + 2 * HOUR, T0 + 3 * HOUR]);
@@ -116,12 +117,34 @@ export function describeScheduling(suite: Suite): void {
       expect(await textOf(seq)).toBe(new TextDecoder().decode(CONTENT));
     });
 
-    it.each<[string, number, boolean]>([
-      ['its time has come', T0 + HOUR, false],
-      ['it was claimed', T0 + HOUR + 1, true],
-    ])('changes nothing where %s', async (_name, now, claimed) => {
+    it('moves also what waits although its time has come, and what was claimed and given up for it', async () => {
+      const due = await commitOne(suite.store(), scheduled());
+      expect(await move(due.seq, [due.id], T0 + HOUR)).toMatchObject({ kind: 'rescheduled' });
       const { seq, id, queueId } = await commitOne(suite.store(), scheduled());
-      if (claimed) await claim(suite.store(), queueId, { now });
+      await claim(suite.store(), queueId, { now: T0 + HOUR });
+      const now = T0 + HOUR + 1;
+      const sendAt = T0 + 2 * HOUR;
+      const given = { messageSeq: seq, now, sendAt, expiresAt: sendAt + HOUR, date: NEW_DATE };
+      const recipients = [{ deliveryId: id, event: event('scheduled', now), epoch: 1 }];
+      expect(await suite.store().reschedule({ ...given, recipients })).toEqual({
+        ...{ kind: 'rescheduled', changed: [id] },
+      });
+      expect(await claim(suite.store(), queueId, { now })).toEqual([]);
+      const claimed = await claim(suite.store(), queueId, { now: sendAt });
+      expect(claimed.map((row) => row.id)).toEqual([due.id, id]);
+    });
+
+    it('changes nothing where it was claimed, or tried', async () => {
+      const { seq, id, queueId } = await commitOne(suite.store(), scheduled());
+      const now = T0 + HOUR + 1;
+      await claim(suite.store(), queueId, { now });
+      expect(await move(seq, [id], now)).toEqual({ kind: 'not-scheduled' });
+      await suite.store().settle({
+        now,
+        settlements: [
+          delivered(id, 1, { state: 'queued', dueAt: now + HOUR, countAttempt: true, events: [] }),
+        ],
+      });
       expect(await move(seq, [id], now)).toEqual({ kind: 'not-scheduled' });
       expect(await textOf(seq)).toBe(new TextDecoder().decode(CONTENT));
       expect((await kindsOf(suite.store())).filter((kind) => kind === 'scheduled')).toHaveLength(1);

@@ -86,10 +86,15 @@ export function createBatchRunner(
 
   function runOne(call: WriteCall): Answer {
     const answer = runKeyed(session, call, dispatch);
-    const { captured } = session;
-    if (captured.length === 0 || answer.kind !== 'value') return answer;
+    const { captured, suppressed } = session;
+    if ((captured.length === 0 && suppressed.length === 0) || answer.kind !== 'value') return answer;
     session.captured = [];
-    return { ...answer, captured };
+    session.suppressed = [];
+    return {
+      ...answer,
+      ...(captured.length === 0 ? {} : { captured }),
+      ...(suppressed.length === 0 ? {} : { suppressed }),
+    };
   }
 
   function run(calls: readonly WriteCall[], synced: boolean): Answer[] {

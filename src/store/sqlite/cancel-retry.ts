@@ -1,7 +1,7 @@
 /**
  * What a person or program asks for after acceptance: to stop what still waits of a message, to send it at another time,
  * or to try again what ended badly. Each recipient is compared and set by its own row, so that a row which delivery
- * claimed in between is left alone; the change and its event are one transaction.
+ * claimed in between, and has not given up for this, is left alone; the change and its event are one transaction.
  */
 import { stateCode } from './codes.ts';
 import type { Connection } from './connection.ts';
@@ -10,32 +10,36 @@ import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { dropUnkeptContent } from './retention.ts';
 import type { Session } from './session.ts';
 
+/** Of no lease. */
+const NO_EPOCH = -1;
+
 /** Cancels the queued ones of the given recipients; see `Store.cancelQueued`. */
 export function cancelQueued(session: Session, params: ParamsOf<'cancelQueued'>): ResultOf<'cancelQueued'> {
   const { db } = session;
   const domainId = domainOf(db, params.messageSeq);
-  let canceled = 0;
-  for (const { deliveryId, event } of params.recipients) {
+  const changed: number[] = [];
+  for (const { deliveryId, event, epoch = NO_EPOCH } of params.recipients) {
     const { changes } = db.run(
       `UPDATE delivery SET state = ?, epoch = 0, wait_reason = NULL, updated_at = ?
-       WHERE id = ? AND message_seq = ? AND state = 0`,
+       WHERE id = ? AND message_seq = ? AND (state = 0 OR state = 1 AND epoch = ?)`,
       stateCode.of('canceled'),
       params.now,
       deliveryId,
       params.messageSeq,
+      epoch,
     );
     if (changes === 0) continue;
-    canceled += 1;
+    changed.push(deliveryId);
     appendEvent(session, event, { domainId, messageSeq: params.messageSeq, deliveryId });
   }
-  if (canceled > 0) dropUnkeptContent(db, params.messageSeq);
+  if (changed.length > 0) dropUnkeptContent(db, params.messageSeq);
   const late = db.get<{ n: number }>(
     'SELECT count(*) AS n FROM delivery WHERE message_seq = ? AND state IN (?, ?)',
     params.messageSeq,
     stateCode.of('sending'),
     stateCode.of('delivered'),
   );
-  return { canceled, tooLate: late?.n ?? 0 };
+  return { changed, tooLate: late?.n ?? 0 };
 }
 
 /** Queues failed, bounced, deferred and held ones of the given recipients again; see `Store.requeue`. */
@@ -76,37 +80,39 @@ export function reschedule(session: Session, params: ParamsOf<'reschedule'>): Re
   const { db } = session;
   const { messageSeq, now, sendAt, expiresAt } = params;
   const domainId = domainOf(db, messageSeq);
-  const begun = db.get(
-    `SELECT 1 FROM delivery WHERE message_seq = ? AND state NOT IN (?, ?)
-       AND NOT (state = 0 AND wait_reason = 'scheduled' AND due_at > ?)`,
+  const scheduled = db.get('SELECT 1 FROM message WHERE seq = ? AND send_at IS NOT NULL', messageSeq);
+  const rows = db.all<{ id: number; state: number; epoch: number; tried: number }>(
+    `SELECT id, state, epoch, attempts > 0 OR first_deferred_at IS NOT NULL AS tried FROM delivery
+     WHERE message_seq = ? AND state NOT IN (?, ?)`,
     messageSeq,
     stateCode.of('canceled'),
     stateCode.of('suppressed'),
-    now,
   );
-  const waiting = db.get(
-    "SELECT 1 FROM delivery WHERE message_seq = ? AND state = 0 AND wait_reason = 'scheduled'",
-    messageSeq,
+  const givenUp = new Map(params.recipients.map(({ deliveryId, epoch }) => [deliveryId, epoch]));
+  const waits = rows.every(
+    ({ id, state, epoch, tried }) =>
+      tried === 0 && (state === 0 || (state === 1 && givenUp.get(id) === epoch)),
   );
-  if (begun !== undefined || waiting === undefined) return { kind: 'not-scheduled' };
+  if (scheduled === undefined || rows.length === 0 || !waits) return { kind: 'not-scheduled' };
   if (!rewriteDate(db, messageSeq, params.date)) return { kind: 'content-gone' };
-  let count = 0;
-  for (const { deliveryId, event } of params.recipients) {
+  const changed: number[] = [];
+  for (const { deliveryId, event, epoch = NO_EPOCH } of params.recipients) {
     const { changes } = db.run(
-      `UPDATE delivery SET due_at = ?, expires_at = ?, updated_at = ?
-       WHERE id = ? AND message_seq = ? AND state = 0 AND wait_reason = 'scheduled'`,
+      `UPDATE delivery SET state = 0, epoch = 0, due_at = ?, expires_at = ?, updated_at = ?, wait_reason = 'scheduled'
+       WHERE id = ? AND message_seq = ? AND (state = 0 OR state = 1 AND epoch = ?)`,
       sendAt,
       expiresAt,
       now,
       deliveryId,
       messageSeq,
+      epoch,
     );
     if (changes === 0) continue;
-    count += 1;
+    changed.push(deliveryId);
     appendEvent(session, event, { domainId, messageSeq, deliveryId });
   }
   db.run('UPDATE message SET send_at = ?, expires_at = ? WHERE seq = ?', sendAt, expiresAt, messageSeq);
-  return { kind: 'rescheduled', count };
+  return { kind: 'rescheduled', changed };
 }
 
 /** Puts another Date of the same length where ours stands; false where the content is gone. */

@@ -39,7 +39,7 @@ export function findMentions(db: Connection, params: ParamsOf<'findMentions'>): 
   const waiting = seqs.flatMap((messageSeq) =>
     db
       .all<{ id: number }>(
-        'SELECT id FROM delivery WHERE message_seq = ? AND state = 0 AND fold(address) = ?',
+        'SELECT id FROM delivery WHERE message_seq = ? AND state IN (0, 1) AND fold(address) = ?',
         messageSeq,
         suppressionKey(params.address),
       )

@@ -7,6 +7,7 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { KeyTaken, type Store, StoreUnavailable } from '../store.ts';
+import type { AddedSuppression } from '../topics/suppressions.ts';
 import { contentBytes, createArena } from './arena.ts';
 import { createCaptureTeller } from './capture-teller.ts';
 import type { Connection } from './connection.ts';
@@ -131,6 +132,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 
   const captured = createCaptureTeller();
+  const suppressionListeners = new Set<{ tell(added: readonly AddedSuppression[]): void }>();
   let trouble: string | null = null;
   let probeTimer: Timer | null = null;
   let closing: Promise<void> | null = null;
@@ -188,7 +190,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     if (failed !== undefined) noteTrouble(failed.reason);
     else if (answers.some((answer) => answer.kind === 'value')) noteSuccess();
     for (const answer of answers) {
-      if (answer.kind === 'value' && answer.captured !== undefined) captured.tell(answer.captured);
+      if (answer.kind !== 'value') continue;
+      if (answer.captured !== undefined) captured.tell(answer.captured);
+      const { suppressed } = answer;
+      if (suppressed !== undefined) for (const { tell } of [...suppressionListeners]) tell(suppressed);
     }
     return answers;
   }
@@ -365,6 +370,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     listMessages: (params) => read('listMessages', params),
     findCaptures: (params) => read('findCaptures', params),
     onCaptured: captured.subscribe,
+    onSuppressed(tell) {
+      const listener = { tell };
+      suppressionListeners.add(listener);
+      return () => void suppressionListeners.delete(listener);
+    },
     unreadCaptures: (params) => read('unreadCaptures', params),
     putCaptureTexts: (params) => write('putCaptureTexts', params),
     listWarmups: () => read('listWarmups', undefined),

@@ -93,7 +93,10 @@ export type WriteName =
   | 'purgeTls';
 
 /** Operations that only read; each sees every write that resolved before it was called. */
-export type ReadName = Exclude<keyof Store, WriteName | 'capabilities' | 'writable' | 'onCaptured' | 'close'>;
+export type ReadName = Exclude<
+  keyof Store,
+  WriteName | 'capabilities' | 'writable' | 'onCaptured' | 'onSuppressed' | 'close'
+>;
 
 export type ParamsOf<Name extends WriteName | ReadName> = Parameters<Store[Name]>[0];
 export type ResultOf<Name extends WriteName | ReadName> = Awaited<ReturnType<Store[Name]>>;

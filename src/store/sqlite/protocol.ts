@@ -4,8 +4,10 @@
  * them once into memory that both threads see (measured against a structured clone of the bytes: 2 µs less of the
  * writer for a message of 10 KB), which it may fill again after the reply.
  */
+
 import type { KeyHeld, NewMessage } from '../topics/acceptance.ts';
 import type { CaptureView } from '../topics/captures.ts';
+import type { AddedSuppression } from '../topics/suppressions.ts';
 import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
 
 /** Where a content lies in the shared memory. */
@@ -31,7 +33,12 @@ export type WireCall =
 
 /** How one operation ended. */
 export type Answer =
-  | { kind: 'value'; value: ResultOf<WriteName | ReadName>; captured?: readonly CaptureView[] }
+  | {
+      kind: 'value';
+      value: ResultOf<WriteName | ReadName>;
+      captured?: readonly CaptureView[];
+      suppressed?: readonly AddedSuppression[];
+    }
   /** The idempotency key that came with it is taken; nothing was done. */
   | { kind: 'held'; held: KeyHeld }
   /** The engine cannot work now. */

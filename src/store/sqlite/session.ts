@@ -7,6 +7,7 @@
  */
 import type { Lane } from '../../model/message.ts';
 import type { CaptureView } from '../topics/captures.ts';
+import type { AddedSuppression } from '../topics/suppressions.ts';
 import { queueLaneCode, webhookEvents } from './codes.ts';
 import type { Connection } from './connection.ts';
 
@@ -45,6 +46,8 @@ export interface Session {
   othersWrote(): void;
   /** What the running operation captured, to be told after the commit; the batch takes it out. */
   captured: CaptureView[];
+  /** What it suppressed, in the same way. */
+  suppressed: AddedSuppression[];
   /** To be called after every rollback. */
   forget(): void;
 }
@@ -155,8 +158,10 @@ export function createSession(db: Connection): Session {
       ended.clear();
     },
     captured: [],
+    suppressed: [],
     forget() {
       this.captured = [];
+      this.suppressed = [];
       names.clear();
       queues.clear();
       hooksByDomain = null;

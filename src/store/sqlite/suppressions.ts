@@ -342,7 +342,10 @@ export function insertSuppression(
     entry.source?.rule ?? null,
   );
   session.suppressing().entries.add(domainId);
-  return changes > 0;
+  if (changes === 0) return false;
+  const name = db.get<{ text: string }>('SELECT text FROM name WHERE id = ?', domainId);
+  if (name !== undefined) session.suppressed.push({ senderDomain: name.text, key, reason: entry.reason });
+  return true;
 }
 
 interface SuppressionRow {

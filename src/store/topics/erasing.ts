@@ -18,7 +18,7 @@ export interface ElsewherePlace {
 export interface ErasingStore {
   /**
    * Messages behind `afterSeq` in which an address may stand; `limit` are looked at. `nextSeq` null = no more. `waiting`:
-   * recipients among them that are this address and queued.
+   * recipients among them that are this address and queued or leased.
    */
   findMentions(params: { address: string; afterSeq: number; limit: number }): Promise<{
     seqs: readonly number[];

@@ -75,6 +75,14 @@ export interface QueueCounts {
   pendingCalls: number;
 }
 
+/** A recipient that is to be changed while it waits. */
+export interface ChangedRecipient {
+  deliveryId: number;
+  event: NewEvent;
+  /** It is leased under this epoch, and whoever holds it has given it up for this change. */
+  epoch?: number;
+}
+
 export interface QueueStore {
   /**
    * Puts queued rows into the queues that follow from their messages' tags and those that routes name now, at most
@@ -146,18 +154,20 @@ export interface QueueStore {
   /** Earliest due time over all queued rows, or null. */
   nextDueAt(): Promise<number | null>;
   /**
-   * Cancels those of the given recipients of one message that are queued at this moment, each with its event, and says
-   * how many of the whole message are past that (being sent, delivered). Synced. Throws for an unknown message.
+   * Cancels those of the given recipients of one message that are queued at this moment or given up for it, each with
+   * its event (`changed`), and says how many of the whole message are past that (being sent, delivered). Synced. Throws
+   * for an unknown message.
    */
   cancelQueued(params: {
     messageSeq: number;
     now: number;
-    recipients: readonly { deliveryId: number; event: NewEvent }[];
-  }): Promise<{ canceled: number; tooLate: number }>;
+    recipients: readonly ChangedRecipient[];
+  }): Promise<{ changed: readonly number[]; tooLate: number }>;
   /**
    * Gives a message that is scheduled another time: its recipients that wait for it, its expiry, and the Date in its
    * content where that is ours (`date`: as many octets as the old one), with an event each. Nothing happens where some
-   * recipient is past waiting, none waits, or the content is no longer kept. Synced. Throws for an unknown message.
+   * recipient was tried or is being sent, none waits, or the content is no longer kept. Synced. Throws for an unknown
+   * message.
    */
   reschedule(params: {
     messageSeq: number;
@@ -165,8 +175,10 @@ export interface QueueStore {
     sendAt: number;
     expiresAt: number;
     date: string;
-    recipients: readonly { deliveryId: number; event: NewEvent }[];
-  }): Promise<{ kind: 'rescheduled'; count: number } | { kind: 'not-scheduled' | 'content-gone' }>;
+    recipients: readonly ChangedRecipient[];
+  }): Promise<
+    { kind: 'rescheduled'; changed: readonly number[] } | { kind: 'not-scheduled' | 'content-gone' }
+  >;
   /**
    * Makes those of the given recipients of one message that are failed, bounced or deferred (not held) due now, each
    * with its event; attempts stay counted, the expiry moves to `expiresAt` where that is later. Nothing happens where

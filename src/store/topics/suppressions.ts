@@ -26,7 +26,20 @@ export interface SuppressionSignal {
   event: NewEvent;
 }
 
+/** An address that a sender domain does not write to any more. */
+export interface AddedSuppression {
+  senderDomain: string;
+  /** `suppressionKey` of the address. */
+  key: string;
+  reason: SuppressionReason;
+}
+
 export interface SuppressionStore {
+  /**
+   * Told of entries that this process added, whatever brought them, when they are committed and before the operation
+   * resolves. Until the function that it gives back is called.
+   */
+  onSuppressed(listener: (added: readonly AddedSuppression[]) => void): () => void;
   /** Entries in force for any of the addresses, each with the address as it was asked for, oldest first. */
   suppressedAmong(params: {
     domain: string;

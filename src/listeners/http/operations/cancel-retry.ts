@@ -11,6 +11,7 @@ import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import { recipientStatus } from '../../../model/delivery.ts';
 import type { EventKind } from '../../../model/event.ts';
+import type { Queue } from '../../../pipeline/queue/queue.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../../store/store.ts';
@@ -26,8 +27,8 @@ interface Deps {
   store: Store;
   clock: Clock;
   random: Random;
-  /** Told where recipients are due now. */
-  queue: { wake(): void };
+  /** Told where recipients are due now, and gives up what waits in memory. */
+  queue: Pick<Queue, 'wake' | 'changing'>;
   /** Told where events with webhook calls were stored. */
   eventsStored(): void;
   traffic: Pick<Traffic, 'heldBy' | 'closedFor' | 'tryNow'>;
@@ -47,7 +48,7 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
         id: 'cancelEmail',
         summary: 'Stop a message',
         description:
-          'Stops every recipient that still waits: `{Canceled, TooLate}`. What is being sent or was delivered is too late; where nothing was stopped, 409',
+          'Stops every recipient that still waits, for whatever it waits: `{Canceled, TooLate}`. What is being sent at this moment or was delivered is too late; where nothing was stopped, 409',
         answer: cancelAnswer,
         errors: ['not-cancelable'],
       },
@@ -55,11 +56,20 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
         const message = await ownMessage(store, caller, params.id);
         const now = clock.now();
         const waiting = message.recipients.filter((row) => row.state === 'queued' || row.state === 'sending');
-        const { canceled, tooLate } = await store.cancelQueued({
-          messageSeq: message.seq,
-          now,
-          recipients: withEvents(waiting, 'canceled', now),
-        });
+        const ids = waiting.map(({ deliveryId }) => deliveryId);
+        const results = await deps.queue.changing(ids, (some, leases) =>
+          store.cancelQueued({
+            messageSeq: message.seq,
+            now,
+            recipients: withEvents(
+              waiting.filter(({ deliveryId }) => some.includes(deliveryId)),
+              'canceled',
+              now,
+            ).map((one) => underLease(one, leases)),
+          }),
+        );
+        const canceled = results.reduce((sum, { changed }) => sum + changed.length, 0);
+        const { tooLate } = results.at(-1) ?? { tooLate: 0 };
         if (canceled === 0) {
           throw tooLate === 0
             ? refuse('not-cancelable')
@@ -171,6 +181,15 @@ function toClosed({
 }): ClosedPathItem {
   const site = path.slice(path.indexOf('>') + 1);
   return { Site: site, Reason: reason.replace(/^path: /, ''), Until: isoTimeOrNull(until) };
+}
+
+/** With the epoch of its lease, where it was given up for the change. */
+export function underLease<One extends { deliveryId: number }>(
+  one: One,
+  leases: ReadonlyMap<number, number>,
+): One & { epoch?: number } {
+  const epoch = leases.get(one.deliveryId);
+  return epoch === undefined ? one : { ...one, epoch };
 }
 
 /** The store decides; this only spares it the rows that can never be meant. */

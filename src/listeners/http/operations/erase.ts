@@ -10,12 +10,14 @@ import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import { parseAddress } from '../../../mail/address.ts';
+import type { Queue } from '../../../pipeline/queue/queue.ts';
 import type { Store } from '../../../store/store.ts';
 import type { ElsewherePlace, LooseEventPlace } from '../../../store/topics/erasing.ts';
 import type { EraseAnswer } from '../contract/answers/suppressions.ts';
 import { eraseAnswer } from '../contract/schemas/domains.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, invalidParameter, json } from '../route.ts';
+import { underLease } from './cancel-retry.ts';
 
 const ERASE = z.object({
   Email: z.string({ error: 'an address is required' }).max(320),
@@ -35,7 +37,13 @@ const SCRUB_PORTION_BYTES = 64 * 1_048_576;
 /** Behind which message; behind which event of no message; or what comes after the last one. */
 const CURSOR = /^(?:m(\d{1,15})|e(\d{1,15})\.(\d{1,15})|scrub)$/;
 
-export function eraseRoute(deps: { store: Store; clock: Clock; random: Random }): ApiRoute {
+export function eraseRoute(deps: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  /** Gives up what waits in memory. */
+  queue: Pick<Queue, 'changing'>;
+}): ApiRoute {
   const { store, clock, random } = deps;
   return {
     method: 'POST',
@@ -142,7 +150,9 @@ export function eraseRoute(deps: { store: Store; clock: Clock; random: Random })
       at: now,
       detail: { reason: 'The recipient was erased' },
     };
-    await store.cancelQueued({ messageSeq, now, recipients: [{ deliveryId, event }] });
+    await deps.queue.changing([deliveryId], (_, leases) =>
+      store.cancelQueued({ messageSeq, now, recipients: [underLease({ deliveryId, event }, leases)] }),
+    );
   }
 }
 

@@ -20,7 +20,6 @@ import {
 import { fillPlaces } from '../../../model/personal.ts';
 import { suppressionKey } from '../../../model/suppression.ts';
 import type { PersonalTexts } from '../../../pipeline/deliver/personal-texts.ts';
-import { holdReason } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../../../store/topics/messages.ts';
 import type { CapturedReader } from '../captured-reader.ts';
@@ -51,15 +50,17 @@ import {
 } from '../route.ts';
 import { listedDomains, ownMessage } from '../tenancy.ts';
 import type { Traffic } from './traffic.ts';
+import { ITS_TURN, waitReason } from './wait-words.ts';
 
 /** Rows that may lead to a status; the exact word is compared afterwards. */
 const ROWS_OF: Readonly<
   Record<RecipientStatus | MessageStatus, Pick<MessageFilter, 'states' | 'waiting' | 'mixed'>>
 > = {
   Scheduled: { states: ['queued'], waiting: 'scheduled' },
-  Queued: { states: ['queued'] },
+  // What is leased waits in memory until its transaction begins.
+  Queued: { states: ['queued', 'sending'] },
   // Holds are in memory: any of them may be held.
-  Held: { states: ['queued'] },
+  Held: { states: ['queued', 'sending'] },
   Deferred: { states: ['queued'], waiting: 'tried' },
   Sending: { states: ['sending'] },
   Delivered: { states: ['delivered'] },
@@ -80,7 +81,7 @@ const STATUS_WORDS = new Map(
 export function messageRoutes(deps: {
   store: Store;
   clock: Clock;
-  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'waits'>;
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor' | 'waits'>;
   captured: Pick<CapturedReader, 'contents'>;
   personalTexts: PersonalTexts;
 }): readonly ApiRoute[] {
@@ -136,7 +137,7 @@ export function messageRoutes(deps: {
           async (beforeSeq) => {
             const place = beforeSeq === undefined ? {} : { beforeSeq };
             const { messages, nextSeq } = await store.listMessages({ ...filter, ...place });
-            const shown = messages.map((row) => withReasons(row, traffic));
+            const shown = messages.map((row) => withReasons(row, traffic, now));
             const fitting = shown.filter((row) => status === undefined || hasStatus(row, status, now));
             return { rows: fitting, next: nextSeq };
           },
@@ -163,9 +164,10 @@ export function messageRoutes(deps: {
         answer: messageWithContents,
       },
       handle: async ({ caller, params }) => {
-        const message = withReasons(await ownMessage(store, caller, params.id), traffic);
+        const now = clock.now();
+        const message = withReasons(await ownMessage(store, caller, params.id), traffic, now);
         const answer: MessageWithContents = {
-          ...toDetail(message, clock.now()),
+          ...toDetail(message, now),
           ...(await contentsOf(message)),
         };
         return json(answer);
@@ -233,23 +235,25 @@ function orNull(text: string): string | null {
  */
 export function withReasons(
   message: MessageView,
-  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'waits'>,
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor' | 'waits'>,
+  now: number,
 ): MessageView {
   const { domain: senderDomain, lane } = message;
   let changed = false;
   const recipients = message.recipients.map((row) => {
     if (row.state === 'sending') {
+      // Leased and in memory, it waits like any other until its transaction begins.
+      const reason = traffic.waits.reasonOf(row.deliveryId);
+      if (reason === null) return row;
       changed = true;
-      return { ...row, waitReason: traffic.waits.reasonOf(row.deliveryId) };
+      return { ...row, state: 'queued' as const, waitReason: reason };
     }
     if (row.state !== 'queued') return row;
+    changed = true;
+    if (message.sandbox) return { ...row, waitReason: row.waitReason ?? ITS_TURN };
     const recipientDomain = row.address.slice(row.address.lastIndexOf('@') + 1);
     const mail = { senderDomain, recipientDomain, lane, routeKey: row.routeKey };
-    const hold = traffic.heldBy(mail);
-    const pause = hold === null ? traffic.pausedBy(mail) : holdReason(hold);
-    if (pause === null) return row;
-    changed = true;
-    return { ...row, waitReason: pause };
+    return { ...row, waitReason: waitReason(row.waitReason, row.dueAt <= now, mail, traffic) };
   });
   return changed ? { ...message, recipients } : message;
 }
@@ -346,7 +350,8 @@ function toRecipient(row: RecipientView, now: number): MessageRecipient {
     Attempts: row.attempts,
     LastSmtpCode: row.lastCode,
     LastResponse: row.lastReply ?? '',
-    Class: row.lastCategory ?? '',
+    // What it waited for before is told by its events.
+    Class: row.state === 'delivered' ? '' : (row.lastCategory ?? ''),
     WaitReason: reason ?? '',
     NextAttemptAt: waits ? isoTime(row.dueAt) : null,
     ExpiresAt: isoTime(row.expiresAt),

@@ -6,7 +6,6 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { routeKeyParts } from '../../../model/route-key.ts';
-import { holdReason } from '../../../policy/limits/holds.ts';
 import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../../store/store.ts';
 import type { WaitingQueue } from '../../../store/topics/queue.ts';
@@ -20,6 +19,7 @@ import { type ApiRoute, isoTime, isoTimeOrNull, json, queryInteger } from '../ro
 import { listedDomains } from '../tenancy.ts';
 import { withMemory } from './memory-queues.ts';
 import type { Traffic } from './traffic.ts';
+import { queueReasons } from './wait-words.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -39,7 +39,7 @@ export function operatorRoutes(deps: {
   store: Store;
   clock: Clock;
   warmup: { list(): readonly WarmupView[] };
-  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'routeOf' | 'waits'>;
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor' | 'routeOf' | 'waits'>;
   config(): ConfigAnswer;
 }): readonly ApiRoute[] {
   const { store, clock } = deps;
@@ -142,9 +142,10 @@ function toWarmupItem(view: WarmupView): WarmupItem {
   };
 }
 
-function toItem(queue: WaitingQueue, traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'routeOf'>): QueueItem {
-  const hold = traffic.heldBy(queue);
-  const reason = hold === null ? traffic.pausedBy(queue) : holdReason(hold);
+function toItem(
+  queue: WaitingQueue,
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor' | 'routeOf'>,
+): QueueItem {
   const [under1m = 0, under10m = 0, under1h = 0, under1d = 0, older = 0] = queue.byAge;
   return {
     Site: queue.recipientDomain,
@@ -158,10 +159,8 @@ function toItem(queue: WaitingQueue, traffic: Pick<Traffic, 'heldBy' | 'pausedBy
     OldestAt: isoTime(queue.oldestCreatedAt),
     NextDueAt: isoTime(queue.nextDueAt),
     Ages: { Under1m: under1m, Under10m: under10m, Under1h: under1h, Under1d: under1d, Older: older },
-    // What keeps all of it back counts more than what each row waited for before.
-    Reasons:
-      reason === null
-        ? queue.reasons.slice(0, MAX_REASONS).map(({ reason, count }) => ({ Reason: reason, Count: count }))
-        : [{ Reason: reason, Count: queue.waiting }],
+    Reasons: queueReasons(queue, traffic)
+      .slice(0, MAX_REASONS)
+      .map(([Reason, Count]) => ({ Reason, Count })),
   };
 }

@@ -6,7 +6,7 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
 import type { PathRef } from '../../../pipeline/deliver/path-state.ts';
-import { holdReason, siteNames } from '../../../policy/limits/holds.ts';
+import { siteNames } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
 import type { PathsAnswer, SiteAnswer, TryAnswer } from '../contract/answers/traffic.ts';
 import { PAGE } from '../contract/schemas/query.ts';
@@ -16,6 +16,7 @@ import { type ApiRoute, json, refuse } from '../route.ts';
 import { withMemory } from './memory-queues.ts';
 import { MAX_NAME, type Traffic, trafficRoute } from './traffic.ts';
 import { toHold, toLimits, toPath, toRelay } from './traffic-items.ts';
+import { queueReasons } from './wait-words.ts';
 
 const MAX_QUEUES = 1_000;
 const ROWS_PER_QUEUE = 1_000;
@@ -126,13 +127,9 @@ export function pathRoutes({
     const reasons = new Map<string, number>();
     const inMemory = traffic.waits.queues().filter(({ recipientDomain }) => domains.has(recipientDomain));
     const queues = withMemory(waiting.queues, inMemory, clock.now(), []);
-    for (const queue of queues) {
-      const hold = traffic.heldBy(queue);
-      for (const { reason, count } of hold === null
-        ? queue.reasons
-        : [{ reason: holdReason(hold), count: queue.waiting }])
+    for (const queue of queues)
+      for (const [reason, count] of queueReasons(queue, traffic))
         reasons.set(reason, (reasons.get(reason) ?? 0) + count);
-    }
 
     const isProvider = traffic.isProvider(site);
     const relays = traffic.relays().filter(({ relay }) => goesByAny(paths, site, relay));
@@ -163,7 +160,6 @@ export function pathRoutes({
       Waiting: count,
       Complete: !waiting.more && queues.every(({ complete }) => complete),
       Reasons: [...reasons]
-        .filter(([reason]) => reason !== '')
         .sort((a, b) => b[1] - a[1])
         .slice(0, MAX_REASONS)
         .map(([Reason, Count]) => ({ Reason, Count })),

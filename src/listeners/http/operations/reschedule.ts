@@ -1,6 +1,6 @@
 /**
- * PATCH /email/{MessageID} (api.md §3): another time for a message that is still scheduled. Given the caller's domains;
- * leaves every recipient that waits for the time with the new one, the Date of the message rewritten where we wrote it,
+ * PATCH /email/{MessageID}: another time for a scheduled message that nobody was sent yet, also where its time has come and
+ * it waits for its turn. Given the caller's domains; leaves every recipient that waits with the new time, the Date of the message rewritten where we wrote it,
  * and a `scheduled` event each, in one transaction. Once a recipient is on its way the answer is 409.
  */
 
@@ -11,12 +11,14 @@ import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import { readSendTime } from '../../../model/schedule.ts';
 import { dateText } from '../../../pipeline/compose/compose.ts';
+import type { Queue } from '../../../pipeline/queue/queue.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import type { Store } from '../../../store/store.ts';
 import { messageDetail } from '../contract/schemas/email.ts';
 import { readJsonBody } from '../json-request.ts';
 import { type ApiRoute, json, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';
+import { underLease } from './cancel-retry.ts';
 import { toDetail } from './messages.ts';
 
 const CHANGES = z.object({
@@ -30,8 +32,8 @@ interface Deps {
   store: Store;
   clock: Clock;
   random: Random;
-  /** Told when recipients are due. */
-  queue: { wake(at?: number): void };
+  /** Told when recipients are due, and gives up what waits in memory. */
+  queue: Pick<Queue, 'wake' | 'changing'>;
   /** Told where events with webhook calls were stored. */
   eventsStored(): void;
 }
@@ -50,7 +52,7 @@ export function rescheduleRoute(
       id: 'rescheduleEmail',
       summary: 'Move a scheduled message',
       description:
-        '`{SendAt}`: another time for a message that is still scheduled; the message after it. Its `Date` moves along, and its expiry unless `ExpiresAt` was given. On its way or done: 409',
+        '`{SendAt}`: another time for a scheduled message of which nothing was sent or tried; the message after it. Its `Date` moves along, and its expiry unless `ExpiresAt` was given. On its way or done: 409',
       body: { schema: CHANGES, example: { SendAt: '2026-12-01T08:00:00Z' } },
       answer: messageDetail,
       errors: ['send-at-invalid', 'not-scheduled'],
@@ -66,24 +68,34 @@ export function rescheduleRoute(
         ? message.expiresAt
         : sendAt + (options.maxAgeMs ?? LANE_MAX_AGE[message.lane]);
       if (expiresAt <= sendAt) throw invalid('SendAt must be earlier than ExpiresAt of the message');
-      const result = await store.reschedule({
-        messageSeq: message.seq,
-        now,
-        sendAt,
-        expiresAt,
-        date: dateText(sendAt),
-        recipients: message.recipients
-          .filter((row) => row.state === 'queued')
-          .map(({ deliveryId }) => ({
-            deliveryId,
-            event: {
-              id: uuidv7(clock, random),
-              kind: 'scheduled' as const,
-              at: now,
-              detail: { nextAttemptAt: sendAt },
-            },
-          })),
-      });
+      const waiting = message.recipients.filter((row) => row.state === 'queued' || row.state === 'sending');
+      const change = async (leases: ReadonlyMap<number, number>) => {
+        const result = await store.reschedule({
+          messageSeq: message.seq,
+          now,
+          sendAt,
+          expiresAt,
+          date: dateText(sendAt),
+          recipients: waiting.map(({ deliveryId }) =>
+            underLease(
+              {
+                deliveryId,
+                event: {
+                  id: uuidv7(clock, random),
+                  kind: 'scheduled' as const,
+                  at: now,
+                  detail: { nextAttemptAt: sendAt },
+                },
+              },
+              leases,
+            ),
+          ),
+        });
+        return { result, changed: result.kind === 'rescheduled' ? result.changed : [] };
+      };
+      const ids = waiting.map(({ deliveryId }) => deliveryId);
+      const results = await queue.changing(ids, (_, leases) => change(leases));
+      const result = results.at(-1)?.result ?? { kind: 'not-scheduled' };
       if (result.kind === 'content-gone') throw new AppError('content-expired');
       if (result.kind === 'not-scheduled') throw refuse('not-scheduled');
       queue.wake(sendAt);

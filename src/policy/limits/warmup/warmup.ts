@@ -48,9 +48,9 @@ export interface Warmup {
   outcome(source: string, provider: string, kind: 'accepted' | 'deferred' | 'blocked'): void;
   /**
    * Called where waiting with `until` null may end for this source and provider. Several paths may lead there: `who` names
-   * one of them, and replaces what it said before.
+   * one of them, and replaces what it said before. Until the function that it gives back is called.
    */
-  onReady(source: string, provider: string, who: string, listener: () => void): void;
+  onReady(source: string, provider: string, who: string, listener: () => void): () => void;
   /** Every source and provider that is or was warmed up, as it stands. */
   list(): readonly WarmupView[];
 }
@@ -182,6 +182,11 @@ export function createWarmup(
     onReady(source, provider, who, listener) {
       const there = listeners.get(key(source, provider)) ?? new Map<string, () => void>();
       listeners.set(key(source, provider), there.set(who, listener));
+      return () => {
+        if (there.get(who) === listener) there.delete(who);
+        if (there.size === 0 && listeners.get(key(source, provider)) === there)
+          listeners.delete(key(source, provider));
+      };
     },
 
     list() {

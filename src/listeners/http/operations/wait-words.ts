@@ -1,0 +1,39 @@
+/** Why mail in the store waits, for everything that waits there: what keeps it back now counts more than what was written. */
+import { holdReason } from '../../../policy/limits/holds.ts';
+import type { WaitingQueue } from '../../../store/topics/queue.ts';
+import type { Traffic, WaitingMail } from './traffic.ts';
+
+/** What waits for nothing but those before it. */
+export const ITS_TURN = 'its turn: mail that came before it goes first';
+
+/** Never ''. `stored`: what its row says; null or '' = nothing. `isDue`: its time has come. */
+export function waitReason(
+  stored: string | null,
+  isDue: boolean,
+  mail: WaitingMail,
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor'>,
+): string {
+  const hold = traffic.heldBy(mail);
+  if (hold !== null) return holdReason(hold);
+  const paused = traffic.pausedBy(mail);
+  if (paused !== null) return paused;
+  const said = stored ?? '';
+  // A time of its own, a retry or a schedule, comes before anything that its path may say by then.
+  if (!isDue && said !== '') return said;
+  const closed = traffic.closedFor(mail);
+  if (closed !== null) return closed.reason;
+  return said === '' || said.startsWith('path:') || said === 'scheduled' ? ITS_TURN : said;
+}
+
+/** What the rows of one queue wait for, and how many, most first. Never ''. */
+export function queueReasons(
+  queue: WaitingQueue,
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor'>,
+): readonly (readonly [reason: string, count: number])[] {
+  const counts = new Map<string, number>();
+  for (const { reason, count } of queue.reasons) {
+    const said = queue.sandbox ? reason || ITS_TURN : waitReason(reason, false, queue, traffic);
+    counts.set(said, (counts.get(said) ?? 0) + count);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1]);
+}
