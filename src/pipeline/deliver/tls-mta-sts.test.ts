@@ -47,9 +47,9 @@ const announce = (id: string | null) =>
 const later = (ms: number) => clock.advance(Math.max(ms, 61_000));
 const mode = async () => (await sts.policyOf('example.net'))?.mode ?? null;
 
-function createSts(): MtaSts {
+function createSts(over: Store = store): MtaSts {
   return createMtaSts(
-    { store, resolver, http, clock, log, failed: (_, result) => failures.push(result) },
+    { store: over, resolver, http, clock, log, failed: (_, result) => failures.push(result) },
     { port: (web.address() as AddressInfo).port },
   );
 }
@@ -183,6 +183,35 @@ describe('renewing', () => {
     expect(await store.getMtaSts({ domain: 'example.net' })).toMatchObject({ mode: 'enforce' });
     dns.fault('*', { kind: 'servfail' });
     expect(await mode()).toBe('enforce');
+  });
+
+  it('reaches one that another process found after this one had found none', async () => {
+    announce(null);
+    expect(await mode()).toBeNull();
+    await remember('example.net');
+    await rounds(1);
+    const stored = await store.getMtaSts({ domain: 'example.net' });
+    expect(stored?.renewFailures).toBe(1);
+  });
+
+  it('asks once a round where nothing can be written down', async () => {
+    let looks = 0;
+    const full: typeof store = {
+      ...store,
+      putMtaSts: () => Promise.reject(new Error('the disk is full')),
+      staleMtaSts(params) {
+        looks += 1;
+        return store.staleMtaSts(params);
+      },
+    };
+    await remember('example.net');
+    await sts.stop(0);
+    sts = createSts(full);
+    await sts.start();
+    await clock.advance(HOUR);
+    await expect.poll(() => fetched.length, { interval: 2, timeout: 15_000 }).toBe(1);
+    await sts.stop(0);
+    expect([looks, fetched.length]).toEqual([2, 1]);
   });
 
   it('takes a policy that was fetched while the clock was ahead for one of now', async () => {

@@ -191,22 +191,29 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
     });
   }
 
-  /** What is due, the first due first, until nothing is: what cannot be had is due again later and stands in nobody's way. */
+  /**
+   * What is due, the first due first, until nothing is: what cannot be had is due again later and stands in nobody's way.
+   * One that is due again in the same round could not be written down: the rest is for the next round.
+   */
   async function renewDue(): Promise<void> {
+    const seen = new Set<string>();
     while (running) {
       const due = await store.staleMtaSts({ now: clock.now(), limit: RENEW_AT_ONCE });
-      if (due.length === 0) return;
-      await Promise.all(due.map(({ domain }) => renewOne(domain)));
+      if (due.length === 0 || due.some(({ domain }) => seen.has(domain))) return;
+      for (const { domain } of due) seen.add(domain);
+      await Promise.all(due.map(renewOne));
     }
   }
 
-  async function renewOne(domain: string): Promise<void> {
+  async function renewOne(found: StoredMtaSts): Promise<void> {
+    const { domain } = found;
     const [answer, entry] = await Promise.all([resolver.txt(`_mta-sts.${domain}`), remembered(domain)]);
+    // Another process of the same store may have found it first, or a newer one.
+    if (entry.stored === null || entry.stored.fetchedAt < found.fetchedAt) entry.stored = found;
     const id = answer.kind === 'found' ? readMtaStsRecord(answer.records) : null;
     const mayFetch = id !== null && clock.monotonicMs() >= entry.notBeforeMs;
     if (mayFetch && (await renew(domain, id, entry))) return;
     const { stored } = entry;
-    if (stored === null) return;
     const renewFailures = stored.renewFailures + 1;
     const waitMs = Math.min(RENEW_AFTER_MS, RENEW_EVERY_MS * 2 ** Math.min(stored.renewFailures, 10));
     await keep(entry, { ...stored, renewFailures, renewAt: clock.now() + waitMs });
