@@ -5,6 +5,8 @@
  * that is neither listed as widening nor as harmless fails the test.
  */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { addDomain, fileScope, type Instance, makeToken, startInstance } from './harness.ts';
 
@@ -190,7 +192,47 @@ describe('a token', () => {
     const { credentials } = await everything();
     expect(credentials.map(({ CredentialID }: Json) => CredentialID)).not.toContain(credential.CredentialID);
   });
+
+  it('leaves nothing behind that a request under way was to make', async () => {
+    const made = await server.call('POST', '/tokens', {
+      body: { Name: 'm', Domains: ['example.com'], Preset: 'Full' },
+    });
+    const { TokenID, Token } = made.json;
+    expect((await server.call('GET', '/me', { token: Token })).status).toBe(200);
+    const late = [
+      { path: '/tokens', body: JSON.stringify({ Name: 'late', Preset: 'Full' }) },
+      { path: '/smtp-credentials', body: JSON.stringify({ Name: 'late' }) },
+    ].map((one) => ({ ...one, ...slowRequest(one.path, Token, one.body.length) }));
+    await Promise.all(late.map(({ begun }) => begun));
+    expect((await server.call('DELETE', `/tokens/${TokenID}?Children=true`)).status).toBe(200);
+    for (const { finish, body } of late) expect(await finish(body)).toMatch(/^HTTP\/1\.1 401 /);
+    const { tokens, credentials } = await everything();
+    for (const { Name } of [...tokens, ...credentials]) expect(Name).not.toBe('late');
+  });
 });
+
+/** A POST whose head is taken and whose body comes later; `begun` when it was authenticated. */
+function slowRequest(path: string, token: string, length: number) {
+  const { port } = new URL(server.server.localUrl);
+  const socket = connect(Number(port), '127.0.0.1');
+  const head = [`POST /api/v1${path} HTTP/1.1`, 'Host: x', 'Connection: close', 'Expect: 100-continue'];
+  head.push(
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${length}`,
+    '',
+    '',
+  );
+  socket.write(head.join('\r\n'));
+  const begun = once(socket, 'data');
+  const finish = async (body: string) => {
+    socket.write(body);
+    let answer = '';
+    for await (const chunk of socket) answer += chunk;
+    return answer;
+  };
+  return { begun, finish };
+}
 
 /** `made` may at most what `by` may. */
 function holdsNoMore(made: Json, by: Json, where: string): void {

@@ -61,6 +61,7 @@ export function tokenMemory() {
     getToken: async ({ id }: { id: string }) => tokens.get(id) ?? null,
     addToken: async ({ token }: { token: Token }) => {
       tokens.set(token.id, token);
+      return true;
     },
     revokeToken: async ({ id, now }: { id: string; now: number }) => {
       const token = tokens.get(id);

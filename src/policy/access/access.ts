@@ -59,7 +59,7 @@ export interface Access {
    * token has ended. Believed for as long as `authenticate` believes; counts no failure. Rejects with StoreUnavailable.
    */
   renew(caller: Caller): Promise<Caller | null>;
-  /** Stores a token and returns its text, which is kept nowhere. Throws AppError `invalid-parameter`. */
+  /** Stores a token and returns its text, which is kept nowhere. Throws AppError `invalid-parameter`, `token-invalid` where its maker ended. */
   mint(
     request: MintRequest,
     idempotency?: (id: string) => IdempotencyEntry,
@@ -293,7 +293,8 @@ export function createAccess(
         revokedAt: null,
       };
       const jwt = await signToken(keys, instance, token);
-      await store.addToken({ token, ...(idempotency === undefined ? {} : { idempotency: idempotency(id) }) });
+      const key = idempotency === undefined ? {} : { idempotency: idempotency(id) };
+      if (!(await store.addToken({ token, ...key }))) throw new AppError('token-invalid');
       return { id, jwt, token };
     },
     async rotate(old, overlapSeconds, by, idempotency) {

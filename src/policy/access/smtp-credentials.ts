@@ -138,8 +138,9 @@ export function createSmtpCredentials(
         };
         // A name that is taken is a coin that fell on its edge: toss again.
         const key = idempotency === undefined ? {} : { idempotency: idempotency(credential) };
-        if ((await store.addSmtpCredential({ credential, ...key })) === 'added')
-          return { credential, password };
+        const stored = await store.addSmtpCredential({ credential, ...key });
+        if (stored === 'ended') throw new AppError('token-invalid');
+        if (stored === 'added') return { credential, password };
       }
     },
 

@@ -70,6 +70,24 @@ export function describeTokens(suite: Suite): void {
       expect(await suite.store().revokeToken({ id: 'nobody', now: T0 })).toBeNull();
     });
 
+    it('make nothing any more once they are revoked', async () => {
+      const store = suite.store();
+      const maker = token({ revokedAt: T0 });
+      const old = token();
+      const { id: createdBy } = maker;
+      expect([await store.addToken({ token: maker }), await store.addToken({ token: old })]).toEqual([
+        true,
+        true,
+      ]);
+      const late = token({ createdBy });
+      expect(await store.addToken({ token: late })).toBe(false);
+      const rotation = { oldId: old.id, oldEndsAt: T0 + HOUR, now: T0, token: late };
+      expect(await store.rotateToken(rotation)).toBe(false);
+      expect(await store.addSmtpCredential({ credential: credential({ createdBy }) })).toBe('ended');
+      expect((await listed({})).map(({ id }) => id).sort()).toEqual([maker.id, old.id].sort());
+      expect((await store.getToken({ id: old.id }))?.expiresAt).toBe(old.expiresAt);
+    });
+
     it('take along what was made with them, and with those, where that is wanted', async () => {
       const store = suite.store();
       const maker = token();

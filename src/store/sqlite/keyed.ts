@@ -44,7 +44,7 @@ function keyOf(call: WriteCall): IdempotencyEntry | undefined {
 
 /** What the operations of `keyOf` give back where nothing was made. */
 function hasCreated(value: ResultOf<WriteName>): boolean {
-  if (value === false || value === 'taken' || value === 'full') return false;
+  if (value === false || value === 'taken' || value === 'ended' || value === 'full') return false;
   if (typeof value !== 'object' || value === null || !('kind' in value)) return true;
   return value.kind === 'created' || value.kind === 'added';
 }

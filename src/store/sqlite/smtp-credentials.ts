@@ -6,12 +6,14 @@ import { createFilter } from './filter.ts';
 import { mergedRows, type Ranges } from './merged.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import type { Session } from './session.ts';
+import { isMakerRevoked } from './tokens.ts';
 
-/** Stores a credential; `taken` where the user name is in use. */
+/** Stores a credential; see `Store.addSmtpCredential`. */
 export function addSmtpCredential(
   { db }: Session,
   { credential }: ParamsOf<'addSmtpCredential'>,
 ): ResultOf<'addSmtpCredential'> {
+  if (isMakerRevoked(db, credential.createdBy)) return 'ended';
   const { changes } = db.run(
     `INSERT INTO smtp_credential (id, username, name, owner, domain, sandbox, notices, salt, hash, cost_log2,
        ip_allow_list, rate_limit, rate_shares, created_by, created_at, expires_at)

@@ -8,8 +8,23 @@ import { createFilter } from './filter.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import type { Session } from './session.ts';
 
-/** Stores a token; a second one with the same id throws. */
-export function addToken({ db }: Session, { token }: ParamsOf<'addToken'>): void {
+/**
+ * Whether the maker of what is to be stored was revoked while the request was under way: revoking with children has passed
+ * over it already.
+ */
+export function isMakerRevoked(db: Connection, createdBy: string | null): boolean {
+  if (createdBy === null) return false;
+  return db.get('SELECT 1 FROM token WHERE id = ? AND revoked_at IS NOT NULL', createdBy) !== undefined;
+}
+
+/** Stores a token; a second one with the same id throws. See `Store.addToken`. */
+export function addToken({ db }: Session, { token }: ParamsOf<'addToken'>): boolean {
+  if (isMakerRevoked(db, token.createdBy)) return false;
+  insertToken(db, token);
+  return true;
+}
+
+function insertToken(db: Connection, token: Token): void {
   db.run(
     `INSERT INTO token (id, name, owner, domains, scopes, sandbox, ip_allow_list, rate_limit, rate_shares, created_by,
        created_at, expires_at, last_used_at, last_used_ip, revoked_at)
@@ -100,7 +115,8 @@ export function revokeToken(
 
 /** Replaces a token that is still good by a new one, with an overlap; see `Store.rotateToken`. */
 export function rotateToken(session: Session, params: ParamsOf<'rotateToken'>): boolean {
-  const { now, oldEndsAt } = params;
+  const { now, oldEndsAt, token } = params;
+  if (isMakerRevoked(session.db, token.createdBy)) return false;
   const { changes } = session.db.run(
     `UPDATE token SET expires_at = min(coalesce(expires_at, ?), ?), revoked_at = CASE WHEN ? <= ? THEN ? END
      WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
@@ -113,7 +129,7 @@ export function rotateToken(session: Session, params: ParamsOf<'rotateToken'>): 
     now,
   );
   if (changes === 0) return false;
-  addToken(session, { token: params.token });
+  insertToken(session.db, token);
   return true;
 }
 

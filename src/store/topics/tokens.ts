@@ -7,12 +7,12 @@ import type { Token } from '../../model/token.ts';
 import type { IdempotencyEntry } from './acceptance.ts';
 
 export interface CredentialStore {
-  /** Rejects where the id exists. */
+  /** false where its maker was revoked meanwhile. Rejects where the id exists. */
   addToken(params: {
     token: Token;
     /** Taken in the same transaction where something is made; rejects with KeyTaken where it is taken already. */
     idempotency?: IdempotencyEntry;
-  }): Promise<void>;
+  }): Promise<boolean>;
   getToken(params: { id: string }): Promise<Token | null>;
   /**
    * At most `limit`, by id, the newest first; only tokens whose every domain is among `domains` (undefined = all tokens).
@@ -35,7 +35,8 @@ export interface CredentialStore {
   }): Promise<{ tokens: readonly string[]; credentials: readonly string[] } | null>;
   /**
    * Stores `token` and lets the old one end at `oldEndsAt` unless it ends before; where that is not after `now` it is
-   * revoked. Nothing happens and false comes back where the old one does not exist or has ended already.
+   * revoked. Nothing happens and false comes back where the old one does not exist or has ended already, or the maker of the
+   * new one was revoked.
    */
   rotateToken(params: {
     oldId: string;
@@ -56,12 +57,12 @@ export interface CredentialStore {
     publicJwk: string;
     createdAt: number;
   }): Promise<void>;
-  /** `taken` where the user name is in use. */
+  /** `taken` where the user name is in use, `ended` where its maker was revoked meanwhile. */
   addSmtpCredential(params: {
     credential: SmtpCredential;
     /** Taken in the same transaction where something is made; rejects with KeyTaken where it is taken already. */
     idempotency?: IdempotencyEntry;
-  }): Promise<'added' | 'taken'>;
+  }): Promise<'added' | 'taken' | 'ended'>;
   getSmtpCredential(params: { username: string }): Promise<SmtpCredential | null>;
   /** At most `limit` below `beforeId`, by id, the newest first. `domains` undefined = all. */
   listSmtpCredentials(params: {
