@@ -121,17 +121,21 @@ async function startSender(options: WebhookSenderOptions = {}): Promise<WebhookS
   return sender;
 }
 
-async function hook(event = 'delivery', path = '/hook'): Promise<{ id: number; secret: string }> {
-  return service.create({ domain: DOMAIN, events: [event], url: `${base}${path}`, description: '' });
+async function hook(
+  event = 'delivery',
+  path = '/hook',
+  domain = DOMAIN,
+): Promise<{ id: number; secret: string }> {
+  return service.create({ domain, events: [event], url: `${base}${path}`, description: '' });
 }
 
-async function emit(count = 1, kind: EventKind = 'delivered'): Promise<void> {
+async function emit(count = 1, kind: EventKind = 'delivered', domain = DOMAIN): Promise<void> {
   const events = Array.from({ length: count }, () => ({
     id: uuidv7(clock, random),
     kind,
     at: clock.now(),
     detail: null,
-    domain: DOMAIN,
+    domain,
     deliveryId: null,
   }));
   await store.appendEvents({ events });
@@ -440,19 +444,58 @@ describe('many webhooks', () => {
     expect(deadCalls()).toBe(9);
   });
 
-  it('share 32 calls in flight', async () => {
+  it('of one domain leave as many of the 32 places free as they hold', async () => {
     for (let i = 0; i < 12; i++) await hook('delivery', `/${i}`);
+    for (const domain of ['b.example', 'c.example']) await hook('delivery', `/${domain}`, domain);
     await emit(6);
     const open: ServerResponse[] = [];
     answer = (_path, response) => void open.push(response);
-    await startSender();
-    await until(() => open.length === 32);
-    const done = () => received.length === 72;
+    const sender = await startSender();
+    await until(() => open.length === 16);
+    for (const domain of ['b.example', 'c.example']) {
+      await emit(1, 'delivered', domain);
+      sender.wake();
+      await until(() => received.some(({ path }) => path === `/${domain}`));
+    }
+    expect(open).toHaveLength(18);
+    const done = () => received.length === 74;
     while (!done()) {
       for (const response of open.splice(0)) response.end();
       await until(() => open.length > 0 || done());
       expect(open.length).toBeLessThanOrEqual(32);
     }
+    for (const response of open.splice(0)) response.end();
+  });
+
+  it('that are slow share half of the places, and quick ones of any domain never wait for them', async () => {
+    const slow = Array.from({ length: 8 }, (_, i) => `slow${i}.example`);
+    const open: ServerResponse[] = [];
+    answer = (path, response) => {
+      if (path.startsWith('/slow')) open.push(response);
+      else response.end();
+    };
+    const sender = await startSender();
+    for (const domain of slow) {
+      const { id } = await hook('delivery', `/${domain}`, domain);
+      await emit(1, 'delivered', domain);
+      sender.wake();
+      await until(() => open.length === 1);
+      await clock.advance(3_000);
+      open.pop()?.end();
+      await until(async () => (await row(id)).lastLatencyMs === 3_000);
+    }
+    received = [];
+    for (const domain of slow) await emit(20, 'delivered', domain);
+    sender.wake();
+    await until(() => open.length > 10);
+    await hook('delivery', '/quick', 'quick.example');
+    for (let i = 0; i < 5; i += 1) {
+      await emit(4, 'delivered', 'quick.example');
+      sender.wake();
+      await until(() => received.filter(({ path }) => path === '/quick').length === 4 * (i + 1));
+    }
+    expect(open.length).toBeLessThanOrEqual(16);
+    answer = (_path, response) => response.end();
     for (const response of open.splice(0)) response.end();
   });
 });

@@ -1,8 +1,9 @@
 /**
  * The outbox → signed HTTP calls. Claims due calls under this node's lease, makes them, and records what became of
- * them. At most 32 calls are in flight, at most 4 of one webhook, 1 after five straight failures, and failing
- * webhooks together hold at most half of the slots: a dead endpoint never starves the rest. What is claimed beyond a
- * webhook's slots waits here in a short line or goes back. Wake-ups only make things sooner; a poll finds what they
+ * them. At most 32 calls are in flight, at most 4 of one webhook, 1 after five straight failures, and webhooks that fail
+ * or are slow together hold at most half of the slots; of all slots, and of that half, one domain leaves as many free as
+ * it holds: neither a dead endpoint nor a tenant's many slow ones starve the rest. What is claimed beyond a webhook's
+ * slots waits here in a short line or goes back. Wake-ups only make things sooner; a poll finds what they
  * missed. A process that dies leaves leases, which the next start reclaims: calls are made at least once.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
@@ -19,6 +20,7 @@ import { createMakeCall } from './call.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import { giveBack, isSuccess, settleTry, type TryResult } from './outcome.ts';
 import { callId, webhookBody } from './payload.ts';
+import { createPlaces } from './places.ts';
 import { DEFAULT_RETRY_DELAYS_MS } from './retry-schedule.ts';
 import { createSettler } from './settler.ts';
 
@@ -43,7 +45,11 @@ export interface WebhookSenderOptions {
 /** One webhook that has calls here. Gone from memory when it has none. */
 interface Endpoint {
   id: number;
+  /** Whose share of the slots its calls take. */
+  domain: string;
   inFlight: number;
+  /** Of the last answer, or of waiting in vain for one. */
+  latencyMs: number;
   straightFailures: number;
   /** This process switched it off. */
   isDisabled: boolean;
@@ -51,10 +57,13 @@ interface Endpoint {
 }
 
 const STRAIGHT_FAILURES = 5;
+/** Whoever took longer than this to answer counts as slow until it answers faster. */
+const SLOW_MS = 2_000;
 /** Calls claimed at once: small, because what one webhook cannot take goes back. */
 const CLAIM_SIZE = 8;
 const MAX_WAITING_PER_WEBHOOK = 4;
 const MAX_WAITING = 256;
+const MAX_WAITING_PER_DOMAIN = 64;
 /** When a call that found no room comes back. */
 const NO_ROOM_MS = 1_000;
 /** A secret that cannot be opened needs a person, who needs time. */
@@ -79,15 +88,17 @@ export function createWebhookSender(
   const delaysMs = options.retryDelaysMs ?? DEFAULT_RETRY_DELAYS_MS;
   const maxInFlight = options.maxInFlight ?? 32;
   const maxPerWebhook = options.maxPerWebhook ?? 4;
-  const maxFailing = Math.max(1, Math.floor(maxInFlight / 2));
+  const places = createPlaces(maxInFlight);
+  /** Those of `places` that webhooks may hold that fail or are slow. */
+  const troubled = createPlaces(Math.max(1, Math.floor(maxInFlight / 2)));
   const pollMs = options.pollMs ?? 1_000;
   const makeCall = createMakeCall(deps, options.allowHttp ?? 'listed-networks');
   const settler = createSettler({ store, clock, log: log.service });
 
   const endpoints = new Map<number, Endpoint>();
   const flying = new Map<number, { call: ClaimedCall; abort: AbortController }>();
-  let failingInFlight = 0;
   let waitingTotal = 0;
+  const waitingOf = new Map<string, number>();
   let isRunning = false;
   let isPumping = false;
   let pumpAgain = false;
@@ -125,7 +136,7 @@ export function createWebhookSender(
   /** One claim, if anything is due and there is room. Milliseconds until the next look; 0 = there may be more. */
   async function fillSlots(): Promise<number> {
     startWaiting();
-    const limit = Math.min(CLAIM_SIZE, maxInFlight - flying.size);
+    const limit = Math.min(CLAIM_SIZE, places.free());
     if (limit <= 0 || !node.valid) return pollMs;
     const dueAt = await store.nextCallDueAt();
     const inMs = dueAt === null ? pollMs : dueAt - clock.now();
@@ -136,6 +147,7 @@ export function createWebhookSender(
       now: clock.now(),
       limit,
       excludeWebhooks,
+      excludeDomains: domainsWithoutRoom(),
     });
     for (const call of calls) place(call);
     // What is overdue and was not claimed belongs to webhooks without room, whose own ends wake us: a look at once
@@ -146,7 +158,9 @@ export function createWebhookSender(
   function place(call: ClaimedCall): void {
     const endpoint = endpoints.get(call.webhook.id) ?? {
       id: call.webhook.id,
+      domain: call.webhook.domain,
       inFlight: 0,
+      latencyMs: call.webhook.lastLatencyMs ?? 0,
       straightFailures: call.webhook.failedTries,
       isDisabled: false,
       waiting: [],
@@ -158,11 +172,11 @@ export function createWebhookSender(
       start(call, endpoint);
     } else if (endpoint.waiting.length >= MAX_WAITING_PER_WEBHOOK) {
       returnCall(call, endpoint, 0);
-    } else if (waitingTotal >= MAX_WAITING) {
+    } else if (waitingTotal >= MAX_WAITING || isLineFull(endpoint.domain)) {
       returnCall(call, endpoint, NO_ROOM_MS);
     } else {
       endpoint.waiting.push(call);
-      waitingTotal += 1;
+      countWaiting(endpoint, 1);
     }
   }
 
@@ -171,14 +185,35 @@ export function createWebhookSender(
       while (mayStart(endpoint)) {
         const call = endpoint.waiting.shift();
         if (call === undefined) break;
-        waitingTotal -= 1;
+        countWaiting(endpoint, -1);
         start(call, endpoint);
       }
     }
   }
 
+  function countWaiting({ domain }: Endpoint, more: number): void {
+    waitingTotal += more;
+    const now = (waitingOf.get(domain) ?? 0) + more;
+    if (now > 0) waitingOf.set(domain, now);
+    else waitingOf.delete(domain);
+  }
+
+  function isLineFull(domain: string): boolean {
+    return (waitingOf.get(domain) ?? 0) >= MAX_WAITING_PER_DOMAIN;
+  }
+
+  /** Of those that have calls here. */
+  function domainsWithoutRoom(): string[] {
+    const here = new Set([...endpoints.values()].map(({ domain }) => domain));
+    return [...here].filter((domain) => !places.mayTake(domain) || isLineFull(domain));
+  }
+
   function isFailing(endpoint: Endpoint): boolean {
     return endpoint.straightFailures >= STRAIGHT_FAILURES;
+  }
+
+  function isTroubled(endpoint: Endpoint): boolean {
+    return isFailing(endpoint) || endpoint.latencyMs > SLOW_MS;
   }
 
   function isFull(endpoint: Endpoint): boolean {
@@ -190,17 +225,18 @@ export function createWebhookSender(
   }
 
   function mayStart(endpoint: Endpoint): boolean {
-    if (!isRunning || endpoint.isDisabled || flying.size >= maxInFlight) return false;
-    if (isFailing(endpoint) && failingInFlight >= maxFailing) return false;
+    if (!isRunning || endpoint.isDisabled || !places.mayTake(endpoint.domain)) return false;
+    if (isTroubled(endpoint) && !troubled.mayTake(endpoint.domain)) return false;
     return endpoint.inFlight < slotsOf(endpoint);
   }
 
   function start(call: ClaimedCall, endpoint: Endpoint): void {
     const abort = new AbortController();
-    const countsAsFailing = isFailing(endpoint);
+    const countsAsTroubled = isTroubled(endpoint);
     flying.set(call.id, { call, abort });
     endpoint.inFlight += 1;
-    if (countsAsFailing) failingInFlight += 1;
+    places.take(endpoint.domain);
+    if (countsAsTroubled) troubled.take(endpoint.domain);
     // Last in the order, so that the others get their turn first.
     endpoints.delete(endpoint.id);
     endpoints.set(endpoint.id, endpoint);
@@ -208,7 +244,8 @@ export function createWebhookSender(
     void carryOut(call, endpoint, abort.signal).finally(() => {
       flying.delete(call.id);
       endpoint.inFlight -= 1;
-      if (countsAsFailing) failingInFlight -= 1;
+      places.giveBack(endpoint.domain);
+      if (countsAsTroubled) troubled.giveBack(endpoint.domain);
       forgetIfIdle(endpoint);
       metrics.inFlight(flying.size);
       if (flying.size === 0) onIdle?.();
@@ -256,6 +293,7 @@ export function createWebhookSender(
   function note(call: ClaimedCall, endpoint: Endpoint, result: TryResult, settlement: CallSettlement): void {
     const succeeded = isSuccess(result);
     endpoint.straightFailures = succeeded ? 0 : endpoint.straightFailures + 1;
+    endpoint.latencyMs = result.latencyMs;
     metrics.tried(
       succeeded ? 'success' : result.kind === 'blocked' ? 'blocked' : 'failure',
       result.latencyMs,
@@ -288,7 +326,7 @@ export function createWebhookSender(
 
   function returnWaiting(endpoint: Endpoint): void {
     const calls = endpoint.waiting.splice(0);
-    waitingTotal -= calls.length;
+    countWaiting(endpoint, -calls.length);
     for (const call of calls) returnCall(call, endpoint, 0);
   }
 

@@ -52,6 +52,23 @@ export function describeCalls(suite: Suite): void {
       expect(await claimCalls(suite.store(), { exclude: [busy] })).toEqual([]);
       expect(await claimCalls(suite.store())).toHaveLength(12);
     });
+
+    it('lets domains take turns, however many webhooks one has, and leaves out the domains named', async () => {
+      for (let i = 0; i < 10; i += 1) await createWebhook(suite.store(), { events: ['accept'] });
+      for (let i = 0; i < 3; i += 1) await commitOne(suite.store());
+      const late = await createWebhook(suite.store(), { events: ['accept'], domain: 'example.org' });
+      await commitOne(suite.store(), { domain: 'example.org' });
+      const exclude = { limit: 4, excludeDomains: ['example.com', 'unknown.example'] };
+      const calls = await claimCalls(suite.store(), { limit: 4 });
+      expect(calls.map((call) => call.webhook.domain).sort()).toEqual([
+        'example.com',
+        'example.com',
+        'example.com',
+        'example.org',
+      ]);
+      await commitOne(suite.store(), { domain: 'example.org' });
+      expect((await claimCalls(suite.store(), exclude)).map((call) => call.webhook.id)).toEqual([late]);
+    });
   });
 
   describe('settling calls', () => {

@@ -208,10 +208,10 @@ export async function createWebhook(store: Store, more: Partial<NewWebhook> = {}
 /** Claims calls with room for everything. */
 export function claimCalls(
   store: Store,
-  more: { epoch?: number; now?: number; limit?: number; exclude?: number[] } = {},
+  more: { epoch?: number; now?: number; limit?: number; exclude?: number[]; excludeDomains?: string[] } = {},
 ) {
-  const { epoch = 1, now = T0 + HOUR, limit = 100, exclude = [] } = more;
-  return store.claimCalls({ epoch, now, limit, excludeWebhooks: exclude });
+  const { epoch = 1, now = T0 + HOUR, limit = 100, exclude = [], excludeDomains = [] } = more;
+  return store.claimCalls({ epoch, now, limit, excludeWebhooks: exclude, excludeDomains });
 }
 
 /** A token for example.com. */

@@ -107,18 +107,20 @@ export function deleteWebhooksOf(session: Session, domainId: number): void {
 
 /**
  * Leases due calls of enabled webhooks, at most `limit`. Where several webhooks have due calls each first gets an
- * even share, so that one with a long backlog does not crowd out the rest.
+ * even share, so that neither one with a long backlog nor a domain with many crowds out the rest.
  */
 export function claimCalls(session: Session, params: ParamsOf<'claimCalls'>): ClaimedCall[] {
   const { db } = session;
   if (session.hasEnded(params.epoch)) return [];
-  const excluded = new Set(params.excludeWebhooks);
-  const waiting = db
-    .all<{ id: number }>(
-      `${WAITING_HOOKS} SELECT id FROM hint WHERE due_at <= ? ORDER BY due_at, id`,
+  const waiting = inTurns(
+    db.all<{ id: number; domain: string }>(
+      `${WAITING_HOOKS} SELECT hint.id, n.text AS domain FROM hint CROSS JOIN webhook w ON w.id = hint.id
+         CROSS JOIN name n ON n.id = w.domain_id
+       WHERE hint.due_at <= ? ORDER BY hint.due_at, hint.id`,
       params.now,
-    )
-    .filter((hook) => !excluded.has(hook.id));
+    ),
+    params,
+  );
   const claimed: ClaimedCall[] = [];
   const share = Math.max(1, Math.floor(params.limit / Math.max(1, waiting.length)));
   for (const size of [share, params.limit]) {
@@ -129,6 +131,25 @@ export function claimCalls(session: Session, params: ParamsOf<'claimCalls'>): Cl
     }
   }
   return claimed;
+}
+
+/** Those that are not left out: the first of each domain, then the second of each, and so on. */
+function inTurns<Hook extends { id: number; domain: string }>(
+  hooks: readonly Hook[],
+  params: Pick<ParamsOf<'claimCalls'>, 'excludeWebhooks' | 'excludeDomains'>,
+): Hook[] {
+  const webhooks = new Set(params.excludeWebhooks);
+  const domains = new Set(params.excludeDomains);
+  const seen = new Map<string, number>();
+  return hooks
+    .filter(({ id, domain }) => !webhooks.has(id) && !domains.has(domain))
+    .map((hook) => {
+      const turn = seen.get(hook.domain) ?? 0;
+      seen.set(hook.domain, turn + 1);
+      return { hook, turn };
+    })
+    .sort((a, b) => a.turn - b.turn)
+    .map(({ hook }) => hook);
 }
 
 function claimOf(

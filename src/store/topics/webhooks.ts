@@ -98,13 +98,18 @@ export interface WebhookStore {
   }): Promise<boolean>;
   /** Calls of a webhook that wait or are on their way, also while it is off; counted up to `countUpTo`. */
   countPendingCalls(params: { webhookId: number; countUpTo: number }): Promise<number>;
-  /** Leases due calls of enabled webhooks; where several wait, each first gets an even share of `limit`. */
+  /**
+   * Leases due calls of enabled webhooks; where several wait, each first gets an even share of `limit`, and one of each
+   * domain comes before the second of any.
+   */
   claimCalls(params: {
     epoch: number;
     now: number;
     limit: number;
     /** Webhooks that take no more calls now. */
     excludeWebhooks: readonly number[];
+    /** Domains whose webhooks take none. */
+    excludeDomains?: readonly string[];
   }): Promise<readonly ClaimedCall[]>;
   /**
    * Records tries: the call, the webhook's LastResponse* as one, its failure counters (api.md §6.3), and a disable with
