@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createSealer } from '../../lib/seal.ts';
+import type { Caller } from '../../model/submission.ts';
 import type { DnsAnswer } from '../../net/dns-types.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
@@ -96,5 +97,35 @@ describe('keys that sign', () => {
     if (before.kind !== 'signers' || after.kind !== 'signers') throw new Error('nothing signs');
     const [one, other] = [before.signers[0]?.privateKey, after.signers[0]?.privateKey];
     expect(one !== undefined && other !== undefined && one.equals(other)).toBe(false);
+  });
+});
+
+describe('who may send', () => {
+  const holding = (...names: string[]): Caller => ({
+    tokenId: 't',
+    owner: 't',
+    domains: names,
+    scopes: new Set(['email:send']),
+    sandbox: false,
+    rateLimit: null,
+  });
+
+  it('from a sub-domain is not the token of its parent where the sub-domain is registered by itself', async () => {
+    await domains.add({ name: NAME, operatorVerified: true, settings: { subdomains: true } });
+    const from = async (name: string, ...held: string[]) =>
+      (await domains.senderFor(holding(...held), name)).kind;
+    expect(await from(`news.${NAME}`, NAME)).toBe('domain');
+    // Whoever adds a name that it cannot prove stops nobody.
+    await domains.add({ name: `news.${NAME}`, operatorVerified: false });
+    expect(await from(`news.${NAME}`, NAME)).toBe('domain');
+    await domains.remove(`news.${NAME}`);
+    await domains.add({ name: `news.${NAME}`, operatorVerified: true });
+    for (const below of [`news.${NAME}`, `a.b.news.${NAME}`]) {
+      expect(await from(below, NAME), below).toBe('not-allowed');
+    }
+    expect(await from(`other.${NAME}`, NAME)).toBe('domain');
+    expect(await from(`news.${NAME}`, NAME, `news.${NAME}`)).toBe('domain');
+    expect(await from(`a.news.${NAME}`, NAME, `news.${NAME}`)).toBe('domain');
+    expect(await from(`a.news.${NAME}`, '*')).toBe('domain');
   });
 });

@@ -340,6 +340,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
         continue;
       }
       if (name !== fromDomain && !domain.settings.subdomains) continue;
+      if (!all && (await isUnderOther(caller, fromDomain, name))) return { kind: 'not-allowed' } as const;
       if (maySend(domain, clock.now()) || options.anyDomain) {
         return {
           kind: 'domain',
@@ -354,6 +355,19 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
       return { kind: 'domain', name: fromDomain, quota: effectiveQuota(NO_QUOTA, quota) } as const;
     }
     return { kind: all ? 'unknown' : 'not-allowed' } as const;
+  }
+
+  /**
+   * Whether a domain between the two is registered by itself: its mail is for its own tokens. One that nobody has proved
+   * yet does not count, or whoever adds it could stop the parent's mail.
+   */
+  async function isUnderOther(caller: Caller, from: string, parent: string): Promise<boolean> {
+    for (let name = from; name !== parent; name = parentOf(name)) {
+      if (caller.domains.includes(name)) continue;
+      const { domain } = known(name) ?? (await lookUp(name));
+      if (domain !== null && domain.status !== 'Pending') return true;
+    }
+    return false;
   }
 
   async function signersFor(name: string) {

@@ -29,7 +29,7 @@ const DOMAIN_SETTINGS: {
   Subdomains: {
     read: z.boolean().transform((subdomains) => ({ subdomains })),
     show: (settings) => settings.subdomains,
-    meaning: 'true: its sub-domains may send too',
+    meaning: 'true: its sub-domains may send too, but for those that were added by themselves',
   },
   Retention: {
     read: z
