@@ -111,7 +111,7 @@ export type CreateDomainRequest = {
   Verified?: boolean;
   /** Not available in this version: refused */
   DkimSelector?: unknown;
-  /** true: its sub-domains may send too */
+  /** true: its sub-domains may send too, but for those that were added by themselves */
   Subdomains?: boolean;
   /** `{ContentDays, EventDays}`: how long contents (0 = until the last recipient is final) and events are kept; null = as the server is set */
   Retention?: {

@@ -29,10 +29,10 @@ export type UrlVerdict =
 
 const MAX_URL_CHARACTERS = 2048;
 /**
- * The same for every address that is refused, whatever it is and however it was found: who may name a URL must not learn
- * what names of a private network lead to, or which addresses are this server's.
+ * The same for every address that is refused, whatever it is and however it was found, and for a name without one: who may
+ * name a URL must not learn which names a private network has and what they lead to, or which addresses are this server's.
  */
-export const FORBIDDEN = 'The URL leads to an address that must not be called.';
+export const FORBIDDEN = 'The URL leads to no address that may be called.';
 export const NEEDS_TLS = 'The URL must use https: its address is in none of the listed networks.';
 
 /**

@@ -270,15 +270,12 @@ describe('TLS', () => {
 describe('failures', () => {
   const options = { body: '', allowHttp: 'always' } as const;
 
-  it('say dns when the name has no address or there is no answer', async () => {
+  it('say dns when there is no answer', async () => {
     dns.fault('broken.test', { kind: 'servfail' });
-    dns.set('empty.test', { TXT: ['x'] });
-    for (const name of ['broken.test', 'empty.test', 'missing.test']) {
-      expect(await guarded().post(`https://${name}/`, options)).toMatchObject({
-        kind: 'failed',
-        reason: 'dns',
-      });
-    }
+    expect(await guarded().post('https://broken.test/', options)).toMatchObject({
+      kind: 'failed',
+      reason: 'dns',
+    });
   });
 
   it('say connect when nobody listens', async () => {
@@ -574,8 +571,9 @@ describe('what must not be reached', () => {
     expect(hits).toBe(0);
   });
 
-  it('is refused in one sentence, whatever the address is, so that nobody learns where a private name leads', async () => {
+  it('is refused in one sentence, whatever the address is, so that nobody learns of a private name', async () => {
     const details = new Set<string>();
+    dns.set('empty.test', { TXT: ['x'] });
     const names = {
       'a.test': '10.1.2.3',
       'b.test': '192.168.7.7',
@@ -592,6 +590,18 @@ describe('what must not be reached', () => {
           throw new Error(`${host}: ${called.kind}`);
         details.add(called.detail).add(checked.detail);
       }
+    }
+    // Nor whether it is there at all; the operator is told.
+    for (const name of ['empty.test', 'missing.test', 'a.test']) {
+      const client = guarded({ allowNetworks: [] });
+      for (const url of [`https://${name}/`, `http://${name}/`]) {
+        expect(await client.checkTarget(url), url).toEqual({ kind: 'refused', detail: FORBIDDEN });
+      }
+      expect(await client.post(`https://${name}/`, { body: '' }), name).toEqual({
+        kind: 'blocked',
+        detail: FORBIDDEN,
+        cause: name === 'a.test' ? 'a.test leads to 10.1.2.3' : `${name} has no address`,
+      });
     }
     expect([...details]).toEqual([FORBIDDEN]);
   });
@@ -657,6 +667,7 @@ describe('checking a URL beforehand', () => {
     expect(client.checkUrl('https://bücher.test/')).toMatchObject({ url: { host: 'xn--bcher-kva.test' } });
     expect(client.checkUrl('https://localhost:3000/')).toMatchObject({ kind: 'ok' });
     expect(await client.checkTarget('https://localhost:3000/')).toMatchObject({ kind: 'ok' });
-    expect(await client.checkTarget('https://missing.test/')).toMatchObject({ kind: 'ok' });
+    dns.fault('broken.test', { kind: 'servfail' });
+    expect(await client.checkTarget('https://broken.test/')).toMatchObject({ kind: 'ok' });
   });
 });

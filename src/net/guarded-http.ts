@@ -50,8 +50,11 @@ export type HttpOutcome =
       /** When the answer ended, epoch milliseconds. */
       answeredAt: number;
     }
-  /** The URL or every address it leads to is forbidden. Nothing was connected to. */
-  | { kind: 'blocked'; detail: string }
+  /**
+   * The URL or every address it leads to is forbidden, or its name has none. Nothing was connected to. `cause`: which of
+   * them and where it leads, for the operator alone.
+   */
+  | { kind: 'blocked'; detail: string; cause?: string }
   | { kind: 'failed'; reason: HttpFailureReason; detail: string };
 
 export type HttpFailureReason = 'dns' | 'connect' | 'tls' | 'timeout' | 'reset' | 'protocol' | 'aborted';
@@ -187,6 +190,8 @@ export function createGuardedHttp(
     const found = url.isAddress ? [url.host] : await lookUp(url.host);
     if (!Array.isArray(found)) return found;
     let refusal: string | undefined;
+    if (found.length === 0)
+      return { kind: 'blocked', detail: FORBIDDEN, cause: `${url.host} has no address` };
     const addresses: string[] = [];
     for (const address of found) {
       const why = refusalOf(address, url, allowHttp);
@@ -194,17 +199,18 @@ export function createGuardedHttp(
       else if (refusal !== FORBIDDEN) refusal = why;
     }
     if (addresses.length > 0) return { kind: 'addresses', addresses: addresses.slice(0, MAX_ADDRESSES) };
-    return { kind: 'blocked', detail: refusal ?? FORBIDDEN };
+    const cause = `${url.host} leads to ${found.slice(0, MAX_ADDRESSES).join(', ')}`;
+    return { kind: 'blocked', detail: refusal ?? FORBIDDEN, cause };
   }
 
-  /** IPv4 first: where it exists it works, and IPv6 may be a route to nowhere. */
+  /** IPv4 first: where it exists it works, and IPv6 may be a route to nowhere. Empty where the name has no address. */
   async function lookUp(name: string): Promise<string[] | Extract<HttpOutcome, { kind: 'failed' }>> {
     const answers = await Promise.all([resolver.a(name), resolver.aaaa(name)]);
     const addresses = answers.flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
     if (addresses.length > 0) return addresses;
     const failure = answers.find((answer) => answer.kind === 'failure');
     if (failure?.kind === 'failure') return failed('dns', `${name}: ${failure.reason} (${failure.detail})`);
-    return failed('dns', `${name} has no address`);
+    return [];
   }
 
   /** Networks that the operator listed are private ones: their addresses are nobody's to learn. */

@@ -82,7 +82,16 @@ export function createMakeCall(
     const endedAt = clock.now();
     return {
       kind: 'tried',
-      result: { kind: outcome.kind, status: 0, body: '', error, endedAt, latencyMs, retryAfterMs: null },
+      result: {
+        kind: outcome.kind,
+        status: 0,
+        body: '',
+        error,
+        ...(outcome.kind === 'blocked' && outcome.cause !== undefined ? { cause: outcome.cause } : {}),
+        endedAt,
+        latencyMs,
+        retryAfterMs: null,
+      },
     };
   };
 }

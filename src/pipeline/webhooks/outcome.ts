@@ -23,6 +23,8 @@ export interface TryResult {
   body: string;
   /** Why there was no answer, in plain words; '' where there was one. */
   error: string;
+  /** What only the operator may know of it. */
+  cause?: string;
   /** When the answer ended or the try failed, epoch milliseconds. */
   endedAt: number;
   latencyMs: number;
@@ -33,6 +35,8 @@ export interface TryResult {
 const FAILING_FOR_MS = 5 * 24 * 3_600_000;
 const MIN_FAILED_TRIES = 10;
 const MAX_BLOCKED_TRIES = 10;
+/** A name may be gone for a moment. */
+const BLOCKED_FOR_MS = 3_600_000;
 
 /**
  * The settlement of a finished try. `mayDisable` is false where this process has switched the webhook off already,
@@ -115,8 +119,9 @@ export function isSuccess(result: TryResult): boolean {
 function disableReason(webhook: Webhook, result: TryResult, now: number): DisabledReason | null {
   if (webhook.status === 'Disabled') return null;
   if (result.status === 410) return 'Gone';
-  if (result.kind === 'blocked' && webhook.blockedTries + 1 >= MAX_BLOCKED_TRIES) return 'Blocked';
   const failingForMs = webhook.failingSince === null ? 0 : now - webhook.failingSince;
+  const blockedTries = result.kind === 'blocked' ? webhook.blockedTries + 1 : 0;
+  if (blockedTries >= MAX_BLOCKED_TRIES && failingForMs >= BLOCKED_FOR_MS) return 'Blocked';
   const failedTries = webhook.failedTries + 1;
   return failingForMs >= FAILING_FOR_MS && failedTries >= MIN_FAILED_TRIES ? 'Failures' : null;
 }
@@ -125,5 +130,5 @@ const SENTENCES: Readonly<Record<DisabledReason, string>> = {
   User: 'Switched off by a user',
   Gone: 'The receiver answered 410 Gone',
   Failures: 'No call has succeeded for 5 days',
-  Blocked: 'The address now resolves to a network that calls may not go to',
+  Blocked: 'For an hour its name has led to no address that may be called',
 };

@@ -405,14 +405,55 @@ describe('a webhook is switched off', () => {
     const none = async () => ({ kind: 'no-data' as const, ttlSeconds: 1, secure: false });
     http.close();
     http = createGuardedHttp({ clock, resolver: { a: none, aaaa: none }, filter });
-    const sender = await startSender({ retryDelaysMs: Array(20).fill(1_000) });
+    const sender = await startSender({ retryDelaysMs: Array(20).fill(300_000) });
     await until(async () => (await tries(id)) === 1);
-    for (let i = 0; i < 8; i++) await nextTry(sender, id);
+    // Ten tries within an hour may be a moment's trouble with the name.
+    for (let i = 0; i < 11; i++) await nextTry(sender, id);
     expect((await row(id)).status).toBe('Enabled');
     await nextTry(sender, id);
     await until(async () => (await row(id)).status === 'Disabled');
     expect((await row(id)).disabledReason).toBe('Blocked');
     expect(received).toHaveLength(0);
+  });
+
+  it('in the same way where the name has no address and where it leads into a private network', async () => {
+    const filter = createAddressFilter({ allowNetworks: [] });
+    if (filter.kind === 'invalid') throw new Error(filter.detail);
+    const addressOf = new Map<string, string>();
+    const found = (address: string) =>
+      ({ kind: 'found', records: [address], ttlSeconds: 1, secure: false }) as const;
+    const none = { kind: 'no-data', ttlSeconds: 1, secure: false } as const;
+    const a = async (name: string) => {
+      const address = addressOf.get(name);
+      return address === undefined ? none : found(address);
+    };
+    http.close();
+    http = createGuardedHttp({ clock, filter, resolver: { a, aaaa: async () => none } });
+    service = createWebhookService({ store, http, clock, random, sealer });
+    const seen = [];
+    for (const name of ['there', 'nowhere']) {
+      const url = `https://${name}.test/`;
+      const wanted = { domain: `${name}.example`, events: ['delivery'], url, description: '' };
+      addressOf.set(`${name}.test`, '93.184.216.34');
+      const { id } = await service.create(wanted);
+      if (name === 'there') addressOf.set('there.test', '10.1.2.3');
+      else addressOf.clear();
+      const refused = await service.create(wanted).catch((error: unknown) => error);
+      await emit(1, 'delivered', `${name}.example`);
+      seen.push({ id, told: [refused instanceof AppError && refused.message, await service.test(id)] });
+      addressOf.set('there.test', '10.1.2.3');
+    }
+    await startSender({ retryDelaysMs: Array(20).fill(300_000) });
+    const states = [];
+    for (const { id, told } of seen) {
+      await until(async () => (await tries(id)) === 1);
+      const { lastError, lastLatencyMs, blockedTries } = await row(id);
+      states.push({ told, lastError, lastLatencyMs, blockedTries });
+    }
+    expect(states[0]).toEqual(states[1]);
+    expect(states[0]?.lastError).toBe('The URL leads to no address that may be called.');
+    expect(lines.join('')).toContain('there.test leads to 10.1.2.3');
+    expect(lines.join('')).toContain('nowhere.test has no address');
   });
 });
 

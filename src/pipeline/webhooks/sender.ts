@@ -311,6 +311,7 @@ export function createWebhookSender(
         code: result.status,
         latencyMs: result.latencyMs,
         ...(result.error === '' ? {} : { error: result.error }),
+        ...(result.cause === undefined ? {} : { cause: result.cause }),
       },
       'called',
     );
