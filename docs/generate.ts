@@ -14,6 +14,7 @@ import { errorsPage } from './generate/errors.ts';
 import { eventsPage } from './generate/events.ts';
 import { metricsPage } from './generate/metrics.ts';
 import { replyRulesPage, shapingPage } from './generate/shaping.ts';
+import { statusesPage } from './generate/statuses.ts';
 
 /** The document of the API, at the top of the repository. */
 export const OPENAPI = join(import.meta.dirname, '..', 'openapi.json');
@@ -25,6 +26,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ['api.md', apiPage()],
     ['errors.md', errorsPage()],
     ['events.md', eventsPage()],
+    ['statuses.md', statusesPage()],
     ['commands.md', commandsPage()],
     ['config.md', configurationPage()],
     ['metrics.md', await metricsPage()],

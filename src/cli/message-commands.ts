@@ -7,8 +7,8 @@ import type {
   RetryAnswer,
 } from '../listeners/http/contract/answers/email.ts';
 import type { TimelineEntry } from '../listeners/http/contract/answers/events.ts';
-import type { MessageStatus, RecipientStatus } from '../model/delivery.ts';
 import { LANES } from '../model/message.ts';
+import { STATUS_WORDS, wordsText } from '../model/status.ts';
 import { EXISTING } from './api-client.ts';
 import { backFromNow, each, numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
@@ -20,30 +20,14 @@ type MessageFilters = {
   [name in 'status' | 'to' | 'from' | 'subject' | 'tag']?: string;
 } & { metadata?: string[]; since?: string; until?: string; limit: number };
 
-/** Of messages and of recipients. */
-const STATUSES: readonly (MessageStatus | RecipientStatus)[] = [
-  'Scheduled',
-  'Queued',
-  'Held',
-  'Sending',
-  'Deferred',
-  'Delivered',
-  'PartiallyDelivered',
-  'Bounced',
-  'Failed',
-  'Rejected',
-  'Suppressed',
-  'Canceled',
-];
-
 export const messageCommands: CommandGroup = (program, context) => {
   program
     .command('messages')
     .description('searches messages, newest first')
     .option(
       '--status <status>',
-      `of the message or one of its recipients: ${STATUSES.join(', ')}`,
-      oneOf(STATUSES),
+      `of the message or one of its recipients: ${STATUS_WORDS.join(', ')}`,
+      oneOf(STATUS_WORDS),
     )
     .option('--to <address>', 'sent to this address')
     .option('--from <address>', 'sent from this address')
@@ -75,7 +59,7 @@ export const messageCommands: CommandGroup = (program, context) => {
         const rows = items.map((item) => [
           item.MessageID,
           item.CreatedAt,
-          item.Status,
+          wordsText(item.RecipientStatuses),
           printable(item.To.map((to) => to.Email).join(', ')),
           printable(item.Subject),
         ]);

@@ -55,6 +55,7 @@ function text(
     MessageID: '019ab0c1-7d3e-7000-8000-000000000000',
     Domain: 'example.com',
     Status: 'Queued',
+    RecipientStatuses: { Deferred: 1 },
     From: { Name: '', Email: 'shop@example.com' },
     To: [],
     CC: [],

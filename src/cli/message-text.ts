@@ -5,6 +5,7 @@
  */
 import type { MessageDetail } from '../listeners/http/contract/answers/email.ts';
 import type { TimelineEntry } from '../listeners/http/contract/answers/events.ts';
+import { listWord, wordsText } from '../model/status.ts';
 import { printable, type Screen, styled, wrapped } from './terminal.ts';
 
 const MAX_ADDRESS_COLUMN = 40;
@@ -17,13 +18,13 @@ export function messageText(
 ): string {
   const head = [
     `${styled(stdout, 'bold', printable(message.Subject))}`,
-    `  ${message.MessageID}  ${message.Status}  ${message.Size} octets  accepted ${message.CreatedAt}`,
+    `  ${message.MessageID}  ${wordsText(message.RecipientStatuses)}  ${message.Size} octets  accepted ${message.CreatedAt}`,
     `  From ${printable(message.From.Email)}`,
   ];
   const widest = Math.max(0, ...message.Recipients.map((r) => printable(r.Email).length));
   const recipients = message.Recipients.flatMap((r) => {
     const address = printable(r.Email).padEnd(Math.min(widest, MAX_ADDRESS_COLUMN));
-    const first = `  ${r.Type.padEnd(3)} ${address}  ${styled(stdout, 'bold', r.Status)}`;
+    const first = `  ${r.Type.padEnd(3)} ${address}  ${styled(stdout, 'bold', listWord(r))}`;
     // The reply to an earlier try says nothing about one that succeeded.
     const said = r.Status === 'Delivered' && r.LastSmtpCode >= 400 ? '' : withoutNoCode(r.LastResponse);
     const waits =

@@ -42,9 +42,11 @@ function queueText(answer: QueueAnswer): string {
   return blocks.join('\n\n');
 }
 
-/** What was said to one message alone stands with it, not with the queue. */
+/** By the words of `messages`. What was said to one message alone stands with it, not with the queue. */
 function reasonText(reason: string): string {
-  return reason === 'deferred' ? 'put off by a reply, shown by `message`' : printable(reason);
+  if (reason === 'deferred') return 'Deferred by a reply, shown by `message`';
+  if (reason === 'scheduled') return 'Scheduled';
+  return printable(reason.replace(/^held\b/, 'Held'));
 }
 
 function row(item: QueueItem): string[] {

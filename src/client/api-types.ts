@@ -451,8 +451,9 @@ export type MessageSummary = {
   MessageID: string;
   /** Sender domain it was accepted for */
   Domain: string;
-  /** Derived from the recipients */
-  Status: 'Scheduled' | 'Queued' | 'Sending' | 'Delivered' | 'PartiallyDelivered' | 'Failed' | 'Canceled';
+  /** Of the whole message: follows from its recipients by the first rule of the reference that fits */
+  Status: 'Scheduled' | 'Sending' | 'Queued' | 'Canceled' | 'Delivered' | 'PartiallyDelivered' | 'Failed';
+  RecipientStatuses: RecipientStatuses;
   From: NamedAddress;
   To: readonly NamedAddress[];
   CC: readonly NamedAddress[];
@@ -480,8 +481,9 @@ export type MessageWithContents = {
   MessageID: string;
   /** Sender domain it was accepted for */
   Domain: string;
-  /** Derived from the recipients */
-  Status: 'Scheduled' | 'Queued' | 'Sending' | 'Delivered' | 'PartiallyDelivered' | 'Failed' | 'Canceled';
+  /** Of the whole message: follows from its recipients by the first rule of the reference that fits */
+  Status: 'Scheduled' | 'Sending' | 'Queued' | 'Canceled' | 'Delivered' | 'PartiallyDelivered' | 'Failed';
+  RecipientStatuses: RecipientStatuses;
   From: NamedAddress;
   To: readonly NamedAddress[];
   CC: readonly NamedAddress[];
@@ -546,6 +548,34 @@ export type Quota = {
   Limit: number;
   Remaining: number;
   ResetAt: string;
+};
+
+/** How many recipients there are of each word; a word that none has is left out */
+export type RecipientStatuses = {
+  /** waits for the time it was asked to go */
+  Scheduled?: number;
+  /** waits for its turn, or for its path to open; not tried yet */
+  Queued?: number;
+  /** waits for somebody here: a hold, a domain that is not verified or paused, a quota. `WaitReason` says which */
+  Held?: number;
+  /** claimed for delivery, or being sent now */
+  Sending?: number;
+  /** could not be delivered yet and is tried again by itself */
+  Deferred?: number;
+  /** the next server took responsibility */
+  Delivered?: number;
+  /** refused for good by the receiving server, at once or by a later report */
+  Bounced?: number;
+  /** given up here: its time was over, or it could not be sent */
+  Failed?: number;
+  /** refused here by a rule about its contents */
+  Rejected?: number;
+  /** not sent on purpose: the address is on the suppression list */
+  Suppressed?: number;
+  /** stopped before it was sent */
+  Canceled?: number;
+  /** the sandbox took it: a copy is kept, nothing left this server. `Status` of the recipient is Delivered */
+  Captured?: number;
 };
 
 export type ReleaseCaptureRequest = {
@@ -854,7 +884,7 @@ export interface Queries {
     Until?: string;
     /** Only of this sender domain, one of the token’s */
     Domain?: string;
-    /** Of the message or one of its recipients, e.g. Bounced */
+    /** Of the message or one of its recipients: Scheduled, Queued, Held, Sending, Deferred, Delivered, Bounced, Failed, Rejected, Suppressed, Canceled, Captured, PartiallyDelivered */
     Status?: string;
     /** Items of a page */
     Limit?: number;

@@ -6,8 +6,8 @@
  *     └── not now ◄──────┘
  *   queued ──► suppressed | canceled | rejected | failed
  *
- * `scheduled`, `deferred` and `held` are words for a queued row with a later due time; nothing is written when they
- * become due. Terminal: delivered (but for the later notice), bounced, failed, suppressed, canceled, rejected.
+ * `scheduled`, `deferred` and `held` are words for a queued row with a later due time (status.ts); nothing is written when
+ * they become due. Terminal: delivered (but for the later notice), bounced, failed, suppressed, canceled, rejected.
  */
 import type { Lane, MessageId, RecipientKind, SandboxResult } from './message.ts';
 import type { SuppressionReason } from './suppression.ts';
@@ -33,30 +33,6 @@ export const TERMINAL_STATES: readonly DeliveryState[] = [
 
 /** How a delivered recipient was reached. */
 export type RouteKind = 'mx' | 'relay' | 'sandbox';
-
-/** The word clients see for a recipient (api.md §6.1). */
-export type RecipientStatus =
-  | 'Scheduled'
-  | 'Queued'
-  | 'Held'
-  | 'Sending'
-  | 'Deferred'
-  | 'Delivered'
-  | 'Bounced'
-  | 'Failed'
-  | 'Rejected'
-  | 'Suppressed'
-  | 'Canceled';
-
-/** The word clients see for a whole message, derived from its recipients (api.md §6.1). */
-export type MessageStatus =
-  | 'Scheduled'
-  | 'Queued'
-  | 'Sending'
-  | 'Delivered'
-  | 'PartiallyDelivered'
-  | 'Failed'
-  | 'Canceled';
 
 /** A delivery this node holds under its lease, with all that is needed to send it but the content. */
 export interface ClaimedDelivery {
@@ -105,44 +81,4 @@ export interface ClaimedDelivery {
   listUnsubscribe?: boolean;
   /** Reasons for which its sender domain had suppressed it when it was claimed; absent = none. */
   suppressedFor?: readonly SuppressionReason[];
-}
-
-/** Status of one recipient from what is stored. `sendAt` is the requested time of a scheduled message or null. */
-export function recipientStatus(
-  row: { state: DeliveryState; dueAt: number; attempts: number; waitReason: string | null },
-  now: number,
-): RecipientStatus {
-  switch (row.state) {
-    case 'queued':
-      if (row.waitReason?.startsWith('held')) return 'Held';
-      if (row.waitReason === 'scheduled' && row.dueAt > now) return 'Scheduled';
-      return row.attempts > 0 || row.waitReason === 'deferred' ? 'Deferred' : 'Queued';
-    case 'sending':
-      return 'Sending';
-    case 'delivered':
-      return 'Delivered';
-    case 'bounced':
-      return 'Bounced';
-    case 'failed':
-      return 'Failed';
-    case 'suppressed':
-      return 'Suppressed';
-    case 'canceled':
-      return 'Canceled';
-    case 'rejected':
-      return 'Rejected';
-  }
-}
-
-/** Status of a message: the first rule that applies, in the order of api.md §6.1. */
-export function messageStatus(recipients: readonly RecipientStatus[]): MessageStatus {
-  const every = (status: RecipientStatus) => recipients.every((r) => r === status);
-  if (every('Scheduled')) return 'Scheduled';
-  if (recipients.includes('Sending')) return 'Sending';
-  if (recipients.some((r) => r === 'Queued' || r === 'Held' || r === 'Deferred' || r === 'Scheduled')) {
-    return 'Queued';
-  }
-  if (every('Canceled')) return 'Canceled';
-  if (every('Delivered')) return 'Delivered';
-  return recipients.includes('Delivered') ? 'PartiallyDelivered' : 'Failed';
 }

@@ -13,6 +13,7 @@ import { REFERENCE, referencePages } from '../../docs/generate.ts';
 import { CONFIG_KEYS } from '../../src/config/table.ts';
 import { ERRORS } from '../../src/lib/errors.ts';
 import { EVENT_KINDS, WEBHOOK_TOKENS } from '../../src/model/event.ts';
+import { MESSAGE_STATUSES, RECIPIENT_STATUSES, STATUS_WORDS, wordsOf } from '../../src/model/status.ts';
 
 describe('the reference', () => {
   it('is what `node docs/generate.ts` writes', async () => {
@@ -42,6 +43,17 @@ describe('the reference', () => {
     expect(column('events.md', 0)).toEqual(Object.keys(EVENT_KINDS));
     const [tokens = ''] = /^Tokens: .*$/m.exec(read('events.md')) ?? [];
     expect([...tokens.matchAll(/`([^`]+)`/g)].map((match) => match[1])).toEqual([...WEBHOOK_TOKENS]);
+  });
+
+  it('names every word for where mail stands, and what the glossary defines is not defined twice', () => {
+    const [recipients = [], messages = []] = tables('statuses.md').map((rows) =>
+      rows.map(([word = '']) => word),
+    );
+    expect(recipients).toEqual([...wordsOf(RECIPIENT_STATUSES), 'Captured']);
+    expect(messages).toEqual(wordsOf(MESSAGE_STATUSES));
+    expect([...new Set([...recipients, ...messages])].sort()).toEqual([...STATUS_WORDS].sort());
+    const glossary = readFileSync(join(REFERENCE, '..', 'glossary.md'), 'utf8');
+    for (const word of STATUS_WORDS) expect(glossary).not.toContain(`| ${word.toLowerCase()} |`);
   });
 
   it('names every metric that some source file declares', () => {

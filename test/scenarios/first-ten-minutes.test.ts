@@ -76,7 +76,7 @@ describe.skipIf(!hasCurl('the first ten minutes'))('the first ten minutes', () =
     const messages = await command(scope, ['messages', '--data', folder]);
     expect(messages.code).toBe(0);
     expect(messages.stdout).toContain(messageId);
-    expect(messages.stdout).toContain('Delivered');
+    expect(messages.stdout).toContain('Captured');
     const message = await command(scope, ['message', messageId, '--data', folder]);
     expect(message.code).toBe(0);
     expect(message.stdout).toContain('you@example.net');

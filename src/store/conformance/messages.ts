@@ -162,5 +162,18 @@ export function describeMessages(suite: Suite): void {
       expect(await list({ waiting: 'tried' })).toEqual([]);
       expect(await list({ mixed: true })).toEqual([both?.seq]);
     });
+
+    it('are found by the way their recipients were reached', async () => {
+      const [left, kept] = [await commitOne(suite.store()), await commitOne(suite.store())];
+      await claim(suite.store(), left.queueId);
+      await suite.store().settle({
+        now: T0,
+        settlements: [delivered(left.id), { ...delivered(kept.id), route: 'sandbox' }],
+      });
+      const list = async (route: 'mx' | 'sandbox') =>
+        (await messagesOf(suite.store(), { states: ['delivered'], route })).map((one) => one.seq);
+      expect(await list('mx')).toEqual([left.seq]);
+      expect(await list('sandbox')).toEqual([kept.seq]);
+    });
   });
 }

@@ -140,9 +140,12 @@ function conditionsOf(params: MessageFilter): Filter {
   filter.when('EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)', params.tag);
   filter.when('m.created_at >= ?', params.since);
   filter.when('m.created_at < ?', params.until);
-  const { states, waiting } = params;
+  const { states, waiting, route } = params;
   if (states !== undefined) {
-    const having = waiting === undefined ? '' : ` AND ${WAITING[waiting]}`;
+    const having = [
+      ...(waiting === undefined ? [] : [` AND ${WAITING[waiting]}`]),
+      ...(route === undefined ? [] : [` AND d.route = ${routeCode.of(route)}`]),
+    ].join('');
     filter.when(
       `EXISTS (SELECT 1 FROM delivery d
          WHERE d.message_seq = m.seq AND d.state IN (SELECT value FROM json_each(?))${having})`,

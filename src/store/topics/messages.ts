@@ -56,6 +56,8 @@ export interface MessageFilter {
   states?: readonly DeliveryState[];
   /** With `states`: that recipient is scheduled, or was tried before. */
   waiting?: 'scheduled' | 'tried';
+  /** With `states`: that recipient was reached this way. */
+  route?: RouteKind;
   /** With `states`: and at least one recipient in another state. */
   mixed?: true;
   since?: number;

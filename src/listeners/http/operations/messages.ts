@@ -5,12 +5,6 @@
  */
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
-import {
-  type MessageStatus,
-  messageStatus,
-  type RecipientStatus,
-  recipientStatus,
-} from '../../../model/delivery.ts';
 import type { Mailbox } from '../../../model/message.ts';
 import {
   MAX_METADATA_KEY_CHARS,
@@ -18,6 +12,14 @@ import {
   MAX_METADATA_VALUE_CHARS,
 } from '../../../model/metadata.ts';
 import { fillPlaces } from '../../../model/personal.ts';
+import {
+  countWords,
+  listWord,
+  messageStatus,
+  recipientStatus,
+  STATUS_WORDS,
+  type StatusWord,
+} from '../../../model/status.ts';
 import { suppressionKey } from '../../../model/suppression.ts';
 import type { PersonalTexts } from '../../../pipeline/deliver/personal-texts.ts';
 import type { Store } from '../../../store/store.ts';
@@ -52,10 +54,8 @@ import { listedDomains, ownMessage } from '../tenancy.ts';
 import type { Traffic } from './traffic.ts';
 import { ITS_TURN, waitReason } from './wait-words.ts';
 
-/** Rows that may lead to a status; the exact word is compared afterwards. */
-const ROWS_OF: Readonly<
-  Record<RecipientStatus | MessageStatus, Pick<MessageFilter, 'states' | 'waiting' | 'mixed'>>
-> = {
+/** Rows that may lead to a word; the exact word is compared afterwards. */
+const ROWS_OF: Readonly<Record<StatusWord, Pick<MessageFilter, 'states' | 'waiting' | 'route' | 'mixed'>>> = {
   Scheduled: { states: ['queued'], waiting: 'scheduled' },
   // What is leased waits in memory until its transaction begins.
   Queued: { states: ['queued', 'sending'] },
@@ -64,6 +64,7 @@ const ROWS_OF: Readonly<
   Deferred: { states: ['queued'], waiting: 'tried' },
   Sending: { states: ['sending'] },
   Delivered: { states: ['delivered'] },
+  Captured: { states: ['delivered'], route: 'sandbox' },
   PartiallyDelivered: { states: ['delivered'], mixed: true },
   Bounced: { states: ['bounced'] },
   Failed: { states: ['failed', 'bounced', 'rejected', 'suppressed', 'canceled'] },
@@ -73,9 +74,7 @@ const ROWS_OF: Readonly<
 };
 /** Messages that one read looks at: some ten milliseconds. */
 const LOOK = 2_000;
-const STATUS_WORDS = new Map(
-  (Object.keys(ROWS_OF) as (keyof typeof ROWS_OF)[]).map((word) => [word.toLowerCase(), word]),
-);
+const BY_LOWER_CASE = new Map(STATUS_WORDS.map((word) => [word.toLowerCase(), word]));
 
 /** The three reading routes. */
 export function messageRoutes(deps: {
@@ -99,7 +98,7 @@ export function messageRoutes(deps: {
           'Messages newest first, a page. `From`, `To`, `Subject` (holds), `Tag`, `Status`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, several of which must all hold. A search through very many messages may answer a page with fewer than there are: go on with its cursor',
         query: {
           ...MAIL_FILTERS,
-          Status: text('Of the message or one of its recipients, e.g. Bounced'),
+          Status: text(`Of the message or one of its recipients: ${STATUS_WORDS.join(', ')}`),
           ...PAGE,
         },
         answer: messageList,
@@ -300,28 +299,37 @@ function wantedMetadata(query: ReadonlyMap<string, string>): (readonly [string, 
   return wanted;
 }
 
-function wantedStatus(word: string | undefined): keyof typeof ROWS_OF | undefined {
+function wantedStatus(word: string | undefined): StatusWord | undefined {
   if (word === undefined) return undefined;
-  const status = STATUS_WORDS.get(word.toLowerCase());
+  const status = BY_LOWER_CASE.get(word.toLowerCase());
   if (status === undefined) {
-    throw invalidParameter(
-      `Status is not known; use one of ${[...STATUS_WORDS.values()].join(', ')}`,
-      'Status',
-    );
+    throw invalidParameter(`Status is not known; use one of ${STATUS_WORDS.join(', ')}`, 'Status');
   }
   return status;
 }
 
-function hasStatus(message: MessageView, wanted: string, now: number): boolean {
-  const statuses = message.recipients.map((row) => recipientStatus(row, now));
-  return messageStatus(statuses) === wanted || statuses.some((status) => status === wanted);
+/** Every word that the list shows of it, and that its recipients show, finds it. */
+function hasStatus(message: MessageView, wanted: StatusWord, now: number): boolean {
+  const shown: readonly StatusWord[] = message.recipients.flatMap((row) => {
+    const Status = recipientStatus(row, now);
+    return [Status, listWord({ Status, Route: row.route })];
+  });
+  return shown.includes(wanted) || statusOf(message, now) === wanted;
+}
+
+function statusOf({ recipients }: MessageView, now: number): MessageSummary['Status'] {
+  return messageStatus(recipients.map((row) => recipientStatus(row, now)));
 }
 
 function toSummary(message: MessageView, now: number): MessageSummary {
+  const words = message.recipients.map((row) =>
+    listWord({ Status: recipientStatus(row, now), Route: row.route }),
+  );
   return {
     MessageID: message.id,
     Domain: message.domain,
-    Status: messageStatus(message.recipients.map((row) => recipientStatus(row, now))),
+    Status: statusOf(message, now),
+    RecipientStatuses: countWords(words),
     From: toNamedAddress(message.lists.from),
     To: message.lists.to.map(toNamedAddress),
     CC: message.lists.cc.map(toNamedAddress),

@@ -1,6 +1,6 @@
 /** What the operations on messages answer: sending, looking at, canceling, trying again. Types only. */
-import type { MessageStatus, RecipientStatus } from '../../../../model/delivery.ts';
 import type { RecipientKind } from '../../../../model/message.ts';
+import type { ListWord, MessageStatus, RecipientStatus } from '../../../../model/status.ts';
 import type { NamedAddress } from './captures.ts';
 import type { ProblemItem } from './problem.ts';
 
@@ -14,6 +14,8 @@ export interface MessageSummary {
   MessageID: string;
   Domain: string;
   Status: MessageStatus;
+  /** How many recipients there are of each word of lists; a word that none has is left out. */
+  RecipientStatuses: Readonly<Partial<Record<ListWord, number>>>;
   From: NamedAddress;
   To: readonly NamedAddress[];
   CC: readonly NamedAddress[];

@@ -1,5 +1,6 @@
 /** Schemas of the answers about mail: sending, checking, reading, second thoughts. */
 import { z } from 'zod';
+import { LIST_WORDS, MESSAGE_STATUSES, RECIPIENT_STATUSES, wordsOf } from '../../../../model/status.ts';
 import type {
   AttachmentFacts,
   BatchAnswer,
@@ -81,12 +82,23 @@ export const retryAnswer = exactly<RetryAnswer>()(
 export const priority = z.enum(['critical', 'normal', 'bulk']);
 export const metadata = z.record(z.string(), z.string()).describe('The sender’s own texts by key');
 
+const counts = Object.fromEntries(
+  Object.entries(LIST_WORDS).map(([word, meaning]) => [word, count.optional().describe(meaning)]),
+) as Record<keyof typeof LIST_WORDS, ReturnType<typeof count.optional>>;
+const recipientStatuses = z.object(counts).meta({
+  id: 'RecipientStatuses',
+  description: 'How many recipients there are of each word; a word that none has is left out',
+});
+
 const summary = {
   MessageID: messageId,
   Domain: z.string().describe('Sender domain it was accepted for'),
   Status: z
-    .enum(['Scheduled', 'Queued', 'Sending', 'Delivered', 'PartiallyDelivered', 'Failed', 'Canceled'])
-    .describe('Derived from the recipients'),
+    .enum(wordsOf(MESSAGE_STATUSES))
+    .describe(
+      'Of the whole message: follows from its recipients by the first rule of the reference that fits',
+    ),
+  RecipientStatuses: recipientStatuses,
   From: namedAddress,
   To: z.array(namedAddress),
   CC: z.array(namedAddress),
@@ -114,19 +126,7 @@ const recipient = exactly<MessageRecipient>()(
     .object({
       Email: z.string(),
       Type: z.enum(['To', 'CC', 'BCC']),
-      Status: z.enum([
-        'Scheduled',
-        'Queued',
-        'Held',
-        'Sending',
-        'Deferred',
-        'Delivered',
-        'Bounced',
-        'Failed',
-        'Rejected',
-        'Suppressed',
-        'Canceled',
-      ]),
+      Status: z.enum(wordsOf(RECIPIENT_STATUSES)),
       Attempts: count,
       LastSmtpCode: z.int().describe('0 where no SMTP reply was received'),
       LastResponse: z.string(),
