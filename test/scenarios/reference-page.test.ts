@@ -1,12 +1,24 @@
 /**
- * GET /api/v1/docs: what it loads, what it may run, and, where there is a Chromium, what a person can do with it: read
- * without JavaScript, find, try an operation with the keyboard, and leave no trace of the token.
+ * GET /api/v1/docs: what it loads, what it may run, commands that work as they are pasted, and, where there is a Chromium,
+ * what a person can do with it: read without JavaScript, also on a phone, find, follow a link into what is closed, copy a
+ * command, try an operation with the keyboard, and leave no trace of the token.
  */
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, addDomain, fileScope, type Instance, request, startInstance } from './harness.ts';
+import { hasCurl } from './commands.ts';
+import {
+  type Answer,
+  addDomain,
+  fileScope,
+  type Instance,
+  request,
+  startInstance,
+  until,
+} from './harness.ts';
 
 const DRIVER = join(import.meta.dirname, '..', '..', 'node_modules', 'playwright-core');
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
@@ -35,6 +47,11 @@ interface Browser {
   newContext(options: object): Promise<{ newPage(): Promise<Page>; cookies(): Promise<unknown[]> }>;
   close(): Promise<void>;
 }
+
+const SIZE = '[document.documentElement.scrollHeight, document.documentElement.scrollWidth]';
+const CUT = `[...document.querySelectorAll('.curl pre')]
+  .filter((box) => box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight)
+  .map((box) => box.closest('[id]').id)`;
 
 const scope = fileScope();
 let server: Instance;
@@ -84,8 +101,31 @@ describe('the reference page', () => {
       }
     }
     expect(page.text).toContain(`curl -X POST &#39;${server.server.localUrl}/api/v1/email&#39;`);
+    expect(page.text).not.toContain('<details open');
     const root = await request('GET', `${server.server.localUrl}/api/v1`);
     expect(root.json).toEqual({ Reference: url, OpenAPI: url.replace(/docs$/, 'openapi.json') });
+  });
+});
+
+describe.skipIf(!hasCurl('the quick start of the reference page'))('its quick start', () => {
+  it('sends a message and shows what became of it, by the commands as they stand there', async () => {
+    const [, part = ''] = /<section class="start"([\s\S]*?)<\/section>/.exec(page.text) ?? [];
+    const commands = [...part.matchAll(/<pre tabindex="0"><code>([\s\S]*?)<\/code>/g)].map(([, text = '']) =>
+      text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&'),
+    );
+    expect(commands).toHaveLength(3);
+    const [take, send, look] = commands;
+    const paste = async (...lines: (string | undefined)[]) => {
+      const env = { PATH: process.env.PATH, POSTRIDER_DATA: server.folder };
+      return JSON.parse((await promisify(execFile)('sh', ['-c', lines.join('\n')], { env })).stdout);
+    };
+    const { MessageID } = await paste(take, send);
+    expect(MessageID).toMatch(/^[0-9a-f-]{36}$/);
+    const seen = await until('it was captured', async () => {
+      const [found] = (await paste(take, look)).Items;
+      return found.RecipientStatuses.Captured === 1 ? found : null;
+    });
+    expect(seen).toMatchObject({ MessageID, Subject: 'It works', Status: 'Delivered' });
   });
 });
 
@@ -108,6 +148,8 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const plain = await context.newPage();
     await plain.goto(url);
+    await plain.click('#tag-Email > details > summary');
+    await plain.click('#sendEmail > details > summary');
     expect(await plain.isVisible('#sendEmail h3')).toBe(true);
     expect(await plain.isVisible('#sendEmail .curl code')).toBe(true);
     expect(await plain.isVisible('#sendEmail .try')).toBe(false);
@@ -125,6 +167,9 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await tab.keyboard.type('send a message');
     expect(await tab.isVisible('#sendEmail')).toBe(true);
     expect(await tab.isVisible('#listWebhooks')).toBe(false);
+    expect(await tab.isVisible('nav a[href="#sendEmail"]')).toBe(true);
+    expect(await tab.isVisible('nav a[href="#listWebhooks"]')).toBe(false);
+    await tab.keyboard.press('Enter');
     await tab.fill('#token', token);
     await tab.focus('#sendEmail .try summary');
     await tab.keyboard.press('Enter');
@@ -146,5 +191,56 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     ).toEqual([]);
     expect([...asked, tab.url()].filter((one) => one.includes(token))).toEqual([]);
     expect(errors).toEqual([]);
+  });
+
+  it.each([390, 1280])(
+    'is short until something is asked for, and cuts nothing off, %s px wide',
+    async (width) => {
+      const context = await browser.newContext({ viewport: { width, height: 844 } });
+      const tab = await context.newPage();
+      await tab.goto(url);
+      const size = () => tab.evaluate<[number, number]>(SIZE);
+      const [closedHeight, closedWidth] = await size();
+      expect(closedHeight).toBeLessThan(844 * 4);
+      expect(closedWidth).toBeLessThanOrEqual(width);
+      // Every command of the page, with everything open.
+      await tab.evaluate("for (const box of document.querySelectorAll('details')) box.open = true");
+      expect((await size())[1]).toBeLessThanOrEqual(width);
+      expect(await tab.evaluate<number>("document.querySelectorAll('.curl pre').length")).toBeGreaterThan(80);
+      expect(await tab.evaluate<string[]>(CUT)).toEqual([]);
+    },
+  );
+
+  it('leads a phone through its contents into what is closed', async () => {
+    const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
+    const tab = await context.newPage();
+    await tab.goto(url);
+    const link = 'nav a[href="#verifyDomain"]';
+    expect(await tab.isVisible(link)).toBe(false);
+    await tab.click('#menu');
+    await tab.click('nav details:nth-of-type(4) summary');
+    await tab.click(link);
+    expect(await tab.isVisible(link)).toBe(false);
+    expect(await tab.isVisible('#verifyDomain .curl')).toBe(true);
+    expect(tab.url()).toMatch(/#verifyDomain$/);
+    // The same link from outside, and from within a search that hides it.
+    await tab.goto(`${url}?again#verifyDomain`);
+    expect(await tab.isVisible('#verifyDomain .curl')).toBe(true);
+    await tab.fill('#find', 'zzz');
+    expect(await tab.isVisible('#nothing')).toBe(true);
+    await tab.evaluate("location.hash = 'listTokens'");
+    await tab.waitForSelector('#listTokens .curl');
+    expect(await tab.isVisible('#nothing')).toBe(false);
+  });
+
+  it('copies a command as it stands there', async () => {
+    const permissions = ['clipboard-read', 'clipboard-write'];
+    const context = await browser.newContext({ permissions });
+    const tab = await context.newPage();
+    await tab.goto(`${url}#sendEmail`);
+    await tab.click('#sendEmail .copy');
+    await until('it says so', async () => (await tab.textContent('#sendEmail .copy')) === 'Copied');
+    const shown = await tab.textContent('#sendEmail .curl code');
+    expect(await tab.evaluate('navigator.clipboard.readText()')).toBe(shown);
   });
 });

@@ -1,24 +1,33 @@
 /** Words and small parts of the document that no route carries: tags, common parameters and headers, the beginning. */
 import type { Json } from './components.ts';
 
-export const ABOUT = `JSON in and out, names in PascalCase; names of members and query parameters are taken in any case, and \`null\` counts as left out.
-Unknown members are ignored unless the request has \`Prefer: handling=strict\`. A page is \`{Items, HasMore, NextCursor}\`: ask again with \`After=<NextCursor>\`. What belongs to others is 404.
+export const ABOUT = `Requests and answers are JSON. Every request carries a token: \`Authorization: Bearer <token>\`. Names are written in PascalCase and taken in any case; \`null\` counts as left out.
 
-Refusals are RFC 9457 problems with stable codes in \`Errors\`. What cannot be read as HTTP at all is answered with 400, 408 or 431, a path without that method with 405 and \`Allow\`, each with such a body.
+Members that the server does not know are ignored. With the header \`Prefer: handling=strict\` they are refused, which helps to find misspelt names.
 
-A schema says the shape. Rules over several fields, addresses, base64 and times are told in words, and refused with 422.`;
+Lists come in pages: \`{Items, HasMore, NextCursor}\`. The next page is the same request with \`After=<NextCursor>\`.
+
+A refusal says in \`Errors\` what is wrong and where, each with a code that never changes (a problem of RFC 9457). 422: something in the request is not right. 404: there is no such thing, or it belongs to somebody else. 405: that path has no such method; \`Allow\` says which it has. What cannot be read as HTTP at all is answered with 400, 408 or 431.
+
+A schema here says the shape. Rules that a schema cannot say (several fields together, addresses, base64, times) stand in words beside it, and are refused with 422.`;
 
 /** In the order of the reference; the one with the longest prefix that fits a path is its tag. */
 export const TAGS: readonly { name: string; description: string; prefixes: readonly string[] }[] = [
-  tag('Email', 'Sending, and what became of it', '/email'),
-  tag('Events', 'What happened to messages', '/events', '/email/:id/events', '/stats'),
-  tag('Webhooks', 'Being told of events', '/webhooks'),
-  tag('Domains', 'Who may be the sender', '/domains'),
-  tag('Suppressions', 'Who is not sent to', '/suppressions', '/erase'),
-  tag('Templates', 'Texts with gaps', '/templates'),
-  tag('Sandbox', 'Captured mail', '/sandbox'),
+  tag('Email', 'Send messages, and see what became of them', '/email'),
+  tag(
+    'Events',
+    'What happened to messages, as a list, a stream or numbers',
+    '/events',
+    '/email/:id/events',
+    '/stats',
+  ),
+  tag('Webhooks', 'Calls to your own server when something happens', '/webhooks'),
+  tag('Domains', 'The domains you send from, and their DNS records', '/domains'),
+  tag('Suppressions', 'Addresses that get no more mail, and forgetting a person', '/suppressions', '/erase'),
+  tag('Templates', 'Stored messages with variables, filled in when they are sent', '/templates'),
+  tag('Sandbox', 'Mail that was captured instead of sent, for tests', '/sandbox'),
   tag('Access', 'Tokens and SMTP credentials', '/tokens', '/smtp-credentials', '/me'),
-  tag('Server', 'Running it: queue, paths, causes, configuration, health', '/'),
+  tag('Server', 'For operators: queue, limits, causes of failures, configuration, health', '/'),
 ];
 
 function tag(name: string, description: string, ...prefixes: readonly string[]) {

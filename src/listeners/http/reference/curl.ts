@@ -1,4 +1,5 @@
-/** An operation as a command to copy: the server's own address, the example's values, the token from `$TOKEN`. */
+/** Commands to copy, and an operation as one: the server's own address, the example's values, the token from `$TOKEN`. */
+import { escapeHtml } from './html.ts';
 import { object, type PageOperation, text } from './spec.ts';
 
 /** One command over several lines. */
@@ -17,10 +18,15 @@ export function curlOf(operation: PageOperation): string {
   ];
   if (!open) lines.push('-H "Authorization: Bearer $TOKEN"');
   if (body !== null) {
-    lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body.example))}`);
+    lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body.example, null, 2))}`);
   }
   if (media === 'message/rfc822') lines.push('-o message.eml');
   return lines.join(' \\\n  ');
+}
+
+/** A command as HTML, with a button that copies it. */
+export function command(line: string): string {
+  return `<div class="curl"><button class="js copy" type="button">Copy</button><pre tabindex="0"><code>${escapeHtml(line)}</code></pre></div>`;
 }
 
 /** For a POSIX shell. */
