@@ -95,7 +95,7 @@ describe.skipIf(!loopback6)('IPv6', () => {
     const own = await addDomain(without, 'example.com');
     const id = await sendTo('a@six.example', without, own);
     expect((await without.settled(id)).Recipients[0]?.Status).toBe('Bounced');
-    expect((await lastEvent(id, without)).Reason).toContain('no IPv4 address');
+    expect((await lastEvent(id, without)).Reason).toContain('IPv6 addresses only');
     await without.stop();
   });
 });
