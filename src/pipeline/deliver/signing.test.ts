@@ -57,6 +57,16 @@ describe('signing', () => {
     expect(headerOf(await sign(delivery, message))).not.toBe(first);
   });
 
+  it('is done anew where the message was given another Date', async () => {
+    const { sign } = signing(signed(rsaSigner));
+    const lines = (date: string) => ['From: ann@example.com', `Date: ${date}`, 'Subject: Hello'];
+    const before = messageOf(lines('Mon, 23 Nov 2026 08:00:00 +0000'), 'Hello\r\n');
+    const after = messageOf(lines('Mon, 23 Nov 2026 08:30:00 +0000'), 'Hello\r\n');
+    const row = testDelivery({ messageSeq: 7, bodyOffset: before.bodyOffset });
+    const first = headerOf(await sign(row, before.message));
+    expect(headerOf(await sign(row, after.message))).not.toBe(first);
+  });
+
   it('ends where the domain may not send any more, whatever was signed before', async () => {
     const { sign, now } = signing(signed(rsaSigner));
     await sign(delivery, message);

@@ -4,6 +4,7 @@
  * reason. `unsigned` exists for one case only: a development sandbox, where mail of a domain that was never added is
  * captured and says so.
  */
+import { hash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { type DkimSigner, signMessage } from '../../mail/dkim.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
@@ -38,6 +39,8 @@ const KEPT_MS = 3_600_000;
 /** A message's signature, and what it was made of besides the message. */
 interface Kept {
   signers: readonly DkimSigner[];
+  /** Of the header: a message that is given another time gets another Date. */
+  digest: string;
   result: Promise<SigningResult>;
   untilMs: number;
 }
@@ -54,10 +57,11 @@ export function createSigning({ clock, signers }: { clock: Clock; signers: Signe
       const { messageSeq, bodyOffset } = delivery;
       const known = kept.get(messageSeq);
       const nowMs = clock.monotonicMs();
-      if (known !== undefined && nowMs < known.untilMs && areSame(known.signers, answer.signers))
-        return known.result;
+      const digest = hash('sha256', content.subarray(0, bodyOffset), 'base64');
+      const isSame = known?.digest === digest && areSame(known.signers, answer.signers);
+      if (known !== undefined && isSame && nowMs < known.untilMs) return known.result;
       const fresh: Kept = {
-        signers: answer.signers,
+        ...{ signers: answer.signers, digest },
         result: signNow(content, bodyOffset, answer.signers),
         untilMs: nowMs + KEPT_MS,
       };
