@@ -13,7 +13,7 @@ import { type CommandContext, example } from './command.ts';
 import { confirm, YES } from './confirm.ts';
 import { whyNot } from './files.ts';
 import { createProgress } from './progress.ts';
-import { addedText, PER_REQUEST, sendItems } from './suppress-items.ts';
+import { addedText, portionsOf, sendItems } from './suppress-items.ts';
 import { type Plan, planImport, splitOnce } from './suppression-file.ts';
 import { PRESETS, plainName } from './suppression-presets.ts';
 import { CommandError, printable, UsageError } from './terminal.ts';
@@ -168,15 +168,16 @@ async function store(ctx: CommandContext, domain: string, { items }: Plan): Prom
   const done: SuppressionsAdded = { Added: 0, Existing: 0 };
   await ctx.withApi(async (api) => {
     try {
-      for (let from = 0; from < items.length; from += PER_REQUEST) {
-        const chunk = items.slice(from, from + PER_REQUEST);
+      let sent = 0;
+      for (const chunk of portionsOf(items)) {
         const rows = chunk.map(({ item }) => item);
         const { Added, Existing } = await sendItems(api, domain, rows).catch((cause: unknown) => {
           throw withLines(cause, chunk, done);
         });
         done.Added += Added;
         done.Existing += Existing;
-        progress.at(from + chunk.length, items.length);
+        sent += chunk.length;
+        progress.at(sent, items.length);
       }
     } finally {
       progress.end();

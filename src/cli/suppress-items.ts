@@ -3,8 +3,26 @@ import type { SuppressionsAdded } from '../listeners/http/contract/answers/suppr
 import type { Api } from './api-client.ts';
 import type { Item } from './suppression-file.ts';
 
-/** As many as the API takes at once. */
-export const PER_REQUEST = 1000;
+/** As many as the API takes at once, and well below what a body may have: notes can be long. */
+const PER_REQUEST = 1000;
+const BYTES_PER_REQUEST = 256 * 1024;
+
+/** The rows in portions of one request each, in their order. */
+export function* portionsOf<Row extends { readonly item: Item }>(rows: readonly Row[]): Generator<Row[]> {
+  let portion: Row[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const size = Buffer.byteLength(JSON.stringify(row.item)) + 1;
+    if (portion.length > 0 && (portion.length === PER_REQUEST || bytes + size > BYTES_PER_REQUEST)) {
+      yield portion;
+      portion = [];
+      bytes = 0;
+    }
+    portion.push(row);
+    bytes += size;
+  }
+  if (portion.length > 0) yield portion;
+}
 
 /** Puts `items` on the list of a domain. */
 export async function sendItems(

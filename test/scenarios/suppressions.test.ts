@@ -174,6 +174,11 @@ describe('postrider suppress', () => {
     await writeFile(file, Array.from({ length: 2500 }, (_, i) => `m${i}@example.net`).join('\n'));
     const many = await run('suppress', 'import', '--domain', 'example.com', file);
     expect(many.stdout).toBe('Added 2500 addresses.\n');
+    const long = `"${'нет такого адреса '.repeat(14)}"`;
+    const lines = Array.from({ length: 1000 }, (_, i) => `n${i}@example.net,HardBounce,${long}`);
+    await writeFile(file, ['Email,Reason,Note', ...lines].join('\n'));
+    const noted = await run('suppress', 'import', '--domain', 'example.com', file);
+    expect([noted.stderr, noted.stdout]).toEqual(['', 'Added 1000 addresses.\n']);
 
     const removed = await run('suppress', 'remove', '--domain', 'example.com', 'X@example.net');
     expect([removed.code, removed.stdout]).toEqual([0, 'Removed 1 address.\n']);
