@@ -157,6 +157,19 @@ describe('where the handshake breaks', () => {
     expect(tried.counted).toEqual(['validation-failure', 'validation-failure', 'validation-failure']);
   });
 
+  it('it believes no host without TLS that version 0.1 remembered, which took one 421 for that', async () => {
+    const clock = createVirtualClock(0);
+    const server = await startSmtpSink({ tls: pair });
+    open.push(server);
+    const learnt = createEgressFacts(clock).fresh();
+    const kept = learnt.facts('tls-bent', (json) => json, DAY_MS);
+    const key = `127.0.0.1:${server.port}`;
+    kept.set(key, { to: 'clear', result: 'validation-failure' }, DAY_MS);
+    expect(await opener(clock, learnt).how(server.port)).toBe('TLSv1.3');
+    kept.set(key, { to: 'clear', result: 'validation-failure', why: 'the handshake' }, DAY_MS);
+    expect(await opener(clock, learnt).how(server.port)).toBe('clear');
+  });
+
   it('it never goes in the clear where TLS is asked for, by the plan or by the path', async () => {
     const mx = await startScriptedMx({
       capabilities: ['STARTTLS'],

@@ -289,7 +289,9 @@ function readBent(json: unknown): Bent | null {
   if (typeof json !== 'object' || json === null) return null;
   const { to, result, why } = json as Partial<Record<keyof Bent, unknown>>;
   if ((to !== 'small' && to !== 'clear') || typeof result !== 'string') return null;
-  return { to, result: result as TlsResult, why: typeof why === 'string' ? why : 'the handshake' };
+  // Version 0.1 wrote no reason, and gave up TLS for one 421 or reset.
+  if (to === 'clear' && typeof why !== 'string') return null;
+  return { to, result: result as TlsResult, why: typeof why === 'string' ? why : '' };
 }
 
 function readNumber(json: unknown): number | null {
