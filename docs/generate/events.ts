@@ -147,7 +147,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   Attempt: 'number of the attempt; 0 where the event belongs to none',
   Reason: 'a sentence in plain words',
   Bounce:
-    'why not: `Type` (Permanent, Transient, Undetermined), `Class`, `Scope` (recipient, message, domain, sender_domain, path), `Phase`, `SmtpCode`, `EnhancedCode`, `Diagnostic`, `RemoteMta`',
+    'why not: `Type` (Permanent, Transient, Undetermined), `Class`, `Scope` (recipient, message, domain, sender_domain, batch, path), `Phase`, `SmtpCode`, `EnhancedCode`, `Diagnostic`, `RemoteMta`',
   Route: 'how it went out: `mx`, `relay` or `sandbox`',
   PossibleDuplicate: 'true where an earlier attempt may have been taken too; absent otherwise',
   SendAt: 'of `scheduled`: when it is to go',

@@ -98,6 +98,7 @@ const FIELDS: readonly (readonly [string, string])[] = [
 const RULES = `What a server's reply means is decided by rules, COUNT of them shipped. \`reply-rules.json\` in the data folder holds a list of
 your own, asked before those, in their order. A rule that is wrong (unknown field, an expression that may run long, an example
 that it does not match) stops the start; on \`SIGHUP\` it leaves the old rules in force and is logged with its line.
+Where no rule knows a reply, kinds of words in many languages decide.
 \`postrider explain "550 5.1.1 no such user"\` shows what a reply means to the shipped rules.
 
 \`\`\`json
@@ -133,7 +134,7 @@ const RULE_FIELDS: readonly (readonly [string, string])[] = [
   ['`stages`', 'only at `connection`, `mail`, `rcpt` or `data`'],
   [
     '`scope`',
-    'whose fault, where it differs from the category: `recipient`, `message`, `domain`, `sender_domain`, `path`',
+    'whose fault, where it differs from the category: `recipient`, `message`, `domain`, `sender_domain`, `batch`, `path`',
   ],
   ['`hint`, `waitMs`', 'the reply names its own wait · wait so long'],
 ];

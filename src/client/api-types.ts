@@ -27,7 +27,7 @@ export type Bounce = {
   /** The category, e.g. RecipientInvalid */
   Class: string;
   /** What it concerns */
-  Scope: 'recipient' | 'message' | 'domain' | 'sender_domain' | 'path';
+  Scope: 'recipient' | 'message' | 'domain' | 'sender_domain' | 'batch' | 'path';
   Phase: 'Session' | 'Async';
   /** 0 where no SMTP reply was received */
   SmtpCode: number;

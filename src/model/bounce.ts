@@ -1,7 +1,7 @@
 /** Why a delivery did not succeed: the vocabulary shared by outcomes, events, webhooks and the message view. */
 
 export type BounceType = 'Permanent' | 'Transient' | 'Undetermined';
-export type BounceScope = 'recipient' | 'message' | 'domain' | 'sender_domain' | 'path';
+export type BounceScope = 'recipient' | 'message' | 'domain' | 'sender_domain' | 'batch' | 'path';
 export type BouncePhase = 'Session' | 'Async';
 
 /** The `Bounce` object of api.md §6.2. */

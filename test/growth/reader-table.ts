@@ -94,6 +94,7 @@ import { positionOf } from '../../src/pipeline/compose/template/template-error.t
 import { afterUrlText, URL_START } from '../../src/pipeline/compose/template/url-position.ts';
 import { textFromHtml } from '../../src/pipeline/compose/text-from-html.ts';
 import { createClassifier } from '../../src/pipeline/deliver/classifier/classify.ts';
+import { kindsOf, meaningsOf, readingOf } from '../../src/pipeline/deliver/classifier/meanings.ts';
 import {
   enhancedIn,
   readReply,
@@ -450,6 +451,9 @@ export const READERS: Readonly<Record<string, Reader>> = {
   ],
   'pipeline/deliver/classifier/classify.ts classify': (text) =>
     classifier.classify({ stage: 'data', code: 550, enhanced: null, text, origin: 'remote' } as never),
+  'pipeline/deliver/classifier/meanings.ts kindsOf': kindsOf,
+  'pipeline/deliver/classifier/meanings.ts meaningsOf': meaningsOf,
+  'pipeline/deliver/classifier/meanings.ts readingOf': (text) => readingOf(text, 'rcpt'),
   'pipeline/deliver/classifier/normalise.ts enhancedIn': enhancedIn,
   'pipeline/deliver/classifier/normalise.ts readReply': (text) => [readReply(text), readReply(`550 ${text}`)],
   'pipeline/deliver/classifier/normalise.ts retryHintMs': retryHintMs,

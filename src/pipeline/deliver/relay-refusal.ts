@@ -17,6 +17,7 @@ const PERHAPS_ABOUT_US: ReadonlySet<Category> = new Set([
   'ip_reputation',
   'ip_blocklisted',
   'ptr_missing',
+  'helo',
   'service_unavailable',
 ]);
 /** RFC 4954 §6: no login, one that is not good enough, or not any more. */

@@ -14,6 +14,7 @@ const NOT_THEIRS: ReadonlySet<Category> = new Set(['relay_denied', 'routing_loop
 /** Refusals of an address: by IPv6 many servers are stricter than by IPv4. */
 const ABOUT_OUR_ADDRESS: ReadonlySet<Category> = new Set([
   'ptr_missing',
+  'helo',
   'ip_reputation',
   'ip_blocklisted',
   'auth_failed',

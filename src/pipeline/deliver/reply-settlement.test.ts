@@ -169,7 +169,7 @@ describe('what a reply leaves on the suppression list', () => {
     const reply = '550 Requested action not taken: mailbox unavailable';
     const parts = readReply(reply);
     if (parts === null) throw new TypeError(reply);
-    const verdict = classifier.classify({ stage: 'rcpt', ...parts, mx: 'mx00.gmx.net', origin: 'remote' });
+    const verdict = classifier.classify({ stage: 'rcpt', ...parts, mx: 'mx.example.net', origin: 'remote' });
     expect([verdict.category, verdict.confidence, verdict.suppress]).toEqual([
       'recipient_invalid',
       'medium',

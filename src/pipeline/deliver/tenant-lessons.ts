@@ -46,7 +46,7 @@ const SLOWED_RATE = 1 / 6;
 /** Of one kind, source and site the operator hears once in so long. */
 const ALERT_EVERY_MS = HOUR;
 const MAX_ALERTS = 10_000;
-const OPERATORS: ReadonlySet<Category> = new Set(['ip_blocklisted', 'ip_reputation', 'ptr_missing']);
+const OPERATORS: ReadonlySet<Category> = new Set(['ip_blocklisted', 'ip_reputation', 'ptr_missing', 'helo']);
 const PAGE = /https?:\/\/[^\s<>"'\])]{4,300}/i;
 
 export function createTenantLessons({ clock, log, overrides, authFailing, holdBulk }: Deps): TenantLessons {

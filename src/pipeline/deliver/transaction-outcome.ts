@@ -30,6 +30,7 @@ const ABOUT_US: ReadonlySet<Category> = new Set([
   'ip_reputation',
   'ip_blocklisted',
   'ptr_missing',
+  'helo',
   'tls_required',
 ]);
 

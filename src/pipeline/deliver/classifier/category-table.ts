@@ -123,8 +123,17 @@ export const TABLE = {
     permanent: defer(30 * MINUTE),
     soft: true,
     fault: 'operator',
-    means: 'The name of this server does not fit its address (reverse DNS or the name given in EHLO).',
-    fix: 'The operator gives the address a PTR record whose name leads back to it and is used in EHLO: `postrider doctor` shows what is missing.',
+    means: 'The address of this server has no name in reverse DNS, or one that does not lead back to it.',
+    fix: 'The operator gives the address a PTR record whose name leads back to it: `postrider doctor` shows what is missing.',
+  },
+  helo: {
+    scope: 'path',
+    temporary: path(30 * MINUTE),
+    permanent: defer(30 * MINUTE),
+    soft: true,
+    fault: 'operator',
+    means: 'The receiver does not accept the name that this server gives itself in EHLO.',
+    fix: 'The operator sets `hostname` to a name that is in DNS and leads to the sending address: `postrider doctor` shows what is missing.',
   },
   tls_required: {
     scope: 'path',
@@ -272,7 +281,7 @@ export const TABLE = {
     fix: 'The sender makes the attachments smaller, or links to them.',
   },
   too_many_recipients: {
-    scope: 'message',
+    scope: 'batch',
     temporary: RETRY,
     permanent: RETRY,
     fault: 'nobody',

@@ -1,6 +1,6 @@
 /**
- * The reply classifier (delivery.md §7.1): normalise, then the rules in their order, then the table of enhanced codes
- * (RFC 3463), then the stage. The first that knows the reply decides. The class of the reply code (RFC 5321 §4.2.1)
+ * The reply classifier: normalise, then the rules in their order, then what kinds of words are in it (meanings.ts), then
+ * the table of enhanced codes (RFC 3463), then the stage. The first that knows the reply decides. The class of the reply code (RFC 5321 §4.2.1)
  * beats the class of the enhanced code where they disagree. Texts that we made ourselves never meet a text rule, so
  * that nothing we do can feed on its own words. Unknown failures are temporary or refused without a consequence for
  * the address.
@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs';
 import type { BounceScope } from '../../../model/bounce.ts';
 import type { Category } from './categories.ts';
+import { type Reading, readingOf } from './meanings.ts';
 import { enhancedIn, retryHintMs, subjectOf } from './normalise.ts';
 import { namesOtherSubjects } from './other-subjects.ts';
 import { createProviders, type Provider, type Providers } from './provider.ts';
@@ -96,6 +97,9 @@ export function createClassifier(shipped = shippedRules()): Classifier {
   }
 }
 
+/** These mean one thing alone (RFC 5321 §4.2.2, RFC 4954 §6), whatever words follow. */
+const SPEAKING_CODES: ReadonlySet<number> = new Set([503, 535]);
+
 function classifyWith(rules: readonly Rule[], providers: Providers, question: ReplyQuestion): Verdict {
   const { stage, code, text } = question;
   const permanent = code >= 500 && code < 600;
@@ -111,6 +115,7 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
   const group = stageGroupOf(stage);
   const enhanced = question.enhanced ?? enhancedIn(text);
   const hintMs = retryHintMs(text);
+  let guess: Rule | Reading | null = null;
   if (question.origin === 'remote' && group !== null) {
     const subject = subjectOf(code, enhanced, text);
     const traces = tracesOf(subject);
@@ -124,19 +129,12 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
               (one.provider === undefined || one.provider === provider) &&
               ruleMatches(one, subject, traces, group),
           );
-    if (rule !== undefined) {
-      return verdictOf({
-        category: rule.category,
-        permanent,
-        stage,
-        ruleId: rule.id,
-        scope: rule.scope,
-        confidence: rule.confidence,
-        waitMs: rule.waitMs,
-        hintMs,
-        closing: code === 421,
-      });
-    }
+    const mayRead = !SPEAKING_CODES.has(code) && stage !== 'auth';
+    const reading =
+      mayRead && (rule === undefined || rule.confidence === 'low') ? readingOf(subject, group) : null;
+    const known = reading === null || reading.confidence === 'low' ? rule : reading;
+    guess = reading;
+    if (known !== undefined) return ofText(known);
   }
   if (code === 421) {
     return verdictOf({
@@ -165,7 +163,28 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
   if (known !== null) {
     return verdictOf({ ...known, permanent, stage, ruleId: `code:${known.ruleId}`, hintMs });
   }
-  return byStage(stage, permanent, hintMs);
+  return guess === null ? byStage(stage, permanent, hintMs) : ofText(guess);
+
+  /** The words are doubtful alone, and the enhanced code says the same of the recipient (RFC 3463 §3.2, §3.3). */
+  function isSaidTwice({ category, confidence }: Rule | Reading): boolean {
+    if (confidence !== 'medium' || stage !== 'rcpt' || !permanent) return false;
+    const figures = byEnhanced(enhanced, permanent, stage);
+    return figures?.confidence === 'high' && figures.category === category;
+  }
+
+  function ofText(found: Rule | Reading): Verdict {
+    return verdictOf({
+      category: found.category,
+      permanent,
+      stage,
+      ruleId: found.id,
+      scope: found.scope,
+      confidence: isSaidTwice(found) ? 'high' : found.confidence,
+      waitMs: 'waitMs' in found ? found.waitMs : undefined,
+      hintMs,
+      closing: code === 421,
+    });
+  }
 }
 
 /**

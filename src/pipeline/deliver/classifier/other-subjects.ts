@@ -4,6 +4,7 @@
  * could be what is unknown, closed or full. Given a normalised reply (normalise.ts); wrong in one direction only: an
  * address that is invalid may stay usable, until a plainer reply says so.
  */
+import { kindsOf } from './meanings.ts';
 import { RECIPIENT_WORDS } from './recipient-words.ts';
 
 /** Nothing that a server writes here is a word of its own: addresses, links, and what Postfix names its tables. */
@@ -34,7 +35,7 @@ const OTHERS = new RegExp(
     '\\b(?:policy|policies|rule|rules|filter|filtering|region|country|licen[cs]e|licen[cs]ed|subscription|subscribers?|confirm|challenge|token|approved|whitelisted|trusted|partners?|authenticat\\w{1,6}|unauthenticated|non-authenticated|verification required|external|outside|members?|bulk|trust|permission|access|posting|sales|address book)\\b(?! has left)',
     '\\b(?:per|an|this|last|hourly|daily|today|todays?) ?(?:hour|day|minute|second)\\b|\\b(?:hourly|daily|today|hour|rate|frequency|traffic|sending limit|license limit|number of messages to)\\b',
     // What has failed there.
-    '\\b(?:database|queue|lookup|ldap (?:server|lookup)|map|file|mailer|store|stores|dismounted|offline|migration|maintenance|temporary|timed? ?out|unreachable|all users|these users|our users|users of|storage exhausted|system (?:mail|storage|full))\\b',
+    '\\b(?:directory service|database|queue|lookup|ldap (?:server|lookup)|map|file|mailer|store|stores|dismounted|offline|migration|maintenance|temporary|timed? ?out|unreachable|all users|these users|our users|users of|storage exhausted|system (?:mail|storage|full))\\b',
     '\\b(?:unknown|no such|invalid|bad) (?:client|host|network|route|destination for|domain|character|parameter|option|header|link|service|name server)|(?:service|policy|zone|domain|account-level|domain name) (?:does not|doesn.t|do not) exist|\\bdomain has moved\\b|\\bno (?:one|person|user|account)\\b.{0,20} (?:wants|reads|needed|input|manager)|deliverable due|undeliverable because',
     // The same in other languages.
     'absender|versand|\\bihr(?:e|em|en|er|es)?\\b|mailserver|\\bserver|speicherdauer|akzeptiert|lehnt',
@@ -58,6 +59,17 @@ const WORDS =
   /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}'-]{2,}/gu;
 /** Numbers, names of hosts, marks of a log. */
 const MARKS = /\S{0,200}\d\S{0,200}|[\w-]{1,63}(?:[._:/][\w-]{1,63}){1,10}/g;
+/** Kinds of words that say what became of a mailbox. */
+const OF_RECIPIENTS: ReadonlySet<string> = new Set([
+  'recipient',
+  'absent',
+  'closed',
+  'full',
+  'storage',
+  'not',
+  'exist',
+  'active',
+]);
 const IPV4 = /\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b/g;
 /** The server says in figures what its words say (RFC 3463 §3.2, §3.3). */
 const IN_FIGURES = /^[45]\d\d [45]\.(?:1\.[136]|2\.[12]) /;
@@ -70,9 +82,11 @@ export function namesOtherSubjects(subject: string): boolean {
   if (IN_FIGURES.test(subject)) return OTHERS.test(said.replace(IPV4, ' '));
   if (OTHERS.test(said)) return true;
   const words = said.replace(MARKS, ' ').match(WORDS) ?? [];
-  return !words.every((word) => RECIPIENT_WORDS.has(word) || word.split(/[-']/).every(isKnown));
+  return !words.every((word) => isKnown(word) || word.split(/[-']/).every(isKnown));
 }
 
 function isKnown(word: string): boolean {
-  return word.length < 2 || RECIPIENT_WORDS.has(word);
+  if (word.length < 2 || RECIPIENT_WORDS.has(word)) return true;
+  for (const kind of kindsOf(word)) if (OF_RECIPIENTS.has(kind)) return true;
+  return false;
 }

@@ -92,6 +92,16 @@ export const RECIPIENT_WORDS: ReadonlySet<string> = new Set(
   отключена отсутствует переполнен письмо по получатель получателя пользователь пользователя почтовыи почтового почты
   превышен превышена приостановлен с сообщение существует такого такои удален уже указанныи учетная запись электроннои этого ящик
   ящика
+  away moved anybody anymore out service or falta uso dada wegen aufgrund powodu isto vagy veya enligt som blivit
+  an als aus bei beim bis dann dort durch haben hier im ins jetzt kann mehr mit nach noch nur oder schon sein seit sich sind so uber um und vom von vor war waren weil werden wird wurden zu zum zur zurzeit derzeit leider
+  ainsi au avec ca car chez comme dans deja depuis desormais donc elle encore ete etre eu ici il ils jamais lui mais ni on ont ou parmi pendant puis que qui ses si son sont sous sur tres desole malheureusement
+  ante aqui asi aun como cual desde donde durante ella entre era es eso estan estar fue haber hasta hay le les muy ni o para pero porque pues quien sea ser si sido siendo sobre son tal tan tiene todo tras uno ya lamentablemente
+  ad alla alle anche ancora attualmente che ci come cosi dal dalla del della dello dove ed gia hanno ma mai ne nel nella per perche piu presso qui questa questo se si sono stata stato su sul tale tra
+  ao aos as ate das dela dele depois dos ela ele em entre essa esse isso ja mais mas muito nas nem nos num numa ou pela pelo por porque qual se sem ser sobre tem um uma
+  aan bij dan dat die dit door en er had heeft het kan maar meer met na naar nog of om onder op over te tot uit want was werd zijn
+  aby ale bo byc byl byla bylo co czy dla do gdy go jak jako jego jej juz od oraz po pod przez przy sa sie ta tak tego tej to tu tym we ze zostal zostala zostalo
+  a без более бы было быть во все до его ее еще же за из или им к как ко которыи ли над него ни но о об он она они от под при со так также то том у чем что эта это этот
+  att av den det de detta dette eller har med mer men nu og om pa til till ved var vid ve ile icin bu da olan olarak artik jako jiz ke nebo pri se si to uz
   yashik yaschik perepolnen polzovatel polzovatelya najden naiden takogo zablokirovan net ne nie otklyuchen pochtovyj
 `
     .split(/\s+/)

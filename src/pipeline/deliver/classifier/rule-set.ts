@@ -66,6 +66,7 @@ const SCOPES: readonly string[] = [
   'message',
   'domain',
   'sender_domain',
+  'batch',
   'path',
 ] satisfies BounceScope[];
 const GROUPS: readonly string[] = ['connection', 'mail', 'rcpt', 'data'] satisfies StageGroup[];

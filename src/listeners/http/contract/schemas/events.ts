@@ -51,7 +51,9 @@ export const bounce = exactly<Bounce>()(
     .object({
       Type: z.enum(['Permanent', 'Transient', 'Undetermined']),
       Class: z.string().describe('The category, e.g. RecipientInvalid'),
-      Scope: z.enum(['recipient', 'message', 'domain', 'sender_domain', 'path']).describe('What it concerns'),
+      Scope: z
+        .enum(['recipient', 'message', 'domain', 'sender_domain', 'batch', 'path'])
+        .describe('What it concerns'),
       Phase: z.enum(['Session', 'Async']),
       SmtpCode: z.int().describe('0 where no SMTP reply was received'),
       EnhancedCode: z.string().describe('RFC 3463; empty where none was given'),
