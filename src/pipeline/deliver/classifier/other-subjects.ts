@@ -38,6 +38,12 @@ const OTHERS = new RegExp(
     '\\b(?:directory service|database|queue|lookup|ldap (?:server|lookup)|map|file|mailer|store|stores|dismounted|offline|migration|maintenance|temporary|timed? ?out|unreachable|all users|these users|our users|users of|storage exhausted|system (?:mail|storage|full))\\b',
     '\\b(?:unknown|no such|invalid|bad) (?:client|host|network|route|destination for|domain|character|parameter|option|header|link|service|name server)|(?:service|policy|zone|domain|account-level|domain name) (?:does not|doesn.t|do not) exist|\\bdomain has moved\\b|\\bno (?:one|person|user|account)\\b.{0,20} (?:wants|reads|needed|input|manager)|deliverable due|undeliverable because',
     // The same in other languages.
+    '\\b(?:originat\\w{0,5}|origin|origine|source|submit\\w{0,5}|authors?|autore?s?|auteur|emisor\\w?|provenienza|herkunft\\w{0,8}|versender\\w?|zrodl\\w{1,3}|kaynak|service account|login of|password)\\b|источник|автор',
+    // An address that is blocked may be that of who sends.
+    '\\b(?:address(?! rejected)|adresse?|indirizzo|direccion|endereco)\\b.{0,20}(?:blocked|gesperrt|blockiert|bloque|bloccat|bloquead|zablokowan|geblokkeerd)|адрес.{0,20}заблокир|地址.{0,6}(?:阻止|封|拒)',
+    '(?:user|account|usuari\\w|utilisateur|compte|conta|cuenta|utente|benutzer|gebruiker|konto|пользователь) smtp\\b|\\bsmtp[- ]?(?:user|account|konto|gebruiker|usuari|compte|用户|ユーザ|사용자)',
+    '寄信|来自|登录|登錄|认证|認証|ログイン|인증|로그인|\\b(?:syntax (?:not|invalid)|invalid syntax|verified by|automated|owner|unknown users|directory (?:is|not|could))\\b',
+    'postfach(?:speicher|server|dienst|datenbank)|数据|服务|权限|名单|域名|源|发送|データベース|ドメイン|権限|リスト|발송|도메인|데이터',
     'absender|versand|\\bihr(?:e|em|en|er|es)?\\b|mailserver|\\bserver|speicherdauer|akzeptiert|lehnt',
     "expediteur|emetteur|\\benvois?\\b|\\bvotre\\b|\\bvos\\b|serveur|n'accepte",
     'remitente|\\benvios?\\b|\\bsus?\\b|servidor|no acepta|inverso|registro',
