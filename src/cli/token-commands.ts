@@ -122,17 +122,17 @@ export const tokenCommands: CommandGroup = (program, context) => {
   token
     .command('revoke <id>')
     .description('ends a token; requests with it are refused within 5 seconds on every node')
-    .option('--children', 'also the tokens and SMTP users that were made with it, and with those')
+    .option('--children', 'also the tokens, SMTP users and webhooks that were made with it, and with those')
     .addHelpText('after', example('postrider token revoke 019ab0c1-7d3e-7000-8000-000000000000 --children'))
     .action(async (id: string, options: { children?: boolean }) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
         const query = options.children ? '?Children=true' : '';
         const { body } = await api.call('DELETE', `/tokens/${encodeURIComponent(id)}${query}`);
-        const { Tokens, Credentials } = body as RevokedTokenAnswer;
+        const { Tokens, Credentials, Webhooks } = body as RevokedTokenAnswer;
         const children =
           options.children === true
-            ? ` and what was made with it: ${Tokens ?? 0} tokens, ${Credentials ?? 0} SMTP users`
+            ? ` and what was made with it: ${Tokens ?? 0} tokens, ${Credentials ?? 0} SMTP users, ${Webhooks ?? 0} webhooks`
             : '';
         ctx.print({ Revoked: id, ...(body as RevokedTokenAnswer) }, `Revoked ${id}${children}.`);
       }, EXISTING);

@@ -828,6 +828,8 @@ export type WebhookDetail = {
   Events: readonly string[];
   Domain: string;
   Description: string;
+  /** The token that it was made with */
+  CreatedBy: string | null;
   DisabledReason: 'User' | 'Gone' | 'Failures' | 'Blocked' | null;
   FailingSince: string | null;
   LastError: string;

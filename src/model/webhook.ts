@@ -34,6 +34,8 @@ export interface Webhook {
   /** The secret before the last rotation, which signs too until the instant below; null = never rotated. */
   previousSecretSealed: Uint8Array | null;
   previousSecretUntil: number | null;
+  /** Id of the token that it was made with; null = made before that was kept. */
+  createdBy: string | null;
 }
 
 /** Whether a webhook for `events` is called for what has this token (null: nobody can ask for it alone). */

@@ -185,9 +185,16 @@ describe('a token', () => {
     const grandchild = await make('/tokens', child.Token, { Name: 'g', Preset: 'Full' });
     const credential = await make('/smtp-credentials', grandchild.Token, { Name: 's' });
     expect(credential.CreatedBy).toBe(grandchild.TokenID);
+    const hooked = await server.call('POST', '/webhooks', {
+      token: grandchild.Token,
+      body: { Event: 'all', WebhookURL: 'https://hooks.example.org/' },
+    });
+    const hookPath = `/webhooks/${hooked.json.NewWebhookID}`;
+    expect((await server.call('GET', hookPath)).json.CreatedBy).toBe(grandchild.TokenID);
     const works = async (token: string) => (await server.call('GET', '/me', { token })).status === 200;
     const answer = await server.call('DELETE', `/tokens/${maker.TokenID}?Children=true`);
-    expect(answer.json).toEqual({ Tokens: 2, Credentials: 1 });
+    expect(answer.json).toEqual({ Tokens: 2, Credentials: 1, Webhooks: 1 });
+    expect((await server.call('GET', hookPath)).status).toBe(404);
     for (const { Token } of [maker, child, grandchild]) expect(await works(Token)).toBe(false);
     const { credentials } = await everything();
     expect(credentials.map(({ CredentialID }: Json) => CredentialID)).not.toContain(credential.CredentialID);

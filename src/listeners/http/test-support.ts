@@ -65,9 +65,9 @@ export function tokenMemory() {
     },
     revokeToken: async ({ id, now }: { id: string; now: number }) => {
       const token = tokens.get(id);
-      if (token === undefined) return null;
+      if (token === undefined) return false;
       token.revokedAt ??= now;
-      return { tokens: [], credentials: [] };
+      return true;
     },
     rotateToken: async ({ token }: { token: Token }) => {
       tokens.set(token.id, token);

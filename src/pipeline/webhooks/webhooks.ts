@@ -39,6 +39,8 @@ export interface WebhookService {
       events: readonly string[];
       url: string;
       description: string;
+      /** Id of the token that it is made with. */
+      createdBy?: string;
     },
     idempotency?: IdempotencyEntry,
   ): Promise<{ id: number; secret: string }>;
@@ -89,7 +91,7 @@ export function createWebhookService(
   const makeCall = createMakeCall(deps, allowHttp);
 
   return {
-    async create({ domain, events, url, description }, idempotency) {
+    async create({ domain, events, url, description, createdBy }, idempotency) {
       await checkUrl(url);
       const secret = newSecret(random);
       const created = await store.createWebhook({
@@ -98,6 +100,7 @@ export function createWebhookService(
         url,
         description,
         secretSealed: sealer.seal(secret.bytes, SECRET_SEAL),
+        createdBy: createdBy ?? null,
         createdAt: clock.now(),
         maxPerDomain: options.maxPerDomain ?? MAX_WEBHOOKS_PER_DOMAIN,
         ...(idempotency === undefined ? {} : { idempotency }),

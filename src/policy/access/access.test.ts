@@ -300,7 +300,7 @@ describe('a revoked token', () => {
   it('ends at once in the process that revoked it', async () => {
     const { id, jwt } = await access.mint(REQUEST);
     await access.authenticate(bearer(jwt), IP);
-    expect(await access.revoke(id)).toEqual({ tokens: [], credentials: [] });
+    expect(await access.revoke(id)).toEqual({ tokens: 0, credentials: 0, webhooks: 0 });
     expect(await refusal(access.authenticate(bearer(jwt), IP))).toBe('token-invalid');
     expect(await access.revoke('019a5e0c-1111-7222-8333-444455556666')).toBeNull();
   });

@@ -44,8 +44,9 @@ export interface MintRequest {
 
 /** What ended with a token. */
 export interface Revoked {
-  tokens: readonly string[];
-  credentials: readonly string[];
+  tokens: number;
+  credentials: number;
+  webhooks: number;
 }
 
 export interface Access {
@@ -76,7 +77,8 @@ export interface Access {
   ): Promise<{ id: string; jwt: string; token: Token; oldEndsAt: number } | null>;
   /**
    * Ends a token, in this process at once; null where there is none of that id. Repeating is harmless. With `children` also
-   * every token and credential that was made with it, and with those.
+   * every token, credential and webhook that was made with it, and with those, in portions: where that is broken off, the
+   * same again goes on.
    */
   revoke(id: string, children?: boolean): Promise<Revoked | null>;
   /** The public keys for `/.well-known/jwks.json`. */
@@ -115,6 +117,8 @@ type Lookup =
 
 /** `lastUsedAt` is exact to this, so that a busy token costs one small write a minute. */
 const TOUCH_EVERY_MS = 60_000;
+/** Of what a token made, ended in one transaction. */
+const PORTION = 200;
 const MAX_LIFETIME_SECONDS = 10 * 365.25 * 86_400;
 
 /** `instanceId` is the uuid alone. */
@@ -122,7 +126,14 @@ export function createAccess(
   deps: {
     store: Pick<
       Store,
-      'signingKeys' | 'addSigningKey' | 'getToken' | 'addToken' | 'revokeToken' | 'rotateToken' | 'touchToken'
+      | 'signingKeys'
+      | 'addSigningKey'
+      | 'getToken'
+      | 'addToken'
+      | 'revokeToken'
+      | 'endMadeWith'
+      | 'rotateToken'
+      | 'touchToken'
     >;
     clock: Clock;
     random: Random;
@@ -325,9 +336,29 @@ export function createAccess(
       return rotated ? { id, jwt, token, oldEndsAt } : null;
     },
     async revoke(id, children = false) {
-      const revoked = await store.revokeToken({ id, now: clock.now(), children });
-      for (const ended of [id, ...(revoked?.tokens ?? [])]) forget(ended);
-      return revoked;
+      const found = await store.revokeToken({ id, now: clock.now() });
+      forget(id);
+      if (!found) return null;
+      const ended = { tokens: 0, credentials: 0, webhooks: 0 };
+      const makers = children ? [id] : [];
+      // Each has ended before what it made is looked for, so nothing is made behind the search.
+      for (let maker = makers.pop(); maker !== undefined; maker = makers.pop()) {
+        for (let afterId: string | null = ''; afterId !== null; ) {
+          const portion: Awaited<ReturnType<Store['endMadeWith']>> = await store.endMadeWith({
+            id: maker,
+            now: clock.now(),
+            afterId,
+            limit: PORTION,
+          });
+          for (const token of portion.revoked) forget(token);
+          makers.push(...portion.tokens);
+          ended.tokens += portion.revoked.length;
+          ended.credentials += portion.credentials;
+          ended.webhooks += portion.webhooks;
+          afterId = portion.next;
+        }
+      }
+      return ended;
     },
     jwks: () => keys.jwks(),
   };

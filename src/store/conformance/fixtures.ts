@@ -192,6 +192,7 @@ export function webhook(more: Partial<NewWebhook> = {}): NewWebhook {
     url: 'https://hooks.example.com/in',
     description: '',
     secretSealed: new Uint8Array([1, 2, 3]),
+    createdBy: null,
     createdAt: T0,
     maxPerDomain: 100,
     ...more,

@@ -1,10 +1,10 @@
 /** Conformance: tokens, whose row is the authority, and the keys that sign them. */
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../store.ts';
-import { HOUR, only, type Suite, T0, token } from './fixtures.ts';
+import { createWebhook, HOUR, only, type Suite, T0, token } from './fixtures.ts';
 import { credential } from './smtp-credentials.ts';
 
-/** Tests of `addToken`, `getToken`, `listTokens`, `revokeToken`, `touchToken`, `signingKeys`, `addSigningKey`. */
+/** Tests of `addToken`, `getToken`, `listTokens`, `revokeToken`, `endMadeWith`, `touchToken`, `signingKeys`, `addSigningKey`. */
 export function describeTokens(suite: Suite): void {
   const listed = async (more: { domains?: string[] }) =>
     (await suite.store().listTokens({ limit: 100, look: 100, ...more })).tokens;
@@ -63,11 +63,10 @@ export function describeTokens(suite: Suite): void {
     it('are revoked once and keep that time', async () => {
       const one = token();
       await suite.store().addToken({ token: one });
-      const alone = { tokens: [], credentials: [] };
-      expect(await suite.store().revokeToken({ id: one.id, now: T0 + 5 })).toEqual(alone);
-      expect(await suite.store().revokeToken({ id: one.id, now: T0 + 9 })).toEqual(alone);
+      expect(await suite.store().revokeToken({ id: one.id, now: T0 + 5 })).toBe(true);
+      expect(await suite.store().revokeToken({ id: one.id, now: T0 + 9 })).toBe(true);
       expect((await suite.store().getToken({ id: one.id }))?.revokedAt).toBe(T0 + 5);
-      expect(await suite.store().revokeToken({ id: 'nobody', now: T0 })).toBeNull();
+      expect(await suite.store().revokeToken({ id: 'nobody', now: T0 })).toBe(false);
     });
 
     it('make nothing any more once they are revoked', async () => {
@@ -88,16 +87,18 @@ export function describeTokens(suite: Suite): void {
       expect((await store.getToken({ id: old.id }))?.expiresAt).toBe(old.expiresAt);
     });
 
-    it('take along what was made with them, and with those, where that is wanted', async () => {
+    it('take along what was made with them, a portion at a time', async () => {
       const store = suite.store();
       const maker = token();
-      const child = token({ createdBy: maker.id });
-      const grandchild = token({ createdBy: child.id });
-      const ended = token({ createdBy: child.id, revokedAt: T0 });
+      const children = [token(), token(), token({ revokedAt: T0 })].map((one) => ({
+        ...one,
+        createdBy: maker.id,
+      }));
+      const grandchild = token({ createdBy: children[0]?.id ?? '' });
       const other = token();
-      for (const one of [maker, child, grandchild, ended, other]) await store.addToken({ token: one });
+      for (const one of [maker, ...children, grandchild, other]) await store.addToken({ token: one });
       const taken = credential({
-        createdBy: grandchild.id,
+        createdBy: maker.id,
         ipAllowList: ['192.0.2.1'],
         rateLimit: 1,
         expiresAt: T0 + 1,
@@ -105,22 +106,37 @@ export function describeTokens(suite: Suite): void {
       const kept = credential({ createdBy: other.id });
       for (const one of [taken, kept]) await store.addSmtpCredential({ credential: one });
       expect(await store.getSmtpCredential({ username: taken.username })).toEqual(taken);
+      for (const createdBy of [maker.id, maker.id, maker.id, other.id])
+        await createWebhook(store, { createdBy });
 
-      await store.revokeToken({ id: maker.id, now: T0 + 5 });
-      expect((await store.getToken({ id: child.id }))?.revokedAt).toBeNull();
-      const revoked = await store.revokeToken({ id: maker.id, now: T0 + 6, children: true });
-      expect([...(revoked?.tokens ?? [])].sort()).toEqual([child.id, grandchild.id].sort());
-      expect(revoked?.credentials).toEqual([taken.id]);
-      const at = async (id: string) => (await store.getToken({ id }))?.revokedAt;
-      expect(await Promise.all([maker, child, grandchild, ended, other].map(({ id }) => at(id)))).toEqual([
-        T0 + 5,
+      const portions = [];
+      for (let afterId: string | null = ''; afterId !== null; ) {
+        const portion: Awaited<ReturnType<typeof store.endMadeWith>> = await store.endMadeWith({
+          id: maker.id,
+          now: T0 + 6,
+          afterId,
+          limit: 2,
+        });
+        portions.push(portion);
+        afterId = portion.next;
+      }
+      expect(portions.map(({ tokens }) => tokens.length)).toEqual([2, 1]);
+      expect(portions.flatMap(({ tokens }) => tokens).sort()).toEqual(children.map(({ id }) => id).sort());
+      expect(portions.flatMap(({ revoked }) => revoked)).toHaveLength(2);
+      expect(portions.map(({ credentials }) => credentials)).toEqual([1, 0]);
+      expect(portions.map(({ webhooks }) => webhooks)).toEqual([2, 1]);
+      const at = async ({ id }: { id: string }) => (await store.getToken({ id }))?.revokedAt;
+      expect(await Promise.all([maker, ...children, grandchild, other].map(at))).toEqual([
+        null,
         T0 + 6,
         T0 + 6,
         T0,
         null,
+        null,
       ]);
       expect(await store.getSmtpCredential({ username: taken.username })).toBeNull();
       expect(await store.getSmtpCredential({ username: kept.username })).toEqual(kept);
+      expect((await store.listWebhooks({})).map((one) => one.createdBy)).toEqual([other.id]);
     });
 
     it('remember their last use', async () => {

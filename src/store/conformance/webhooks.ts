@@ -6,7 +6,11 @@ import { claimCalls, commitOne, createWebhook, only, type Suite, T0, webhook } f
 export function describeWebhooks(suite: Suite): void {
   describe('webhooks', () => {
     it('start enabled and never called', async () => {
-      const id = await createWebhook(suite.store(), { events: ['bounce'], description: 'to the shop' });
+      const id = await createWebhook(suite.store(), {
+        events: ['bounce'],
+        description: 'to the shop',
+        createdBy: 'maker',
+      });
       expect(await suite.store().listWebhooks({})).toEqual([
         {
           id,
@@ -30,6 +34,7 @@ export function describeWebhooks(suite: Suite): void {
           secretSealed: new Uint8Array([1, 2, 3]),
           previousSecretSealed: null,
           previousSecretUntil: null,
+          createdBy: 'maker',
         },
       ]);
     });

@@ -68,6 +68,7 @@ const WRITE_CASES: { [Name in WriteName]?: readonly ParamsOf<Name>[] } = {
     { inbox: 'main', domains: ['other.example'], limit: 100 },
   ],
   deleteWebhook: [{ id: 1 }],
+  endMadeWith: [{ id: 'maker', now: T0, afterId: '', limit: 100 }],
   removeDomain: [{ name: 'example.com' }],
   purgeLeftovers: [{ limit: 100 }],
   eraseElsewhere: [
@@ -103,6 +104,8 @@ function filled(path: string, n: number): Connection {
       may_be_duplicate, address, cause_id) SELECT i, i, 1, 4, 0, 1, 0, ${T0} * 2, ${T0}, 1, 0, 'r' || i || '@example.net', 1 FROM n;
     ${rows} INSERT INTO event (event_id, domain_id, kind, at, message_seq, delivery_id)
       SELECT ${uuid}, 1, 1, ${T0} + i, 1 + i % 10, i FROM n;
+    ${rows} INSERT INTO token (id, name, owner, domains, scopes, sandbox, ip_allow_list, created_at, created_by)
+      SELECT 't' || i, 'n', 'o', '[]', '[]', 0, '[]', ${T0}, 'maker' FROM n;
     ${rows} INSERT INTO content (message_seq, bytes) SELECT i, x'00' FROM n;
     ${rows} INSERT INTO kept_content SELECT 1, i, 1 FROM n;
     ${rows} INSERT INTO capture (id, domain_id, message_seq, delivery_id, at, inbox, envelope_from, envelope_to, prefix, subject)

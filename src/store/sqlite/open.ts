@@ -351,6 +351,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     getToken: (params) => read('getToken', params),
     listTokens: (params) => read('listTokens', params),
     revokeToken: (params) => write('revokeToken', params),
+    endMadeWith: (params) => write('endMadeWith', params),
     rotateToken: (params) => write('rotateToken', params),
     touchToken: (params) => write('touchToken', params),
     signingKeys: () => read('signingKeys', undefined),

@@ -39,6 +39,7 @@ export const SYNCED: ReadonlySet<WriteName> = new Set<WriteName>([
   'removeDomain',
   'addToken',
   'revokeToken',
+  'endMadeWith',
   'rotateToken',
   'addSigningKey',
   'addSmtpCredential',

@@ -49,6 +49,7 @@ export type WriteName =
   | 'removeDomain'
   | 'addToken'
   | 'revokeToken'
+  | 'endMadeWith'
   | 'rotateToken'
   | 'touchToken'
   | 'addSigningKey'

@@ -78,6 +78,7 @@ export const WRITES: WriteTable = {
   removeDomain: domains.removeDomain,
   addToken: tokens.addToken,
   revokeToken: tokens.revokeToken,
+  endMadeWith: tokens.endMadeWith,
   rotateToken: tokens.rotateToken,
   touchToken: tokens.touchToken,
   addSigningKey: tokens.addSigningKey,

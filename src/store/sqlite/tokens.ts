@@ -7,6 +7,7 @@ import type { Connection } from './connection.ts';
 import { createFilter } from './filter.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import type { Session } from './session.ts';
+import { deleteWebhooksMadeWith } from './webhooks.ts';
 
 /**
  * Whether the maker of what is to be stored was revoked while the request was under way: revoking with children has passed
@@ -82,35 +83,37 @@ export function listTokens(db: Connection, params: ParamsOf<'listTokens'>): Resu
   return { tokens: rows.map(toToken), nextId: (rows.length === limit ? rows.at(-1)?.id : end) ?? null };
 }
 
-/** Sets revokedAt once, also of what was made with it where that is wanted; see `Store.revokeToken`. */
-export function revokeToken(
-  { db }: Session,
-  { id, now, children }: ParamsOf<'revokeToken'>,
-): ResultOf<'revokeToken'> {
+/** Sets revokedAt once; false where there is no such token. */
+export function revokeToken({ db }: Session, { id, now }: ParamsOf<'revokeToken'>): boolean {
   const sql = 'UPDATE token SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?';
-  if (db.run(sql, now, id).changes === 0) return null;
-  if (children !== true) return { tokens: [], credentials: [] };
-  const line = `WITH RECURSIVE line (id) AS (
-    SELECT ? UNION SELECT t.id FROM token t JOIN line ON t.created_by = line.id
-  )`;
-  const ids = (rows: { id: string }[]) => rows.map((row) => row.id);
-  return {
-    tokens: ids(
-      db.all<{ id: string }>(
-        `${line} UPDATE token SET revoked_at = ?
-         WHERE id IN (SELECT id FROM line) AND id <> ? AND revoked_at IS NULL RETURNING id`,
-        id,
-        now,
-        id,
-      ),
-    ),
-    credentials: ids(
-      db.all<{ id: string }>(
-        `${line} DELETE FROM smtp_credential WHERE created_by IN (SELECT id FROM line) RETURNING id`,
-        id,
-      ),
-    ),
-  };
+  return db.run(sql, now, id).changes > 0;
+}
+
+/** Ends a portion of what was made with a token; see `Store.endMadeWith`. */
+export function endMadeWith(session: Session, params: ParamsOf<'endMadeWith'>): ResultOf<'endMadeWith'> {
+  const { db } = session;
+  const { id, now, afterId, limit } = params;
+  const tokens = db
+    .all<{ id: string }>(
+      'SELECT id FROM token INDEXED BY token_maker WHERE created_by = ? AND id > ? ORDER BY id LIMIT ?',
+      id,
+      afterId,
+      limit,
+    )
+    .map((row) => row.id);
+  const revoked = tokens.filter(
+    (one) =>
+      db.run('UPDATE token SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', now, one).changes > 0,
+  );
+  const credentials = db.run(
+    `DELETE FROM smtp_credential WHERE rowid IN
+       (SELECT rowid FROM smtp_credential INDEXED BY smtp_credential_maker WHERE created_by = ? LIMIT ?)`,
+    id,
+    limit,
+  ).changes;
+  const webhooks = deleteWebhooksMadeWith(session, id, limit);
+  const isAll = tokens.length < limit && credentials < limit && webhooks < limit;
+  return { tokens, revoked, credentials, webhooks, next: isAll ? null : (tokens.at(-1) ?? afterId) };
 }
 
 /** Replaces a token that is still good by a new one, with an overlap; see `Store.rotateToken`. */

@@ -26,7 +26,7 @@ import { findNameIds, type Session } from './session.ts';
 const COLUMNS = `w.id AS webhook_id, w.event, w.url, w.description, w.enabled, w.disabled_reason,
   w.created_at, w.updated_at, w.last_response_code, w.last_response_body, w.last_response_at, w.last_response_try,
   w.last_error, w.last_latency_ms, w.failing_since, w.failed_tries, w.blocked_tries, w.secret_sealed,
-  w.previous_secret_sealed, w.previous_secret_until,
+  w.previous_secret_sealed, w.previous_secret_until, w.created_by,
   wn.text AS webhook_domain`;
 
 /** Steps from webhook to webhook through the due index, then looks at each one's earliest call. */
@@ -56,8 +56,8 @@ export function createWebhook(
   if (n >= params.maxPerDomain) return { kind: 'limit' };
   const id = session.db.run(
     `INSERT INTO webhook (domain_id, event, url, description, enabled, created_at, updated_at, last_response_code,
-       last_response_body, last_response_try, last_error, failed_tries, blocked_tries, secret_sealed)
-     VALUES (?, ?, ?, ?, 1, ?, ?, 0, '', 0, '', 0, 0, ?)`,
+       last_response_body, last_response_try, last_error, failed_tries, blocked_tries, secret_sealed, created_by)
+     VALUES (?, ?, ?, ?, 1, ?, ?, 0, '', 0, '', 0, 0, ?, ?)`,
     domainId,
     webhookEvents.text(params.events),
     params.url,
@@ -65,6 +65,7 @@ export function createWebhook(
     params.createdAt,
     params.createdAt,
     params.secretSealed,
+    params.createdBy,
   ).lastId;
   session.hooksChanged();
   return { kind: 'created', id };
@@ -103,6 +104,19 @@ export function deleteWebhooksOf(session: Session, domainId: number): void {
   ))
     leaveRows(db, 'webhook', id);
   session.hooksChanged();
+}
+
+/** Deletes webhooks that were made with a token, at most `limit`; how many. */
+export function deleteWebhooksMadeWith(session: Session, tokenId: string, limit: number): number {
+  const rows = session.db.all<{ id: number }>(
+    `DELETE FROM webhook WHERE id IN
+       (SELECT id FROM webhook INDEXED BY webhook_maker WHERE created_by = ? LIMIT ?) RETURNING id`,
+    tokenId,
+    limit,
+  );
+  for (const { id } of rows) leaveRows(session.db, 'webhook', id);
+  if (rows.length > 0) session.hooksChanged();
+  return rows.length;
 }
 
 /**
@@ -382,6 +396,7 @@ interface WebhookRow {
   secret_sealed: Uint8Array;
   previous_secret_sealed: Uint8Array | null;
   previous_secret_until: number | null;
+  created_by: string | null;
   webhook_domain: string;
 }
 
@@ -410,5 +425,6 @@ function toWebhook(row: WebhookRow): Webhook {
     secretSealed: row.secret_sealed,
     previousSecretSealed: row.previous_secret_sealed,
     previousSecretUntil: row.previous_secret_until,
+    createdBy: row.created_by,
   };
 }

@@ -24,15 +24,20 @@ export interface CredentialStore {
     limit: number;
     look: number;
   }): Promise<{ tokens: readonly Token[]; nextId: string | null }>;
+  /** Sets revokedAt once; false where the token does not exist. */
+  revokeToken(params: { id: string; now: number }): Promise<boolean>;
   /**
-   * Sets revokedAt once; null where the token does not exist. `children`: the same for every token that was made with it, and
-   * with those, and removes the SMTP credentials that were; what had ended before is not named.
+   * Ends what was made with a token itself, a portion: revokes tokens, removes SMTP credentials and webhooks, at most
+   * `limit` of each. `tokens`: all of the portion by id, also those that had ended before; `revoked`: the others.
+   * `next`: `afterId` of the portion that follows, null = that was all.
    */
-  revokeToken(params: {
-    id: string;
-    now: number;
-    children?: boolean;
-  }): Promise<{ tokens: readonly string[]; credentials: readonly string[] } | null>;
+  endMadeWith(params: { id: string; now: number; afterId: string; limit: number }): Promise<{
+    tokens: readonly string[];
+    revoked: readonly string[];
+    credentials: number;
+    webhooks: number;
+    next: string | null;
+  }>;
   /**
    * Stores `token` and lets the old one end at `oldEndsAt` unless it ends before; where that is not after `now` it is
    * revoked. Nothing happens and false comes back where the old one does not exist or has ended already, or the maker of the

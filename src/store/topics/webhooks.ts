@@ -11,6 +11,8 @@ export interface NewWebhook {
   url: string;
   description: string;
   secretSealed: Uint8Array;
+  /** Id of the token that it is made with. */
+  createdBy: string | null;
   createdAt: number;
   /** Refused with `limit` where the domain has this many. */
   maxPerDomain: number;

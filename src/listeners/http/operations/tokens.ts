@@ -214,7 +214,7 @@ export function tokenRoutes(
         id: 'revokeToken',
         summary: 'Revoke a token',
         description:
-          'Revokes it: `{}`. Here at once. `Children=true`: also the tokens and SMTP credentials that were made with it, and with those; then `{Tokens, Credentials}` says how many',
+          'Revokes it: `{}`. Here at once. `Children=true`: also the tokens, SMTP credentials and webhooks that were made with it, and with those; then `{Tokens, Credentials, Webhooks}` says how many',
         query: { Children: z.boolean().optional().describe('Also what was made with it') },
         answer: revokedTokenAnswer,
       },
@@ -225,8 +225,9 @@ export function tokenRoutes(
         if (!children) return json({});
         smtpCredentials.forget();
         const answer: RevokedTokenAnswer = {
-          Tokens: revoked?.tokens.length ?? 0,
-          Credentials: revoked?.credentials.length ?? 0,
+          Tokens: revoked?.tokens ?? 0,
+          Credentials: revoked?.credentials ?? 0,
+          Webhooks: revoked?.webhooks ?? 0,
         };
         return json(answer);
       },

@@ -304,6 +304,7 @@ export function webhookRoutes(deps: {
       Events: row.events,
       Domain: row.domain,
       Description: row.description,
+      CreatedBy: row.createdBy,
       DisabledReason: row.disabledReason,
       FailingSince: isoTimeOrNull(row.failingSince),
       LastError: row.lastError,
@@ -341,6 +342,7 @@ function readNewWebhook(request: ApiRequest) {
     events: oneList(Event, Events) ?? [],
     url: WebhookURL,
     description: (Description ?? '').toWellFormed(),
+    createdBy: request.caller.tokenId,
   };
 }
 

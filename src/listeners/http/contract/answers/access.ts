@@ -34,6 +34,7 @@ export interface RotatedTokenAnswer extends NewTokenAnswer {
 export interface RevokedTokenAnswer {
   Tokens?: number;
   Credentials?: number;
+  Webhooks?: number;
 }
 
 /** An item of GET /smtp-credentials. */

@@ -33,6 +33,8 @@ export interface WebhookDetail extends WebhookRecord {
   Events: readonly string[];
   Domain: string;
   Description: string;
+  /** Id of the token that it was made with; null = made before that was kept. */
+  CreatedBy: string | null;
   DisabledReason: DisabledReason | null;
   FailingSince: string | null;
   LastError: string;

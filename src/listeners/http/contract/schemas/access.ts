@@ -50,7 +50,9 @@ export const rotatedTokenAnswer = exactly<RotatedTokenAnswer>()(
 );
 
 export const revokedTokenAnswer = exactly<RevokedTokenAnswer>()(
-  z.object({ Tokens: count.optional(), Credentials: count.optional() }).meta({ id: 'RevokedTokenAnswer' }),
+  z
+    .object({ Tokens: count.optional(), Credentials: count.optional(), Webhooks: count.optional() })
+    .meta({ id: 'RevokedTokenAnswer' }),
 );
 
 const credential = {

@@ -52,6 +52,7 @@ export const webhookDetail = exactly<WebhookDetail>()(
       Events: z.array(z.string()).describe('`Event` as a list'),
       Domain: z.string(),
       Description: z.string(),
+      CreatedBy: z.string().nullable().describe('The token that it was made with'),
       DisabledReason: z.enum(['User', 'Gone', 'Failures', 'Blocked']).nullable(),
       FailingSince: time.nullable(),
       LastError: z.string(),
