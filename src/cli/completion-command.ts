@@ -19,6 +19,7 @@ interface Place {
 const SHELLS: Readonly<Record<string, (places: readonly Place[]) => string>> = {
   bash: bashScript,
   zsh: (places) => `#compdef postrider
+(( $+functions[compdef] )) || { autoload -U compinit && compinit -i -D }
 autoload -U +X bashcompinit && bashcompinit
 ${bashScript(places)}`,
   fish: fishScript,

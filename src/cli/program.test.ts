@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { keepsAll, wordsOf } from './arguments.ts';
 import { createProgram } from './program.ts';
 import type { Terminal } from './terminal.ts';
@@ -125,12 +128,66 @@ COMP_CWORD=${words.length - 1}\n_postrider\nprintf '%s\\n' "\${COMPREPLY[@]}"`;
     expect([stderr, stdout.split('\n').filter((word) => word !== '')]).toEqual(['', expected]);
   });
 
-  it.each(['zsh', 'fish'])('of %s is a script that this shell reads', async (shell) => {
-    const { code, out } = await run(['completion', shell]);
-    expect(code).toBe(0);
-    expect(out).toContain('rotate-dkim');
-    const { error, status, stderr } = spawnSync(shell, ['-n'], { input: out, encoding: 'utf8' });
-    if (error === undefined) expect([status, stderr]).toEqual([0, '']);
-    else process.stderr.write(`SKIPPED: reading the completion of ${shell}: there is no ${shell}\n`);
+  describe.skipIf(!hasShell('fish'))('of fish', () => {
+    it.each([
+      ['postrider dom', ['domain']],
+      ['postrider domain ver', ['verify']],
+      ['postrider --data /x queue ho', ['hold', 'holds']],
+      ['postrider messages --st', ['--status']],
+      ['postrider token create --preset ', ['Admin', 'Default', 'Full', 'Send']],
+      ['postrider messages --status Del', ['Delivered']],
+    ])('completes "%s"', async (line, expected) => {
+      const script = await scriptFile('fish');
+      expect(shell('fish', ['--no-config', '-n', script])).toEqual(['', '']);
+      const [out, error] = shell('fish', ['--no-config', '-c', `source '${script}'; complete -C '${line}'`]);
+      const words = out.split('\n').map((found) => found.split('\t')[0] ?? '');
+      expect([error, words.filter((word) => word !== '')]).toEqual(['', expected]);
+    });
+  });
+
+  describe.skipIf(!hasShell('zsh'))('of zsh', () => {
+    // As somebody types it: a shell at a terminal of its own, one without any settings, and the key Tab.
+    it.each([
+      ['postrider dom', 'postrider domain'],
+      ['postrider domain ver', 'postrider domain verify'],
+      ['postrider messages --status Del', 'postrider messages --status Delivered'],
+    ])('completes "%s"', async (line, expected) => {
+      const script = await scriptFile('zsh');
+      expect(shell('zsh', ['-f', '-n', script])).toEqual(['', '']);
+      const typing = `zmodload zsh/zpty
+zpty it 'TERM=dumb zsh -f -i'
+zpty -w it "source '${script}'; echo re''ady"
+zpty -r it out '*ready*'
+zpty -n -w it '${line}'$'\\t'
+zpty -r it out '*${expected}*'
+print -r -- "$out"`;
+      const [out] = shell('zsh', ['-f', '-c', typing]);
+      expect(out).toContain(expected);
+      expect(out).not.toContain('not found');
+    });
   });
 });
+
+const folder = mkdtempSync(join(tmpdir(), 'completion-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The script for that shell, as a file: a shell may not read one from a pipe. */
+async function scriptFile(name: string): Promise<string> {
+  const { code, out } = await run(['completion', name]);
+  expect(code).toBe(0);
+  writeFileSync(join(folder, name), out);
+  return join(folder, name);
+}
+
+/** What it printed on both streams. */
+function shell(name: string, args: readonly string[]): [string, string] {
+  const env = { ...process.env, HOME: folder, TERM: 'dumb' };
+  const { stdout, stderr } = spawnSync(name, args, { encoding: 'utf8', env, timeout: 30_000 });
+  return [stdout, stderr];
+}
+
+function hasShell(name: string): boolean {
+  if (spawnSync(name, ['--version']).status === 0) return true;
+  process.stderr.write(`SKIPPED: the completion of ${name}: there is no ${name}\n`);
+  return false;
+}

@@ -98,6 +98,13 @@ describe('a message that is deferred first', () => {
     });
     expect(deferred.Conversation).toContain('RCPT TO:<reader@example.net>');
     expect(deferred.Conversation).toContain('450 4.2.1 mailbox busy');
+    const logged = server.logs.find(({ msg, stream }) => msg === 'deferred' && stream === 'mail');
+    expect(logged).toMatchObject({ nextAt: json.Recipients[0].NextAttemptAt });
+    // Instants are written in one way, whatever the line is about.
+    const instants = server.logs.flatMap((line) =>
+      Object.entries(line).filter(([name]) => /(?:At|^time|^until)$/.test(name)),
+    );
+    for (const [name, value] of instants) expect(value, name).toMatch(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/);
     expect(deferred.Conversation).not.toContain('Hello');
   });
 

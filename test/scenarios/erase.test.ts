@@ -1,7 +1,11 @@
 /** After a person was erased, nothing in the data folder says who that was. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
+import { createProgram } from '../../src/cli/program.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
 import { command } from './commands.ts';
 import { addDomain, email, fileScope, startInstance } from './harness.ts';
 
@@ -39,4 +43,23 @@ it('leaves no trace of the address in any file, and goes on stopping mail', asyn
     expect(text.includes(PERSON.toLowerCase()), name).toBe(false);
     if (name === 'postrider.db') expect(text).toContain('bob@example.org');
   }
+});
+
+it('asks a person at the terminal, and goes on where the answer is yes', async () => {
+  const server = await startInstance(scope);
+  await addDomain(server, 'example.com');
+  const id = await server.send({ To: [{ email: PERSON }] });
+  await server.settled(id);
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  for (const stream of [stdin, stderr]) Object.assign(stream, { isTTY: true });
+  const [out, asked] = [text(stdout), text(stderr)];
+  const terminal = { stdin, stdout, stderr, environment: {}, calledAs: () => 'postrider' };
+  const done = createProgram(terminal as never as Terminal).run(['erase', PERSON, '--data', server.folder]);
+  stdin.write('Yes\n');
+  expect(await done).toBe(0);
+  stdout.end();
+  stderr.end();
+  expect(await asked).toContain(`Erase everything of ${PERSON}, for good? Type yes to do it: `);
+  expect(await out).toMatch(/masked in 1 messages and \d+ events/);
+  expect((await server.call('GET', `/email/${id}`)).text.toLowerCase()).not.toContain(PERSON.toLowerCase());
 });
