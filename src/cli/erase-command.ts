@@ -47,8 +47,12 @@ export const eraseCommand: CommandGroup = (program, context) => {
 type Erased = Pick<EraseAnswer, 'Messages' | 'Events' | 'Pending'>;
 
 function eraseText(address: string, { Messages, Events, Pending }: Erased): string {
-  const done = `${address}: masked in ${Messages} messages and ${Events} events; contents written to it are gone.`;
+  const done = `${address}: masked in ${counted(Messages, 'message')} and ${counted(Events, 'event')}; contents written to it are gone.`;
   return Pending === 0
     ? done
-    : `${done}\n${Pending} messages are still under way, to this address or with it in sight. Run this again when they are final.`;
+    : `${done}\n${counted(Pending, 'message')} with this address ${Pending === 1 ? 'is' : 'are'} not final yet. Run this again later.`;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -12,7 +12,13 @@ async function run(
   const stdout = new PassThrough();
   const stderr = new PassThrough();
   stdin.end(input);
-  const program = createProgram({ environment: {}, stdin, stdout, stderr } as never as Terminal);
+  const program = createProgram({
+    environment: {},
+    calledAs: () => 'postrider',
+    stdin,
+    stdout,
+    stderr,
+  } as never as Terminal);
   const out = text(stdout);
   const error = text(stderr);
   const code = await program.run(args);

@@ -76,6 +76,17 @@ describe('a refusal with --json', () => {
   });
 });
 
+describe('a mistake', () => {
+  it.each([
+    [['fly'], "unknown command 'fly'", ''],
+    [['domain', 'add'], "missing required argument 'domain'", 'domain add '],
+    [['queue', 'hold'], "required option '--reason <text>' not specified", 'queue hold '],
+  ])('%j names the help of that command', async (args, sentence, words) => {
+    const { code, error } = await run(args);
+    expect([code, error]).toEqual([2, `postrider: ${sentence}\nSee: postrider ${words}--help\n`]);
+  });
+});
+
 describe('--help', () => {
   it('shows every command once, below a heading, in order', async () => {
     const { out } = await run(['--help']);

@@ -47,13 +47,14 @@ export function createProgram(terminal: Terminal): Program {
   const version = packageVersion();
   let exitCode = 0;
   let jsonErrors = false;
+  const called = terminal.calledAs();
   const program = new Command('postrider')
     .description('Self-hosted email sending service')
     .version(version, '-V, --version')
     .option('--data <folder>', 'data folder (default ./postrider-data)')
     .option('--json', 'print JSON')
     .enablePositionalOptions(false)
-    .showHelpAfterError('(try --help)')
+    .showHelpAfterError(seeHelp(called, ''))
     .configureHelp({
       showGlobalOptions: true,
       sortSubcommands: true,
@@ -63,6 +64,8 @@ export function createProgram(terminal: Terminal): Program {
     .configureOutput({
       writeOut: (text) => void terminal.stdout.write(text),
       // With --json a refusal is one line, written when the command ends.
+      // As every other refusal begins.
+      outputError: (text, write) => write(text.replace(/^error: /, 'postrider: ')),
       writeErr: (text) => {
         if (!jsonErrors) terminal.stderr.write(text);
       },
@@ -101,7 +104,7 @@ export function createProgram(terminal: Terminal): Program {
   }
   // Below the last heading too.
   program.helpCommand(true);
-  adopt(program);
+  adopt(program, called);
   guardOptions(program);
 
   return {
@@ -180,11 +183,17 @@ export function createProgram(terminal: Terminal): Program {
 }
 
 /** Global options work behind a command too: `postrider domain list --json`. */
-function adopt(command: Command): void {
+function adopt(command: Command, called: string, before = ''): void {
   for (const child of command.commands) {
-    child.exitOverride().showHelpAfterError('(try --help)').copyInheritedSettings(command);
-    adopt(child);
+    const words = `${before}${child.name()} `;
+    child.exitOverride().copyInheritedSettings(command).showHelpAfterError(seeHelp(called, words));
+    adopt(child, called, words);
   }
+}
+
+/** What to type after a mistake: the help of the very command. */
+function seeHelp(called: string, words: string): string {
+  return `See: ${called} ${words}--help`;
 }
 
 /** Asked before anything is parsed: what cannot be parsed is refused in the same form. */

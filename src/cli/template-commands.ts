@@ -17,7 +17,9 @@ interface TextOptions {
 }
 
 export const templateCommands: CommandGroup = (program, context) => {
-  const template = program.command('template').description('stored templates: texts with gaps');
+  const template = program
+    .command('template')
+    .description('stored messages with variables, filled in when they are sent');
   const path = (id: string) => `/templates/${encodeURIComponent(id)}`;
 
   template

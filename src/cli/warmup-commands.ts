@@ -69,7 +69,7 @@ export const warmupCommands: CommandGroup = (program, context) => {
 
 function stateText({ Items }: WarmupAnswer): string {
   if (Items.length === 0) {
-    return 'No source has been warmed up. Declare one new in postrider.json: docs/howto/warm-up.md.';
+    return 'No source is being warmed up. A new one is named in postrider.json: see docs/howto/warm-up.md.';
   }
   return table([
     ['SOURCE', 'PROVIDER', 'BUDGET', 'LAST 24 H', 'DEFERRED TODAY', 'BLOCKED TODAY', 'LAST MESSAGE'],

@@ -60,6 +60,6 @@ it('asks a person at the terminal, and goes on where the answer is yes', async (
   stdout.end();
   stderr.end();
   expect(await asked).toContain(`Erase everything of ${PERSON}, for good? Type yes to do it: `);
-  expect(await out).toMatch(/masked in 1 messages and \d+ events/);
+  expect(await out).toMatch(/masked in 1 message and \d+ events/);
   expect((await server.call('GET', `/email/${id}`)).text.toLowerCase()).not.toContain(PERSON.toLowerCase());
 });

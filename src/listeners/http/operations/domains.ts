@@ -115,7 +115,7 @@ export function domainRoutes(deps: {
           if (name === null) {
             throw new AppError('domain-invalid', {
               field: '/Domain',
-              message: 'Domain is not a domain name',
+              message: `"${body.Domain.slice(0, 100)}" is not a domain name such as example.com`,
             });
           }
           if (!mayActOn(request.caller, name)) {
