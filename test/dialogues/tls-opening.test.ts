@@ -301,6 +301,24 @@ describe.each(Object.entries(FAULTS))('%s', (name, fault) => {
   });
 });
 
+it.each(['no offer of STARTTLS', 'a refusal of STARTTLS'] as const)(
+  '%s for a minute is no word for a day: with the offer TLS is back',
+  async (name) => {
+    const fault: Script = FAULTS[name];
+    const mx = await startScriptedMx([HEALTHY, fault, fault, fault, HEALTHY]);
+    open.push(mx);
+    const clock = createVirtualClock();
+    const tried = opener(clock);
+    expect(await tried.how(mx.port)).toBe('TLSv1.3');
+    expect(await tried.how(mx.port)).toMatch(/^starttls: /);
+    await clock.advance(61_000);
+    // By then it takes one connection.
+    expect(await tried.how(mx.port)).toBe('clear');
+    expect(await tried.how(mx.port)).toBe('TLSv1.3');
+    expect(mx.connections).toHaveLength(5);
+  },
+);
+
 it('a host whose handshake failed twice in a row is spoken to in the clear for a day, and no longer', async () => {
   const mx = await startScriptedMx([
     ...Array.from({ length: 3 }, () => FAULTS['garbage in the handshake']),

@@ -125,7 +125,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     const bent = bents.get(key);
     if (bent?.to === 'clear') return openInClear(endpoint, wish, bent);
     const small = bent?.to === 'small';
-    const mustDoTls = didTls.get(key) !== null;
+    const mustDoTls = didTls.get(key) !== null && !lastsAlready(key);
     const first = held(await connect(endpoint, wish, { mode, small }), mustDoTls);
     if (!isTlsTrouble(first) || wish.signal.aborted) return ended(endpoint, first, small);
     let last = first;
@@ -152,6 +152,12 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     if (definite) bents.set(key, why, now + DAY_MS);
     log.info({ host, address, detail, remembered: definite }, 'TLS failed; in the clear');
     return openInClear(endpoint, wish, why);
+  }
+
+  /** Its TLS has failed for so long that this attempt goes in the clear where it fails too. */
+  function lastsAlready(key: string): boolean {
+    const since = troubled.get(key);
+    return since !== null && clock.now() - since >= LASTING_MS;
   }
 
   async function openInClear(endpoint: Endpoint, wish: OpenWish, bent: Bent): Promise<OpenResult> {
@@ -279,10 +285,12 @@ function isBusy({ reply }: OpenFailure): boolean {
   return reply?.code === 421;
 }
 
-/** It says what the host can do: a handshake that failed by what was sent, or STARTTLS that is not to be had. */
+/**
+ * It says what the host can do: a handshake that failed by what was sent. STARTTLS that is not to be had (454, no offer)
+ * comes back with the next EHLO, and costs nothing to look for.
+ */
 function isDefinite(failed: OpenFailure): boolean {
-  if (isBrokenHandshake(failed)) return failed.reason !== 'timeout';
-  return failed.stage === 'starttls' && failed.reason === 'tls';
+  return isBrokenHandshake(failed) && failed.reason !== 'timeout';
 }
 
 function readBent(json: unknown): Bent | null {
