@@ -5,6 +5,7 @@
 import { uuidText } from '../../src/lib/ids.ts';
 import { TERMINAL_STATES } from '../../src/model/delivery.ts';
 import { eventKindOf } from '../../src/model/event.ts';
+import type { PathSnapshot, PathsView } from '../../src/pipeline/deliver/path-state.ts';
 import { stateCode } from '../../src/store/sqlite/codes.ts';
 import type { Connection } from '../../src/store/sqlite/connection.ts';
 import type { Wire } from './wire.ts';
@@ -19,6 +20,8 @@ export interface Diary {
   accepted: { messageId: string; recipients: number }[];
   /** Delivery ids canceled, and when. */
   canceled: Map<number, number>;
+  /** Delivery ids that were given another time, when, and which. */
+  moved: Map<number, { fromMs: number; untilMs: number }>;
 }
 
 interface Row {
@@ -32,6 +35,8 @@ interface Row {
   message_id: Uint8Array;
 }
 
+/** A millisecond that clocks may be apart. */
+const EARLY_MS = 2;
 /** An outcome is on its way to the store for so long at most, where the store works. */
 const RECORDED_MS = 1_000;
 
@@ -129,8 +134,16 @@ function checkWire(
   if (row.attempts > chargeable)
     wrong.push(`was charged ${row.attempts} attempts for ${chargeable} that count`);
   const canceledAtMs = diary.canceled.get(row.id);
-  if (canceledAtMs !== undefined && seen.some(({ atMs }) => atMs > canceledAtMs))
+  if (canceledAtMs !== undefined && seen.some(({ bodyAtMs }) => bodyAtMs !== null && bodyAtMs > canceledAtMs))
     wrong.push('went out after it was canceled');
+  const moved = diary.moved.get(row.id);
+  if (
+    moved !== undefined &&
+    seen.some(
+      ({ bodyAtMs }) => bodyAtMs !== null && bodyAtMs > moved.fromMs && bodyAtMs < moved.untilMs - EARLY_MS,
+    )
+  )
+    wrong.push('went out before the time that it was given');
   return wrong;
 }
 
@@ -138,6 +151,20 @@ function checkWire(
 function lastWrite(atMs: number, { outages }: Diary): number {
   const during = outages.find(({ fromMs, untilMs }) => atMs >= fromMs - RECORDED_MS && atMs < untilMs);
   return during?.untilMs ?? atMs;
+}
+
+/** Nothing goes by it, for its failures or by an override. */
+export function isClosed({ breaker, waitsFor }: PathSnapshot): boolean {
+  return breaker.kind === 'open' || waitsFor === 'suspended';
+}
+
+/** When a process has just started: a pause that no receiver asked for ended with the process that made it. */
+export function checkStarted({ paths }: PathsView): string[] {
+  return paths().flatMap((path) =>
+    path.snapshot().breaker.kind === 'open'
+      ? [`${path.key} is closed after a restart, and nobody asked for it`]
+      : [],
+  );
 }
 
 /** After an orderly stop. */

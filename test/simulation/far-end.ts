@@ -4,9 +4,10 @@
  */
 import type { Clock } from '../../src/lib/clock.ts';
 import type { ReturnPathTokens } from '../../src/mail/verp.ts';
+import { type SecureHalf, secureHalf } from './far-end-tls.ts';
 import type { Answer, ClientHalf, ServerHalf } from './network.ts';
 import type { Dice } from './seeded.ts';
-import { REFUSALS, type Refusal, type Trouble, type TroubleKind } from './troubles.ts';
+import { REFUSALS, type Refusal, TLS_TROUBLES, type Trouble, type TroubleKind } from './troubles.ts';
 import type { OpenConnection, Wire, WireTransaction } from './wire.ts';
 
 export interface SitePlan {
@@ -19,6 +20,10 @@ export interface SitePlan {
   dotMs: number;
   pipelining: boolean;
   troubles: Trouble[];
+  /** It does TLS, but for its troubles. */
+  tls?: boolean;
+  /** A relay that takes mail from whoever logs in. */
+  login?: boolean;
 }
 
 interface Deps {
@@ -26,8 +31,17 @@ interface Deps {
   dice: Dice;
   wire: Wire;
   tokens: ReturnPathTokens;
+  /** A message was taken, with its bytes. */
+  took?(transaction: WireTransaction, message: string): void;
+  /** How STARTTLS went wrong at a site, or that it was well. */
+  tls?(site: string, how: TlsEnd): void;
 }
 
+/** `definite`: twice in a row is enough for a host that did no TLS of late to go without for a day. */
+export type TlsEnd = 'secure' | 'fault' | 'definite';
+
+/** A fatal alert: handshake_failure (RFC 8446 §6.2). */
+const HANDSHAKE_FAILURE = '\x15\x03\x01\x00\x02\x02\x28';
 const GREYLIST_MS = 240_000;
 const MINUTE = 60_000;
 
@@ -35,7 +49,8 @@ export interface FarEnd {
   answer(source: string, process: number, mostMessages: () => number): Answer;
 }
 
-export function createFarEnd(plan: SitePlan, { clock, dice, wire, tokens }: Deps): FarEnd {
+export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
+  const { clock, dice, wire, tokens } = deps;
   const firstSeen = new Map<string, number>();
   let minute = { startedMs: 0, messages: 0 };
 
@@ -74,20 +89,38 @@ export function createFarEnd(plan: SitePlan, { clock, dice, wire, tokens }: Deps
     let now: WireTransaction | null = null;
     let refused = false;
     let arrivedMs = clock.monotonicMs();
+    const openedAtMs = arrivedMs;
     let out = '';
+    let secure: SecureHalf | null = null;
+    let isSecure = false;
+    /** STARTTLS was answered and the handshake is never: with an alert, or with nothing. */
+    let inHandshake: 'broken' | 'mute' | null = null;
+    let loggedIn = false;
     wire.connect(connection);
     after(plan.latencyMs, greet);
 
     return {
       received(bytes) {
-        input += bytes.toString('latin1');
-        arrivedMs = clock.monotonicMs();
-        if (!busy) after(plan.latencyMs, work);
+        if (secure === null) heard(bytes);
+        else secure.received(bytes);
       },
       gone() {
+        // A handshake that never came is over when the client gives it up.
+        if (inHandshake !== null) deps.tls?.(plan.name, 'fault');
+        secure?.gone();
         wire.disconnect(connection);
       },
     };
+
+    function heard(bytes: Buffer): void {
+      if (inHandshake !== null) {
+        if (inHandshake === 'broken') client.say(HANDSHAKE_FAILURE);
+        return;
+      }
+      input += bytes.toString('latin1');
+      arrivedMs = clock.monotonicMs();
+      if (!busy) after(plan.latencyMs, work);
+    }
 
     function after(ms: number, next: () => void): void {
       busy = true;
@@ -100,7 +133,8 @@ export function createFarEnd(plan: SitePlan, { clock, dice, wire, tokens }: Deps
 
     function flush(): void {
       if (out === '') return;
-      client.say(out);
+      if (secure === null) client.say(out);
+      else secure.say(out);
       out = '';
     }
 
@@ -112,7 +146,8 @@ export function createFarEnd(plan: SitePlan, { clock, dice, wire, tokens }: Deps
       if (text !== null) say(text);
       flush();
       wire.disconnect(connection);
-      client[how]();
+      if (secure === null) client[how]();
+      else secure.hangUp(how);
     }
 
     function greet() {
@@ -155,8 +190,10 @@ export function createFarEnd(plan: SitePlan, { clock, dice, wire, tokens }: Deps
             ['250-mx.test', ...extensions().map((word) => `250-${word}`), '250 SIZE 10000000'].join('\r\n'),
           );
         case 'STAR':
-          if (trouble('tls-reset') !== null) return hangUp(null, 'reset');
-          return say('454 4.7.0 TLS not available due to temporary reason');
+          return onStartTls();
+        case 'AUTH':
+          loggedIn = trouble('login-refused') === null;
+          return say(loggedIn ? '235 2.7.0 ok' : '535 5.7.8 Authentication credentials invalid');
         case 'MAIL':
           return onMail(line);
         case 'RCPT':
@@ -177,11 +214,54 @@ export function createFarEnd(plan: SitePlan, { clock, dice, wire, tokens }: Deps
     }
 
     function extensions(): string[] {
-      const tls = trouble('tls-refused') !== null || trouble('tls-reset') !== null;
-      return [...(plan.pipelining ? ['PIPELINING'] : []), ...(tls ? ['STARTTLS'] : [])];
+      const tls = plan.tls === true || TLS_TROUBLES.some((kind) => trouble(kind) !== null);
+      return [
+        ...(plan.pipelining ? ['PIPELINING'] : []),
+        ...(tls && !isSecure ? ['STARTTLS'] : []),
+        ...(plan.login === true ? ['AUTH PLAIN'] : []),
+      ];
+    }
+
+    function onStartTls() {
+      const fault = TLS_TROUBLES.find(strikes);
+      // Whoever offers it for the sake of its troubles cannot do it.
+      const meets = fault ?? (plan.tls === true ? null : 'tls-refused');
+      if (meets !== null && meets !== 'tls-dies') deps.tls?.(plan.name, 'fault');
+      switch (meets) {
+        case 'tls-reset':
+          return hangUp(null, 'reset');
+        case 'tls-421':
+          return hangUp('421 4.3.2 mx.test service shutting down');
+        case 'tls-refused':
+          return say('454 4.7.0 TLS not available due to temporary reason');
+        case 'tls-broken':
+          deps.tls?.(plan.name, 'definite');
+          say('220 2.0.0 ready');
+          flush();
+          inHandshake = 'broken';
+          return;
+        case 'tls-mute':
+          say('220 2.0.0 ready');
+          flush();
+          inHandshake = 'mute';
+          return;
+        default:
+      }
+      say('220 2.0.0 ready');
+      flush();
+      input = '';
+      secure = secureHalf(client, {
+        secured() {
+          isSecure = true;
+          deps.tls?.(plan.name, meets === 'tls-dies' ? 'fault' : 'secure');
+          if (meets === 'tls-dies') hangUp(null, 'reset');
+        },
+        data: heard,
+      });
     }
 
     function onMail(line: string) {
+      if (plan.login === true && !loggedIn) return say('530 5.7.0 Authentication required');
       const local = /<([^@>]*)@/.exec(line)?.[1] ?? '';
       const token = tokens.parse(local);
       if (!token.ok || typeof token.id !== 'number') throw new Error(`not a return path of ours: ${line}`);
@@ -193,10 +273,13 @@ export function createFarEnd(plan: SitePlan, { clock, dice, wire, tokens }: Deps
         source: connection.source,
         process: connection.process,
         atMs: arrivedMs,
+        bodyAtMs: null,
         messageId: null,
         takenAtMs: null,
         confirmedAtMs: null,
         blamedPath: false,
+        secure: isSecure,
+        openedAtMs,
       };
       wire.begin(now, connection);
       const few = trouble('few-messages');
@@ -248,22 +331,28 @@ export function createFarEnd(plan: SitePlan, { clock, dice, wire, tokens }: Deps
       const transaction = now;
       if (transaction === null) return say('503 5.5.1 RCPT first');
       now = null;
+      transaction.bodyAtMs = clock.monotonicMs();
       transaction.messageId = /^message-id:\s*<([^>]*)>/im.exec(text)?.[1] ?? '';
       if (strikes('drops-after-dot')) {
-        if (dice.chance(0.5)) wire.take(transaction, clock.monotonicMs());
+        if (dice.chance(0.5)) take(transaction, text);
         return hangUp(null, dice.chance(0.5) ? 'end' : 'reset');
       }
       if (strikes('mute-after-dot')) {
-        wire.take(transaction, clock.monotonicMs());
+        take(transaction, text);
         busy = true;
         return;
       }
       if (strikes('dislikes-content')) return say(REFUSALS['dislikes-content'].text);
-      wire.take(transaction, clock.monotonicMs());
+      take(transaction, text);
       flush();
       if (plan.dotMs > 0) return after(plan.dotMs, () => accept(transaction));
       transaction.confirmedAtMs = clock.monotonicMs();
       say('250 2.0.0 kept');
+    }
+
+    function take(transaction: WireTransaction, text: string): void {
+      wire.take(transaction, clock.monotonicMs());
+      deps.took?.(transaction, `${text}\r\n`);
     }
 
     function accept(transaction: WireTransaction): void {

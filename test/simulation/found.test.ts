@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Plan } from './plan.ts';
+import { PLAIN_WAYS } from './plan-ways.ts';
 import { runPlan } from './world.ts';
 
 const MINUTE = 60_000;
@@ -29,6 +30,8 @@ const QUIET: Plan = {
   ttlSeconds: 300,
   timeline: [],
   loadUntilMs: 15 * MINUTE,
+  tenants: ['sender0.test'],
+  ways: PLAIN_WAYS,
 };
 
 const LETTER = {
@@ -90,5 +93,22 @@ describe('a simulated world', () => {
     });
     expect(wrong).toEqual([]);
     expect(transactions).toBeGreaterThanOrEqual(recipients.length);
+  });
+
+  it('sees TLS again where STARTTLS was refused for some minutes', async () => {
+    const { wrong, transactions } = await runPlan({
+      ...QUIET,
+      sites: QUIET.sites.map((site) => ({
+        ...site,
+        tls: true,
+        troubles: [{ kind: 'tls-refused', fromMs: MINUTE / 2, untilMs: 4 * MINUTE, share: 1, most: 1 }],
+      })),
+      timeline: [0, 1, 3, 5].map((minute) => ({
+        atMs: minute * MINUTE,
+        action: { ...LETTER, recipients: [`u${minute}@d0.site0.test`] },
+      })),
+    });
+    expect(wrong).toEqual([]);
+    expect(transactions).toBe(4);
   });
 });

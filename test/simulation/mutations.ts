@@ -3,6 +3,9 @@
  * anything is sent. `notices` is how the promise that it breaks says so.
  */
 import type { Engine } from '../../src/engine.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import type { DomainService } from '../../src/policy/domains/domains.ts';
+import type { EgressMemory } from '../../src/policy/limits/shaping/egress-memory.ts';
 import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Settlement } from '../../src/store/topics/queue.ts';
@@ -11,7 +14,8 @@ export interface Mutation {
   name: string;
   notices: RegExp;
   store?(store: Store): Store;
-  engine?(engine: Engine): void;
+  engine?(engine: Engine, clock: Clock): void;
+  domains?(domains: DomainService): DomainService;
 }
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -116,7 +120,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a cancellation that does nothing',
-    notices: /went out after it was canceled/,
+    notices: /went out after it was canceled|answered as canceled/,
     store: (store) =>
       replaced(store, 'cancelQueued', async ({ recipients }) => ({
         changed: recipients.map(({ deliveryId }) => deliveryId),
@@ -125,7 +129,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a cancellation of what waits in memory, and goes all the same',
-    notices: /went out after it was canceled/,
+    notices: /went out after it was canceled|answered as canceled/,
     engine: ({ queue }) => {
       queue.changing = async (ids, change) => {
         const waiting = ids.flatMap((id) => queue.itemOf(id) ?? []).filter(({ underWay }) => !underWay);
@@ -150,7 +154,131 @@ export const MUTATIONS: readonly Mutation[] = [
     notices: /is due and waits for no reason|is queued at the end|after its time was over/,
     store: (store) => replaced(store, 'dueQueues', async () => []),
   },
+  {
+    name: 'what is taken back from behind a silent far end stays there',
+    notices: /was taken and does not go and stays in memory|waits behind another message and stays/,
+    engine: ({ queue }, clock) => {
+      const { putBack } = queue;
+      queue.putBack = (item) => void clock.setTimer(600_000, () => putBack(item));
+    },
+  },
+  {
+    name: 'a signature that outlives its key and its domain',
+    notices: /another key of .* was in force|was not there/,
+    domains(domains) {
+      const kept = new Map<string, ReturnType<DomainService['signersFor']>>();
+      return {
+        ...domains,
+        signersFor(domain) {
+          const answer = kept.get(domain) ?? domains.signersFor(domain);
+          kept.set(domain, answer);
+          return answer;
+        },
+      };
+    },
+  },
+  {
+    name: 'mail that goes on without a signature where there is none',
+    notices: /without a signature|was not there/,
+    domains: (domains) => ({
+      ...domains,
+      async signersFor(domain) {
+        const answer = await domains.signersFor(domain);
+        return answer.kind === 'held' ? { kind: 'unsigned', reason: 'simulated' } : answer;
+      },
+    }),
+  },
+  oneFaultOfTls(),
+  {
+    name: 'rows that are claimed while their path closes and stay leased',
+    notices: /(waits while its path is closed|is on its way to the store) and stays in memory/,
+    store(store) {
+      let claimed: ReadonlySet<number> = new Set();
+      return {
+        ...store,
+        async claimDue(params) {
+          const rows = await store.claimDue(params);
+          claimed = new Set(rows.map(({ id }) => id));
+          return rows;
+        },
+        release: (params) =>
+          params.waitReason?.startsWith('path:') === true && params.deliveryIds.some((id) => claimed.has(id))
+            ? new Promise<never>(() => {})
+            : store.release(params),
+      };
+    },
+  },
+  {
+    name: 'a pause of our own that a restart does not end',
+    notices: /is closed after a restart, and nobody asked for it/,
+    store: (store) =>
+      replaced(store, 'listPathStates', async (params) =>
+        (await store.listPathStates(params)).map((state) => ({ ...state, asked: true })),
+      ),
+  },
+  {
+    name: 'an override that is removed and goes on closing its path',
+    notices: /is suspended though its override was removed|stays closed though it was opened by hand/,
+    engine: ({ traffic }) => {
+      traffic.overrides.remove = async () => null;
+    },
+  },
+  {
+    name: 'a path that nobody can open by hand',
+    notices: /stays closed though it was opened by hand/,
+    engine: ({ tryNow }) => {
+      tryNow.paths = async () => 0;
+    },
+  },
+  {
+    name: 'mail that waits in memory and cannot be canceled',
+    notices: /could not be canceled as if it were being sent/,
+    engine: ({ queue }) => {
+      queue.changing = async (ids, change) => [await change(ids, new Map())];
+    },
+  },
+  {
+    name: 'a cancellation of what is being sent',
+    notices: /went out after it was canceled|is delivered, |answered as canceled/,
+    store: (store) =>
+      replaced(store, 'cancelQueued', async (params) => {
+        const { tooLate } = await store.cancelQueued(params);
+        return { changed: params.recipients.map(({ deliveryId }) => deliveryId), tooLate };
+      }),
+  },
+  {
+    name: 'mail in memory that never hears of a suppression',
+    notices: /ms after .* was suppressed/,
+    store: (store) => replaced(store, 'onSuppressed', () => () => {}),
+  },
+  {
+    name: 'another time that nobody keeps to',
+    notices: /before the time that it was given/,
+    store: (store) =>
+      replaced(store, 'reschedule', (params) => store.reschedule({ ...params, sendAt: params.now })),
+  },
 ];
+
+/** A fault at STARTTLS is remembered for a day as a host that cannot do TLS. */
+function oneFaultOfTls(): Mutation {
+  let learnt: EgressMemory | null = null;
+  return {
+    name: 'one fault at STARTTLS that is taken for a host without TLS',
+    notices: /went in the clear to .* whose TLS works/,
+    engine: ({ traffic }) => {
+      ({ learnt } = traffic);
+    },
+    store: (store) =>
+      replaced(store, 'putEgressFacts', async (params) => {
+        for (const { kind, key, until } of params.facts)
+          if (kind === 'tls-trouble' && until > 0) {
+            const bent = { to: 'clear', result: 'validation-failure', why: 'simulated' };
+            learnt?.facts('tls-bent', (json) => json, 86_400_000).set(key, bent, until);
+          }
+        return store.putEgressFacts(params);
+      }),
+  };
+}
 
 /** The limits in force are others than those that were written. */
 function withLimits(change: (limits: PathLimits) => Partial<PathLimits>): (engine: Engine) => void {

@@ -6,6 +6,7 @@
 import type { Lane } from '../../src/model/message.ts';
 import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
 import type { SitePlan } from './far-end.ts';
+import { type Ways, waysOf } from './plan-ways.ts';
 import type { Source } from './process.ts';
 import { createDice, type Dice } from './seeded.ts';
 import { TROUBLES, type Trouble } from './troubles.ts';
@@ -22,6 +23,15 @@ export type Action =
       octets: number;
     }
   | { kind: 'cancel'; pick: number }
+  | { kind: 'reschedule'; pick: number; inMs: number }
+  /** Somebody whose mail waits in memory. */
+  | { kind: 'suppress-waiting'; pick: number }
+  /** Every path and relay is to be tried at once. */
+  | { kind: 'try-now' }
+  /** Ends what operators set. */
+  | { kind: 'end-overrides' }
+  /** Of the keys of a sender domain. */
+  | { kind: 'rotate' | 'remove-domain' | 'add-domain'; tenant: string }
   | { kind: 'hold'; tenant: string | null; domain: string | null; lane: Lane | null; forMs: number }
   /** Ends every hold. */
   | { kind: 'release' }
@@ -61,6 +71,8 @@ export interface Plan {
   /** In order of time. */
   timeline: readonly Timed[];
   loadUntilMs: number;
+  tenants: readonly string[];
+  ways: Ways;
 }
 
 const SECOND = 1000;
@@ -128,7 +140,9 @@ export function planOf(seed: number, size: Size = sizeOf(seed)): Plan {
     })),
   );
   const tenants = Array.from({ length: dice.whole(1, size.tenants) }, (_, i) => `sender${i}.test`);
+  const more = waysOf(createDice(seed, 3), { tenants, sites, loadUntilMs, lasts: size.trouble });
   const timeline = [
+    ...more.timed,
     ...mail(dice, size, { loadUntilMs, tenants, domains: domains.map(({ name }) => name) }),
     ...happenings(dice, {
       loadUntilMs,
@@ -139,7 +153,7 @@ export function planOf(seed: number, size: Size = sizeOf(seed)): Plan {
   ].sort((a, b) => a.atMs - b.atMs);
   return {
     seed,
-    sites,
+    ...{ sites: more.sites, ways: more.ways, tenants },
     domains,
     shaping: limitsOf(dice, providers),
     sources: dice.chance(0.3)

@@ -5,6 +5,7 @@
  * reaches the store or the network, and nobody is told.
  */
 import { Registry } from 'prom-client';
+import type { RouteRule, RouteTarget } from '../../src/config-routing.ts';
 import { createEngine, type Engine } from '../../src/engine.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { Failpoints } from '../../src/lib/failpoints.ts';
@@ -18,7 +19,7 @@ import { createAddressFilter } from '../../src/net/address-filter.ts';
 import { createGuardedHttp } from '../../src/net/guarded-http.ts';
 import { createResolver } from '../../src/net/resolver.ts';
 import { type Classifier, createClassifier } from '../../src/pipeline/deliver/classifier/classify.ts';
-import type { Route } from '../../src/pipeline/deliver/routes.ts';
+
 import type { QueueOptions } from '../../src/pipeline/queue/queue.ts';
 import { createDomainService } from '../../src/policy/domains/domains.ts';
 import { createTlsContexts } from '../../src/smtp/client-tls.ts';
@@ -54,7 +55,12 @@ export interface ProcessOptions {
   /** A bug made on purpose; null = as it is. */
   mutation: Mutation | null;
   /** Where mail goes; the recipients' own hosts where left out. */
-  targets?: readonly Exclude<Route, { kind: 'sandbox' }>[];
+  targets?: readonly RouteTarget[];
+  rules?: readonly RouteRule[];
+  /** Mail is signed, by the keys that the store has for its sender domain. */
+  signs?: boolean;
+  /** The store answers after so many milliseconds, once it has started: that takes time of the real world too. */
+  storeMs?: number;
   /** Its sources are new, and warmed up. */
   newSources?: boolean;
 }
@@ -75,7 +81,7 @@ export const BOUNCE_DOMAIN = 'bounce.sender.test';
 // Pure, and costs milliseconds: the same for all processes.
 const classifier: Classifier = createClassifier();
 const tlsContexts = createTlsContexts();
-const sealer = createSealer([{ id: '1', secret: new Uint8Array(32).fill(7) }]);
+export const sealer = createSealer([{ id: '1', secret: new Uint8Array(32).fill(7) }]);
 const personalTokens = createPersonalTokens([{ id: 1, secret: new Uint8Array(32).fill(9) }]);
 
 /** Starts a process over the store; the queue takes back what an earlier one held. */
@@ -101,10 +107,12 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
   const resolver = createResolver({ clock, random, servers: [], client: names.client(clock) });
   const filter = createAddressFilter({ allowNetworks: [] });
   if (filter.kind === 'invalid') throw new Error(filter.detail);
-  const domains = createDomainService(
+  const { signs = false } = options;
+  const service = createDomainService(
     { store, resolver, sealer, clock, random },
-    { anyDomain: true, selectorPrefix: 'pr', bounceDomain: BOUNCE_DOMAIN, dkim: false },
+    { anyDomain: !signs, selectorPrefix: 'pr', bounceDomain: BOUNCE_DOMAIN, dkim: signs },
   );
+  const domains = options.mutation?.domains?.(service) ?? service;
   const http = createGuardedHttp({ clock, resolver, filter }, {});
   const engine = await createEngine(
     {
@@ -135,7 +143,7 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
     {
       folder: options.folder,
       strict: true,
-      rules: [],
+      rules: options.rules ?? [],
       targets: options.targets ?? [{ kind: 'mx', pool: 'default' }],
       sources: options.sources.map((source) => ({
         ...source,
@@ -157,8 +165,9 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
       deliver: { heloName: 'sender.test', bounceDomain: BOUNCE_DOMAIN, mxPort: 25, ipv6: options.ipv6 },
     },
   );
-  options.mutation?.engine?.(engine);
+  options.mutation?.engine?.(engine, clock);
   await engine.start();
+  life.answersAfter(options.storeMs ?? 0);
 
   function die(): void {
     diedAtMs ??= deps.clock.monotonicMs();
@@ -191,6 +200,7 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
 /** A process's hold on the world: its timers and its store, both gone with it. */
 function createLife(worldClock: Clock) {
   let alive = true;
+  let answerMs = 0;
   const never = new Promise<never>(() => {});
   const clock: Clock = {
     now: () => worldClock.now(),
@@ -210,7 +220,13 @@ function createLife(worldClock: Clock) {
     end() {
       alive = false;
     },
+    /** From now on what the store did is known so much later. */
+    answersAfter(ms: number) {
+      answerMs = ms;
+    },
     whileAlive(store: Store): Store {
+      const later = (): Promise<void> =>
+        answerMs === 0 ? Promise.resolve() : new Promise((resolve) => clock.setTimer(answerMs, resolve));
       return new Proxy(store, {
         get(target, name, receiver) {
           const value: unknown = Reflect.get(target, name, receiver);
@@ -221,8 +237,8 @@ function createLife(worldClock: Clock) {
             // What it asked for may be done, but nobody is there to hear of it.
             if (!(result instanceof Promise)) return result;
             return result.then(
-              (answer: unknown) => (alive ? answer : never),
-              (cause: unknown) => (alive ? Promise.reject(cause) : never),
+              (answer: unknown) => later().then(() => (alive ? answer : never)),
+              (cause: unknown) => later().then(() => (alive ? Promise.reject(cause) : never)),
             );
           };
         },

@@ -36,8 +36,8 @@ export interface Room {
   isQueued(deliveryId: number): boolean;
   mailOf(deliveryId: number): { tenant: string; domain: string; lane: Lane } | null;
   deliveriesOf(messageId: string): { id: number; domain: string }[];
-  /** Some message that is there; `pick` from 0 to 1 chooses. */
-  cancelable(pick: number): { messageSeq: number; deliveryIds: number[] } | null;
+  /** Some message that is there, `scheduled`: among those that were given a time; `pick` from 0 to 1 chooses. */
+  chosen(pick: number, scheduled?: boolean): { messageSeq: number; deliveryIds: number[] } | null;
   close(): void;
 }
 
@@ -120,10 +120,12 @@ export function openRoom(options: {
          JOIN message m ON m.seq = d.message_seq WHERE m.id = ?`,
         Buffer.from(messageId.replaceAll('-', ''), 'hex'),
       ),
-    cancelable(pick) {
-      const last = db.get<{ n: number | null }>('SELECT max(seq) AS n FROM message')?.n ?? null;
-      if (last === null) return null;
-      const messageSeq = 1 + Math.floor(pick * last);
+    chosen(pick, scheduled = false) {
+      const all = db.all<{ seq: number }>(
+        `SELECT seq FROM message ${scheduled ? 'WHERE send_at IS NOT NULL' : ''} ORDER BY seq`,
+      );
+      const messageSeq = all[Math.floor(pick * all.length)]?.seq;
+      if (messageSeq === undefined) return null;
       const rows = db.all<{ id: number }>('SELECT id FROM delivery WHERE message_seq = ?', messageSeq);
       return { messageSeq, deliveryIds: rows.map(({ id }) => id) };
     },

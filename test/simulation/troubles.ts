@@ -15,6 +15,13 @@ export type TroubleKind =
   // at STARTTLS, which is offered then
   | 'tls-refused'
   | 'tls-reset'
+  | 'tls-421'
+  // in the handshake, and behind it
+  | 'tls-broken'
+  | 'tls-mute'
+  | 'tls-dies'
+  // at AUTH
+  | 'login-refused'
   // at MAIL
   | 'few-messages'
   | 'slow-down'
@@ -60,6 +67,30 @@ export const TROUBLES: readonly TroubleKind[] = [
   'drops-after-dot',
   'mute-after-dot',
   'dislikes-content',
+  'tarpits',
+];
+
+/** Of sites that do TLS. */
+export const TLS_TROUBLES: readonly TroubleKind[] = [
+  'tls-refused',
+  'tls-reset',
+  'tls-421',
+  'tls-broken',
+  'tls-mute',
+  'tls-dies',
+];
+
+/** Of relays. */
+export const RELAY_TROUBLES: readonly TroubleKind[] = [
+  'login-refused',
+  'login-refused',
+  'refuses',
+  'black-hole',
+  'greets-554',
+  'greets-421',
+  'slow-down',
+  'mute-after-dot',
+  'drops-after-dot',
   'tarpits',
 ];
 

@@ -14,6 +14,8 @@ export interface WireTransaction {
   process: number;
   /** Monotonic time at which MAIL arrived. */
   atMs: number;
+  /** When the whole message was there; null = never: an envelope alone may be taken back. */
+  bodyAtMs: number | null;
   /** Of the message that came with it. */
   messageId: string | null;
   /** When the far end took the message; null = it did not. */
@@ -22,6 +24,10 @@ export interface WireTransaction {
   confirmedAtMs: number | null;
   /** It was refused with words about us or our connection, which no message is to pay for. */
   blamedPath: boolean;
+  /** Its connection was under TLS. */
+  secure: boolean;
+  /** When its connection was opened. */
+  openedAtMs: number;
 }
 
 export interface OpenConnection {

@@ -6,7 +6,6 @@
  */
 import { createHash } from 'node:crypto';
 import { AppError } from '../../src/lib/errors.ts';
-import { uuidv7 } from '../../src/lib/ids.ts';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
 import type { Caller, Submission } from '../../src/model/submission.ts';
 import { siteNameOf } from '../../src/pipeline/deliver/site-key.ts';
@@ -15,15 +14,22 @@ import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
 import { pathKey } from '../../src/policy/limits/shaping/types.ts';
 import type { FailStoreWrites } from '../../src/store/sqlite/protocol.ts';
 import { createVirtualClock } from '../fakes/virtual-clock.ts';
-import { checkEnd, checkStopped, checkWaiting, type Diary } from './checks.ts';
+import { checkEnd, checkStarted, checkStopped, checkWaiting, type Diary } from './checks.ts';
 import { createFarEnd, type FarEnd } from './far-end.ts';
+import { TLS_TURNS } from './far-end-tls.ts';
+import { createGeography } from './geography.ts';
+import { createInMemory } from './in-memory.ts';
 import type { Mutation } from './mutations.ts';
 import { createNames } from './names.ts';
 import { createNetwork } from './network.ts';
+import { createOperators } from './operators.ts';
 import { type Action, type Plan, planOf } from './plan.ts';
-import { type Process, startProcess } from './process.ts';
+import { type Process, sealer, startProcess } from './process.ts';
 import { openRoom } from './room.ts';
+import { createSecondThoughts } from './second-thoughts.ts';
 import { createDice } from './seeded.ts';
+import { createSenderKeys } from './sender-keys.ts';
+import { createTlsWatch } from './tls-watch.ts';
 import { createWire } from './wire.ts';
 import { createWireRules } from './wire-rules.ts';
 
@@ -46,6 +52,10 @@ const MAX_WRONG = 20;
 /** Nothing lives longer than its expiry, its last transaction and a clock set back. */
 const OVERTIME_MS = 6 * 60 * MINUTE;
 const CRITICAL_MS = MINUTE;
+/** Whatever the store is asked, it has answered by then, where the process lives. */
+const ANSWERED_MS = 10 * SECOND;
+/** Turns in which a store that takes no time has answered. */
+const AT_ONCE = 4;
 
 const CALLER: Caller = {
   tokenId: 'simulated',
@@ -75,22 +85,30 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     said.add(kind);
     if (wrong.length < MAX_WRONG) wrong.push(`at ${Math.round(clock.monotonicMs() / 1000)} s: ${what}`);
   };
-  const clock = createVirtualClock();
+  const clock = createVirtualClock(undefined, () =>
+    plan.sites.some(({ tls }) => tls === true) ? TLS_TURNS : 1,
+  );
   const dice = createDice(seed, 2);
   const tokens = createReturnPathTokens([{ id: 1, secret: Buffer.from('simulated return path') }]);
   const outage: FailStoreWrites & { as: 'full' | 'io' } = { from: 0, count: 0, as: 'full' };
   const room = openRoom({ shaping: plan.shaping, failStoreWrites: outage });
-  const diary: Diary = { crashes: [], outages: [], accepted: [], canceled: new Map() };
+  const diary: Diary = { crashes: [], outages: [], accepted: [], canceled: new Map(), moved: new Map() };
+  const { ways } = plan;
+  const keys = ways.signs ? createSenderKeys({ clock, sealer }, plan.tenants) : null;
+  const thoughts = createSecondThoughts({ room, diary, clock, random: dice }, note);
+  const inMemory = createInMemory();
+  const operators = createOperators(
+    { plan, room, clock, awaited, siteOf: (site) => engineSites.get(site) ?? site },
+    note,
+  );
+  const tls = createTlsWatch(
+    clock,
+    new Set(plan.sites.flatMap((site) => (site.tls ? [site.name] : []))),
+    note,
+  );
   /** Periods in which nobody can be prompt. */
   const disturbed: { fromMs: number; untilMs: number }[] = [];
   const urgent: { id: number; site: number; atMs: number }[] = [];
-  const holds: {
-    tenant: string | null;
-    domain: string | null;
-    lane: string | null;
-    fromMs: number;
-    untilMs: number;
-  }[] = [];
 
   // ── the world outside ───────────────────────────────────────────────────────────────────────────────────
   const names = createNames(clock, plan.ttlSeconds);
@@ -111,6 +129,8 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
       return [site.name, siteNameOf(site.name, hosts, written.groupingOf(site.name, hosts)).site];
     }),
   );
+  const geography = createGeography(plan, { room, clock, engineSites });
+  const { relays, mixed, isSameSite, isUnresolved } = geography;
   const providerOf = new Map(plan.sites.map(({ name, provider }) => [name, provider]));
   const where = (site: string, source: string) => ({
     site: engineSites.get(site) ?? site,
@@ -138,25 +158,10 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
             isSameSite(name, site) &&
             (hosts.length > 1 || troubles.some(({ kind }) => kind.startsWith('tls-'))),
         ),
-      heldForMs(transaction) {
-        const nowMs = clock.monotonicMs();
-        const on = holds.filter(({ fromMs, untilMs }) => nowMs >= fromMs && nowMs < untilMs);
-        if (on.length === 0) return null;
-        const mail = room.mailOf(transaction.deliveryId);
-        const since = on
-          .filter(
-            ({ tenant, domain, lane }) =>
-              (tenant === null || tenant === mail?.tenant) &&
-              (domain === null || domain === mail?.domain) &&
-              (lane === null || lane === mail?.lane),
-          )
-          .map(({ fromMs }) => fromMs);
-        return since.length === 0 ? null : nowMs - Math.min(...since);
-      },
+      heldForMs: ({ deliveryId }) => operators.heldForMs(deliveryId),
     },
     note,
   );
-  const isSameSite = (one: string, other: string) => engineSites.get(one) === engineSites.get(other);
   // Sites of one provider may share its connections, or be one site altogether.
   const beside = (site: string) => {
     const provider = providerOf.get(site);
@@ -167,6 +172,8 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   const wire = createWire(
     {
       opened: (connection, open) => {
+        // Lists of relays may share hosts, and each list has limits of its own.
+        if (relays.has(connection.site) || mixed) return;
         const same = beside(connection.site).filter(
           (other) => engineSites.get(other) === engineSites.get(connection.site),
         );
@@ -176,14 +183,21 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
             : same.reduce((sum, other) => sum + wire.openNow(other, connection.source), 0);
         rules.opened({ ...connection, site: same[0] ?? connection.site }, { ...open, path });
       },
-      mail: rules.mail,
+      mail(transaction, connection) {
+        tls.mail(transaction);
+        rules.mail(transaction, connection, relays.has(connection.site) || mixed);
+      },
     },
     beside,
     { keep: true },
   );
   const farEnds = new Map<string, FarEnd>();
-  for (const site of plan.sites) {
-    const farEnd = createFarEnd(site, { clock, dice, wire, tokens });
+  for (const site of [...plan.sites, ...ways.relays]) {
+    const farEnd = createFarEnd(site, {
+      ...{ clock, dice, wire, tokens },
+      tls: tls.heard,
+      ...(keys === null ? {} : { took: keys.took }),
+    });
     for (const host of site.hosts) {
       names.setAddress(host.name, host.address);
       farEnds.set(host.address, farEnd);
@@ -222,7 +236,10 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   }
   await stopProcess(30 * SECOND);
   for (const what of checkEnd(room.db, wire, diary)) note(what);
-  for (const what of gone()) note(what);
+  for (const what of geography.gone(wire)) note(what);
+  for (const what of thoughts.checkEnd(wire)) note(what);
+  const senderOf = (id: number) => room.mailOf(id)?.tenant ?? '';
+  for (const what of (await keys?.check(wire.transactions, senderOf)) ?? []) note(what);
   for (const what of lateCritical()) note(what);
   if (wire.open.size > 0) note(`${wire.open.size} connections are open after the end`);
   const recipients = room.recipients();
@@ -255,11 +272,14 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         ipv6: false,
         diesAfter,
         mutation,
+        ...{ targets: ways.targets, rules: ways.rules, signs: ways.signs, storeMs: ways.storeMs },
       },
     );
     diesAfter = null;
     try {
       process = await started;
+      if (keys !== null) await awaited(keys.install(process.store)).catch(() => {});
+      for (const what of checkStarted(process.engine.deliver)) note(what);
       steadySinceMs = clock.monotonicMs();
     } catch {
       // The store cannot be written: whoever supervises tries again.
@@ -323,9 +343,10 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     const now = { wallMs: clock.now(), monotonicMs: nowMs, epoch };
     const hasReason = (domain: string) =>
       full ||
-      paths.some((path) => path.reason !== null && isWayTo(path.site, domain)) ||
+      paths.some((path) => path.reason !== null && geography.isWayTo(path.site, domain)) ||
       isUnresolved(domain);
-    const found = checkWaiting(room.db, wire, now, plan.sweepMs, hasReason, mayHang);
+    for (const what of inMemory.look(process.engine, nowMs)) note(what);
+    const found = checkWaiting(room.db, wire, now, plan.sweepMs, hasReason, geography.mayHang);
     for (const what of found.wrong) note(what);
     // At one instant a path may stand between two reasons; not at two looks in a row.
     if (nowMs - lastLookMs >= 10 * SECOND) {
@@ -339,63 +360,11 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
       note(`${queue.held.rows} rows in memory, ${plan.windowRows} are allowed`);
   }
 
-  /** As far as the world knows, and it knows of every move. */
-  function isWayTo(site: string, domain: string): boolean {
-    if (site === domain) return true;
-    const places = plan.timeline.flatMap(({ action }) =>
-      action.kind === 'move' && action.domain === domain ? [action.toSite] : [],
-    );
-    const home = plan.domains.find(({ name }) => name === domain)?.site;
-    return [...places, ...(home === undefined ? [] : [home])].some(
-      (place) => engineSites.get(plan.sites[place]?.name ?? '') === site,
-    );
-  }
-
-  /** Mail at a site that its domain never named. */
-  function gone(): string[] {
-    return wire.transactions.flatMap(({ address, site, deliveryId, atMs }) => {
-      const domain = address?.slice(address.indexOf('@') + 1);
-      const home = plan.domains.find(({ name }) => name === domain)?.site;
-      const moves = plan.timeline.flatMap(({ atMs: movedMs, action }) =>
-        action.kind === 'move' && action.domain === domain && movedMs <= atMs ? [action.toSite] : [],
-      );
-      const named = [...moves, ...(home === undefined ? [] : [home])].map((place) => plan.sites[place]?.name);
-      // Domains of one provider's site share their hosts.
-      return address === null || named.some((one) => one !== undefined && isSameSite(one, site))
-        ? []
-        : [`delivery ${deliveryId} to ${address} went to ${site}, which is none of its hosts`];
-    });
-  }
-
-  function isUnresolved(domain: string): boolean {
-    const nowMs = clock.monotonicMs();
-    return plan.timeline.some(
-      ({ atMs, action }) =>
-        action.kind === 'dns' &&
-        (action.domain === '*' || action.domain === domain) &&
-        nowMs >= atMs &&
-        nowMs < atMs + action.forMs + MINUTE,
-    );
-  }
-
   function isHeld(deliveryId: number): boolean {
     const mail = room.mailOf(deliveryId);
     if (mail === null || process === null) return false;
     const { tenant: senderDomain, domain: recipientDomain, lane } = mail;
     return process.engine.traffic.holds.heldBy({ senderDomain, recipientDomain, lane }) !== null;
-  }
-
-  /** It may stand behind a message that its far end is silent about. */
-  function mayHang(deliveryId: number): boolean {
-    const domain = room.mailOf(deliveryId)?.domain;
-    const site = plan.domains.find(({ name }) => name === domain)?.site;
-    const home = plan.sites[site ?? -1]?.name;
-    return plan.sites.some(
-      ({ name, troubles }) =>
-        home !== undefined &&
-        isSameSite(name, home) &&
-        troubles.some(({ kind }) => kind === 'mute-after-dot'),
-    );
   }
 
   function disturb(forMs: number): void {
@@ -409,86 +378,28 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     switch (action.kind) {
       case 'send':
         return send(action);
-      case 'cancel': {
-        const ids = room.cancelable(action.pick);
-        if (ids === null || process === null) return;
-        const { store } = process;
-        await process.engine.queue
-          .changing(ids.deliveryIds, (some, leases) =>
-            store.cancelQueued({
-              messageSeq: ids.messageSeq,
-              now,
-              recipients: some.map((deliveryId) => {
-                const epoch = leases.get(deliveryId);
-                return {
-                  deliveryId,
-                  event: { id: uuidv7(clock, dice), kind: 'canceled', at: now, detail: null },
-                  ...(epoch === undefined ? {} : { epoch }),
-                };
-              }),
-            }),
-          )
-          .then(
-            (results) => {
-              for (const { changed } of results) for (const id of changed) diary.canceled.set(id, nowMs);
-            },
-            () => {},
-          );
-        return;
-      }
-      case 'hold': {
-        const { tenant, domain, lane, forMs } = action;
-        const kept = process?.engine.traffic.holds.add({
-          senderDomain: tenant,
-          recipientDomain: domain,
-          site: null,
-          lane,
-          reason: 'simulated',
-          until: now + forMs,
-          createdBy: 'operator',
-        });
-        disturb(forMs + MINUTE);
-        await kept?.then(
-          () => holds.push({ tenant, domain, lane, fromMs: nowMs, untilMs: nowMs + forMs }),
-          () => {},
-        );
-        return;
-      }
-      case 'release': {
-        const kept = process?.engine.traffic.holds;
-        const ids = kept?.list().map(({ id }) => id) ?? [];
-        await kept?.release(ids).then(
-          () => {
-            for (const hold of holds) hold.untilMs = Math.min(hold.untilMs, nowMs);
-          },
-          () => {},
-        );
-        return;
-      }
+      case 'cancel':
+      case 'reschedule':
       case 'suppress':
-        await process?.store
-          .addSuppressions({
-            domain: action.tenant,
-            entries: [{ address: action.address, reason: 'Manual', note: '', expiresAt: null, source: null }],
-            now,
-          })
-          .catch(() => {});
+      case 'suppress-waiting':
+        if (process !== null) await awaited(thoughts.act(action, process));
         return;
-      case 'override': {
-        const site = plan.sites[action.site];
-        const [source] = plan.sources;
-        if (site === undefined || source === undefined) return;
-        const value = { connections: 1, messagesPerSecond: 0.5, suspended: 'yes' }[action.param];
-        process?.engine.traffic.overrides.note({
-          scope: 'path',
-          key: pathKey(source.id, engineSites.get(site.name) ?? site.name),
-          param: action.param,
-          value,
-          until: now + action.forMs,
-          rule: 'operator',
-          why: 'simulated',
-        });
+      case 'hold':
+      case 'override':
         disturb(action.forMs + MINUTE);
+        if (process !== null) await operators.act(action, process);
+        return;
+      case 'release':
+      case 'try-now':
+      case 'end-overrides':
+        if (process !== null) await operators.act(action, process);
+        return;
+      case 'rotate':
+      case 'remove-domain':
+      case 'add-domain': {
+        if (process === null || keys === null) return;
+        await awaited(keys.act(action, process.store)).catch(() => {});
+        if (action.kind === 'remove-domain') disturb(2 * 60 * MINUTE);
         return;
       }
       case 'crash':
@@ -519,8 +430,9 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         clock.jumpWallTo(now + action.byMs);
         steadySinceMs = nowMs;
         disturb(2 * 60 * MINUTE);
-        // Of holds it is no longer known on which clock they end.
-        holds.length = 0;
+        // Of holds and times that were given it is no longer known on which clock they end.
+        operators.forgetHolds();
+        diary.moved.clear();
         return;
       case 'move':
         names.setMx(action.domain, hostsOf(action.toSite));
@@ -530,6 +442,18 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         names.fault(action.domain, action.fault, nowMs, nowMs + action.forMs);
         disturb(action.forMs + 5 * MINUTE);
     }
+  }
+
+  /** The store may take its time, and a process that dies takes its answers with it. */
+  async function awaited<Result>(doing: Promise<Result>): Promise<Result> {
+    let done = false;
+    const ended = doing.finally(() => {
+      done = true;
+    });
+    ended.catch(() => {});
+    const lastMs = clock.monotonicMs() + ANSWERED_MS;
+    for (let i = 0; !done && clock.monotonicMs() < lastMs; i++) await clock.advance(i < AT_ONCE ? 0 : 1);
+    return done ? ended : Promise.reject(new Error('the process died meanwhile'));
   }
 
   async function send(mail: Extract<Action, { kind: 'send' }>): Promise<void> {
@@ -566,18 +490,19 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     };
     const nowMs = clock.monotonicMs();
     try {
-      const result = await accepting.accept({ caller: CALLER, submission, idempotency: null });
+      const result = await awaited(accepting.accept({ caller: CALLER, submission, idempotency: null }));
       if (result.kind !== 'accepted') return;
       const { messageId } = result;
       diary.accepted.push({ messageId, recipients: new Set(mail.recipients).size });
       if (mail.lane !== 'critical' || sendAt !== null) return;
+      if (geography.targetsOf(mail.tenant).some(({ kind }) => kind !== 'mx')) return;
       for (const { id, domain } of room.deliveriesOf(messageId)) {
         const site = plan.domains.find(({ name }) => name === domain)?.site;
         if (site !== undefined) urgent.push({ id, site, atMs: nowMs });
       }
     } catch (cause) {
       // Refused: nothing was promised.
-      if (!(cause instanceof AppError)) throw cause;
+      if (!(cause instanceof AppError) && process?.alive !== false) throw cause;
     }
   }
 
@@ -591,7 +516,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
       ).length;
       const withinMs = CRITICAL_MS + company * 12 * SECOND;
       if (disturbed.some(({ fromMs, untilMs }) => fromMs < atMs + withinMs && untilMs > atMs)) return [];
-      if (diary.canceled.has(id)) return [];
+      if (diary.canceled.has(id) || diary.moved.has(id)) return [];
       const [first] = wire.of(id);
       if (first !== undefined && first.atMs - atMs <= withinMs) return [];
       if (room.stateOf(id) === 'suppressed') return [];

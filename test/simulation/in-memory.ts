@@ -1,0 +1,50 @@
+/**
+ * What must hold of mail that a process has in memory, looked at again and again: nothing stays there while its path is
+ * closed, nothing is bound for long to a connection that does not answer, and nothing waits for ever for no reason but its turn. Given
+ * one look after another; leaves sentences.
+ */
+import type { Engine } from '../../src/engine.ts';
+import type { ReadyItem } from '../../src/pipeline/queue/ready-item.ts';
+
+/** A claim or a connection's end may be on its way for so long. */
+const CLOSED_MS = 20_000;
+/** The longest that a far end may be silent before what waits behind it is taken back, and a look more. */
+const BOUND_MS = 150_000;
+
+export interface InMemory {
+  look(engine: Engine, nowMs: number): string[];
+}
+
+export function createInMemory(): InMemory {
+  let since = new Map<string, number>();
+
+  return {
+    look(engine, nowMs) {
+      const wrong: string[] = [];
+      const now = new Map<string, number>();
+      for (const item of engine.queue.items()) {
+        const { id } = item.delivery;
+        if (item.underWay || item.withdrawn) continue;
+        const [what, mostMs] = stateOf(engine, item);
+        if (what === null) continue;
+        // The same stay under the same lease.
+        const key = `${id} ${item.delivery.epoch} ${what}`;
+        const fromMs = since.get(key) ?? nowMs;
+        now.set(key, fromMs);
+        if (nowMs - fromMs > mostMs) wrong.push(`delivery ${id} ${what} and stays in memory`);
+      }
+      since = now;
+      return wrong;
+    },
+  };
+}
+
+function stateOf(engine: Engine, item: ReadyItem): [what: string | null, mostMs: number] {
+  if (item.leaving) return ['is on its way to the store', CLOSED_MS];
+  if (engine.closedFor(item.delivery)?.path === item.site)
+    return ['waits while its path is closed', CLOSED_MS];
+  const reason = engine.deliver.waits.reasonOf(item.delivery.id) ?? '';
+  if (reason.includes('behind another message')) return ['waits behind another message', BOUND_MS];
+  if (reason.startsWith('it is made ready')) return ['was taken and does not go', BOUND_MS];
+  return [null, 0];
+}
