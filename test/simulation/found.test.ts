@@ -95,6 +95,27 @@ describe('a simulated world', () => {
     expect(transactions).toBeGreaterThanOrEqual(recipients.length);
   });
 
+  it('sees a signature over the Date that a message was given while it waited', async () => {
+    const { wrong, transactions } = await runPlan({
+      ...QUIET,
+      ways: { ...PLAIN_WAYS, signs: true },
+      // It is signed when it is due, and cannot go before it is given another time.
+      sites: QUIET.sites.map((site) => ({
+        ...site,
+        troubles: [{ kind: 'mute', fromMs: 0, untilMs: 3 * MINUTE, share: 1, most: 1 }],
+      })),
+      timeline: [
+        {
+          atMs: 0,
+          action: { ...LETTER, sendInMs: MINUTE, recipients: ['a@d0.site0.test', 'b@d0.site0.test'] },
+        },
+        { atMs: 1.1 * MINUTE, action: { kind: 'reschedule', pick: 0, inMs: 4 * MINUTE } },
+      ],
+    });
+    expect(wrong).toEqual([]);
+    expect(transactions).toBe(2);
+  });
+
   it('sees TLS again where STARTTLS was refused for some minutes', async () => {
     const { wrong, transactions } = await runPlan({
       ...QUIET,

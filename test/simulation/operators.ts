@@ -132,18 +132,20 @@ export function createOperators(
 
   async function endOverrides({ engine }: Process): Promise<void> {
     const { deliver, traffic } = engine;
-    for (const { id, rule } of traffic.overrides.list()) {
+    const ended = new Set<string>();
+    for (const { id, rule, param, key } of traffic.overrides.list()) {
       if (rule !== 'operator') continue;
       try {
         await awaited(traffic.overrides.remove(id));
       } catch {
         return;
       }
+      if (param === 'suspended') ended.add(key);
     }
     for (const path of deliver.paths()) {
       // What a reply has suspended stays so.
       const byReply = traffic.overrides.of('path', path.key).some(isSuspensionByReply);
-      if (path.snapshot().waitsFor === 'suspended' && !byReply)
+      if (ended.has(path.key) && path.snapshot().waitsFor === 'suspended' && !byReply)
         note(`${path.key} is suspended though its override was removed`);
     }
   }
