@@ -16,21 +16,21 @@ export interface InMemory {
 }
 
 export function createInMemory(): InMemory {
-  let since = new Map<string, number>();
+  let since = new Map<ReadyItem, { what: string; fromMs: number }>();
 
   return {
     look(engine, nowMs) {
       const wrong: string[] = [];
-      const now = new Map<string, number>();
+      const now: typeof since = new Map();
       for (const item of engine.queue.items()) {
         const { id } = item.delivery;
         if (item.underWay || item.withdrawn) continue;
         const [what, mostMs] = stateOf(engine, item);
         if (what === null) continue;
-        // The same stay under the same lease.
-        const key = `${id} ${item.delivery.epoch} ${what}`;
-        const fromMs = since.get(key) ?? nowMs;
-        now.set(key, fromMs);
+        // One that left and came back is another item, however often a look finds it.
+        const before = since.get(item);
+        const fromMs = before?.what === what ? before.fromMs : nowMs;
+        now.set(item, { what, fromMs });
         if (nowMs - fromMs > mostMs) wrong.push(`delivery ${id} ${what} and stays in memory`);
       }
       since = now;
