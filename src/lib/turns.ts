@@ -26,3 +26,16 @@ export function createTurns(clock: Pick<Clock, 'monotonicMs'>, workMs = 8): Turn
     });
   };
 }
+
+/**
+ * The same for many pieces of work that are begun at once: each awaits its turn once, and they begin one after the other, as
+ * many in one turn of the loop as fit into it. Whoever was given its turn works on without waiting for anything.
+ */
+export function createSharedTurns(clock: Pick<Clock, 'monotonicMs'>, workMs = 8): () => Promise<void> {
+  const turn = createTurns(clock, workMs);
+  let last: Promise<void> = Promise.resolve();
+  return () => {
+    last = last.then(turn);
+    return last;
+  };
+}

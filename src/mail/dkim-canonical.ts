@@ -8,7 +8,7 @@
  * The body is looked at once. Long stretches that are canonical already go to the hash as they lie; only the
  * surroundings of blanks that change are gathered in a small buffer.
  */
-import { createHash, hash } from 'node:crypto';
+import { createHash, type Hash, hash } from 'node:crypto';
 
 /**
  * Why a message cannot be signed. `malformed`: its bytes; `signer`: the domain, selector or key; `crypto`: the signing
@@ -43,6 +43,8 @@ const SP = 32;
 /** Stretches of at least this many octets go to the hash without being copied: one `update` costs about 0.3 µs. */
 const DIRECT_BYTES = 2048;
 const SCRATCH_BYTES = 16_384;
+/** Hashed in one go: some milliseconds, also where every second octet changes. */
+const PORTION_BYTES = 512 * 1024;
 const CRLF = Buffer.from('\r\n');
 /** RFC 5322 §2.2: printable US-ASCII except the colon. */
 const FIELD_NAME = /^[!-9;-~]+$/;
@@ -62,7 +64,38 @@ export function bodyHash(message: Uint8Array, bodyOffset: number): string {
   const changes = firstChange(message, bodyOffset, end);
   const closed = message[end] === CR;
   if (changes === end && closed) return hash('sha256', message.subarray(bodyOffset, end + 2), 'base64');
-  return hashWithChanges(message, bodyOffset, changes, end);
+  const digest = createHash('sha256');
+  digestChanged(digest, message, bodyOffset, changes, end);
+  return digest.update(CRLF).digest('base64');
+}
+
+/** The same where a body is too long to be hashed in one go: `turn` is awaited before each portion of it. */
+export async function bodyHashInTurns(
+  message: Uint8Array,
+  bodyOffset: number,
+  turn: () => Promise<void> | undefined,
+): Promise<string> {
+  const end = contentEnd(message, bodyOffset);
+  if (end === bodyOffset) return hash('sha256', '', 'base64');
+  const digest = createHash('sha256');
+  for (let from = bodyOffset; from < end; ) {
+    await turn();
+    const to = portionEnd(message, from, end);
+    digestChanged(digest, message, from, firstChange(message, from, to), to);
+    from = to;
+  }
+  return digest.update(CRLF).digest('base64');
+}
+
+/** Where a body may be cut: nothing behind a cut changes what stands before it. */
+function portionEnd(message: Uint8Array, from: number, end: number): number {
+  let to = Math.min(end, from + PORTION_BYTES);
+  while (to < end && isBlankOrCr(message[to - 1])) to++;
+  return to;
+}
+
+function isBlankOrCr(octet: number | undefined): boolean {
+  return octet === SP || octet === TAB || octet === CR;
 }
 
 /**
@@ -124,8 +157,7 @@ function firstChange(message: Uint8Array, from: number, end: number): number {
 }
 
 /** The general case: `change` is the first blank that changes, `end` lies right after a non-blank octet. */
-function hashWithChanges(message: Uint8Array, start: number, change: number, end: number): string {
-  const digest = createHash('sha256');
+function digestChanged(digest: Hash, message: Uint8Array, start: number, change: number, end: number): void {
   const scratch = Buffer.allocUnsafe(Math.min(SCRATCH_BYTES, end - start + 2));
   let used = 0;
   let clean = start;
@@ -150,7 +182,6 @@ function hashWithChanges(message: Uint8Array, start: number, change: number, end
     at = firstChange(message, at, end);
   }
   if (used > 0) digest.update(scratch.subarray(0, used));
-  return digest.update(CRLF).digest('base64');
 }
 
 /**

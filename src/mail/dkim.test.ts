@@ -4,7 +4,7 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { describe, expect, it } from 'vitest';
 import { DKIM_RECORDS, edSigner, HEADERS, messageOf, rsa, rsaSigner } from '../../test/fakes/dkim-pair.ts';
 import { createDkimSigner, type DkimSigner, signMessage } from './dkim.ts';
-import { bodyHash, canonicalField, DkimError, headerFields } from './dkim-canonical.ts';
+import { bodyHash, bodyHashInTurns, canonicalField, DkimError, headerFields } from './dkim-canonical.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
 /** Answers for the two selectors as mailauth asks for them. */
@@ -249,6 +249,33 @@ describe('bodyHash', () => {
         expect(bodyHash(message, offset)).toBe(plainBodyHash(body));
       }),
       { numRuns: 300 },
+    );
+  });
+
+  it('is the same in portions, wherever they are cut', async () => {
+    for (const unit of [
+      'a  b',
+      'a \r\n',
+      '\tx',
+      '\r\n',
+      `${' '.repeat(4_001)}x`,
+      `${'y'.repeat(70)}\r\n`,
+      'z',
+    ]) {
+      for (const shift of [0, 1, 2, 3]) {
+        const body = `${'#'.repeat(shift)}${unit.repeat(Math.ceil(1_200_000 / unit.length))}end \r\n\r\n`;
+        const message = Buffer.from(body, 'latin1');
+        let turns = 0;
+        const hash = await bodyHashInTurns(message, 0, () => {
+          turns += 1;
+          return undefined;
+        });
+        expect(hash).toBe(bodyHash(message, 0));
+        expect(turns).toBeGreaterThan(2);
+      }
+    }
+    expect(await bodyHashInTurns(Buffer.from(' \r\n'), 0, () => undefined)).toBe(
+      bodyHash(Buffer.from(''), 0),
     );
   });
 

@@ -41,7 +41,7 @@ import { answersBySubject, autoReplySign, subjectOf as mailSubject } from '../..
 import { readTextBounce } from '../../src/mail/bounce-text.ts';
 import { parseMediaType, textParameter, typeFromFilename } from '../../src/mail/content-type.ts';
 import { decodeWords } from '../../src/mail/decode-words.ts';
-import { bodyHash, headerFields } from '../../src/mail/dkim-canonical.ts';
+import { bodyHash, bodyHashInTurns, headerFields } from '../../src/mail/dkim-canonical.ts';
 import { verifyDkim } from '../../src/mail/dkim-verify.ts';
 import { readDsn, returnedFields } from '../../src/mail/dsn.ts';
 import { isSevenBitMessage } from '../../src/mail/dsn-writer.ts';
@@ -331,6 +331,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
     decodeWords(`=?utf-8?b?${text}?=`),
   ],
   'mail/dkim-canonical.ts bodyHash': (text) => bodyHash(bytes(text.replace(/\r\n|\r|\n/g, '\r\n')), 0),
+  'mail/dkim-canonical.ts bodyHashInTurns': (text) =>
+    bodyHashInTurns(bytes(text.replace(/\r\n|\r|\n/g, '\r\n')), 0, () => undefined),
   'mail/dkim-canonical.ts headerFields': refusing((text) =>
     headerFields(bytes(`A: ${text}\r\n\r\n`), Buffer.byteLength(text) + 7),
   ),

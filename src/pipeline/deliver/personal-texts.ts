@@ -14,7 +14,18 @@ export function createPersonalTexts(
   personal: PersonalTokens,
   returnPaths: Pick<ReturnPathTokens, 'make'>,
 ): PersonalTexts {
-  return ({ host, places }, deliveryId) => places.map((place) => textFor(place, host, deliveryId));
+  return ({ host, places }, deliveryId) => {
+    // A link that stands in ten thousand places has one token.
+    const made = new Map<string, string>();
+    return places.map((place) => {
+      const key = place.kind === 'click' ? `${place.link} ${place.digest}` : place.kind;
+      const known = made.get(key);
+      if (known !== undefined) return known;
+      const text = textFor(place, host, deliveryId);
+      made.set(key, text);
+      return text;
+    });
+  };
 
   function textFor({ kind, link, digest }: Place, host: string, deliveryId: number): string {
     switch (kind) {

@@ -3,6 +3,7 @@
  * in front. Tokens depend on the delivery alone, so every attempt has the same ones.
  */
 import type { Clock } from '../../lib/clock.ts';
+import { createSharedTurns } from '../../lib/turns.ts';
 import type { PersonalTokens } from '../../mail/personal-token.ts';
 import { toSevenBit } from '../../mail/seven-bit.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
@@ -86,6 +87,7 @@ export function createPreparer(
   { clock, store, signing, tokens, personalTokens, senders, asksForTls }: Deps,
   options: { bounceDomain: string },
 ): Preparer {
+  const turn = createSharedTurns(clock);
   const textsFor = createPersonalTexts(personalTokens, tokens);
   const kept = new Map<number, Promise<Places | null>>();
   /** By `shareKey`, oldest first. */
@@ -113,6 +115,8 @@ export function createPreparer(
           outcome: { kind: 'failed', category: 'content_gone', detail, facts: NO_FACTS },
         };
       }
+      // Fifty copies with a thousand links each may come at once.
+      if (places !== null) await turn();
       const fill = places === null ? undefined : textsFor(places, delivery.id);
       const content = places === null || fill === undefined ? shared : fillPlaces(shared, places, fill);
       const signed = await signing.sign(delivery, content);

@@ -6,7 +6,9 @@
  */
 import { hash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
+import { createSharedTurns } from '../../lib/turns.ts';
 import { type DkimSigner, signMessage } from '../../mail/dkim.ts';
+import { bodyHashInTurns } from '../../mail/dkim-canonical.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 
 /** The keys that sign for a sender domain, or why there are none now. */
@@ -35,6 +37,8 @@ export interface Signing {
 const KEPT = 256;
 /** A signature says when it was made: an attempt after this time gets one of its own. */
 const KEPT_MS = 3_600_000;
+/** What is larger is hashed in turns with everything else: a millisecond here, and fifty copies of it may come at once. */
+const LARGE_BYTES = 128 * 1024;
 
 /** A message's signature, and what it was made of besides the message. */
 interface Kept {
@@ -47,6 +51,7 @@ interface Kept {
 
 export function createSigning({ clock, signers }: { clock: Clock; signers: SignerSource }): Signing {
   const kept = new Map<number, Kept>();
+  const turn = createSharedTurns(clock);
   return {
     async sign(delivery, content) {
       // Asked at every attempt: keys change, and domains are removed or lose their verification.
@@ -95,7 +100,10 @@ export function createSigning({ clock, signers }: { clock: Clock; signers: Signe
     by: readonly DkimSigner[],
   ): Promise<SigningResult> {
     try {
-      return { kind: 'signed', header: await signMessage(content, bodyOffset, by, { nowMs: clock.now() }) };
+      const ofLarge =
+        content.length > LARGE_BYTES ? { bodyHash: await bodyHashInTurns(content, bodyOffset, turn) } : {};
+      const options = { nowMs: clock.now(), ...ofLarge };
+      return { kind: 'signed', header: await signMessage(content, bodyOffset, by, options) };
     } catch (cause) {
       return failed(cause);
     }

@@ -20,8 +20,10 @@ import {
   STATUS_WORDS,
   type StatusWord,
 } from '../../../model/status.ts';
+import type { Caller } from '../../../model/submission.ts';
 import { suppressionKey } from '../../../model/suppression.ts';
 import type { PersonalTexts } from '../../../pipeline/deliver/personal-texts.ts';
+import { lineOf } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../../../store/topics/messages.ts';
 import type { CapturedReader } from '../captured-reader.ts';
@@ -167,7 +169,7 @@ export function messageRoutes(deps: {
         const message = withReasons(await ownMessage(store, caller, params.id), traffic, now);
         const answer: MessageWithContents = {
           ...toDetail(message, now),
-          ...(await contentsOf(message)),
+          ...(await contentsOf(caller, message)),
         };
         return json(answer);
       },
@@ -202,13 +204,13 @@ export function messageRoutes(deps: {
     },
   ];
 
-  async function contentsOf({
-    seq,
-    domain,
-  }: MessageView): Promise<Pick<MessageWithContents, 'HTMLContent' | 'PlainContent' | 'Attachments'>> {
+  async function contentsOf(
+    caller: Caller,
+    { seq }: MessageView,
+  ): Promise<Pick<MessageWithContents, 'HTMLContent' | 'PlainContent' | 'Attachments'>> {
     const bytes = await store.readContent({ messageSeq: seq });
     if (bytes === null) return { HTMLContent: null, PlainContent: null, Attachments: null };
-    const { HTMLContent, PlainContent, Attachments } = await captured.contents(bytes, domain);
+    const { HTMLContent, PlainContent, Attachments } = await captured.contents(bytes, lineOf(caller));
     return { HTMLContent: orNull(HTMLContent), PlainContent: orNull(PlainContent), Attachments };
   }
 }

@@ -7,12 +7,14 @@
  */
 import { fillPlaces } from '../../../model/personal.ts';
 import { foldText } from '../../../model/search-text.ts';
+import { lineOf } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureFilter, CaptureText, CaptureView } from '../../../store/topics/captures.ts';
 import type { CapturedReader } from '../captured-reader.ts';
 import type { CaptureSummary } from '../contract/answers/captures.ts';
 import type { CaptureDetail } from '../contract/answers/sandbox.ts';
 import {
+  type ApiRequest,
   invalidParameter,
   isoTime,
   queryAddress,
@@ -29,6 +31,8 @@ export interface CaptureFilters {
   /** Folded; undefined = any. */
   text: string | undefined;
   hasFiles: boolean | undefined;
+  /** Who asks: reading for them takes their turns. */
+  tenant: string;
 }
 
 interface Found {
@@ -40,7 +44,7 @@ interface Found {
 
 export interface CaptureSearch {
   /** Throws AppError invalid-parameter. */
-  filtersOf(query: ReadonlyMap<string, string>): CaptureFilters;
+  filtersOf(request: Pick<ApiRequest, 'query' | 'caller'>): CaptureFilters;
   /** At most `limit` matches, of those captured before `beforeSeq` where it is given; looks no further once `ended`. */
   newest(
     domains: { domains?: readonly string[] },
@@ -53,7 +57,7 @@ export interface CaptureSearch {
   /** What delivery put in front, and the message's own content. Throws AppError content-expired. */
   bytesOf(capture: CaptureView): Promise<Uint8Array>;
   /** The parsed copy. Throws AppError content-expired. */
-  detailOf(capture: CaptureView): Promise<CaptureDetail>;
+  detailOf(capture: CaptureView, tenant: string): Promise<CaptureDetail>;
 }
 
 /** Messages read for one question: about half a second. */
@@ -76,7 +80,7 @@ export function createCaptureSearch(
   const keptTexts = new Map<number, Promise<Omit<CaptureText, 'messageSeq'> | null>>();
 
   return {
-    filtersOf(query) {
+    filtersOf({ query, caller }) {
       const filters = {
         inbox: queryText(query, 'Inbox', 320)?.toLowerCase(),
         from: queryAddress(query, 'From'),
@@ -90,6 +94,7 @@ export function createCaptureSearch(
         stored: withoutUndefined(filters),
         text: folded(query, 'Text', MAX_TEXT_CHARS),
         hasFiles: queryFlag(query, 'HasAttachment'),
+        tenant: lineOf(caller),
       };
     },
 
@@ -128,30 +133,33 @@ export function createCaptureSearch(
 
     matches,
     bytesOf,
-    async detailOf(capture) {
+    async detailOf(capture, tenant) {
       return {
         ...toCaptureSummary(capture),
-        ...(await reader.contents(await bytesOf(capture), capture.domain)),
+        ...(await reader.contents(await bytesOf(capture), tenant)),
       };
     },
   };
 
   async function matches(capture: CaptureView, filters: CaptureFilters): Promise<boolean> {
-    const { text, hasFiles } = filters;
+    const { text, hasFiles, tenant } = filters;
     if (!looksInside(filters)) return true;
-    const inside = await insideOf(capture);
+    const inside = await insideOf(capture, tenant);
     if (inside === null) return false;
     if (hasFiles !== undefined && hasFiles !== inside.hasFiles) return false;
     return text === undefined || `${foldText(capture.subject)} ${inside.text}`.includes(text);
   }
 
   /** Null where the content is gone. */
-  function insideOf({ messageSeq, domain }: CaptureView): Promise<Omit<CaptureText, 'messageSeq'> | null> {
+  function insideOf(
+    { messageSeq }: CaptureView,
+    tenant: string,
+  ): Promise<Omit<CaptureText, 'messageSeq'> | null> {
     const known = keptTexts.get(messageSeq);
     if (known !== undefined) return known;
     const reading = store
       .readContent({ messageSeq })
-      .then(async (content) => (content === null ? null : reader.searched(content, domain)));
+      .then(async (content) => (content === null ? null : reader.searched(content, tenant)));
     for (const oldest of keptTexts.keys()) {
       if (keptTexts.size < MAX_KEPT_TEXTS) break;
       keptTexts.delete(oldest);
@@ -174,7 +182,7 @@ export function createCaptureSearch(
 }
 
 /** Whether the store alone cannot tell of what has just been captured. */
-export function looksInside({ text, hasFiles }: CaptureFilters): boolean {
+export function looksInside({ text, hasFiles }: Pick<CaptureFilters, 'text' | 'hasFiles'>): boolean {
   return text !== undefined || hasFiles !== undefined;
 }
 

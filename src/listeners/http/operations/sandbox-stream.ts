@@ -56,7 +56,7 @@ export function sandboxStreamRoutes(
       },
       endless: true,
       handle: (request) => {
-        const filters = search.filtersOf(request.query);
+        const filters = search.filtersOf(request);
         const wish = { ...listedDomains(request), ...filters.stored };
         return openStream(request, {
           newest: async () =>

@@ -61,7 +61,7 @@ export function sandboxWaitRoutes(deps: {
         errors: ['request-timeout', 'content-expired'],
       },
       handle: async (request) => {
-        const filters = search.filtersOf(request.query);
+        const filters = search.filtersOf(request);
         const domains = listedDomains(request);
         const seconds = queryInteger(request.query, 'Timeout', {
           min: 0,
@@ -73,7 +73,7 @@ export function sandboxWaitRoutes(deps: {
         try {
           const found = await firstMatch(domains, filters, seconds * 1000, ended);
           if ((await deps.access.renew(request.caller)) === null) throw new AppError('token-invalid');
-          if (found !== null) return json(await search.detailOf(found));
+          if (found !== null) return json(await search.detailOf(found, filters.tenant));
         } finally {
           leave();
         }

@@ -67,7 +67,7 @@ export function sandboxRoutes({
         const { query } = request;
         const limit = pageLimit(query);
         const before = seqOf(queryCursor(query, isCursor));
-        const filters = search.filtersOf(query);
+        const filters = search.filtersOf(request);
         const { found, nextSeq } = await search.newest(listedDomains(request), filters, limit, {
           beforeSeq: before,
           ended: request.ended(),
@@ -169,7 +169,7 @@ export function sandboxRoutes({
       },
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
-        const answer: CaptureDetail = await search.detailOf(capture);
+        const answer: CaptureDetail = await search.detailOf(capture, lineOf(caller));
         return json(answer);
       },
     },
