@@ -2,7 +2,6 @@
  * Reading captured messages where it does no harm: small ones here, large ones in a worker, because 17 MB took 0.7 s that
  * everybody else waited. Given the bytes, which it takes over where they are large; leaves what was asked for.
  */
-import type { CapturedContents } from './captured-mail.ts';
 import type { CapturedFile } from './captured-parts.ts';
 import type { SearchedText } from './captured-text.ts';
 import { type CapturedAnswer, type CapturedWish, readCaptured } from './captured-wish.ts';
@@ -13,13 +12,14 @@ import type { WorkerPool } from './worker-pool.ts';
  * request-too-complex where reading does not end.
  */
 export interface CapturedReader {
-  contents(bytes: Uint8Array, tenant: string): Promise<CapturedContents>;
+  /** `head` with what stands in it behind its own members, as JSON. */
+  detail(bytes: Uint8Array, head: object, of: 'capture' | 'email', tenant: string): Promise<Uint8Array>;
   /** What is searched in it. */
   searched(bytes: Uint8Array, tenant: string): Promise<SearchedText>;
   /** The file at that place of `Attachments`; null where there is none. */
   file(bytes: Uint8Array, place: number, tenant: string): Promise<CapturedFile | null>;
   /** As a page for a browser; null where the message cannot be read. */
-  page(bytes: Uint8Array, tenant: string): Promise<string | null>;
+  page(bytes: Uint8Array, tenant: string): Promise<Uint8Array | null>;
 }
 
 /** A reader that leaves to the workers what has more octets than `hereBytes`. */
@@ -33,9 +33,9 @@ export function createCapturedReader(
       : readCaptured(bytes, wish);
   const unexpected = () => new Error('an answer of another kind');
   return {
-    async contents(bytes, tenant) {
-      const answer = await read(bytes, { kind: 'contents' }, tenant);
-      if (answer.kind === 'contents') return answer.contents;
+    async detail(bytes, head, of, tenant) {
+      const answer = await read(bytes, { kind: 'contents', of }, tenant);
+      if (answer.kind === 'contents') return joined(head, answer.json);
       throw unexpected();
     },
     async searched(bytes, tenant) {
@@ -54,4 +54,10 @@ export function createCapturedReader(
       throw unexpected();
     },
   };
+}
+
+/** One object of the members of both; neither is empty. */
+function joined(head: object, tail: Uint8Array): Uint8Array {
+  const begin = JSON.stringify(head).slice(0, -1);
+  return Buffer.concat([Buffer.from(`${begin},`), tail.subarray(1)]);
 }

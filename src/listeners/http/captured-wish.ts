@@ -5,27 +5,44 @@ import { type SearchedText, searchedText } from './captured-text.ts';
 
 /** What is asked of a message. */
 export type CapturedWish =
-  | { kind: 'contents' }
+  | { kind: 'contents'; of: 'capture' | 'email' }
   | { kind: 'search' }
   | { kind: 'file'; place: number }
   | { kind: 'page' };
 
 export type CapturedAnswer =
-  | { kind: 'contents'; contents: CapturedContents }
+  /** An object as JSON: contents of megabytes take long to write as JSON, too. */
+  | { kind: 'contents'; json: Uint8Array }
   | { kind: 'search'; inside: SearchedText }
   | { kind: 'file'; file: CapturedFile | null }
-  | { kind: 'page'; page: string | null };
+  | { kind: 'page'; page: Uint8Array | null };
 
 /** The answer to one wish, on the thread that asks. */
 export async function readCaptured(bytes: Uint8Array, wish: CapturedWish): Promise<CapturedAnswer> {
   switch (wish.kind) {
     case 'contents':
-      return { kind: 'contents', contents: await readCapturedMail(bytes) };
+      return { kind: 'contents', json: jsonOf(await readCapturedMail(bytes), wish.of) };
     case 'search':
       return { kind: 'search', inside: searchedText(await readCapturedMail(bytes)) };
     case 'file':
       return { kind: 'file', file: await readCapturedFile(bytes, wish.place) };
-    case 'page':
-      return { kind: 'page', page: await readCapturedPage(bytes) };
+    case 'page': {
+      const page = await readCapturedPage(bytes);
+      return { kind: 'page', page: page === null ? null : new TextEncoder().encode(page) };
+    }
   }
+}
+
+/** What the operations show of it: of a copy everything, of a message what was sent in it, null where there is no such part. */
+function jsonOf(contents: CapturedContents, of: 'capture' | 'email'): Uint8Array {
+  const { HTMLContent, PlainContent, Attachments } = contents;
+  const shown =
+    of === 'capture'
+      ? contents
+      : { HTMLContent: orNull(HTMLContent), PlainContent: orNull(PlainContent), Attachments };
+  return new TextEncoder().encode(JSON.stringify(shown));
+}
+
+function orNull(text: string): string | null {
+  return text === '' ? null : text;
 }

@@ -103,8 +103,12 @@ function orProblems<Result>(work: () => Result): Result | Problems {
 /** What goes back without being copied. */
 function transferable(result: ResultOf<JobKind>): ArrayBuffer[] {
   const given: (Uint8Array | null)[] = [];
-  if ('kind' in result) given.push(result.kind === 'file' ? (result.file?.content ?? null) : null);
-  else if ('composed' in result) given.push(result.composed.bytes);
+  if ('kind' in result) {
+    if (result.kind === 'file') given.push(result.file?.content ?? null);
+    if (result.kind === 'contents') given.push(result.json);
+    if (result.kind === 'page') given.push(result.page);
+  }
+  if ('composed' in result) given.push(result.composed.bytes);
   else if ('messages' in result) given.push(...result.messages);
   else if ('body' in result) given.push(result.body);
   return given.flatMap((bytes) => (bytes?.buffer instanceof ArrayBuffer ? [bytes.buffer] : []));

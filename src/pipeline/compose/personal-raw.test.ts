@@ -63,6 +63,7 @@ describe('an HTML leaf', () => {
   });
 
   it.each([
+    ['more than anybody reads', raw(html('', LINK + 'x'.repeat(512 * 1024)))],
     ['an unknown charset', raw(html('', LINK, 'utf-16'))],
     ['an unknown encoding', raw(html('Content-Transfer-Encoding: x-uuencode\n', LINK))],
     ['broken quoted-printable', raw(html('Content-Transfer-Encoding: quoted-printable\n', '<a href=3Q>'))],

@@ -5,7 +5,8 @@
  * message/* (a signature of the author's would break). A changed part travels as quoted-printable.
  *
  * Given wire form (CRLF) and where the body starts; leaves new bytes and the places in them. A structure that cannot
- * be read is left alone. Depth and number of parts are bounded; linear.
+ * be read is left alone, as are links and pixel where the HTML is longer than anybody reads: this runs on the event loop.
+ * Depth and number of parts are bounded; linear.
  */
 import { readType } from '../../mail/mime-reader.ts';
 import { type RawField, rawFieldValue, readRawHeader } from '../../mail/raw-header.ts';
@@ -22,6 +23,8 @@ export interface RawParts {
 
 const MAX_DEPTH = 10;
 const MAX_PARTS = 200;
+/** Octets of all HTML parts as they stand: some twenty milliseconds. */
+const MAX_HTML_BYTES = 512 * 1024;
 /** RFC 2046 §5.1.1. */
 const MAX_BOUNDARY = 70;
 const OWN_HEADERS = new Set(['list-unsubscribe', 'list-unsubscribe-post']);
@@ -64,7 +67,9 @@ export function personalRaw(
       bodyStart: header.bodyOffset,
       bodyEnd: message.bytes.length,
     };
-    for (const leaf of htmlLeaves(message.bytes, whole)) {
+    const leaves = htmlLeaves(message.bytes, whole);
+    const octets = leaves.reduce((sum, { bodyStart, bodyEnd }) => sum + bodyEnd - bodyStart, 0);
+    for (const leaf of octets > MAX_HTML_BYTES ? [] : leaves) {
       const changed = changeLeaf(message.bytes, leaf, options, places);
       if (changed === null) continue;
       push(message.bytes.subarray(copied, leaf.headerStart));

@@ -20,7 +20,6 @@ import {
   STATUS_WORDS,
   type StatusWord,
 } from '../../../model/status.ts';
-import type { Caller } from '../../../model/submission.ts';
 import { suppressionKey } from '../../../model/suppression.ts';
 import type { PersonalTexts } from '../../../pipeline/deliver/personal-texts.ts';
 import { lineOf } from '../../../policy/access/access.ts';
@@ -83,7 +82,7 @@ export function messageRoutes(deps: {
   store: Store;
   clock: Clock;
   traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor' | 'waits'>;
-  captured: Pick<CapturedReader, 'contents'>;
+  captured: Pick<CapturedReader, 'detail'>;
   personalTexts: PersonalTexts;
 }): readonly ApiRoute[] {
   const { store, clock, traffic, captured } = deps;
@@ -167,11 +166,18 @@ export function messageRoutes(deps: {
       handle: async ({ caller, params }) => {
         const now = clock.now();
         const message = withReasons(await ownMessage(store, caller, params.id), traffic, now);
-        const answer: MessageWithContents = {
-          ...toDetail(message, now),
-          ...(await contentsOf(caller, message)),
+        const detail = toDetail(message, now);
+        const bytes = await store.readContent({ messageSeq: message.seq });
+        if (bytes !== null) {
+          return { status: 200, body: await captured.detail(bytes, detail, 'email', lineOf(caller)) };
+        }
+        const gone: MessageWithContents = {
+          ...detail,
+          HTMLContent: null,
+          PlainContent: null,
+          Attachments: null,
         };
-        return json(answer);
+        return json(gone);
       },
     },
     {
@@ -203,16 +209,6 @@ export function messageRoutes(deps: {
       },
     },
   ];
-
-  async function contentsOf(
-    caller: Caller,
-    { seq }: MessageView,
-  ): Promise<Pick<MessageWithContents, 'HTMLContent' | 'PlainContent' | 'Attachments'>> {
-    const bytes = await store.readContent({ messageSeq: seq });
-    if (bytes === null) return { HTMLContent: null, PlainContent: null, Attachments: null };
-    const { HTMLContent, PlainContent, Attachments } = await captured.contents(bytes, lineOf(caller));
-    return { HTMLContent: orNull(HTMLContent), PlainContent: orNull(PlainContent), Attachments };
-  }
 }
 
 /** The recipient of that address, null where none is asked for. Throws AppError not-found where there is no such one. */
@@ -223,11 +219,6 @@ function wantedRecipient({ recipients }: MessageView, address: string | undefine
     recipients.find((row) => suppressionKey(row.address) === suppressionKey(address));
   if (found === undefined) throw refuse('not-found', 'The message has no recipient of that address');
   return found;
-}
-
-/** A part that a message does not have. */
-function orNull(text: string): string | null {
-  return text === '' ? null : text;
 }
 
 /**

@@ -12,7 +12,6 @@ import type { Store } from '../../../store/store.ts';
 import type { CaptureFilter, CaptureText, CaptureView } from '../../../store/topics/captures.ts';
 import type { CapturedReader } from '../captured-reader.ts';
 import type { CaptureSummary } from '../contract/answers/captures.ts';
-import type { CaptureDetail } from '../contract/answers/sandbox.ts';
 import {
   type ApiRequest,
   invalidParameter,
@@ -56,8 +55,8 @@ export interface CaptureSearch {
   matches(capture: CaptureView, filters: CaptureFilters): Promise<boolean>;
   /** What delivery put in front, and the message's own content. Throws AppError content-expired. */
   bytesOf(capture: CaptureView): Promise<Uint8Array>;
-  /** The parsed copy. Throws AppError content-expired. */
-  detailOf(capture: CaptureView, tenant: string): Promise<CaptureDetail>;
+  /** The parsed copy, a `CaptureDetail` as JSON. Throws AppError content-expired. */
+  detailOf(capture: CaptureView, tenant: string): Promise<Uint8Array>;
 }
 
 /** Messages read for one question: about half a second. */
@@ -134,10 +133,7 @@ export function createCaptureSearch(
     matches,
     bytesOf,
     async detailOf(capture, tenant) {
-      return {
-        ...toCaptureSummary(capture),
-        ...(await reader.contents(await bytesOf(capture), tenant)),
-      };
+      return reader.detail(await bytesOf(capture), toCaptureSummary(capture), 'capture', tenant);
     },
   };
 

@@ -13,7 +13,7 @@ import type { CaptureFeed } from '../capture-feed.ts';
 import { createChangeWaiter } from '../change-waiter.ts';
 import { CAPTURE_FILTERS } from '../contract/schemas/query.ts';
 import { captureDetail } from '../contract/schemas/sandbox.ts';
-import { type ApiRoute, json, queryInteger, type RequestEnd } from '../route.ts';
+import { type ApiRoute, queryInteger, type RequestEnd } from '../route.ts';
 import { createSlots } from '../slots.ts';
 import { listedDomains } from '../tenancy.ts';
 import type { NearestCaptures } from './sandbox-nearest.ts';
@@ -73,7 +73,7 @@ export function sandboxWaitRoutes(deps: {
         try {
           const found = await firstMatch(domains, filters, seconds * 1000, ended);
           if ((await deps.access.renew(request.caller)) === null) throw new AppError('token-invalid');
-          if (found !== null) return json(await search.detailOf(found, filters.tenant));
+          if (found !== null) return { status: 200, body: await search.detailOf(found, filters.tenant) };
         } finally {
           leave();
         }

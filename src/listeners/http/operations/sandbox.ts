@@ -16,7 +16,7 @@ import { downloadAs } from '../captured-parts.ts';
 import type { CapturedReader } from '../captured-reader.ts';
 import type { CaptureSummary } from '../contract/answers/captures.ts';
 import type { Page } from '../contract/answers/page.ts';
-import type { CaptureDetail, InboxItem } from '../contract/answers/sandbox.ts';
+import type { InboxItem } from '../contract/answers/sandbox.ts';
 import { nothing } from '../contract/schemas/problem.ts';
 import { CAPTURE_FILTERS, DOMAIN, PAGE, text } from '../contract/schemas/query.ts';
 import { captureDetail, captureList, capturesDeleted, inboxList } from '../contract/schemas/sandbox.ts';
@@ -169,8 +169,7 @@ export function sandboxRoutes({
       },
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
-        const answer: CaptureDetail = await search.detailOf(capture, lineOf(caller));
-        return json(answer);
+        return { status: 200, body: await search.detailOf(capture, lineOf(caller)) };
       },
     },
     {
