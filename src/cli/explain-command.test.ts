@@ -73,6 +73,16 @@ describe('postrider explain', () => {
     expect(JSON.parse(out)).toMatchObject({ category: 'policy_other' });
   });
 
+  it('reads a JSON line whose text repeats its code as one whose text does not', async () => {
+    const line = { id: 'a', stage: 'rcpt', code: 452, text: '4.5.3 Try again later' };
+    const { out } = await run(
+      ['explain'],
+      `${JSON.stringify({ ...line, enhanced: '4.5.3' })}\n${JSON.stringify({ ...line, text: '452 4.5.3 Try again later' })}\n`,
+    );
+    const [without, repeated] = out.trim().split('\n');
+    expect(repeated).toBe(without);
+  });
+
   it('reads a reply of several lines', async () => {
     const { out } = await run([
       'explain',

@@ -109,8 +109,10 @@ function answerLine(classifier: Classifier, line: string, stage: Stage, mx: stri
   }
   const id = fields.id ?? null;
   const text = typeof fields.text === 'string' ? fields.text : '';
-  const read = fields.code === undefined || fields.code === null ? readReply(text) : null;
-  const code = read?.code ?? Number(fields.code);
+  const repeated = readReply(text);
+  const code = Number(fields.code ?? repeated?.code);
+  // Logs often keep the code in the text too: what it says comes behind it.
+  const read = repeated?.code === code ? repeated : null;
   if (!Number.isInteger(code) || code < 400 || code > 599)
     return { id, error: 'code is a number from 400 to 599' };
   const given = fields.stage === undefined || fields.stage === null ? stage : stageOf(fields.stage);
