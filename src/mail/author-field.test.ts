@@ -124,3 +124,17 @@ describe('the addresses that a text shows', () => {
     expect(shownDomains(text)).toEqual(expected);
   });
 });
+
+describe('the domains that a name of the API shows', () => {
+  it.each([
+    ['Foo @ J.P. Morgan', []],
+    ['Chez Paul @ St. Denis', []],
+    ['Ben @ Booking.com', []],
+    ['Price @ 3.50', []],
+    ['Mon@9.30', []],
+    ['ceo@bank.example via Shop', ['bank.example']],
+    ['ceo＠bank.example', ['bank.example']],
+  ])('%s', (name, domains) => {
+    expect(shownDomains(name, { apart: false })).toEqual(domains);
+  });
+});

@@ -101,17 +101,19 @@ export function parseAuthor(value: string, minLabels = 2): AuthorResult {
 /**
  * Domains of the addresses that a text shows to people or to a program that looks for an `@`: lower case, A-labels where
  * they are host names, each once. Blanks around `@` and dots hide none, nor do characters that compatibility forms (UTS
- * 15) make into them. A word on only one side of the `@`, or no dot behind it, is no address.
+ * 15) make into them. A word on only one side of the `@`, no dot behind it, or a number at the end (a price, a time) is no
+ * address. `apart: false`: what has blanks around its `@` or dots is none either, which is right for a name that is going to
+ * be written in quotes or encoded: "Foo @ J.P. Morgan".
  */
-export function shownDomains(text: string): readonly string[] {
+export function shownDomains(text: string, { apart = true } = {}): readonly string[] {
   // Some programs decode what was already decoded, or was meant to be read as it stands.
   const decoded = text.includes('=?') ? decodeWords(text) : text;
   if (!/[@\uff20\ufe6b]/.test(decoded)) return [];
   const plain = decoded.normalize('NFKC').replaceAll('\u3002', '.');
   const found = new Set<string>();
-  const label = /[\t ]*([^\s"(),.:;<>@[\\\]]+)[\t ]*/y;
+  const label = apart ? /[\t ]*([^\s"(),.:;<>@[\\\]]+)[\t ]*/y : /([^\s"(),.:;<>@[\\\]]+)/y;
   for (let at = plain.indexOf('@'); at !== -1; at = plain.indexOf('@', at + 1)) {
-    if (plain.slice(0, at).trim() === '') continue;
+    if (plain.slice(0, at).trim() === '' || (!apart && /\s/.test(plain.charAt(at - 1)))) continue;
     const labels: string[] = [];
     label.lastIndex = at + 1;
     for (let match = label.exec(plain); match !== null; match = label.exec(plain)) {
@@ -120,7 +122,7 @@ export function shownDomains(text: string): readonly string[] {
       if (plain.charAt(end) !== '.') break;
       label.lastIndex = end + 1;
     }
-    if (labels.length < 2) continue;
+    if (labels.length < 2 || /^\d+$/.test(labels.at(-1) ?? '')) continue;
     const domain = labels.join('.').toLowerCase();
     found.add(toALabelDomain(domain) ?? domain);
   }

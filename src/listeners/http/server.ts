@@ -238,6 +238,14 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
           ended: () => endOf(reply),
           refused: (problem: Problem, domain: string | null) => tellRefused(request, [problem], domain),
         };
+        // A body that took its time must not outlive the token it came with.
+        if (
+          request.body !== undefined &&
+          request.body !== null &&
+          (await deps.access.renew(caller)) === null
+        ) {
+          throw new AppError('token-invalid');
+        }
         // The operation alone has the body from here on, and may let go of it.
         request.body = undefined;
         return sendAnswer(reply, await route.handle(given));

@@ -298,7 +298,8 @@ export function createAcceptance(
   async function drafted(request: Omit<AcceptRequest, 'idempotency'>): Promise<Draft> {
     const { caller, submission } = request;
     const { name, quota, personal: settings } = await senderDomain(caller, submission.fromDomain);
-    await requireClaims(caller, submission.fromDomain, shownDomains(submission.from.name));
+    const shown = shownDomains(submission.from.name, { apart: false });
+    await requireClaims(caller, submission.fromDomain, shown);
     const messageId = request.prepared?.messageId ?? (uuidv7(clock, random) as MessageId);
     const now = request.prepared?.dateMs ?? clock.now();
     const composed =
