@@ -61,6 +61,8 @@ const STRAIGHT_FAILURES = 5;
 const SLOW_MS = 2_000;
 /** Calls claimed at once: small, because what one webhook cannot take goes back. */
 const CLAIM_SIZE = 8;
+/** Calls that one transaction makes of those that are owed. */
+const PREPARE_SIZE = 500;
 const MAX_WAITING_PER_WEBHOOK = 4;
 const MAX_WAITING = 256;
 const MAX_WAITING_PER_DOMAIN = 64;
@@ -73,7 +75,7 @@ const RECORD_MS = 1_000;
 
 export function createWebhookSender(
   deps: {
-    store: Pick<Store, 'claimCalls' | 'settleCalls' | 'nextCallDueAt'>;
+    store: Pick<Store, 'prepareCalls' | 'claimCalls' | 'settleCalls' | 'nextCallDueAt'>;
     http: Pick<GuardedHttp, 'post'>;
     clock: Clock;
     random: Random;
@@ -141,6 +143,7 @@ export function createWebhookSender(
     const dueAt = await store.nextCallDueAt();
     const inMs = dueAt === null ? pollMs : dueAt - clock.now();
     if (inMs > 0) return Math.min(inMs, pollMs);
+    const more = dueAt === 0 && (await store.prepareCalls({ limit: PREPARE_SIZE }));
     const excludeWebhooks = [...endpoints.values()].filter(isFull).map((endpoint) => endpoint.id);
     const calls = await store.claimCalls({
       epoch: node.epoch,
@@ -152,7 +155,7 @@ export function createWebhookSender(
     for (const call of calls) place(call);
     // What is overdue and was not claimed belongs to webhooks without room, whose own ends wake us: a look at once
     // would only spin. So would one while the line is full.
-    return calls.length === limit && waitingTotal < MAX_WAITING ? 0 : pollMs;
+    return more || (calls.length === limit && waitingTotal < MAX_WAITING) ? 0 : pollMs;
   }
 
   function place(call: ClaimedCall): void {

@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeAcceptance } from './acceptance.ts';
+import { describeCallPortions } from './call-portions.ts';
 import { describeCalls } from './calls.ts';
 import { describeCancelRetry } from './cancel-retry.ts';
 import { describeCaptures } from './captures.ts';
@@ -62,6 +63,7 @@ export const EVERY_PART: readonly Part[] = [
   describeStats,
   describeWebhooks,
   describeWebhookChanges,
+  describeCallPortions,
   describeCalls,
   describeDomains,
   describeTokens,

@@ -56,6 +56,7 @@ export function createBatchRunner(
       syncedNow = synced;
     }
     db.exec('BEGIN IMMEDIATE');
+    session.calls = 0;
     if (othersWrite) lookForOthers();
   }
 

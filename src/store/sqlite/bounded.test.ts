@@ -80,6 +80,8 @@ const WRITE_CASES: { [Name in WriteName]?: readonly ParamsOf<Name>[] } = {
       limit: 100,
     },
   ],
+  updateWebhook: [{ id: 3, status: 'Enabled', now: T0 + 1, resumeSince: T0 * 2 }],
+  prepareCalls: [{ limit: 100 }],
   replayCalls: [{ webhookId: 1, since: 0, until: T0 * 2, onlyFailed: true, now: T0, limit: 100 }],
   purgeIdempotency: [{ before: T0 * 2, limit: 100 }],
   purgeCaptures: [{ before: T0 * 2, limit: 100 }],
@@ -114,8 +116,12 @@ function filled(path: string, n: number): Connection {
     INSERT INTO webhook (id, domain_id, event, url, description, enabled, created_at, updated_at, last_response_code,
       last_response_body, last_response_try, last_error, failed_tries, blocked_tries, secret_sealed)
       VALUES (1, 1, 'all', '', '', 1, 0, 0, 0, '', 0, '', 0, 0, x'00');
+    INSERT INTO webhook SELECT 3, domain_id, event, url, description, 0, disabled_reason, created_at, updated_at,
+      last_response_code, last_response_body, last_response_at, last_response_try, last_error, last_latency_ms,
+      failing_since, failed_tries, blocked_tries, secret_sealed, NULL, NULL FROM webhook WHERE id = 1;
+    ${rows} INSERT INTO later_call SELECT 1, i, ${T0}, '[1,3]' FROM n;
     ${rows} INSERT INTO webhook_call (webhook_id, event_seq, state, epoch, due_at, tries, response_code, error, created_at, updated_at)
-      SELECT iif(i % 2, 1, 9), i, 0, 0, ${T0}, 0, 0, '', ${T0}, ${T0} FROM n;
+      SELECT iif(i % 2, 1, iif(i % 4, 9, 3)), i, 0, 0, ${T0}, 0, 0, '', ${T0}, ${T0} FROM n;
     INSERT INTO leftover VALUES ('webhook', 9);
     INSERT INTO cause (id, category, scope, site, sender_domain, shape, reply, first_seen, last_seen)
       VALUES (1, 'c', 'path', 's', 0, 'x', 'y', 0, 0);

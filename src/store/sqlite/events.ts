@@ -1,6 +1,6 @@
 /**
  * The event log and outbox. Given a fact, `appendEvent` stores it and, in the same transaction, one pending call for
- * each enabled webhook of the domain that listens to its kind. Reading goes by (domain, kind, at): a query without a
+ * each enabled webhook of the domain that listens to its kind, or where the transaction has made many, that they are owed. Reading goes by (domain, kind, at): a query without a
  * kind merges one index range per kind, so no index has to exist for every combination and nothing is sorted.
  */
 import type { SQLInputValue } from 'node:sqlite';
@@ -9,6 +9,7 @@ import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
 import { listensTo } from '../../model/webhook.ts';
 import type { EventDetail, EventLook, EventPlace, EventView, NewEvent } from '../topics/events.ts';
+import { MOST_CALLS, makeLater } from './call-portions.ts';
 import { eventKindCode, routeCode, uuidBytes } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { createFilter, type Filter } from './filter.ts';
@@ -46,9 +47,16 @@ export function appendEvent(session: Session, event: NewEvent, subject: EventSub
   ).lastId;
   const { token, payloadType } = EVENT_KINDS[event.kind];
   if (payloadType === null || event.notify === false) return seq;
-  for (const hook of session.hooks(subject.domainId)) {
-    if (listensTo(hook.events, token)) insertCall(session.db, hook.id, seq, event.at);
-  }
+  const told = session.hooks(subject.domainId).filter((hook) => listensTo(hook.events, token));
+  if (told.length === 0) return seq;
+  session.calls += told.length;
+  if (session.calls <= MOST_CALLS) for (const { id } of told) insertCall(session.db, id, seq, event.at);
+  else
+    makeLater(
+      session.db,
+      { domainId: subject.domainId, seq, at: event.at },
+      told.map(({ id }) => id),
+    );
   return seq;
 }
 

@@ -334,6 +334,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     updateWebhook: (params) => write('updateWebhook', params),
     rotateWebhookSecret: (params) => write('rotateWebhookSecret', params),
     countPendingCalls: (params) => read('countPendingCalls', params),
+    prepareCalls: (params) => write('prepareCalls', params),
     claimCalls: (params) => write('claimCalls', params),
     settleCalls: (params) => write('settleCalls', params),
     nextCallDueAt: () => read('nextCallDueAt', undefined),

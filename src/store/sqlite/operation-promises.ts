@@ -85,6 +85,7 @@ export const SEARCHES: ReadonlySet<ReadName> = new Set<ReadName>([
 export const PORTIONS: ReadonlySet<WriteName> = new Set<WriteName>([
   'addSuppressions',
   'purgeSuppressions',
+  'prepareCalls',
   'replayCalls',
   'purgeCauses',
   'deleteCaptures',
@@ -123,6 +124,7 @@ export function rowsOf(call: WriteCall): number {
       return call.params.deliveryIds.length;
     case 'claimDue':
     case 'claimExpired':
+    case 'prepareCalls':
     case 'claimCalls':
     case 'reclaim':
     case 'refile':

@@ -38,6 +38,7 @@ export type WriteName =
   | 'deleteWebhook'
   | 'updateWebhook'
   | 'rotateWebhookSecret'
+  | 'prepareCalls'
   | 'claimCalls'
   | 'settleCalls'
   | 'replayCalls'

@@ -3,6 +3,7 @@
  * company. A name that is missing here does not compile.
  */
 import * as accept from './accept.ts';
+import { prepareCalls } from './call-portions.ts';
 import * as cancelRetry from './cancel-retry.ts';
 import * as captures from './captures.ts';
 import * as causes from './causes.ts';
@@ -67,6 +68,7 @@ export const WRITES: WriteTable = {
   deleteWebhook: webhooks.deleteWebhook,
   updateWebhook: webhookChanges.updateWebhook,
   rotateWebhookSecret: webhookChanges.rotateWebhookSecret,
+  prepareCalls,
   claimCalls: webhooks.claimCalls,
   settleCalls: webhooks.settleCalls,
   replayCalls: webhooks.replayCalls,

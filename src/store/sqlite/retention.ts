@@ -5,6 +5,7 @@
  * they find, not what is kept.
  */
 import type { ExpiredPage } from '../topics/retention.ts';
+import { dropLater } from './call-portions.ts';
 import type { Connection } from './connection.ts';
 import { ERASED } from './erasing.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
@@ -194,6 +195,8 @@ function mayForget(db: Connection, seq: number): boolean {
     `SELECT ${WAITS} OR EXISTS (
        SELECT 1 FROM event e CROSS JOIN webhook w ON w.domain_id = e.domain_id AND w.enabled = 1
          CROSS JOIN webhook_call c ON c.webhook_id = w.id AND c.event_seq = e.seq AND c.state IN (0, 1)
+       WHERE e.message_seq = m.seq) OR EXISTS (
+       SELECT 1 FROM event e CROSS JOIN later_call l ON l.domain_id = e.domain_id AND l.event_seq = e.seq
        WHERE e.message_seq = m.seq) AS stays FROM message m WHERE m.seq = ?`,
     seq,
   );
@@ -235,10 +238,12 @@ const HANGING = [
 
 /** Calls of an event, found through the webhooks of its domain. */
 export function dropCalls(db: Connection, domainId: number, eventSeq: number): number {
-  return db.run(
+  const owed = dropLater(db, domainId, eventSeq);
+  const made = db.run(
     `DELETE FROM webhook_call WHERE event_seq = ?
        AND webhook_id IN (SELECT id FROM webhook WHERE domain_id = ?)`,
     eventSeq,
     domainId,
   ).changes;
+  return owed + made;
 }

@@ -48,17 +48,17 @@ export interface Session {
   captured: CaptureView[];
   /** What it suppressed, in the same way. */
   suppressed: AddedSuppression[];
+  /** Webhook calls that the running transaction has made or owes; the batch sets it back. */
+  calls: number;
   /** To be called after every rollback. */
   forget(): void;
 }
-
-const NO_HOOKS: readonly HookTarget[] = [];
 
 /** A session over a connection that may write. */
 export function createSession(db: Connection): Session {
   const names = new Map<string, number>();
   const queues = new Map<string, number>();
-  let hooksByDomain: Map<number, HookTarget[]> | null = null;
+  const hooksByDomain = new Map<number, readonly HookTarget[]>();
   let suppressingDomains: ReturnType<Session['suppressing']> | null = null;
   const ended = new Map<number, boolean>();
 
@@ -103,19 +103,16 @@ export function createSession(db: Connection): Session {
   }
 
   function hooks(domainId: number): readonly HookTarget[] {
-    if (hooksByDomain === null) {
-      hooksByDomain = new Map();
-      const rows = db.all<{ id: number; domain_id: number; event: string }>(
-        'SELECT id, domain_id, event FROM webhook WHERE enabled = 1 ORDER BY id',
-      );
-      for (const row of rows) {
-        const list = hooksByDomain.get(row.domain_id);
-        const target = { id: row.id, events: webhookEvents.list(row.event) };
-        if (list === undefined) hooksByDomain.set(row.domain_id, [target]);
-        else list.push(target);
-      }
-    }
-    return hooksByDomain.get(domainId) ?? NO_HOOKS;
+    const known = hooksByDomain.get(domainId);
+    if (known !== undefined) return known;
+    const rows = db.all<{ id: number; event: string }>(
+      'SELECT id, event FROM webhook INDEXED BY webhook_domain WHERE domain_id = ? AND enabled = 1 ORDER BY id',
+      domainId,
+    );
+    const found = rows.map((row) => ({ id: row.id, events: webhookEvents.list(row.event) }));
+    if (hooksByDomain.size >= MAX_CACHED) hooksByDomain.clear();
+    hooksByDomain.set(domainId, found);
+    return found;
   }
 
   function suppressing(): ReturnType<Session['suppressing']> {
@@ -146,25 +143,24 @@ export function createSession(db: Connection): Session {
     nameId,
     queueId,
     hooks,
-    hooksChanged() {
-      hooksByDomain = null;
-    },
+    hooksChanged: () => hooksByDomain.clear(),
     suppressing,
     hasEnded,
     epochsChanged: () => ended.clear(),
     othersWrote() {
-      hooksByDomain = null;
+      hooksByDomain.clear();
       suppressingDomains = null;
       ended.clear();
     },
     captured: [],
     suppressed: [],
+    calls: 0,
     forget() {
       this.captured = [];
       this.suppressed = [];
       names.clear();
       queues.clear();
-      hooksByDomain = null;
+      hooksByDomain.clear();
       suppressingDomains = null;
       ended.clear();
     },

@@ -3,7 +3,8 @@
  * anew, resumes the calls that waited for less than the given age and gives up the older ones, which can still be
  * replayed. What is being called at that moment ends as it began.
  */
-import { callStateCode, webhookEvents } from './codes.ts';
+import { beginResume } from './call-portions.ts';
+import { webhookEvents } from './codes.ts';
 import type { Connection } from './connection.ts';
 import { createFilter } from './filter.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
@@ -43,19 +44,7 @@ function enable(db: Connection, params: ParamsOf<'updateWebhook'>): void {
      WHERE id = ?`,
     params.id,
   );
-  db.run(
-    `UPDATE webhook_call SET state = ?, error = 'Given up: the webhook was switched off for too long', updated_at = ?
-     WHERE webhook_id = ? AND state = 0 AND created_at < ?`,
-    callStateCode.of('failed'),
-    params.now,
-    params.id,
-    params.resumeSince,
-  );
-  db.run(
-    'UPDATE webhook_call SET due_at = min(due_at, ?) WHERE webhook_id = ? AND state = 0',
-    params.now,
-    params.id,
-  );
+  beginResume(db, { id: params.id, since: params.resumeSince, now: params.now });
 }
 
 /** Gives a webhook a new secret and keeps the one before for a while; see `Store.rotateWebhookSecret`. */

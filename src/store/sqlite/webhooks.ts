@@ -8,6 +8,7 @@ import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import { type DisabledReason, listensTo, type Webhook } from '../../model/webhook.ts';
 import type { EventPlace } from '../topics/events.ts';
 import type { CallLogEntry, CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
+import { mustPrepare } from './call-portions.ts';
 import { callStateCode, eventKindCode, webhookEvents } from './codes.ts';
 import type { Connection } from './connection.ts';
 import {
@@ -40,7 +41,7 @@ const WAITING_HOOKS = `
   ), hint (id, due_at) AS (
     SELECT id, (SELECT min(due_at) FROM webhook_call INDEXED BY webhook_call_due
                 WHERE state = 0 AND webhook_id = waiting.id)
-    FROM waiting WHERE id IN (SELECT id FROM webhook WHERE enabled = 1)
+    FROM waiting WHERE id IN (SELECT id FROM webhook WHERE enabled = 1) AND id NOT IN (SELECT webhook_id FROM webhook_resume)
   )`;
 
 /** Creates an enabled webhook, unless its domain has as many as it may have. */
@@ -90,7 +91,7 @@ export function deleteWebhook(session: Session, params: ParamsOf<'deleteWebhook'
   filter.oneOf('domain_id', findNameIds(session.db, params.domains));
   const found = session.db.run(`DELETE FROM webhook ${filter.where()}`, ...filter.values()).changes > 0;
   if (!found) return false;
-  leaveRows(session.db, 'webhook', params.id);
+  leaveCalls(session.db, params.id);
   session.hooksChanged();
   return true;
 }
@@ -102,7 +103,7 @@ export function deleteWebhooksOf(session: Session, domainId: number): void {
     'DELETE FROM webhook WHERE domain_id = ? RETURNING id',
     domainId,
   ))
-    leaveRows(db, 'webhook', id);
+    leaveCalls(db, id);
   session.hooksChanged();
 }
 
@@ -114,9 +115,14 @@ export function deleteWebhooksMadeWith(session: Session, tokenId: string, limit:
     tokenId,
     limit,
   );
-  for (const { id } of rows) leaveRows(session.db, 'webhook', id);
+  for (const { id } of rows) leaveCalls(session.db, id);
   if (rows.length > 0) session.hooksChanged();
   return rows.length;
+}
+
+function leaveCalls(db: Connection, id: number): void {
+  db.run('DELETE FROM webhook_resume WHERE webhook_id = ?', id);
+  leaveRows(db, 'webhook', id);
 }
 
 /**
@@ -266,8 +272,9 @@ function disable(
   appendEvent(session, how.event, { domainId: row.domain_id, messageSeq: null, deliveryId: null });
 }
 
-/** Earliest due time of the pending calls of enabled webhooks, or null. */
+/** See `Store.nextCallDueAt`. */
 export function nextCallDueAt(db: Connection): number | null {
+  if (mustPrepare(db)) return 0;
   return (
     db.get<{ due_at: number | null }>(`${WAITING_HOOKS} SELECT min(due_at) AS due_at FROM hint`)?.due_at ??
     null

@@ -73,7 +73,8 @@ export interface WebhookStore {
   /**
    * Changes what is given of a webhook and moves updatedAt; false where there is none in those domains. Switched off,
    * its reason is `User`, unless it was off already. Switched on, its failures are forgotten, its pending calls become
-   * due by `now` at the latest, and those made before `resumeSince` are given up as failed.
+   * due by `now` at the latest, and those made before `resumeSince` are given up as failed: some hundred at once, the
+   * others by `prepareCalls`, and none is claimed before that is over.
    */
   updateWebhook(params: {
     id: number;
@@ -118,7 +119,13 @@ export interface WebhookStore {
    * its event. A call that is no longer leased to the epoch, or gone, changes nothing. Not synced, may wait for company.
    */
   settleCalls(params: { settlements: readonly CallSettlement[] }): Promise<void>;
-  /** Earliest due time of the pending calls of enabled webhooks, or null. */
+  /**
+   * Goes on with about `limit` calls that are owed to webhooks since a commit that would have made too many at once, and
+   * with the waiting calls of webhooks that were switched on; true while there is more. Until then the former are in no
+   * list, and none of the latter are claimed.
+   */
+  prepareCalls(params: { limit: number }): Promise<boolean>;
+  /** Earliest due time of the pending calls of enabled webhooks, or null; 0 where `prepareCalls` has to do. */
   nextCallDueAt(): Promise<number | null>;
   /** Those of the newest events first. */
   listCalls(params: {
