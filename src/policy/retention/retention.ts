@@ -60,6 +60,7 @@ const PAGE = 500;
 /** Contents, or small rows, that one step of the writer removes; measured, see docs/howto/retention.md. */
 const CONTENTS_PER_STEP = 16;
 const ROWS_PER_STEP = 64;
+const BYTES_PER_STEP = 16_777_216;
 /** The writer is left alone for so many times as long as a step took, and at least so long. */
 const REST = 4;
 const LEAST_REST_MS = 2;
@@ -128,7 +129,7 @@ export function createRetention(
           const step = await paced(() =>
             store.purgeMessages({ seqs: seqs.slice(at, at + CONTENTS_PER_STEP), maxRows: ROWS_PER_STEP }),
           );
-          at += Math.max(1, step.done);
+          at += step.done;
           removed += step.messages;
         }
       },
@@ -170,8 +171,12 @@ export function createRetention(
 
   async function removeContents(seqs: readonly number[], mayGoOn: () => boolean): Promise<number> {
     let removed = 0;
-    for (let at = 0; at < seqs.length && mayGoOn(); at += CONTENTS_PER_STEP) {
-      removed += await paced(() => store.purgeContents({ seqs: seqs.slice(at, at + CONTENTS_PER_STEP) }));
+    for (let at = 0; at < seqs.length && mayGoOn(); ) {
+      const step = await paced(() =>
+        store.purgeContents({ seqs: seqs.slice(at, at + CONTENTS_PER_STEP), maxBytes: BYTES_PER_STEP }),
+      );
+      at += step.done;
+      removed += step.removed;
     }
     return removed;
   }
@@ -182,13 +187,13 @@ export function createRetention(
     while (mayGoOn() && (await paced(step)) > 0);
   }
 
-  /** Steps of a fixed size until one finds less than it was asked for. */
+  /** Steps of a fixed size until one finds nothing. */
   async function whole(mayGoOn: () => boolean, step: (limit: number) => Promise<number>): Promise<number> {
     let removed = 0;
     while (mayGoOn()) {
       const count = await paced(() => step(ROWS_PER_STEP));
       removed += count;
-      if (count < ROWS_PER_STEP) break;
+      if (count === 0) break;
     }
     return removed;
   }

@@ -57,13 +57,44 @@ export function describeErasing(suite: Suite): void {
       await suite.store().settle({ now: T0, settlements: [delivered(alike.ids[0] ?? 0)] });
       const found = await find();
       expect(found).toEqual({ seqs: [own.seq, alike.seq], waiting: [], nextSeq: null, lastSeq: alike.seq });
-      expect(await erase(found.seqs)).toEqual({ messages: 1, events: 1, pending: 0 });
+      expect(await erase(found.seqs)).toMatchObject({ messages: 1, events: 1, pending: 0, done: 2 });
       expect(await suite.store().readContent({ messageSeq: own.seq })).toBeNull();
       expect(await suite.store().readContent({ messageSeq: alike.seq })).not.toBeNull();
       const left = await everything();
       expect(left.replaceAll(`jo${PERSON}`.toLowerCase(), '')).not.toContain(PERSON.toLowerCase());
       expect(left).toContain('other@example.net');
-      expect(await erase(found.seqs)).toEqual({ messages: 0, events: 0, pending: 0 });
+      expect(await erase(found.seqs)).toMatchObject({ messages: 0, events: 0, pending: 0 });
+    });
+
+    it('goes through very many events in portions, wherever the person stands in them', async () => {
+      const own = await send('other@example.net');
+      const [deliveryId = 0] = own.ids;
+      await suite.store().settle({ now: T0, settlements: [delivered(deliveryId)] });
+      for (let n = 0; n < 12; n += 1) {
+        const facts = Array.from({ length: 100 }, (_, i) => {
+          const reason = i === 99 ? `read by ${PERSON}` : 'read';
+          return { ...event('opened', T0, { detail: { reason } }), deliveryId };
+        });
+        await suite.store().appendReaderFacts({ facts, quickMs: 0 });
+      }
+      const found = await find();
+      expect(found.seqs).toEqual([own.seq]);
+      let masked = 0;
+      let portions = 0;
+      for (let done = 0, afterEvent: number | null = null; done === 0; portions += 1) {
+        const step = await suite.store().eraseMessages({
+          address: PERSON,
+          seqs: [own.seq],
+          ...(afterEvent === null ? {} : { afterEvent }),
+        });
+        masked += step.events;
+        ({ done, afterEvent } = step);
+      }
+      expect(masked).toBe(12);
+      expect(portions).toBeGreaterThan(2);
+      const { events } = await suite.store().findEvents(everyEvent({ limit: 2000 }));
+      expect(events).toHaveLength(1202);
+      expect(JSON.stringify(events).toLowerCase()).not.toContain(PERSON.toLowerCase());
     });
 
     it('names what may wait, and leaves what is under way until it is final', async () => {

@@ -78,11 +78,11 @@ export function describeRetention(suite: Suite): void {
       const shown = await send({ sandbox: true });
       await settle(shown.ids, { capture: capture() });
       const all = [done, half.seq, shown.seq];
-      expect(await suite.store().purgeContents({ seqs: all })).toBe(1);
+      expect(await suite.store().purgeContents({ seqs: all, maxBytes: 1e9 })).toMatchObject({ removed: 1 });
       expect(await content(done)).toBeNull();
       expect(await content(half.seq)).not.toBeNull();
       expect(await content(shown.seq)).not.toBeNull();
-      expect(await suite.store().purgeContents({ seqs: all })).toBe(0);
+      expect(await suite.store().purgeContents({ seqs: all, maxBytes: 1e9 })).toMatchObject({ removed: 0 });
       expect(await find()).toEqual({ seqs: [], nextSeq: null });
       await settle(half.ids.slice(1));
       expect(await find()).toEqual({ seqs: [half.seq], nextSeq: null });
@@ -126,7 +126,7 @@ export function describeRetention(suite: Suite): void {
         bytes: 2 * size,
         nextSeq: null,
       });
-      await suite.store().purgeContents({ seqs: [first] });
+      await suite.store().purgeContents({ seqs: [first], maxBytes: 1e9 });
       expect(await suite.store().contentBytes()).toBe(3 * size);
     });
 
@@ -149,7 +149,7 @@ export function describeRetention(suite: Suite): void {
       expect(await bytes()).toEqual([3 * size + copy.prefix.length, size, 0]);
       await store.deleteCaptures({ ids: [copy.id], limit: 1 });
       expect(await bytes()).toEqual([2 * size, size, 0]);
-      await store.purgeContents({ seqs: [first, waits.seq] });
+      await store.purgeContents({ seqs: [first, waits.seq], maxBytes: 1e9 });
       expect(await bytes()).toEqual([size, size, 0]);
     });
 
@@ -190,6 +190,39 @@ export function describeRetention(suite: Suite): void {
       expect(await content(second)).toBeNull();
       expect(await content(waits.seq)).not.toBeNull();
       expect(await suite.store().listCalls({ webhookId, limit: 100 })).toHaveLength(1);
+    });
+
+    it('removes contents until enough octets are gone', async () => {
+      const waits = await send();
+      const seqs = [waits.seq, await sent(), await sent()];
+      const purge = (given: readonly number[]) => suite.store().purgeContents({ seqs: given, maxBytes: 1 });
+      expect(await purge(seqs)).toEqual({ done: 2, removed: 1 });
+      expect(await purge(seqs.slice(2))).toEqual({ done: 1, removed: 1 });
+      expect(await content(waits.seq)).not.toBeNull();
+    });
+
+    it('removes a message with very many events in portions, itself last', async () => {
+      const { seq, ids } = await send();
+      await settle(ids);
+      const [deliveryId = 0] = ids;
+      for (let n = 0; n < 25; n += 1) {
+        const facts = Array.from({ length: 100 }, () => ({ ...event('opened'), deliveryId }));
+        await suite.store().appendReaderFacts({ facts, quickMs: 0 });
+      }
+      const kept = async () => (await kindsOf(suite.store(), { limit: 5000, look: 5000 })).length;
+      let left = await kept();
+      for (let done = 0, portions = 1; done === 0; portions += 1) {
+        const step = await suite.store().purgeMessages({ seqs: [seq], maxRows: 64 });
+        done = step.done;
+        expect(step.messages).toBe(done);
+        const now = await kept();
+        expect(left - now).toBeGreaterThan(0);
+        expect(left - now).toBeLessThan(1500);
+        if (done === 1) expect(portions).toBeGreaterThan(1);
+        left = now;
+      }
+      expect(left).toBe(0);
+      expect(await messagesOf(suite.store(), { limit: 10 })).toEqual([]);
     });
 
     it('removes old captures, oldest first', async () => {

@@ -19,7 +19,7 @@ import type { Connection } from './connection.ts';
 import { createFilter, type Filter } from './filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './merged.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
-import { dropUnkeptContent } from './retention.ts';
+import { dropUnkeptContent, STEP_BYTES } from './retention.ts';
 import { domainIdsIn, findNameIds, type Session } from './session.ts';
 
 /** Stores a capture beside the outcome it belongs to, and has it told after the commit. */
@@ -300,15 +300,17 @@ export function deleteCaptures(
     ids === undefined
       ? mergedRows(db, keysOf(db, params, beforeSeq, 'DESC'), limit)
       : namedCaptures(db, params, ids);
-  const messages = new Set<number>();
+  let deleted = 0;
+  let bytes = 0;
   for (const { seq } of gone) {
     const sql = 'DELETE FROM capture WHERE seq = ? RETURNING message_seq';
     const row = db.get<{ message_seq: number }>(sql, seq);
-    if (row !== undefined) messages.add(row.message_seq);
+    if (row !== undefined) bytes += dropUnkeptContent(db, row.message_seq);
+    deleted += 1;
+    if (bytes >= STEP_BYTES && ids === undefined) break;
   }
-  for (const seq of messages) dropUnkeptContent(db, seq);
-  const isWhole = ids !== undefined || gone.length < limit;
-  return { deleted: gone.length, next: isWhole ? null : (gone.at(-1)?.seq ?? null) };
+  const isWhole = ids !== undefined || (gone.length < limit && deleted === gone.length);
+  return { deleted, next: isWhole ? null : (gone[deleted - 1]?.seq ?? null) };
 }
 
 function namedCaptures(db: Connection, params: ParamsOf<'deleteCaptures'>, ids: readonly string[]): Key[] {

@@ -17,72 +17,116 @@ import { domainIdsIn, type Session } from './session.ts';
 export const ERASED = 'erased@erased.invalid';
 const SCRUB_BYTES = 262_144;
 
-/** Messages that may mention an address; exact only after reading. Walks the messages once, oldest first. */
-const MENTIONS_SQL = `SELECT m.seq,
+/** Rows of messages, recipients and events that one look or one step reads, about. */
+const ROWS_AT_ONCE = 2_000;
+/** A message with more events is taken as one that may mention anybody. */
+const EVENTS_READ = 500;
+
+/** What there is to read of a message: its recipients and events, counted up to a bound. */
+const WEIGHT_SQL = `SELECT (SELECT count(*) FROM (SELECT 1 FROM delivery WHERE message_seq = ?1 LIMIT 1000))
+    AS recipients, (SELECT count(*) FROM (SELECT 1 FROM event WHERE message_seq = ?1 LIMIT ${EVENTS_READ + 1})) AS events`;
+
+/** Whether a message may mention an address; exact only after reading. */
+const MENTIONS_SQL = `SELECT
     instr(fold(m.lists || m.subject || coalesce(m.tags, '') || coalesce(m.metadata, '')), ?1) > 0
     OR EXISTS (SELECT 1 FROM delivery d WHERE d.message_seq = m.seq
       AND instr(fold(d.address || ' ' || coalesce(d.last_reply, '') || coalesce(d.wait_reason, '')), ?1) > 0)
     OR EXISTS (SELECT 1 FROM event e WHERE e.message_seq = m.seq AND instr(fold(e.detail), ?1) > 0)
     OR EXISTS (SELECT 1 FROM message_notice w WHERE w.message_seq = m.seq
       AND instr(fold(w.sender || ' ' || coalesce(w.envid, '') || ' ' || coalesce(w.orcpts, '')), ?1) > 0) AS found
-  FROM message m WHERE m.seq > ?2 ORDER BY m.seq LIMIT ?3`;
+  FROM message m WHERE m.seq = ?2`;
 
+/** See `Store.findMentions`. */
 export function findMentions(db: Connection, params: ParamsOf<'findMentions'>): ResultOf<'findMentions'> {
-  const rows = db.all<{ seq: number; found: number }>(
-    MENTIONS_SQL,
-    suppressionKey(params.address),
-    params.afterSeq,
-    params.limit,
-  );
-  const last = rows.at(-1);
-  const seqs = rows.filter((row) => row.found === 1).map((row) => row.seq);
+  const key = suppressionKey(params.address);
+  const sql = 'SELECT seq FROM message WHERE seq > ? ORDER BY seq LIMIT ?';
+  const rows = db.all<{ seq: number }>(sql, params.afterSeq, params.limit);
+  const seqs: number[] = [];
+  let read = 0;
+  let last: number | undefined;
+  for (const { seq } of rows) {
+    if (read >= ROWS_AT_ONCE) break;
+    const { recipients = 0, events = 0 } =
+      db.get<{ recipients: number; events: number }>(WEIGHT_SQL, seq) ?? {};
+    read += 1 + recipients + events;
+    const found = events > EVENTS_READ || db.get<{ found: number }>(MENTIONS_SQL, key, seq)?.found === 1;
+    if (found) seqs.push(seq);
+    last = seq;
+  }
   const waiting = seqs.flatMap((messageSeq) =>
     db
       .all<{ id: number }>(
         'SELECT id FROM delivery WHERE message_seq = ? AND state IN (0, 1) AND fold(address) = ?',
         messageSeq,
-        suppressionKey(params.address),
+        key,
       )
       .map(({ id }) => ({ messageSeq, deliveryId: id })),
   );
+  const isOver = rows.length < params.limit && last === rows.at(-1)?.seq;
   return {
     seqs,
     waiting,
-    nextSeq: rows.length === params.limit && last !== undefined ? last.seq : null,
+    nextSeq: isOver ? null : (last ?? null),
     lastSeq: db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM message')?.seq ?? 0,
   };
 }
 
+/** See `Store.eraseMessages`. */
 export function eraseMessages({ db }: Session, params: ParamsOf<'eraseMessages'>): ResultOf<'eraseMessages'> {
   const key = suppressionKey(params.address);
   const mask = maskOf(key);
-  const result = { messages: 0, events: 0, pending: 0 };
+  const result = { messages: 0, events: 0, pending: 0, done: 0, afterEvent: null as number | null };
+  let room = EVENTS_READ;
   for (const seq of params.seqs) {
-    const message = db.get<MessageTexts>(
-      'SELECT lists, from_address, subject, tags, metadata, domain_id FROM message WHERE seq = ?',
-      seq,
-    );
-    if (message === undefined) continue;
-    const named = maskLists(JSON.parse(message.lists) as AddressLists, key);
-    const recipients = maskRecipients(db, seq, key, mask);
-    const told = db.all<EventText>('SELECT seq, detail FROM event WHERE message_seq = ?', seq);
+    if (room <= 0) break;
+    const after = result.done === 0 ? (params.afterEvent ?? 0) : 0;
+    const sql = 'SELECT seq, detail FROM event WHERE message_seq = ? AND seq > ? ORDER BY seq LIMIT ?';
+    const told = db.all<EventText>(sql, seq, after, room);
     const events = maskEvents(db, told, mask);
-    const texts = maskMessage(db, seq, message, named.lists, key, mask);
-    const notices = maskWish(db, seq, key, mask);
-    if (named.found || recipients.found) {
-      if (recipients.waits) {
-        db.run('UPDATE message SET keep_content = 0 WHERE seq = ?', seq);
-        result.pending += 1;
-      } else {
-        db.run('DELETE FROM capture WHERE message_seq = ?', seq);
-        db.run('DELETE FROM content WHERE message_seq = ?', seq);
-        db.run('DELETE FROM kept_content WHERE domain_id = ? AND message_seq = ?', message.domain_id, seq);
-      }
-    }
-    if (named.found || recipients.found || texts || notices || events > 0) result.messages += 1;
     result.events += events;
+    if (told.length === room) {
+      // There may be more of its events: the message itself comes after the last of them.
+      result.afterEvent = told.at(-1)?.seq ?? 0;
+      break;
+    }
+    const { touched, pending, rows } = eraseMessage(db, seq, key, mask);
+    if (touched || events > 0) result.messages += 1;
+    if (pending) result.pending += 1;
+    result.done += 1;
+    room -= told.length + rows;
   }
   return result;
+}
+
+/** The message itself, its recipients, contents and captures. */
+function eraseMessage(
+  db: Connection,
+  seq: number,
+  key: string,
+  mask: Mask,
+): { touched: boolean; pending: boolean; rows: number } {
+  const message = db.get<MessageTexts>(
+    'SELECT lists, from_address, subject, tags, metadata, domain_id FROM message WHERE seq = ?',
+    seq,
+  );
+  if (message === undefined) return { touched: false, pending: false, rows: 0 };
+  const named = maskLists(JSON.parse(message.lists) as AddressLists, key);
+  const recipients = maskRecipients(db, seq, key, mask);
+  const texts = maskMessage(db, seq, message, named.lists, key, mask);
+  const notices = maskWish(db, seq, key, mask);
+  const isTheirs = named.found || recipients.found;
+  if (isTheirs && recipients.waits) {
+    db.run('UPDATE message SET keep_content = 0 WHERE seq = ?', seq);
+  } else if (isTheirs) {
+    db.run('DELETE FROM capture WHERE message_seq = ?', seq);
+    db.run('DELETE FROM content WHERE message_seq = ?', seq);
+    db.run('DELETE FROM kept_content WHERE domain_id = ? AND message_seq = ?', message.domain_id, seq);
+  }
+  return {
+    touched: isTheirs || texts || notices,
+    pending: isTheirs && recipients.waits,
+    rows: recipients.rows,
+  };
 }
 
 /** See `Store.eraseElsewhere`. */
@@ -322,9 +366,10 @@ function maskRecipients(
   seq: number,
   key: string,
   mask: Mask,
-): { found: boolean; waits: boolean } {
+): { found: boolean; waits: boolean; rows: number } {
   let found = false;
   let waits = false;
+  let rows = 0;
   for (const row of db.all<{
     id: number;
     state: number;
@@ -332,6 +377,7 @@ function maskRecipients(
     last_reply: string | null;
     wait_reason: string | null;
   }>('SELECT id, state, address, last_reply, wait_reason FROM delivery WHERE message_seq = ?', seq)) {
+    rows += 1;
     const open = row.state === 0 || row.state === 1;
     waits ||= open;
     const isPerson = suppressionKey(row.address) === key;
@@ -346,7 +392,7 @@ function maskRecipients(
       row.id,
     );
   }
-  return { found, waits };
+  return { found, waits, rows };
 }
 
 interface EventText {

@@ -104,49 +104,95 @@ export function findOldestContents(
   return { seqs, bytes, nextSeq: rows.length === params.limit && last !== undefined ? last.seq : null };
 }
 
-/** Removes contents that may go; how many. */
-export function purgeContents({ db }: Session, params: ParamsOf<'purgeContents'>): number {
+/** See `Store.purgeContents`. */
+export function purgeContents({ db }: Session, params: ParamsOf<'purgeContents'>): ResultOf<'purgeContents'> {
   let removed = 0;
-  for (const seq of params.seqs) if (dropContent(db, seq)) removed += 1;
-  return removed;
+  let done = 0;
+  let bytes = 0;
+  for (const seq of params.seqs) {
+    if (bytes >= params.maxBytes) break;
+    done += 1;
+    const size = dropContent(db, seq);
+    if (size === null) continue;
+    removed += 1;
+    bytes += size;
+  }
+  return { done, removed };
 }
 
 /**
- * Removes the content of a message where all its recipients are final and no capture shows it. To be called after
- * whatever may have been the last reason to keep it, for messages that ask for that (`keep_content` 0).
+ * Removes the content of a message where all its recipients are final and no capture shows it; its octets. To be called
+ * after whatever may have been the last reason to keep it, for messages that ask for that (`keep_content` 0).
  */
-export function dropUnkeptContent(db: Connection, messageSeq: number): void {
+export function dropUnkeptContent(db: Connection, messageSeq: number): number {
   const row = db.get<{ keep_content: number }>('SELECT keep_content FROM message WHERE seq = ?', messageSeq);
-  if (row?.keep_content === 0) dropContent(db, messageSeq);
+  return row?.keep_content === 0 ? (dropContent(db, messageSeq) ?? 0) : 0;
 }
 
-/** Removes whole messages until enough rows are gone; see `Store.purgeMessages`. */
+/** Octets of contents that one step removes, about: a content is 25 MB at most, which takes some 10 ms. */
+export const STEP_BYTES = 16_777_216;
+
+/** Rows of the events of one message, with their calls, that one step looks at. */
+const EVENT_ROWS = 1000;
+
+/** Removes messages until enough rows are gone; see `Store.purgeMessages`. */
 export function purgeMessages({ db }: Session, params: ParamsOf<'purgeMessages'>): ResultOf<'purgeMessages'> {
   let rows = 0;
   let done = 0;
   let messages = 0;
   for (const seq of params.seqs) {
     if (rows >= params.maxRows) break;
-    done += 1;
-    if (mayForget(db, seq)) {
-      rows += dropMessage(db, seq);
+    const first = firstEvents(db, seq);
+    if (!mayForget(db, seq, first.seqs)) {
+      done += 1;
+    } else if (first.more) {
+      // Very many events: the oldest of them, and the message itself in a later step.
+      rows += dropEvents(db, first);
+      break;
+    } else {
+      rows += dropMessage(db, seq, first);
+      done += 1;
       messages += 1;
     }
   }
   return { done, messages };
 }
 
-/** Removes old captures, and contents that were kept for them alone. */
+interface FirstEvents {
+  domainId: number;
+  seqs: readonly number[];
+  more: boolean;
+}
+
+/** The oldest events of a message, as many as one step may look at: a domain has some hundred webhooks at most. */
+function firstEvents(db: Connection, seq: number): FirstEvents {
+  const row = db.get<{ domain_id: number; hooks: number }>(
+    `SELECT domain_id, (SELECT count(*) FROM webhook w WHERE w.domain_id = m.domain_id) AS hooks
+     FROM message m WHERE seq = ?`,
+    seq,
+  );
+  if (row === undefined) return { domainId: 0, seqs: [], more: false };
+  const most = Math.max(8, Math.floor(EVENT_ROWS / (1 + row.hooks)));
+  const sql = 'SELECT seq FROM event INDEXED BY event_message WHERE message_seq = ? ORDER BY seq LIMIT ?';
+  const seqs = db.all<{ seq: number }>(sql, seq, most + 1).map((event) => event.seq);
+  return { domainId: row.domain_id, seqs: seqs.slice(0, most), more: seqs.length > most };
+}
+
+/** Removes captures that are old enough, and contents that were kept for them alone; see `Store.purgeCaptures`. */
 export function purgeCaptures({ db }: Session, params: ParamsOf<'purgeCaptures'>): number {
   const oldest = db.all<{ seq: number; at: number; message_seq: number }>(
     'SELECT seq, at, message_seq FROM capture ORDER BY seq LIMIT ?',
     params.limit,
   );
-  const young = oldest.findIndex((row) => row.at >= params.before);
-  const gone = young < 0 ? oldest : oldest.slice(0, young);
-  for (const row of gone) db.run('DELETE FROM capture WHERE seq = ?', row.seq);
-  for (const seq of new Set(gone.map((row) => row.message_seq))) dropUnkeptContent(db, seq);
-  return gone.length;
+  let gone = 0;
+  let bytes = 0;
+  for (const { seq, at, message_seq: messageSeq } of oldest) {
+    if (at >= params.before || bytes >= STEP_BYTES) break;
+    db.run('DELETE FROM capture WHERE seq = ?', seq);
+    bytes += dropUnkeptContent(db, messageSeq);
+    gone += 1;
+  }
+  return gone;
 }
 
 /** Removes calls that are over; see `Store.purgeCalls`. */
@@ -179,55 +225,62 @@ export function purgeLooseEvents({ db }: Session, params: ParamsOf<'purgeLooseEv
   return rows.length;
 }
 
-/** Whether it was there and is gone. */
-function dropContent(db: Connection, seq: number): boolean {
-  const row = db.get<{ domain_id: number; stays: number }>(
-    `SELECT domain_id, ${WAITS} OR ${SHOWN} AS stays FROM message m WHERE m.seq = ?`,
+/** Octets of the content that was there and is gone, or null. */
+function dropContent(db: Connection, seq: number): number | null {
+  const row = db.get<{ domain_id: number; size: number; stays: number }>(
+    `SELECT domain_id, size, ${WAITS} OR ${SHOWN} AS stays FROM message m WHERE m.seq = ?`,
     seq,
   );
-  if (row === undefined || row.stays !== 0) return false;
+  if (row === undefined || row.stays !== 0) return null;
   db.run('DELETE FROM kept_content WHERE domain_id = ? AND message_seq = ?', row.domain_id, seq);
-  return db.run('DELETE FROM content WHERE message_seq = ?', seq).changes > 0;
+  return db.run('DELETE FROM content WHERE message_seq = ?', seq).changes > 0 ? row.size : null;
 }
 
-function mayForget(db: Connection, seq: number): boolean {
+function mayForget(db: Connection, seq: number, events: readonly number[]): boolean {
   const row = db.get<{ stays: number }>(
     `SELECT ${WAITS} OR EXISTS (
-       SELECT 1 FROM event e CROSS JOIN webhook w ON w.domain_id = e.domain_id AND w.enabled = 1
-         CROSS JOIN webhook_call c ON c.webhook_id = w.id AND c.event_seq = e.seq AND c.state IN (0, 1)
-       WHERE e.message_seq = m.seq) OR EXISTS (
-       SELECT 1 FROM event e CROSS JOIN later_call l ON l.domain_id = e.domain_id AND l.event_seq = e.seq
-       WHERE e.message_seq = m.seq) AS stays FROM message m WHERE m.seq = ?`,
+       SELECT 1 FROM json_each(?1) given CROSS JOIN event e ON e.seq = given.value
+         CROSS JOIN webhook w ON w.domain_id = e.domain_id AND w.enabled = 1
+         CROSS JOIN webhook_call c ON c.webhook_id = w.id AND c.event_seq = e.seq AND c.state IN (0, 1)) OR EXISTS (
+       SELECT 1 FROM json_each(?1) given CROSS JOIN later_call l
+         ON l.domain_id = m.domain_id AND l.event_seq = given.value) AS stays FROM message m WHERE m.seq = ?2`,
+    JSON.stringify(events),
     seq,
   );
   return row?.stays === 0;
 }
 
+function dropEvents(db: Connection, { domainId, seqs }: FirstEvents): number {
+  let rows = 0;
+  for (const seq of seqs) {
+    rows += dropCalls(db, domainId, seq);
+    rows += db.run('DELETE FROM event WHERE seq = ?', seq).changes;
+  }
+  return rows;
+}
+
 /** Removes a message and all that hangs on it but for the meaning of its unsubscribe links; how many rows that were. */
-export function dropMessage(db: Connection, seq: number): number {
+function dropMessage(db: Connection, seq: number, events: FirstEvents): number {
   const message = db.get<{ domain_id: number; personal: number; sandbox: number; created_at: number }>(
     'SELECT domain_id, personal, sandbox, created_at FROM message WHERE seq = ?',
     seq,
   );
   if (message === undefined) return 0;
   const { domain_id: domainId, personal, sandbox, created_at: createdAt } = message;
-  const kept = keepOptOuts(db, { seq, domainId, personal, sandbox, createdAt }, ERASED);
-  const events = db.all<{ seq: number }>('SELECT seq FROM event WHERE message_seq = ?', seq);
-  let rows = kept;
+  let rows = keepOptOuts(db, { seq, domainId, personal, sandbox, createdAt }, ERASED);
   rows += db.run(
     'DELETE FROM return_fact WHERE delivery_id IN (SELECT id FROM delivery WHERE message_seq = ?)',
     seq,
   ).changes;
-  for (const event of events) rows += dropCalls(db, message.domain_id, event.seq);
+  rows += dropEvents(db, events);
   for (const [table, column] of HANGING)
     rows += db.run(`DELETE FROM ${table} WHERE ${column} = ?`, seq).changes;
   db.run('DELETE FROM kept_content WHERE domain_id = ? AND message_seq = ?', message.domain_id, seq);
   return rows;
 }
 
-/** Everything that goes with a message, by its number, the message last. */
+/** Everything else that goes with a message, by its number, the message last. */
 const HANGING = [
-  ['event', 'message_seq'],
   ['capture', 'message_seq'],
   ['content', 'message_seq'],
   ['notice_due', 'message_seq'],

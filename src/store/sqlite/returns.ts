@@ -16,6 +16,8 @@ import { findNameId, type Session } from './session.ts';
 import { applySignal } from './suppressions.ts';
 
 const MAX_SUBJECTS = 1000;
+/** Of a message, oldest first: opens and clicks, of which there may be any number, come after what was delivered. */
+const MAX_EVENTS_READ = 2_000;
 
 /** See `Store.returnSubjects`. */
 export function returnSubjects(db: Connection, params: ParamsOf<'returnSubjects'>): ReturnSubject[] {
@@ -26,27 +28,39 @@ export function returnSubjects(db: Connection, params: ParamsOf<'returnSubjects'
         ? (['d.message_seq = ?', params.messageSeq] as const)
         : (['d.message_seq = (SELECT seq FROM message WHERE id = ?)', idBytes(params.messageId)] as const);
   if (value === null) return [];
-  return db
-    .all<SubjectRow>(
-      `SELECT d.id, d.address, d.state, d.route, d.sandbox IS NOT NULL AS sandbox, m.id AS message_id, n.text AS domain,
-         coalesce((SELECT max(e.at) FROM event e INDEXED BY event_message
-           WHERE e.message_seq = d.message_seq AND e.delivery_id = d.id AND e.kind = ?), d.updated_at) AS sent_at
+  const rows = db.all<SubjectRow>(
+    `SELECT d.id, d.address, d.state, d.route, d.sandbox IS NOT NULL AS sandbox, m.id AS message_id, n.text AS domain,
+         d.message_seq, d.updated_at
        FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq CROSS JOIN name n ON n.id = m.domain_id
        WHERE ${condition} ORDER BY d.id LIMIT ?`,
-      eventKindCode.of('delivered'),
-      value,
-      MAX_SUBJECTS,
-    )
-    .map((row) => ({
-      deliveryId: row.id,
-      messageId: uuidText(row.message_id) as MessageId,
-      domain: row.domain,
-      address: row.address,
-      state: stateCode.word(row.state),
-      route: row.route === null ? null : routeCode.word(row.route),
-      sandbox: row.sandbox === 1,
-      sentAt: row.sent_at,
-    }));
+    value,
+    MAX_SUBJECTS,
+  );
+  // A recipient that counts as delivered has not changed since; of the others the events say when that was.
+  const [other] = rows.filter(({ state }) => stateCode.word(state) !== 'delivered');
+  const sentAt = other === undefined ? new Map<number, number>() : deliveredAt(db, other.message_seq);
+  return rows.map((row) => ({
+    deliveryId: row.id,
+    messageId: uuidText(row.message_id) as MessageId,
+    domain: row.domain,
+    address: row.address,
+    state: stateCode.word(row.state),
+    route: row.route === null ? null : routeCode.word(row.route),
+    sandbox: row.sandbox === 1,
+    sentAt: sentAt.get(row.id) ?? row.updated_at,
+  }));
+}
+
+/** When the recipients of a message were last delivered, as far as its first events say. */
+function deliveredAt(db: Connection, messageSeq: number): Map<number, number> {
+  const rows = db.all<{ delivery_id: number; at: number }>(
+    `SELECT delivery_id, max(at) AS at FROM (SELECT delivery_id, kind, at FROM event INDEXED BY event_message
+       WHERE message_seq = ? ORDER BY seq LIMIT ?) WHERE kind = ? AND delivery_id IS NOT NULL GROUP BY delivery_id`,
+    messageSeq,
+    MAX_EVENTS_READ,
+    eventKindCode.of('delivered'),
+  );
+  return new Map(rows.map((row) => [row.delivery_id, row.at]));
 }
 
 /** See `Store.recordReturn`. */
@@ -216,5 +230,6 @@ interface SubjectRow {
   sandbox: number;
   message_id: Uint8Array;
   domain: string;
-  sent_at: number;
+  message_seq: number;
+  updated_at: number;
 }

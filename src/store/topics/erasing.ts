@@ -17,8 +17,9 @@ export interface ElsewherePlace {
 
 export interface ErasingStore {
   /**
-   * Messages behind `afterSeq` in which an address may stand; `limit` are looked at. `nextSeq` null = no more. `waiting`:
-   * recipients among them that are this address and queued or leased.
+   * Messages behind `afterSeq` in which an address may stand; `limit` are looked at, or fewer where they have many recipients
+   * and events. `nextSeq` null = no more. `waiting`: recipients among them that are this
+   * address and queued or leased.
    */
   findMentions(params: { address: string; afterSeq: number; limit: number }): Promise<{
     seqs: readonly number[];
@@ -30,11 +31,16 @@ export interface ErasingStore {
   /**
    * Masks the address in the given messages, their recipients and events, and removes their captures and contents.
    * `pending`: messages of which something must wait, because somebody's copy is not final; their content goes then.
+   * A call goes through some hundred rows: `done` of the given messages are over, and of the one behind them the events up to
+   * `afterEvent`, which the next call is given beside the messages from that one on.
    */
-  eraseMessages(params: {
-    address: string;
-    seqs: readonly number[];
-  }): Promise<{ messages: number; events: number; pending: number }>;
+  eraseMessages(params: { address: string; seqs: readonly number[]; afterEvent?: number }): Promise<{
+    messages: number;
+    events: number;
+    pending: number;
+    done: number;
+    afterEvent: number | null;
+  }>;
   /**
    * The same outside of messages and events: suppressions become a keyed hash that goes on stopping mail. `proposedKey` becomes the
    * key of this database where it has none. A call looks at about `limit` rows behind `from` (null = from the first). How many

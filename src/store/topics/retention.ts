@@ -38,18 +38,28 @@ export interface RetentionStore {
     atLeastBytes: number;
     limit: number;
   }): Promise<ExpiredPage & { bytes: number }>;
-  /** Removes the contents of those given whose recipients are all final and that no capture shows; how many. */
-  purgeContents(params: { seqs: readonly number[] }): Promise<number>;
+  /**
+   * Removes the contents of those given whose recipients are all final and that no capture shows, in the order given, until
+   * `maxBytes` are gone. `done`: how many of the given were dealt with, `removed`: how many contents went.
+   */
+  purgeContents(params: {
+    seqs: readonly number[];
+    maxBytes: number;
+  }): Promise<{ done: number; removed: number }>;
   /**
    * Removes messages with recipients, events, finished calls and captures, in the order given, until `maxRows` rows are
    * gone; what their unsubscribe links mean stays. Left alone: those with a recipient that is not final, or a call that
-   * an enabled webhook still waits for. `done`: how many of the given were dealt with.
+   * an enabled webhook still waits for. `done`: how many of the given were dealt with; the one behind them may have lost
+   * some hundred of its oldest events and calls, where it has more, and goes on losing them at the next call.
    */
   purgeMessages(params: {
     seqs: readonly number[];
     maxRows: number;
   }): Promise<{ done: number; messages: number }>;
-  /** Removes captures made before `before`, oldest first; with them contents that were kept for them alone. */
+  /**
+   * Removes at most `limit` captures made before `before`, oldest first, fewer where contents that were kept for them alone
+   * and go with them are large; 0 = there is none.
+   */
   purgeCaptures(params: { before: number; limit: number }): Promise<number>;
   /**
    * Removes calls that ended before `before`, and as old ones of webhooks that are off or gone, among the `limit`

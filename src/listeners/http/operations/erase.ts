@@ -84,11 +84,18 @@ export function eraseRoute(deps: {
       });
       looked += size;
       for (const row of page.waiting) await cancel(row);
-      for (let at = 0; at < page.seqs.length; at += STEP) {
-        const done = await store.eraseMessages({ address, seqs: page.seqs.slice(at, at + STEP) });
-        answer.Messages += done.messages;
-        answer.Events += done.events;
-        answer.Pending += done.pending;
+      let afterEvent: number | null = null;
+      for (let at = 0; at < page.seqs.length; ) {
+        const step: Awaited<ReturnType<Store['eraseMessages']>> = await store.eraseMessages({
+          address,
+          seqs: page.seqs.slice(at, at + STEP),
+          ...(afterEvent === null ? {} : { afterEvent }),
+        });
+        answer.Messages += step.messages;
+        answer.Events += step.events;
+        answer.Pending += step.pending;
+        at += step.done;
+        afterEvent = step.afterEvent;
       }
       afterSeq = page.nextSeq;
       if (limit !== undefined && looked >= limit && afterSeq !== null) {
