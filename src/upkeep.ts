@@ -46,7 +46,7 @@ export function createUpkeep(
       | 'purgeEgressFacts'
       | 'purgeCauses'
     >;
-    domains: Pick<DomainService, 'list' | 'verify' | 'renewStandby'>;
+    domains: Pick<DomainService, 'all' | 'verify' | 'renewStandby'>;
     retention: Retention;
     clock: Clock;
     log: Logger;
@@ -99,24 +99,22 @@ export function createUpkeep(
   }
 
   async function lookAfterDomains(): Promise<void> {
-    const all = await domains.list();
-    for (const domain of all) {
+    const now = clock.now();
+    const due: { name: string; status: string; at: number }[] = [];
+    for await (const domain of domains.all()) {
       if (!running) return;
+      const at = nextCheckAt(domain);
+      if (at !== null && at <= now) due.push({ name: domain.name, status: domain.status, at });
       const renewed = await domains.renewStandby(domain);
       if (renewed === null) continue;
       const selector = renewed.keys.find((key) => key.role === 'standby')?.selector;
       log.info({ domain: domain.name, selector }, 'a new standby key waits to be published');
     }
     if (!options.checkDomains) return;
-    const now = clock.now();
-    const due = all
-      .map((domain) => ({ domain, at: nextCheckAt(domain) ?? Number.POSITIVE_INFINITY }))
-      .filter(({ at }) => at <= now)
-      .sort((a, b) => a.at - b.at)
-      .slice(0, CHECKS_PER_ROUND);
-    for (const { domain } of due) {
+    due.sort((a, b) => a.at - b.at);
+    for (const { name, status } of due.slice(0, CHECKS_PER_ROUND)) {
       if (!running) return;
-      await check(domain.name, domain.status);
+      await check(name, status);
     }
   }
 

@@ -90,6 +90,6 @@ export function createReturns(parts: ReturnsParts, place: ReturnsPlace): Returns
   /** The bounce domain, this host, or the return-path host of a sender domain. */
   async function isOwnDomain(domain: string): Promise<boolean> {
     if (own.has(domain)) return true;
-    return (await store.listDomains({})).some(({ settings }) => settings.returnPathHost === domain);
+    return store.isReturnHost({ host: domain });
   }
 }

@@ -147,7 +147,7 @@ function until(check: () => unknown): Promise<unknown> {
 }
 
 async function row(id: number): Promise<Webhook> {
-  const found = (await store.listWebhooks({})).find((webhook) => webhook.id === id);
+  const found = (await store.listWebhooks({ limit: 100 })).find((webhook) => webhook.id === id);
   if (found === undefined) throw new Error(`no webhook ${id}`);
   return found;
 }

@@ -78,7 +78,7 @@ const HINT_CHARS = 4;
 
 export function createWebhookService(
   deps: {
-    store: Pick<Store, 'createWebhook' | 'listWebhooks' | 'updateWebhook' | 'rotateWebhookSecret'>;
+    store: Pick<Store, 'createWebhook' | 'getWebhook' | 'updateWebhook' | 'rotateWebhookSecret'>;
     http: Pick<GuardedHttp, 'post' | 'checkTarget'>;
     clock: Clock;
     random: Random;
@@ -156,9 +156,8 @@ export function createWebhookService(
     },
   };
 
-  async function find(id: number, domains: readonly string[] | undefined): Promise<Webhook | null> {
-    const webhooks = await store.listWebhooks(domains === undefined ? {} : { domains });
-    return webhooks.find((candidate) => candidate.id === id) ?? null;
+  function find(id: number, domains: readonly string[] | undefined): Promise<Webhook | null> {
+    return store.getWebhook({ id, ...(domains === undefined ? {} : { domains }) });
   }
 
   async function checkUrl(url: string): Promise<void> {

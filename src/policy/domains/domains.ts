@@ -42,7 +42,12 @@ export interface DomainService {
     idempotency?: (domain: Domain) => IdempotencyEntry;
   }): Promise<Domain>;
   get(name: string): Promise<Domain | null>;
-  list(domains?: readonly string[], part?: { after?: string; limit?: number }): Promise<readonly Domain[]>;
+  list(
+    domains: readonly string[] | undefined,
+    part: { after?: string; limit: number },
+  ): Promise<readonly Domain[]>;
+  /** Every domain by name, read some at a time. */
+  all(): AsyncIterable<Domain>;
   /** Looks the records up now and stores what was found. AppError not-found. */
   verify(name: string): Promise<{ domain: Domain; checks: readonly DomainCheck[] }>;
   /** Changes settings. AppError not-found. */
@@ -120,6 +125,8 @@ interface Cached {
 /** How long an answer may be out of date on another node; changes through this service show at once. */
 const CACHE_MS = 5_000;
 const MAX_CACHED = 10_000;
+/** Domains read in one question, with their keys. */
+const AT_ONCE = 100;
 /** Purpose label under which DKIM keys are sealed. */
 const DKIM_SEAL = 'dkim-key';
 
@@ -137,6 +144,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     add,
     get: (name) => store.getDomain({ name }),
     list,
+    all,
     verify,
     update,
     rotateKey,
@@ -220,10 +228,18 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   }
 
   function list(
-    domains?: readonly string[],
-    part: { after?: string; limit?: number } = {},
+    domains: readonly string[] | undefined,
+    part: { after?: string; limit: number },
   ): Promise<readonly Domain[]> {
     return store.listDomains({ ...(domains === undefined ? {} : { domains }), ...part });
+  }
+
+  async function* all(): AsyncGenerator<Domain> {
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const part: readonly Domain[] = await store.listDomains({ after, limit: AT_ONCE });
+      yield* part;
+      after = part.length < AT_ONCE ? undefined : part.at(-1)?.name;
+    }
   }
 
   async function verify(name: string): Promise<{ domain: Domain; checks: readonly DomainCheck[] }> {

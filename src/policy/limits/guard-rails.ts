@@ -51,6 +51,8 @@ const HOLD = { bounced: 100, complained: 5 };
 const LOOK_EVERY_MS = 60_000;
 /** The first look goes back so many events. */
 const FIRST_LOOK_EVENTS = 100_000;
+/** Looked through in one question. */
+const EVENTS_AT_ONCE = 10_000;
 /** Who released a hold is believed for so long. */
 const BELIEVED_MS = 24 * 3_600_000;
 const BY = 'guard-rails';
@@ -91,9 +93,15 @@ export function createGuardRails(deps: Deps): GuardRails {
     const last = await store.lastEventSeq();
     const first = afterSeq === null;
     if (first) for (const hold of ours()) held.add(hold.senderDomain ?? '');
-    const changed = await store.returnedDomains({
-      afterSeq: afterSeq ?? Math.max(0, last - FIRST_LOOK_EVENTS),
-    });
+    const changed = new Set<string>();
+    for (let from: number | null = afterSeq ?? Math.max(0, last - FIRST_LOOK_EVENTS); from !== null; ) {
+      const found: Awaited<ReturnType<typeof store.returnedDomains>> = await store.returnedDomains({
+        afterSeq: from,
+        look: EVENTS_AT_ONCE,
+      });
+      for (const domain of found.domains) changed.add(domain);
+      from = found.nextSeq;
+    }
     // Those in trouble are looked at each time: good mail alone makes them better.
     const troubled = [...standings].filter(([, { level }]) => level !== 'ok').map(([domain]) => domain);
     for (const domain of new Set([...changed, ...troubled, ...held])) await lookAt(domain, first);

@@ -40,7 +40,7 @@ export interface Retention {
 
 type RetentionNeeds = Pick<
   Store,
-  | 'listDomains'
+  | 'getDomain'
   | 'domainsWithMail'
   | 'findExpired'
   | 'contentBytes'
@@ -90,10 +90,9 @@ export function createRetention(
       forgotten.captures = await whole(mayGoOn, (limit) =>
         store.purgeCaptures({ before: now - options.capturesMs, limit }),
       );
-      const settings = new Map((await store.listDomains({})).map((row) => [row.name, row.settings]));
       for (const domain of await store.domainsWithMail()) {
         if (!mayGoOn()) return forgotten;
-        const kept = keptFor(settings.get(domain), options);
+        const kept = keptFor((await store.getDomain({ name: domain }))?.settings, options);
         forgotten.messages += await messages(domain, now - kept.eventsMs, mayGoOn);
         forgotten.contents += await contents(domain, now - kept.contentMs, mayGoOn);
       }

@@ -340,6 +340,6 @@ export function describeCalls(suite: Suite): void {
 
 /** The first webhook. */
 async function hookOf(store: Store) {
-  const [hook] = await store.listWebhooks({});
+  const [hook] = await store.listWebhooks({ limit: 100 });
   return hook;
 }

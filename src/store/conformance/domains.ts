@@ -155,10 +155,25 @@ export function describeDomains(suite: Suite): void {
     it('are listed by name, all or the given ones', async () => {
       for (const name of ['b.example', 'a.example', 'c.example']) await add(suite.store(), name);
       const names = async (domains?: string[]) =>
-        (await suite.store().listDomains(domains === undefined ? {} : { domains })).map((one) => one.name);
+        (await suite.store().listDomains({ limit: 10, ...(domains && { domains }) })).map((one) => one.name);
       expect(await names()).toEqual(['a.example', 'b.example', 'c.example']);
       expect(await names(['c.example', 'x.example'])).toEqual(['c.example']);
       expect(await names([])).toEqual([]);
+      const page = await suite.store().listDomains({ after: 'a.example', limit: 1 });
+      expect(page.map((one) => one.name)).toEqual(['b.example']);
+    });
+
+    it('are known by their return-path host, while it is theirs', async () => {
+      await add(suite.store(), 'example.com');
+      const knows = (host: string) => suite.store().isReturnHost({ host });
+      const change = (returnPathHost: string | null) =>
+        suite.store().updateDomain({ name: 'example.com', settings: { returnPathHost }, now: T0 });
+      expect(await knows('bounce.example.com')).toBe(false);
+      await change('bounce.example.com');
+      expect(await knows('bounce.example.com')).toBe(true);
+      expect(await knows('other.example.com')).toBe(false);
+      await change(null);
+      expect(await knows('bounce.example.com')).toBe(false);
     });
 
     it('change status with an event that webhooks hear of', async () => {
@@ -239,7 +254,7 @@ export function describeDomains(suite: Suite): void {
       ]);
       expect(await suite.store().templateVersion({ id: 't-example.com', version: 1 })).toBeNull();
       expect(await suite.store().getDomain({ name: 'example.com' })).toBeNull();
-      expect(await suite.store().listWebhooks({})).toEqual([]);
+      expect(await suite.store().listWebhooks({ limit: 100 })).toEqual([]);
       expect(await claimCalls(suite.store())).toEqual([]);
       expect((await suite.store().findEvents(everyEvent())).events.length).toBe(1);
       expect(await suite.store().nextDueAt()).toBe(T0);

@@ -201,10 +201,19 @@ export function describeReturns(suite: Suite): void {
         bounced: 0,
         complained: 0,
       });
-      expect(await suite.store().returnedDomains({ afterSeq: 0 })).toEqual(['example.com']);
-      expect(await suite.store().returnedDomains({ afterSeq: await suite.store().lastEventSeq() })).toEqual(
-        [],
-      );
+      const look = { afterSeq: 0, look: 100 };
+      expect(await suite.store().returnedDomains(look)).toEqual({ domains: ['example.com'], nextSeq: null });
+      const found: string[] = [];
+      let looks = 0;
+      for (let afterSeq: number | null = 0; afterSeq !== null; looks += 1) {
+        const part = await suite.store().returnedDomains({ afterSeq, look: 1 });
+        found.push(...part.domains);
+        afterSeq = part.nextSeq;
+      }
+      expect(new Set(found)).toEqual(new Set(['example.com']));
+      expect(looks).toBeGreaterThan(2);
+      const afterSeq = await suite.store().lastEventSeq();
+      expect((await suite.store().returnedDomains({ afterSeq, look: 100 })).domains).toEqual([]);
     });
   });
 }

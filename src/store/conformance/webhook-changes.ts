@@ -20,7 +20,7 @@ export function describeWebhookChanges(suite: Suite): void {
   const update = (id: number, change: Change) =>
     suite.store().updateWebhook({ id, now: T0 + 9, resumeSince: T0 - HOUR, ...change });
   const row = async (id: number) =>
-    only((await suite.store().listWebhooks({})).filter((one) => one.id === id));
+    only((await suite.store().listWebhooks({ limit: 100 })).filter((one) => one.id === id));
   const pending = (webhookId: number, countUpTo = 100) =>
     suite.store().countPendingCalls({ webhookId, countUpTo });
   const acceptedAt = (at: number) =>

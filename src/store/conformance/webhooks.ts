@@ -11,7 +11,7 @@ export function describeWebhooks(suite: Suite): void {
         description: 'to the shop',
         createdBy: 'maker',
       });
-      expect(await suite.store().listWebhooks({})).toEqual([
+      expect(await suite.store().listWebhooks({ limit: 100 })).toEqual([
         {
           id,
           domain: 'example.com',
@@ -52,11 +52,25 @@ export function describeWebhooks(suite: Suite): void {
       const b = await createWebhook(suite.store(), { domain: 'example.org' });
       const c = await createWebhook(suite.store());
       const ids = async (domains?: string[]) =>
-        (await suite.store().listWebhooks(domains === undefined ? {} : { domains })).map((one) => one.id);
+        (await suite.store().listWebhooks({ limit: 100, ...(domains && { domains }) })).map((one) => one.id);
       expect(await ids()).toEqual([a, b, c]);
       expect(await ids(['example.com'])).toEqual([a, c]);
       expect(await ids([])).toEqual([]);
       expect(await ids(['unknown.example'])).toEqual([]);
+      const page = { afterId: a, limit: 1 };
+      expect((await suite.store().listWebhooks(page)).map(({ id }) => id)).toEqual([b]);
+      const domains = ['example.com', 'example.org'];
+      expect((await suite.store().listWebhooks({ ...page, domains })).map(({ id }) => id)).toEqual([b]);
+    });
+
+    it('are found by their number, within the given domains', async () => {
+      const id = await createWebhook(suite.store());
+      const [listed] = await suite.store().listWebhooks({ limit: 1 });
+      expect(await suite.store().getWebhook({ id })).toEqual(listed);
+      expect(await suite.store().getWebhook({ id, domains: ['example.com'] })).toEqual(listed);
+      expect(await suite.store().getWebhook({ id, domains: ['example.org'] })).toBeNull();
+      expect(await suite.store().getWebhook({ id, domains: [] })).toBeNull();
+      expect(await suite.store().getWebhook({ id: id + 1 })).toBeNull();
     });
 
     it('never get the number of a deleted one', async () => {
@@ -83,7 +97,7 @@ export function describeWebhooks(suite: Suite): void {
     it('hear of each event they name, and of no other', async () => {
       const id = await createWebhook(suite.store(), { events: ['bounce', 'accept'] });
       await createWebhook(suite.store(), { events: ['bounce', 'complaint'] });
-      expect((await suite.store().listWebhooks({}))[0]?.events).toEqual(['bounce', 'accept']);
+      expect((await suite.store().listWebhooks({ limit: 100 }))[0]?.events).toEqual(['bounce', 'accept']);
       await suite.reopen();
       await commitOne(suite.store());
       expect(only(await claimCalls(suite.store())).webhook).toMatchObject({

@@ -1,7 +1,8 @@
 /**
  * Operations that search, list or remove do not grow with what is stored: each is given the worst that a caller can ask for,
  * over a database and over one four times as large, and is measured by the pages that it reads and the rows that it changes.
- * An operation that looks further than for rows by their keys belongs in these tables.
+ * Every operation stands in these tables, with what is asked of it or with why it is not measured here; a new one that is
+ * missing does not compile.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,8 +18,71 @@ const LARGE = 4 * SMALL;
 const LOOK = 500;
 const T0 = 1_790_000_000_000;
 
+/**
+ * Why the work of an operation is bounded without a case below: `by key`, rows that the caller names, or that hang on one it
+ * names and have a limit of their own; `as asked`, at most as many as its parameters say, along an index; `small`, a table
+ * that only the operator and the number of paths, processes and policies fill. `grows`: with the number of queues, domains
+ * or webhooks, or with the range that is asked for, and said so in docs/known-issues.md.
+ */
+type Reason = 'by key' | 'as asked' | 'small' | 'grows';
+
 /** The worst that a caller can ask for: what matches nothing, or everything. */
-const READ_CASES: { [Name in ReadName]?: readonly ParamsOf<Name>[] } = {
+const READ_CASES: { [Name in ReadName]: readonly ParamsOf<Name>[] | Reason } = {
+  findIdempotent: 'by key',
+  listNodes: 'as asked',
+  quotaUse: 'by key',
+  quotaUses: 'by key',
+  dueQueues: 'grows',
+  readContent: 'by key',
+  readPlaces: 'by key',
+  knowsOptOut: 'by key',
+  queueCounts: 'grows',
+  waitingQueues: 'grows',
+  nextDueAt: 'grows',
+  suppressedDomains: 'grows',
+  dueNotices: 'as asked',
+  outcomeRates: 'as asked',
+  lastEventSeq: 'by key',
+  stats: 'grows',
+  getWebhook: 'by key',
+  nextCallDueAt: 'grows',
+  getDomain: 'by key',
+  getToken: 'by key',
+  signingKeys: 'small',
+  getSmtpCredential: 'by key',
+  getTemplate: 'by key',
+  templateVersion: 'by key',
+  listTemplateVersions: 'as asked',
+  getMessage: 'by key',
+  unreadCaptures: 'as asked',
+  getCapture: 'by key',
+  releaseFacts: 'by key',
+  listSandboxRules: 'grows',
+  ruleSubject: 'by key',
+  domainsWithMail: 'grows',
+  contentBytes: 'grows',
+  storedBytes: 'by key',
+  listOverrides: 'small',
+  listPathStates: 'as asked',
+  listPathChanges: 'as asked',
+  listEgressFacts: 'small',
+  listHolds: 'small',
+  listPastHolds: 'small',
+  listWarmups: 'small',
+  listCauses: [{ limit: 100, countUpTo: 500 }],
+  getCause: [{ id: 1, countUpTo: 500 }],
+  getMtaSts: 'by key',
+  staleMtaSts: 'as asked',
+  tlsCounts: 'as asked',
+  listWebhooks: [{ limit: 10 }, { limit: 10, domains: ['other.example'] }],
+  listTemplates: [
+    { limit: 10, domains: ['other.example'] },
+    { limit: 10, name: 'none' },
+    { limit: 10, name: 'none', domains: ['example.com'] },
+    { limit: 10 },
+  ],
+  isReturnHost: [{ host: 'none.example' }],
+  returnedDomains: [{ afterSeq: 0, look: LOOK }],
   findEvents: [
     { newestFirst: true, tag: 'none', look: LOOK, limit: 100, domains: ['example.com'] },
     { newestFirst: true, recipient: 'none@example.net', look: LOOK, limit: 100 },
@@ -63,7 +127,74 @@ const READ_CASES: { [Name in ReadName]?: readonly ParamsOf<Name>[] } = {
   suppressedAmong: [{ domain: 'example.com', addresses: ['none@example.net'], now: T0 }],
 };
 
-const WRITE_CASES: { [Name in WriteName]?: readonly ParamsOf<Name>[] } = {
+const WRITE_CASES: { [Name in WriteName]: readonly ParamsOf<Name>[] | Reason } = {
+  instanceId: 'by key',
+  beginEpoch: 'small',
+  heartbeat: 'by key',
+  endEpoch: 'by key',
+  reclaim: 'as asked',
+  takeLeases: 'by key',
+  giveLeases: 'by key',
+  refile: 'as asked',
+  commitAccepted: 'by key',
+  claimDue: 'as asked',
+  hurry: 'by key',
+  claimExpired: 'as asked',
+  settle: 'by key',
+  release: 'by key',
+  cancelQueued: 'by key',
+  requeue: 'by key',
+  reschedule: 'by key',
+  addSuppressions: 'by key',
+  appendEvents: 'by key',
+  recordReturn: 'by key',
+  putOffNotices: 'by key',
+  appendReaderFacts: 'by key',
+  unsubscribe: 'by key',
+  createWebhook: 'by key',
+  rotateWebhookSecret: 'by key',
+  claimCalls: 'grows',
+  settleCalls: 'by key',
+  addDomain: 'by key',
+  setDomainStatus: 'by key',
+  updateDomain: 'by key',
+  rotateDomainKey: 'by key',
+  replaceRetiredKey: 'by key',
+  addToken: 'by key',
+  revokeToken: 'by key',
+  rotateToken: 'by key',
+  touchToken: 'by key',
+  addSigningKey: 'by key',
+  addSmtpCredential: 'by key',
+  removeSmtpCredential: 'by key',
+  saveWarmup: 'by key',
+  addTemplate: 'by key',
+  changeTemplate: 'by key',
+  removeTemplate: 'by key',
+  purgeCauses: 'as asked',
+  putCaptureTexts: 'by key',
+  addSandboxRule: 'by key',
+  removeSandboxRules: 'grows',
+  useSandboxRule: 'by key',
+  eraseLooseEvents: 'as asked',
+  scrub: 'as asked',
+  purgeLooseEvents: 'as asked',
+  purgeOptOuts: 'as asked',
+  putOverrides: 'by key',
+  removeOverride: 'by key',
+  purgeOverrides: 'as asked',
+  putPathStates: 'by key',
+  purgePathStates: 'as asked',
+  addPathChanges: 'by key',
+  purgePathChanges: 'as asked',
+  putEgressFacts: 'by key',
+  purgeEgressFacts: 'as asked',
+  addHold: 'by key',
+  releaseHolds: 'by key',
+  purgeHolds: 'as asked',
+  putMtaSts: 'by key',
+  addTlsCounts: 'by key',
+  purgeTls: 'as asked',
   deleteCaptures: [
     { limit: 100 },
     { inbox: 'main', domains: ['example.com'], limit: 100 },
@@ -121,9 +252,17 @@ function filled(path: string, n: number): Connection {
     INSERT INTO webhook (id, domain_id, event, url, description, enabled, created_at, updated_at, last_response_code,
       last_response_body, last_response_try, last_error, failed_tries, blocked_tries, secret_sealed)
       VALUES (1, 1, 'all', '', '', 1, 0, 0, 0, '', 0, '', 0, 0, x'00');
-    INSERT INTO webhook SELECT 3, domain_id, event, url, description, 0, disabled_reason, created_at, updated_at,
+    INSERT INTO webhook (id, domain_id, event, url, description, enabled, disabled_reason, created_at, updated_at,
       last_response_code, last_response_body, last_response_at, last_response_try, last_error, last_latency_ms,
-      failing_since, failed_tries, blocked_tries, secret_sealed, NULL, NULL FROM webhook WHERE id = 1;
+      failing_since, failed_tries, blocked_tries, secret_sealed)
+      SELECT 3, domain_id, event, url, description, 0, disabled_reason, created_at, updated_at,
+      last_response_code, last_response_body, last_response_at, last_response_try, last_error, last_latency_ms,
+      failing_since, failed_tries, blocked_tries, secret_sealed FROM webhook WHERE id = 1;
+    ${rows} INSERT INTO webhook (domain_id, event, url, description, enabled, created_at, updated_at, last_response_code,
+      last_response_body, last_response_try, last_error, failed_tries, blocked_tries, secret_sealed)
+      SELECT 100 + i, 'all', '', '', 1, 0, 0, 0, '', 0, '', 0, 0, x'00' FROM n;
+    ${rows} INSERT INTO template (id, domain, name, version, created_at, updated_at)
+      SELECT 't' || i, iif(i <= 500, 'example.com', 'd' || i), 'n' || i, 1, 0, 0 FROM n;
     ${rows} INSERT INTO later_call SELECT 2, i, ${T0}, '[1,3]' FROM n;
     ${rows} INSERT INTO webhook_call (webhook_id, event_seq, state, epoch, due_at, tries, response_code, error, created_at, updated_at)
       SELECT iif(i % 2, 1, iif(i % 4, 9, 3)), i, 0, 0, ${T0}, 0, 0, '', ${T0}, ${T0} FROM n;
@@ -164,10 +303,9 @@ function costOf(db: Connection, work: () => unknown): number {
   return cost;
 }
 
-const cases = [
-  ...Object.entries(READ_CASES).flatMap(([name, all]) => all.map((params, i) => ({ name, i, params }))),
-  ...Object.entries(WRITE_CASES).flatMap(([name, all]) => all.map((params, i) => ({ name, i, params }))),
-];
+const cases = [...Object.entries(READ_CASES), ...Object.entries(WRITE_CASES)].flatMap(([name, all]) =>
+  typeof all === 'string' ? [] : all.map((params, i) => ({ name, i, params })),
+);
 
 describe.skipIf(process.platform !== 'linux')(
   'the work of one operation (skipped where there is no /proc)',

@@ -54,9 +54,16 @@ export function listDomains(db: Connection, params: ParamsOf<'listDomains'>): Do
   const rows = db.all<DomainRow>(
     `SELECT * FROM domain ${filter.where()} ORDER BY name LIMIT ?`,
     ...filter.values(),
-    params.limit ?? -1,
+    params.limit,
   );
   return rows.map((row) => toDomain(db, row));
+}
+
+/** See `Store.isReturnHost`. */
+export function isReturnHost(db: Connection, params: ParamsOf<'isReturnHost'>): boolean {
+  const sql =
+    "SELECT 1 FROM domain INDEXED BY domain_return_host WHERE settings ->> '$.returnPathHost' = ? LIMIT 1";
+  return db.get(sql, params.host) !== undefined;
 }
 
 /**

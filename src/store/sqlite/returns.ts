@@ -11,7 +11,7 @@ import { eventKindCode, returnKindCode, routeCode, stateCode, suppressionReasonC
 import type { Connection } from './connection.ts';
 import { appendEvent, type EventSubject, idBytes } from './events.ts';
 import { noteFact } from './notices.ts';
-import type { ParamsOf } from './operation-types.ts';
+import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { findNameId, type Session } from './session.ts';
 import { applySignal } from './suppressions.ts';
 
@@ -126,17 +126,26 @@ export function outcomeRates(db: Connection, params: ParamsOf<'outcomeRates'>): 
 }
 
 /** See `Store.returnedDomains`. */
-export function returnedDomains(db: Connection, params: ParamsOf<'returnedDomains'>): string[] {
-  return db
-    .all<{ text: string }>(
-      `SELECT DISTINCT n.text FROM event e CROSS JOIN name n ON n.id = e.domain_id
-       WHERE e.seq > ? AND e.kind IN (?, ?, ?) ORDER BY n.text`,
-      params.afterSeq,
-      eventKindCode.of('bounced'),
-      eventKindCode.of('complained'),
-      eventKindCode.of('complaint_withdrawn'),
-    )
-    .map(({ text }) => text);
+export function returnedDomains(
+  db: Connection,
+  params: ParamsOf<'returnedDomains'>,
+): ResultOf<'returnedDomains'> {
+  const { afterSeq, look } = params;
+  const end = db.get<{ seq: number }>(
+    'SELECT seq FROM event WHERE seq > ? ORDER BY seq LIMIT 1 OFFSET ?',
+    afterSeq,
+    look - 1,
+  );
+  const rows = db.all<{ text: string }>(
+    `SELECT DISTINCT n.text FROM event e CROSS JOIN name n ON n.id = e.domain_id
+     WHERE e.seq > ? AND e.seq <= ? AND e.kind IN (?, ?, ?) ORDER BY n.text`,
+    afterSeq,
+    end?.seq ?? Number.MAX_SAFE_INTEGER,
+    eventKindCode.of('bounced'),
+    eventKindCode.of('complained'),
+    eventKindCode.of('complaint_withdrawn'),
+  );
+  return { domains: rows.map(({ text }) => text), nextSeq: end?.seq ?? null };
 }
 
 function bounce(

@@ -3,6 +3,7 @@ import type { TemplateHead, TemplateTexts, TemplateVersion } from '../../model/t
 import type { Connection } from './connection.ts';
 import { createFilter } from './filter.ts';
 import { leaveRows } from './leftovers.ts';
+import { mergedRows } from './merged.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import type { Session } from './session.ts';
 
@@ -103,17 +104,31 @@ export function listTemplateVersions(
 
 /** See `Store.listTemplates`. */
 export function listTemplates(db: Connection, params: ParamsOf<'listTemplates'>): TemplateHead[] {
-  const filter = createFilter();
-  filter.oneOf('domain', params.domains);
-  filter.when('name = ?', params.name);
-  filter.when('seq < (SELECT seq FROM template WHERE id = ?)', params.beforeId);
-  return db
-    .all<TemplateRow>(
-      `SELECT ${COLUMNS} FROM template ${filter.where()} ORDER BY seq DESC LIMIT ?`,
-      ...filter.values(),
-      params.limit,
-    )
-    .map(toHead);
+  const { domains, name, beforeId, limit } = params;
+  // A template that is gone has nothing behind it.
+  const before =
+    beforeId === undefined
+      ? Number.MAX_SAFE_INTEGER
+      : (db.get<{ seq: number }>('SELECT seq FROM template WHERE id = ?', beforeId)?.seq ?? 0);
+  const named = name === undefined ? [] : [name];
+  const byName = name === undefined ? '' : ' AND name = ?';
+  const places = domains === undefined ? [[]] : [...new Set(domains)].map((domain) => [domain]);
+  const place =
+    domains === undefined
+      ? name === undefined
+        ? 'NOT INDEXED WHERE true'
+        : 'WHERE true'
+      : 'WHERE domain = ?';
+  return mergedRows<TemplateRow>(
+    db,
+    {
+      sql: `SELECT ${COLUMNS} FROM template ${place}${byName} AND seq < ?`,
+      values: places.map((value) => [...value, ...named, before]),
+      order: 'seq DESC',
+      compare: (a, b) => b.seq - a.seq,
+    },
+    limit,
+  ).map(toHead);
 }
 
 interface TemplateRow {

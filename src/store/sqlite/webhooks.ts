@@ -21,6 +21,7 @@ import {
 } from './events.ts';
 import { createFilter } from './filter.ts';
 import { leaveRows } from './leftovers.ts';
+import { mergedRows } from './merged.ts';
 import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { findNameIds, type Session } from './session.ts';
 
@@ -72,16 +73,34 @@ export function createWebhook(
   return { kind: 'created', id };
 }
 
-/** Webhooks of those domains by id ascending. */
+/** See `Store.listWebhooks`. */
 export function listWebhooks(db: Connection, params: ParamsOf<'listWebhooks'>): Webhook[] {
-  const filter = createFilter();
-  filter.oneOf('w.domain_id', findNameIds(db, params.domains));
-  return db
-    .all<WebhookRow>(
-      `SELECT ${COLUMNS} FROM webhook w JOIN name wn ON wn.id = w.domain_id ${filter.where()} ORDER BY w.id`,
-      ...filter.values(),
-    )
-    .map(toWebhook);
+  const { afterId = 0, limit } = params;
+  const domainIds = findNameIds(db, params.domains);
+  const ids =
+    domainIds === undefined
+      ? db.all<{ id: number }>('SELECT id FROM webhook WHERE id > ? ORDER BY id LIMIT ?', afterId, limit)
+      : mergedRows<{ id: number }>(
+          db,
+          {
+            sql: 'SELECT id FROM webhook INDEXED BY webhook_domain WHERE domain_id = ? AND id > ?',
+            values: domainIds.map((id) => [id, afterId]),
+            order: 'id',
+            compare: (a, b) => a.id - b.id,
+          },
+          limit,
+        );
+  return ids.flatMap(({ id }) => getWebhook(db, { id }) ?? []);
+}
+
+/** See `Store.getWebhook`. */
+export function getWebhook(db: Connection, params: ParamsOf<'getWebhook'>): Webhook | null {
+  const row = db.get<WebhookRow>(
+    `SELECT ${COLUMNS} FROM webhook w JOIN name wn ON wn.id = w.domain_id WHERE w.id = ?`,
+    params.id,
+  );
+  if (row === undefined || params.domains?.includes(row.webhook_domain) === false) return null;
+  return toWebhook(row);
 }
 
 /** Deletes a webhook; its calls, which nothing finds any more, go in portions. false where those domains have no such webhook. */

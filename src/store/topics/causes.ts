@@ -46,7 +46,10 @@ export interface CauseMember {
 }
 
 export interface CauseStore {
-  /** Causes that still have recipients, the latest seen first, then by id; behind `before` where it is given. */
+  /**
+   * Causes that still have recipients, the latest seen first, then by id; behind `before` where it is given. Fewer than
+   * `limit` where they have very many; none = there are no more.
+   */
   listCauses(params: {
     before?: { lastSeen: number; id: number };
     limit: number;

@@ -17,12 +17,15 @@ export interface DomainStore {
     idempotency?: IdempotencyEntry;
   }): Promise<{ kind: 'added'; domain: Domain } | { kind: 'exists' }>;
   getDomain(params: { name: string }): Promise<Domain | null>;
+  /** By name ascending. `domains` undefined = all. */
   listDomains(params: {
     domains?: readonly string[];
     /** Only names behind this one. */
     after?: string;
-    limit?: number;
+    limit: number;
   }): Promise<readonly Domain[]>;
+  /** Whether a domain names this host as its return-path host. */
+  isReturnHost(params: { host: string }): Promise<boolean>;
   /**
    * null where the domain is gone, or is another one of that name by its token (then no event is stored either). `checks` null keeps the last ones and the time of
    * them; the first Verified sets verifiedAt; updatedAt moves with the status only.

@@ -73,6 +73,9 @@ export interface ReturnStore {
   recordReturn(params: { fact: ReturnFact; now: number }): Promise<ReturnResult>;
   /** How mail of a sender domain fared lately. */
   outcomeRates(params: { domain: string; window: number }): Promise<OutcomeRates>;
-  /** Sender domains with a bounce or complaint after `afterSeq`. */
-  returnedDomains(params: { afterSeq: number }): Promise<readonly string[]>;
+  /** Sender domains with a bounce or complaint among the `look` events after `afterSeq`; `nextSeq` null = no more. */
+  returnedDomains(params: {
+    afterSeq: number;
+    look: number;
+  }): Promise<{ domains: readonly string[]; nextSeq: number | null }>;
 }

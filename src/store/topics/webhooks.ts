@@ -66,8 +66,14 @@ export interface CallLogEntry {
 
 export interface WebhookStore {
   createWebhook(params: NewWebhook): Promise<{ kind: 'created'; id: number } | { kind: 'limit' }>;
-  /** By id ascending. `domains` undefined = all. */
-  listWebhooks(params: { domains?: readonly string[] }): Promise<readonly Webhook[]>;
+  /** By id ascending, behind `afterId`. `domains` undefined = all. */
+  listWebhooks(params: {
+    domains?: readonly string[];
+    afterId?: number;
+    limit: number;
+  }): Promise<readonly Webhook[]>;
+  /** null where no such webhook exists in those domains. */
+  getWebhook(params: { id: number; domains?: readonly string[] }): Promise<Webhook | null>;
   /** false where no such webhook exists in those domains. Its calls are made no more and go in portions (`purgeLeftovers`). */
   deleteWebhook(params: { id: number; domains?: readonly string[] }): Promise<boolean>;
   /**

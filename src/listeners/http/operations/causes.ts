@@ -60,11 +60,17 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
         const limit = pageLimit(query);
         const after = queryCursor(query, (text) => CURSOR.test(text));
         const [lastSeen = 0, id = 0] = after?.split('.').map(Number) ?? [];
-        const rows = await store.listCauses({
-          ...(after === undefined ? {} : { before: { lastSeen, id } }),
-          limit: limit + 1,
-          countUpTo: COUNT_UP_TO,
-        });
+        const rows: CauseView[] = [];
+        for (let before = after === undefined ? undefined : { lastSeen, id }; rows.length <= limit; ) {
+          const part: readonly CauseView[] = await store.listCauses({
+            ...(before === undefined ? {} : { before }),
+            limit: limit + 1 - rows.length,
+            countUpTo: COUNT_UP_TO,
+          });
+          if (part.length === 0) break;
+          rows.push(...part);
+          before = part.at(-1);
+        }
         const answer: CausesAnswer = page(rows, limit, (row) => `${row.lastSeen}.${row.id}`, toItem);
         return json(answer);
       },

@@ -57,7 +57,11 @@ export function doctorRoutes(deps: {
   ];
 
   async function choose(given: string | undefined): Promise<readonly Domain[]> {
-    if (given === undefined) return domains.list();
+    if (given === undefined) {
+      const every: Domain[] = [];
+      for await (const domain of domains.all()) every.push(domain);
+      return every;
+    }
     const name = toALabelDomain(given.trim());
     const domain = name === null ? null : await domains.get(name);
     if (domain === null) throw refuse('not-found');

@@ -51,6 +51,8 @@ const MAX_DESCRIPTION_CHARS = 256;
 
 /** Counts in answers stop here. */
 const MAX_COUNTED = 10_000;
+/** Webhooks read in one question. */
+const AT_ONCE = 100;
 const STATUSES = new Map<string, WebhookStatus>([
   ['enabled', 'Enabled'],
   ['disabled', 'Disabled'],
@@ -133,7 +135,16 @@ export function webhookRoutes(deps: {
         answer: webhookList,
       },
       handle: async (request) => {
-        const rows = await store.listWebhooks(listedDomains(request));
+        const rows: Webhook[] = [];
+        for (let afterId: number | undefined = 0; afterId !== undefined; ) {
+          const part: readonly Webhook[] = await store.listWebhooks({
+            ...listedDomains(request),
+            afterId,
+            limit: AT_ONCE,
+          });
+          rows.push(...part);
+          afterId = part.length < AT_ONCE ? undefined : part.at(-1)?.id;
+        }
         const answer: WebhookList = { Webhooks: rows.map(toRecord) };
         return json(answer);
       },
@@ -291,10 +302,8 @@ export function webhookRoutes(deps: {
 
   /** Throws AppError not-found, for another's too. */
   async function ownWebhook(caller: Caller, id: string | undefined): Promise<Webhook> {
-    const wanted = webhookId(id);
-    const rows = await store.listWebhooks(ownDomains(caller));
-    const found = rows.find((row) => row.id === wanted);
-    if (found === undefined) throw refuse('not-found');
+    const found = await store.getWebhook({ id: webhookId(id), ...ownDomains(caller) });
+    if (found === null) throw refuse('not-found');
     return found;
   }
 
