@@ -206,8 +206,10 @@ export function checkWaiting(
   if (foreign > 0) wrong.push(`${foreign} recipients are leased to a process that is gone`);
   const due = db.all<{ id: number; recipient_domain: string }>(
     `SELECT d.id, q.recipient_domain FROM delivery d JOIN dest_queue q ON q.id = d.queue_id
-     WHERE d.state = 0 AND d.wait_reason IS NULL AND d.due_at < ? LIMIT 20`,
+     WHERE d.state = 0 AND d.wait_reason IS NULL AND d.due_at < ? AND d.expires_at > ? LIMIT 20`,
     now.wallMs - 20_000,
+    // What has no time left waits for its end.
+    now.wallMs,
   );
   const unexplained = due.filter(({ recipient_domain }) => !reasonFor(recipient_domain)).map(({ id }) => id);
   return { wrong, unexplained };
