@@ -87,6 +87,7 @@ function serve(
   let inData = false;
   let from = '';
   let recipient = 0;
+  let known = false;
   /** Replies leave one after the other, also where one waits. */
   let line = Promise.resolve();
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
@@ -159,17 +160,21 @@ function serve(
         else say('250 2.1.0 ok');
         return;
       case 'RCPT': {
+        known = false;
         recipient = Number(/<r(\d+)@/.exec(text)?.[1] ?? 0);
         if (kind === 'refuse' && met()) say('550 5.1.1 no such user here');
         else if (kind === 'full' && met()) say('452 4.2.2 mailbox full');
         else if (kind === 'greylist' && greylisted(recipient))
           say('451 4.7.1 greylisted, come back in a minute');
-        else say('250 2.1.5 ok');
+        else {
+          known = true;
+          say('250 2.1.5 ok');
+        }
         return;
       }
       case 'DATA':
-        inData = true;
-        say('354 go on');
+        inData = known;
+        say(known ? '354 go on' : '503 5.5.1 no recipient');
         return;
       case 'QUIT':
         say('221 2.0.0 bye');
