@@ -53,7 +53,7 @@ import {
 } from '../route.ts';
 import { listedDomains, ownMessage } from '../tenancy.ts';
 import type { Traffic } from './traffic.ts';
-import { ITS_TURN, waitReason } from './wait-words.ts';
+import { ITS_TURN, nextTryAt, waitReason } from './wait-words.ts';
 
 /** Rows that may lead to a word; the exact word is compared afterwards. */
 const ROWS_OF: Readonly<Record<StatusWord, Pick<MessageFilter, 'states' | 'waiting' | 'route' | 'mixed'>>> = {
@@ -245,7 +245,8 @@ export function withReasons(
     if (message.sandbox) return { ...row, waitReason: row.waitReason ?? ITS_TURN };
     const recipientDomain = row.address.slice(row.address.lastIndexOf('@') + 1);
     const mail = { senderDomain, recipientDomain, lane, routeKey: row.routeKey };
-    return { ...row, waitReason: waitReason(row.waitReason, row.dueAt <= now, mail, traffic) };
+    const reason = waitReason(row.waitReason, row.dueAt <= now, mail, traffic);
+    return { ...row, waitReason: reason, dueAt: nextTryAt(row.dueAt, mail, traffic) };
   });
   return changed ? { ...message, recipients } : message;
 }

@@ -19,7 +19,7 @@ import { type ApiRoute, isoTime, isoTimeOrNull, json, queryInteger } from '../ro
 import { listedDomains } from '../tenancy.ts';
 import { withMemory } from './memory-queues.ts';
 import type { Traffic } from './traffic.ts';
-import { queueReasons } from './wait-words.ts';
+import { nextTryAt, queueReasons } from './wait-words.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -157,7 +157,7 @@ function toItem(
     Complete: queue.complete,
     Due: queue.due,
     OldestAt: isoTime(queue.oldestCreatedAt),
-    NextDueAt: isoTime(queue.nextDueAt),
+    NextDueAt: isoTime(queue.sandbox ? queue.nextDueAt : nextTryAt(queue.nextDueAt, queue, traffic)),
     Ages: { Under1m: under1m, Under10m: under10m, Under1h: under1h, Under1d: under1d, Older: older },
     Reasons: queueReasons(queue, traffic)
       .slice(0, MAX_REASONS)

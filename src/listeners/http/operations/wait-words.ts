@@ -25,6 +25,11 @@ export function waitReason(
   return said === '' || said.startsWith('path:') || said === 'scheduled' ? ITS_TURN : said;
 }
 
+/** When it is tried next, epoch milliseconds: at its own time, or when its path opens, whichever is later. */
+export function nextTryAt(dueAt: number, mail: WaitingMail, traffic: Pick<Traffic, 'closedFor'>): number {
+  return Math.max(dueAt, traffic.closedFor(mail)?.until ?? 0);
+}
+
 /** What the rows of one queue wait for, and how many, most first. Never ''. */
 export function queueReasons(
   queue: WaitingQueue,
