@@ -135,7 +135,7 @@ describe('completion', () => {
     const words = line.split(' ');
     const script = `${out}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')})
 COMP_CWORD=${words.length - 1}\n_postrider\nprintf '%s\\n' "\${COMPREPLY[@]}"`;
-    const { stdout, stderr } = spawnSync('bash', ['-u', '-c', script], { encoding: 'utf8' });
+    const { stdout, stderr } = spawnSync('bash', ['--norc', '-u', '-c', script], { encoding: 'utf8' });
     expect([stderr, stdout.split('\n').filter((word) => word !== '')]).toEqual(['', expected]);
   });
 

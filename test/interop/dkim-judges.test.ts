@@ -192,6 +192,8 @@ function run(program: string, args: readonly string[], input: string): Promise<s
         else reject(new Error(`${program} failed: ${stderr}`, { cause: error }));
       },
     );
+    // One that ends before it has read all says so by its answer.
+    child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
   });
 }

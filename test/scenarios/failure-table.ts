@@ -298,8 +298,8 @@ export const FAILURES: readonly FailureRow[] = [
       helo: '550 5.7.1 Helo command rejected: Host not found',
     },
     comes: 'deferred',
-    class: 'PtrMissing',
-    says: ['Helo command rejected', 'PTR'],
+    class: 'Helo',
+    says: ['Helo command rejected', '`hostname`'],
   },
 
   // ── certificates that are wrong in one way each ──

@@ -74,9 +74,9 @@ it('serves, sends, and copies its data from below node_modules', async () => {
     ...['send', '--data', data, '--from', 'shop@example.com', '--to', 'ada@example.net'],
     ...['--subject', 'Installed', '--text', join(app, 'node_modules/postrider/package.json')],
   );
-  const shown = await until('it is delivered', async () => {
+  const shown = await until('it is captured', async () => {
     const text = await installedCommand('message', sent.trim(), '--data', data);
-    return text.includes('Delivered') ? text : null;
+    return text.includes('Captured') ? text : null;
   });
   expect(shown).toContain('Installed');
   await installedCommand('backup', join(app, 'copy'), '--data', data);

@@ -133,7 +133,8 @@ describe('what a reply asks for', () => {
     const [row] = (await own.call('GET', `/email/${id}`)).json.Recipients;
     const waitMs = Date.parse(row.NextAttemptAt) - Date.now();
     expect(waitMs).toBeGreaterThan(60_000);
-    expect(waitMs).toBeLessThanOrEqual(30 * 60_000 + 10_000);
+    // A prescribed wait is up to a tenth longer, so that not all come back at once.
+    expect(waitMs).toBeLessThanOrEqual(1.1 * (30 * 60_000 + 10_000));
   });
 
   it('the number under which a host took the message is kept for whoever asks', async () => {

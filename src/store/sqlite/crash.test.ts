@@ -94,7 +94,8 @@ describe('a database cut off by a crash', () => {
     writeFileSync(`${to}-wal`, wal);
     const db = openConnection(to, { readOnly: false, busyMs: 0 });
     const seqs = seqsIn(db);
-    expect(seqs.length).toBeGreaterThan(10);
+    // The schema is in the first part of the journal, and grows.
+    expect(seqs.length).toBeGreaterThan(3);
     expect(seqs.length).toBeLessThan(MESSAGES);
     expect(seqs).toEqual(seqs.map((_, i) => i + 1));
     db.close();

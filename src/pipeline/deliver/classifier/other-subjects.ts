@@ -63,8 +63,8 @@ const ABOUT_ANOTHER = /\b(?:postmaster|abuse)@|\bdomain of (?:your|the sender)\b
 /** Letters of languages that write blanks between their words; the others are held to OTHERS alone. */
 const WORDS =
   /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}'-]{2,}/gu;
-/** Numbers, names of hosts, marks of a log. */
-const MARKS = /\S{0,200}\d\S{0,200}|[\w-]{1,63}(?:[._:/][\w-]{1,63}){1,10}/g;
+/** Names of hosts, marks of a log. */
+const MARKS = /[\w-]{1,63}(?:[._:/][\w-]{1,63}){1,10}/g;
 /** Kinds of words that say what became of a mailbox. */
 const OF_RECIPIENTS: ReadonlySet<string> = new Set([
   'recipient',
@@ -87,7 +87,9 @@ export function namesOtherSubjects(subject: string): boolean {
   // Many log whom they talked to: where figures say what is meant, an address of ours alone says nothing else.
   if (IN_FIGURES.test(subject)) return OTHERS.test(said.replace(IPV4, ' '));
   if (OTHERS.test(said)) return true;
-  const words = said.replace(MARKS, ' ').match(WORDS) ?? [];
+  // Numbers, and what they stand in, are names too.
+  const unnumbered = said.split(/\s/).filter((word) => !/\d/.test(word));
+  const words = unnumbered.join(' ').replace(MARKS, ' ').match(WORDS) ?? [];
   return !words.every((word) => isKnown(word) || word.split(/[-']/).every(isKnown));
 }
 
