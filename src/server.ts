@@ -53,7 +53,7 @@ import { createDiskWatch, missingSources } from './readiness.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import type { ListenAddress } from './smtp/server-listener.ts';
 import { openSmtpListeners } from './smtp-listeners.ts';
-import { takeLock } from './store/sqlite/lock.ts';
+import { takeLock } from './store/sqlite/engine/lock.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import { createUpkeep } from './upkeep.ts';
 import { createWebhooks } from './webhooks.ts';

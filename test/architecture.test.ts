@@ -27,7 +27,7 @@ describe('src/', () => {
     expect(server).toContain('./store/sqlite/open.ts');
     expect(server).toContain('prom-client');
     const engine = importsOf(files.get('src/store/sqlite/open.ts') ?? '');
-    expect(engine).toContainEqual({ specifier: './writer-thread.ts', typesOnly: false, thread: true });
+    expect(engine).toContainEqual({ specifier: './engine/writer-thread.ts', typesOnly: false, thread: true });
   });
 });
 

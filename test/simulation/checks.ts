@@ -7,7 +7,7 @@ import { TERMINAL_STATES } from '../../src/model/delivery.ts';
 import { eventKindOf } from '../../src/model/event.ts';
 import type { PathSnapshot, PathsView } from '../../src/pipeline/deliver/path-state.ts';
 import { stateCode } from '../../src/store/sqlite/codes.ts';
-import type { Connection } from '../../src/store/sqlite/connection.ts';
+import type { Connection } from '../../src/store/sqlite/engine/connection.ts';
 import type { Wire } from './wire.ts';
 
 /** What the world knows of its own doings. */

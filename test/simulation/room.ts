@@ -11,10 +11,10 @@ import type { Clock } from '../../src/lib/clock.ts';
 import type { DeliveryState } from '../../src/model/delivery.ts';
 import type { Lane } from '../../src/model/message.ts';
 import { laneCode, stateCode } from '../../src/store/sqlite/codes.ts';
-import { type Connection, connectionOver } from '../../src/store/sqlite/connection.ts';
+import { type Connection, connectionOver } from '../../src/store/sqlite/engine/connection.ts';
+import { openDatabase } from '../../src/store/sqlite/engine/open-database.ts';
+import type { FailStoreWrites } from '../../src/store/sqlite/engine/protocol.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
-import { openDatabase } from '../../src/store/sqlite/open-database.ts';
-import type { FailStoreWrites } from '../../src/store/sqlite/protocol.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** Without a file of the operator's none is looked for in a real place. */

@@ -12,7 +12,7 @@ import { siteNameOf } from '../../src/pipeline/deliver/site-key.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
 import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
 import { pathKey } from '../../src/policy/limits/shaping/types.ts';
-import type { FailStoreWrites } from '../../src/store/sqlite/protocol.ts';
+import type { FailStoreWrites } from '../../src/store/sqlite/engine/protocol.ts';
 import { createVirtualClock } from '../fakes/virtual-clock.ts';
 import { checkEnd, checkStarted, checkStopped, checkWaiting, type Diary } from './checks.ts';
 import { createFarEnd, type FarEnd } from './far-end.ts';

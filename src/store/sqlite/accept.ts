@@ -5,12 +5,12 @@
  */
 import type { CommitResult, IdempotencyEntry, KeyHeld, NewMessage } from '../topics/acceptance.ts';
 import { laneCode, recipientKindCode, sandboxCode, stateCode, uuidBytes } from './codes.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 import { appendEvent } from './events.ts';
 import { insertWish, noteFact, notifyBits, tellNotice } from './notices.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { charge } from './quota.ts';
-import type { Session } from './session.ts';
 
 /** Commits messages, or says what the idempotency key stands for already. */
 export function commitAccepted(session: Session, params: ParamsOf<'commitAccepted'>): CommitResult {

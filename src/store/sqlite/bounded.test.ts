@@ -6,11 +6,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Connection, openConnection } from './connection.ts';
-import { openDatabase } from './open-database.ts';
-import type { ParamsOf, ReadName, WriteName } from './operation-types.ts';
+import { type Connection, openConnection } from './engine/connection.ts';
+import { openDatabase } from './engine/open-database.ts';
+import type { ParamsOf, ReadName, WriteName } from './engine/operation-types.ts';
+import { createSession } from './engine/session.ts';
 import { READS, WRITES } from './operations.ts';
-import { createSession } from './session.ts';
 import { temporaryFolder } from './test-support.ts';
 
 const SMALL = 4_000;

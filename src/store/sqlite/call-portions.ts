@@ -5,9 +5,9 @@
  * front of another's.
  */
 import { callStateCode } from './codes.ts';
-import type { Connection } from './connection.ts';
-import type { ParamsOf } from './operation-types.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 
 /** Calls that one transaction makes at once; about 10 ms of the writer. */
 export const MOST_CALLS = 500;

@@ -4,11 +4,11 @@
  * claimed in between, and has not given up for this, is left alone; the change and its event are one transaction.
  */
 import { stateCode } from './codes.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 import { appendEvent } from './events.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { dropUnkeptContent } from './retention.ts';
-import type { Session } from './session.ts';
 
 /** Of no lease. */
 const NO_EPOCH = -1;

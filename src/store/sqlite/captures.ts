@@ -15,12 +15,12 @@ import type {
   NewCapture,
   ReleaseFacts,
 } from '../topics/captures.ts';
-import type { Connection } from './connection.ts';
-import { createFilter, type Filter } from './filter.ts';
-import { lastOfLook, mergedRows, type Ranges } from './merged.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
+import type { Connection } from './engine/connection.ts';
+import { createFilter, type Filter } from './engine/filter.ts';
+import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { domainIdsIn, findNameIds, type Session } from './engine/session.ts';
 import { dropUnkeptContent, STEP_BYTES } from './retention.ts';
-import { domainIdsIn, findNameIds, type Session } from './session.ts';
 
 /** Stores a capture beside the outcome it belongs to, and has it told after the commit. */
 export function insertCapture(

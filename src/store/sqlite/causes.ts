@@ -6,9 +6,9 @@ import { uuidText } from '../../lib/ids.ts';
 import type { BounceScope } from '../../model/bounce.ts';
 import type { CauseMember, CauseView, NewCause } from '../topics/causes.ts';
 import { laneCode, stateCode } from './codes.ts';
-import type { Connection } from './connection.ts';
-import type { ParamsOf } from './operation-types.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 
 /** Causes kept; a new one past this replaces nothing and its recipients stay without a group. */
 const MAX_CAUSES = 5_000;

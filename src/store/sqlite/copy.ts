@@ -4,14 +4,16 @@
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { Connection } from './connection.ts';
-import { openConnection } from './connection.ts';
-import { readMigrations } from './migrate.ts';
-import { openDatabase } from './open-database.ts';
+import type { Connection } from './engine/connection.ts';
+import { openConnection } from './engine/connection.ts';
+import { readMigrations } from './engine/migrate.ts';
+import { openDatabase } from './engine/open-database.ts';
 
 /** Copies the database `from` into `to`, an empty file. `begun` hears how many octets that will be, about. */
 export async function copyDatabase(from: string, to: string, begun: (bytes: number) => void): Promise<void> {
-  const worker = new Worker(new URL('./copy-thread.ts', import.meta.url), { workerData: { from, to } });
+  const worker = new Worker(new URL('./engine/copy-thread.ts', import.meta.url), {
+    workerData: { from, to },
+  });
   worker.once('message', begun);
   // Rejects with what the thread threw.
   await once(worker, 'exit');

@@ -12,9 +12,9 @@ import {
   recipient,
 } from '../conformance/fixtures.ts';
 import type { Store } from '../store.ts';
-import { type Connection, openConnection } from './connection.ts';
+import { type Connection, openConnection } from './engine/connection.ts';
+import { openDatabase } from './engine/open-database.ts';
 import { openSqliteStore } from './open.ts';
-import { openDatabase } from './open-database.ts';
 import { temporaryFolder } from './test-support.ts';
 
 /** So few that the journal is not yet folded into the database: then there would be nothing to cut. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../../test/fakes/thread-cpu.ts';
 import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import type { Session } from './engine/session.ts';
 import { claimDue, dueQueues } from './queue.ts';
-import type { Session } from './session.ts';
 import { filledDatabase, temporaryFolder } from './test-support.ts';
 
 const ROWS = 200_000;

@@ -11,11 +11,11 @@ import {
   type DomainStatus,
   mergeSettings,
 } from '../../model/domain.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import { createFilter } from './engine/filter.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 import { appendEvent } from './events.ts';
-import { createFilter } from './filter.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import type { Session } from './session.ts';
 import { removeTemplatesOf } from './templates.ts';
 import { deleteWebhooksOf } from './webhooks.ts';
 

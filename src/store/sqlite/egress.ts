@@ -1,8 +1,8 @@
 /** When paths closed and opened, and what delivery has learnt about the world outside. */
 import type { StoredEgressFact, StoredPathChange } from '../topics/limits.ts';
-import type { Connection } from './connection.ts';
-import type { ParamsOf } from './operation-types.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 
 /** Changes of one site, newest first. Tests hold its plan to the index. */
 export const PATH_CHANGES_SQL = `SELECT source, site, at, until, reason FROM path_change

@@ -7,11 +7,11 @@ import { createHmac } from 'node:crypto';
 import type { AddressLists, Mailbox } from '../../model/message.ts';
 import { foldText } from '../../model/search-text.ts';
 import { suppressionKey } from '../../model/suppression.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { domainIdsIn, type Session } from './engine/session.ts';
 import { leaveRows } from './leftovers.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { forgetOptOuts } from './opt-outs.ts';
-import { domainIdsIn, type Session } from './session.ts';
 
 /** What stands where an erased address stood. */
 export const ERASED = 'erased@erased.invalid';

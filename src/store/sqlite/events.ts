@@ -11,11 +11,11 @@ import { listensTo } from '../../model/webhook.ts';
 import type { EventDetail, EventLook, EventPlace, EventView, NewEvent } from '../topics/events.ts';
 import { MOST_CALLS, makeLater } from './call-portions.ts';
 import { eventKindCode, routeCode, uuidBytes } from './codes.ts';
-import type { Connection } from './connection.ts';
-import { createFilter, type Filter } from './filter.ts';
-import { lastOfLook, mergedRows, RANGES_PER_STATEMENT, type Ranges } from './merged.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import { findNameIds, type Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import { createFilter, type Filter } from './engine/filter.ts';
+import { lastOfLook, mergedRows, RANGES_PER_STATEMENT, type Ranges } from './engine/merged.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { findNameIds, type Session } from './engine/session.ts';
 
 /** Ranges of the index that are read as one: the kinds of all events in a hundred domains. */
 const MAX_RANGES = 2_500;

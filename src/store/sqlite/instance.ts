@@ -1,6 +1,6 @@
 /** The instance's own identity. A synchronous function for the writer; it runs inside the writer's transaction. */
-import type { ParamsOf } from './operation-types.ts';
-import type { Session } from './session.ts';
+import type { ParamsOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 
 /** The stored instance id; `proposedId` becomes it where none is stored yet. */
 export function instanceId({ db }: Session, params: ParamsOf<'instanceId'>): string {

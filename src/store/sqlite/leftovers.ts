@@ -2,9 +2,9 @@
  * What is left of things that were removed: rows that carry their number, gone in portions. Given a thing whose row goes
  * now, leaves its number in `leftover`; nothing finds the rows any more, and `purgeLeftovers` removes them some at a time.
  */
-import type { Connection } from './connection.ts';
-import type { ParamsOf } from './operation-types.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 
 /** What has rows of its own, how they are removed, and how many together: texts of templates are large. */
 const KINDS = {

@@ -2,9 +2,9 @@
 import type { Lane } from '../../model/message.ts';
 import type { StoredHold, StoredHoldTime, StoredOverride, StoredPathState } from '../topics/limits.ts';
 import { laneCode } from './codes.ts';
-import type { Connection } from './connection.ts';
-import type { ParamsOf } from './operation-types.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 
 type HoldRow = Omit<StoredHoldTime, 'lane'> & { lane: number | null };
 

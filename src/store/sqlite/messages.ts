@@ -7,12 +7,12 @@ import { uuidText } from '../../lib/ids.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../topics/messages.ts';
 import { laneCode, recipientKindCode, routeCode, stateCode } from './codes.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import { createFilter, type Filter } from './engine/filter.ts';
+import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { domainIdsIn, findNameIds } from './engine/session.ts';
 import { idBytes } from './events.ts';
-import { createFilter, type Filter } from './filter.ts';
-import { lastOfLook, mergedRows, type Ranges } from './merged.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import { domainIdsIn, findNameIds } from './session.ts';
 
 const VIEW = `SELECT m.seq, m.id, m.lane, m.lists, m.subject, m.tags, m.metadata, m.sandbox, m.personal, m.size, m.created_at,
   m.expires_at, m.send_at, m.expiry_given, n.text AS domain`;

@@ -3,9 +3,9 @@
  * writer, each inside its transaction, and one for readers. `topics/nodes.ts` says what they promise.
  */
 import type { Heartbeat, LivingNode, NodeRow } from '../topics/nodes.ts';
-import type { Connection } from './connection.ts';
-import type { ParamsOf } from './operation-types.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 
 /** A start that ended so long ago is told to nobody any more. */
 const KEPT_MS = 30 * 24 * 3_600_000;

@@ -10,10 +10,10 @@ import type { NewMessage } from '../topics/acceptance.ts';
 import type { EventDetail } from '../topics/events.ts';
 import type { DueNotice, DueRecipient } from '../topics/notices.ts';
 import { noticeKindCode, routeCode, stateCode } from './codes.ts';
-import type { Connection } from './connection.ts';
-import type { ParamsOf } from './operation-types.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 import { dropUnkeptContent } from './retention.ts';
-import type { Session } from './session.ts';
 
 /** In `delivery.notify` beside the codes of the kinds: the sender was told of the delay. */
 const DELAY_TOLD = 8;

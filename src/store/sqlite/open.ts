@@ -8,14 +8,14 @@ import { closeSync, openSync } from 'node:fs';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { KeyTaken, type Store, StoreUnavailable } from '../store.ts';
 import type { AddedSuppression } from '../topics/suppressions.ts';
-import { contentBytes, createArena } from './arena.ts';
-import { createCaptureTeller } from './capture-teller.ts';
-import type { Connection } from './connection.ts';
-import { createGroupCommit, type Operation } from './group-commit.ts';
-import { createInProcess } from './in-process.ts';
-import { joinLock, type StoreLock, takeLock } from './lock.ts';
-import { PORTIONS, patientRows, rowsOf, SEARCHES, SYNCED } from './operation-promises.ts';
-import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
+import { contentBytes, createArena } from './engine/arena.ts';
+import { createCaptureTeller } from './engine/capture-teller.ts';
+import type { Connection } from './engine/connection.ts';
+import { createGroupCommit, type Operation } from './engine/group-commit.ts';
+import { createInProcess } from './engine/in-process.ts';
+import { joinLock, type StoreLock, takeLock } from './engine/lock.ts';
+import { PORTIONS, patientRows, rowsOf, SEARCHES, SYNCED } from './engine/operation-promises.ts';
+import type { ParamsOf, ReadName, ResultOf, WriteName } from './engine/operation-types.ts';
 import type {
   Answer,
   FailStoreWrites,
@@ -27,12 +27,12 @@ import type {
   WriterData,
   WriterReply,
   WriterRequest,
-} from './protocol.ts';
-import { openReader } from './reader-work.ts';
-import { StoreRefused } from './refusal.ts';
-import { createSuppressionFilter } from './suppression-filter.ts';
-import { createThread } from './thread.ts';
-import { openWriter } from './writer-work.ts';
+} from './engine/protocol.ts';
+import { openReader } from './engine/reader-work.ts';
+import { StoreRefused } from './engine/refusal.ts';
+import { createSuppressionFilter } from './engine/suppression-filter.ts';
+import { createThread } from './engine/thread.ts';
+import { openWriter } from './engine/writer-work.ts';
 
 const MAX_BATCH_OPERATIONS = 128;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
@@ -106,14 +106,17 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const writer = alone
     ? createInProcess<WriterRequest, WriterReply>(() => openWriter(writerData, connection))
     : createThread<WriterRequest, WriterReply>(
-        new URL('./writer-thread.ts', import.meta.url),
+        new URL('./engine/writer-thread.ts', import.meta.url),
         writerData,
         writerDied,
       );
   const makeReader = () =>
     alone
       ? createInProcess<ReaderRequest, ReaderReply>(() => openReader(readerData, connection))
-      : createThread<ReaderRequest, ReaderReply>(new URL('./reader-thread.ts', import.meta.url), readerData);
+      : createThread<ReaderRequest, ReaderReply>(
+          new URL('./engine/reader-thread.ts', import.meta.url),
+          readerData,
+        );
   // One reader does everything until a read meets a search that is under way; from then on searches have it alone.
   // A thread holds about 15 MiB, and a server with little to do never needs the second one.
   const searcher = makeReader();

@@ -4,9 +4,9 @@
  * that a later opt-out needs. Some twenty octets a link; a reader who is erased takes the meaning of all of them along.
  */
 import { stateCode } from './codes.ts';
-import type { Connection } from './connection.ts';
-import type { ParamsOf } from './operation-types.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 
 /** The bit of `message.personal` that says: with an unsubscribe link of ours. */
 const OFFERS = 2;

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts';
 import { MEMBERS_SQL } from './causes.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import type { Session } from './engine/session.ts';
 import { countEvents, findEvents, lastEventSeq } from './events.ts';
 import { DUE_FACTS_SQL } from './notices.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues } from './queue.ts';
 import { REFILE_SQL } from './refile.ts';
 import { KEPT_CONTENTS_SQL, OLD_CALLS_SQL, OLD_MESSAGES_SQL, OLDEST_CONTENTS_SQL } from './retention.ts';
-import type { Session } from './session.ts';
 import { countRangeSql } from './stats.ts';
 import { filledDatabase, temporaryFolder } from './test-support.ts';
 import { WAITING_ROWS_SQL } from './waiting.ts';

@@ -14,12 +14,12 @@ import type { QueueCounts, QueueHint, Settlement } from '../topics/queue.ts';
 import { insertCapture } from './captures.ts';
 import { causeId } from './causes.ts';
 import { laneCode, queueLaneCode, recipientKindCode, routeCode, sandboxCode, stateCode } from './codes.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 import { appendEvent } from './events.ts';
 import { noteFact } from './notices.ts';
-import type { ParamsOf } from './operation-types.ts';
 import { dropUnkeptContent } from './retention.ts';
-import type { Session } from './session.ts';
 import { applySignal, forgetEvidence, reasonsFor } from './suppressions.ts';
 
 /** Loose index scan: steps from queue to queue through the due index and never touches a second row of one. */

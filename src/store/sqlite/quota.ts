@@ -5,9 +5,9 @@
  */
 import { QUOTA_PERIODS, windowStart } from '../../model/quota.ts';
 import type { CommitResult, QuotaCharge } from '../topics/acceptance.ts';
-import type { Connection } from './connection.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import { findNameId, type Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { findNameId, type Session } from './engine/session.ts';
 
 type Exceeded = Extract<CommitResult, { kind: 'quota-exceeded' }>;
 

@@ -6,11 +6,11 @@
 import { uuidText } from '../../lib/ids.ts';
 import type { Places } from '../../model/personal.ts';
 import { eventKindCode, stateCode } from './codes.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 import { appendEvent, type EventSubject } from './events.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { optOutReader } from './opt-outs.ts';
-import type { Session } from './session.ts';
 import { insertSuppression } from './suppressions.ts';
 
 /** See `Store.readPlaces`. */

@@ -5,9 +5,9 @@
  */
 import { routeKeyOf, routeKeyParts } from '../../model/route-key.ts';
 import { queueLaneCode } from './codes.ts';
-import type { Connection } from './connection.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 
 /** Queued rows behind a place in the due index. Tests hold its plan to the index. */
 export const REFILE_SQL = `SELECT d.id, d.queue_id, d.due_at, m.tags, q.lane, q.sender_domain, q.recipient_domain, q.route_key

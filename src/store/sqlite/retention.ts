@@ -6,11 +6,11 @@
  */
 import type { ExpiredPage } from '../topics/retention.ts';
 import { dropLater } from './call-portions.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { findNameId, type Session } from './engine/session.ts';
 import { ERASED } from './erasing.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
 import { keepOptOuts } from './opt-outs.ts';
-import { findNameId, type Session } from './session.ts';
 
 /** Somebody's copy is not final, or its sender is still to be told of it. */
 const WAITS = `(EXISTS (SELECT 1 FROM delivery WHERE message_seq = m.seq AND state IN (0, 1))

@@ -8,11 +8,11 @@ import type { MessageId } from '../../model/message.ts';
 import { suppressionKey } from '../../model/suppression.ts';
 import type { OutcomeRates, ReturnFact, ReturnResult, ReturnSubject } from '../topics/returns.ts';
 import { eventKindCode, returnKindCode, routeCode, stateCode, suppressionReasonCode } from './codes.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { findNameId, type Session } from './engine/session.ts';
 import { appendEvent, type EventSubject, idBytes } from './events.ts';
 import { noteFact } from './notices.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import { findNameId, type Session } from './session.ts';
 import { applySignal } from './suppressions.ts';
 
 const MAX_SUBJECTS = 1000;

@@ -4,11 +4,11 @@
  */
 import type { RuleResult, SandboxRule } from '../../model/sandbox-rule.ts';
 import { senderName } from './captures.ts';
-import type { Connection } from './connection.ts';
-import { createFilter } from './filter.ts';
+import type { Connection } from './engine/connection.ts';
+import { createFilter } from './engine/filter.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { findNameIds, type Session } from './engine/session.ts';
 import { leaveRows } from './leftovers.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import { findNameIds, type Session } from './session.ts';
 
 const VIEW = 'SELECT r.*, n.text AS domain FROM sandbox_rule r CROSS JOIN name n ON n.id = r.domain_id';
 

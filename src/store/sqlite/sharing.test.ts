@@ -15,7 +15,7 @@ import {
   T0,
 } from '../conformance/fixtures.ts';
 import type { Store } from '../store.ts';
-import { joinLock, takeLock } from './lock.ts';
+import { joinLock, takeLock } from './engine/lock.ts';
 import { storeFolder } from './test-support.ts';
 
 let folder: ReturnType<typeof storeFolder>;

@@ -1,11 +1,11 @@
 /** User names and passwords for SMTP submission. A name is given once; a list never shows another domain's. */
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import type { RateShare } from '../../model/token.ts';
-import type { Connection } from './connection.ts';
-import { createFilter } from './filter.ts';
-import { mergedRows, type Ranges } from './merged.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import { createFilter } from './engine/filter.ts';
+import { mergedRows, type Ranges } from './engine/merged.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 import { isMakerRevoked } from './tokens.ts';
 
 /** Stores a credential; see `Store.addSmtpCredential`. */

@@ -6,10 +6,10 @@
 import type { EventKind } from '../../model/event.ts';
 import type { StatsCount, StatsGroupBy } from '../topics/events.ts';
 import { eventKindCode } from './codes.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { findNameIds } from './engine/session.ts';
 import { everyDomain } from './events.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import { findNameIds } from './session.ts';
 
 /** What names the group of an event, and the joins it takes; `d` is the recipient's row. */
 const GROUPS: Readonly<Record<StatsGroupBy | 'none', { column: string; joins: string }>> = {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Connection } from './connection.ts';
-import { openDatabase } from './open-database.ts';
+import type { Connection } from './engine/connection.ts';
+import { openDatabase } from './engine/open-database.ts';
 import { AMONG_SQL, entryRanges, REASONS_SQL } from './suppressions.ts';
 import { temporaryFolder } from './test-support.ts';
 

@@ -8,13 +8,13 @@ import { uuidText } from '../../lib/ids.ts';
 import { type Suppression, type SuppressionReason, suppressionKey } from '../../model/suppression.ts';
 import type { NewSuppression, SuppressionSignal } from '../topics/suppressions.ts';
 import { suppressionReasonCode, uuidBytes } from './codes.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import { createFilter } from './engine/filter.ts';
+import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { domainIdsIn, findNameId, findNameIds, type Session } from './engine/session.ts';
 import { erasedKey } from './erasing.ts';
 import { appendEvent, type EventSubject } from './events.ts';
-import { createFilter } from './filter.ts';
-import { lastOfLook, mergedRows, type Ranges } from './merged.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import { domainIdsIn, findNameId, findNameIds, type Session } from './session.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,11 +1,11 @@
 /** Templates: a row for each, and one for each version of its texts. A list never shows another domain's. */
 import type { TemplateHead, TemplateTexts, TemplateVersion } from '../../model/template.ts';
-import type { Connection } from './connection.ts';
-import { createFilter } from './filter.ts';
+import type { Connection } from './engine/connection.ts';
+import { createFilter } from './engine/filter.ts';
+import { mergedRows } from './engine/merged.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 import { leaveRows } from './leftovers.ts';
-import { mergedRows } from './merged.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import type { Session } from './session.ts';
 
 const COLUMNS = 'seq, id, domain, name, version, created_at, updated_at';
 

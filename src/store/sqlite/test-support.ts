@@ -6,10 +6,10 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Store } from '../store.ts';
 import type { NewMessage } from '../topics/acceptance.ts';
 import { commitAccepted } from './accept.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import { openDatabase } from './engine/open-database.ts';
+import { createSession, type Session } from './engine/session.ts';
 import { openSqliteStore } from './open.ts';
-import { openDatabase } from './open-database.ts';
-import { createSession, type Session } from './session.ts';
 
 /** Makes a folder for one test's files; `file` gives a path inside, `remove` deletes everything. */
 export function temporaryFolder(): { file(name: string): string; remove(): void } {

@@ -1,8 +1,8 @@
 /** MTA-STS policies and the days' TLS counters (`../topics/tls.ts`). Nothing here belongs to a sender domain. */
 import type { StoredMtaSts, TlsCount } from '../topics/tls.ts';
-import type { Connection } from './connection.ts';
-import type { ParamsOf } from './operation-types.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 
 interface PolicyRow {
   domain: string;

@@ -3,10 +3,10 @@
  * Revoking happens once and keeps its first time; a list for some domains never shows a token that reaches others.
  */
 import type { RateShare, Scope, Token } from '../../model/token.ts';
-import type { Connection } from './connection.ts';
-import { createFilter } from './filter.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import { createFilter } from './engine/filter.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 import { deleteWebhooksMadeWith } from './webhooks.ts';
 
 /**

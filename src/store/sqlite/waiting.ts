@@ -5,11 +5,11 @@
  */
 import type { WaitingQueue } from '../topics/queue.ts';
 import { queueLaneCode } from './codes.ts';
-import type { Connection } from './connection.ts';
-import { createFilter } from './filter.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
+import type { Connection } from './engine/connection.ts';
+import { createFilter } from './engine/filter.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { findNameIds } from './engine/session.ts';
 import { WAITING_QUEUES } from './queue.ts';
-import { findNameIds } from './session.ts';
 
 /** The rows of one queue, earliest due first. Tests hold its plan to the index. */
 export const WAITING_ROWS_SQL = `SELECT m.created_at, d.due_at, d.wait_reason

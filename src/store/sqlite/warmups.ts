@@ -1,8 +1,8 @@
 /** Warm-up states: one JSON text per source and provider. */
 import type { WarmupRow } from '../topics/warmups.ts';
-import type { Connection } from './connection.ts';
-import type { ParamsOf } from './operation-types.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import type { ParamsOf } from './engine/operation-types.ts';
+import type { Session } from './engine/session.ts';
 
 /** Every row. */
 export function listWarmups(db: Connection): readonly WarmupRow[] {

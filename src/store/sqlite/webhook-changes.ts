@@ -5,10 +5,10 @@
  */
 import { beginResume } from './call-portions.ts';
 import { webhookEvents } from './codes.ts';
-import type { Connection } from './connection.ts';
-import { createFilter } from './filter.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import { findNameIds, type Session } from './session.ts';
+import type { Connection } from './engine/connection.ts';
+import { createFilter } from './engine/filter.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { findNameIds, type Session } from './engine/session.ts';
 
 /** Changes a webhook of those domains; see `Store.updateWebhook`. */
 export function updateWebhook(session: Session, params: ParamsOf<'updateWebhook'>): boolean {

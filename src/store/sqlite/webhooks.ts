@@ -10,7 +10,11 @@ import type { EventPlace } from '../topics/events.ts';
 import type { CallLogEntry, CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
 import { mustPrepare } from './call-portions.ts';
 import { callStateCode, eventKindCode, webhookEvents } from './codes.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './engine/connection.ts';
+import { createFilter } from './engine/filter.ts';
+import { mergedRows } from './engine/merged.ts';
+import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { findNameIds, type Session } from './engine/session.ts';
 import {
   appendEvent,
   EVENT_VIEW_COLUMNS,
@@ -19,11 +23,7 @@ import {
   insertCall,
   toEventView,
 } from './events.ts';
-import { createFilter } from './filter.ts';
 import { leaveRows } from './leftovers.ts';
-import { mergedRows } from './merged.ts';
-import type { ParamsOf, ResultOf } from './operation-types.ts';
-import { findNameIds, type Session } from './session.ts';
 
 const COLUMNS = `w.id AS webhook_id, w.event, w.url, w.description, w.enabled, w.disabled_reason,
   w.created_at, w.updated_at, w.last_response_code, w.last_response_body, w.last_response_at, w.last_response_try,

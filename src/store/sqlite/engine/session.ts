@@ -5,10 +5,10 @@
  * it may name rows that never came. Where other processes write too, `othersWrote` is called before each transaction that
  * follows one of theirs.
  */
-import type { Lane } from '../../model/message.ts';
-import type { CaptureView } from '../topics/captures.ts';
-import type { AddedSuppression } from '../topics/suppressions.ts';
-import { queueLaneCode, webhookEvents } from './codes.ts';
+import type { Lane } from '../../../model/message.ts';
+import type { CaptureView } from '../../topics/captures.ts';
+import type { AddedSuppression } from '../../topics/suppressions.ts';
+import { queueLaneCode, webhookEvents } from '../codes.ts';
 import type { Connection } from './connection.ts';
 
 /** Bounds memory where recipients are spread over very many domains; dropped whole and read again when full. */

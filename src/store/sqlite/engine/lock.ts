@@ -8,7 +8,7 @@
  * schema that changes under it.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { type Clock, keepProcess, sleep } from '../../lib/clock.ts';
+import { type Clock, keepProcess, sleep } from '../../../lib/clock.ts';
 import { StoreRefused } from './refusal.ts';
 import { sqliteCode } from './sqlite-errors.ts';
 

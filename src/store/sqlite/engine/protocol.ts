@@ -5,9 +5,9 @@
  * writer for a message of 10 KB), which it may fill again after the reply.
  */
 
-import type { KeyHeld, NewMessage } from '../topics/acceptance.ts';
-import type { CaptureView } from '../topics/captures.ts';
-import type { AddedSuppression } from '../topics/suppressions.ts';
+import type { KeyHeld, NewMessage } from '../../topics/acceptance.ts';
+import type { CaptureView } from '../../topics/captures.ts';
+import type { AddedSuppression } from '../../topics/suppressions.ts';
 import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
 
 /** Where a content lies in the shared memory. */

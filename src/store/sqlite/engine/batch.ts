@@ -3,9 +3,10 @@
  * the commit. Where an operation throws, everything is rolled back and each one runs in a transaction of its own, so
  * that only the culprit fails; where the engine cannot write, all of them fail alike.
  */
+
+import { WRITES } from '../operations.ts';
 import { runKeyed } from './keyed.ts';
 import type { ParamsOf, ResultOf, WriteName } from './operation-types.ts';
-import { WRITES } from './operations.ts';
 import type { Answer, FailStoreWrites, WriteCall } from './protocol.ts';
 import type { Session } from './session.ts';
 import { busyError, isIoError, simulatedFailure, unavailableReason } from './sqlite-errors.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../test-support.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { migrate, readMigrations } from './migrate.ts';
-import { temporaryFolder } from './test-support.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let db: Connection;
@@ -34,7 +34,7 @@ describe('migrations', () => {
 
   it('lead to exactly the expected schema', () => {
     migrate(db, readMigrations());
-    expect(schemaText()).toBe(readFileSync(new URL('./expected-schema.sql', import.meta.url), 'utf8'));
+    expect(schemaText()).toBe(readFileSync(new URL('../expected-schema.sql', import.meta.url), 'utf8'));
   });
 
   it('change nothing the second time', () => {

@@ -2,9 +2,10 @@
  * What a reader does, wherever it runs: a read-only connection for everything that only looks. Each read starts its own
  * snapshot, so it sees every write that resolved before.
  */
+
+import { READS } from '../operations.ts';
 import { type Connection, openConnection } from './connection.ts';
 import type { ParamsOf, ReadName, ResultOf } from './operation-types.ts';
-import { READS } from './operations.ts';
 import type { Answer, ReadCall, ReaderData, ReaderReply, ReaderRequest } from './protocol.ts';
 import { unavailableReason } from './sqlite-errors.ts';
 import type { Work } from './writer-work.ts';

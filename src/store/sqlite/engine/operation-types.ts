@@ -3,7 +3,7 @@
  * promises there, an operation takes and gives here, synchronously. Adding a method to Store without an operation
  * for it is a type error in open.ts, an operation without an entry in its table one in operations.ts.
  */
-import type { Store } from '../store.ts';
+import type { Store } from '../../store.ts';
 import type { Connection } from './connection.ts';
 import type { Session } from './session.ts';
 

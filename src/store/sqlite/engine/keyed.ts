@@ -3,8 +3,8 @@
  * key, looks the key up before the operation and stores it after, in the transaction of both: a crash leaves the thing
  * with its key, or neither. An operation that creates nothing (a limit, a name that is taken) leaves the key free.
  */
-import type { IdempotencyEntry } from '../topics/acceptance.ts';
-import { heldKey, storeKey } from './accept.ts';
+import type { IdempotencyEntry } from '../../topics/acceptance.ts';
+import { heldKey, storeKey } from '../accept.ts';
 import type { ResultOf, WriteName } from './operation-types.ts';
 import type { Answer, WriteCall } from './protocol.ts';
 import type { Session } from './session.ts';

@@ -4,7 +4,7 @@
  * knows whether it happened.
  */
 import { Worker } from 'node:worker_threads';
-import { StoreUnavailable } from '../store.ts';
+import { StoreUnavailable } from '../../store.ts';
 import type { ThreadStart } from './protocol.ts';
 import { StoreRefused } from './refusal.ts';
 

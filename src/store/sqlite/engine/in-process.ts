@@ -3,7 +3,7 @@
  * reply must not take real time. The same code runs over the same file; only the crossing is missing. Replies come in
  * the order of the requests, each in a microtask of its own, so that nobody is answered before `ask` has returned.
  */
-import { StoreUnavailable } from '../store.ts';
+import { StoreUnavailable } from '../../store.ts';
 import type { Thread } from './thread.ts';
 import type { Work } from './writer-work.ts';
 

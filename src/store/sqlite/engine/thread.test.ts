@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { StoreUnavailable } from '../store.ts';
+import { StoreUnavailable } from '../../store.ts';
 import { StoreRefused } from './refusal.ts';
 import { createThread } from './thread.ts';
 

@@ -3,7 +3,7 @@
  * order of the commits, it hands them to everybody who listens at that moment. Contents that come with a capture stay on this
  * thread: they are kept beside the operation on its way and put back into what is told.
  */
-import type { CaptureView } from '../topics/captures.ts';
+import type { CaptureView } from '../../topics/captures.ts';
 import type { ParamsOf } from './operation-types.ts';
 
 type Listener = (captures: readonly CaptureView[]) => void;

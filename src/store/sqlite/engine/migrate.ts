@@ -15,7 +15,7 @@ export interface Migration {
 
 /** The migrations of this program, ascending. */
 export function readMigrations(): Migration[] {
-  const folder = new URL('./migrations/', import.meta.url);
+  const folder = new URL('../migrations/', import.meta.url);
   return readdirSync(folder)
     .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
     .sort()
