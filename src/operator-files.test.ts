@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Logger } from './lib/log.ts';
 import { createOperatorFiles, type OperatorFiles, replyRulesFile } from './operator-files.ts';
-import { createClassifier } from './pipeline/deliver/classifier/classify.ts';
+import { createClassifier } from './pipeline/deliver/outcome/classifier/classify.ts';
 
 const RULE = {
   id: 'own-1',

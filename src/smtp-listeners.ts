@@ -16,7 +16,7 @@ import type { ReturnPathTokens } from './mail/verp.ts';
 import type { Caller } from './model/submission.ts';
 import type { CachingResolver } from './net/resolver.ts';
 import { makeSelfSigned } from './net/self-signed.ts';
-import type { Classifier } from './pipeline/deliver/classifier/classify.ts';
+import type { Classifier } from './pipeline/deliver/outcome/classifier/classify.ts';
 import { createReturnMetrics } from './pipeline/events/returns-metrics.ts';
 import type { DomainService } from './policy/domains/domains.ts';
 import { type Certificates, openCertificates } from './smtp/server-certificates.ts';

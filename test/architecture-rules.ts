@@ -48,7 +48,7 @@ const LISTENERS = [
 /** The JSON of the API: what it reads and answers. The dashboard and the commands take its types. */
 const CONTRACT = 'listeners/http/contract';
 /** What replies mean. Pure, so that whoever reads a reply may ask: delivery, returns, the API, the operator. */
-const CLASSIFIER = 'pipeline/deliver/classifier';
+const CLASSIFIER = 'pipeline/deliver/outcome/classifier';
 const ENGINES = ['store/sqlite', 'store/postgres'] as const;
 
 /** The import table, from the top downwards. Whatever is not listed is not allowed. */

@@ -3,7 +3,7 @@ import { type MetricObject, Registry } from 'prom-client';
 import { createAcceptMetrics } from '../../src/pipeline/accept/accept-metrics.ts';
 import { createRefusalMetrics } from '../../src/pipeline/accept/refusal-metrics.ts';
 import { createDeliverMetrics } from '../../src/pipeline/deliver/deliver-metrics.ts';
-import { createTlsMetrics } from '../../src/pipeline/deliver/tls-counters.ts';
+import { createTlsMetrics } from '../../src/pipeline/deliver/tls/counters.ts';
 import { createGuardMetrics } from '../../src/pipeline/events/guard-metrics.ts';
 import { createReaderMetrics } from '../../src/pipeline/events/reader-metrics.ts';
 import { createReturnMetrics } from '../../src/pipeline/events/returns-metrics.ts';

@@ -1,6 +1,6 @@
 /** shaping.md and reply-rules.md: the two files an operator may put into the data folder, from the tables that check them. */
-import { CATEGORIES, categoryFacts } from '../../src/pipeline/deliver/classifier/categories.ts';
-import { createClassifier, shippedRules } from '../../src/pipeline/deliver/classifier/classify.ts';
+import { CATEGORIES, categoryFacts } from '../../src/pipeline/deliver/outcome/classifier/categories.ts';
+import { createClassifier, shippedRules } from '../../src/pipeline/deliver/outcome/classifier/classify.ts';
 import { LIMIT_NAMES, LIMITS } from '../../src/policy/limits/shaping/limit-values.ts';
 import { shippedShaping } from '../../src/policy/limits/shaping/shaping.ts';
 import type { ShapingRow } from '../../src/policy/limits/shaping/shaping-file.ts';

@@ -5,15 +5,15 @@
  */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { type Classifier, createClassifier } from '../pipeline/deliver/classifier/classify.ts';
-import { readReply } from '../pipeline/deliver/classifier/normalise.ts';
+import { type Classifier, createClassifier } from '../pipeline/deliver/outcome/classifier/classify.ts';
+import { readReply } from '../pipeline/deliver/outcome/classifier/normalise.ts';
 import {
   explanationOf,
   STAGES,
   type Stage,
   sentenceOf,
   type Verdict,
-} from '../pipeline/deliver/classifier/verdict.ts';
+} from '../pipeline/deliver/outcome/classifier/verdict.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { CommandError, printable, styled, UsageError } from './terminal.ts';
 

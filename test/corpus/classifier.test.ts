@@ -21,11 +21,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isCategory } from '../../src/pipeline/deliver/classifier/categories.ts';
-import { createClassifier, shippedRules } from '../../src/pipeline/deliver/classifier/classify.ts';
-import { readReply, subjectOf } from '../../src/pipeline/deliver/classifier/normalise.ts';
-import type { RuleData } from '../../src/pipeline/deliver/classifier/rule-set.ts';
-import { explanationOf, type Stage, sentenceOf } from '../../src/pipeline/deliver/classifier/verdict.ts';
+import { isCategory } from '../../src/pipeline/deliver/outcome/classifier/categories.ts';
+import { createClassifier, shippedRules } from '../../src/pipeline/deliver/outcome/classifier/classify.ts';
+import { readReply, subjectOf } from '../../src/pipeline/deliver/outcome/classifier/normalise.ts';
+import type { RuleData } from '../../src/pipeline/deliver/outcome/classifier/rule-set.ts';
+import { explanationOf, type Stage, sentenceOf } from '../../src/pipeline/deliver/outcome/classifier/verdict.ts';
 
 interface Sample {
   stage: Stage;

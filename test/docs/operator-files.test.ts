@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readRouting } from '../../src/config-routing.ts';
-import { createClassifier } from '../../src/pipeline/deliver/classifier/classify.ts';
+import { createClassifier } from '../../src/pipeline/deliver/outcome/classifier/classify.ts';
 import { readShapingFile } from '../../src/policy/limits/shaping/shaping-file.ts';
 
 const DOCS = join(import.meta.dirname, '..', '..', 'docs');

@@ -8,7 +8,7 @@ import { READERS } from './reader-table.ts';
 import { sourceFiles } from './source-files.ts';
 
 const FOLDERS =
-  /^(?:mail|model|net|smtp|listeners|pipeline\/(?:compose|deliver\/classifier|events|webhooks)|policy\/(?:access|domains))\//;
+  /^(?:mail|model|net|smtp|listeners|pipeline\/(?:compose|deliver\/outcome\/classifier|events|webhooks)|policy\/(?:access|domains))\//;
 /** They take texts of this program: what builds the parts, the routes and the documents of the interface. */
 const BUILDERS =
   /^listeners\/http\/(?:openapi|reference|contract\/schemas)\/|\.ts (?:create|open)\w+$|Routes?$/;
@@ -63,16 +63,16 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'mail/mime-reader.ts ownParts',
     'mail/mime-reader.ts decodedBody',
     'pipeline/compose/template/url-position.ts nextUrlState',
-    'pipeline/deliver/classifier/rule-set.ts ruleMatches',
-    'pipeline/deliver/classifier/traces.ts needleOf',
-    'pipeline/deliver/classifier/traces.ts holds',
+    'pipeline/deliver/outcome/classifier/rule-set.ts ruleMatches',
+    'pipeline/deliver/outcome/classifier/traces.ts needleOf',
+    'pipeline/deliver/outcome/classifier/traces.ts holds',
   ],
   'the rules of the operator and of this program': [
-    'pipeline/deliver/classifier/categories.ts isCategory',
-    'pipeline/deliver/classifier/categories.ts pascalCase',
-    'pipeline/deliver/classifier/categories.ts categoryOfClass',
-    'pipeline/deliver/classifier/rule-set.ts readRules',
-    'pipeline/deliver/classifier/rule-set.ts expressionProblem',
+    'pipeline/deliver/outcome/classifier/categories.ts isCategory',
+    'pipeline/deliver/outcome/classifier/categories.ts pascalCase',
+    'pipeline/deliver/outcome/classifier/categories.ts categoryOfClass',
+    'pipeline/deliver/outcome/classifier/rule-set.ts readRules',
+    'pipeline/deliver/outcome/classifier/rule-set.ts expressionProblem',
     'policy/domains/doctor/authorities.ts mayIssue',
   ],
   'a query of at most some kilobytes, read by route.ts': [

@@ -93,18 +93,18 @@ import { compileTemplate, fillTemplate } from '../../src/pipeline/compose/templa
 import { positionOf } from '../../src/pipeline/compose/template/template-error.ts';
 import { afterUrlText, URL_START } from '../../src/pipeline/compose/template/url-position.ts';
 import { textFromHtml } from '../../src/pipeline/compose/text-from-html.ts';
-import { createClassifier } from '../../src/pipeline/deliver/classifier/classify.ts';
-import { kindsOf, meaningsOf, readingOf } from '../../src/pipeline/deliver/classifier/meanings.ts';
+import { createClassifier } from '../../src/pipeline/deliver/outcome/classifier/classify.ts';
+import { kindsOf, meaningsOf, readingOf } from '../../src/pipeline/deliver/outcome/classifier/meanings.ts';
 import {
   enhancedIn,
   readReply,
   retryHintMs,
   subjectOf,
   withoutAccents,
-} from '../../src/pipeline/deliver/classifier/normalise.ts';
-import { namesOtherSubjects } from '../../src/pipeline/deliver/classifier/other-subjects.ts';
-import { replyShape } from '../../src/pipeline/deliver/classifier/shape.ts';
-import { tracesOf } from '../../src/pipeline/deliver/classifier/traces.ts';
+} from '../../src/pipeline/deliver/outcome/classifier/normalise.ts';
+import { namesOtherSubjects } from '../../src/pipeline/deliver/outcome/classifier/other-subjects.ts';
+import { replyShape } from '../../src/pipeline/deliver/outcome/classifier/shape.ts';
+import { tracesOf } from '../../src/pipeline/deliver/outcome/classifier/traces.ts';
 import { machineReason } from '../../src/pipeline/events/machine-marks.ts';
 import { returnTarget } from '../../src/pipeline/events/return-target.ts';
 import { keptBody } from '../../src/pipeline/webhooks/call.ts';
@@ -451,19 +451,22 @@ export const READERS: Readonly<Record<string, Reader>> = {
     textFromHtml(text),
     textFromHtml(`<a href="${text}">${text}</a><table>${text}`),
   ],
-  'pipeline/deliver/classifier/classify.ts classify': (text) =>
+  'pipeline/deliver/outcome/classifier/classify.ts classify': (text) =>
     classifier.classify({ stage: 'data', code: 550, enhanced: null, text, origin: 'remote' } as never),
-  'pipeline/deliver/classifier/meanings.ts kindsOf': kindsOf,
-  'pipeline/deliver/classifier/meanings.ts meaningsOf': meaningsOf,
-  'pipeline/deliver/classifier/meanings.ts readingOf': (text) => readingOf(text, 'rcpt'),
-  'pipeline/deliver/classifier/normalise.ts enhancedIn': enhancedIn,
-  'pipeline/deliver/classifier/normalise.ts readReply': (text) => [readReply(text), readReply(`550 ${text}`)],
-  'pipeline/deliver/classifier/normalise.ts retryHintMs': retryHintMs,
-  'pipeline/deliver/classifier/normalise.ts subjectOf': (text) => subjectOf(550, null, text),
-  'pipeline/deliver/classifier/normalise.ts withoutAccents': withoutAccents,
-  'pipeline/deliver/classifier/other-subjects.ts namesOtherSubjects': namesOtherSubjects,
-  'pipeline/deliver/classifier/shape.ts replyShape': replyShape,
-  'pipeline/deliver/classifier/traces.ts tracesOf': tracesOf,
+  'pipeline/deliver/outcome/classifier/meanings.ts kindsOf': kindsOf,
+  'pipeline/deliver/outcome/classifier/meanings.ts meaningsOf': meaningsOf,
+  'pipeline/deliver/outcome/classifier/meanings.ts readingOf': (text) => readingOf(text, 'rcpt'),
+  'pipeline/deliver/outcome/classifier/normalise.ts enhancedIn': enhancedIn,
+  'pipeline/deliver/outcome/classifier/normalise.ts readReply': (text) => [
+    readReply(text),
+    readReply(`550 ${text}`),
+  ],
+  'pipeline/deliver/outcome/classifier/normalise.ts retryHintMs': retryHintMs,
+  'pipeline/deliver/outcome/classifier/normalise.ts subjectOf': (text) => subjectOf(550, null, text),
+  'pipeline/deliver/outcome/classifier/normalise.ts withoutAccents': withoutAccents,
+  'pipeline/deliver/outcome/classifier/other-subjects.ts namesOtherSubjects': namesOtherSubjects,
+  'pipeline/deliver/outcome/classifier/shape.ts replyShape': replyShape,
+  'pipeline/deliver/outcome/classifier/traces.ts tracesOf': tracesOf,
   'pipeline/events/machine-marks.ts machineReason': machineReason,
   'pipeline/events/return-target.ts returnTarget': (text) => returnTarget(text, tokens),
   'policy/domains/doctor/hosts.ts judgeBimi': (text) =>

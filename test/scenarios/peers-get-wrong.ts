@@ -16,7 +16,7 @@ export interface PeerCase {
 
 const FAR_ENDS = 'test/chaos/far-ends.test.ts';
 const CLIENT = 'test/dialogues/smtp-client.test.ts';
-const CLASSIFY = 'src/pipeline/deliver/classifier/classify.test.ts';
+const CLASSIFY = 'src/pipeline/deliver/outcome/classifier/classify.test.ts';
 const COPIES = 'test/scenarios/delivery-copies.test.ts';
 const GROUPED = 'test/scenarios/delivery-grouped.test.ts';
 const HERE = 'test/scenarios/peers-get-wrong.test.ts';
@@ -24,13 +24,13 @@ const MEMBERSHIP = 'src/pipeline/queue/membership.test.ts';
 const MX_HOSTS = 'src/net/mx-hosts.test.ts';
 const NODES = 'test/chaos/nodes.test.ts';
 const PATHS = 'test/scenarios/delivery-paths.test.ts';
-const PATH_RULES = 'src/pipeline/deliver/path-rules.test.ts';
+const PATH_RULES = 'src/pipeline/deliver/path/path-rules.test.ts';
 const QUEUE = 'src/pipeline/queue/queue.test.ts';
 const REPLY = 'src/smtp/reply.test.ts';
 const RESOLVER = 'src/net/resolver.test.ts';
 const RETURNS = 'test/scenarios/returns.test.ts';
 const RETURNED = 'src/pipeline/events/returned-mail.test.ts';
-const SETTLED_REPLY = 'src/pipeline/deliver/reply-settlement.test.ts';
+const SETTLED_REPLY = 'src/pipeline/deliver/outcome/reply-settlement.test.ts';
 const SETTLING = 'src/store/conformance/settling.ts';
 const SUPPRESSIONS = 'test/scenarios/suppressions.test.ts';
 const TLS = 'test/scenarios/tls-ladder.test.ts';
@@ -86,7 +86,10 @@ export const PEER_CASES: readonly PeerCase[] = [
     9,
     'a connection lost after the final dot: once more, marked, same Message-ID',
     [FAR_ENDS, 'sends once more, marked and with the same Message-ID, when the last reply is lost'],
-    ['src/pipeline/deliver/settlement.test.ts', 'does not send for ever to a far end that never confirms'],
+    [
+      'src/pipeline/deliver/outcome/settlement.test.ts',
+      'does not send for ever to a far end that never confirms',
+    ],
   ),
   shown(10, 'an answer to the final dot after nine minutes is a delivery', [
     CLIENT,

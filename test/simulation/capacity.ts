@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
 import type { Caller, Submission } from '../../src/model/submission.ts';
-import { siteNameOf } from '../../src/pipeline/deliver/site-key.ts';
+import { siteNameOf } from '../../src/pipeline/deliver/routing/site-key.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
 import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -18,7 +18,7 @@ import { soleLease } from '../../src/model/node.ts';
 import { createAddressFilter } from '../../src/net/address-filter.ts';
 import { createGuardedHttp } from '../../src/net/guarded-http.ts';
 import { createResolver } from '../../src/net/resolver.ts';
-import { type Classifier, createClassifier } from '../../src/pipeline/deliver/classifier/classify.ts';
+import { type Classifier, createClassifier } from '../../src/pipeline/deliver/outcome/classifier/classify.ts';
 
 import type { QueueOptions } from '../../src/pipeline/queue/queue.ts';
 import { createDomainService } from '../../src/policy/domains/domains.ts';

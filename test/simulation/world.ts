@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../../src/lib/errors.ts';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
 import type { Caller, Submission } from '../../src/model/submission.ts';
-import { siteNameOf } from '../../src/pipeline/deliver/site-key.ts';
+import { siteNameOf } from '../../src/pipeline/deliver/routing/site-key.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
 import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
 import { pathKey } from '../../src/policy/limits/shaping/types.ts';

@@ -9,7 +9,7 @@ import type { Random } from '../../lib/random.ts';
 import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Acceptance } from '../../pipeline/accept/accept.ts';
-import type { PersonalTexts } from '../../pipeline/deliver/personal-texts.ts';
+import type { PersonalTexts } from '../../pipeline/deliver/prepare/personal-texts.ts';
 import type { Queue } from '../../pipeline/queue/queue.ts';
 import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import type { Access } from '../../policy/access/access.ts';

@@ -10,7 +10,7 @@ import type { Random } from '../../lib/random.ts';
 import type { KeyLookup } from '../../mail/dkim-verify.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
 import type { Acceptance, SenderDomains } from '../../pipeline/accept/accept.ts';
-import type { Classifier } from '../../pipeline/deliver/classifier/classify.ts';
+import type { Classifier } from '../../pipeline/deliver/outcome/classifier/classify.ts';
 import { createReturnedMailReader } from '../../pipeline/events/returned-mail.ts';
 import type { ReturnMetrics } from '../../pipeline/events/returns-metrics.ts';
 import type { Certificates } from '../../smtp/server-certificates.ts';

@@ -13,12 +13,12 @@ import type { SandboxRule } from '../../model/sandbox-rule.ts';
 import type { NewCapture } from '../../store/topics/captures.ts';
 import type { EventDetail } from '../../store/topics/events.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
-import type { Classifier } from './classifier/classify.ts';
-import type { Verdict } from './classifier/verdict.ts';
-import { NO_FACTS, type ReplyFacts } from './outcome.ts';
-import type { Prepared } from './prepared.ts';
-import type { SettlementRules } from './settlement.ts';
-import { replyOutcome } from './transaction-outcome.ts';
+import type { Classifier } from './outcome/classifier/classify.ts';
+import type { Verdict } from './outcome/classifier/verdict.ts';
+import { NO_FACTS, type ReplyFacts } from './outcome/outcome.ts';
+import type { SettlementRules } from './outcome/settlement.ts';
+import { replyOutcome } from './outcome/transaction-outcome.ts';
+import type { Prepared } from './prepare/prepared.ts';
 
 export interface SandboxRoute {
   /** `rule`: a fault on demand, for a recipient that would be delivered otherwise. */

@@ -6,9 +6,9 @@
 import type { Logger } from '../../lib/log.ts';
 import type { OverrideBook } from '../../policy/limits/shaping/overrides.ts';
 import type { Queue } from '../queue/queue.ts';
-import type { PathStates } from './path-states.ts';
-import type { Placements } from './placements.ts';
-import { type RelayHealth, relayName } from './relay-health.ts';
+import type { PathStates } from './path/states.ts';
+import type { Placements } from './routing/placements.ts';
+import { type RelayHealth, relayName } from './routing/relay-health.ts';
 
 export interface TryNow {
   /** Paths by name (`pathKey`). How many were closed and are tried now. */

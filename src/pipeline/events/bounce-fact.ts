@@ -11,9 +11,9 @@ import { suppressionKey } from '../../model/suppression.ts';
 import { signalOf } from '../../policy/suppressions/suppressions.ts';
 import type { EventDetail, NewEvent } from '../../store/topics/events.ts';
 import type { ReturnFact, ReturnSubject } from '../../store/topics/returns.ts';
-import { pascalCase } from '../deliver/classifier/categories.ts';
-import type { Classifier } from '../deliver/classifier/classify.ts';
-import type { Verdict } from '../deliver/classifier/verdict.ts';
+import { pascalCase } from '../deliver/outcome/classifier/categories.ts';
+import type { Classifier } from '../deliver/outcome/classifier/classify.ts';
+import type { Verdict } from '../deliver/outcome/classifier/verdict.ts';
 
 export type MakeEvent = (kind: NewEvent['kind'], detail: EventDetail) => NewEvent;
 

@@ -22,7 +22,7 @@ import {
 } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
-import { createClassifier } from '../deliver/classifier/classify.ts';
+import { createClassifier } from '../deliver/outcome/classifier/classify.ts';
 import type { ReturnTarget } from './return-target.ts';
 import { createReturnedMailReader, type ReturnedMailReader } from './returned-mail.ts';
 import { createReturnMetrics } from './returns-metrics.ts';

@@ -24,7 +24,7 @@ import type { Store } from '../../store/store.ts';
 import type { EventDetail, NewEvent } from '../../store/topics/events.ts';
 import type { ReturnFact, ReturnResult, ReturnSubject } from '../../store/topics/returns.ts';
 import type { SuppressionSignal } from '../../store/topics/suppressions.ts';
-import type { Classifier } from '../deliver/classifier/classify.ts';
+import type { Classifier } from '../deliver/outcome/classifier/classify.ts';
 import { bounceFact } from './bounce-fact.ts';
 import { RETURNS_TAKEN_MS, type ReturnTarget, type TokenTarget } from './return-target.ts';
 import type { ReturnMetrics } from './returns-metrics.ts';

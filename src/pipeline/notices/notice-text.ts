@@ -7,8 +7,8 @@ import type { ReportAction, ReportedRecipient } from '../../mail/dsn-writer.ts';
 import type { NoticeKind } from '../../model/notice.ts';
 import type { DueNotice, DueRecipient } from '../../store/topics/notices.ts';
 import { dateText } from '../compose/compose.ts';
-import { categoryOfClass } from '../deliver/classifier/categories.ts';
-import { outcomeSentence } from '../deliver/classifier/verdict.ts';
+import { categoryOfClass } from '../deliver/outcome/classifier/categories.ts';
+import { outcomeSentence } from '../deliver/outcome/classifier/verdict.ts';
 
 export interface NoticeWords {
   subject: string;

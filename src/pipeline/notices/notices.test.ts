@@ -19,7 +19,7 @@ import type { NewMessage } from '../../store/topics/acceptance.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import { createAcceptance } from '../accept/accept.ts';
 import { createAcceptMetrics } from '../accept/accept-metrics.ts';
-import { createSettlementRules } from '../deliver/settlement.ts';
+import { createSettlementRules } from '../deliver/outcome/settlement.ts';
 import { createQueue, QUEUE_DEFAULTS } from '../queue/queue.ts';
 import { createRetrySchedule } from '../queue/retry-schedule.ts';
 import { OPEN_GATE } from '../queue/test-items.ts';

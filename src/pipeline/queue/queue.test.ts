@@ -14,8 +14,8 @@ import { message, messagesOf, recipient, T0 } from '../../store/conformance/fixt
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
-import { NO_FACTS } from '../deliver/outcome.ts';
-import { createSettlementRules, type SettlementRules } from '../deliver/settlement.ts';
+import { NO_FACTS } from '../deliver/outcome/outcome.ts';
+import { createSettlementRules, type SettlementRules } from '../deliver/outcome/settlement.ts';
 import type { KeptBack } from './gate.ts';
 import { createQueue, QUEUE_DEFAULTS, type Queue, type QueueOptions, type Reservation } from './queue.ts';
 import type { ReadyItem } from './ready-item.ts';

@@ -8,7 +8,11 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
-import { categoryFacts, isCategory, pascalCase } from '../../../pipeline/deliver/classifier/categories.ts';
+import {
+  categoryFacts,
+  isCategory,
+  pascalCase,
+} from '../../../pipeline/deliver/outcome/classifier/categories.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../../store/store.ts';

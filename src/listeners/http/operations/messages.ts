@@ -21,7 +21,7 @@ import {
   type StatusWord,
 } from '../../../model/status.ts';
 import { suppressionKey } from '../../../model/suppression.ts';
-import type { PersonalTexts } from '../../../pipeline/deliver/personal-texts.ts';
+import type { PersonalTexts } from '../../../pipeline/deliver/prepare/personal-texts.ts';
 import { lineOf } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../../../store/topics/messages.ts';

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../../lib/clock.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
-import type { PathRef } from '../../../pipeline/deliver/path-state.ts';
+import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
 import { siteNames } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
 import type { PathsAnswer, SiteAnswer, TryAnswer } from '../contract/answers/traffic.ts';

@@ -1,6 +1,6 @@
 /** Paths, limits, overrides and holds in the words of the API. Pure. */
-import type { PathSnapshot, PathWord } from '../../../pipeline/deliver/path-state.ts';
-import type { RelayState } from '../../../pipeline/deliver/relay-health.ts';
+import type { PathSnapshot, PathWord } from '../../../pipeline/deliver/path/state.ts';
+import type { RelayState } from '../../../pipeline/deliver/routing/relay-health.ts';
 import type { Hold } from '../../../policy/limits/holds.ts';
 import { LIMIT_NAMES } from '../../../policy/limits/shaping/limit-values.ts';
 import type { EffectiveLimits, LimitOrigin, Override } from '../../../policy/limits/shaping/types.ts';

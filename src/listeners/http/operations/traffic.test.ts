@@ -1,6 +1,6 @@
 /** Paths, holds and overrides through the API, over a real store; what delivery would show is put in by the tests. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { PathSnapshot } from '../../../pipeline/deliver/path-state.ts';
+import type { PathSnapshot } from '../../../pipeline/deliver/path/state.ts';
 import { createManualClock } from '../../../store/sqlite/test-support.ts';
 import { codesOf, openWorld, type World } from '../test-world.ts';
 

@@ -4,8 +4,8 @@
  */
 import type { Lane } from '../../../model/message.ts';
 import type { MemoryWaits } from '../../../pipeline/deliver/memory-waits.ts';
-import type { PathRef } from '../../../pipeline/deliver/path-state.ts';
-import type { RelayState } from '../../../pipeline/deliver/relay-health.ts';
+import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
+import type { RelayState } from '../../../pipeline/deliver/routing/relay-health.ts';
 import type { TryNow } from '../../../pipeline/deliver/try-now.ts';
 import type { Hold, Holds } from '../../../policy/limits/holds.ts';
 import type { OverrideBook } from '../../../policy/limits/shaping/overrides.ts';

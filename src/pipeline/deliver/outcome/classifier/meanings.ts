@@ -1,0 +1,151 @@
+/**
+ * What a reply says where no rule knows its wording: which kinds of words are in it, in whatever language and order
+ * (`recipient` and `absent`, `ip` and `list`), and what the first fitting combination of kinds means. Words and
+ * combinations are data (meanings.json). Given a normalised reply; linear in it; any characters are taken.
+ *
+ * A word of the table ends in `*` where it stands for all that begin so, and joins words that follow one another by `_`.
+ * Words of scripts without blanks are looked for anywhere. `not` turns what stands close to it: not found is `absent`,
+ * not active is `closed`, not accepted is `blocked`. `ipv4` is an address in figures.
+ */
+import { readFileSync } from 'node:fs';
+import type { BounceScope } from '../../../../model/bounce.ts';
+import type { Category } from './categories.ts';
+import type { StageGroup } from './rule-set.ts';
+import type { Confidence } from './verdict.ts';
+
+/** One combination of kinds of words. */
+export interface Reading {
+  id: string;
+  stages?: readonly StageGroup[];
+  when?: '4xx' | '5xx';
+  /** Only with an enhanced code of this subject (its middle number). */
+  enhanced?: string;
+  all?: readonly string[];
+  any?: readonly string[];
+  none?: readonly string[];
+  category: Category;
+  scope?: BounceScope;
+  /** `low`: the table of enhanced codes counts more. */
+  confidence: Confidence;
+  /** A reply that it decides. */
+  example: string;
+}
+
+interface MeaningData {
+  classes: Readonly<Record<string, readonly string[]>>;
+  readings: readonly Reading[];
+}
+
+/** Words of the table together, at most. */
+const MOST_WORDS_JOINED = 3;
+const SHORTEST_STEM = 2;
+const LONGEST_STEM = 16;
+/** A negation is this many words away, at most. */
+const NEGATION_REACH = 3;
+const NEGATED: ReadonlyMap<string, string> = new Map([
+  ['exist', 'absent'],
+  ['active', 'closed'],
+  ['allow', 'blocked'],
+]);
+
+const { classes, readings } = JSON.parse(
+  readFileSync(new URL('./meanings.json', import.meta.url), 'utf8'),
+) as MeaningData;
+/** In the order in which they are asked. */
+export const READINGS: readonly Reading[] = readings;
+
+const whole = new Map<string, string[]>();
+const stems = new Map<string, string[]>();
+const anywhere = new Map<string, string[]>();
+for (const [kind, lines] of Object.entries(classes)) {
+  for (const word of lines.flatMap((line) => line.split(' '))) {
+    const table = /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}/u.test(word)
+      ? anywhere
+      : word.endsWith('*')
+        ? stems
+        : whole;
+    const key = word.replace('*', '');
+    table.set(key, [...(table.get(key) ?? []), kind]);
+  }
+}
+
+/** Addresses, links and hosts are names; only what a host's name says of a blocklist is read. */
+const ADDRESSES = /\S{0,200}@\S{0,200}|https?:\/\/\S{1,300}|\brecipient address(?:es)? rejected:/g;
+const IP_ADDRESS = /\b\d{1,3}(?:\.\d{1,3}){3}\b|\b[0-9a-f]{1,4}(?::[0-9a-f]{0,4}){3,7}\b/;
+const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'/-]{0,60}(?:\.[\p{L}\p{N}-]{2,60}){0,6}/gu;
+/** French: `l'adresse`, `n'existe`. */
+const ELIDED = /^([cdjlnst]|qu)'/;
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
+
+/** The kinds of one word. */
+export function kindsOf(word: string): ReadonlySet<string> {
+  const kinds = new Set(whole.get(word));
+  const longest = Math.min(word.length, LONGEST_STEM);
+  for (let length = SHORTEST_STEM; length <= longest; length += 1)
+    for (const kind of stems.get(word.slice(0, length)) ?? []) kinds.add(kind);
+  return kinds;
+}
+
+/** The kinds of words in a normalised reply. */
+export function meaningsOf(subject: string): ReadonlySet<string> {
+  const said = new Set<string>();
+  const text = subject.replace(/^\d{3} (?:\d\.\d{1,3}\.\d{1,3} )?/, '').replace(ADDRESSES, ' ');
+  if (IP_ADDRESS.test(text)) said.add('ipv4');
+  if (UNSPACED.test(text))
+    for (const [word, kinds] of anywhere) if (text.includes(word)) for (const kind of kinds) said.add(kind);
+  const words = text.match(WORD) ?? [];
+  let sinceNot = Number.POSITIVE_INFINITY;
+  /** What a `not` behind it would turn, and how many words ago it stood. */
+  let turnable: string | undefined;
+  let sinceTurnable = Number.POSITIVE_INFINITY;
+  words.forEach((joined, at) => {
+    sinceNot += 1;
+    sinceTurnable += 1;
+    const elided = ELIDED.exec(joined)?.[1];
+    const word = elided === undefined ? joined : joined.slice(elided.length + 1);
+    if (elided === 'n') sinceNot = 0;
+    if (word.includes('.')) {
+      for (const part of word.split('.')) if (kindsOf(part).has('list')) said.add('list');
+      return;
+    }
+    for (let count = 2; count <= MOST_WORDS_JOINED && at + count <= words.length; count += 1)
+      for (const kind of whole.get(words.slice(at, at + count).join('_')) ?? []) said.add(kind);
+    for (const kind of kindsOf(word)) {
+      if (kind === 'not') {
+        sinceNot = 0;
+        if (turnable !== undefined && sinceTurnable <= NEGATION_REACH) said.add(turnable);
+      } else if (!NEGATED.has(kind)) said.add(kind);
+    }
+    for (const [kind, turned] of NEGATED) {
+      if (!kindsOf(word).has(kind)) continue;
+      if (sinceNot <= NEGATION_REACH) said.add(turned);
+      turnable = turned;
+      sinceTurnable = 0;
+    }
+  });
+  return said;
+}
+
+/** The first reading that fits a normalised reply, or null. */
+export function readingOf(subject: string, group: StageGroup): Reading | null {
+  const said = meaningsOf(subject);
+  const topic = /^\d{3} \d\.(\d{1,3})\./.exec(subject)?.[1];
+  return READINGS.find((reading) => fits(reading, said, group, subject.charAt(0), topic)) ?? null;
+}
+
+function fits(
+  { stages, when, enhanced, all, any, none }: Reading,
+  said: ReadonlySet<string>,
+  group: StageGroup,
+  digit: string,
+  topic: string | undefined,
+): boolean {
+  return (
+    (stages === undefined || stages.includes(group)) &&
+    (when === undefined || when.charAt(0) === digit) &&
+    (enhanced === undefined || enhanced === topic) &&
+    (all === undefined || all.every((kind) => said.has(kind))) &&
+    (any === undefined || any.some((kind) => said.has(kind))) &&
+    (none === undefined || !none.some((kind) => said.has(kind)))
+  );
+}

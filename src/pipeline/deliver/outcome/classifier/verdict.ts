@@ -1,0 +1,240 @@
+/**
+ * What a reply or failure means for a delivery: the verdict, its making from the table of categories, and its telling
+ * in plain words. Pure. The one place where suppression is decided: only a reply about the recipient, understood with
+ * high confidence, at a stage where the receiver speaks about the recipient.
+ */
+import type { BounceScope } from '../../../../model/bounce.ts';
+import { type Category, categoryFacts, SUPPRESSING } from './categories.ts';
+import type { Action, CategoryFacts, GiveUp, Suppress } from './handling.ts';
+
+/** Where in the conversation a reply or failure happened. */
+export type Stage =
+  | 'dns'
+  | 'connect'
+  | 'banner'
+  | 'ehlo'
+  | 'starttls'
+  | 'tls'
+  | 'auth'
+  | 'mail'
+  | 'rcpt'
+  | 'data'
+  | 'body'
+  | 'dot'
+  | 'local';
+
+export const STAGES: readonly Stage[] = [
+  'dns',
+  'connect',
+  'banner',
+  'ehlo',
+  'starttls',
+  'tls',
+  'auth',
+  'mail',
+  'rcpt',
+  'data',
+  'body',
+  'dot',
+  'local',
+];
+
+export type Confidence = 'high' | 'medium' | 'low';
+
+export interface Verdict {
+  category: Category;
+  scope: BounceScope;
+  action: Action;
+  /** Wait prescribed by the category or rule, ms; null = the lane's schedule (the path's, for `path` and `defer`). */
+  waitMs: number | null;
+  /** A permanent answer that may well change (full mailbox): `Transient` in the bounce object. */
+  soft: boolean;
+  suppress: Suppress;
+  confidence: Confidence;
+  /** Id of the rule that decided: of rules.json, `code:x.y.z`, `stage:…`, or `local`. */
+  ruleId: string;
+  /** Wait that the reply itself asks for, ms; null where it names none. */
+  hintMs: number | null;
+  giveUp: GiveUp | null;
+}
+
+export interface VerdictParts {
+  category: Category;
+  /** Class 5 of the reply code. */
+  permanent: boolean;
+  stage: Stage;
+  ruleId: string;
+  scope?: BounceScope | undefined;
+  confidence?: Confidence | undefined;
+  waitMs?: number | null | undefined;
+  hintMs?: number | null | undefined;
+  /** The server closes the connection (421): what is about the path stops the path. */
+  closing?: boolean;
+}
+
+/** Stages before a message: whatever is said there is about the path, and is tried again (delivery.md §4.4). */
+const PATH_STAGES: ReadonlySet<Stage> = new Set([
+  'dns',
+  'connect',
+  'banner',
+  'ehlo',
+  'starttls',
+  'tls',
+  'auth',
+]);
+/** Stages at which a receiver speaks about the recipient. */
+const RECIPIENT_STAGES: ReadonlySet<Stage> = new Set(['rcpt', 'data', 'body', 'dot']);
+
+/** Whether nothing of a message has been said yet at `stage`. */
+export function isPathStage(stage: Stage): boolean {
+  return PATH_STAGES.has(stage);
+}
+
+/** Whether a receiver speaks about the recipient at `stage`. */
+export function isRecipientStage(stage: Stage): boolean {
+  return RECIPIENT_STAGES.has(stage);
+}
+
+/** The verdict of a category as the table has it, for one reply. */
+export function verdictOf(parts: VerdictParts): Verdict {
+  const { category, permanent, stage } = parts;
+  const facts = categoryFacts(category);
+  const confidence = parts.confidence ?? 'high';
+  const handling = permanent ? facts.permanent : facts.temporary;
+  const onPath =
+    PATH_STAGES.has(stage) ||
+    (parts.closing === true && facts.scope === 'path' && handling.action === 'retry');
+  return {
+    category,
+    scope: onPath ? 'path' : (parts.scope ?? facts.scope),
+    action: onPath ? 'path' : handling.action,
+    waitMs: parts.waitMs ?? handling.waitMs,
+    soft: facts.soft,
+    suppress: suppressionOf(facts, parts, confidence),
+    confidence,
+    ruleId: parts.ruleId,
+    hintMs: parts.hintMs ?? null,
+    giveUp: onPath ? null : handling.giveUp,
+  };
+}
+
+/** The verdict of a failure that we name ourselves (a lost connection, DNS): never suppresses. */
+export function localVerdict(category: Category, action: Action, scope?: BounceScope): Verdict {
+  const facts = categoryFacts(category);
+  return {
+    category,
+    scope: scope ?? facts.scope,
+    action,
+    waitMs: null,
+    soft: false,
+    suppress: 'no',
+    confidence: 'high',
+    ruleId: 'local',
+    hintMs: null,
+    giveUp: null,
+  };
+}
+
+function suppressionOf(facts: CategoryFacts, parts: VerdictParts, confidence: Confidence): Suppress {
+  if (confidence !== 'high' || !SUPPRESSING.includes(parts.category)) return 'no';
+  if ((parts.scope ?? facts.scope) !== 'recipient' || !RECIPIENT_STAGES.has(parts.stage)) return 'no';
+  return parts.permanent ? facts.suppress : facts.suppressTemporary;
+}
+
+const FAULTS: Readonly<Record<CategoryFacts['fault'], string>> = {
+  recipient: 'It lies with the recipient’s mailbox or address.',
+  receiver: 'It lies with the receiving side.',
+  next_host: 'It lies with that server or the way to it, not with the recipient.',
+  sender: 'It lies with the sender domain’s settings.',
+  operator: 'It lies with this server or its reputation, not with the recipient.',
+  content: 'It lies with the message itself.',
+  nobody: 'It is nobody’s fault.',
+};
+
+export interface Explanation {
+  /** What it means. */
+  means: string;
+  /** Whose fault it is. */
+  fault: string;
+  /** What happens next. */
+  next: string;
+  /** Who can fix it, and how. */
+  fix: string;
+}
+
+/** Rule of a 5xx in place of the greeting whose words say no more (RFC 5321 §3.1). */
+export const GREETING_REFUSED = 'stage:banner-5xx';
+
+/** What a verdict is told as: a refusal instead of a greeting is no busy server, though it is handled like one. */
+export function toldAs({ category, ruleId }: Pick<Verdict, 'category' | 'ruleId'>): Category {
+  return ruleId === GREETING_REFUSED ? 'greeting_refused' : category;
+}
+
+/** Plain words for a verdict. */
+export function explanationOf(
+  verdict: Pick<Verdict, 'category' | 'action' | 'waitMs' | 'suppress' | 'giveUp' | 'ruleId'>,
+): Explanation {
+  const facts = categoryFacts(toldAs(verdict));
+  return {
+    means: verdict.action === 'retry' ? (facts.meansTemporary ?? facts.means) : facts.means,
+    fault: FAULTS[facts.fault],
+    next: facts.next ?? nextOf(verdict),
+    fix: facts.fix,
+  };
+}
+
+/** The explanation as one line. */
+export function sentenceOf(explanation: Explanation): string {
+  return `${explanation.means} ${explanation.fault} ${explanation.next} ${explanation.fix}`;
+}
+
+function nextOf({
+  action,
+  waitMs,
+  suppress,
+  giveUp,
+}: Pick<Verdict, 'action' | 'waitMs' | 'suppress' | 'giveUp'>): string {
+  const wait = waitMs === null ? '' : ` in about ${durationText(waitMs)}`;
+  switch (action) {
+    case 'bounce':
+      if (suppress === 'hard') return 'It is not tried again, and the address is suppressed.';
+      if (suppress === 'inactive') return 'It is not tried again, and the address is suppressed for 90 days.';
+      return 'It is not tried again; the address stays usable.';
+    case 'retry': {
+      const limit =
+        giveUp === null || giveUp.afterMs === 0
+          ? ''
+          : `, and given up after ${giveUp.tries > 0 ? `${giveUp.tries} attempts and ` : ''}${durationText(giveUp.afterMs)}`;
+      return `It is tried again${wait}${limit === '' ? ' until its time is over' : limit}.`;
+    }
+    case 'path':
+      return `All mail to this receiver waits, then goes on${wait}; no attempt is charged.`;
+    case 'defer':
+      return `All mail to this receiver waits, then goes on${wait}; this message is given up after ${durationText(giveUp?.afterMs ?? 0)}.`;
+  }
+}
+
+const HAPPENED: Readonly<Record<'deferred' | 'bounced' | 'failed', string>> = {
+  deferred: 'It is tried again.',
+  bounced: 'It is not tried again.',
+  failed: 'It was given up.',
+};
+
+/** Plain words for what became of an attempt: what it means, whose fault it is, what happens next, who can mend it. */
+export function outcomeSentence(kind: keyof typeof HAPPENED, category: Category): string {
+  const { means, meansTemporary, fault, fix, fixFinal } = categoryFacts(category);
+  const meant = kind === 'deferred' ? (meansTemporary ?? means) : means;
+  const mend = kind === 'deferred' ? fix : (fixFinal ?? fix);
+  return `${meant} ${FAULTS[fault]} ${HAPPENED[kind]} ${mend}`;
+}
+
+/** `90000` → `2 minutes`; whole units, rounded up. */
+export function durationText(ms: number): string {
+  const [count, unit] =
+    ms >= 3_600_000
+      ? [Math.ceil(ms / 3_600_000), 'hour']
+      : ms >= 60_000
+        ? [Math.ceil(ms / 60_000), 'minute']
+        : [Math.ceil(ms / 1000), 'second'];
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,41 @@
+/** The mail log's line for an ended attempt. */
+import type { Logger } from '../../../lib/log.ts';
+import type { Settlement } from '../../../store/topics/queue.ts';
+import type { ReadyItem } from '../../queue/ready-item.ts';
+import type { Outcome } from './outcome.ts';
+
+export function logOutcome(
+  mailLog: Logger,
+  item: ReadyItem,
+  outcome: Exclude<Outcome, { kind: 'again' }>,
+  { state, dueAt }: Settlement,
+): void {
+  const { messageId, id, address } = item.delivery;
+  const common = { messageId, deliveryId: id, to: address, attempt: item.delivery.attempts + 1 };
+  if (outcome.kind === 'delivered') {
+    const { facts, reply, route } = outcome;
+    const text = reply === null ? '' : `${reply.code} ${reply.text}`.slice(0, 200);
+    mailLog.info(
+      { ...common, route, mx: facts.remoteMta, ms: Math.round(facts.durationMs), reply: text },
+      'delivered',
+    );
+    return;
+  }
+  const category =
+    outcome.kind === 'unknown'
+      ? 'outcome_unknown'
+      : 'category' in outcome
+        ? outcome.category
+        : outcome.verdict.category;
+  // What was decided, not what was heard: a refusal may be looked at twice, and a deferral may be the last one.
+  const name = state !== 'queued' ? state : outcome.kind === 'held' ? 'held' : 'deferred';
+  mailLog.info(
+    {
+      ...common,
+      category,
+      detail: outcome.detail,
+      ...(dueAt === undefined ? {} : { nextAt: new Date(dueAt).toISOString() }),
+    },
+    name,
+  );
+}

@@ -1,0 +1,447 @@
+/**
+ * From an attempt's outcome to what is stored: the recipient's new state, when it is tried next, and the events that
+ * say so (api.md §6.1). Pure but for the ids of events; the same rules for SMTP and the sandbox.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import { uuidv7 } from '../../../lib/ids.ts';
+import type { Random } from '../../../lib/random.ts';
+import type { Bounce } from '../../../model/bounce.ts';
+import type { ClaimedDelivery } from '../../../model/delivery.ts';
+import { blockingReason, type FinalOutcome, signalOf } from '../../../policy/suppressions/suppressions.ts';
+import type { EventDetail, NewEvent } from '../../../store/topics/events.ts';
+import type { Settlement } from '../../../store/topics/queue.ts';
+import type { RetrySchedule } from '../../queue/retry-schedule.ts';
+import {
+  type Category,
+  categoryFacts,
+  isCategory,
+  pascalCase,
+  SUPPRESSING,
+} from './classifier/categories.ts';
+import { replyShape } from './classifier/shape.ts';
+import { isRecipientStage, type Stage, type Verdict } from './classifier/verdict.ts';
+import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
+
+const MINUTE = 60_000;
+/** Webhooks hear of repeated deferrals of one recipient at most this often. */
+const DEFERRED_EVENT_EVERY_MS = 60 * MINUTE;
+const HELD_RECHECK_MS = MINUTE;
+const SECOND_LOOK_MS = 5 * MINUTE;
+const LOOP_LOOK_MS = 60 * MINUTE;
+const UNKNOWN_WAIT_MS = { critical: MINUTE, normal: 10 * MINUTE, bulk: 10 * MINUTE } as const;
+const MAX_TEXT = 512;
+/** `450 4.2.2 …` as `replyText` writes it. */
+const ENHANCED = /^[245]\d\d ([245]\.\d{1,3}\.\d{1,3})\b/;
+
+export interface SettlementRules {
+  /** Settlement of a delivery under this node's lease. `again` outcomes never get here. */
+  settle(
+    delivery: ClaimedDelivery,
+    outcome: Exclude<Outcome, { kind: 'again' }>,
+    blockedUntil?: number,
+  ): Settlement;
+  /** A delivery whose time is over, due or not. `waitedFor`: what kept its site, told where it never got an answer. */
+  expire(delivery: ClaimedDelivery, now: number, waitedFor?: string | null): Settlement;
+  /** A claimed delivery whose recipient was suppressed meanwhile, settled without an attempt; null = it may go. */
+  suppressed(delivery: ClaimedDelivery, now: number): Settlement | null;
+}
+
+interface Deps {
+  clock: Clock;
+  random: Random;
+  retry: RetrySchedule;
+  /** Some mail goes through a relay: of what expires nobody knows the way any more. */
+  relayed: boolean;
+  /** Whether mail of a sender domain is never sent a second time where the first may have arrived; left out: no. */
+  atMostOnce?: (senderDomain: string) => boolean;
+}
+
+export function createSettlementRules({
+  clock,
+  random,
+  retry,
+  relayed,
+  atMostOnce = () => false,
+}: Deps): SettlementRules {
+  return { settle, expire, suppressed };
+
+  function settle(
+    delivery: ClaimedDelivery,
+    outcome: Exclude<Outcome, { kind: 'again' }>,
+    blockedUntil?: number,
+  ): Settlement {
+    const now = clock.now();
+    const attempt = delivery.attempts + 1;
+    switch (outcome.kind) {
+      case 'delivered':
+        return {
+          ...base(delivery, 'delivered', true),
+          route: outcome.route,
+          ...replyColumns(outcome.reply),
+          events: [
+            event('delivered', now, {
+              attempt,
+              route: outcome.route,
+              ...(delivery.mayBeDuplicate ? { possibleDuplicate: true } : {}),
+              ...factsDetail(outcome.facts, outcome.reply),
+            }),
+          ],
+        };
+      case 'bounced': {
+        const again = outcome.twice ? secondLook(delivery, outcome.verdict.category, now) : null;
+        if (again !== null) return defer(delivery, now, attempt, outcome, again);
+        return bounced(delivery, now, attempt, outcome, outcome.verdict);
+      }
+      case 'deferred': {
+        const { verdict } = outcome;
+        if (isOver(delivery, verdict, now, attempt)) return bounced(delivery, now, attempt, outcome, verdict);
+        const { hintMs } = verdict;
+        const at = retry.nextAttemptAt({
+          now,
+          attempts: attempt,
+          lane: delivery.lane,
+          expiresAt: delivery.expiresAt,
+          hintMs: hintMs ?? verdict.waitMs,
+          hintExact: hintMs === null && verdict.waitMs !== null,
+        });
+        return defer(delivery, now, attempt, outcome, at);
+      }
+      case 'unknown': {
+        // A far end that never confirms may have taken every copy: the next ones come at growing distance, and a
+        // one-time code is sent twice, not until its expiry (delivery.md §3.6).
+        const again = delivery.lastCategory === 'outcome_unknown';
+        const end = atMostOnce(delivery.senderDomain)
+          ? 'given up, it may have arrived and this domain sends at most once'
+          : again && delivery.lane === 'critical'
+            ? 'given up, it was sent twice and never confirmed'
+            : null;
+        if (end !== null) {
+          const detail = `${end}: ${outcome.detail}`.slice(0, MAX_TEXT);
+          const failed = {
+            kind: 'failed',
+            category: 'outcome_unknown',
+            detail,
+            facts: outcome.facts,
+          } as const;
+          return { ...settle(delivery, failed), mayBeDuplicate: true };
+        }
+        const first = now + retry.fixedWaitMs(UNKNOWN_WAIT_MS[delivery.lane], attempt);
+        const { lane, expiresAt } = delivery;
+        const later = again
+          ? retry.nextAttemptAt({ now, attempts: attempt, lane, expiresAt, hintMs: null })
+          : first;
+        const at = Math.max(first, later ?? expiresAt);
+        const settlement = defer(
+          delivery,
+          now,
+          attempt,
+          { ...outcome, verdict: { category: 'outcome_unknown', scope: 'path' }, reply: null },
+          at < delivery.expiresAt ? at : null,
+        );
+        return { ...settlement, mayBeDuplicate: true };
+      }
+      case 'path': {
+        const { verdict } = outcome;
+        if (verdict !== null && isOver(delivery, verdict, now, delivery.attempts)) {
+          return bounced(delivery, now, attempt, outcome, verdict);
+        }
+        const at = blockedUntil ?? now + retry.breakerWaitMs(1);
+        const settlement = defer(
+          delivery,
+          now,
+          delivery.attempts,
+          { ...outcome, verdict: verdict ?? { category: outcome.category, scope: 'path' } },
+          // A path that is blocked past the expiry still lets the expiry decide on time.
+          Math.min(at, Math.max(now, delivery.expiresAt)),
+        );
+        return { ...settlement, countAttempt: false };
+      }
+      case 'held': {
+        const first = delivery.lastCategory !== outcome.category;
+        return {
+          ...base(delivery, 'queued', false),
+          dueAt: Math.min(now + HELD_RECHECK_MS, delivery.expiresAt),
+          waitReason: `held: ${outcome.detail}`.slice(0, MAX_TEXT),
+          category: outcome.category,
+          lastReply: outcome.detail.slice(0, MAX_TEXT),
+          events: first ? [event('held', now, { reason: outcome.detail })] : [],
+        };
+      }
+      case 'failed':
+        return {
+          ...base(delivery, 'failed', false),
+          category: outcome.category,
+          events: [
+            event('failed', now, {
+              attempt: delivery.attempts,
+              reason: outcome.detail,
+              bounce: bounceOf(
+                'Undetermined',
+                outcome.category,
+                'message',
+                null,
+                outcome.detail,
+                outcome.facts,
+              ),
+            }),
+          ],
+        };
+    }
+  }
+
+  /** Refused for good, or put off so long that it counts as refused (then it may well change: `Transient`). */
+  function bounced(
+    delivery: ClaimedDelivery,
+    now: number,
+    attempt: number,
+    why: { reply: ReplyFacts | null; detail: string; facts: AttemptFacts; stage: Stage },
+    verdict: Verdict,
+  ): Settlement {
+    const type = verdict.soft || verdict.action !== 'bounce' ? 'Transient' : 'Permanent';
+    const bounce = bounceOf(type, verdict.category, verdict.scope, why.reply, why.detail, why.facts);
+    return {
+      ...base(delivery, 'bounced', true),
+      category: verdict.category,
+      ...replyColumns(why.reply, why.detail),
+      ...causeOf(delivery, verdict, why.reply, why.detail),
+      events: [
+        event('bounced', now, {
+          attempt,
+          bounce,
+          reason: why.detail,
+          ...factsDetail(why.facts, why.reply),
+        }),
+      ],
+      ...suppression(delivery, now, {
+        suppress: verdict.suppress,
+        probablyInvalid:
+          verdict.category === 'recipient_invalid' &&
+          verdict.confidence === 'medium' &&
+          verdict.action === 'bounce' &&
+          verdict.scope === 'recipient' &&
+          isRecipientStage(why.stage),
+        enhanced: why.reply?.enhanced ?? null,
+        relayed: why.facts.route === 'relay',
+        reply: why.reply === null ? why.detail : replyText(why.reply),
+        rule: verdict.ruleId,
+      }),
+    };
+  }
+
+  /** The member of a settlement that says whether to write there again. */
+  function suppression(
+    delivery: ClaimedDelivery,
+    now: number,
+    outcome: Omit<FinalOutcome, 'sandbox'>,
+  ): Pick<Settlement, 'suppress'> {
+    const signal = signalOf({ ...outcome, sandbox: delivery.sandbox !== null }, now);
+    if (signal === null) return {};
+    const reason = `${signal.reason}: ${outcome.reply}`.slice(0, MAX_TEXT);
+    return { suppress: { ...signal, event: event('suppression_added', now, { reason }) } };
+  }
+
+  function suppressed(delivery: ClaimedDelivery, now: number): Settlement | null {
+    if (delivery.sandbox !== null || delivery.suppressedFor === undefined) return null;
+    const why = blockingReason(delivery.suppressedFor, {
+      lane: delivery.lane,
+      listUnsubscribe: delivery.listUnsubscribe === true,
+    });
+    if (why === null) return null;
+    return {
+      ...base(delivery, 'suppressed', false),
+      events: [event('suppressed', now, { reason: `On the suppression list since it was accepted: ${why}` })],
+    };
+  }
+
+  /** Whether a category that is not waited for until the expiry has been waited for long enough. */
+  function isOver(delivery: ClaimedDelivery, verdict: Verdict, now: number, attempts: number): boolean {
+    const { giveUp, category } = verdict;
+    if (giveUp === null || attempts < giveUp.tries) return false;
+    // Time counts from the first deferral, and only while the reason stays the same.
+    const since = delivery.lastCategory === category ? (delivery.firstDeferredAt ?? now) : now;
+    return now - since >= giveUp.afterMs;
+  }
+
+  function expire(delivery: ClaimedDelivery, now: number, waitedFor: string | null = null): Settlement {
+    const last = delivery.lastReply ?? waitedFor ?? 'it was never tried';
+    const tries = `${delivery.attempts} ${delivery.attempts === 1 ? 'attempt' : 'attempts'}`;
+    return {
+      ...base(delivery, 'failed', false),
+      category: 'expired',
+      events: [
+        event('failed', now, {
+          attempt: delivery.attempts,
+          reason: `Given up after ${tries}: the time for this message is over. Last answer: ${last}`.slice(
+            0,
+            MAX_TEXT,
+          ),
+          bounce: {
+            Type: 'Undetermined',
+            Class: 'Expired',
+            Scope: 'message',
+            Phase: 'Session',
+            SmtpCode: 0,
+            EnhancedCode: '4.4.7',
+            Diagnostic: last.slice(0, MAX_TEXT),
+            RemoteMta: '',
+          },
+        }),
+      ],
+      ...expirySuppression(delivery, now, last),
+    };
+  }
+
+  /** Time ran out while the recipient's own mailbox refused it: a soft bounce that counts (delivery.md §12). */
+  function expirySuppression(
+    delivery: ClaimedDelivery,
+    now: number,
+    last: string,
+  ): Pick<Settlement, 'suppress'> {
+    const category = delivery.lastCategory;
+    if (category === null || !isCategory(category) || !SUPPRESSING.includes(category)) return {};
+    if (categoryFacts(category).scope !== 'recipient') return {};
+    return suppression(delivery, now, {
+      suppress: 'soft',
+      probablyInvalid: false,
+      enhanced: ENHANCED.exec(last)?.[1] ?? null,
+      relayed,
+      reply: last,
+      rule: `expired:${category}`,
+    });
+  }
+
+  /** Some permanent answers are looked at twice before they are believed (delivery.md §7.2, §9.1). */
+  function secondLook(delivery: ClaimedDelivery, category: Category, now: number): number | null {
+    if (delivery.lastCategory === category || delivery.lane === 'critical') return null;
+    const waitMs = retry.fixedWaitMs(
+      category === 'routing_loop' || category === 'relay_denied' ? LOOP_LOOK_MS : SECOND_LOOK_MS,
+      1,
+    );
+    const at = now + waitMs;
+    return at < delivery.expiresAt ? at : null;
+  }
+
+  /** Back to the queue until `at`; given up where no time is left. */
+  function defer(
+    delivery: ClaimedDelivery,
+    now: number,
+    attempt: number,
+    why: {
+      verdict: { category: Category; scope: Bounce['Scope'] };
+      reply: ReplyFacts | null;
+      detail: string;
+      facts: AttemptFacts;
+    },
+    at: number | null,
+  ): Settlement {
+    const seen: ClaimedDelivery = {
+      ...delivery,
+      attempts: attempt,
+      lastCategory: why.verdict.category,
+      lastReply: (why.reply === null ? why.detail : replyText(why.reply)).slice(0, MAX_TEXT),
+    };
+    const cause = causeOf(delivery, why.verdict, why.reply, why.detail);
+    if (at === null)
+      return { ...expire(seen, now), countAttempt: true, ...replyColumns(why.reply, why.detail), ...cause };
+    const notify =
+      delivery.lastDeferredEventAt === null || now - delivery.lastDeferredEventAt >= DEFERRED_EVENT_EVERY_MS;
+    const bounce = bounceOf(
+      'Transient',
+      why.verdict.category,
+      why.verdict.scope,
+      why.reply,
+      why.detail,
+      why.facts,
+    );
+    return {
+      ...base(delivery, 'queued', true),
+      dueAt: at,
+      waitReason: why.verdict.scope === 'path' ? `path: ${why.detail}`.slice(0, MAX_TEXT) : 'deferred',
+      category: why.verdict.category,
+      ...replyColumns(why.reply, why.detail),
+      ...cause,
+      events: [
+        event(
+          'deferred',
+          now,
+          { attempt, bounce, nextAttemptAt: at, reason: why.detail, ...factsDetail(why.facts, why.reply) },
+          notify,
+        ),
+      ],
+    };
+  }
+
+  function base(delivery: ClaimedDelivery, state: Settlement['state'], countAttempt: boolean) {
+    return { deliveryId: delivery.id, epoch: delivery.epoch, state, countAttempt, waitReason: null };
+  }
+
+  function event(kind: NewEvent['kind'], at: number, detail: EventDetail, notify = true): NewEvent {
+    return { id: uuidv7(clock, random), kind, at, detail, notify };
+  }
+}
+
+/** `550 5.1.1 No such user` as one line. */
+export function replyText({ code, enhanced, text }: ReplyFacts): string {
+  // A remote's text still holds its enhanced code; that of our own findings does not.
+  const said = enhanced === null || text.startsWith(enhanced) ? text : `${enhanced} ${text}`;
+  return `${code} ${said}`.trim();
+}
+
+function replyColumns(reply: ReplyFacts | null, detail?: string): { lastCode?: number; lastReply?: string } {
+  if (reply !== null) return { lastCode: reply.code, lastReply: replyText(reply).slice(0, MAX_TEXT) };
+  return detail === undefined ? {} : { lastCode: 0, lastReply: detail.slice(0, MAX_TEXT) };
+}
+
+/**
+ * The group of recipients that share this fault (delivery.md §7: path, sender domain, domain or message). A recipient's
+ * own mailbox is nobody else's, and what the sandbox plays has no cause.
+ */
+function causeOf(
+  delivery: ClaimedDelivery,
+  verdict: { category: Category; scope: Bounce['Scope'] },
+  reply: ReplyFacts | null,
+  detail: string,
+): Pick<Settlement, 'cause'> {
+  if (delivery.sandbox !== null || verdict.scope === 'recipient') return {};
+  const said = reply === null ? detail : replyText(reply);
+  return {
+    cause: {
+      category: verdict.category,
+      scope: verdict.scope,
+      site: delivery.recipientDomain,
+      senderDomain: verdict.scope === 'path' || verdict.scope === 'domain' ? '' : delivery.senderDomain,
+      shape: replyShape(said),
+      reply: said.slice(0, MAX_TEXT),
+    },
+  };
+}
+
+function factsDetail(facts: AttemptFacts, reply: ReplyFacts | null): EventDetail {
+  return {
+    ...(facts.remoteMta === '' ? {} : { remoteMta: facts.remoteMta }),
+    ...(facts.conversation === '' ? {} : { conversation: facts.conversation }),
+    ...(facts.tls === '' ? {} : { tls: facts.tls }),
+    ...(facts.durationMs === 0 ? {} : { durationMs: Math.round(facts.durationMs) }),
+    ...(reply === null ? {} : { reply: replyText(reply).slice(0, MAX_TEXT) }),
+  };
+}
+
+function bounceOf(
+  type: Bounce['Type'],
+  category: Category,
+  scope: Bounce['Scope'],
+  reply: ReplyFacts | null,
+  detail: string,
+  facts: AttemptFacts,
+): Bounce {
+  return {
+    Type: type,
+    Class: pascalCase(category),
+    Scope: scope,
+    Phase: 'Session',
+    SmtpCode: reply?.code ?? 0,
+    EnhancedCode: reply?.enhanced ?? '',
+    Diagnostic: (reply === null ? detail : replyText(reply)).slice(0, MAX_TEXT),
+    RemoteMta: facts.remoteMta,
+  };
+}

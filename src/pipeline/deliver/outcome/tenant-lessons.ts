@@ -1,0 +1,113 @@
+/**
+ * What replies teach about one sender domain, and nobody else (delivery.md §7.2): mail that fails authentication again
+ * and again at a provider pauses there while its records are looked at; links on a blocklist hold the domain's bulk
+ * mail; a provider that complains of the domain is sent less of it. Only words of the far end get here (delivery.md D7).
+ * What concerns the operator's own addresses is said aloud, with the page where a listing is taken off.
+ */
+
+import type { Clock } from '../../../lib/clock.ts';
+import { countAtEnd } from '../../../lib/edges.ts';
+import { type Logger, maskAddresses } from '../../../lib/log.ts';
+import { createTrips } from '../../../policy/limits/shaping/trips.ts';
+import {
+  domainKey,
+  type OverrideNote,
+  type Overrides,
+  tenantKey,
+} from '../../../policy/limits/shaping/types.ts';
+import type { Category } from './classifier/categories.ts';
+import type { Outcome } from './outcome.ts';
+
+export interface TenantLessons {
+  /** An attempt ended with a reply, or without one, which teaches nothing. */
+  heard(
+    place: { source: string; site: string; provider: string | null },
+    senderDomain: string,
+    outcome: Outcome,
+  ): void;
+}
+
+interface Deps {
+  clock: Clock;
+  log: Logger;
+  overrides: Pick<Overrides, 'note'>;
+  /** A site refuses a sender domain's mail for its authentication: told to whoever can mend it. */
+  authFailing(senderDomain: string, site: string): void;
+  /** Holds a sender domain's bulk mail back. */
+  holdBulk(senderDomain: string, reason: string): void;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const AUTH_PAUSE_MS = HOUR;
+const SLOWED_MS = 30 * MINUTE;
+/** Ten a minute. */
+const SLOWED_RATE = 1 / 6;
+/** Of one kind, source and site the operator hears once in so long. */
+const ALERT_EVERY_MS = HOUR;
+const MAX_ALERTS = 10_000;
+const OPERATORS: ReadonlySet<Category> = new Set(['ip_blocklisted', 'ip_reputation', 'ptr_missing', 'helo']);
+const PAGE = /https?:\/\/[^\s<>"'\])]{4,300}/i;
+
+export function createTenantLessons({ clock, log, overrides, authFailing, holdBulk }: Deps): TenantLessons {
+  const authFailures = createTrips({ times: 3, withinMs: 10 * MINUTE });
+  const listings = createTrips({ times: 3, withinMs: HOUR });
+  const complaints = createTrips({ times: 2, withinMs: HOUR });
+  const alerted = new Map<string, number>();
+
+  return {
+    heard(place, senderDomain, outcome) {
+      if (!('verdict' in outcome) || outcome.verdict === null) return;
+      const { verdict, reply, detail } = outcome;
+      if (reply === null || reply.code === 0) return;
+      const nowMs = clock.monotonicMs();
+      const { source, site, provider } = place;
+      const key = `${senderDomain} ${provider ?? site}`;
+      const why = maskAddresses(detail).slice(0, 512);
+      if (OPERATORS.has(verdict.category)) alert(verdict.category, source, site, detail);
+      if (verdict.category === 'auth_failed') {
+        if (!authFailures.happened(key, nowMs)) return;
+        overrides.note({ ...note(senderDomain, place, AUTH_PAUSE_MS, verdict.category, why), ...PAUSED });
+        log.warn(
+          { senderDomain, site: provider ?? site, why },
+          'mail of a sender domain is paused at a site',
+        );
+        authFailing(senderDomain, provider ?? site);
+      } else if (verdict.category === 'url_or_domain_blocklisted') {
+        if (listings.happened(senderDomain, nowMs)) holdBulk(senderDomain, why);
+      } else if (verdict.category === 'spam_content' && verdict.scope === 'sender_domain') {
+        if (!complaints.happened(key, nowMs)) return;
+        const slowed = { param: 'messagesPerSecond', value: SLOWED_RATE } as const;
+        overrides.note({ ...note(senderDomain, place, SLOWED_MS, verdict.category, why), ...slowed });
+      }
+    },
+  };
+
+  function alert(category: Category, source: string, site: string, detail: string): void {
+    const key = `${category} ${source} ${site}`;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - (alerted.get(key) ?? Number.NEGATIVE_INFINITY) < ALERT_EVERY_MS) return;
+    if (alerted.size >= MAX_ALERTS) alerted.clear();
+    alerted.set(key, nowMs);
+    const page = PAGE.exec(detail)?.[0];
+    const delistUrl = page?.slice(0, page.length - countAtEnd(page, '.,;:')) ?? null;
+    const reply = maskAddresses(detail).slice(0, 512);
+    log.error({ alert: category, source, site, delistUrl, reply }, 'operator_alert');
+  }
+
+  function note(
+    senderDomain: string,
+    { site, provider }: { site: string; provider: string | null },
+    forMs: number,
+    rule: string,
+    why: string,
+  ): Omit<OverrideNote, 'param' | 'value'> {
+    const where =
+      provider === null
+        ? ({ scope: 'tenant@site', key: tenantKey(senderDomain, site) } as const)
+        : ({ scope: 'domain@provider', key: domainKey(senderDomain, provider) } as const);
+    return { ...where, until: clock.now() + forMs, rule, why };
+  }
+}
+
+const PAUSED = { param: 'suspended', value: 'yes' } as const;

@@ -1,0 +1,51 @@
+/** What a 421 in the middle of a session comes to: read like any other reply where it speaks of us. */
+import { describe, expect, it } from 'vitest';
+import type { TransactionResult } from '../../../smtp/client-types.ts';
+import { Conversation } from '../../../smtp/conversation.ts';
+import { createClassifier } from './classifier/classify.ts';
+import { transactionOutcome } from './transaction-outcome.ts';
+
+const classifier = createClassifier();
+const peer = { host: 'mx.example.net', address: '192.0.2.1', route: 'mx', opening: '' } as const;
+
+function ended(text: string, more: { untried?: boolean; afterDot?: boolean } = {}): TransactionResult {
+  return {
+    kind: 'lost',
+    stage: 'mail',
+    afterDot: false,
+    reused: true,
+    pipelined: false,
+    untried: false,
+    reason: '421',
+    detail: 'the server ended the session',
+    reply: { code: 421, enhanced: null, text, lines: [text] },
+    recipients: [null],
+    latencyMs: 5,
+    tls: null,
+    conversation: new Conversation(0),
+    ...more,
+  };
+}
+
+const outcomeOf = (result: TransactionResult) => transactionOutcome(result, peer, 0, classifier);
+
+describe('a session that ends with 421', () => {
+  it.each([
+    ['4.7.0 Max message per connection reached, closing transmission channel', 'connection_limited'],
+    ['4.7.0 Too many open connections, come back later', 'connection_limited'],
+    ['Excessive volume of mail from your IP', 'ip_reputation'],
+  ])('teaches the path what it says of us: %s', (text, category) => {
+    expect(outcomeOf(ended(text))).toMatchObject({ kind: 'path', category, reply: { code: 421 } });
+  });
+
+  it('hands the message on where it only closes, and where the message stood behind another', () => {
+    expect(outcomeOf(ended('4.3.2 closing'))).toMatchObject({ kind: 'again' });
+    const behind = ended('4.7.0 Too many open connections, come back later', { untried: true });
+    expect(outcomeOf(behind)).toMatchObject({ kind: 'again' });
+  });
+
+  it('leaves the outcome unknown after the final dot, whatever it says', () => {
+    const text = '4.7.0 Max message per connection reached, closing transmission channel';
+    expect(outcomeOf(ended(text, { afterDot: true }))).toMatchObject({ kind: 'unknown' });
+  });
+});

@@ -1,0 +1,179 @@
+/** From what the SMTP session reports about one recipient's transaction to an outcome. Pure. */
+import type { TlsFacts } from '../../../smtp/client-tls.ts';
+import type { TransactionResult } from '../../../smtp/client-types.ts';
+import type { Reply } from '../../../smtp/reply.ts';
+import type { Category } from './classifier/categories.ts';
+import type { Classifier } from './classifier/classify.ts';
+import { localVerdict, type Stage, type Verdict } from './classifier/verdict.ts';
+import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
+import { WANTS_LOGIN } from './relay-refusal.ts';
+
+export interface Peer {
+  host: string;
+  address: string;
+  route: 'mx' | 'relay';
+  /** What was said while the connection opened. */
+  opening: string;
+  /** Why the connection is in the clear although TLS was tried; null or left out: it is not, or no TLS was offered. */
+  inClear?: string | null | undefined;
+}
+
+/** So often a message may come back from behind others; then it goes on a connection of its own. */
+const MOST_BEHIND = 2;
+/** Refusals that come from wrong DNS more often than not: believed when they are said again (delivery.md §7.2). */
+const TWICE: ReadonlySet<Category> = new Set(['relay_denied', 'routing_loop']);
+
+/** What a 421 in the middle of a session may say of our address, our rate or our connections: no message pays for it. */
+const ABOUT_US: ReadonlySet<Category> = new Set([
+  'connection_limited',
+  'rate_limited',
+  'ip_reputation',
+  'ip_blocklisted',
+  'ptr_missing',
+  'helo',
+  'tls_required',
+]);
+
+/** Outcome for the recipient at `index` of a transaction. `redispatched`: times it was handed on already. */
+export function transactionOutcome(
+  result: TransactionResult,
+  peer: Peer,
+  redispatched: number,
+  classifier: Pick<Classifier, 'classify'>,
+  index = 0,
+): Outcome {
+  const remoteMta = peer.host === peer.address ? peer.host : `${peer.host} [${peer.address}]`;
+  if (result.kind === 'not-sendable') {
+    const facts: AttemptFacts = {
+      remoteMta,
+      conversation: peer.opening,
+      tls: '',
+      durationMs: 0,
+      route: peer.route,
+    };
+    return notSendable(result, peer, facts);
+  }
+  const facts: AttemptFacts = {
+    remoteMta,
+    conversation: result.conversation.text(),
+    tls: result.tls === null && peer.inClear ? `none (${peer.inClear})` : tlsText(result.tls),
+    durationMs: result.latencyMs,
+    route: peer.route,
+  };
+  const recipient = result.recipients[index] ?? null;
+  // A refusal that was final before the connection ended counts as if it had not.
+  if (recipient !== null) {
+    const reply = replyFacts(recipient.reply);
+    if (recipient.accepted) return { kind: 'delivered', route: peer.route, reply, facts };
+    const detail = `${peer.host} said: ${recipient.reply.code} ${recipient.reply.text}`.slice(0, 512);
+    // The operator's account at a relay is no fault of the message: it waits until that is mended.
+    if (peer.route === 'relay' && WANTS_LOGIN.has(reply.code)) {
+      const { stage } = recipient;
+      return { kind: 'path', category: 'relay_login_failed', verdict: null, stage, reply, detail, facts };
+    }
+    const verdict = classifier.classify({
+      stage: recipient.stage,
+      ...reply,
+      mx: peer.host,
+      origin: 'remote',
+    });
+    return replyOutcome(verdict, recipient.stage, reply, detail, facts);
+  }
+  if (result.kind === 'done') throw new TypeError('each recipient of a transaction has its reply');
+  const reply = result.reply === null ? null : replyFacts(result.reply);
+  const said = reply === null ? result.detail : `${reply.code} ${reply.text}`;
+  const detail = `the connection to ${peer.host} ended at ${result.stage}: ${said}`.slice(0, 512);
+  if (result.afterDot) return { kind: 'unknown', detail, facts };
+  if (result.reason === '421' && reply !== null && !result.untried) {
+    const verdict = classifier.classify({ stage: result.stage, ...reply, mx: peer.host, origin: 'remote' });
+    if (ABOUT_US.has(verdict.category)) return replyOutcome(verdict, result.stage, reply, detail, facts);
+  }
+  if (result.untried || result.reason === 'local')
+    return { kind: 'again', detail, fresh: redispatched >= MOST_BEHIND };
+  // What a connection that carried others does says nothing about this message. On one that did not, it is charged.
+  if (result.reused && (result.stage === 'mail' || result.reason === '421'))
+    return { kind: 'again', detail, fresh: true };
+  return { kind: 'deferred', verdict: lostVerdict(result.reason), stage: result.stage, reply, detail, facts };
+}
+
+/** Outcome of a final reply that was understood as `verdict`. */
+export function replyOutcome(
+  verdict: Verdict,
+  stage: Stage,
+  reply: ReplyFacts,
+  detail: string,
+  facts: AttemptFacts,
+): Exclude<Outcome, { kind: 'again' }> {
+  const common = { verdict, stage, reply, detail, facts };
+  switch (verdict.action) {
+    case 'path':
+    case 'defer':
+      return { kind: 'path', category: verdict.category, ...common };
+    case 'retry':
+      return { kind: 'deferred', ...common };
+    case 'bounce':
+      return { kind: 'bounced', ...common, ...(TWICE.has(verdict.category) ? { twice: true } : {}) };
+  }
+}
+
+function lostVerdict(reason: string): Verdict {
+  const category: Category =
+    reason === 'timeout'
+      ? 'timeout'
+      : reason === '421'
+        ? 'service_unavailable'
+        : reason === 'protocol'
+          ? 'protocol_error'
+          : 'conn_lost';
+  return localVerdict(category, 'retry', 'path');
+}
+
+function notSendable(
+  result: Extract<TransactionResult, { kind: 'not-sendable' }>,
+  peer: Peer,
+  facts: AttemptFacts,
+): Outcome {
+  const say = (category: Category, enhanced: string, detail: string): Outcome => ({
+    kind: 'bounced',
+    verdict: localVerdict(category, 'bounce', 'message'),
+    stage: 'mail',
+    reply: { code: 0, enhanced, text: detail },
+    detail,
+    facts,
+  });
+  switch (result.why) {
+    case 'too-large':
+      return say('message_too_large', '5.3.4', `${peer.host} takes at most ${result.limit ?? 0} octets`);
+    case 'smtputf8-unsupported':
+      return say(
+        'smtputf8_unsupported',
+        '5.6.7',
+        `${peer.host} does not take internationalised addresses (SMTPUTF8)`,
+      );
+    case 'eight-bit-unsupported':
+      return say('protocol_error', '5.6.3', `${peer.host} does not take 8-bit content`);
+    case 'unsafe-command':
+      return say('recipient_invalid', '5.1.3', 'the address cannot be written in an SMTP command');
+  }
+}
+
+function replyFacts(reply: Reply): ReplyFacts {
+  return { code: reply.code, enhanced: reply.enhanced, text: reply.text };
+}
+
+/**
+ * `TLSv1.3 TLS_AES_256_GCM_SHA384, certificate verified by DANE, CN=mx.example.net, until 2027-03-01`; what was not
+ * verified says why; '' for a connection in the clear.
+ */
+export function tlsText(tls: TlsFacts | null): string {
+  if (tls === null) return '';
+  const trust = tls.authorized
+    ? `certificate verified${VERIFIED_BY[tls.verifiedBy]}`
+    : `certificate not verified (${tls.authorizationError ?? 'unknown'})`;
+  const subject = tls.subject === null ? '' : `, CN=${tls.subject}`;
+  const until =
+    tls.validUntil === null ? '' : `, until ${new Date(tls.validUntil).toISOString().slice(0, 10)}`;
+  return `${tls.protocol} ${tls.cipher}, ${trust}${subject}${until}`;
+}
+
+const VERIFIED_BY = { none: '', pkix: '', 'mta-sts': ' as MTA-STS asks', dane: ' by DANE' } as const;

@@ -1,0 +1,140 @@
+/** A path whose source several nodes share: what it may do in each state of its lease, and what losing it costs. */
+import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import type { Lease, LeaseListener, LeaseState } from '../../queue/membership.ts';
+import { createEgressLeases } from '../routing/egress-leases.ts';
+import { createPathEgress } from './egress.ts';
+import { type Closed, ELSEWHERE, type PathState } from './states.ts';
+
+function world(holder: LeaseState) {
+  const clock = createVirtualClock();
+  const done: string[] = [];
+  const links = {
+    all: 2,
+    leaveAll: () => void done.push('connections leave'),
+    destroyAll: () => void done.push('connections are destroyed'),
+  };
+  const state: Pick<PathState, 'closed' | 'elsewhere' | 'leased'> & { closed: Closed | null } = {
+    closed: null,
+    elsewhere() {
+      state.closed = { kind: 'lease', why: ELSEWHERE, reason: ELSEWHERE, until: null };
+      done.push('sent elsewhere');
+    },
+    leased() {
+      state.closed = null;
+      done.push('sent here');
+    },
+  };
+  let listener: LeaseListener | null = null;
+  let now = holder;
+  const egress = createPathEgress(
+    { clock, links, state, view: { waits: (kind) => void done.push(`waits for ${kind}`) } },
+    (wanted) => {
+      listener = wanted;
+      return { state: () => now, end: () => void done.push('ended') };
+    },
+    { lost: () => void done.push('openings end'), changed: () => void done.push('looked at again') },
+  );
+  return {
+    clock,
+    done,
+    links,
+    egress,
+    change(to: LeaseState, graceMs = 0) {
+      now = to;
+      listener?.changed(to, graceMs);
+    },
+  };
+}
+
+describe('a path of a shared source', () => {
+  it('lets its mail wait where it is until it is known who sends', () => {
+    const { egress, done } = world('asking');
+    expect(egress.may()).toBe(false);
+    expect(done).toEqual(['waits for lease']);
+  });
+
+  it('leaves its mail to the node that sends, once', () => {
+    const { egress, done } = world('elsewhere');
+    expect([egress.may(), egress.may()]).toEqual([false, false]);
+    expect(done.filter((what) => what === 'sent elsewhere')).toHaveLength(1);
+  });
+
+  it('goes on when it gets the lease', async () => {
+    const { egress, done, change } = world('elsewhere');
+    egress.may();
+    change('held');
+    expect(egress.may()).toBe(true);
+    expect(done.slice(-2)).toEqual(['sent here', 'looked at again']);
+  });
+
+  it('begins nothing when it loses the lease, and has no connection left when the grace is over', async () => {
+    const { egress, done, change, clock } = world('held');
+    expect(egress.may()).toBe(true);
+    change('asking', 3_000);
+    expect(egress.may()).toBe(false);
+    await clock.advance(2_999);
+    expect(done).toEqual(['openings end', 'connections leave', 'looked at again', 'waits for lease']);
+    await clock.advance(1);
+    expect(done.at(-1)).toBe('connections are destroyed');
+  });
+
+  it('keeps the connections where the lease was back in time', async () => {
+    const { done, change, clock } = world('held');
+    change('asking', 3_000);
+    change('held');
+    await clock.advance(10_000);
+    expect(done).not.toContain('connections are destroyed');
+  });
+
+  it('stops when its last connection is closed, not before', async () => {
+    const { egress, links } = world('held');
+    let cleared = false;
+    const waiting = egress.cleared().then(() => {
+      cleared = true;
+    });
+    links.all = 1;
+    egress.linkEnded();
+    await Promise.resolve();
+    expect(cleared).toBe(false);
+    links.all = 0;
+    egress.linkEnded();
+    await waiting;
+    expect(cleared).toBe(true);
+  });
+});
+
+describe('leases on sources', () => {
+  const names: string[] = [];
+  const lease: Lease = { state: () => 'held', end() {} };
+  const leases = createEgressLeases(
+    {
+      want(name) {
+        names.push(name);
+        return lease;
+      },
+    },
+    [
+      { id: 'nat', shared: true },
+      { id: 'own', shared: false },
+    ],
+  );
+  const want = (source: string, site: string, provider: string | null) =>
+    leases.want({ source, site, provider }, { changed() {} });
+
+  it('are asked for where a source says that it is shared, or none is configured', () => {
+    expect([want('nat', 'a', null), want('', 'a', null), want('own', 'a', null)]).toEqual([
+      lease,
+      lease,
+      null,
+    ]);
+    expect(names.splice(0)).toEqual(['send nat>a', 'send >a']);
+  });
+
+  it('are one for all sites of a provider, whose limits are limits too', () => {
+    want('nat', 'mx1.big.example', 'big');
+    want('nat', 'mx2.big.example', 'big');
+    expect(new Set(names.splice(0))).toEqual(new Set(['send nat>big']));
+    expect(leases.placesOf(['send nat>big', 'upkeep'])).toEqual([{ source: 'nat', provider: 'big' }]);
+  });
+});

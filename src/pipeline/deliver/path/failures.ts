@@ -1,0 +1,268 @@
+/**
+ * What happens when a path, or the way to one of its domains, fails: who hears of it, what is learnt, how long nothing
+ * goes. One row hears of a failure of the path and is charged nothing; what waits behind it only shows the reason, and
+ * nothing in the store is rewritten (delivery.md D4). A message alone never closes a path.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { type Overrides, pathKey } from '../../../policy/limits/shaping/types.ts';
+import type { Queue } from '../../queue/queue.ts';
+import type { ReadyItem } from '../../queue/ready-item.ts';
+import { clampHintMs, type RetrySchedule } from '../../queue/retry-schedule.ts';
+import type { DeliverMetrics } from '../deliver-metrics.ts';
+import type { Category } from '../outcome/classifier/categories.ts';
+import { localVerdict } from '../outcome/classifier/verdict.ts';
+import { NO_FACTS, type Outcome } from '../outcome/outcome.ts';
+import type { SettlementRules } from '../outcome/settlement.ts';
+import type { EndpointAnswer } from '../routing/endpoints.ts';
+import type { TriedHosts } from '../routing/tried-hosts.ts';
+import type { PathHealth } from './health.ts';
+import { lessonsOf } from './lessons.ts';
+import type { PathGates } from './limits.ts';
+import type { Link, Links } from './links.ts';
+import type { PathOutcome } from './opening.ts';
+import type { Picker } from './picker.ts';
+import type { PathState } from './states.ts';
+import type { PathView } from './view.ts';
+
+export interface PathFailures {
+  /** The path failed: while opening, or (with `item`) by a reply to a message. */
+  failed(outcome: PathOutcome, more?: FailedMore): void;
+  /** A connection ended under a message, which was charged for it. */
+  lostUnder(messageId: string, link: Link, detail: string): void;
+  /** The far end has ended a connection between two messages. */
+  endedBetween(link: Link): void;
+  /** A permanent DNS answer holds for every recipient of the domain. */
+  refuseDomain(answer: Extract<EndpointAnswer, { kind: 'permanent' }>, domain: string): void;
+  /** Verified TLS is what a sender asks for, and it is not to be had: that concerns their mail, not the site. */
+  withoutTls(outcome: PathOutcome): void;
+  /** DNS gives no answer for one domain of the site: it goes by a path of its own. */
+  setApart(recipientDomain: string): void;
+  /** A bug, not an outcome: the message may or may not be with the far end, and is tried again as such. */
+  attemptBroke(item: ReadyItem, cause: unknown): void;
+  /** The message goes on at once, elsewhere; false where it did so often enough, or nothing may go. */
+  handOn(item: ReadyItem): boolean;
+}
+
+/** `taken`: messages that the connection had been given by then, the refused one included. */
+interface FailedMore {
+  item?: ReadyItem;
+  link?: Link;
+  taken?: number;
+  timedOut?: boolean;
+}
+
+interface Deps {
+  source: string;
+  site: string;
+  queue: Queue;
+  rules: SettlementRules;
+  retry: RetrySchedule;
+  clock: Clock;
+  log: Logger;
+  metrics: Pick<DeliverMetrics, 'blocked'>;
+  overrides: Pick<Overrides, 'note'>;
+  gates: PathGates;
+  health: PathHealth;
+  state: PathState;
+  links: Links;
+  tried: Pick<TriedHosts, 'avoid'>;
+  ready: Picker;
+  view: PathView;
+  finish(item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>, blockedUntil?: number): void;
+  stopping(): boolean;
+  /** A further connection is not asked for before so long. */
+  pauseOpening(forMs: number): void;
+  setApart(recipientDomain: string): void;
+}
+
+const FURTHER_CONNECTION_MS = 30_000;
+/** A message that meets limits on one connection after another stops asking for yet another. */
+const MAX_HANDED_ON = 3;
+/** A path that answered nothing in time is left alone for longer: as if it had failed so often already. */
+const TIMEOUT_FAILURES = 3;
+/** A bad reputation slows the path to one a minute; it is not closed for longer than that. */
+const REPUTATION_PAUSE_MS = 60_000;
+/** A far end that ends a connection so soon after the last reply does not end it for having rested. */
+const AT_ONCE_MS = 1_000;
+const MESSAGES_LEARNT_MS = 24 * 3_600_000;
+/** A whole mail address, its domain too, however it is written. */
+const ADDRESS = /[^\s<>"(),;:]{1,320}@[^\s<>"(),;:]{1,255}/g;
+
+export function createPathFailures(deps: Deps): PathFailures {
+  const { source, site, queue, rules, retry, clock, log, metrics, gates, health, state, links, tried } = deps;
+  const { ready, view, finish } = deps;
+
+  return {
+    failed: pathFailed,
+    lostUnder(messageId, { endpoint }, detail) {
+      view.failed(detail);
+      const { address, port } = endpoint;
+      if (!health.lostUnder(`${address}:${port}`, messageId) || state.closed !== null) return;
+      if (tried.avoid(endpoint)) {
+        // Another host may take what this one loses.
+        log.info({ site, host: endpoint.host, address, reason: detail }, 'host avoided');
+        links.leaveThose((link) => link.endpoint.address === address && link.endpoint.port === port);
+        return;
+      }
+      close(clock.now() + retry.breakerWaitMs(state.failures + 1), detail, 'conn_lost', false);
+    },
+    endedBetween,
+    refuseDomain,
+    withoutTls,
+    setApart: apart,
+    attemptBroke(item, cause) {
+      log.error(
+        { err: cause, deliveryId: item.delivery.id },
+        'an attempt broke; it counts as of unknown outcome',
+      );
+      const detail = 'an internal error ended the attempt';
+      void queue.settle(item, rules.settle(item.delivery, { kind: 'unknown', detail, facts: NO_FACTS }));
+    },
+    handOn(item) {
+      if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || state.closed !== null) return false;
+      item.redispatched += 1;
+      queue.putBack(item);
+      return true;
+    },
+  };
+
+  /** Soon after the last reply, and again after as many messages, that is what it always does. */
+  function endedBetween({ endpoint, farEnd, session, openedAtMs, endedAtMs }: Link): void {
+    if (clock.monotonicMs() - endedAtMs > AT_ONCE_MS) return;
+    const most = farEnd.endedAfter(session.transactions, openedAtMs);
+    if (most === null) return;
+    deps.overrides.note({
+      ...{ scope: 'path', key: pathKey(source, site), param: 'messagesPerConnection', value: most },
+      until: clock.now() + MESSAGES_LEARNT_MS,
+      rule: 'connection_limited',
+      why: `${endpoint.host} ended two connections, each after ${most} ${most === 1 ? 'message' : 'messages'}`,
+    });
+  }
+
+  function apart(recipientDomain: string): void {
+    for (const { item } of ready.remove((one) => one.item.delivery.recipientDomain === recipientDomain)) {
+      queue.putBack(item);
+    }
+    deps.setApart(recipientDomain);
+  }
+
+  function refuseDomain(answer: Extract<EndpointAnswer, { kind: 'permanent' }>, domain: string): void {
+    for (const { item } of ready.remove((prepared) => prepared.item.delivery.recipientDomain === domain)) {
+      finish(item, {
+        kind: 'bounced',
+        verdict: localVerdict(answer.category, 'bounce', 'domain'),
+        stage: 'dns',
+        reply: { code: 0, enhanced: answer.enhanced, text: answer.detail },
+        detail: answer.detail,
+        facts: NO_FACTS,
+        twice: answer.twice,
+      });
+    }
+  }
+
+  /** Verified TLS is what a sender asks for, and it is not to be had: that concerns their mail, not the site. */
+  function withoutTls(outcome: PathOutcome): void {
+    const verdict = localVerdict('tls_failed', 'retry', 'path');
+    for (const { item } of ready.remove((prepared) => prepared.requireTls)) {
+      finish(item, { ...outcome, kind: 'deferred', verdict });
+    }
+  }
+
+  // ── when the path fails ─────────────────────────────────────────────────────────────────────────────────
+
+  /** The attempted row hears of it; what waits behind it only carries the reason. */
+  function pathFailed(
+    outcome: PathOutcome,
+    { item, link, taken = 0, timedOut = false }: FailedMore = {},
+  ): void {
+    const now = clock.now();
+    const waitMs = pauseMs(outcome, timedOut);
+    view.failed(outcome.detail);
+    const learned = lessonsOf(outcome, {
+      ...{ source, site, now, waitMs },
+      open: Math.max(1, links.size + (item === undefined ? 1 : 0)),
+      taken,
+      messagesPerSecond: gates.effective().limits.messagesPerSecond,
+    });
+    const { closed } = state;
+    // Replies that come together teach once. A suspension closes the path, so it comes when all else is settled.
+    const teach = (suspends: boolean): void => {
+      if (closed !== null) return;
+      for (const note of learned) if ((note.param === 'suspended') === suspends) deps.overrides.note(note);
+    };
+    teach(false);
+    const connection = item === undefined || outcome.category === 'connection_limited';
+    const cohort = connection && health.window.failed();
+    if (handOn(outcome, item, link, taken)) return;
+    // Other connections still work: this one more is refused, the path is not down.
+    if (item === undefined && links.size > 0 && !cohort) {
+      deps.pauseOpening(FURTHER_CONNECTION_MS);
+      teach(true);
+      log.debug({ site, detail: outcome.detail }, 'a further connection failed; the open ones go on');
+      return;
+    }
+    // Connections that end together are one failure of the path, not as many as there were connections.
+    const until = closed?.until ?? now + waitMs;
+    const attempted = item ?? ready.heads()[0]?.item;
+    if (attempted !== undefined) {
+      ready.remove((prepared) => prepared.item === attempted);
+      finish(attempted, outcome, until);
+    }
+    const asked = outcome.verdict?.hintMs != null;
+    if (closed === null) close(until, outcome.detail, outcome.category, asked);
+    teach(true);
+  }
+
+  /** Fewer connections, or fewer messages on one, is all that it asks for: others carry the message. */
+  function handOn(
+    outcome: PathOutcome,
+    item: ReadyItem | undefined,
+    link: Link | undefined,
+    taken: number,
+  ): boolean {
+    if (item === undefined || link === undefined) return false;
+    if (outcome.category === 'tls_required') return underTls(item, link);
+    if (outcome.category !== 'connection_limited') return false;
+    if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || (links.size <= 1 && taken <= 1))
+      return false;
+    links.leave(link);
+    item.redispatched += 1;
+    queue.putBack(item);
+    return true;
+  }
+
+  /** Asked for encryption on a connection in the clear: from now on there is none, and the message goes at once. */
+  function underTls(item: ReadyItem, link: Link): boolean {
+    if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || link.session.tls !== null) return false;
+    links.leaveThose(({ session }) => session.tls === null);
+    item.redispatched += 1;
+    queue.putBack(item);
+    return true;
+  }
+
+  /** How long a failure keeps the path closed: what a reply asks for, what its category says, never less than usual. */
+  function pauseMs({ verdict, category }: PathOutcome, timedOut: boolean): number {
+    const failures = state.failures + 1;
+    const usual = retry.breakerWaitMs(timedOut ? failures + TIMEOUT_FAILURES : failures);
+    if (verdict === null) return usual;
+    if (verdict.hintMs !== null) return retry.fixedWaitMs(clampHintMs(verdict.hintMs), failures);
+    if (verdict.waitMs === null) return usual;
+    const prescribed = category === 'ip_reputation' ? REPUTATION_PAUSE_MS : verdict.waitMs;
+    return Math.max(usual, retry.fixedWaitMs(prescribed, failures));
+  }
+
+  function close(until: number, said: string, cause: Category, asked: boolean): void {
+    metrics.blocked();
+    log.warn(
+      { site, failures: state.failures + 1, until: new Date(until).toISOString(), reason: said },
+      'site blocked',
+    );
+    const urgent = ready.count('critical') > 0;
+    health.closed();
+    // Everybody's mail for this site shows it, and a reply may name somebody else's recipient.
+    const reason = said.slice(0, 1024).replace(ADDRESS, '(an address)');
+    state.close(until, { reason, cause, asked });
+    if (urgent) state.urgent();
+  }
+}

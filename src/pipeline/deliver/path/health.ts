@@ -1,0 +1,112 @@
+/**
+ * What experience says of a path: how many connections it bears, and whether one of its hosts loses messages. A message
+ * alone never says that, nor do a few recipients: connections that end under a message count by the messages they met,
+ * beside those that were answered, at one host. Whether the path is closed is its state (path-states.ts). Nothing here
+ * touches the network.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import type { RememberedPath } from '../../../policy/limits/shaping/path-memory.ts';
+import { type ConcurrencyWindow, createConcurrencyWindow } from './concurrency.ts';
+import type { PathState } from './states.ts';
+
+export interface PathHealth {
+  readonly window: ConcurrencyWindow;
+  /** A final reply came from a host. True where that opened the path. */
+  succeeded(host: string, busy: number, cap: number): boolean;
+  /** A connection to a host ended under a message; true where it loses so many that it is to blame. */
+  lostUnder(host: string, messageId: string): boolean;
+  /** Of so many connections that hang, how many count against no window: a few, and as many as others were answered. */
+  excuses(hanging: number): number;
+  /** It closed: what was lost before counts no more. */
+  closed(): void;
+}
+
+/** Different messages whose connections ended: fewer where the path has just failed and one message finds out. */
+const MESSAGES_TO_BLAME = 5;
+const PROBES_TO_BLAME = 2;
+/** What is looked at: the last transactions, within so long. */
+const LOOKED_AT = 20;
+const LOOKED_BACK_MS = 5 * 60_000;
+/** Connections that a path begins with: unknown, or known from a success within a day. */
+const UNKNOWN_START = 2;
+const KNOWN_START = 5;
+const RESUME_AT = 2;
+/** Of what a relay may have, it keeps this share whatever happens: it is the operator's own. */
+const RELAY_FLOOR = 1 / 4;
+const KNOWN_FOR_MS = 24 * 3_600_000;
+/** A success is remembered so often. */
+const TOLD_EVERY_MS = 3_600_000;
+
+export function createPathHealth(deps: {
+  clock: Clock;
+  state: Pick<PathState, 'succeeded' | 'remember' | 'breaker'>;
+  recalled: Pick<RememberedPath, 'failures' | 'updatedAt'> | null;
+  /** A configured relay begins with all it may have. */
+  startAt: number | null;
+}): PathHealth {
+  const { clock, state, recalled } = deps;
+  const known =
+    recalled !== null && recalled.failures === 0 && clock.now() - recalled.updatedAt < KNOWN_FOR_MS;
+  const floor = deps.startAt === null ? 1 : Math.ceil(deps.startAt * RELAY_FLOOR);
+  const window = createConcurrencyWindow(
+    deps.startAt ?? (known ? KNOWN_START : UNKNOWN_START),
+    Math.max(1, floor),
+  );
+  /** The last transactions, in a circle. `lost`: the message whose connection ended; null = it was answered. */
+  const last = Array.from({ length: LOOKED_AT }, () => ({ ...NOTHING }));
+  let at = 0;
+  let toldAtMs = Number.NEGATIVE_INFINITY;
+
+  return {
+    window,
+    succeeded(host, busy, cap) {
+      note(host, null);
+      if (state.succeeded()) {
+        window.restart(Math.min(deps.startAt ?? RESUME_AT, RESUME_AT));
+        return true;
+      }
+      window.succeeded(busy, cap);
+      // Known from now on, also to the next start.
+      if (clock.monotonicMs() - toldAtMs >= TOLD_EVERY_MS) {
+        toldAtMs = clock.monotonicMs();
+        state.remember();
+      }
+      return false;
+    },
+    lostUnder(host, messageId) {
+      note(host, messageId);
+      const lost = new Set<string>();
+      let answered = 0;
+      for (const one of last) {
+        if (one.host !== host || clock.monotonicMs() - one.atMs > LOOKED_BACK_MS) continue;
+        if (one.lost === null) answered += 1;
+        else lost.add(one.lost);
+      }
+      const enough = state.breaker.kind === 'half-open' ? PROBES_TO_BLAME : MESSAGES_TO_BLAME;
+      return lost.size >= enough && lost.size > answered;
+    },
+    excuses(hanging) {
+      if (hanging <= MESSAGES_TO_BLAME) return hanging;
+      // A far end that answers nobody would get as many as it may have, and each may be one more copy.
+      let answered = 0;
+      for (const one of last)
+        if (one.host !== '' && one.lost === null && clock.monotonicMs() - one.atMs <= LOOKED_BACK_MS)
+          answered += 1;
+      return Math.min(hanging, MESSAGES_TO_BLAME + answered);
+    },
+    closed() {
+      for (const one of last) Object.assign(one, NOTHING);
+    },
+  };
+
+  function note(host: string, lost: string | null): void {
+    const one = last[at];
+    if (one === undefined) return;
+    one.host = host;
+    one.lost = lost;
+    one.atMs = clock.monotonicMs();
+    at = (at + 1) % LOOKED_AT;
+  }
+}
+
+const NOTHING: { host: string; lost: string | null; atMs: number } = { host: '', lost: null, atMs: 0 };

@@ -1,0 +1,76 @@
+/** What a path has made ready, and how long it believes what its sender's keys and settings were then. */
+import { expect, it } from 'vitest';
+import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import type { Queue } from '../../queue/queue.ts';
+import { testItem } from '../../queue/test-items.ts';
+import type { Outcome } from '../outcome/outcome.ts';
+import type { Prepared, PrepareResult } from '../prepare/prepared.ts';
+import { createPathIntake } from './intake.ts';
+import { createPicker } from './picker.ts';
+
+it('is made ready anew when it has waited for its turn: the domain may have been removed meanwhile', async () => {
+  const clock = createVirtualClock();
+  const ready = createPicker();
+  const finished: string[] = [];
+  const items = [testItem({ id: 1 }), testItem({ id: 2 })];
+  const rest = { shared: null, note: null, requireTls: false, asksForTls: false, eightBit: false };
+  const body = { mailFrom: '', prefix: new Uint8Array(0), content: new Uint8Array(1), dsn: {} };
+  let removed = false;
+  const intake = createPathIntake({
+    name: 'site',
+    queue: {
+      take: (_: string, lane: string) => (lane === 'normal' ? items.shift() : null) ?? null,
+    } as unknown as Queue,
+    preparer: {
+      async prepare(item): Promise<PrepareResult> {
+        const held = {
+          kind: 'held',
+          category: 'domain_not_verified',
+          detail: 'no longer registered',
+        } as const;
+        if (removed) return { kind: 'outcome', outcome: held };
+        return { kind: 'ready', prepared: { item, preparedAtMs: clock.monotonicMs(), ...body, ...rest } };
+      },
+      sharedBy() {},
+      inSevenBit: async () => ({ kind: 'impossible', why: '' }),
+    },
+    clock,
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    ready,
+    tenants: { mayTake: () => true, took() {}, refusedForMs: () => null } as never,
+    warm: { mayGo: () => true } as never,
+    view: { met() {} } as never,
+    finish: (item, outcome: Exclude<Outcome, { kind: 'again' }>) => {
+      finished.push(`${item.delivery.id} ${outcome.kind}`);
+    },
+    demand: () => 2,
+    connections: () => 1,
+    recipientsInOne: () => 1,
+    pump() {},
+    wakeAfter() {},
+  });
+  const settled = () => expect.poll(() => intake.preparing).toBe(0);
+  const ids = () =>
+    ready
+      .heads()
+      .concat(ready.remove(() => false))
+      .map((one: Prepared) => one.item.delivery.id);
+  intake.take(null);
+  await settled();
+  const [first] = ready.heads();
+  if (first === undefined) throw new Error('nothing is ready');
+  await clock.advance(5_000);
+  expect(intake.renewed(first)).toBe(false);
+  await clock.advance(1);
+  expect(intake.renewed(first)).toBe(true);
+  expect(ready.size).toBe(1);
+  await settled();
+  // It keeps its turn.
+  expect([ready.size, ...ids()]).toEqual([2, 1]);
+  await clock.advance(5_001);
+  removed = true;
+  const [again] = ready.heads();
+  expect(again === undefined || intake.renewed(again)).toBe(true);
+  await settled();
+  expect([ready.size, ...finished]).toEqual([1, '1 held']);
+});

@@ -1,0 +1,156 @@
+/**
+ * What a path takes from the queue: as many messages of each lane as its connections can use soon, read and signed while
+ * these are busy, and the further recipients that travel in one transaction. Given the queue and the path's measures;
+ * leaves prepared messages with the picker, and gives back what could not be read.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { ClaimedDelivery } from '../../../model/delivery.ts';
+import type { Lane } from '../../../model/message.ts';
+import type { Queue } from '../../queue/queue.ts';
+import type { ReadyItem } from '../../queue/ready-item.ts';
+import type { Outcome } from '../outcome/outcome.ts';
+import { mayShare, mostInOne, shareKey } from '../prepare/grouping.ts';
+import type { Prepared, Preparer } from '../prepare/prepared.ts';
+import type { Picker } from './picker.ts';
+import type { PathTenants } from './tenants.ts';
+import type { PathView } from './view.ts';
+import type { PathWarmup } from './warmup.ts';
+
+/** What one path has taken and is making ready. */
+export interface PathIntake {
+  /** Takes what can be used; `probes`: at most so many in all, while the path finds out whether it works. */
+  take(probes: number | null): void;
+  /**
+   * True: it has been ready for so long that its sender domain's keys and settings may have changed; it is made ready anew
+   * and comes first in its lane then.
+   */
+  renewed(prepared: Prepared): boolean;
+  /** Messages that are being read and signed. */
+  readonly preparing: number;
+  preparingOf(lane: Lane): number;
+  /** Further recipients of a message that goes now, for the same transaction. */
+  companionsOf(prepared: Prepared): ReadyItem[];
+}
+
+interface Deps {
+  name: string;
+  queue: Queue;
+  preparer: Preparer;
+  clock: Clock;
+  log: Logger;
+  ready: Picker;
+  tenants: PathTenants;
+  warm: PathWarmup;
+  view: PathView;
+  finish(item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>): void;
+  /** Rows the path can use within the next seconds. */
+  demand(): number;
+  /** Connections that take messages. */
+  connections(): number;
+  /** Recipients that a sender domain's mail may have in one transaction here. */
+  recipientsInOne(senderDomain: string): number;
+  pump(): void;
+  wakeAfter(ms: number): void;
+}
+
+/** Waiting for the store to be readable again before the next try. */
+const STORE_RETRY_MS = 500;
+/** As long as an answer about a domain may be out of date anyway (domains.ts). */
+const PREPARED_FOR_MS = 5_000;
+const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
+
+/** Nothing is taken before `take`. */
+export function createPathIntake(deps: Deps): PathIntake {
+  const { name, queue, preparer, clock, log, ready, tenants, warm, view } = deps;
+  const preparing: Record<Lane, number> = { critical: 0, normal: 0, bulk: 0 };
+  /** Of those being prepared, messages whose further copies travel with them. */
+  const preparingShared = new Set<string>();
+
+  return {
+    take: takeWork,
+    renewed(prepared) {
+      if (clock.monotonicMs() - prepared.preparedAtMs <= PREPARED_FOR_MS) return false;
+      ready.remove((one) => one === prepared);
+      void prepare(prepared.item, ready.addFirst);
+      return true;
+    },
+    get preparing() {
+      return preparingNow();
+    },
+    preparingOf: (lane) => preparing[lane],
+    companionsOf,
+  };
+
+  function preparingNow(): number {
+    return preparing.critical + preparing.normal + preparing.bulk;
+  }
+
+  function takeWork(probes: number | null): void {
+    for (const lane of LANES) {
+      const most = probes ?? Math.min(2 * (deps.connections() + 2), deps.demand());
+      const busy = () =>
+        probes === null ? preparing[lane] + ready.count(lane) : preparingNow() + ready.size;
+      while (busy() < most) {
+        const item = queue.take(
+          name,
+          lane,
+          ({ delivery }) => !isLed(delivery) && tenants.mayTake(delivery.senderDomain),
+        );
+        if (item === null) break;
+        tenants.took(item.delivery.senderDomain);
+        void prepare(item, ready.add);
+      }
+    }
+    const refusedMs = tenants.refusedForMs();
+    if (refusedMs !== null) deps.wakeAfter(refusedMs);
+  }
+
+  async function prepare(item: ReadyItem, add: (prepared: Prepared) => void): Promise<void> {
+    const { lane, recipientDomain } = item.delivery;
+    preparing[lane] += 1;
+    const shared = mayShare(item.delivery) ? shareKey(item.delivery) : null;
+    if (shared !== null) preparingShared.add(shared);
+    view.met(recipientDomain);
+    try {
+      const result = await preparer.prepare(item);
+      if (result.kind === 'ready') add(result.prepared);
+      else deps.finish(item, result.outcome);
+    } catch (cause) {
+      log.warn(
+        { err: cause, deliveryId: item.delivery.id },
+        'a message could not be read; it will be tried again',
+      );
+      queue.giveBack(item, clock.now() + STORE_RETRY_MS, null);
+    }
+    preparing[lane] -= 1;
+    if (shared !== null) preparingShared.delete(shared);
+    deps.pump();
+  }
+
+  /** A copy of the same message to the same domain is about to go, and takes this one along. */
+  function isLed(delivery: ClaimedDelivery): boolean {
+    if (!mayShare(delivery)) return false;
+    const key = shareKey(delivery);
+    return preparingShared.has(key) || ready.leads(key);
+  }
+
+  /** Further recipients of a message that goes now, for the same transaction. */
+  function companionsOf({ item, shared }: Prepared): ReadyItem[] {
+    const { lane } = item.delivery;
+    const companions: ReadyItem[] = [];
+    if (shared === null) return companions;
+    const key = shareKey(item.delivery);
+    const most = mostInOne(deps.recipientsInOne(item.delivery.senderDomain));
+    const fits = ({ delivery }: ReadyItem) => mayShare(delivery) && shareKey(delivery) === key;
+    while (companions.length + 1 < most && warm.mayGo(lane)) {
+      const next = queue.take(name, lane, fits);
+      if (next === null) break;
+      warm.went(lane);
+      tenants.took(item.delivery.senderDomain);
+      companions.push(next);
+    }
+    if (companions.length > 0) preparer.sharedBy(item.delivery);
+    return companions;
+  }
+}

@@ -1,0 +1,42 @@
+/** How many messages a path got through lately: what is claimed ahead for it. Pure but for its two counters. */
+import type { Clock } from '../../../lib/clock.ts';
+
+export interface Pace {
+  ended(): void;
+  /** Within about five seconds, at most ten. */
+  lately(): number;
+  /** In a second, of late; soon after a burst began too. */
+  perSecond(): number;
+}
+
+const SPAN_MS = 5_000;
+
+export function createPace(clock: Clock): Pace {
+  let startedAtMs = clock.monotonicMs();
+  let now = 0;
+  let before = 0;
+
+  const turn = (): void => {
+    const passed = clock.monotonicMs() - startedAtMs;
+    if (passed < SPAN_MS) return;
+    before = passed < 2 * SPAN_MS ? now : 0;
+    now = 0;
+    startedAtMs = clock.monotonicMs();
+  };
+
+  return {
+    ended() {
+      turn();
+      now += 1;
+    },
+    perSecond() {
+      turn();
+      const passedMs = clock.monotonicMs() - startedAtMs;
+      return Math.max((before / SPAN_MS) * 1000, (now / Math.max(1000, passedMs)) * 1000);
+    },
+    lately() {
+      turn();
+      return Math.max(now, before);
+    },
+  };
+}

@@ -1,0 +1,151 @@
+/** The small parts of a path: rates, the concurrency window, and the names of sites. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { registrableName, siteNameOf } from '../routing/site-key.ts';
+import { createConcurrencyWindow } from './concurrency.ts';
+import { createRateGate } from './gcra.ts';
+import { createPace } from './pace.ts';
+
+describe('the pace of a path', () => {
+  it('is what it gets through in a second, soon after a burst begins, and nothing after a rest', async () => {
+    const clock = createVirtualClock(0);
+    const pace = createPace(clock);
+    expect(pace.perSecond()).toBe(0);
+    for (let n = 0; n < 300; n++) pace.ended();
+    expect(pace.perSecond()).toBe(300);
+    await clock.advance(3_000);
+    expect(pace.perSecond()).toBe(100);
+    await clock.advance(3_000);
+    expect(pace.perSecond()).toBe(60);
+    await clock.advance(20_000);
+    expect(pace.perSecond()).toBe(0);
+  });
+});
+
+describe('a rate', () => {
+  it('lets a burst go, then one at a time, and says how long to wait', () => {
+    const gate = createRateGate(2, 3);
+    for (let n = 0; n < 3; n++) {
+      expect(gate.waitMs(0)).toBe(0);
+      gate.take(0);
+    }
+    expect(gate.waitMs(0)).toBe(500);
+    expect(gate.waitMs(499)).toBe(1);
+    gate.take(500);
+    expect(gate.waitMs(500)).toBe(500);
+  });
+
+  it('can be slower than one a second, and none at all', () => {
+    const gate = createRateGate(1 / 60, 1);
+    gate.take(0);
+    expect(gate.waitMs(0)).toBe(60_000);
+    gate.set(null, 1);
+    expect(gate.waitMs(0)).toBe(0);
+  });
+
+  it('is never exceeded, whoever asks and when', () => {
+    const rate = fc.double({ min: 0.01, max: 200, noNaN: true });
+    const pauses = fc.array(fc.double({ min: 0, max: 2_000, noNaN: true }), { maxLength: 300 });
+    fc.assert(
+      fc.property(rate, fc.integer({ min: 1, max: 20 }), pauses, (perSecond, burst, steps) => {
+        const gate = createRateGate(perSecond, burst);
+        const times: number[] = [];
+        let now = 0;
+        for (const step of steps) {
+          now += step;
+          if (gate.waitMs(now) > 0) continue;
+          gate.take(now);
+          times.push(now);
+        }
+        // In any stretch of time: the burst, and what the rate gives for its length.
+        for (let from = 0; from < times.length; from += 7) {
+          for (let to = from; to < times.length; to += 5) {
+            const length = ((times[to] ?? 0) - (times[from] ?? 0)) / 1000;
+            expect(to - from + 1).toBeLessThanOrEqual(burst + length * perSecond + 1e-6);
+          }
+        }
+      }),
+    );
+  });
+});
+
+describe('the concurrency window', () => {
+  it('grows by one after a window’s worth of successes, up to the cap', () => {
+    const window = createConcurrencyWindow(2);
+    window.succeeded(2, 4);
+    expect(window.size).toBe(2);
+    window.succeeded(2, 4);
+    expect(window.size).toBe(3);
+    for (let n = 0; n < 100; n++) window.succeeded(window.size, 4);
+    expect(window.size).toBe(4);
+  });
+
+  it('earns nothing while it is not in use', () => {
+    const window = createConcurrencyWindow(5);
+    for (let n = 0; n < 100; n++) window.succeeded(3, 20);
+    expect(window.size).toBe(5);
+    for (let n = 0; n < 5; n++) window.succeeded(4, 20);
+    expect(window.size).toBe(6);
+  });
+
+  it('shrinks at the first failure of a series, then once a window', () => {
+    const window = createConcurrencyWindow(5);
+    window.failed();
+    expect(window.size).toBe(4);
+    window.failed();
+    window.failed();
+    expect(window.size).toBe(4);
+  });
+
+  it('calls the far end gone after a window’s worth of failures without a success between', () => {
+    const window = createConcurrencyWindow(4);
+    const verdicts = Array.from({ length: 5 }, () => window.failed());
+    expect(verdicts.indexOf(true)).toBeGreaterThan(1);
+    expect(verdicts.at(-1)).toBe(true);
+    const other = createConcurrencyWindow(4);
+    for (let n = 0; n < 50; n++) {
+      expect(other.failed()).toBe(false);
+      other.succeeded(4, 4);
+    }
+    expect(other.size).toBeGreaterThanOrEqual(1);
+  });
+
+  it('is never empty', () => {
+    const window = createConcurrencyWindow(1);
+    for (let n = 0; n < 10; n++) window.failed();
+    expect(window.size).toBe(1);
+    window.restart(0);
+    expect(window.size).toBe(1);
+  });
+});
+
+describe('the name of a site', () => {
+  const none = { provider: null, oneSite: false };
+  it('is the provider’s where all of it is one site, and stands below the provider where not', () => {
+    expect(siteNameOf('a.test', ['aspmx.l.google.com'], { provider: 'google', oneSite: true })).toEqual({
+      site: 'google',
+      provider: 'google',
+    });
+    const host = 'a-test.mail.protection.outlook.com';
+    expect(siteNameOf('a.test', [host], { provider: 'office365', oneSite: false })).toEqual({
+      site: host,
+      provider: 'office365',
+    });
+  });
+
+  it('is the host, or the set of hosts in whatever order and case they come', () => {
+    expect(siteNameOf('a.test', ['MX.host.test'], none).site).toBe('mx.host.test');
+    const one = siteNameOf('a.test', ['mx2.host.test', 'MX1.host.test'], none).site;
+    expect(one).toMatch(/^mx1\.host\.test\+1~[0-9a-f]{8}$/);
+    expect(siteNameOf('b.test', ['mx1.host.test', 'mx2.host.test'], none).site).toBe(one);
+    expect(siteNameOf('c.test', ['mx1.host.test', 'mx3.host.test'], none).site).not.toBe(one);
+  });
+
+  it('is the cluster’s domain where there are many hosts, and the domain itself where there is none', () => {
+    const many = Array.from({ length: 11 }, (_, n) => `mx${n}.cluster.host.co.uk`);
+    expect(siteNameOf('a.test', many, none).site).toBe('host.co.uk');
+    expect(registrableName('mx.in.example.com')).toBe('example.com');
+    expect(siteNameOf('a.test', [], none).site).toBe('a.test');
+  });
+});

@@ -1,0 +1,126 @@
+/**
+ * What goes next on a path, of the messages that are ready: critical first, then normal and bulk 8:2, each lane within
+ * the connections it may use, one tenant's critical mail within half of them while others wait, large bulk mail never
+ * on the last one (delivery.md §4.2). Order between tenants is the window's, which handed these out. Holds the messages
+ * that are read and signed; a handful.
+ */
+import type { Lane } from '../../../model/message.ts';
+import { createLaneTurns } from '../../queue/lane-turns.ts';
+import { shareKey } from '../prepare/grouping.ts';
+import type { Prepared } from '../prepare/prepared.ts';
+import { laneSlots } from './limits.ts';
+
+/** Connections in use and usable now. */
+export interface Slots {
+  /** What may be in use at a time. */
+  usable: number;
+  busy: Readonly<Record<Lane, number>>;
+  /** Busy with critical mail of this tenant. */
+  criticalOf(tenant: string): number;
+  /** Whether a sender domain may use one more connection, as far as its own limits go. */
+  allows(tenant: string): boolean;
+  /** Other lanes' mail, or other tenants' critical mail, waits for the path. */
+  othersWait(tenant: string): boolean;
+}
+
+export interface Picker {
+  readonly size: number;
+  count(lane: Lane): number;
+  add(prepared: Prepared): void;
+  addFirst(prepared: Prepared): void;
+  /** Messages that may take a connection of their own now, in the order in which they should. */
+  candidates(slots: Slots): Prepared[];
+  /** Whether a message may have a connection of its own. */
+  mayUseSlot(prepared: Prepared, slots: Slots): boolean;
+  /** First of each lane, in turn, whatever connections there are: for one that carries its lane already. */
+  heads(): Prepared[];
+  /** Whether one that is ready takes further copies along, by their `shareKey`. */
+  leads(key: string): boolean;
+  /** It goes. */
+  took(prepared: Prepared): void;
+  /** Removes and returns those that `leaves` says. */
+  remove(leaves: (prepared: Prepared) => boolean): Prepared[];
+}
+
+const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
+const LARGE_BYTES = 5 * 1024 * 1024;
+
+export function createPicker(): Picker {
+  const lanes: Record<Lane, Prepared[]> = { critical: [], normal: [], bulk: [] };
+  const turns = createLaneTurns();
+
+  return {
+    get size() {
+      return lanes.critical.length + lanes.normal.length + lanes.bulk.length;
+    },
+    count: (lane) => lanes[lane].length,
+    add: (prepared) => void lanes[prepared.item.delivery.lane].push(prepared),
+    addFirst: (prepared) => void lanes[prepared.item.delivery.lane].unshift(prepared),
+    candidates(slots) {
+      const found: Prepared[] = [];
+      for (const lane of turns.order()) {
+        for (const prepared of lanes[lane]) {
+          if (!mayUseSlot(prepared, slots)) continue;
+          found.push(prepared);
+          // It waits for a new connection; those behind it need not.
+          if (!prepared.item.fresh) break;
+        }
+      }
+      return found;
+    },
+    mayUseSlot,
+    heads() {
+      const heads: Prepared[] = [];
+      for (const lane of turns.order()) {
+        const [first] = lanes[lane];
+        if (first !== undefined) heads.push(first);
+      }
+      return heads;
+    },
+    leads: (key) =>
+      LANES.some((lane) =>
+        lanes[lane].some(({ shared, item }) => shared !== null && shareKey(item.delivery) === key),
+      ),
+    took(prepared) {
+      const { lane } = prepared.item.delivery;
+      const index = lanes[lane].indexOf(prepared);
+      if (index >= 0) lanes[lane].splice(index, 1);
+      turns.went(lane);
+    },
+    remove(leaves) {
+      const gone: Prepared[] = [];
+      for (const lane of LANES) {
+        // Looked at with every message, and hardly ever does one leave. Each is asked about once: asking may settle it.
+        const all = lanes[lane];
+        const first = all.findIndex(leaves);
+        const leaving = all[first];
+        if (leaving === undefined) continue;
+        gone.push(leaving);
+        const kept = all.slice(0, first);
+        for (const prepared of all.slice(first + 1)) (leaves(prepared) ? gone : kept).push(prepared);
+        lanes[lane] = kept;
+      }
+      return gone;
+    },
+  };
+
+  function mayUseSlot({ item, prefix, content }: Prepared, slots: Slots): boolean {
+    const { usable, busy } = slots;
+    const { lane, senderDomain } = item.delivery;
+    const all = busy.critical + busy.normal + busy.bulk;
+    if (all >= usable || !slots.allows(senderDomain)) return false;
+    switch (lane) {
+      case 'critical':
+        // Calling everything critical gains nothing while others wait.
+        return (
+          !slots.othersWait(senderDomain) ||
+          slots.criticalOf(senderDomain) < Math.max(1, Math.floor(usable / 2))
+        );
+      case 'normal':
+        return busy.normal + busy.bulk < laneSlots('normal', usable);
+      case 'bulk':
+        if (prefix.length + content.length >= LARGE_BYTES && all > 0 && usable - all < 2) return false;
+        return busy.bulk < laneSlots('bulk', usable);
+    }
+  }
+}

@@ -1,0 +1,352 @@
+/**
+ * Whether mail may go to each path, why not, and until when: the only place that knows. Given failures, leases and
+ * overrides, answers the queue's gate from memory, also for sites without a `Path` object (remembered, suspended).
+ *
+ *   open ──close──► closed(until) ──time, tryNow──► half-open ──success──► open
+ *                        ▲                              │
+ *                        └────────────close─────────────┘   each time for longer
+ *
+ * Over this lie a suspension (an override that a reply or a person brought about) and the lease of another node. Every
+ * change is told once, when mail stops or may go again. Timers are of the monotonic clock.
+ */
+import type { Clock, Timer } from '../../../lib/clock.ts';
+import type { PathMemory, PathState as Remembered } from '../../../policy/limits/shaping/path-memory.ts';
+import { type Override, type Overrides, pathKey } from '../../../policy/limits/shaping/types.ts';
+import type { KeptBack } from '../../queue/gate.ts';
+import type { BreakerState } from './state.ts';
+
+/** Why nothing goes on a path now. */
+export interface Closed extends KeptBack {
+  kind: 'breaker' | 'suspended' | 'lease';
+  /** The reason without what it is about. */
+  why: string;
+}
+
+/** What a path has come to apart from its state, kept with it. */
+export type Measures = Pick<Remembered, 'concurrency' | 'day' | 'sent' | 'sentBefore'>;
+
+/** The state of one path. */
+export interface PathState {
+  readonly source: string;
+  readonly site: string;
+  /** null: mail may go, in half-open one message at a time. */
+  readonly closed: Closed | null;
+  readonly breaker: BreakerState;
+  /** In a row. */
+  readonly failures: number;
+  /** Why it failed last; '' after a success. */
+  readonly reason: string;
+  /** It failed: nothing goes until then. */
+  close(until: number, why: ClosedFor): void;
+  /** A final reply came. True where that ended a failure. */
+  succeeded(): boolean;
+  /** Critical mail waits: it is asked again a minute after it failed. */
+  urgent(): void;
+  /** Another node sends. Looked at again after a minute, should nobody tell. */
+  elsewhere(): void;
+  /** This node sends. */
+  leased(): void;
+  /** Keeps what it has come to. */
+  remember(): void;
+  /** Somebody sends by it, and measures it. */
+  attach(measures: () => Measures): void;
+  detach(): void;
+}
+
+/** Why a path closes. */
+export interface ClosedFor {
+  /** Shown to everybody whose mail waits. */
+  reason: string;
+  /** As overrides name it in `rule`. */
+  cause: string;
+  /** The receiver named the time; otherwise the pause is our own, and a restart ends it. */
+  asked: boolean;
+}
+
+export interface PathStates {
+  /** By `pathKey`. null: mail may go. */
+  closed(name: string): Closed | null;
+  /** Critical mail waits for it. */
+  urgent(name: string): void;
+  /**
+   * Of one path, from what is remembered of it. Where another `fingerprint` of its way is remembered than it has now,
+   * that was another way's, and is forgotten.
+   */
+  of(source: string, site: string, fingerprint?: string): PathState;
+  /** Those that are closed. */
+  list(): readonly PathState[];
+  /** Whatever closed it: one message may try. False where it is not closed, or another node sends. */
+  tryNow(name: string): boolean;
+  /** To be told of every change of overrides; `byHand`: a person ended it, and with it what came of the same reply. */
+  overrideChanged(override: Pick<Override, 'scope' | 'key' | 'param' | 'rule'>, byHand: boolean): void;
+  /** Told the name of a path that goes another way now: what was learnt of it was about the old one. */
+  onOutdated(listener: (name: string) => void): void;
+  /** Told the name of a path that closed or may be used again. */
+  onChange(listener: (name: string) => void): void;
+  stop(): void;
+}
+
+interface Entry {
+  name: string;
+  source: string;
+  site: string;
+  closed: Closed | null;
+  /** Nothing goes until then; null = it has not failed, or its time is over. */
+  until: number | null;
+  /** The same on the monotonic clock: a wall clock that is set changes nothing. */
+  untilMs: number;
+  /** When it failed. */
+  failedAt: number;
+  failures: number;
+  reason: string;
+  cause: string;
+  asked: boolean;
+  fingerprint: string;
+  probing: boolean;
+  elsewhereUntilMs: number | null;
+  timer: Timer | null;
+  measures: () => Measures;
+  attached: boolean;
+}
+
+/** Critical mail asks a path that is closed again at the latest after this. */
+const CRITICAL_PROBE_MS = 60_000;
+const ELSEWHERE_MS = 60_000;
+export const ELSEWHERE = 'another node sends from this source to this site';
+const MAX_REASON = 512;
+
+export function createPathStates(deps: {
+  clock: Clock;
+  memory: Pick<PathMemory, 'recall' | 'remember' | 'blocked'>;
+  overrides: Pick<Overrides, 'suspended'> & { list(): readonly Override[] };
+}): PathStates {
+  const { clock, memory, overrides } = deps;
+  const entries = new Map<string, Entry>();
+  let changed: (name: string) => void = () => {};
+  let outdated: (name: string) => void = () => {};
+
+  for (const { source, site } of memory.blocked()) update(entryOf(source, site));
+  for (const { scope, key, param } of overrides.list())
+    if (scope === 'path' && param === 'suspended') update(namedEntry(key));
+
+  return {
+    closed: (name) => entries.get(name)?.closed ?? null,
+    urgent(name) {
+      const entry = entries.get(name);
+      if (entry !== undefined) urgent(entry);
+    },
+    of(source, site, fingerprint = '') {
+      const entry = entryOf(source, site);
+      const { fingerprint: before } = entry;
+      entry.fingerprint = fingerprint;
+      if (before !== '' && fingerprint !== '' && before !== fingerprint) {
+        entry.failures = 0;
+        entry.until = null;
+        entry.probing = false;
+        entry.reason = '';
+        outdated(entry.name);
+        update(entry);
+      }
+      return viewOf(entry);
+    },
+    list: () => [...entries.values()].filter(({ closed }) => closed !== null).map(viewOf),
+    tryNow(name) {
+      const entry = entries.get(name);
+      if (entry === undefined) return false;
+      const was = entry.closed;
+      halfOpen(entry);
+      return was !== null && entry.closed === null;
+    },
+    overrideChanged({ scope, key, param, rule }, byHand) {
+      if (scope !== 'path') return;
+      if (param !== 'suspended' && !entries.has(key)) return;
+      const entry = namedEntry(key);
+      if (byHand && (param === 'suspended' || entry.cause === rule)) halfOpen(entry);
+      else update(entry);
+    },
+    onOutdated(listener) {
+      outdated = listener;
+    },
+    onChange(listener) {
+      changed = listener;
+    },
+    stop() {
+      for (const { timer } of entries.values()) timer?.cancel();
+    },
+  };
+
+  function viewOf(entry: Entry): PathState {
+    return {
+      source: entry.source,
+      site: entry.site,
+      get closed() {
+        return entry.closed;
+      },
+      get breaker(): BreakerState {
+        const { until, failures, probing } = entry;
+        if (until !== null) return { kind: 'open', until, failures };
+        return probing ? { kind: 'half-open', failures } : { kind: 'closed' };
+      },
+      get failures() {
+        return entry.failures;
+      },
+      get reason() {
+        return entry.reason;
+      },
+      close(until, { reason, cause, asked }) {
+        entry.failures += 1;
+        entry.failedAt = clock.now();
+        entry.reason = reason.slice(0, MAX_REASON);
+        entry.cause = cause;
+        entry.asked = asked;
+        entry.probing = false;
+        setUntil(entry, until);
+        remember(entry);
+        update(entry);
+      },
+      succeeded() {
+        if (entry.until !== null) {
+          // It was under way when the path closed: the pause stands, and was not one of several in a row.
+          entry.failures = Math.min(1, entry.failures);
+          return false;
+        }
+        if (!entry.probing && entry.failures === 0) return false;
+        entry.probing = false;
+        entry.failures = 0;
+        entry.reason = '';
+        entry.cause = '';
+        remember(entry);
+        return true;
+      },
+      urgent: () => urgent(entry),
+      elsewhere() {
+        entry.elsewhereUntilMs = clock.monotonicMs() + ELSEWHERE_MS;
+        update(entry);
+      },
+      leased() {
+        entry.elsewhereUntilMs = null;
+        update(entry);
+      },
+      remember: () => remember(entry),
+      attach(measures) {
+        entry.attached = true;
+        entry.measures = measures;
+      },
+      detach() {
+        const last = entry.measures();
+        entry.attached = false;
+        entry.measures = () => last;
+        forget(entry);
+      },
+    };
+  }
+
+  // ── what there is ───────────────────────────────────────────────────────────────────────────────────────
+
+  function namedEntry(name: string): Entry {
+    const cut = name.indexOf('>');
+    return entryOf(name.slice(0, Math.max(0, cut)), name.slice(cut + 1));
+  }
+
+  function entryOf(source: string, site: string): Entry {
+    const name = pathKey(source, site);
+    const known = entries.get(name);
+    if (known !== undefined) return known;
+    const recalled = memory.recall(source, site);
+    const { concurrency = 1, day = 0, sent = 0, sentBefore = 0 } = recalled ?? {};
+    const entry: Entry = {
+      ...{ name, source, site, closed: null, until: null, untilMs: 0, failedAt: clock.now() },
+      failures: recalled?.failures ?? 0,
+      reason: (recalled?.reason ?? '').replace(/^path: /, ''),
+      cause: '',
+      asked: recalled?.asked ?? false,
+      fingerprint: recalled?.fingerprint ?? '',
+      // It failed last: one message finds out.
+      probing: (recalled?.failures ?? 0) > 0,
+      ...{ elsewhereUntilMs: null, timer: null, attached: false },
+      measures: () => ({ concurrency, day, sent, sentBefore }),
+    };
+    entries.set(name, entry);
+    if (recalled !== null && recalled.blockedUntil !== null) {
+      entry.probing = false;
+      setUntil(entry, recalled.blockedUntil);
+    }
+    return entry;
+  }
+
+  function forget(entry: Entry): void {
+    if (entry.attached || entry.closed !== null) return;
+    entry.timer?.cancel();
+    entries.delete(entry.name);
+  }
+
+  function remember({ source, site, until, reason, failures, asked, fingerprint, measures }: Entry): void {
+    const state = { source, site, blockedUntil: until, reason, failures, asked, fingerprint };
+    memory.remember({ ...state, ...measures() });
+  }
+
+  // ── what it comes to ────────────────────────────────────────────────────────────────────────────────────
+
+  function setUntil(entry: Entry, until: number): void {
+    entry.until = until;
+    entry.untilMs = clock.monotonicMs() + (until - clock.now());
+  }
+
+  function halfOpen(entry: Entry): void {
+    if (entry.until !== null) {
+      entry.until = null;
+      entry.probing = true;
+    }
+    update(entry);
+  }
+
+  function urgent(entry: Entry): void {
+    const { until } = entry;
+    if (entry.closed?.kind !== 'breaker' || until === null) return;
+    const at = Math.max(clock.now(), entry.failedAt + CRITICAL_PROBE_MS);
+    if (at >= until) return;
+    // The same pause, brought forward.
+    setUntil(entry, at);
+    update(entry);
+  }
+
+  function update(entry: Entry): void {
+    const nowMs = clock.monotonicMs();
+    if (entry.until !== null && entry.untilMs <= nowMs) {
+      entry.until = null;
+      entry.probing = true;
+    }
+    if (entry.elsewhereUntilMs !== null && entry.elsewhereUntilMs <= nowMs) entry.elsewhereUntilMs = null;
+    const was = entry.closed;
+    entry.closed = closedNow(entry);
+    watch(entry, nowMs);
+    if ((was === null) === (entry.closed === null)) return;
+    changed(entry.name);
+    forget(entry);
+  }
+
+  function closedNow({ name, site, until, reason, elsewhereUntilMs }: Entry): Closed | null {
+    const suspended = overrides.suspended('path', name);
+    if (suspended !== null)
+      return closed('suspended', suspended.until, `${site} is suspended: `, suspended.why);
+    if (elsewhereUntilMs !== null) return closed('lease', null, '', ELSEWHERE);
+    return until === null ? null : closed('breaker', until, '', reason);
+  }
+
+  /** Wakes up when the first of what closes it is over. */
+  function watch(entry: Entry, nowMs: number): void {
+    entry.timer?.cancel();
+    entry.timer = null;
+    const { closed, until, untilMs, elsewhereUntilMs } = entry;
+    if (closed === null) return;
+    const ends: number[] = [];
+    if (closed.kind === 'suspended' && closed.until !== null) ends.push(closed.until - clock.now());
+    if (until !== null) ends.push(untilMs - nowMs);
+    if (elsewhereUntilMs !== null) ends.push(elsewhereUntilMs - nowMs);
+    entry.timer = clock.setTimer(Math.max(0, Math.min(...ends)), () => update(entry));
+  }
+}
+
+function closed(kind: Closed['kind'], until: number | null, about: string, why: string): Closed {
+  return { kind, until, why, reason: `path: ${about}${why}`.slice(0, MAX_REASON) };
+}

@@ -1,0 +1,141 @@
+/** One sender domain's own limits on a path: kept beside those of the path, and of nobody else. */
+import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { createSystemRandom } from '../../../lib/random.ts';
+import { createOverrides } from '../../../policy/limits/shaping/overrides.ts';
+import { createShaping } from '../../../policy/limits/shaping/shaping.ts';
+import { createTenantPauses } from '../../../policy/limits/shaping/tenant-pauses.ts';
+import { createTrips } from '../../../policy/limits/shaping/trips.ts';
+import { verdictOf } from '../outcome/classifier/verdict.ts';
+import { NO_FACTS, type Outcome } from '../outcome/outcome.ts';
+import { createTenantLessons } from '../outcome/tenant-lessons.ts';
+import { createPathTenants } from './tenants.ts';
+
+const quietLog: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+const T0 = 1_790_000_000_000;
+const MINUTE = 60_000;
+const place = { source: '', site: 'google', provider: 'google' };
+
+function setting() {
+  const clock = createVirtualClock(T0);
+  const store = {
+    putOverrides: async () => undefined,
+    listOverrides: async () => [],
+    removeOverride: async () => true,
+  };
+  const overrides = createOverrides({ store, clock, random: createSystemRandom(), log: quietLog });
+  const shaping = createShaping(overrides, { maxConnections: null, sourceIds: new Set() });
+  const tenants = createPathTenants(
+    {
+      clock,
+      overrides,
+      limits: (senderDomain) =>
+        shaping.limitsFor({ ...place, route: 'mx', ...(senderDomain === undefined ? {} : { senderDomain }) }),
+    },
+    'google',
+  );
+  const note = (param: 'messagesPerSecond' | 'connections', value: number) =>
+    overrides.note({
+      ...{ scope: 'domain@provider', key: 'a.example@google', param, value },
+      ...{ until: T0 + 30 * MINUTE, rule: 'test', why: 'asked for' },
+    });
+  return { clock, overrides, tenants, note };
+}
+
+describe('the limits of one sender domain', () => {
+  it('let it take one message after the other at its own rate, and others at once', async () => {
+    const { clock, tenants, note } = setting();
+    expect(tenants.mayTake('a.example')).toBe(true);
+    note('messagesPerSecond', 1 / 6);
+    expect(tenants.mayTake('a.example')).toBe(true);
+    tenants.took('a.example');
+    expect([tenants.mayTake('a.example'), tenants.mayTake('b.example')]).toEqual([false, true]);
+    expect(tenants.reason('a.example')).toBe('rate limit of a.example at google: 10/min');
+    expect(tenants.reason('b.example')).toBe('');
+    expect(tenants.refusedForMs()).toBe(6_000);
+    expect(tenants.refusedForMs()).toBeNull();
+    await clock.advance(6_000);
+    expect(tenants.mayTake('a.example')).toBe(true);
+    tenants.took('a.example');
+    await clock.advance(30 * MINUTE);
+    tenants.took('a.example');
+    expect(tenants.mayTake('a.example')).toBe(true);
+  });
+
+  it('bound its connections', () => {
+    const { tenants, note } = setting();
+    expect(tenants.connections('a.example')).toBe(Number.POSITIVE_INFINITY);
+    note('connections', 1);
+    expect([tenants.connections('a.example'), tenants.connections('b.example')]).toEqual([1, 5]);
+  });
+});
+
+describe('what replies teach about a sender domain', () => {
+  const reply = (category: 'auth_failed' | 'spam_content', origin = 550): Outcome => ({
+    kind: 'bounced',
+    verdict: verdictOf({
+      ...{ category, permanent: true, stage: 'dot', ruleId: 'x', scope: 'sender_domain' },
+    }),
+    stage: 'dot',
+    reply: { code: origin, enhanced: null, text: 'no' },
+    detail: 'no',
+    facts: NO_FACTS,
+  });
+
+  function lessons() {
+    const { clock, overrides } = setting();
+    const checked: string[] = [];
+    const made = createTenantLessons({
+      ...{ clock, overrides, log: quietLog },
+      authFailing: (name: string) => void checked.push(name),
+      holdBulk() {},
+    });
+    return {
+      clock,
+      overrides,
+      checked,
+      heard: (outcome: Outcome) => made.heard(place, 'a.example', outcome),
+    };
+  }
+
+  it('takes three failures within ten minutes to pause it, and has its records looked at', async () => {
+    const { clock, overrides, checked, heard } = lessons();
+    heard(reply('auth_failed'));
+    heard(reply('auth_failed'));
+    await clock.advance(11 * MINUTE);
+    heard(reply('auth_failed'));
+    expect(overrides.list()).toEqual([]);
+    heard(reply('auth_failed'));
+    heard(reply('auth_failed'));
+    expect(checked).toEqual(['a.example']);
+    const pauses = createTenantPauses(overrides);
+    expect(pauses.of('a.example', place)?.until).toBe(clock.now() + 60 * MINUTE);
+    expect(pauses.of('b.example', place)).toBeNull();
+    expect(pauses.of('a.example', { site: 'other', provider: null })).toBeNull();
+    await clock.advance(61 * MINUTE);
+    expect(pauses.of('a.example', place)).toBeNull();
+    expect(pauses.any()).toBe(false);
+  });
+
+  it('slows it where the provider complains of the domain, and never by words of our own', () => {
+    const { overrides, heard } = lessons();
+    for (let n = 0; n < 5; n++) heard(reply('spam_content', 0));
+    expect(overrides.list()).toEqual([]);
+    heard(reply('spam_content'));
+    heard(reply('spam_content'));
+    expect(overrides.list()).toMatchObject([
+      { scope: 'domain@provider', param: 'messagesPerSecond', value: 1 / 6 },
+    ]);
+  });
+});
+
+it('counts what happens within its span alone', () => {
+  const trips = createTrips({ times: 2, withinMs: 100 });
+  expect([trips.happened('a', 0), trips.happened('b', 50), trips.happened('a', 100)]).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  expect([trips.happened('a', 150), trips.happened('a', 160)]).toEqual([true, false]);
+});

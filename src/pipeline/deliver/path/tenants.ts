@@ -1,0 +1,97 @@
+/**
+ * Limits that hold for one sender domain on a path (overrides `tenant@site` and `domain@provider`): its own rate and its
+ * own number of connections, below those of the path. Given the limits in force; costs one look where there are none.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import type { EffectiveLimits, Overrides } from '../../../policy/limits/shaping/types.ts';
+import { createRateGate, type RateGate } from './gcra.ts';
+
+export interface PathTenants {
+  /** Whether a message of this sender domain may be taken now as far as its own rate goes. */
+  mayTake(senderDomain: string): boolean;
+  /** One was taken. */
+  took(senderDomain: string): void;
+  /** One that was taken was not sent after all. */
+  cameBack(senderDomain: string): void;
+  /** Connections that its mail may use at a time. */
+  connections(senderDomain: string): number;
+  /** Why its mail waits at this moment, '' = for nothing of its own. */
+  reason(senderDomain: string): string;
+  /** Until the next of those that were refused may be taken; null where none was. Asking begins anew. */
+  refusedForMs(): number | null;
+}
+
+interface Gate {
+  gate: RateGate;
+  rate: number;
+  usedAtMs: number;
+}
+
+const MAX_TENANTS = 10_000;
+const FORGOTTEN_MS = 3_600_000;
+
+export function createPathTenants(
+  deps: {
+    clock: Clock;
+    overrides: Pick<Overrides, 'any'>;
+    /** Limits of the path, with those of a sender domain where one is given. */
+    limits(senderDomain?: string): EffectiveLimits;
+  },
+  site: string,
+): PathTenants {
+  const { clock, overrides, limits } = deps;
+  const gates = new Map<string, Gate>();
+  let refusedMs: number | null = null;
+
+  return {
+    mayTake(senderDomain) {
+      const waitMs = gateOf(senderDomain)?.waitMs(clock.monotonicMs()) ?? 0;
+      if (waitMs > 0) refusedMs = Math.min(refusedMs ?? Number.POSITIVE_INFINITY, waitMs);
+      return waitMs === 0;
+    },
+    took: (senderDomain) => gateOf(senderDomain)?.take(clock.monotonicMs()),
+    cameBack: (senderDomain) => gateOf(senderDomain)?.giveBack(),
+    connections: (senderDomain) =>
+      none() ? Number.POSITIVE_INFINITY : limits(senderDomain).limits.connections,
+    reason(senderDomain) {
+      const waitMs = gateOf(senderDomain)?.waitMs(clock.monotonicMs()) ?? 0;
+      const rate = gates.get(senderDomain)?.rate ?? 0;
+      if (waitMs === 0) return '';
+      const perMinute = Math.round(rate * 6_000) / 100;
+      return `rate limit of ${senderDomain} at ${site}: ${perMinute}/min`;
+    },
+    refusedForMs() {
+      const ms = refusedMs;
+      refusedMs = null;
+      return ms;
+    },
+  };
+
+  function none(): boolean {
+    return !overrides.any('tenant@site') && !overrides.any('domain@provider');
+  }
+
+  /** Null where the sender domain has no rate of its own. */
+  function gateOf(senderDomain: string): RateGate | null {
+    if (none()) return null;
+    const own = limits(senderDomain).limits.messagesPerSecond;
+    if (own === null || own === limits().limits.messagesPerSecond) return null;
+    let known = gates.get(senderDomain);
+    if (known === undefined) {
+      if (gates.size >= MAX_TENANTS) forget();
+      known = { gate: createRateGate(own, 1), rate: own, usedAtMs: 0 };
+      gates.set(senderDomain, known);
+    } else if (known.rate !== own) {
+      known.rate = own;
+      known.gate.set(own, 1);
+    }
+    known.usedAtMs = clock.monotonicMs();
+    return known.gate;
+  }
+
+  function forget(): void {
+    const before = clock.monotonicMs() - FORGOTTEN_MS;
+    for (const [name, { usedAtMs }] of gates) if (usedAtMs < before) gates.delete(name);
+    if (gates.size >= MAX_TENANTS) gates.clear();
+  }
+}

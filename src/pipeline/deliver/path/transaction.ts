@@ -1,0 +1,197 @@
+/**
+ * One transaction of a path, with one recipient or several of one message: hands it to the connection and gives every
+ * recipient what the replies say of it. Recipients that were one too many go on at once in the next transaction, and
+ * the number that the server took is kept for a day; what says something about the path stops the path once; what a
+ * connection did, and nobody's message, is learnt of its far end. A message that waits behind another one on its
+ * connection is looked at once more when its turn comes: until then it may be taken back.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import type { Failpoints } from '../../../lib/failpoints.ts';
+import type { OverrideNote } from '../../../policy/limits/shaping/types.ts';
+import type { TransactionResult } from '../../../smtp/client-types.ts';
+import type { Queue } from '../../queue/queue.ts';
+import type { ReadyItem } from '../../queue/ready-item.ts';
+import type { DeliverMetrics } from '../deliver-metrics.ts';
+import type { Classifier } from '../outcome/classifier/classify.ts';
+import type { Outcome, ReplyFacts } from '../outcome/outcome.ts';
+import { transactionOutcome } from '../outcome/transaction-outcome.ts';
+import { isAscii, oneTooMany } from '../prepare/grouping.ts';
+import type { Prepared, Preparer } from '../prepare/prepared.ts';
+import type { Endpoint } from '../routing/endpoints.ts';
+import type { PathFailures } from './failures.ts';
+import type { Link } from './links.ts';
+import type { Picker } from './picker.ts';
+import type { PathState } from './states.ts';
+
+interface Deps {
+  queue: Queue;
+  state: Pick<PathState, 'closed'>;
+  preparer: Pick<Preparer, 'inSevenBit'>;
+  clock: Clock;
+  classifier: Pick<Classifier, 'classify'>;
+  metrics: Pick<DeliverMetrics, 'attempted'>;
+  failpoints: Failpoints;
+  failures: PathFailures;
+  ready: Pick<Picker, 'addFirst'>;
+  note(lesson: Pick<OverrideNote, 'param' | 'value' | 'until' | 'rule' | 'why'>): void;
+  /** `reached`: the far end had a say about it. */
+  heard(endpoint: Endpoint, outcome: Outcome, senderDomain: string, reached: boolean): void;
+  /** True: a relay that does not take our mail; another one is to take this message. */
+  refusedBy(endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
+  /** These went and never reached the far end. `sent`: something of their transaction did. */
+  cameBack(items: readonly ReadyItem[], sent: boolean): void;
+  /** A final reply came to this message. */
+  replied(link: Link, delivered: ReplyFacts | null): void;
+  /** No connection to this far end takes anything new. */
+  leave(endpoint: Endpoint): void;
+  finish(item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>): void;
+  stopping(): boolean;
+}
+
+const LEARNED_MS = 24 * 3_600_000;
+
+/** Sends `prepared` and, in the same transaction, the copies of its message for `companions`. */
+export async function transact(
+  deps: Deps,
+  link: Link,
+  prepared: Prepared,
+  companions: readonly ReadyItem[],
+): Promise<void> {
+  const { queue, failpoints, clock, failures, metrics } = deps;
+  const { item, content } = prepared;
+  const items = [item, ...companions];
+  const gone: ReadyItem[] = [];
+  const { mailFrom, prefix, dsn } = companions.length > 0 ? (prepared.shared ?? prepared) : prepared;
+  const result = await link.session.transact({
+    mailFrom,
+    recipients: items.map(({ delivery }) => delivery.address),
+    data: [prefix, content],
+    size: prefix.length + content.length,
+    smtpUtf8: item.delivery.needsSmtpUtf8 || !isAscii(item.delivery.address),
+    eightBit: prepared.eightBit,
+    dsn,
+    onDataSent: () => failpoints.reach('after-data-sent'),
+    begins,
+  });
+  if (link.behind?.item === item) link.behind = null;
+  if (gone.length > 0) {
+    deps.cameBack(items, false);
+    giveOn(items.filter((one) => !gone.includes(one)));
+    return;
+  }
+  if (result.kind === 'not-sendable' && result.why === 'eight-bit-unsupported') {
+    const again = await deps.preparer.inSevenBit(prepared);
+    if (again.kind !== 'impossible') {
+      deps.cameBack(items, false);
+      giveOn(companions);
+      if (again.kind === 'ready') deps.ready.addFirst(again.prepared);
+      else deps.finish(item, again.outcome);
+      return;
+    }
+  }
+  const { host, address, route: by } = link.endpoint;
+  const peer = { host, address, route: by, opening: link.opening, inClear: link.session.inClear };
+  heardOf(result);
+  const tooMany = oneTooMany(result, deps.classifier, host);
+  if (tooMany.limit !== null) learn(tooMany.limit, host);
+  const notReached: ReadyItem[] = [];
+  const goingOn: ReadyItem[] = [];
+  let pathFailed = false;
+  let handedOn = false;
+  items.forEach((one, index) => {
+    if (tooMany.refused.has(index)) {
+      notReached.push(one);
+      goingOn.push(one);
+      return;
+    }
+    const outcome = transactionOutcome(result, peer, one.redispatched, deps.classifier, index);
+    if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
+    const reached = hasReached(result, outcome, index);
+    if (!reached) notReached.push(one);
+    deps.heard(link.endpoint, outcome, one.delivery.senderDomain, reached);
+    if (outcome.kind !== 'again' || !isUntried(result))
+      metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
+    if (deps.refusedBy(link.endpoint, outcome, one.delivery.messageId)) {
+      deps.leave(link.endpoint);
+      if (failures.handOn(one)) {
+        handedOn = true;
+        return;
+      }
+    }
+    if (outcome.kind === 'again') {
+      one.redispatched += 1;
+      one.fresh ||= outcome.fresh;
+      goingOn.push(one);
+    } else if (outcome.kind === 'path') {
+      if (pathFailed) goingOn.push(one);
+      else failures.failed(outcome, { item: one, link, taken: takenWith(result) });
+      pathFailed = true;
+    } else {
+      // Any final reply says that the path works; what it says about the message does not matter here.
+      if (result.kind === 'done') deps.replied(link, outcome.kind === 'delivered' ? outcome.reply : null);
+      deps.finish(one, outcome);
+    }
+  });
+  if (notReached.length > 0) deps.cameBack(notReached, !isUntried(result));
+  giveOn(goingOn);
+  if (result.kind === 'lost' && !result.untried && goingOn.length === 0 && !pathFailed && !handedOn) {
+    const detail = `connections to ${host} end early: ${result.detail}`;
+    failures.lostUnder(item.delivery.messageId, link, detail);
+  }
+
+  /** Nothing is ahead of it any more. What was cancelled, held or suppressed meanwhile is settled by the question. */
+  function begins(): boolean {
+    for (const one of items) if (!queue.mayGoOn(one)) gone.push(one);
+    if (gone.length > 0) return false;
+    for (const one of items) one.underWay = true;
+    link.behind = null;
+    return true;
+  }
+
+  function heardOf(ended: TransactionResult): void {
+    if (ended.kind === 'done') {
+      link.latencyMs = ended.latencyMs;
+      link.endedAtMs = clock.monotonicMs();
+      link.farEnd.took(ended.latencyMs);
+    } else if (ended.kind === 'lost' && ended.reused && ended.stage === 'mail' && !ended.untried) {
+      if (ended.reason !== 'timeout') failures.endedBetween(link);
+      else if (ended.pipelined) link.farEnd.droppedBehind();
+    }
+  }
+
+  /** Messages that the connection had been given by then, this one included. */
+  function takenWith(ended: TransactionResult): number {
+    return link.session.transactions + (ended.kind === 'done' ? 0 : 1);
+  }
+
+  /** To the head of what waits, in their order; or back to the store where nothing may go. */
+  function giveOn(some: readonly ReadyItem[]): void {
+    const { closed } = deps.state;
+    for (const one of [...some].reverse()) {
+      if (deps.stopping() || closed !== null) queue.giveBack(one, clock.now(), closed?.reason ?? null);
+      else queue.putBack(one);
+    }
+  }
+
+  function learn(limit: number, host: string): void {
+    deps.note({
+      param: 'recipientsPerTransaction',
+      value: limit,
+      until: clock.now() + LEARNED_MS,
+      rule: 'too_many_recipients',
+      why: `${host} took ${limit} recipients in one transaction and refused the next`,
+    });
+  }
+}
+
+/** Nothing of it was sent, or nothing that counts. */
+function isUntried(result: TransactionResult): boolean {
+  return result.kind === 'not-sendable' || (result.kind === 'lost' && result.untried);
+}
+
+/** Whether the far end had a say about the recipient at `index`, or may have taken the message. */
+function hasReached(result: TransactionResult, outcome: Outcome, index: number): boolean {
+  if (result.kind === 'done') return true;
+  if (result.kind === 'not-sendable' || outcome.kind === 'again') return false;
+  return result.afterDot || result.reply !== null || (result.recipients[index] ?? null) !== null;
+}

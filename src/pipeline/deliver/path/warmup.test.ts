@@ -1,0 +1,58 @@
+/** A path's share in a warm-up: what never reached the provider uses nothing up. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { systemClock } from '../../../lib/clock.ts';
+import { createWarmup } from '../../../policy/limits/warmup/warmup.ts';
+import { T0 } from '../../../store/conformance/fixtures.ts';
+import { openSqliteStore } from '../../../store/sqlite/open.ts';
+import type { Store } from '../../../store/store.ts';
+import { createPathWarmup } from './warmup.ts';
+
+let folder: string;
+let store: Store;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-path-warmup-'));
+  store = await openSqliteStore({
+    path: join(folder, 'warmup.db'),
+    clock: systemClock,
+    patienceMs: 0,
+    threads: 0,
+  });
+});
+
+afterAll(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('gives back what was taken for recipients that the far end had no say about', async () => {
+  const clock = createVirtualClock(T0);
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const warmup = createWarmup({ store, clock, log }, { sources: ['fresh'] });
+  await warmup.start();
+  const written = new Promise<void>((wake) => {
+    const path = createPathWarmup(
+      { warmup, name: 'path', now: clock.now, wake },
+      { source: 'fresh', provider: 'yahoo' },
+    );
+    expect(path.mayGo('normal')).toBe(false);
+  });
+  await written;
+  const path = createPathWarmup(
+    { warmup, name: 'path', now: clock.now, wake() {} },
+    { source: 'fresh', provider: 'yahoo' },
+  );
+  const used = () => warmup.list()[0]?.used;
+  expect(path.mayGo('normal')).toBe(true);
+  path.went('normal');
+  expect(used()).toBe(1);
+  path.cameBack(1);
+  expect(used()).toBe(0);
+  expect(path.mayGo('normal')).toBe(true);
+  path.release();
+  await warmup.stop();
+});

@@ -1,0 +1,90 @@
+/**
+ * A path's share in the warm-up of its source (policy/limits/warmup): asked lane by lane before a message goes, told what
+ * became of it. One message a lane is taken ahead, so that asking twice costs nothing. Paths whose source is known, or
+ * whose site belongs to no provider, have none of this.
+ */
+import type { Lane } from '../../../model/message.ts';
+import type { Warmup } from '../../../policy/limits/warmup/warmup.ts';
+import type { Outcome } from '../outcome/outcome.ts';
+
+export interface PathWarmup {
+  /** Whether a message of this lane may go now. */
+  mayGo(lane: Lane): boolean;
+  /** Why the last one that may not go waits, and for how long; `forMs` null: `wake` is called. */
+  readonly waiting: { reason: string; forMs: number | null } | null;
+  /** One of this lane goes. */
+  went(lane: Lane): void;
+  /** What the provider made of one that reached it. */
+  heard(outcome: Outcome): void;
+  /** So many that went never reached the provider. */
+  cameBack(count: number): void;
+  /** Nothing goes by this path any more: what was taken ahead is given back, and nobody is called. */
+  release(): void;
+}
+
+const FREE: PathWarmup = {
+  mayGo: () => true,
+  waiting: null,
+  went() {},
+  heard() {},
+  cameBack() {},
+  release() {},
+};
+
+/** `now`: epoch milliseconds. */
+export function createPathWarmup(
+  deps: {
+    warmup: Pick<Warmup, 'warms' | 'take' | 'giveBack' | 'outcome' | 'onReady'>;
+    /** Of the path. */
+    name: string;
+    now(): number;
+    /** The budget may have room again. */
+    wake(): void;
+  },
+  { source, provider }: { source: string; provider: string | null },
+): PathWarmup {
+  const { warmup, now } = deps;
+  if (provider === null || !warmup.warms(source)) return FREE;
+  const ahead = new Set<Lane>();
+  let waiting: PathWarmup['waiting'] = null;
+  const ended = warmup.onReady(source, provider, deps.name, deps.wake);
+
+  return {
+    mayGo(lane) {
+      if (ahead.has(lane)) return true;
+      const answer = warmup.take(source, provider, lane);
+      if (answer.kind === 'go') {
+        ahead.add(lane);
+        return true;
+      }
+      const forMs = answer.until === null ? null : Math.max(0, answer.until - now());
+      waiting = { reason: answer.reason, forMs };
+      return false;
+    },
+    get waiting() {
+      return waiting;
+    },
+    went(lane) {
+      ahead.delete(lane);
+      waiting = null;
+    },
+    heard(outcome) {
+      const verdict = 'verdict' in outcome ? outcome.verdict : null;
+      const category = verdict?.category ?? null;
+      if (category === 'ip_reputation' || category === 'ip_blocklisted') {
+        warmup.outcome(source, provider, 'blocked');
+      } else {
+        const deferred = outcome.kind === 'deferred' || outcome.kind === 'path';
+        warmup.outcome(source, provider, deferred ? 'deferred' : 'accepted');
+      }
+    },
+    cameBack(count) {
+      for (let i = 0; i < count; i++) warmup.giveBack(source, provider);
+    },
+    release() {
+      for (const _ of ahead) warmup.giveBack(source, provider);
+      ahead.clear();
+      ended();
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/**
+ * What stands in the places of one recipient's copy: the tokens of its open pixel, its links and its unsubscribe addresses.
+ * Pure; delivery writes them into the copy it sends, and whoever is shown that copy later gets the same ones.
+ */
+import type { PersonalTokens } from '../../../mail/personal-token.ts';
+import type { ReturnPathTokens } from '../../../mail/verp.ts';
+import type { Place, Places } from '../../../model/personal.ts';
+
+/** One text a place, in the order of the places. */
+export type PersonalTexts = (places: Places, deliveryId: number) => readonly string[];
+
+/** By the keys of this server. */
+export function createPersonalTexts(
+  personal: PersonalTokens,
+  returnPaths: Pick<ReturnPathTokens, 'make'>,
+): PersonalTexts {
+  return ({ host, places }, deliveryId) => {
+    // A link that stands in ten thousand places has one token.
+    const made = new Map<string, string>();
+    return places.map((place) => {
+      const key = place.kind === 'click' ? `${place.link} ${place.digest}` : place.kind;
+      const known = made.get(key);
+      if (known !== undefined) return known;
+      const text = textFor(place, host, deliveryId);
+      made.set(key, text);
+      return text;
+    });
+  };
+
+  function textFor({ kind, link, digest }: Place, host: string, deliveryId: number): string {
+    switch (kind) {
+      case 'open':
+        return personal.make({ purpose: 'o', host, digest: '' }, deliveryId, 0);
+      case 'click':
+        return personal.make({ purpose: 'c', host, digest }, deliveryId, link);
+      case 'unsubscribe':
+        return personal.make({ purpose: 'u', host, digest: '' }, deliveryId, 0);
+      case 'mailto':
+        return returnPaths.make('u', deliveryId);
+    }
+  }
+}

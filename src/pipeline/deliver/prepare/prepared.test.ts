@@ -1,0 +1,62 @@
+/** What of a sender domain's settings shows in a delivery that is made ready. */
+import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { createPersonalTokens } from '../../../mail/personal-token.ts';
+import { createReturnPathTokens } from '../../../mail/verp.ts';
+import type { ClaimedDelivery } from '../../../model/delivery.ts';
+import { testItem } from '../../queue/test-items.ts';
+import { createPreparer, type SenderSettings } from './prepared.ts';
+
+function prepare(
+  chosen: Partial<Awaited<ReturnType<SenderSettings['settingsOf']>>>,
+  more: Partial<ClaimedDelivery> = {},
+) {
+  const preparer = createPreparer(
+    {
+      clock: createVirtualClock(),
+      store: { readContent: async () => Buffer.from('hi'), readPlaces: async () => null },
+      signing: {
+        sign: async () => ({ kind: 'unsigned', reason: 'off' }),
+        signOnce: async () => ({ kind: 'unsigned', reason: 'off' }),
+      },
+      tokens: createReturnPathTokens([{ id: 1, secret: new Uint8Array(16) }]),
+      personalTokens: createPersonalTokens([{ id: 1, secret: new Uint8Array(16) }]),
+      asksForTls: async () => false,
+      senders: {
+        settingsOf: async () => ({
+          atMostOnce: false,
+          requireTls: false,
+          returnPathHost: null,
+          ...chosen,
+        }),
+      },
+    },
+    { bounceDomain: 'bounce.example.org' },
+  );
+  return preparer.prepare(testItem({ size: 2, ...more }, { heldBytes: 2 }));
+}
+
+describe('a prepared delivery', () => {
+  it('has the return path of its sender domain, else the server’s', async () => {
+    const mailFrom = async (returnPathHost: string | null) => {
+      const result = await prepare({ returnPathHost });
+      return result.kind === 'ready' ? result.prepared.mailFrom.replace(/^b-[0-9a-z-]+@/, '') : result;
+    };
+    expect(await mailFrom(null)).toBe('bounce.example.org');
+    expect(await mailFrom('b.example.com')).toBe('b.example.com');
+  });
+
+  it('says whether it needs verified TLS', async () => {
+    expect(await prepare({ requireTls: true })).toMatchObject({ prepared: { requireTls: true } });
+    expect(await prepare({})).toMatchObject({ prepared: { requireTls: false } });
+  });
+
+  it('fails where it may have gone before and is to go at most once, unless somebody asked for it again', async () => {
+    const failed = { outcome: { kind: 'failed', category: 'outcome_unknown' } };
+    expect(await prepare({ atMostOnce: true }, { mayBeDuplicate: true })).toMatchObject(failed);
+    expect(await prepare({ atMostOnce: true })).toMatchObject({ kind: 'ready' });
+    expect(await prepare({}, { mayBeDuplicate: true })).toMatchObject({ kind: 'ready' });
+    const asked = { mayBeDuplicate: true, lastCategory: 'outcome_unknown' };
+    expect(await prepare({ atMostOnce: true }, asked)).toMatchObject({ kind: 'ready' });
+  });
+});

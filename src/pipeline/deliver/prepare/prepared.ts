@@ -1,0 +1,211 @@
+/**
+ * A delivery made ready to travel: content read, its own tokens in their places, signed, its trace header and return path
+ * in front. Tokens depend on the delivery alone, so every attempt has the same ones.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import { createSharedTurns } from '../../../lib/turns.ts';
+import type { PersonalTokens } from '../../../mail/personal-token.ts';
+import { toSevenBit } from '../../../mail/seven-bit.ts';
+import type { ReturnPathTokens } from '../../../mail/verp.ts';
+import type { ClaimedDelivery } from '../../../model/delivery.ts';
+import type { DomainSettings } from '../../../model/domain.ts';
+import { fillPlaces, type Places } from '../../../model/personal.ts';
+import type { DsnParameters } from '../../../smtp/client-types.ts';
+import type { Store } from '../../../store/store.ts';
+import type { ReadyItem } from '../../queue/ready-item.ts';
+import type { Outcome } from '../outcome/outcome.ts';
+import { NO_FACTS } from '../outcome/outcome.ts';
+import { mayShare, shareKey } from './grouping.ts';
+import { createPersonalTexts } from './personal-texts.ts';
+import type { Signing, SigningResult } from './signing.ts';
+
+export interface Prepared {
+  item: ReadyItem;
+  /** When it was made ready (monotonic): keys and settings of its sender domain were looked at then. */
+  preparedAtMs: number;
+  /** '' for the null sender. */
+  mailFrom: string;
+  /** Header lines in front of the content: signature, then the unsigned reference. */
+  prefix: Uint8Array;
+  content: Uint8Array;
+  /** Why it is unsigned, or null. */
+  note: string | null;
+  /** It may go over verified TLS only. */
+  requireTls: boolean;
+  /** Its recipient domain may have a TLS policy of its own, and shares no connection with others then. */
+  asksForTls: boolean;
+  /** The content has octets above 127. */
+  eightBit: boolean;
+  dsn: DsnParameters;
+  /** How it goes with further recipients in one transaction; null = it does not. */
+  shared: Shared | null;
+  /** What stands in the places of this copy; absent = it has none. */
+  fill?: readonly string[];
+}
+
+/** What a transaction of several recipients says in place of what names one of them. */
+export type Shared = Pick<Prepared, 'mailFrom' | 'prefix' | 'dsn'>;
+
+export type PrepareResult =
+  | { kind: 'ready'; prepared: Prepared }
+  | { kind: 'outcome'; outcome: Extract<Outcome, { kind: 'held' | 'failed' }> };
+
+export interface Preparer {
+  /** Rejects only where the store cannot be read. */
+  prepare(item: ReadyItem): Promise<PrepareResult>;
+  /** Copies of this message to this domain went together: those that are tried again keep that return path. */
+  sharedBy(delivery: ClaimedDelivery): void;
+  /**
+   * The same for a server that takes no octets above 127 (RFC 6152): its parts encoded, signed anew. `impossible` where
+   * that would change what is signed or encrypted.
+   */
+  inSevenBit(prepared: Prepared): Promise<PrepareResult | { kind: 'impossible'; why: string }>;
+}
+
+/** What a sender domain's owner chose, as far as delivery asks. */
+export interface SenderSettings {
+  settingsOf(domain: string): Promise<Pick<DomainSettings, 'atMostOnce' | 'requireTls' | 'returnPathHost'>>;
+}
+
+interface Deps {
+  clock: Pick<Clock, 'monotonicMs'>;
+  store: Pick<Store, 'readContent' | 'readPlaces'>;
+  signing: Signing;
+  tokens: ReturnPathTokens;
+  senders: SenderSettings;
+  personalTokens: PersonalTokens;
+  /** Whether its recipient domain may have a TLS policy of its own; never where its way is a relay. */
+  asksForTls(delivery: ClaimedDelivery): Promise<boolean>;
+}
+
+/** Messages of which it is known that copies went together. */
+const MAX_WENT = 10_000;
+/** Messages whose places are kept: their recipients are delivered close together. */
+const KEPT = 256;
+
+export function createPreparer(
+  { clock, store, signing, tokens, personalTokens, senders, asksForTls }: Deps,
+  options: { bounceDomain: string },
+): Preparer {
+  const turn = createSharedTurns(clock);
+  const textsFor = createPersonalTexts(personalTokens, tokens);
+  const kept = new Map<number, Promise<Places | null>>();
+  /** By `shareKey`, oldest first. */
+  const went = new Set<string>();
+  return {
+    async prepare(item) {
+      const { delivery } = item;
+      const preparedAtMs = clock.monotonicMs();
+      const sender = await senders.settingsOf(delivery.senderDomain);
+      // Taken back after a crash: nobody knows whether it went. Who asked for it again after that knew.
+      if (sender.atMostOnce && delivery.mayBeDuplicate && delivery.lastCategory !== 'outcome_unknown') {
+        const detail =
+          'the server stopped while it was being sent; it may have arrived and this domain sends at most once';
+        return {
+          kind: 'outcome',
+          outcome: { kind: 'failed', category: 'outcome_unknown', detail, facts: NO_FACTS },
+        };
+      }
+      const shared = item.content ?? (await store.readContent({ messageSeq: delivery.messageSeq }));
+      const places = delivery.personal === true ? await placesOf(delivery.messageSeq) : null;
+      if (shared === null || (places === null && delivery.personal === true)) {
+        const detail = 'the content of this message is no longer kept';
+        return {
+          kind: 'outcome',
+          outcome: { kind: 'failed', category: 'content_gone', detail, facts: NO_FACTS },
+        };
+      }
+      // Fifty copies with a thousand links each may come at once.
+      if (places !== null) await turn();
+      const fill = places === null ? undefined : textsFor(places, delivery.id);
+      const content = places === null || fill === undefined ? shared : fillPlaces(shared, places, fill);
+      const signed = await signing.sign(delivery, content);
+      if (signed.kind === 'held') return { kind: 'outcome', outcome: signed };
+      const host = sender.returnPathHost ?? options.bounceDomain;
+      const together = mayShare(delivery) ? sharedOf(delivery, signed, host) : null;
+      const ref = tokens.ref(delivery.id);
+      // A greylisting server knows a sender by its return path.
+      const again = together !== null && went.has(shareKey(delivery));
+      return {
+        kind: 'ready',
+        prepared: {
+          item,
+          preparedAtMs,
+          mailFrom:
+            delivery.nullSender === true
+              ? ''
+              : again
+                ? together.mailFrom
+                : `${tokens.make('b', delivery.id)}@${host}`,
+          shared: together,
+          prefix: prefixOf(ref, signed),
+          content,
+          note: signed.kind === 'unsigned' ? signed.reason : null,
+          requireTls: sender.requireTls,
+          asksForTls: await asksForTls(delivery),
+          eightBit: delivery.eightBit || delivery.needsSmtpUtf8,
+          // Notices come to our return path, whatever the sender asked for; the token says about which copy.
+          dsn: { envid: ref },
+          ...(fill === undefined ? {} : { fill }),
+        },
+      };
+    },
+    sharedBy(delivery) {
+      const key = shareKey(delivery);
+      went.delete(key);
+      went.add(key);
+      const oldest = went.values().next();
+      if (went.size > MAX_WENT && !oldest.done) went.delete(oldest.value);
+    },
+    async inSevenBit(prepared) {
+      const { delivery } = prepared.item;
+      const made = toSevenBit(prepared.content);
+      if (made.kind === 'impossible') return made;
+      const signed = await signing.signOnce(delivery, made.bytes, made.bodyOffset);
+      if (signed.kind === 'held') return { kind: 'outcome', outcome: signed };
+      return {
+        kind: 'ready',
+        prepared: {
+          ...prepared,
+          preparedAtMs: clock.monotonicMs(),
+          content: made.bytes,
+          prefix: prefixOf(tokens.ref(delivery.id), signed),
+          shared: prepared.shared === null ? null : { ...prepared.shared, prefix: headerOf(signed) },
+          eightBit: false,
+        },
+      };
+    },
+  };
+
+  /** Without what names one recipient. */
+  function sharedOf({ messageSeq, messageId }: ClaimedDelivery, signed: SigningResult, host: string): Shared {
+    return {
+      mailFrom: `${tokens.make('g', messageSeq)}@${host}`,
+      prefix: headerOf(signed),
+      dsn: { envid: messageId },
+    };
+  }
+
+  function placesOf(messageSeq: number): Promise<Places | null> {
+    const known = kept.get(messageSeq);
+    if (known !== undefined) return known;
+    const read = store.readPlaces({ messageSeq });
+    kept.set(messageSeq, read);
+    if (kept.size > KEPT) {
+      const oldest = kept.keys().next();
+      if (!oldest.done) kept.delete(oldest.value);
+    }
+    // A store that could not answer is asked again.
+    read.catch(() => kept.delete(messageSeq));
+    return read;
+  }
+}
+
+function prefixOf(ref: string, signed: SigningResult): Uint8Array {
+  const reference = Buffer.from(`X-Postrider-Ref: ${ref}\r\n`, 'latin1');
+  return signed.kind === 'signed' ? Buffer.concat([signed.header, reference]) : reference;
+}
+
+function headerOf(signed: SigningResult): Uint8Array {
+  return signed.kind === 'signed' ? signed.header : new Uint8Array(0);
+}

@@ -1,0 +1,46 @@
+/**
+ * Who sends, where several nodes share a source: one node at a time per source and provider (or site, where it belongs to
+ * none), so that every limit is kept exactly in the memory of that one (delivery.md D3). The unit is the provider and not
+ * the site, because limits over all sites of a provider are limits too. Leases are wanted by paths and named here.
+ */
+import { pathKey } from '../../../policy/limits/shaping/types.ts';
+import type { Lease, LeaseListener, Membership } from '../../queue/membership.ts';
+import type { Placement } from './placements.ts';
+import { ANY_SOURCE } from './routes.ts';
+
+type PathPlace = Pick<Extract<Placement, { kind: 'path' }>, 'source' | 'site' | 'provider'>;
+
+/** The leases that paths of shared sources ask for. */
+export interface EgressLeases {
+  /** null where only this node sends from the source. */
+  want(place: PathPlace, listener: LeaseListener): Lease | null;
+  /** What leases of these names are about; names of other leases are left out. */
+  placesOf(names: readonly string[]): readonly { source: string; provider: string }[];
+}
+
+const PREFIX = 'send ';
+
+/** Ids of the sources that other nodes send from too. Where none is configured, the machine's own address is one. */
+export function sharedSources(sources: readonly { id: string; shared: boolean }[]): ReadonlySet<string> {
+  return new Set([ANY_SOURCE.id, ...sources.flatMap(({ id, shared }) => (shared ? [id] : []))]);
+}
+
+/** For all paths of this node; a source that is not `shared` needs no lease. */
+export function createEgressLeases(
+  membership: Pick<Membership, 'want'>,
+  sources: readonly { id: string; shared: boolean }[],
+): EgressLeases {
+  const shared = sharedSources(sources);
+  return {
+    want({ source, site, provider }, listener) {
+      if (!shared.has(source)) return null;
+      return membership.want(`${PREFIX}${pathKey(source, provider ?? site)}`, listener);
+    },
+    placesOf: (names) =>
+      names.flatMap((name) => {
+        const key = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : '';
+        const cut = key.indexOf('>');
+        return cut < 0 ? [] : [{ source: key.slice(0, cut), provider: key.slice(cut + 1) }];
+      }),
+  };
+}

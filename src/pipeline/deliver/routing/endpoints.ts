@@ -1,0 +1,291 @@
+/**
+ * From a site to the addresses that are tried, in order: a relay's, or the recipient domain's MX hosts
+ * (RFC 5321 §5.1). Gives the permanent answers (no such domain, null MX, nothing reachable) apart from the temporary
+ * ones, because only the former end a delivery.
+ */
+import { isIP } from 'node:net';
+import type { Clock } from '../../../lib/clock.ts';
+import type { Random } from '../../../lib/random.ts';
+import type { AddressCheck } from '../../../net/address-filter.ts';
+import type { MtaStsPolicy } from '../../../net/mta-sts.ts';
+import { type MxHost, resolveMxHosts } from '../../../net/mx-hosts.ts';
+import type { CachingResolver } from '../../../net/resolver.ts';
+import { type EgressMemory, readFlag } from '../../../policy/limits/shaping/egress-memory.ts';
+import type { TlsResult } from '../../../store/topics/tls.ts';
+import type { Category } from '../outcome/classifier/categories.ts';
+import type { TlsCounters } from '../tls/counters.ts';
+import { planTls, relayTlsPlan, type TlsPlan } from '../tls/plan.ts';
+import { isThisMachine, relayAddresses, relayTlsMode } from './relay-host.ts';
+import type { Route } from './routes.ts';
+import { type TriedHosts, untriedFirst } from './tried-hosts.ts';
+
+export interface Endpoint {
+  host: string;
+  address: string;
+  port: number;
+  implicitTls: boolean;
+  /** What is asked of TLS there. */
+  tls: TlsPlan;
+  auth: { user: string; pass: string } | null;
+  /** A password may go without verified TLS: the peer is on loopback. */
+  allowPlaintextAuth: boolean;
+  route: 'mx' | 'relay';
+  recipientDomain: string;
+  /** No address of this answer comes after it. */
+  isLast: boolean;
+  /** Shared by the addresses of one answer. */
+  budget: AttemptBudget;
+}
+
+/** What the addresses of one attempt may use up together (delivery.md §9.3). */
+export interface AttemptBudget {
+  /** Of the minute for connecting; whoever connects takes off what it cost. */
+  connectLeftMs: number;
+  /** Somebody waits for a one-time code: the last host gets no more patience than the others. */
+  hurried: boolean;
+}
+
+/** What the mail that asks for endpoints needs of them. */
+export interface EndpointWish {
+  /** The sender's domain requires verified TLS. */
+  requireTls?: boolean | undefined;
+  /** The provider's data says that it wants TLS. */
+  providerRequiresTls?: boolean | undefined;
+  critical?: boolean | undefined;
+  /** Met in vain by the attempts before: others come first. */
+  tried?: Pick<TriedHosts, 'has'> | undefined;
+  /** The source that will connect has an IPv6 address that mail may go out from. */
+  ipv6?: boolean | undefined;
+}
+
+type PermanentCategory = 'domain_invalid' | 'routing_loop' | 'ipv6_only';
+
+export type EndpointAnswer =
+  | { kind: 'endpoints'; endpoints: readonly Endpoint[] }
+  /** Final for every recipient of the domain. `twice`: believed only when it is said again later. */
+  | {
+      kind: 'permanent';
+      enhanced: string;
+      category: PermanentCategory;
+      detail: string;
+      twice: boolean;
+    }
+  /** `category`: why, where it is not DNS. */
+  | { kind: 'temporary'; detail: string; category?: Category };
+
+export interface Endpoints {
+  /** Endpoints of one target for a recipient domain. Never rejects. */
+  find(
+    target: Exclude<Route, { kind: 'sandbox' }>,
+    recipientDomain: string,
+    wish?: EndpointWish,
+  ): Promise<EndpointAnswer>;
+  /** What DNS said of the domain is asked again next time: nobody answered there, or it was not theirs to take. */
+  forget(recipientDomain: string): void;
+  /**
+   * Whether a domain may have a TLS policy of its own: MTA-STS that is enforced, or DNSSEC and with it perhaps DANE. Such a
+   * domain's mail shares no connection with other domains' mail. True also where DNS does not say. Never rejects.
+   */
+  asksForTls(recipientDomain: string): Promise<boolean>;
+  /** A refusal had to do with IPv6: this domain is spoken to by IPv4 for a day, where it can be. */
+  avoidIpv6(recipientDomain: string): void;
+}
+
+/** At most this many addresses are tried for one attempt (delivery.md §4.4). */
+const MAX_ADDRESSES = 5;
+/** For connecting to all addresses of one attempt (delivery.md §9.3). */
+const CONNECT_ALL_MS = 60_000;
+const NONE_TRIED: Pick<TriedHosts, 'has'> = { has: () => false };
+const AVOID_IPV6_MS = 24 * 3_600_000;
+const ASKING_KEPT_MS = 60_000;
+const MAX_ASKING = 10_000;
+
+interface Deps {
+  resolver: CachingResolver;
+  random: Random;
+  clock: Clock;
+  /** For MX hosts; a configured relay may lie anywhere. */
+  filter: AddressCheck;
+  mtaSts: { policyOf(domain: string): Promise<MtaStsPolicy | null> };
+  counters: Pick<TlsCounters, 'count'>;
+  /** What is kept over a restart. */
+  learnt: Pick<EgressMemory, 'facts'>;
+}
+
+export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boolean }): Endpoints {
+  const { resolver, random, clock, filter, mtaSts, counters } = deps;
+  const ipv4Only = deps.learnt.facts('ipv4-only', readFlag, AVOID_IPV6_MS);
+  const asking = new Map<string, { answer: Promise<boolean>; untilMs: number }>();
+  return {
+    find: (target, recipientDomain, wish = {}) =>
+      target.kind === 'relay' ? relay(target, recipientDomain, wish) : mx(recipientDomain, wish),
+    forget(recipientDomain) {
+      resolver.flush(recipientDomain);
+      asking.delete(recipientDomain);
+    },
+    asksForTls(recipientDomain) {
+      const known = asking.get(recipientDomain);
+      if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.answer;
+      if (asking.size >= MAX_ASKING) asking.clear();
+      const answer = lookUpPolicy(recipientDomain);
+      asking.set(recipientDomain, { answer, untilMs: clock.monotonicMs() + ASKING_KEPT_MS });
+      return answer;
+    },
+    avoidIpv6(recipientDomain) {
+      ipv4Only.set(recipientDomain, true, clock.now() + AVOID_IPV6_MS);
+    },
+  };
+
+  async function lookUpPolicy(domain: string): Promise<boolean> {
+    const [answer, policy] = await Promise.all([resolver.mx(domain), mtaSts.policyOf(domain)]);
+    return policy?.mode === 'enforce' || answer.kind === 'failure' || answer.secure;
+  }
+
+  async function relay(
+    target: Extract<Route, { kind: 'relay' }>,
+    recipientDomain: string,
+    wish: EndpointWish,
+  ): Promise<EndpointAnswer> {
+    const found = await relayAddresses(resolver, target.host);
+    if (found.kind === 'none') {
+      return {
+        kind: 'temporary',
+        category: 'relay_unresolved',
+        detail: `the relay ${target.host} cannot be found: ${found.why}`,
+      };
+    }
+    const budget = newBudget(wish);
+    const { tried = NONE_TRIED } = wish;
+    const all = found.addresses.map((address) => ({ address, port: target.port }));
+    const addresses = untriedFirst(all, tried).slice(0, MAX_ADDRESSES);
+    const endpoints = addresses.map(({ address }, i): Endpoint => {
+      const mode = relayTlsMode(target, address);
+      return {
+        host: target.host,
+        address,
+        port: target.port,
+        implicitTls: target.implicitTls,
+        // What one sender asks for beyond what the route does concerns its mail alone.
+        tls:
+          wish.requireTls === true && mode !== 'verified'
+            ? relayTlsPlan('verified', 'sender')
+            : relayTlsPlan(mode),
+        auth: target.auth === null ? null : { user: target.auth.user, pass: target.auth.password },
+        allowPlaintextAuth: isThisMachine(address),
+        route: 'relay',
+        recipientDomain,
+        isLast: i === addresses.length - 1,
+        budget,
+      };
+    });
+    return { kind: 'endpoints', endpoints };
+  }
+
+  async function mx(domain: string, wish: EndpointWish): Promise<EndpointAnswer> {
+    const ipv6 = options.ipv6 && wish.ipv6 !== false;
+    const [answer, policy] = await Promise.all([
+      resolveMxHosts(resolver, domain, { filter, random, ipv6 }),
+      mtaSts.policyOf(domain),
+    ]);
+    switch (answer.kind) {
+      case 'hosts': {
+        const found: Endpoint[] = [];
+        const unusable: string[] = [];
+        const budget = newBudget(wish);
+        for (const host of byTurn(answer.hosts, wish.tried)) {
+          if (found.length >= MAX_ADDRESSES) break;
+          const planned = await planTls(resolver, {
+            recipientDomain: domain,
+            mxSecure: answer.secure,
+            host,
+            port: options.mxPort,
+            requireTls: wish.requireTls === true,
+            providerRequires: wish.providerRequiresTls === true,
+            policy,
+          });
+          if (planned.kind === 'unusable') {
+            unusable.push(planned.detail);
+            note(domain, host.name, planned);
+          } else found.push(...endpointsOf(host, domain, planned.plan, budget));
+        }
+        const endpoints = found.slice(0, MAX_ADDRESSES);
+        const last = endpoints.at(-1);
+        if (last === undefined) {
+          const detail = unusable.slice(0, 3).join('; ');
+          return { kind: 'temporary', category: 'tls_failed', detail };
+        }
+        last.isLast = true;
+        return { kind: 'endpoints', endpoints };
+      }
+      case 'null-mx':
+        return permanent('5.1.10', 'domain_invalid', `${domain} takes no mail (null MX)`, false);
+      case 'no-domain':
+        return permanent('5.1.2', 'domain_invalid', `the domain ${domain} does not exist`, true);
+      case 'no-hosts': {
+        const category = answer.ipv6Only ? 'ipv6_only' : 'domain_invalid';
+        const why = `no mail server of ${domain} has an address that can be used: ${answer.detail}`;
+        return permanent('5.4.4', category, why, true);
+      }
+      case 'refused': {
+        const why = `the mail servers of ${domain} are not usable: ${answer.detail}`;
+        return permanent('5.4.6', 'routing_loop', why, true);
+      }
+      case 'temporary':
+        return { kind: 'temporary', detail: `DNS for ${domain} gives no answer: ${answer.detail}` };
+    }
+  }
+
+  /** A host's addresses as they may be used now. */
+  function endpointsOf(host: MxHost, domain: string, tls: TlsPlan, budget: AttemptBudget): Endpoint[] {
+    const avoided = ipv4Only.get(domain) !== null;
+    const v4 = host.addresses.filter((address) => isIP(address) === 4);
+    // A host that has nothing but IPv6 is asked by IPv6 all the same.
+    const addresses = avoided && v4.length > 0 ? v4 : host.addresses;
+    return addresses.map((address) => ({
+      host: host.name,
+      address,
+      port: options.mxPort,
+      implicitTls: false,
+      tls,
+      auth: null,
+      allowPlaintextAuth: false,
+      route: 'mx',
+      recipientDomain: domain,
+      isLast: false,
+      budget,
+    }));
+  }
+
+  /** Hosts with an address that was not tried come first, each with that address first. */
+  function byTurn(hosts: readonly MxHost[], tried: Pick<TriedHosts, 'has'> | undefined): readonly MxHost[] {
+    if (tried === undefined) return hosts;
+    const met = (address: string) => ({ address, port: options.mxPort });
+    const done = hosts.filter(({ addresses }) => addresses.every((address) => tried.has(met(address))));
+    const open = hosts.filter((host) => !done.includes(host));
+    return [...open, ...done].map((host) => ({
+      ...host,
+      addresses: untriedFirst(host.addresses.map(met), tried).map(({ address }) => address),
+    }));
+  }
+
+  function note(
+    domain: string,
+    mxHost: string,
+    { policy, result }: { policy: 'tlsa' | 'sts' | 'no-policy-found'; result: TlsResult },
+  ): void {
+    counters.count({ domain, policy, mxHost, result });
+  }
+}
+
+function newBudget(wish: EndpointWish): AttemptBudget {
+  return { connectLeftMs: CONNECT_ALL_MS, hurried: wish.critical === true };
+}
+
+function permanent(
+  enhanced: string,
+  category: PermanentCategory,
+  detail: string,
+  twice: boolean,
+): EndpointAnswer {
+  return { kind: 'permanent', enhanced, category, detail, twice };
+}

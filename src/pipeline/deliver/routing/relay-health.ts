@@ -1,0 +1,121 @@
+/**
+ * Which relays work. One that cannot be reached, or that greets and then refuses what we send for our account's or its
+ * service's sake, is passed over at once in favour of the next of its list, for a time that grows with each failure in a
+ * row. Then one opening finds out whether it works again (half-open):
+ *
+ *   works ──failed──► passed over(until) ──time──► one may ask ──a connection, or after a refusal a delivery──► works
+ *                          ▲                            │
+ *                          └─────────── failed ─────────┘   each time for longer
+ *
+ * Where nothing else is left a failing relay is tried all the same. A restart forgets it: whoever restarts has often just
+ * mended it, and one message finds out.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import type { Route } from './routes.ts';
+
+export interface RelayState {
+  /** `host:port`. */
+  relay: string;
+  /** Failures in a row. */
+  failures: number;
+  /** Passed over until then. */
+  until: number;
+  why: string;
+  /** It answers and refuses: only a delivery shows that it works again. */
+  refuses: boolean;
+}
+
+type Target = Exclude<Route, { kind: 'sandbox' }>;
+
+export interface RelayHealth {
+  /**
+   * The targets in the order they are to be tried now: those that are passed over come last. Whoever asks when the time
+   * of one is over is the one that finds out about it; for others it stays where it is until that is known.
+   */
+  order(targets: readonly Target[]): readonly Target[];
+  /** It could not be connected to, or (`refuses`) it does not take our mail. */
+  failed(relay: string, why: string, refuses?: boolean): void;
+  /** It took a connection. */
+  connected(relay: string): void;
+  /** It took a message. */
+  delivered(relay: string): void;
+  /** Whether it takes one message at a time, because it refused before and has not shown yet that it works. */
+  proving(relay: string): boolean;
+  /** Whether it is passed over now. */
+  passedOver(relay: string): boolean;
+  /** It may be asked again at once. False where it was not passed over. */
+  tryNow(relay: string): boolean;
+  /** Those that failed last, worst first. */
+  unhealthy(): readonly RelayState[];
+}
+
+const WAITS_MS = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
+/** Whoever was to find out has not: the next one does. */
+const PROBE_MS = 60_000;
+const KEPT_MS = 6 * 3_600_000;
+
+/** `host:port` of a relay. */
+export function relayName({ host, port }: { host: string; port: number }): string {
+  return `${host}:${port}`;
+}
+
+export function createRelayHealth(clock: Clock): RelayHealth {
+  const failing = new Map<string, RelayState>();
+  /** Until when somebody is finding out about a relay. */
+  const probes = new Map<string, number>();
+
+  return {
+    order(targets) {
+      if (failing.size === 0 || targets.length < 2) return targets;
+      const now = clock.now();
+      const passed: Target[] = [];
+      for (const target of targets) {
+        if (target.kind !== 'relay') continue;
+        const relay = relayName(target);
+        const state = failing.get(relay);
+        if (state === undefined) continue;
+        if (state.until > now || (probes.get(relay) ?? 0) > now) passed.push(target);
+        // What comes behind others is not asked while these work.
+        else if (target === targets.find((one) => !passed.includes(one))) probes.set(relay, now + PROBE_MS);
+      }
+      return passed.length === 0
+        ? targets
+        : [...targets.filter((target) => !passed.includes(target)), ...passed];
+    },
+    failed(relay, why, refuses = false) {
+      const now = clock.now();
+      const before = failing.get(relay);
+      // What was under way together is one failure.
+      if (before !== undefined && before.until > now) return;
+      // Failures further apart are no row.
+      const inRow = before === undefined || before.until + KEPT_MS < now ? 0 : before.failures;
+      const failures = inRow + 1;
+      const waitMs = WAITS_MS[Math.min(failures, WAITS_MS.length) - 1] ?? 0;
+      const until = now + waitMs;
+      const state = { relay, failures, until, why: why.slice(0, 512), refuses };
+      failing.set(relay, state);
+      probes.delete(relay);
+    },
+    connected(relay) {
+      if (failing.size > 0 && failing.get(relay)?.refuses === false) works(relay);
+    },
+    delivered(relay) {
+      if (failing.size > 0 && failing.has(relay)) works(relay);
+    },
+    proving: (relay) => failing.size > 0 && failing.get(relay)?.refuses === true,
+    passedOver: (relay) => (failing.get(relay)?.until ?? 0) > clock.now(),
+    tryNow(relay) {
+      const state = failing.get(relay);
+      if (state === undefined) return false;
+      failing.set(relay, { ...state, until: clock.now() });
+      probes.delete(relay);
+      return true;
+    },
+    unhealthy: () => [...failing.values()].sort((a, b) => b.failures - a.failures),
+  };
+
+  function works(relay: string): void {
+    failing.delete(relay);
+    probes.delete(relay);
+  }
+}

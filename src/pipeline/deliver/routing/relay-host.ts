@@ -1,0 +1,37 @@
+/** What a configured relay means for a connection to it, for delivery and for the doctor: its addresses, and how much TLS. */
+import { isIP } from 'node:net';
+import type { Resolver } from '../../../net/dns-types.ts';
+import type { TlsMode } from '../../../smtp/client-tls.ts';
+import type { Route } from './routes.ts';
+
+type Relay = Extract<Route, { kind: 'relay' }>;
+
+/** The relay's addresses, or why it has none. A relay is the operator's word: a missing name is a mistake that will be mended. */
+export async function relayAddresses(
+  resolver: Pick<Resolver, 'a' | 'aaaa'>,
+  host: string,
+): Promise<{ kind: 'addresses'; addresses: readonly string[] } | { kind: 'none'; why: string }> {
+  if (isIP(host) !== 0) return { kind: 'addresses', addresses: [host] };
+  if (host === 'localhost') return { kind: 'addresses', addresses: ['127.0.0.1', '::1'] };
+  const [v4, v6] = await Promise.all([resolver.a(host), resolver.aaaa(host)]);
+  const addresses = [v4, v6].flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
+  if (addresses.length > 0) return { kind: 'addresses', addresses };
+  const failure = [v4, v6].find((answer) => answer.kind === 'failure');
+  if (failure?.kind === 'failure') return { kind: 'none', why: `DNS gives no answer: ${failure.detail}` };
+  const exists = [v4, v6].some((answer) => answer.kind !== 'no-name');
+  return { kind: 'none', why: exists ? 'it has no address' : 'the name does not exist in DNS' };
+}
+
+/** A login goes over verified TLS only, but on this machine. */
+export function relayTlsMode(
+  { auth, implicitTls }: Pick<Relay, 'auth' | 'implicitTls'>,
+  address: string,
+): TlsMode {
+  if (auth !== null && !isThisMachine(address)) return 'verified';
+  return implicitTls ? 'required' : 'opportunistic';
+}
+
+/** Whether an address is of this machine, where a password in the clear is seen by nobody else. */
+export function isThisMachine(address: string): boolean {
+  return address === '::1' || address.startsWith('127.');
+}

@@ -1,0 +1,195 @@
+/**
+ * Which way a recipient goes, and the site it is counted for. A site shares connections and limits: the sandbox, one
+ * relay list, or one recipient domain. Pure: configuration and a recipient in, names out.
+ */
+import type { SandboxResult } from '../../../model/message.ts';
+import { routeKeyOf, routeKeyParts } from '../../../model/route-key.ts';
+import { SHARED_FROM_BYTES } from '../prepare/grouping.ts';
+import { firstRule, type RouteMatch, type RouteQuestion, stablePlace, tagsNamed } from './route-rules.ts';
+
+/** Structurally the configuration's route targets. */
+export type Route =
+  | { kind: 'sandbox' }
+  /** `pool`: whose sources it leaves from; absent: the pool `default`. */
+  | { kind: 'mx'; pool?: string }
+  | {
+      kind: 'relay';
+      host: string;
+      port: number;
+      implicitTls: boolean;
+      auth: { user: string; password: string } | null;
+    };
+
+export const SANDBOX_SITE = 'sandbox';
+
+/** From where connections are made. */
+export interface EgressSource {
+  /** '' where none is configured. */
+  id: string;
+  /** Local address that sockets bind to, or null for the system's choice. */
+  address: string | null;
+  /** Name in EHLO, or null for the server's own. */
+  heloName: string | null;
+}
+
+export const ANY_SOURCE: EgressSource = { id: '', address: null, heloName: null };
+
+/** The way of a recipient: what the scheduler makes a path of. Recipients of one way share the very same object. */
+export type Way =
+  | { kind: 'sandbox' }
+  | {
+      kind: 'smtp';
+      source: EgressSource;
+      /** Tried in this order. Never empty. */
+      targets: readonly Exclude<Route, { kind: 'sandbox' }>[];
+      /** `relay:host:port`, joined with `|` where there are several; '' where none is among the targets. */
+      relays: string;
+      /** The recipient domain's own hosts are among the targets, so that its site is part of the path. */
+      direct: boolean;
+    };
+
+/** Whose way is asked for. Without a lane, no rule that names one fits. */
+export interface WayQuestion extends RouteQuestion {
+  sandbox: SandboxResult | null;
+}
+
+/** A recipient of mail that is being accepted. */
+export interface RoutedMail extends Omit<RouteQuestion, 'routeKey'> {
+  address: string;
+  tags: readonly string[];
+  /** Octets of the message. */
+  size: number;
+}
+
+export interface Routes {
+  /** What its queue must know of a recipient for its way to be found again; '' = nothing. */
+  keyOf(mail: RoutedMail): string;
+  /** Whether such mail leaves this machine. */
+  leadsOut(mail: Omit<RoutedMail, 'address' | 'size'>): boolean;
+  /** Tags that rules name, sorted. */
+  readonly tags: readonly string[];
+  /** The way as the configuration writes it: `routes[1] smtp://mail.example.net`. */
+  shown(question: WayQuestion): string;
+  /**
+   * The way of a recipient; decided by configuration alone, without waiting. Sources that are `full` at the moment are
+   * passed over for others of their pool, then for the relays of the list; where there are none, they stay.
+   */
+  wayOf(recipient: WayQuestion, full?: (source: EgressSource) => boolean): Way;
+}
+
+/** One configured way: rules with their targets, in order. */
+export interface RoutesConfig {
+  rules: readonly (RouteMatch & { targets: readonly Route[]; shown?: string })[];
+  /** Where no rule fits. */
+  targets: readonly Route[];
+  sources: readonly { id: string; address: string; ehlo: string | null; pool: string }[];
+}
+
+const SANDBOX: Way = { kind: 'sandbox' };
+const DEFAULT_POOL = 'default';
+
+/** Throws TypeError for a list of targets that is empty. */
+export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes {
+  // Made once, so that recipients of one way share the same object.
+  const waysOfRules = rules.map((rule) => waysOf(rule.targets));
+  const waysAtLast = waysOf(targets);
+  const tags = tagsNamed(rules);
+  const named = new Set(tags);
+  /** Nothing has to be known of a recipient but its queue's domains and lane. */
+  const isPlain = tags.length === 0 && [...waysOfRules, waysAtLast].every(({ ways }) => ways.length === 1);
+
+  return {
+    wayOf,
+    keyOf,
+    leadsOut(mail) {
+      const routeKey = routeKeyOf({ tags: namedOf(mail.tags), place: 0 });
+      return wayOf({ ...mail, sandbox: null, routeKey }).kind !== 'sandbox';
+    },
+    tags,
+    shown,
+  };
+
+  function keyOf(mail: RoutedMail): string {
+    if (isPlain) return '';
+    const found = namedOf(mail.tags);
+    const { ways } = listOf({ ...mail, routeKey: routeKeyOf({ tags: found, place: 0 }) });
+    // One recipient's mail of one sender has one source, which is what greylisting remembers; recipients of a large
+    // message stay together, so that they can share a transaction.
+    const spread = ways.length > 1 && mail.size <= SHARED_FROM_BYTES;
+    const place = spread ? stablePlace(`${mail.senderDomain} ${mail.address}`, ways.length) : 0;
+    return routeKeyOf({ tags: found, place });
+  }
+
+  function namedOf(all: readonly string[]): readonly string[] {
+    return all.length === 0 || named.size === 0 ? [] : all.filter((tag) => named.has(tag));
+  }
+
+  function listOf(question: RouteQuestion) {
+    const rule = rules.length === 0 ? -1 : firstRule(rules, question);
+    return waysOfRules[rule] ?? waysAtLast;
+  }
+
+  function shown(question: WayQuestion): string {
+    if (question.sandbox !== null) return 'sandbox';
+    const rule = firstRule(rules, question);
+    const { shown: text = targetsText(rules[rule]?.targets ?? targets) } = rules[rule] ?? {};
+    return `${rule < 0 ? 'route' : `routes[${rule}]`} ${text}`;
+  }
+
+  function wayOf(question: WayQuestion, full: (source: EgressSource) => boolean = () => false): Way {
+    if (question.sandbox !== null) return SANDBOX;
+    const { ways, relaysOnly } = listOf(question);
+    const usual = ways[ways.length === 1 ? 0 : placeOf(question, ways.length)] ?? SANDBOX;
+    if (usual.kind === 'sandbox' || !usual.direct || !full(usual.source)) return usual;
+    return ways.find((way) => way.kind === 'smtp' && !full(way.source)) ?? relaysOnly ?? usual;
+  }
+
+  /** One way per source of the pool, and the one by the list's relays alone where it has any beside `mx`. */
+  function waysOf(list: readonly Route[]): { ways: readonly Way[]; relaysOnly: Way | null } {
+    if (list.length === 0) throw new TypeError('at least one route is needed');
+    if (list[0]?.kind === 'sandbox') return { ways: [SANDBOX], relaysOnly: null };
+    const smtp = list.filter((target) => target.kind !== 'sandbox');
+    const direct = smtp.find((target) => target.kind === 'mx');
+    const relays = smtp.flatMap((target) =>
+      target.kind === 'relay' ? [`relay:${target.host}:${target.port}`] : [],
+    );
+    const pool = direct?.kind === 'mx' ? (direct.pool ?? DEFAULT_POOL) : null;
+    const from = sources.filter((source) => source.pool === pool).map(toEgress);
+    const ways = (from.length === 0 ? [ANY_SOURCE] : from).map(
+      (source): Way => ({
+        kind: 'smtp',
+        source,
+        targets: smtp,
+        relays: relays.join('|'),
+        direct: direct !== undefined,
+      }),
+    );
+    if (direct === undefined || relays.length === 0) return { ways, relaysOnly: null };
+    const targets = smtp.filter((target) => target.kind === 'relay');
+    const relaysOnly: Way = {
+      ...{ kind: 'smtp', source: ANY_SOURCE, targets, relays: relays.join('|'), direct: false },
+    };
+    return { ways, relaysOnly };
+  }
+}
+
+/** Always the same source for one queue. A pool that has grown or shrunk has a place for every key. */
+function placeOf({ senderDomain, recipientDomain, routeKey }: WayQuestion, sources: number): number {
+  const first = stablePlace(`${senderDomain} ${recipientDomain}`, sources);
+  return (first + routeKeyParts(routeKey).place) % sources;
+}
+
+/** Targets in the words of the configuration, without logins. */
+function targetsText(targets: readonly Route[]): string {
+  return targets
+    .map((target) => {
+      if (target.kind === 'sandbox') return 'sandbox';
+      if (target.kind === 'mx') return target.pool === undefined ? 'mx' : `pool:${target.pool}`;
+      return `${target.implicitTls ? 'smtps' : 'smtp'}://${target.host}:${target.port}`;
+    })
+    .join(',');
+}
+
+function toEgress({ id, address, ehlo }: RoutesConfig['sources'][number]): EgressSource {
+  return { id, address, heloName: ehlo };
+}

@@ -1,0 +1,133 @@
+/**
+ * How sessions with recipients' servers ended as far as TLS goes: counted by day and policy as RFC 8460 reports them,
+ * in memory at first and added to the store once a minute, and as a metric. Sending reports is left to who reads them.
+ * Given one result a session. What the store does not take is kept and offered again; the number of different
+ * counters in memory is bounded, since host names are other people's.
+ */
+import { Counter, type Registry } from 'prom-client';
+import type { Clock, Timer } from '../../../lib/clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { Service } from '../../../lib/loop.ts';
+import type { TlsFacts } from '../../../smtp/client-tls.ts';
+import type { Store } from '../../../store/store.ts';
+import type { TlsCount, TlsPolicyType, TlsResult } from '../../../store/topics/tls.ts';
+
+export interface TlsCounters extends Service {
+  count(what: { domain: string; policy: TlsPolicyType; mxHost: string; result: TlsResult }): void;
+}
+
+const FLUSH_EVERY_MS = 60_000;
+const MAX_COUNTERS = 20_000;
+/** Rows of one write. */
+const STEP_ROWS = 500;
+const PURGE_ROWS = 1000;
+const DAY_MS = 86_400_000;
+/** Reports are for yesterday; what is older is for people who look into a trouble. */
+const KEPT_DAYS = 14;
+
+/** Counts a session in the metrics. */
+export type TlsMetrics = (policy: TlsPolicyType, result: TlsResult) => void;
+
+export function createTlsMetrics(registry: Registry): TlsMetrics {
+  const sessions = new Counter({
+    name: 'postrider_tls_sessions_total',
+    help: 'Sessions with recipients’ servers, by the policy that applied and how TLS went (RFC 8460)',
+    labelNames: ['policy', 'result'],
+    registers: [registry],
+  });
+  return (policy, result) => sessions.labels(policy, result).inc();
+}
+
+export function createTlsCounters(deps: {
+  store: Pick<Store, 'addTlsCounts' | 'purgeTls'>;
+  clock: Clock;
+  log: Logger;
+  metrics: TlsMetrics;
+}): TlsCounters {
+  const { store, clock, log, metrics } = deps;
+  let waiting = new Map<string, TlsCount>();
+  let timer: Timer | null = null;
+  let flushing: Promise<void> = Promise.resolve();
+  let purgedDay = '';
+
+  return {
+    count({ domain, policy, mxHost, result }) {
+      metrics(policy, result);
+      const day = dayOf(clock.now());
+      const key = [day, domain, policy, mxHost, result].join(' ');
+      const known = waiting.get(key);
+      if (known !== undefined) known.sessions += 1;
+      else if (waiting.size < MAX_COUNTERS)
+        waiting.set(key, { day, domain, policy, mxHost, result, sessions: 1 });
+    },
+    async start() {
+      plan();
+    },
+    async stop() {
+      timer?.cancel();
+      timer = null;
+      await flushing;
+      await flush();
+    },
+  };
+
+  function plan(): void {
+    timer = clock.setTimer(FLUSH_EVERY_MS, () => {
+      flushing = flush().then(() => {
+        if (timer !== null) plan();
+      });
+    });
+  }
+
+  async function flush(): Promise<void> {
+    const taken = [...waiting.values()];
+    waiting = new Map();
+    let at = 0;
+    try {
+      for (; at < taken.length; at += STEP_ROWS) {
+        await store.addTlsCounts({ counts: taken.slice(at, at + STEP_ROWS) });
+      }
+      await purgeOnceADay();
+    } catch (cause) {
+      for (const count of taken.slice(at)) putBack(count);
+      log.warn({ err: cause }, 'TLS counters could not be stored; they are kept and offered again');
+    }
+  }
+
+  function putBack(count: TlsCount): void {
+    const key = [count.day, count.domain, count.policy, count.mxHost, count.result].join(' ');
+    const known = waiting.get(key);
+    if (known !== undefined) known.sessions += count.sessions;
+    else waiting.set(key, count);
+  }
+
+  async function purgeOnceADay(): Promise<void> {
+    const now = clock.now();
+    const today = dayOf(now);
+    if (today === purgedDay) return;
+    const step = { now, beforeDay: dayOf(now - KEPT_DAYS * DAY_MS), limit: PURGE_ROWS };
+    while ((await store.purgeTls(step)) >= PURGE_ROWS);
+    purgedDay = today;
+  }
+}
+
+/** What RFC 8460 §4.3.2 calls a certificate that was not accepted, or would not have been. */
+export function certificateResult(facts: TlsFacts): TlsResult {
+  switch (facts.authorizationError) {
+    case null:
+      return 'success';
+    case 'CERT_HAS_EXPIRED':
+    case 'CERT_NOT_YET_VALID':
+      return 'certificate-expired';
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return 'certificate-host-mismatch';
+    case 'DANE_MISMATCH':
+      return 'validation-failure';
+    default:
+      return 'certificate-not-trusted';
+  }
+}
+
+function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}

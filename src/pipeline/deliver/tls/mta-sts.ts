@@ -1,0 +1,238 @@
+/**
+ * The MTA-STS policies of recipient domains (RFC 8461): found, fetched, remembered in the store, renewed in time.
+ *
+ *   TXT _mta-sts.<domain> ──new id──► https://mta-sts.<domain>/.well-known/mta-sts.txt ──► store, for max_age
+ *        │ same id, no record, or no answer
+ *        └──► the remembered policy, as long as it is in force
+ *
+ * A policy once seen holds for as long as it said, whatever becomes of its record and its web server: only a newer one
+ * takes its place. That is what it is for, since whoever can break mail's encryption can break those too. Fetching goes
+ * through the guarded client, follows no redirect and takes 64 KiB at most; a domain whose policy cannot be fetched and
+ * that had none before is delivered to as if it had none (§3.3), and asked again five minutes later.
+ */
+import type { Clock, Timer } from '../../../lib/clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { Service } from '../../../lib/loop.ts';
+import type { Resolver } from '../../../net/dns-types.ts';
+import type { GuardedHttp, HttpOutcome } from '../../../net/guarded-http.ts';
+import { type MtaStsPolicy, parseMtaStsPolicy, readMtaStsRecord } from '../../../net/mta-sts.ts';
+import type { Store } from '../../../store/store.ts';
+import type { StoredMtaSts, TlsResult } from '../../../store/topics/tls.ts';
+
+export interface MtaSts extends Service {
+  /** The policy in force for a recipient domain (lower-case A-label), or null. Never rejects. */
+  policyOf(domain: string): Promise<MtaStsPolicy | null>;
+}
+
+export interface MtaStsDeps {
+  store: Pick<Store, 'getMtaSts' | 'putMtaSts' | 'staleMtaSts'>;
+  resolver: Pick<Resolver, 'txt'>;
+  http: Pick<GuardedHttp, 'get'>;
+  clock: Clock;
+  log: Logger;
+  /** A policy was announced and could not be had. */
+  failed(domain: string, result: TlsResult): void;
+}
+
+export interface MtaStsOptions {
+  /** Default 443. Tests use another. */
+  port?: number;
+}
+
+const MAX_POLICY_BYTES = 64 * 1024;
+const FETCH_MS = 15_000;
+/** After a fetch that failed, the domain is not asked again before this (RFC 8461 §3.3). */
+const RETRY_MS = 5 * 60_000;
+/** Policies are renewed at this age, or half their own, although their id has not changed: they never come near their end. */
+const RENEW_AFTER_MS = 24 * 3_600_000;
+/** How often is looked for what is due; after a renewal that failed the next one comes as late, then twice as late, up to a day. */
+const RENEW_EVERY_MS = 3_600_000;
+const RENEW_AT_ONCE = 8;
+const MAX_REMEMBERED = 10_000;
+
+interface Known {
+  stored: StoredMtaSts | null;
+  /** No fetch before this (monotonic). */
+  notBeforeMs: number;
+}
+
+type Fetched =
+  | { kind: 'policy'; policy: MtaStsPolicy }
+  | { kind: 'failed'; result: TlsResult; detail: string };
+
+export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): MtaSts {
+  const { store, resolver, http, clock, log } = deps;
+  const port = options.port ?? 443;
+  /** What the store holds, and when it may be asked for again. */
+  const known = new Map<string, Known>();
+  const flights = new Map<string, Promise<MtaStsPolicy | null>>();
+  let timer: Timer | null = null;
+  let renewing: Promise<void> = Promise.resolve();
+  let running = false;
+
+  return {
+    policyOf(domain) {
+      const underWay = flights.get(domain);
+      if (underWay !== undefined) return underWay;
+      const flight = look(domain)
+        .catch((cause: unknown) => {
+          // The store cannot be read: what was announced now is unknown, and so is what was promised before.
+          log.warn({ domain, err: cause }, 'the MTA-STS policy of a domain could not be looked up');
+          return inForce(known.get(domain)?.stored ?? null);
+        })
+        .finally(() => flights.delete(domain));
+      flights.set(domain, flight);
+      return flight;
+    },
+    async start() {
+      running = true;
+      plan();
+    },
+    async stop() {
+      running = false;
+      timer?.cancel();
+      await renewing;
+    },
+  };
+
+  async function look(domain: string): Promise<MtaStsPolicy | null> {
+    const [answer, entry] = await Promise.all([resolver.txt(`_mta-sts.${domain}`), remembered(domain)]);
+    const id = answer.kind === 'found' ? readMtaStsRecord(answer.records) : null;
+    // A policy of mode "none" asks for nothing, and is known like any other until its end.
+    const isKnown = entry.stored?.policyId === id && isCurrent(entry.stored);
+    if (id !== null && !isKnown && clock.monotonicMs() >= entry.notBeforeMs) await renew(domain, id, entry);
+    return inForce(entry.stored);
+  }
+
+  /** Fetches and remembers; false where the old policy, or none, stays. */
+  async function renew(domain: string, id: string, entry: Known): Promise<boolean> {
+    const fetched = await fetchPolicy(domain);
+    if (fetched.kind === 'failed') {
+      entry.notBeforeMs = clock.monotonicMs() + RETRY_MS;
+      deps.failed(domain, fetched.result);
+      const { detail, result } = fetched;
+      log.info(
+        { domain, result, detail, kept: inForce(entry.stored) !== null },
+        'no MTA-STS policy could be fetched',
+      );
+      return false;
+    }
+    const now = clock.now();
+    const { mode, mx, maxAgeSeconds } = fetched.policy;
+    const stored: StoredMtaSts = {
+      domain,
+      policyId: id,
+      mode,
+      mx,
+      maxAgeSeconds,
+      fetchedAt: now,
+      expiresAt: now + maxAgeSeconds * 1000,
+      renewAt: now + Math.min(RENEW_AFTER_MS, (maxAgeSeconds * 1000) / 2),
+      renewFailures: 0,
+    };
+    entry.notBeforeMs = 0;
+    await keep(entry, stored);
+    return true;
+  }
+
+  /** A policy that cannot be written down holds all the same, until the process ends. */
+  async function keep(entry: Known, stored: StoredMtaSts): Promise<void> {
+    entry.stored = stored;
+    const { domain } = stored;
+    await store
+      .putMtaSts(stored)
+      .catch((cause: unknown) => log.warn({ domain, err: cause }, 'an MTA-STS policy could not be stored'));
+  }
+
+  async function remembered(domain: string): Promise<Known> {
+    const found = known.get(domain);
+    if (found !== undefined) return found;
+    const entry: Known = { stored: await store.getMtaSts({ domain }), notBeforeMs: 0 };
+    const oldest = known.size >= MAX_REMEMBERED ? known.keys().next() : null;
+    if (oldest?.done === false) known.delete(oldest.value);
+    known.set(domain, entry);
+    const { stored } = entry;
+    const now = clock.now();
+    // Fetched while the clock was ahead: it holds for its time from now.
+    if (stored !== null && stored.fetchedAt > now) {
+      const expiresAt = now + stored.maxAgeSeconds * 1000;
+      await keep(entry, { ...stored, fetchedAt: now, expiresAt, renewAt: now });
+    }
+    return entry;
+  }
+
+  function isCurrent(stored: StoredMtaSts): boolean {
+    return stored.expiresAt > clock.now();
+  }
+
+  function inForce(stored: StoredMtaSts | null): MtaStsPolicy | null {
+    if (stored === null || !isCurrent(stored) || stored.mode === 'none') return null;
+    return { mode: stored.mode, mx: stored.mx, maxAgeSeconds: stored.maxAgeSeconds };
+  }
+
+  async function fetchPolicy(domain: string): Promise<Fetched> {
+    const at = port === 443 ? '' : `:${port}`;
+    const outcome = await http.get(`https://mta-sts.${domain}${at}/.well-known/mta-sts.txt`, {
+      timeoutMs: FETCH_MS,
+      maxResponseBytes: MAX_POLICY_BYTES,
+    });
+    return readAnswer(outcome);
+  }
+
+  // ── renewing ────────────────────────────────────────────────────────────────────────────────────────────
+
+  function plan(): void {
+    timer = clock.setTimer(RENEW_EVERY_MS, () => {
+      renewing = renewDue()
+        .catch((cause: unknown) => log.warn({ err: cause }, 'MTA-STS policies could not be renewed'))
+        .then(() => {
+          if (running) plan();
+        });
+    });
+  }
+
+  /**
+   * What is due, the first due first, until nothing is: what cannot be had is due again later and stands in nobody's way.
+   * One that is due again in the same round could not be written down: the rest is for the next round.
+   */
+  async function renewDue(): Promise<void> {
+    const seen = new Set<string>();
+    while (running) {
+      const due = await store.staleMtaSts({ now: clock.now(), limit: RENEW_AT_ONCE });
+      if (due.length === 0 || due.some(({ domain }) => seen.has(domain))) return;
+      for (const { domain } of due) seen.add(domain);
+      await Promise.all(due.map(renewOne));
+    }
+  }
+
+  async function renewOne(found: StoredMtaSts): Promise<void> {
+    const { domain } = found;
+    const [answer, entry] = await Promise.all([resolver.txt(`_mta-sts.${domain}`), remembered(domain)]);
+    // Another process of the same store may have found it first, or a newer one.
+    if (entry.stored === null || entry.stored.fetchedAt < found.fetchedAt) entry.stored = found;
+    const id = answer.kind === 'found' ? readMtaStsRecord(answer.records) : null;
+    const mayFetch = id !== null && clock.monotonicMs() >= entry.notBeforeMs;
+    if (mayFetch && (await renew(domain, id, entry))) return;
+    const { stored } = entry;
+    const renewFailures = stored.renewFailures + 1;
+    const waitMs = Math.min(RENEW_AFTER_MS, RENEW_EVERY_MS * 2 ** Math.min(stored.renewFailures, 10));
+    await keep(entry, { ...stored, renewFailures, renewAt: clock.now() + waitMs });
+  }
+}
+
+function readAnswer(outcome: HttpOutcome): Fetched {
+  if (outcome.kind === 'blocked') return failed('sts-policy-fetch-error', outcome.detail);
+  if (outcome.kind === 'failed') {
+    return failed(outcome.reason === 'tls' ? 'sts-webpki-invalid' : 'sts-policy-fetch-error', outcome.detail);
+  }
+  if (outcome.status !== 200) return failed('sts-policy-fetch-error', `answered ${outcome.status}`);
+  const type = (outcome.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
+  if (type !== 'text/plain') return failed('sts-policy-invalid', `the content type is ${type || 'missing'}`);
+  if (outcome.isCut) return failed('sts-policy-invalid', 'longer than 64 KiB');
+  const parsed = parseMtaStsPolicy(outcome.body);
+  return parsed.kind === 'policy' ? parsed : failed('sts-policy-invalid', parsed.detail);
+}
+
+function failed(result: TlsResult, detail: string): Fetched {
+  return { kind: 'failed', result, detail };
+}

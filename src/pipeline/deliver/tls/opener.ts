@@ -1,0 +1,311 @@
+/**
+ * Opens a connection to one endpoint under its TLS plan, and knows what to do where TLS does not work.
+ *
+ * Where the plan asks for TLS nothing is given up: a handshake that failed is tried once more with a small ClientHello,
+ * and that is all. Where nothing is asked for, a connection whose TLS fails, before or after the handshake, is followed
+ * by one in the clear for this attempt. What is remembered goes up easily and down slowly: a host that did TLS within the
+ * last days goes in the clear only where its TLS has failed for a minute or more, and only handshakes that failed twice
+ * in a row let TLS be left out for a day. A 421, a reset or a time-out says nothing about what a host can do.
+ * Plaintext behind the STARTTLS reply is an attack, not a broken server: no second try, and never in the clear.
+ * Each session is counted as RFC 8460 would report it.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { Connect } from '../../../net/sockets.ts';
+import { type EgressMemory, readFlag } from '../../../policy/limits/shaping/egress-memory.ts';
+import { openSession } from '../../../smtp/client-session.ts';
+import type { TlsContexts, TlsMode } from '../../../smtp/client-tls.ts';
+import type { OpenFailure, OpenResult, Timeouts } from '../../../smtp/client-types.ts';
+import type { TlsResult } from '../../../store/topics/tls.ts';
+import type { Endpoint } from '../routing/endpoints.ts';
+import { certificateResult, type TlsCounters } from './counters.ts';
+import { askedBy } from './plan.ts';
+
+export interface OpenWish {
+  /** Ends the opening early. */
+  signal: AbortSignal;
+  /** Source address to bind; the system's choice where absent. */
+  localAddress?: string | undefined;
+  /** Name in EHLO; the server's own where absent. */
+  heloName?: string | undefined;
+  /** Called before each connection; one opening may make several. */
+  connecting?: (() => void) | undefined;
+  /** TLS is asked for even where the plan would do without (a limit of the path). */
+  tlsRequired?: boolean | undefined;
+}
+
+export interface Opener {
+  /** Never rejects for what a server does. */
+  open(endpoint: Endpoint, wish: OpenWish): Promise<OpenResult>;
+  /** A server refused mail for want of TLS: what is remembered of it is forgotten, and TLS asked for during a week. */
+  tlsDemanded(endpoint: Endpoint): void;
+}
+
+export interface OpenerDeps {
+  clock: Clock;
+  log: Logger;
+  tlsContexts: TlsContexts;
+  counters: Pick<TlsCounters, 'count'>;
+  /** What is kept over a restart. */
+  learnt: Pick<EgressMemory, 'facts'>;
+  /** Where connections come from; TCP where left out. */
+  connect?: Connect | undefined;
+}
+
+const DAY_MS = 24 * 3_600_000;
+const DEMANDED_MS = 7 * DAY_MS;
+/** So long a host that did TLS is believed to do it. */
+const DID_TLS_MS = 7 * DAY_MS;
+/** Trouble with a host's TLS that is further apart is not the same trouble. */
+const TROUBLE_MS = 2 * DAY_MS;
+/** One fault is over sooner than this: a restart, a busy moment. */
+const LASTING_MS = 60_000;
+/** On the last host there is nothing else to try. */
+const LAST_BANNER_MS = 300_000;
+const CONNECT_MS = 15_000;
+
+/** How far TLS had to be bent for a host. */
+interface Bent {
+  to: 'small' | 'clear';
+  /** What it is counted as while it goes in the clear. */
+  result: TlsResult;
+  /** What failed. */
+  why: string;
+}
+
+export function createOpener(deps: OpenerDeps, options: { heloName: string }): Opener {
+  const { clock, log, tlsContexts, counters } = deps;
+  const bents = deps.learnt.facts('tls-bent', readBent, DAY_MS);
+  const demanded = deps.learnt.facts('tls-demanded', readFlag, DEMANDED_MS);
+  /** The day of a host's last session under TLS. */
+  const didTls = deps.learnt.facts('tls-done', readNumber, DID_TLS_MS);
+  /** Since when every attempt at TLS with a host has failed (epoch milliseconds). */
+  const troubled = deps.learnt.facts('tls-trouble', readNumber, TROUBLE_MS);
+
+  return {
+    open,
+    tlsDemanded(endpoint) {
+      const key = keyOf(endpoint);
+      bents.forget(key);
+      demanded.set(key, true, clock.now() + DEMANDED_MS);
+    },
+  };
+
+  async function open(endpoint: Endpoint, wish: OpenWish): Promise<OpenResult> {
+    const mode = modeFor(endpoint, wish);
+    if (mode === 'off') return counted(endpoint, await connect(endpoint, wish, { mode }));
+    return mode === 'opportunistic' ? openAsOffered(endpoint, wish) : openSecure(endpoint, wish, mode);
+  }
+
+  /** TLS is asked for: nothing but TLS. */
+  async function openSecure(endpoint: Endpoint, wish: OpenWish, mode: TlsMode): Promise<OpenResult> {
+    const small = bents.get(keyOf(endpoint))?.to === 'small';
+    const first = await connect(endpoint, wish, { mode, small });
+    const once = !isBrokenHandshake(first) || small || wish.signal.aborted;
+    const result = once ? first : await connect(endpoint, wish, { mode, small: true });
+    return withAsked(endpoint, wish, ended(endpoint, result, small || !once));
+  }
+
+  /** Says who asks for the TLS that failed. */
+  function withAsked(endpoint: Endpoint, wish: OpenWish, result: OpenResult): OpenResult {
+    if (result.kind === 'open' || !isByTls(result)) return result;
+    const { tls, host, recipientDomain } = endpoint;
+    const asked =
+      askedBy(tls, host, recipientDomain) ||
+      (wish.tlsRequired === true
+        ? 'a limit of the path requires TLS (tls in shaping.json)'
+        : 'this server refused mail in the clear within the last week');
+    return { ...result, asked };
+  }
+
+  /** TLS where it is offered and works. */
+  async function openAsOffered(endpoint: Endpoint, wish: OpenWish): Promise<OpenResult> {
+    const key = keyOf(endpoint);
+    const mode = 'opportunistic';
+    const bent = bents.get(key);
+    if (bent?.to === 'clear') return openInClear(endpoint, wish, bent);
+    const small = bent?.to === 'small';
+    const mustDoTls = didTls.get(key) !== null && !lastsAlready(key);
+    const first = held(await connect(endpoint, wish, { mode, small }), mustDoTls);
+    if (!isTlsTrouble(first) || wish.signal.aborted) return ended(endpoint, first, small);
+    let last = first;
+    let definite = false;
+    // A handshake may be mended by asking differently, a fault by asking again; who is busy is left alone.
+    const broken = isBrokenHandshake(first);
+    if (broken || (mustDoTls && !isBusy(first))) {
+      const again = broken ? !small : small;
+      const second = held(await connect(endpoint, wish, { mode, small: again }), mustDoTls);
+      if (!isTlsTrouble(second) || wish.signal.aborted) return ended(endpoint, second, again);
+      last = second;
+      definite = isDefinite(first) && isDefinite(second);
+    }
+    const now = clock.now();
+    const since = Math.min(troubled.get(key) ?? now, now);
+    troubled.set(key, since, now + TROUBLE_MS);
+    const { host, address } = endpoint;
+    const detail = `${last.stage === 'ehlo' ? 'behind the handshake: ' : ''}${last.detail}`;
+    if ((mustDoTls || isBusy(last)) && now - since < LASTING_MS) {
+      log.info({ host, address, detail }, 'TLS failed; tried again before anything goes in the clear');
+      return counted(endpoint, last);
+    }
+    const why = { to: 'clear', result: failureResult(last), why: detail.slice(0, 256) } as const;
+    if (definite) bents.set(key, why, now + DAY_MS);
+    log.info({ host, address, detail, remembered: definite }, 'TLS failed; in the clear');
+    return openInClear(endpoint, wish, why);
+  }
+
+  /** Its TLS has failed for so long that this attempt goes in the clear where it fails too. */
+  function lastsAlready(key: string): boolean {
+    const since = troubled.get(key);
+    return since !== null && clock.now() - since >= LASTING_MS;
+  }
+
+  async function openInClear(endpoint: Endpoint, wish: OpenWish, bent: Bent): Promise<OpenResult> {
+    const result = await connect(endpoint, wish, { mode: 'off', inClear: `TLS failed: ${bent.why}` });
+    if (result.kind === 'open') count(endpoint, bent.result);
+    return result;
+  }
+
+  /** What a session teaches about the host's TLS, before it is given away. */
+  function ended(endpoint: Endpoint, result: OpenResult, small: boolean): OpenResult {
+    if (result.kind === 'open' && result.session.tls !== null) {
+      const key = keyOf(endpoint);
+      const now = clock.now();
+      const bent = bents.get(key);
+      if (small && bent?.to !== 'small') {
+        bents.set(key, { to: 'small', result: 'success', why: '' }, now + DAY_MS);
+      } else if (!small && bent !== null) bents.forget(key);
+      if (troubled.get(key) !== null) troubled.forget(key);
+      // Written once a day for a host, not at every connection.
+      const today = Math.floor(now / DAY_MS);
+      if (didTls.get(key) !== today) didTls.set(key, today, now + DID_TLS_MS);
+    }
+    return counted(endpoint, result);
+  }
+
+  function modeFor(endpoint: Endpoint, wish: OpenWish): TlsMode {
+    const { mode } = endpoint.tls;
+    if (mode !== 'opportunistic') return mode;
+    return wish.tlsRequired === true || demanded.get(keyOf(endpoint)) !== null ? 'required' : mode;
+  }
+
+  async function connect(
+    endpoint: Endpoint,
+    wish: OpenWish,
+    how: { mode: TlsMode; small?: boolean; inClear?: string },
+  ): Promise<OpenResult> {
+    const { mode, small = false, inClear } = how;
+    const { host, address, port, implicitTls, tls, budget } = endpoint;
+    wish.connecting?.();
+    const startedMs = clock.monotonicMs();
+    const timeouts: Partial<Timeouts> = {
+      connectMs: Math.max(1, Math.min(CONNECT_MS, budget.connectLeftMs)),
+      ...(endpoint.isLast && !budget.hurried ? { bannerMs: LAST_BANNER_MS } : {}),
+    };
+    const result = await openSession(
+      { host, address, port, implicitTls },
+      {
+        clock,
+        heloName: wish.heloName ?? options.heloName,
+        tls: mode,
+        dane: tls.dane ?? undefined,
+        verifiedAs: tls.counted?.policy === 'sts' && mode === 'verified' ? 'mta-sts' : undefined,
+        auth: endpoint.auth ?? undefined,
+        allowPlaintextAuth: endpoint.allowPlaintextAuth,
+        tlsContexts,
+        localAddress: wish.localAddress,
+        connect: deps.connect,
+        signal: wish.signal,
+        smallClientHello: small,
+        inClear,
+        timeouts,
+      },
+    );
+    if (result.kind === 'failed' && result.stage === 'connect')
+      budget.connectLeftMs -= clock.monotonicMs() - startedMs;
+    return result;
+  }
+
+  // ── counting ────────────────────────────────────────────────────────────────────────────────────────────
+
+  function counted(endpoint: Endpoint, result: OpenResult): OpenResult {
+    if (result.kind === 'open') count(endpoint, sessionResult(endpoint, result));
+    // What failed before TLS says nothing about it.
+    else if (isByTls(result)) count(endpoint, failureResult(result));
+    return result;
+  }
+
+  function count(endpoint: Endpoint, result: TlsResult): void {
+    const { counted: as } = endpoint.tls;
+    if (as !== null) counters.count({ ...as, mxHost: endpoint.host, result });
+  }
+}
+
+/** A session under a policy that is only being tested is counted as the policy would have seen it. */
+function sessionResult(endpoint: Endpoint, { session }: Extract<OpenResult, { kind: 'open' }>): TlsResult {
+  if (session.tls === null) return 'starttls-not-supported';
+  const { testing } = endpoint.tls;
+  if (testing === null) return 'success';
+  return testing.isNamed ? certificateResult(session.tls) : 'validation-failure';
+}
+
+function failureResult(failed: OpenFailure): TlsResult {
+  if (failed.stage === 'starttls' && failed.reason !== 'injection') return 'starttls-not-supported';
+  // A session that ended behind its handshake has no result of its own (RFC 8460 §4.3).
+  return failed.tls === null || failed.stage !== 'tls' ? 'validation-failure' : certificateResult(failed.tls);
+}
+
+/** A host that did TLS until lately and now takes the connection in the clear counts as one whose TLS fails. */
+function held(result: OpenResult, mustDoTls: boolean): OpenResult {
+  if (result.kind === 'failed' || !mustDoTls || result.session.tls !== null) return result;
+  const { conversation } = result.session;
+  result.session.quit();
+  const detail = 'the server did TLS lately and does not offer it now';
+  return { kind: 'failed', stage: 'starttls', reason: 'tls', detail, reply: null, tls: null, conversation };
+}
+
+/** TLS is what failed: STARTTLS, the handshake, what came behind it before the session could begin, or an injection. */
+export function isByTls({ stage, reason, tls }: OpenFailure): boolean {
+  if (reason === 'aborted') return false;
+  if (stage === 'tls' || stage === 'starttls') return true;
+  return stage === 'ehlo' && tls !== null && reason !== 'reply';
+}
+
+/** Another way of doing TLS, or none, may work. */
+function isTlsTrouble(result: OpenResult): result is OpenFailure {
+  return result.kind === 'failed' && isByTls(result) && result.reason !== 'injection';
+}
+
+/** The handshake itself failed, not what it showed. */
+function isBrokenHandshake(result: OpenResult): boolean {
+  return result.kind === 'failed' && result.stage === 'tls' && result.tls === null && isTlsTrouble(result);
+}
+
+function isBusy({ reply }: OpenFailure): boolean {
+  return reply?.code === 421;
+}
+
+/**
+ * It says what the host can do: a handshake that failed by what was sent. STARTTLS that is not to be had (454, no offer)
+ * comes back with the next EHLO, and costs nothing to look for.
+ */
+function isDefinite(failed: OpenFailure): boolean {
+  return isBrokenHandshake(failed) && failed.reason !== 'timeout';
+}
+
+function readBent(json: unknown): Bent | null {
+  if (typeof json !== 'object' || json === null) return null;
+  const { to, result, why } = json as Partial<Record<keyof Bent, unknown>>;
+  if ((to !== 'small' && to !== 'clear') || typeof result !== 'string') return null;
+  // Version 0.1 wrote no reason, and gave up TLS for one 421 or reset.
+  if (to === 'clear' && typeof why !== 'string') return null;
+  return { to, result: result as TlsResult, why: typeof why === 'string' ? why : '' };
+}
+
+function readNumber(json: unknown): number | null {
+  return typeof json === 'number' ? json : null;
+}
+
+function keyOf({ address, port }: Endpoint): string {
+  return `${address}:${port}`;
+}

@@ -1,0 +1,146 @@
+/** The rungs of the ladder in their order, and which mail may share a connection. */
+import { describe, expect, it } from 'vitest';
+import type { DnsAnswer, TlsaRecord } from '../../../net/dns-types.ts';
+import type { MtaStsPolicy } from '../../../net/mta-sts.ts';
+import { mayCarry, planTls, relayTlsPlan, type TlsPlan, type TlsQuestion } from './plan.ts';
+
+const record = (usage: number): TlsaRecord => ({ usage, selector: 1, matching: 1, data: new Uint8Array(32) });
+const found = (usage: number, secure = true): DnsAnswer<TlsaRecord> => ({
+  kind: 'found',
+  records: [record(usage)],
+  ttlSeconds: 300,
+  secure,
+});
+const NO_DATA: DnsAnswer<TlsaRecord> = { kind: 'no-data', ttlSeconds: 300, secure: true };
+const BOGUS: DnsAnswer<TlsaRecord> = { kind: 'failure', reason: 'servfail', detail: 'SERVFAIL' };
+const policy = (mode: MtaStsPolicy['mode'], mx = 'mx.example.net'): MtaStsPolicy => ({
+  mode,
+  mx: [mx],
+  maxAgeSeconds: 1,
+});
+
+const QUESTION: TlsQuestion = {
+  recipientDomain: 'example.net',
+  mxSecure: true,
+  host: { name: 'mx.example.net', secure: true },
+  port: 25,
+  requireTls: false,
+  providerRequires: false,
+  policy: null,
+};
+
+async function plan(tlsa: DnsAnswer<TlsaRecord>, over: Partial<TlsQuestion> = {}) {
+  const asked: string[] = [];
+  const resolver = {
+    tlsa: async (name: string) => {
+      asked.push(name);
+      return tlsa;
+    },
+  };
+  const answer = await planTls(resolver, { ...QUESTION, ...over });
+  return {
+    asked,
+    ...(answer.kind === 'plan'
+      ? { basis: answer.plan.basis, mode: answer.plan.mode, plan: answer.plan }
+      : answer),
+  };
+}
+
+async function made(...asked: Parameters<typeof plan>): Promise<TlsPlan> {
+  const answer = await plan(...asked);
+  if (!('plan' in answer)) throw new Error(answer.detail);
+  return answer.plan;
+}
+
+describe('the ladder', () => {
+  const enforce = { policy: policy('enforce') };
+  it.each<[string, DnsAnswer<TlsaRecord>, Partial<TlsQuestion>, string, string]>([
+    [
+      'the sender’s wish is met by DANE where there is DANE',
+      found(3),
+      { requireTls: true, ...enforce },
+      'sender',
+      'dane',
+    ],
+    ['and by the certificate where there is none', NO_DATA, { requireTls: true }, 'sender', 'verified'],
+    ['also where TLSA cannot be used', found(1), { requireTls: true }, 'sender', 'verified'],
+    ['DANE goes before MTA-STS', found(2), enforce, 'dane', 'dane'],
+    ['records that cannot be used ask for TLS', found(0), {}, 'dane', 'required'],
+    ['but not for less than MTA-STS does', found(0), enforce, 'mta-sts', 'verified'],
+    ['MTA-STS', NO_DATA, enforce, 'mta-sts', 'verified'],
+    [
+      'the provider’s data',
+      NO_DATA,
+      { providerRequires: true, policy: policy('testing') },
+      'provider',
+      'required',
+    ],
+    [
+      'testing asks for nothing',
+      NO_DATA,
+      { policy: policy('testing', 'other.example') },
+      'opportunistic',
+      'opportunistic',
+    ],
+    ['nothing', NO_DATA, {}, 'opportunistic', 'opportunistic'],
+    ['records that nobody validated', found(3, false), {}, 'opportunistic', 'opportunistic'],
+  ])('%s', async (_, tlsa, over, basis, mode) => {
+    expect(await plan(tlsa, over)).toMatchObject({ basis, mode, asked: ['_25._tcp.mx.example.net'] });
+  });
+
+  it('asks for TLSA only where both MX and addresses were validated', async () => {
+    for (const over of [{ mxSecure: false }, { host: { name: 'mx.example.net', secure: false } }]) {
+      expect(await plan(BOGUS, over)).toMatchObject({ basis: 'opportunistic', asked: [] });
+    }
+  });
+
+  it('uses no host whose TLSA records cannot be looked up, whoever asks for what', async () => {
+    for (const over of [{}, { requireTls: true }, enforce]) {
+      expect(await plan(BOGUS, over)).toMatchObject({ kind: 'unusable', result: 'dnssec-invalid' });
+    }
+  });
+
+  it('uses no host that an enforced policy does not name, but by DANE', async () => {
+    const other = { policy: policy('enforce', 'mail.example.net') };
+    expect(await plan(NO_DATA, other)).toMatchObject({ kind: 'unusable', policy: 'sts' });
+    expect(await plan(found(3), other)).toMatchObject({ mode: 'dane' });
+  });
+});
+
+describe('a connection', () => {
+  const link = (tls: TlsPlan, recipientDomain = 'a.example', route: 'mx' | 'relay' = 'mx') => ({
+    tls,
+    recipientDomain,
+    route,
+  });
+  const mail = (recipientDomain: string, over = {}) => ({
+    recipientDomain,
+    requireTls: false,
+    asksForTls: false,
+    ...over,
+  });
+
+  it('that was opened without a policy carries mail of domains without one', async () => {
+    const open = await made(NO_DATA);
+    expect(mayCarry(link(open), mail('b.example'))).toBe(true);
+    expect(mayCarry(link(open), mail('b.example', { asksForTls: true }))).toBe(false);
+    expect(mayCarry(link(open), mail('a.example', { asksForTls: true }))).toBe(true);
+    expect(mayCarry(link(open), mail('a.example', { requireTls: true }))).toBe(false);
+  });
+
+  it('that was opened under a policy carries that domain’s mail only', async () => {
+    const strict = await made(NO_DATA, { policy: policy('enforce'), recipientDomain: 'a.example' });
+    expect(mayCarry(link(strict), mail('a.example', { asksForTls: true, requireTls: true }))).toBe(true);
+    expect(mayCarry(link(strict), mail('b.example'))).toBe(false);
+  });
+
+  it('to a relay carries everything, but for verified TLS where it has none', () => {
+    expect(mayCarry(link(relayTlsPlan('opportunistic'), 'a.example', 'relay'), mail('b.example'))).toBe(true);
+    expect(
+      mayCarry(link(relayTlsPlan('required'), 'a.example', 'relay'), mail('b.example', { requireTls: true })),
+    ).toBe(false);
+    expect(
+      mayCarry(link(relayTlsPlan('verified'), 'a.example', 'relay'), mail('b.example', { requireTls: true })),
+    ).toBe(true);
+  });
+});

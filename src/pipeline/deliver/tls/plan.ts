@@ -1,0 +1,182 @@
+/**
+ * What is asked of TLS towards one MX host: the ladder (delivery.md §9.2), whose first rung that applies decides.
+ *
+ *   1 the sender's domain requires it  → verified, by DANE where the host has it, else by its certificate; or not at all
+ *   2 DANE (RFC 7672)                  → a certificate that TLSA pins; where no record is usable any certificate
+ *   3 MTA-STS (RFC 8461), `enforce`    → a host that the policy names, with a valid certificate
+ *   4 the receiver is known to want it → any certificate
+ *   5 nothing                          → TLS where offered, never a reason not to deliver
+ *
+ * Given what DNS said about domain and host, and the domain's MTA-STS policy. Leaves behind a plan, or why this host
+ * must not be used now: a look-up that fails where DNSSEC is at work is never a reason to ask for less.
+ */
+
+import type { DnsAnswer, TlsaRecord } from '../../../net/dns-types.ts';
+import { isNamedByPolicy, type MtaStsPolicy } from '../../../net/mta-sts.ts';
+import type { TlsMode } from '../../../smtp/client-tls.ts';
+import { type DaneRequest, usableTlsa } from '../../../smtp/dane.ts';
+import type { TlsPolicyType, TlsResult } from '../../../store/topics/tls.ts';
+
+/** The rung that decided. `relay`: the operator's own word about a relay. */
+export type TlsBasis = 'relay' | 'sender' | 'dane' | 'mta-sts' | 'provider' | 'opportunistic';
+
+export interface TlsPlan {
+  basis: TlsBasis;
+  mode: TlsMode;
+  /** For the mode `dane`. */
+  dane: DaneRequest | null;
+  /**
+   * Connections made under this plan carry mail of this domain only: another domain of the same site may ask for more.
+   * null: any domain that asks for nothing either.
+   */
+  onlyFor: string | null;
+  /** What the day's counters call it (RFC 8460 §4.3); null where nothing is counted (relays). */
+  counted: { policy: TlsPolicyType; domain: string } | null;
+  /** MTA-STS in its testing mode: what `enforce` would have said of this host is counted, and changes nothing. */
+  testing: { isNamed: boolean } | null;
+}
+
+export type TlsPlanAnswer =
+  | { kind: 'plan'; plan: TlsPlan }
+  | { kind: 'unusable'; detail: string; policy: TlsPolicyType; result: TlsResult };
+
+export interface TlsQuestion {
+  recipientDomain: string;
+  /** The MX answer (or the proof that there is none) was validated, so that DANE may count. */
+  mxSecure: boolean;
+  /** `secure`: its address answers were. */
+  host: { name: string; secure: boolean };
+  port: number;
+  /** The sender's domain requires verified TLS. */
+  requireTls: boolean;
+  /** What the receiver is known to want besides. */
+  providerRequires: boolean;
+  /** Of the recipient domain; null where it has none. */
+  policy: MtaStsPolicy | null;
+}
+
+/** The plan for one host. Never rejects. */
+export async function planTls(
+  resolver: { tlsa(name: string): Promise<DnsAnswer<TlsaRecord>> },
+  asked: TlsQuestion,
+): Promise<TlsPlanAnswer> {
+  const { recipientDomain, host, policy } = asked;
+  const dane =
+    asked.mxSecure && host.secure ? await lookUpDane(resolver, `_${asked.port}._tcp.${host.name}`) : 'none';
+  if (typeof dane === 'object' && dane.kind === 'failure') {
+    const detail = `TLSA records of ${host.name} cannot be looked up, so its certificate cannot be checked (DANE): ${dane.detail}`;
+    return { kind: 'unusable', detail, policy: 'tlsa', result: 'dnssec-invalid' };
+  }
+  const common = { onlyFor: recipientDomain, dane: null, testing: null };
+  if (typeof dane === 'object') {
+    const request: DaneRequest = { records: dane.records, names: [host.name, recipientDomain] };
+    const basis = asked.requireTls ? 'sender' : 'dane';
+    return plan({
+      ...common,
+      basis,
+      mode: 'dane',
+      dane: request,
+      counted: { policy: 'tlsa', domain: recipientDomain },
+    });
+  }
+  const sts = { policy: 'sts', domain: recipientDomain } as const;
+  const none = { policy: 'no-policy-found', domain: recipientDomain } as const;
+  const isNamed = policy !== null && isNamedByPolicy(policy, host.name);
+  if (policy?.mode === 'enforce') {
+    if (!isNamed) {
+      const detail = `${host.name} is not a mail server by the MTA-STS policy of ${recipientDomain} (${policy.mx.join(', ')})`;
+      return { kind: 'unusable', detail, policy: 'sts', result: 'validation-failure' };
+    }
+    return plan({
+      ...common,
+      basis: asked.requireTls ? 'sender' : 'mta-sts',
+      mode: 'verified',
+      counted: sts,
+    });
+  }
+  if (asked.requireTls) return plan({ ...common, basis: 'sender', mode: 'verified', counted: none });
+  if (dane === 'unusable') {
+    return plan({
+      ...common,
+      basis: 'dane',
+      mode: 'required',
+      counted: { policy: 'tlsa', domain: recipientDomain },
+    });
+  }
+  const testing = policy?.mode === 'testing' ? { isNamed } : null;
+  const counted = testing === null ? none : sts;
+  if (asked.providerRequires) {
+    return plan({ ...common, basis: 'provider', mode: 'required', onlyFor: null, counted, testing });
+  }
+  return plan({ ...common, basis: 'opportunistic', mode: 'opportunistic', onlyFor: null, counted, testing });
+}
+
+/** Who asks for TLS towards a host, in words for whoever looks into a failure; '' where nobody does. */
+export function askedBy({ basis, mode }: TlsPlan, host: string, recipientDomain: string): string {
+  switch (basis) {
+    case 'sender':
+      return 'the sender domain requires verified TLS (RequireTls)';
+    case 'mta-sts':
+      return `the MTA-STS policy of ${recipientDomain} requires a valid certificate`;
+    case 'dane':
+      return mode === 'dane'
+        ? `TLSA records of ${host} (DANE) say which certificate it must have`
+        : `TLSA records of ${host} (DANE) require TLS`;
+    case 'provider':
+      return 'this receiver gets mail under TLS only, because it refused mail in the clear or shaping data say so (tls)';
+    case 'relay':
+      return mode === 'verified'
+        ? 'a password goes to a relay under verified TLS only'
+        : mode === 'required'
+          ? 'the route asks for TLS (smtps)'
+          : '';
+    case 'opportunistic':
+      return '';
+  }
+}
+
+/** The plan for a relay: the operator named it, so nothing is looked up. */
+export function relayTlsPlan(mode: TlsMode, basis: 'relay' | 'sender' = 'relay'): TlsPlan {
+  return { basis, mode, dane: null, onlyFor: null, counted: null, testing: null };
+}
+
+/** Whether TLS, once set up under this plan, is known to lead to the right server. */
+export function isVerifying({ mode }: TlsPlan): boolean {
+  return mode === 'verified' || mode === 'dane';
+}
+
+/**
+ * Whether mail may travel over a connection that was opened for another message, perhaps for another domain of the site.
+ * `asksForTls`: its recipient domain may have a policy of its own (`Endpoints.asksForTls`), so that only a connection
+ * that was opened for that domain is known to meet it.
+ */
+export function mayCarry(
+  link: { tls: TlsPlan; route: 'mx' | 'relay'; recipientDomain: string },
+  mail: { recipientDomain: string; requireTls: boolean; asksForTls: boolean },
+): boolean {
+  if (mail.requireTls && !isVerifying(link.tls)) return false;
+  if (link.route === 'relay') return true;
+  return (link.tls.onlyFor === null && !mail.asksForTls) || link.recipientDomain === mail.recipientDomain;
+}
+
+type Dane =
+  | 'none'
+  | 'unusable'
+  | { kind: 'usable'; records: readonly TlsaRecord[] }
+  | { kind: 'failure'; detail: string };
+
+async function lookUpDane(
+  resolver: { tlsa(name: string): Promise<DnsAnswer<TlsaRecord>> },
+  name: string,
+): Promise<Dane> {
+  const answer = await resolver.tlsa(name);
+  if (answer.kind === 'failure') return { kind: 'failure', detail: answer.detail };
+  // Not validated: the record is an opinion of whoever answered, and the host is one without DANE (RFC 7672 §2.1.2).
+  if (answer.kind !== 'found' || !answer.secure) return 'none';
+  const records = usableTlsa(answer.records);
+  return records.length === 0 ? 'unusable' : { kind: 'usable', records };
+}
+
+function plan(made: TlsPlan): TlsPlanAnswer {
+  return { kind: 'plan', plan: made };
+}
