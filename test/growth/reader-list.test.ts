@@ -26,7 +26,6 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'listeners/http/contract/contents.ts readSubject',
     'listeners/http/contract/contents.ts readContents',
     'listeners/http/contract/email-batch.ts readBatchEnvelope',
-    'listeners/http/contract/email-request.ts ignoredMembers',
     'listeners/http/contract/email-request.ts parseEmailBody',
     'listeners/http/contract/email-request.ts readEmailObject',
     'listeners/http/contract/extension-fields.ts readPriority',

@@ -145,7 +145,12 @@ const PERSONAL = {
   unsubscribe: true,
   mailtoDomain: null,
 };
-const EMAIL_OPTIONS = { strict: false, blockedExtensions: new Set(['exe']), nowMs: 1_790_000_000_000 };
+const EMAIL_OPTIONS = {
+  strict: false,
+  review: true,
+  blockedExtensions: new Set(['exe']),
+  nowMs: 1_790_000_000_000,
+};
 
 /** A message with the text at each place where somebody's text may stand. */
 function mails(text: string): Uint8Array[] {

@@ -14,7 +14,7 @@ import type { Acceptance, AcceptRequest } from '../../pipeline/accept/accept.ts'
 import { lineOf } from '../../policy/access/access.ts';
 import { quoteLongContentIds } from './contract/attachments.ts';
 import type { EmailLimits } from './contract/email-limits.ts';
-import { readEmailObject } from './contract/email-request.ts';
+import { type EmailRemarks, readEmailObject } from './contract/email-request.ts';
 import { bodyText, jsonProblem, parseJsonObject } from './contract/json-body.ts';
 import type { JsonObject } from './contract/json-properties.ts';
 import { FillElsewhere } from './contract/template-fields.ts';
@@ -40,14 +40,21 @@ export interface ParsedBody {
 const NOTHING = new Uint8Array(0);
 
 /** What acceptance takes of a message, and what was noticed beside it. */
-export type ReadEmail = Pick<AcceptRequest, 'submission' | 'prepared'> & { warnings: readonly string[] };
+export type ReadEmail = Pick<AcceptRequest, 'submission' | 'prepared'> & EmailRemarks;
+
+export interface EmailWish {
+  /** Unknown members are refused. */
+  strict: boolean;
+  /** What is likely not meant is looked for. */
+  review?: boolean;
+}
 
 export interface EmailReader {
   isLarge(body: Uint8Array): boolean;
   /** A message that is parsed already. */
-  read(caller: Caller, parsed: ParsedBody, strict: boolean): Promise<ReadEmail>;
+  read(caller: Caller, parsed: ParsedBody, wish: EmailWish): Promise<ReadEmail>;
   /** A large one; the bytes are taken over. */
-  readLarge(caller: Caller, body: Uint8Array, strict: boolean): Promise<ReadEmail>;
+  readLarge(caller: Caller, body: Uint8Array, wish: EmailWish): Promise<ReadEmail>;
 }
 
 /** One for all operations of a listener. */
@@ -65,16 +72,17 @@ export function createEmailReader(
   return {
     isLarge: (body) => body.length > options.workerThresholdBytes,
 
-    async read(caller, { object, withExactIds, bytes }, strict) {
+    async read(caller, { object, withExactIds, bytes }, wish) {
       const template = await deps.templates.forRequest(caller, object);
-      const rules = { strict, blockedExtensions, nowMs: deps.clock.now(), template };
+      const rules = { ...wish, blockedExtensions, nowMs: deps.clock.now(), template };
       try {
         const found = readEmailObject(object, options.limits, rules, withExactIds);
         if (!found.ok) throw new AppError(found.problems);
-        return { submission: found.submission, warnings: found.warnings };
+        const { ok: _, ...email } = found;
+        return email;
       } catch (error) {
         // A small request may name a large template, or go through a list many times.
-        if (error instanceof FillElsewhere) return readLarge(caller, bytes(), strict);
+        if (error instanceof FillElsewhere) return readLarge(caller, bytes(), wish);
         throw error;
       }
     },
@@ -82,12 +90,12 @@ export function createEmailReader(
     readLarge,
   };
 
-  async function readLarge(caller: Caller, given: Uint8Array, strict: boolean): Promise<ReadEmail> {
+  async function readLarge(caller: Caller, given: Uint8Array, wish: EmailWish): Promise<ReadEmail> {
     const messageId = uuidv7(deps.clock, deps.random) as MessageId;
     const dateMs = deps.clock.now();
     const job = {
       limits: options.limits,
-      strict,
+      ...wish,
       blockedExtensions: options.blockedExtensions,
       messageId,
       dateMs,
@@ -101,8 +109,8 @@ export function createEmailReader(
     }
     if (found.ok === 'needs-template') throw new AppError('internal');
     if (!found.ok) throw new AppError(found.problems);
-    const prepared = { messageId, dateMs, composed: found.composed };
-    return { submission: found.submission, prepared, warnings: [] };
+    const { ok: _, composed, ...email } = found;
+    return { ...email, prepared: { messageId, dateMs, composed } };
   }
 }
 

@@ -8,6 +8,7 @@ import type { Composed } from '../../pipeline/compose/compose.ts';
 import type { FilledTemplate } from '../../pipeline/compose/template/template.ts';
 import type { CapturedAnswer, CapturedWish } from './captured-wish.ts';
 import type { EmailLimits } from './contract/email-limits.ts';
+import type { EmailRemarks } from './contract/email-request.ts';
 import type { TemplateForWorker } from './stored-templates.ts';
 import type { GivenTemplate } from './template-request.ts';
 
@@ -18,6 +19,7 @@ export interface EmailJob {
   body: Uint8Array;
   limits: EmailLimits;
   strict: boolean;
+  review?: boolean;
   blockedExtensions: readonly string[];
   messageId: string;
   dateMs: number;
@@ -27,7 +29,7 @@ export interface EmailJob {
 
 export type PreparedEmail =
   /** The submission comes without its contents: they are in `composed`, and copying them would cost twice. */
-  | { ok: true; submission: Submission; composed: Composed }
+  | ({ ok: true; submission: Submission; composed: Composed } & EmailRemarks)
   | Problems
   /** The request names a template: to be asked again, with it. The bytes come back as they went. */
   | { ok: 'needs-template'; named: { id: string; version: number | null }; body: Uint8Array };

@@ -153,13 +153,14 @@ async function prepare(job: EmailJob, ask: Ask): Promise<PreparedEmail> {
   }
   const options = {
     strict: job.strict,
+    ...(job.review === undefined ? {} : { review: job.review }),
     blockedExtensions: new Set(job.blockedExtensions),
     nowMs: job.dateMs,
     template,
   };
   const read = readEmailObject(parsed.object, job.limits, options, parsed.withExactIds);
   if (!read.ok) return read;
-  const { submission } = read;
+  const { submission, warnings, ignored, review } = read;
   const { fromDomain, lane, headers } = submission;
   const personal = await ask({ fromDomain, lane, headers, personal: submission.personal ?? null });
   const { messageId } = job;
@@ -167,6 +168,9 @@ async function prepare(job: EmailJob, ask: Ask): Promise<PreparedEmail> {
   const composed = compose(toComposeInput(submission, { messageId, dateMs, personal }));
   return {
     ok: true,
+    warnings,
+    ignored,
+    review,
     submission: {
       ...submission,
       body:

@@ -8,9 +8,11 @@ import { ERRORS, type Problem } from '../../../lib/errors.ts';
 import type { Submission } from '../../../model/submission.ts';
 import { textFromHtml } from '../../../pipeline/compose/text-from-html.ts';
 import { readFrom, readRecipients, readReplyTo } from './addresses.ts';
+import type { EmailWarning } from './answers/email.ts';
 import { hasUnsafeContentId, quoteLongContentIds, readAttachments } from './attachments.ts';
 import { readContents, readSubject } from './contents.ts';
 import type { EmailLimits } from './email-limits.ts';
+import { contentWarnings, ignoredNames } from './email-review.ts';
 import {
   readKeepContent,
   readMetadataField,
@@ -29,6 +31,8 @@ import { didYouMean, type UnknownMember, unknownMembers } from './unknown-member
 export interface EmailReadOptions {
   /** Unknown properties are refused (`Prefer: handling=strict`, RFC 7240). */
   strict: boolean;
+  /** What is likely not meant is looked for: the message is read a second time. */
+  review?: boolean;
   /** File name extensions that are refused: lower-case, without the dot. */
   blockedExtensions: ReadonlySet<string>;
   /** What SendAt and ExpiresAt are measured against. */
@@ -37,8 +41,18 @@ export interface EmailReadOptions {
   template?: FoundTemplate | null | undefined;
 }
 
+/** What was noticed of a message that is taken. */
+export interface EmailRemarks {
+  /** About its template. */
+  warnings: readonly string[];
+  /** Members that mean nothing here. */
+  ignored: readonly UnknownMember[];
+  /** What is likely not meant, where that was asked for. */
+  review: readonly EmailWarning[];
+}
+
 export type EmailRead =
-  | { ok: true; submission: Submission; warnings: readonly string[] }
+  | ({ ok: true; submission: Submission } & EmailRemarks)
   /** At least one, at most 25, in documented field order. */
   | { ok: false; problems: readonly [Problem, ...Problem[]] };
 
@@ -74,11 +88,6 @@ const SLOTS = {
   plain: FIELDS.names.indexOf('PlainContent'),
   template: FIELDS.names.indexOf(TEMPLATE_FIELDS[0]),
 };
-
-/** Members of a request that mean nothing here. */
-export function ignoredMembers(object: JsonObject): readonly UnknownMember[] {
-  return unknownMembers(object, FIELDS);
-}
 
 /** What is missing may be there under another name; what is not known may be near another one. */
 function withHints(problems: readonly Problem[], unknown: readonly UnknownMember[]): readonly Problem[] {
@@ -169,32 +178,42 @@ export function readEmailObject(
 
   const found = [...problems.items, ...late.items];
   const [first, ...rest] =
-    found.length === 0 ? [] : inFieldOrder(withHints(found, ignoredMembers(object)), FIELDS.names);
+    found.length === 0 ? [] : inFieldOrder(withHints(found, unknownMembers(object, FIELDS)), FIELDS.names);
   if (first !== undefined) return { ok: false, problems: [first, ...rest] };
   if (sender === null || subjectText === null || contents === null) {
     // Each reader adds a problem where it gives nothing back; reaching this would be a mistake of ours.
     return { ok: false, problems: [{ name: 'internal' }] };
   }
+  const submission: Submission = {
+    from: sender.mailbox,
+    fromDomain: sender.domain,
+    recipients,
+    replyTo: replies,
+    subject: subjectText,
+    body: contents.kind === 'html-as-text' ? { kind: 'text', text: textFromHtml(contents.html) } : contents,
+    tags: tagList,
+    headers: headerList,
+    attachments: files,
+    metadata,
+    sendAt: times.sendAt,
+    expiresAt: times.expiresAt,
+    lane,
+    sandbox,
+    ...(keepContent ? {} : { keepContent }),
+    ...(personal === null ? {} : { personal }),
+  };
   return {
     ok: true,
+    submission,
     warnings,
-    submission: {
-      from: sender.mailbox,
-      fromDomain: sender.domain,
-      recipients,
-      replyTo: replies,
-      subject: subjectText,
-      body: contents.kind === 'html-as-text' ? { kind: 'text', text: textFromHtml(contents.html) } : contents,
-      tags: tagList,
-      headers: headerList,
-      attachments: files,
-      metadata,
-      sendAt: times.sendAt,
-      expiresAt: times.expiresAt,
-      lane,
-      sandbox,
-      ...(keepContent ? {} : { keepContent }),
-      ...(personal === null ? {} : { personal }),
-    },
+    ignored: strict ? [] : unknownMembers(object, FIELDS),
+    review: options.review === true ? review(submission) : [],
   };
+
+  function review(taken: Submission): EmailWarning[] {
+    const again = strict
+      ? null
+      : readEmailObject(object, limits, { ...options, strict: true, review: false }, withExactIds);
+    return [...ignoredNames(again?.ok === false ? again.problems : []), ...contentWarnings(taken)];
+  }
 }

@@ -120,7 +120,7 @@ export function batchEmailRoute(deps: Deps): ApiRoute {
         return isJsonObject(found) ? found : null;
       };
       const bytes = () => new TextEncoder().encode(JSON.stringify(withExactIds() ?? message));
-      return asItem(() => reader.read(request.caller, { object: message, withExactIds, bytes }, strict));
+      return asItem(() => reader.read(request.caller, { object: message, withExactIds, bytes }, { strict }));
     });
   }
 
@@ -132,8 +132,8 @@ export function batchEmailRoute(deps: Deps): ApiRoute {
       if (body === null) return noObject();
       return asItem(() =>
         reader.isLarge(body)
-          ? reader.readLarge(request.caller, body, strict)
-          : reader.read(request.caller, parseBody(body), strict),
+          ? reader.readLarge(request.caller, body, { strict })
+          : reader.read(request.caller, parseBody(body), { strict }),
       );
     });
   }

@@ -69,14 +69,19 @@ describe('a refusal names the fix', () => {
   });
 });
 
-describe('a member that is not known', () => {
+// A large request is read in a worker.
+describe.each([
+  ['small', {}],
+  ['large', { PlainContent: 'x'.repeat(300_000) }],
+])('a member that is not known, in a %s request,', (_, more) => {
   it('is named in a header of the answer, with what was meant', async () => {
-    const sent = await world.call('POST', '/email', { body: { ...MAIL, Subjct: 'x', 'a"\u2028b': 1 } });
+    const body = { ...MAIL, ...more, Subjct: 'x', 'a"\u2028b': 1 };
+    const sent = await world.call('POST', '/email', { body });
     expect([sent.status, sent.headers['x-postrider-ignored']]).toEqual([
       200,
       '"Subjct";meant="Subject", "a??b"',
     ]);
-    const clean = await world.call('POST', '/email', { body: { ...MAIL, subject: null } });
+    const clean = await world.call('POST', '/email', { body: { ...MAIL, ...more, subject: null } });
     expect(clean.headers['x-postrider-ignored']).toBeUndefined();
   });
 
@@ -87,7 +92,7 @@ describe('a member that is not known', () => {
       { Filename: 'a.png', Type: 'image/png', Content: 'aGk=', ContentId: 'there', Disposition: 'inline' },
     ];
     const reply = await world.call('POST', '/email/validate', {
-      body: { ...MAIL, HTMLContent, Attachments, Atachments: [] },
+      body: { ...MAIL, ...more, HTMLContent, Attachments, Atachments: [] },
     });
     const found = (reply.json().Warnings as { Name: string; Message: string }[]).filter(({ Name }) =>
       ['unknown-property', 'cid-missing', 'relative-address'].includes(Name),

@@ -8,11 +8,16 @@
 import type { z } from 'zod';
 import type { Acceptance, AcceptRequest, AcceptResult } from '../../../pipeline/accept/accept.ts';
 import type { EmailAnswer } from '../contract/answers/email.ts';
-import { ignoredMembers } from '../contract/email-request.ts';
 import { emailAnswer } from '../contract/schemas/email.ts';
 import { EMAIL_ERRORS, EMAIL_EXAMPLE } from '../contract/schemas/email-request.ts';
 import { asHeader } from '../contract/unknown-members.ts';
-import { type EmailReader, forgetTexts, type ParsedBody, parseBody } from '../email-reader.ts';
+import {
+  type EmailReader,
+  forgetTexts,
+  type ParsedBody,
+  parseBody,
+  type ReadEmail,
+} from '../email-reader.ts';
 import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
 import { requireJson } from '../json-media-type.ts';
 import { prefersStrict } from '../prefer.ts';
@@ -69,9 +74,7 @@ export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendE
     parsed: ParsedBody | null,
     key: AcceptRequest['idempotency'],
   ): Promise<ApiAnswer> {
-    // Looked at before the body is let go of; a large one is read in a worker, which does not tell.
-    const ignored = parsed === null ? [] : ignoredMembers(parsed.object);
-    const result = await accept(request, parsed, key);
+    const { result, ignored } = await accept(request, parsed, key);
     if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
     const answer: EmailAnswer = { MessageID: result.messageId };
     return json(answer, 200, {
@@ -88,15 +91,18 @@ export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendE
     request: ApiRequest,
     parsed: ParsedBody | null,
     key: AcceptRequest['idempotency'],
-  ): Promise<AcceptResult> {
+  ): Promise<{ result: AcceptResult } & Pick<ReadEmail, 'ignored'>> {
     const { caller } = request;
-    const strict = prefersStrict(request.header('prefer'));
+    const wish = { strict: prefersStrict(request.header('prefer')) };
     const read =
-      parsed === null ? reader.readLarge(caller, request.body, strict) : reader.read(caller, parsed, strict);
+      parsed === null ? reader.readLarge(caller, request.body, wish) : reader.read(caller, parsed, wish);
     request.body = NOTHING;
     return read.then((email) => {
       if (parsed !== null) forgetTexts(parsed);
-      return acceptance.accept({ caller, idempotency: key, ...email });
+      const { ignored } = email;
+      return acceptance
+        .accept({ caller, idempotency: key, ...email })
+        .then((result) => ({ result, ignored }));
     });
   }
 }
