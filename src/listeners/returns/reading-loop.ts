@@ -128,7 +128,7 @@ export function createReadingLoop(deps: Deps): ReadingLoop {
     }
     const reason = stays === null ? why : `${why}; ${stays}`;
     await spool.keep(id, folder, reason);
-    log.warn({ id, folder, why: reason }, 'returned mail waits for a person');
+    log.warn({ id, folder, why: reason }, 'returned mail waits for the operator');
   }
 
   function pause(id: string, { about }: Extract<Disposition, { kind: 'later' }>): void {
