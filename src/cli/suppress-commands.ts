@@ -2,7 +2,7 @@
 import { createWriteStream } from 'node:fs';
 import { systemClock } from '../lib/clock.ts';
 import type { Page } from '../listeners/http/contract/answers/page.ts';
-import type { SuppressionAnswer } from '../listeners/http/contract/answers/suppressions.ts';
+import type { SuppressionAnswer } from '../listeners/http/operations/suppressions.ts';
 import { SUPPRESSION_REASONS } from '../model/suppression.ts';
 import type { Api } from './api-client.ts';
 import { numberFrom, oneOf } from './arguments.ts';

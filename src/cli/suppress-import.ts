@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { systemClock } from '../lib/clock.ts';
-import type { SuppressionsAdded } from '../listeners/http/contract/answers/suppressions.ts';
+import type { SuppressionsAdded } from '../listeners/http/operations/suppressions.ts';
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../model/suppression.ts';
 import { each, oneOf } from './arguments.ts';
 import { type CommandContext, example } from './command.ts';

@@ -1,5 +1,5 @@
 /** Addresses on their way to the list, by hand or from a file: one request, and how its answer reads. */
-import type { SuppressionsAdded } from '../listeners/http/contract/answers/suppressions.ts';
+import type { SuppressionsAdded } from '../listeners/http/operations/suppressions.ts';
 import type { Api } from './api-client.ts';
 import type { Item } from './suppression-file.ts';
 

@@ -76,6 +76,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   'a query of at most some kilobytes, read by route.ts': [
     'listeners/http/memory-page.ts memoryPage',
+    'listeners/http/paging.ts memoryPage',
     'listeners/http/operations/events.ts wantedKinds',
     'listeners/http/operations/messages.ts rawHeaders',
     'listeners/http/operations/problem-pages.ts problemPage',
@@ -85,7 +86,13 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'listeners/http/route.ts queryCursor',
     'listeners/http/route.ts pageLimit',
   ],
+  'describes a parameter in words of this program': [
+    'listeners/http/paging.ts paging',
+    'listeners/http/query.ts text',
+    'listeners/http/query.ts word',
+  ],
   'writes what was read, or shapes an answer': [
+    'listeners/http/operation.ts withHeaders',
     'listeners/http/idempotency.ts withKey',
     'listeners/http/idempotency.ts replayedAnswer',
     'listeners/http/problem.ts problemAnswer',

@@ -3,6 +3,7 @@
  * the functions in the source, so that a new one is either here or excused with a reason.
  */
 
+import { z } from 'zod';
 import { codesAndLinks } from '../../src/listeners/http/captured-mail.ts';
 import { pageOf } from '../../src/listeners/http/captured-page.ts';
 import { downloadAs, safeFilename } from '../../src/listeners/http/captured-parts.ts';
@@ -24,7 +25,9 @@ import { findCodes } from '../../src/listeners/http/find-codes.ts';
 import { findLinks as findTextLinks } from '../../src/listeners/http/find-links.ts';
 import { parseIdempotencyKey } from '../../src/listeners/http/idempotency.ts';
 import { requireJson } from '../../src/listeners/http/json-media-type.ts';
+import { cursor } from '../../src/listeners/http/paging.ts';
 import { prefersStrict } from '../../src/listeners/http/prefer.ts';
+import { address, moment } from '../../src/listeners/http/query.ts';
 import {
   queryAddress,
   queryFlag,
@@ -274,6 +277,9 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'listeners/http/idempotency.ts parseIdempotencyKey': refusing(parseIdempotencyKey),
   'listeners/http/json-media-type.ts requireJson': refusing((text) => requireJson(`application/json${text}`)),
   'listeners/http/prefer.ts prefersStrict': prefersStrict,
+  'listeners/http/paging.ts cursor': (text) => cursor('list', z.string()).safeParse(text),
+  'listeners/http/query.ts address': (text) => address('To').safeParse(text),
+  'listeners/http/query.ts moment': (text) => moment('Since').safeParse(text),
   'listeners/http/route.ts queryAddress': refusing((text) => queryAddress(new Map([['to', text]]), 'To')),
   'listeners/http/route.ts queryFlag': refusing((text) => queryFlag(new Map([['to', text]]), 'To')),
   'listeners/http/route.ts queryInteger': refusing((text) =>

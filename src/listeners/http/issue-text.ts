@@ -3,9 +3,23 @@
  * its own words stand where it has any, and where it has none, what the schema asks for.
  */
 import type { z } from 'zod';
+import { ERRORS, type ErrorName, type Problem } from '../../lib/errors.ts';
+import { pointerSegment } from './contract/problem-list.ts';
 
 /** Words of ours that go on from the name of the member; others stand behind a colon. */
 const GOES_ON = /^(?:is|must|may|has|holds|needs|lies|cannot)\b/;
+
+/** An issue as a problem of the request; a custom one may name its error in `params.problem`. */
+export function problemOf(issue: z.core.$ZodIssue): Problem {
+  const field = `/${issue.path.map((part) => pointerSegment(String(part))).join('/')}`;
+  const named: unknown = issue.code === 'custom' ? issue.params?.problem : undefined;
+  const name = typeof named === 'string' && isErrorName(named) ? named : 'invalid-parameter';
+  return { name, field, message: issueText(issue) };
+}
+
+function isErrorName(name: string): name is ErrorName {
+  return Object.hasOwn(ERRORS, name);
+}
 
 /** `Reason is one of Bounce, Manual`, without a point at its end. */
 export function issueText(issue: z.core.$ZodIssue): string {

@@ -4,11 +4,11 @@
  * schema it leaves a typed value, or throws one AppError with every problem and its pointer.
  */
 import type { z } from 'zod';
-import { AppError, ERRORS, type ErrorName, type Problem } from '../../lib/errors.ts';
+import { AppError } from '../../lib/errors.ts';
 import { bodyText, jsonProblem, parseJsonObject } from './contract/json-body.ts';
 import { type JsonObject, propertyTable, readProperties } from './contract/json-properties.ts';
-import { createProblemList, MAX_PROBLEMS, pointerSegment } from './contract/problem-list.ts';
-import { issueText } from './issue-text.ts';
+import { createProblemList, MAX_PROBLEMS } from './contract/problem-list.ts';
+import { problemOf } from './issue-text.ts';
 import { requireJson } from './json-media-type.ts';
 import { prefersStrict } from './prefer.ts';
 import type { ApiRequest } from './route.ts';
@@ -48,7 +48,7 @@ export function readJsonBytes<Shape extends z.ZodRawShape>(
     // A rule over several members comes last, wherever its member stands.
     const place = (issue: z.core.$ZodIssue) => table.names.indexOf(String(issue.path[0]));
     const issues = [...result.error.issues].sort((a, b) => place(a) - place(b));
-    for (const issue of issues) problems.items.push(toProblem(issue));
+    for (const issue of issues) problems.items.push(problemOf(issue));
   }
   const [first, ...rest] = problems.items.slice(0, MAX_PROBLEMS);
   if (first !== undefined) throw new AppError([first, ...rest]);
@@ -63,15 +63,4 @@ function objectOf(body: Uint8Array, mayBeEmpty: boolean): JsonObject {
   const object = parseJsonObject(text);
   if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text) });
   return object;
-}
-
-function toProblem(issue: z.core.$ZodIssue): Problem {
-  const field = `/${issue.path.map((part) => pointerSegment(String(part))).join('/')}`;
-  const named: unknown = issue.code === 'custom' ? issue.params?.problem : undefined;
-  const name = typeof named === 'string' && isErrorName(named) ? named : 'invalid-parameter';
-  return { name, field, message: issueText(issue) };
-}
-
-function isErrorName(name: string): name is ErrorName {
-  return Object.hasOwn(ERRORS, name);
 }

@@ -83,6 +83,8 @@ const tidy: Override = ({ zodSchema, jsonSchema }) => {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (isDeepStrictEqual(jsonSchema.propertyNames, { type: 'string' })) delete jsonSchema.propertyNames;
   const { def } = zodSchema._zod;
+  // The library leaves out the default of what is read from a text.
+  if (def.type === 'default') jsonSchema.default = def.defaultValue as typeof jsonSchema.default;
   // An answer may gain members, unless it is one of those that never do.
   if (def.type === 'object' && !('catchall' in def)) delete jsonSchema.additionalProperties;
 };

@@ -1,7 +1,7 @@
 /**
- * The suppression list (api.md §3): to whom a sender domain does not send, and why. List, add up to a thousand at once,
- * look one address up, lift it. Every operation acts on the caller's domains; an address may stand there for several
- * reasons, each with its own end, so it is looked up and lifted as a whole or by `Reason`.
+ * The suppression list: to whom a sender domain does not send, and why. List, add up to a thousand at once, look one
+ * address up, lift it. Every operation acts on the caller's domains; an address may stand there for several reasons, each
+ * with its own end, so it is looked up and lifted as a whole or by `Reason`.
  */
 
 import { z } from 'zod';
@@ -9,40 +9,21 @@ import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import { parseAddress } from '../../../mail/address.ts';
-import { SUPPRESSION_REASONS, type Suppression, type SuppressionReason } from '../../../model/suppression.ts';
+import { SUPPRESSION_REASONS, type Suppression } from '../../../model/suppression.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import { expiryOf } from '../../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../../store/store.ts';
 import type { NewSuppression } from '../../../store/topics/suppressions.ts';
-import type { Page } from '../contract/answers/page.ts';
-import type {
-  SuppressionAnswer,
-  SuppressionDetail,
-  SuppressionsAdded,
-} from '../contract/answers/suppressions.ts';
 import { instant } from '../contract/instant.ts';
 import { propertyTable, readProperties } from '../contract/json-properties.ts';
-import { suppressionDetail, suppressionList, suppressionsAdded } from '../contract/schemas/domains.ts';
 import { nothing } from '../contract/schemas/problem.ts';
-import { DOMAIN, PAGE, SINCE, text } from '../contract/schemas/query.ts';
-import { type CreateOnce, withEntry } from '../create-once.ts';
-import { readJsonBody } from '../json-request.ts';
+import { count, pageOf, time } from '../contract/schemas/shared.ts';
+import type { CreateOnce } from '../create-once.ts';
 import { gather, looksOf } from '../looks.ts';
-import {
-  type ApiRequest,
-  type ApiRoute,
-  invalidParameter,
-  isoTime,
-  isoTimeOrNull,
-  json,
-  pageLimit,
-  queryAddress,
-  queryInteger,
-  queryText,
-  queryTime,
-  refuse,
-} from '../route.ts';
-import { listedDomains } from '../tenancy.ts';
+import { type Answer, operation, withoutUndefined } from '../operation.ts';
+import { paging } from '../paging.ts';
+import { address, DOMAIN, SINCE, word } from '../query.ts';
+import { type ApiRoute, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 
 const MAX_ITEMS = 1000;
 /** Entries that one read looks at: some milliseconds. */
@@ -50,8 +31,39 @@ const LOOK = 4_000;
 const MAX_NOTE_CHARS = 256;
 
 const reasons = new Map(SUPPRESSION_REASONS.map((reason) => [reason.toLowerCase(), reason]));
-const REASON_LIST = SUPPRESSION_REASONS.join(', ');
-const REASON = z.enum(SUPPRESSION_REASONS).optional();
+const REASON = word(SUPPRESSION_REASONS).optional();
+const PAGES = paging('suppressions', z.int().min(1));
+
+const suppression = z
+  .object({
+    Email: z.string(),
+    Domain: z.string(),
+    Reason: z.enum(SUPPRESSION_REASONS),
+    Note: z.string(),
+    CreatedAt: time,
+    ExpiresAt: time.nullable().describe('null = until it is removed'),
+    MessageID: z.string().nullable().describe('The message that caused it; null = added by hand'),
+    Reply: z.string(),
+    Rule: z.string().describe('What decided'),
+  })
+  .meta({ id: 'Suppression' });
+
+const suppressionDetail = z
+  .object({
+    Email: z.string(),
+    Domain: z.string(),
+    Entries: z.array(suppression).describe('One per reason'),
+  })
+  .meta({ id: 'SuppressionDetail' });
+
+const suppressionsAdded = z
+  .object({ Added: count, Existing: count.describe('Were in force already and were left alone') })
+  .meta({ id: 'SuppressionsAdded' });
+
+export type SuppressionAnswer = Answer<typeof suppression>;
+export type SuppressionDetail = Answer<typeof suppressionDetail>;
+export type SuppressionsAdded = Answer<typeof suppressionsAdded>;
+
 const ITEM = propertyTable(['Email', 'Reason', 'Note', 'ExpiresAt']);
 
 const item = z.preprocess(
@@ -73,7 +85,7 @@ const item = z.preprocess(
       .transform((text, context) => {
         const reason = reasons.get(text.toLowerCase());
         if (reason !== undefined) return reason;
-        context.addIssue({ code: 'custom', message: `is one of ${REASON_LIST}` });
+        context.addIssue({ code: 'custom', message: `is one of ${SUPPRESSION_REASONS.join(', ')}` });
         return z.NEVER;
       })
       .meta({ enum: SUPPRESSION_REASONS })
@@ -91,8 +103,8 @@ const NEW_SUPPRESSIONS = z.object({
   Domain: z.string().max(255).optional(),
 });
 
-/** The suppression routes. */
-export function suppressionRoutes(deps: {
+/** The operations of the list. */
+export function suppressionOperations(deps: {
   store: Store;
   clock: Clock;
   random: Random;
@@ -101,170 +113,131 @@ export function suppressionRoutes(deps: {
   const { store, clock, random, createOnce } = deps;
 
   return [
-    {
+    operation({
+      id: 'listSuppressions',
       method: 'GET',
       path: '/suppressions',
       scope: 'suppressions:read',
       limitedTokens: true,
-      contract: {
-        id: 'listSuppressions',
-        summary: 'List who is not sent to',
-        description:
-          'Addresses that are not sent to, newest first, a page: `{Email, Domain, Reason, Note, CreatedAt, ExpiresAt, MessageID, Reply, Rule}`. `Reason`, `Since`, `Email`, `Domain`',
-        query: { Email: text('Address'), Reason: REASON, ...SINCE, ...DOMAIN, ...PAGE },
-        answer: suppressionList,
-      },
-      handle: async (request) => {
-        const { query } = request;
-        const limit = pageLimit(query);
-        const address = queryAddress(query, 'Email');
-        const reason = queryReason(query);
-        const since = queryTime(query, 'Since');
-        const after = queryInteger(query, 'After', { min: 1, max: Number.MAX_SAFE_INTEGER, fallback: 0 });
+      summary: 'List who is not sent to',
+      description:
+        'Addresses that are not sent to, newest first, a page: `{Email, Domain, Reason, Note, CreatedAt, ExpiresAt, MessageID, Reply, Rule}`. `Reason`, `Since`, `Email`, `Domain`',
+      query: { Email: address('Address'), Reason: REASON, ...SINCE, ...DOMAIN, ...PAGES.query },
+      answer: pageOf('SuppressionList', suppression),
+      handle: async ({ query, visible, request }) => {
+        const { Limit, After, Email, Reason, Since } = query;
         const filter = {
-          ...listedDomains(request),
-          ...(address === undefined ? {} : { address }),
-          ...(reason === undefined ? {} : { reason }),
-          ...(since === undefined ? {} : { since }),
+          ...visible,
+          ...withoutUndefined({ address: Email, reason: Reason, since: Since }),
           now: clock.now(),
-          limit: limit + 1,
+          limit: Limit + 1,
           look: LOOK,
         };
         const { rows, next } = await gather(
           looksOf(request),
-          limit,
-          after === 0 ? undefined : after,
+          Limit,
+          After,
           async (beforeId) => {
-            const place = beforeId === undefined ? {} : { beforeId };
+            const place = withoutUndefined({ beforeId });
             const { suppressions, nextId } = await store.listSuppressions({ ...filter, ...place });
             return { rows: suppressions, next: nextId };
           },
           ({ id }) => id,
         );
-        const answer: Page<SuppressionAnswer> = {
-          Items: rows.map(toAnswer),
-          HasMore: next !== null,
-          NextCursor: next === null ? null : String(next),
-        };
-        return json(answer);
+        return PAGES.page(rows.map(toAnswer), next);
       },
-    },
-    {
+    }),
+    operation({
+      id: 'addSuppressions',
       method: 'POST',
       path: '/suppressions',
       scope: 'suppressions:write',
       limitedTokens: true,
-      contract: {
-        id: 'addSuppressions',
-        summary: 'Stop sending to addresses',
-        description:
-          '`{Items: [{Email, Reason?, Note?, ExpiresAt?}]}`, at most 1000, and `Domain` where the token holds several: `{Added, Existing}`. `Reason` is Bounce, Inactive, SoftBounces, Complaint, Unsubscribe or Manual (the default); without `ExpiresAt` Inactive holds 90 days, SoftBounces 30, the others until they are removed. Takes `Idempotency-Key`',
-        body: {
-          schema: NEW_SUPPRESSIONS,
-          example: { Items: [{ Email: 'former@example.net', Note: 'asked by telephone' }] },
-        },
-        answer: suppressionsAdded,
-        idempotent: true,
-        errors: ['domain-ambiguous', 'not-found'],
+      summary: 'Stop sending to addresses',
+      description:
+        '`{Items: [{Email, Reason?, Note?, ExpiresAt?}]}`, at most 1000, and `Domain` where the token holds several: `{Added, Existing}`. `Reason` is Bounce, Inactive, SoftBounces, Complaint, Unsubscribe or Manual (the default); without `ExpiresAt` Inactive holds 90 days, SoftBounces 30, the others until they are removed. Takes `Idempotency-Key`',
+      once: createOnce,
+      body: {
+        schema: NEW_SUPPRESSIONS,
+        example: { Items: [{ Email: 'former@example.net', Note: 'asked by telephone' }] },
       },
-      handle: (request) =>
-        createOnce(request, 'POST /suppressions', async (key) => {
-          const body = readJsonBody(request, NEW_SUPPRESSIONS);
-          const domain = pickDomain(request.caller, body.Domain);
-          const now = clock.now();
-          const entries = body.Items.map((given, i): NewSuppression => {
-            const reason = given.Reason ?? 'Manual';
-            if (given.ExpiresAt !== undefined && given.ExpiresAt <= now) {
-              throw invalidParameter('ExpiresAt lies in the past', `Items/${i}/ExpiresAt`);
-            }
-            return {
-              address: given.Email,
-              reason,
-              note: (given.Note ?? '').toWellFormed(),
-              expiresAt: given.ExpiresAt ?? expiryOf(reason, now),
-              source: null,
-            };
-          });
-          const { added, existing } = await store.addSuppressions({
-            domain,
-            entries,
-            now,
-            ...withEntry(key, (make) => make(200, { Added: '$added', Existing: '$existing' })),
-          });
-          const answer: SuppressionsAdded = { Added: added, Existing: existing };
-          return json(answer);
-        }),
-    },
-    {
+      answer: suppressionsAdded,
+      errors: ['domain-ambiguous', 'not-found'],
+      handle: async ({ caller, body, key }) => {
+        const domain = pickDomain(caller, body.Domain);
+        const now = clock.now();
+        const entries = body.Items.map((given, i): NewSuppression => {
+          const reason = given.Reason ?? 'Manual';
+          if (given.ExpiresAt !== undefined && given.ExpiresAt <= now) {
+            throw invalidParameter('ExpiresAt lies in the past', `Items/${i}/ExpiresAt`);
+          }
+          return {
+            address: given.Email,
+            reason,
+            note: (given.Note ?? '').toWellFormed(),
+            expiresAt: given.ExpiresAt ?? expiryOf(reason, now),
+            source: null,
+          };
+        });
+        const { added, existing } = await store.addSuppressions({
+          domain,
+          entries,
+          now,
+          ...withoutUndefined({ idempotency: key?.({ Added: '$added', Existing: '$existing' }) }),
+        });
+        return { Added: added, Existing: existing };
+      },
+    }),
+    operation({
+      id: 'getSuppression',
       method: 'GET',
       path: '/suppressions/:email',
       scope: 'suppressions:read',
       limitedTokens: true,
-      contract: {
-        id: 'getSuppression',
-        summary: 'Show why an address is not sent to',
-        description:
-          'Why an address (percent-encoded) is not sent to: `{Email, Domain, Entries}`, an entry per reason',
-        query: DOMAIN,
-        answer: suppressionDetail,
-        errors: ['domain-ambiguous'],
-      },
-      handle: async (request) => {
-        const { domain, address } = asked(request);
-        const found = await store.suppressedAmong({ domain, addresses: [address], now: clock.now() });
+      summary: 'Show why an address is not sent to',
+      description:
+        'Why an address (percent-encoded) is not sent to: `{Email, Domain, Entries}`, an entry per reason',
+      query: DOMAIN,
+      answer: suppressionDetail,
+      errors: ['domain-ambiguous'],
+      handle: async ({ domain, params }) => {
+        const Email = addressIn(params.email);
+        const found = await store.suppressedAmong({ domain, addresses: [Email], now: clock.now() });
         if (found.length === 0) throw refuse('not-found');
-        const answer: SuppressionDetail = {
-          Email: address,
-          Domain: domain,
-          Entries: found.map(({ suppression }) => toAnswer(suppression)),
-        };
-        return json(answer);
+        return { Email, Domain: domain, Entries: found.map((entry) => toAnswer(entry.suppression)) };
       },
-    },
-    {
+    }),
+    operation({
+      id: 'deleteSuppression',
       method: 'DELETE',
       path: '/suppressions/:email',
       scope: 'suppressions:write',
       limitedTokens: true,
-      contract: {
-        id: 'deleteSuppression',
-        summary: 'Send to an address again',
-        description: 'Lifts it, or only the entry for `Reason`: `{}`',
-        query: { Reason: REASON, ...DOMAIN },
-        answer: nothing,
-        errors: ['domain-ambiguous'],
-      },
-      handle: async (request) => {
-        const { domain, address } = asked(request);
-        const reason = queryReason(request.query);
+      summary: 'Send to an address again',
+      description: 'Lifts it, or only the entry for `Reason`: `{}`',
+      query: { Reason: REASON, ...DOMAIN },
+      answer: nothing,
+      errors: ['domain-ambiguous'],
+      handle: async ({ domain, params, query }) => {
         const removed = await store.removeSuppressions({
           domain,
-          address,
-          ...(reason === undefined ? {} : { reason }),
+          address: addressIn(params.email),
+          ...withoutUndefined({ reason: query.Reason }),
           now: clock.now(),
           eventIds: SUPPRESSION_REASONS.map(() => uuidv7(clock, random)),
         });
         if (removed === 0) throw refuse('not-found');
-        return json({});
+        return {};
       },
-    },
+    }),
   ];
 }
 
-/** The one address and domain that a request by path is about. */
-function asked({ caller, params, query }: ApiRequest): { domain: string; address: string } {
-  const domain = pickDomain(caller, queryText(query, 'Domain', 255));
-  const parsed = parseAddress(params.email ?? '');
+/** The address in the path. Throws AppError not-found where it is none. */
+function addressIn(given: string): string {
+  const parsed = parseAddress(given);
   if (!parsed.ok) throw refuse('not-found');
-  return { domain, address: parsed.address.text };
-}
-
-function queryReason(query: ReadonlyMap<string, string>): SuppressionReason | undefined {
-  const text = queryText(query, 'Reason', 32);
-  if (text === undefined) return undefined;
-  const reason = reasons.get(text.toLowerCase());
-  if (reason === undefined) throw invalidParameter(`Reason is one of ${REASON_LIST}`, 'Reason');
-  return reason;
+  return parsed.address.text;
 }
 
 function toAnswer(row: Suppression): SuppressionAnswer {

@@ -42,7 +42,7 @@ import { sandboxWaitRoutes } from './sandbox-wait.ts';
 import { sendEmailRoute } from './send-email.ts';
 import { smtpCredentialRoutes } from './smtp-credentials.ts';
 import { statsRoutes } from './stats.ts';
-import { suppressionRoutes } from './suppressions.ts';
+import { suppressionOperations } from './suppressions.ts';
 import { templateRoutes } from './templates.ts';
 import { tokenRoutes } from './tokens.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -88,7 +88,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     rescheduleRoute(deps, { maxAgeMs: options.maxAgeMs }),
     eraseRoute(deps),
     ...domainRoutes({ ...deps, createOnce }),
-    ...suppressionRoutes({ ...deps, createOnce }),
+    ...suppressionOperations({ ...deps, createOnce }),
     ...templateRoutes({
       ...deps,
       createOnce,

@@ -1,5 +1,4 @@
-/** Who gets no mail, and what is left of a person who was erased. Types only. */
-import type { SuppressionReason } from '../../../../model/suppression.ts';
+/** What is left of a person who was erased. Types only. */
 
 /** POST /erase. */
 export interface EraseAnswer {
@@ -13,33 +12,4 @@ export interface EraseAnswer {
   Share: number;
   /** `After` of the next request; null = all is done. */
   NextCursor: string | null;
-}
-
-/** One item of GET /suppressions. */
-export interface SuppressionAnswer {
-  /** As it was given; any case of the part before the @ is stopped. */
-  Email: string;
-  Domain: string;
-  Reason: SuppressionReason;
-  Note: string;
-  CreatedAt: string;
-  ExpiresAt: string | null;
-  /** The message whose outcome caused it; null = added by hand. */
-  MessageID: string | null;
-  Reply: string;
-  /** What decided: the classifier's rule. */
-  Rule: string;
-}
-
-/** GET /suppressions/{Email}: one entry per reason. */
-export interface SuppressionDetail {
-  Email: string;
-  Domain: string;
-  Entries: readonly SuppressionAnswer[];
-}
-
-/** POST /suppressions: `Existing` were in force already and were left alone. */
-export interface SuppressionsAdded {
-  Added: number;
-  Existing: number;
 }

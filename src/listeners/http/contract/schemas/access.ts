@@ -13,7 +13,8 @@ import type {
 } from '../answers/access.ts';
 import type { Page } from '../answers/page.ts';
 import { domainStatus } from './domains.ts';
-import { count, exactly, pageOf, time } from './exactly.ts';
+import { exactly } from './exactly.ts';
+import { count, pageOf, time } from './shared.ts';
 
 const maker = z.string().nullable().describe('TokenID of the token that made it; null = none, or unknown');
 

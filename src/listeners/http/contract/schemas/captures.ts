@@ -1,7 +1,8 @@
 /** Schema of a captured copy in a list, by itself: an error body may name some too. */
 import { z } from 'zod';
 import type { CaptureSummary, NamedAddress } from '../answers/captures.ts';
-import { count, exactly, time } from './exactly.ts';
+import { exactly } from './exactly.ts';
+import { count, time } from './shared.ts';
 
 /** An address of a header. */
 export const namedAddress = exactly<NamedAddress>()(

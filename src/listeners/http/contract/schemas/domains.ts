@@ -9,13 +9,9 @@ import type {
   DomainReturns,
 } from '../answers/domains.ts';
 import type { Page } from '../answers/page.ts';
-import type {
-  EraseAnswer,
-  SuppressionAnswer,
-  SuppressionDetail,
-  SuppressionsAdded,
-} from '../answers/suppressions.ts';
-import { count, exactly, pageOf, time } from './exactly.ts';
+import type { EraseAnswer } from '../answers/suppressions.ts';
+import { exactly } from './exactly.ts';
+import { count, pageOf, time } from './shared.ts';
 
 const dnsRecord = exactly<DnsRecordItem>()(
   z
@@ -146,38 +142,4 @@ export const eraseAnswer = exactly<EraseAnswer>()(
       NextCursor: z.string().nullable().describe('`After` of the next request; null = all is done'),
     })
     .meta({ id: 'EraseAnswer' }),
-);
-
-const suppression = exactly<SuppressionAnswer>()(
-  z
-    .object({
-      Email: z.string(),
-      Domain: z.string(),
-      Reason: z.enum(['Bounce', 'Inactive', 'SoftBounces', 'Complaint', 'Unsubscribe', 'Manual']),
-      Note: z.string(),
-      CreatedAt: time,
-      ExpiresAt: time.nullable().describe('null = until it is removed'),
-      MessageID: z.string().nullable().describe('The message that caused it; null = added by hand'),
-      Reply: z.string(),
-      Rule: z.string().describe('What decided'),
-    })
-    .meta({ id: 'Suppression' }),
-);
-
-export const suppressionList = exactly<Page<SuppressionAnswer>>()(pageOf('SuppressionList', suppression));
-
-export const suppressionDetail = exactly<SuppressionDetail>()(
-  z
-    .object({
-      Email: z.string(),
-      Domain: z.string(),
-      Entries: z.array(suppression).describe('One per reason'),
-    })
-    .meta({ id: 'SuppressionDetail' }),
-);
-
-export const suppressionsAdded = exactly<SuppressionsAdded>()(
-  z
-    .object({ Added: count, Existing: count.describe('Were in force already and were left alone') })
-    .meta({ id: 'SuppressionsAdded' }),
 );

@@ -16,8 +16,9 @@ import type {
 } from '../answers/email.ts';
 import type { Page } from '../answers/page.ts';
 import { namedAddress } from './captures.ts';
-import { count, exactly, pageOf, time } from './exactly.ts';
+import { exactly } from './exactly.ts';
 import { problemItem } from './problem.ts';
+import { count, pageOf, time } from './shared.ts';
 
 const messageId = z.uuid().describe('Of the message; also the left part of its Message-ID');
 

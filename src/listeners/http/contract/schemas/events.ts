@@ -5,7 +5,8 @@ import type { EventList, EventRecord, StreamedEvent, TimelineEntry } from '../an
 import type { Page } from '../answers/page.ts';
 import type { StatsAnswer, StatsFigures } from '../answers/stats.ts';
 import { metadata, route } from './email.ts';
-import { count, exactly, pageOf, time } from './exactly.ts';
+import { exactly } from './exactly.ts';
+import { count, pageOf, time } from './shared.ts';
 
 const pairs = z.array(z.tuple([z.string(), z.string()])).describe('Pairs of name and address');
 const logLevel = z.enum(['Info', 'Warn', 'Error']);

@@ -11,7 +11,8 @@ import type { CauseItem, CausesAnswer, QueueAnswer, QueueItem, ResendAnswer } fr
 import type { NodeItem, NodesAnswer, WarmupAnswer, WarmupItem } from '../answers/traffic.ts';
 import { priority } from './email.ts';
 import { bounce } from './events.ts';
-import { count, exactly, pageOf, time } from './exactly.ts';
+import { exactly } from './exactly.ts';
+import { count, pageOf, time } from './shared.ts';
 
 export const reasons = z.array(z.object({ Reason: z.string(), Count: count }));
 

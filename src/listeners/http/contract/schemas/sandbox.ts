@@ -5,7 +5,8 @@ import type { Page } from '../answers/page.ts';
 import type { CaptureDetail, InboxItem, ReleasedAnswer, SandboxRuleItem } from '../answers/sandbox.ts';
 import { captureSummary, summary } from './captures.ts';
 import { attachmentFacts } from './email.ts';
-import { count, exactly, pageOf, time } from './exactly.ts';
+import { exactly } from './exactly.ts';
+import { count, pageOf, time } from './shared.ts';
 
 export const captureList = exactly<Page<CaptureSummary>>()(pageOf('CaptureList', captureSummary));
 

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import type { Page } from '../answers/page.ts';
 import type { TemplateDetail, TemplateRendering, TemplateSummary } from '../answers/templates.ts';
-import { exactly, pageOf, time } from './exactly.ts';
+import { exactly } from './exactly.ts';
+import { pageOf, time } from './shared.ts';
 
 const version = z.int().min(1);
 

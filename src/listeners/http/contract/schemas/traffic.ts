@@ -15,8 +15,9 @@ import type {
   TryAnswer,
 } from '../answers/traffic.ts';
 import { priority } from './email.ts';
-import { count, exactly, pageOf, time } from './exactly.ts';
+import { exactly } from './exactly.ts';
 import { reasons } from './operator.ts';
+import { count, pageOf, time } from './shared.ts';
 
 const value = z.union([z.number(), z.string()]);
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { EVENT_KINDS, type EventKind } from '../../../../model/event.ts';
 import { metadata, route } from './email.ts';
 import { bounce } from './events.ts';
-import { count, time } from './exactly.ts';
+import { count, time } from './shared.ts';
 
 const about = {
   EventID: z.uuid().describe('The same on every try'),

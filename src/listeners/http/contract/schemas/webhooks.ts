@@ -11,7 +11,8 @@ import type {
   WebhookSecretAnswer,
   WebhookTest,
 } from '../answers/webhooks.ts';
-import { count, exactly, pageOf, time } from './exactly.ts';
+import { exactly } from './exactly.ts';
+import { count, pageOf, time } from './shared.ts';
 
 const record = {
   WebhookID: z.int().min(1),

@@ -1,0 +1,107 @@
+/**
+ * Query parameters as schemas. Every value arrives as a text: each schema here reads that text, and the document of the
+ * API shows what it must hold. Given a shape of such schemas, `queryReader` reads the query of a request; names match in
+ * any case, an empty value counts as absent, and everything that is wrong is refused in one answer.
+ */
+import { z } from 'zod';
+import { AppError } from '../../lib/errors.ts';
+import { parseAddress } from '../../mail/address.ts';
+import { problemOf } from './issue-text.ts';
+
+type Reader<Shape extends z.ZodRawShape> = (
+  query: ReadonlyMap<string, string>,
+) => z.output<z.ZodObject<Shape>>;
+
+/** Reads a query by a shape. The reader throws AppError invalid-parameter with every problem. */
+export function queryReader<Shape extends z.ZodRawShape>(shape: Shape): Reader<Shape> {
+  const schema = z.object(shape);
+  const names = Object.keys(shape).map((name) => [name, name.toLowerCase()] as const);
+  return (query) => {
+    const given: Record<string, string> = {};
+    for (const [name, lower] of names) {
+      const value = query.get(lower);
+      if (value !== undefined && value !== '') given[name] = value;
+    }
+    const result = schema.safeParse(given);
+    if (result.success) return result.data;
+    const [first, ...rest] = result.error.issues.map(problemOf);
+    throw first === undefined ? new AppError('invalid-parameter') : new AppError([first, ...rest]);
+  };
+}
+
+/** A text of at most `max` characters. */
+export function text(description: string, max = 1024) {
+  return z.string().max(max, 'is too long').optional().describe(description);
+}
+
+/** An address in its canonical form, or as it is given where it is none: then nothing matches. */
+export function address(description: string) {
+  return z
+    .string()
+    .max(320, 'is too long')
+    .transform((given) => {
+      const parsed = parseAddress(given);
+      return parsed.ok ? parsed.address.text : given;
+    })
+    .optional()
+    .describe(description);
+}
+
+/** An instant: Unix seconds or ISO 8601, by day or with a time; milliseconds come out. */
+export function moment(description: string) {
+  return z
+    .string()
+    .max(64, 'is too long')
+    .transform((given, context) => {
+      if (/^[0-9]{1,12}$/.test(given)) return Number(given) * 1000;
+      const at = /^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ]|$)/.test(given) ? Date.parse(given) : Number.NaN;
+      if (!Number.isNaN(at)) return at;
+      context.addIssue({ code: 'custom', message: 'must be Unix seconds or an ISO 8601 time' });
+      return z.NEVER;
+    })
+    .optional()
+    .describe(`${description}: Unix seconds or ISO 8601`);
+}
+
+/** A whole number from `min` to `max`. */
+export function integer(min: number, max: number, error = `must be a whole number from ${min} to ${max}`) {
+  const digits = (given: unknown) =>
+    typeof given === 'string' && /^[0-9]{1,15}$/.test(given) ? Number(given) : given;
+  return z.preprocess(digits, z.int({ error }).min(min, error).max(max, error));
+}
+
+const FLAGS: ReadonlyMap<unknown, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+/** `true` or `false`, also 1 and 0. */
+export function flag() {
+  const read = (given: unknown) => (typeof given === 'string' ? FLAGS.get(given.toLowerCase()) : given) ?? '';
+  return z.preprocess(read, z.boolean({ error: 'is true or false' }));
+}
+
+/** One of several words, in any case. */
+export function word<const Word extends string>(words: readonly Word[], error?: string) {
+  const known = new Map<unknown, string>(words.map((one) => [one.toLowerCase(), one]));
+  const read = (given: unknown) => (typeof given === 'string' ? known.get(given.toLowerCase()) : given) ?? '';
+  return z.preprocess(read, z.enum(words, error === undefined ? {} : { error }));
+}
+
+/** Narrows a list to one sender domain; `visible` and `domain` of a call look at it. */
+export const DOMAIN = { Domain: text('Only of this sender domain, one of the token’s', 255) };
+
+export const SINCE = { Since: moment('Not before') };
+export const UNTIL = { Until: moment('Before') };
+
+export const MAIL_FILTERS = {
+  From: address('Address of the sender'),
+  To: address('Address of a recipient'),
+  Subject: text('Holds this text', 998),
+  Tag: text('Has this tag', 256),
+  ...SINCE,
+  ...UNTIL,
+  ...DOMAIN,
+};
