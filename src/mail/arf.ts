@@ -3,8 +3,8 @@
  * what the report says and every place in it where one of our tokens may stand, in the order they are to be believed;
  * null where it is no report. Providers leave recipient and sender out, so an address is never needed and never used.
  */
-import { returnedFields } from './dsn.ts';
-import { decodedBody, fieldOf, type MimeField, type MimePart, ownParts, readFields } from './mime-reader.ts';
+import { fieldGroups, fieldValue, type ReportField, returnedFields } from './dsn.ts';
+import { bodyOf, type MimePart, ownParts } from './mime-tree.ts';
 
 export interface FeedbackReport {
   /** Lower case: `abuse`, `not-spam`, `fraud`, `auth-failure`, `virus`, `other`, … */
@@ -22,7 +22,7 @@ export interface FeedbackReport {
 }
 
 const REPORT_TYPE = 'message/feedback-report';
-const MAX_CHARS = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 /** Of each kind; more is somebody trying. */
 const MAX_CANDIDATES = 4;
 
@@ -30,14 +30,14 @@ const MAX_CANDIDATES = 4;
 export function readFeedbackReport(mail: MimePart): FeedbackReport | null {
   const report = [...ownParts(mail)].find(({ type: kind }) => kind === REPORT_TYPE);
   if (report === undefined) return null;
-  const { fields } = readFields(decodedBody(report, MAX_CHARS).replace(/^\s{1,20}/, ''));
-  const type = (fieldOf({ fields }, 'feedback-type') ?? '').toLowerCase().slice(0, 40);
+  const [fields = []] = fieldGroups(bodyOf(report, MAX_BYTES));
+  const type = (fieldValue(fields, 'feedback-type') ?? '').toLowerCase().slice(0, 40);
   if (!/^[a-z0-9-]{1,40}$/.test(type)) return null;
   const message = returnedFields(mail);
-  const messageId = fieldOf({ fields: message }, 'message-id');
+  const messageId = fieldValue(message, 'message-id');
   return {
     type,
-    userAgent: (fieldOf({ fields }, 'user-agent') ?? '').slice(0, 100),
+    userAgent: (fieldValue(fields, 'user-agent') ?? '').slice(0, 100),
     references: values(message, 'x-postrider-ref'),
     returnPaths: [...values(fields, 'original-mail-from'), ...values(message, 'return-path')].map(
       withoutBrackets,
@@ -47,7 +47,7 @@ export function readFeedbackReport(mail: MimePart): FeedbackReport | null {
   };
 }
 
-function values(fields: readonly MimeField[], name: string): string[] {
+function values(fields: readonly ReportField[], name: string): string[] {
   return fields
     .filter((field) => field.name === name)
     .slice(0, MAX_CANDIDATES)

@@ -4,7 +4,8 @@
  * one.
  */
 import { decodeWords } from './decode-words.ts';
-import { fieldOf, type MimePart, readableText } from './mime-reader.ts';
+import { fieldOf, type MimePart } from './mime-tree.ts';
+import { readableText } from './readable-text.ts';
 
 /** Beginnings of subjects, lower case. */
 const SUBJECTS = [
@@ -79,7 +80,7 @@ const NO_SIGN = 'x-auto-response-suppress';
 export function autoReplySign(mail: MimePart): string | null {
   const submitted = (fieldOf(mail, 'auto-submitted') ?? '').toLowerCase();
   if (submitted !== '' && !/^no\b/.test(submitted)) return `Auto-Submitted: ${submitted.slice(0, 60)}`;
-  const named = mail.fields.find(
+  const named = mail.header.fields.find(
     ({ name }) => (name.startsWith('x-auto') && name !== NO_SIGN) || name === 'x-vacation',
   );
   if (named !== undefined) return named.name;

@@ -7,7 +7,8 @@
 import { answersBySubject } from './auto-reply.ts';
 import type { DsnAction, DsnRecipient, DsnReport } from './dsn.ts';
 import { returnedFields } from './dsn.ts';
-import { decodedBody, fieldOf, type MimePart, ownParts, readableText } from './mime-reader.ts';
+import { bodyOf, fieldOf, type MimePart, ownParts } from './mime-tree.ts';
+import { readableText, textOfOctets } from './readable-text.ts';
 
 interface Form {
   name: string;
@@ -137,8 +138,8 @@ export function readTextBounce(mail: MimePart): DsnReport | null {
 function firstText(mail: MimePart): string {
   let html = '';
   for (const part of ownParts(mail)) {
-    if (part.type === 'text/plain') return readableText(decodedBody(part, MAX_TEXT));
-    if (part.type === 'text/html' && html === '') html = decodedBody(part, MAX_TEXT);
+    if (part.type === 'text/plain') return readableText(textOfOctets(bodyOf(part, MAX_TEXT)));
+    if (part.type === 'text/html' && html === '') html = textOfOctets(bodyOf(part, MAX_TEXT));
   }
   // Good enough for phrases and codes: a mark-up is a line end.
   return readableText(

@@ -1,9 +1,9 @@
 /**
  * Media types and MIME parameters (RFC 2045 §5.1, RFC 2183, RFC 2231).
- * Given a media type from outside, it leaves a parsed one or null; given a file name, a likely type; given a
- * parameter value of any text, ASCII parameter lines of at most 76 octets: plain where the value allows it,
- * else an ASCII fallback for old readers beside the RFC 2231 form, which has precedence in current ones.
- * Parsers are single passes over at most 255 characters.
+ * Given a media type that is to be written, it leaves a parsed one or null; given the Content-Type of other people's
+ * mail, the best that can be made of it; given a file name, a likely type; given a parameter value of any text, ASCII
+ * parameter lines of at most 76 octets: plain where the value allows it, else an ASCII fallback for old readers beside
+ * the RFC 2231 form, which has precedence in current ones. Readers are single passes.
  */
 import { cleanHeaderText } from './header-fold.ts';
 
@@ -22,11 +22,12 @@ const LINE_ROOM = 75;
 const MAX_FALLBACK = 50;
 const MAX_FALLBACK_EXTENSION = 12;
 
-const TOKEN = /[A-Za-z0-9!#$%&'*+.^_`{|}~-]/;
+const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`{|}~-]+";
+const MEDIA_TYPE = new RegExp(`^[ \\t]*${TOKEN}/${TOKEN}[ \\t]*$`);
+const PARAMETER = new RegExp(`^[ \\t]*(${TOKEN})=(${TOKEN}|"(?:[ !#-[\\]-~]|\\\\[ -~])*")[ \\t]*$`);
 const NOT_PRINTABLE_ASCII = /[^\x20-\x7e]/;
 const ATTRIBUTE_CHARACTER = /[A-Za-z0-9!#$&+.^_`{|}~-]/;
 
-const TOKEN_SET = Uint8Array.from({ length: 128 }, (_, c) => (TOKEN.test(String.fromCharCode(c)) ? 1 : 0));
 const PERCENT = Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte);
   if (byte < 128 && ATTRIBUTE_CHARACTER.test(character)) return character;
@@ -39,26 +40,68 @@ const PERCENT = Array.from({ length: 256 }, (_, byte) => {
  */
 export function parseMediaType(text: string): MediaType | null {
   if (text.length > MAX_MEDIA_TYPE) return null;
-  let at = skipBlanks(text, 0);
-  const slash = tokenEnd(text, at);
-  if (slash === at || text[slash] !== '/') return null;
-  const end = tokenEnd(text, slash + 1);
-  if (end === slash + 1) return null;
-  const type = text.slice(at, end).toLowerCase();
+  const [type = '', ...pieces] = betweenSemicolons(text);
+  if (!MEDIA_TYPE.test(type)) return null;
   const parameters: [string, string][] = [];
-  at = skipBlanks(text, end);
-  while (at < text.length) {
-    if (text[at] !== ';') return null;
-    at = skipBlanks(text, at + 1);
-    if (at === text.length || text[at] === ';') continue;
-    const equals = tokenEnd(text, at);
-    if (equals === at || text[equals] !== '=') return null;
-    const valueEnd = text[equals + 1] === '"' ? quotedEnd(text, equals + 1) : tokenEnd(text, equals + 1);
-    if (valueEnd <= equals + 1) return null;
-    parameters.push([text.slice(at, equals).toLowerCase(), text.slice(equals + 1, valueEnd)]);
-    at = skipBlanks(text, valueEnd);
+  for (const piece of pieces) {
+    if (/^[ \t]*$/.test(piece)) continue;
+    const match = PARAMETER.exec(piece);
+    if (match === null) return null;
+    parameters.push([(match[1] as string).toLowerCase(), match[2] as string]);
   }
+  return { type: type.replace(/[ \t]/g, '').toLowerCase(), parameters };
+}
+
+/**
+ * The value of a Content-Type that somebody else wrote, read with patience: what is no type at all counts as `fallback`;
+ * parameters without quotes, their names in lower case, of two the first.
+ */
+export function readType(
+  value: string | null,
+  fallback: string,
+): { type: string; parameters: ReadonlyMap<string, string> } {
+  const parameters = new Map<string, string>();
+  if (value === null) return { type: fallback, parameters };
+  const [first = '', ...pieces] = betweenSemicolons(value);
+  for (const piece of pieces) {
+    const equals = piece.indexOf('=');
+    const name = piece.slice(0, Math.max(0, equals)).trim().toLowerCase();
+    if (name !== '' && !parameters.has(name))
+      parameters.set(name, withoutQuotes(piece.slice(equals + 1).trim()));
+  }
+  // A comment may stand behind it, or nothing but a blank where a semicolon should.
+  const [type] = /^[a-z0-9.+_-]{1,80}\/[a-z0-9.+_-]{1,80}(?=$|[\s(])/.exec(first.trim().toLowerCase()) ?? [
+    fallback,
+  ];
   return { type, parameters };
+}
+
+/** The pieces between semicolons that stand outside quotes; what comes after so many stays with the last. */
+function betweenSemicolons(value: string): string[] {
+  const pieces: string[] = [];
+  let from = 0;
+  let quoted = false;
+  for (let at = 0; at < value.length && pieces.length < MAX_MEDIA_TYPE; at += 1) {
+    const c = value[at];
+    if (c === '\\' && quoted) at += 1;
+    else if (c === '"') quoted = !quoted;
+    else if (c === ';' && !quoted) {
+      pieces.push(value.slice(from, at));
+      from = at + 1;
+    }
+  }
+  pieces.push(value.slice(from));
+  return pieces;
+}
+
+function withoutQuotes(text: string): string {
+  if (!text.startsWith('"')) return text;
+  let out = '';
+  for (let at = 1; at < text.length && text[at] !== '"'; at += 1) {
+    if (text[at] === '\\') at += 1;
+    out += text[at] ?? '';
+  }
+  return out;
 }
 
 /** The usual media type for a file name's extension, `application/octet-stream` when it is not known. */
@@ -127,32 +170,6 @@ function toAscii(text: string): string {
     .replace(/\p{M}/gu, '')
     .replace(/[^\x20-\x7e]/gu, '_')
     .replace(/["\\]|=(?=\?)/g, '_');
-}
-
-function tokenEnd(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && TOKEN_SET[text.charCodeAt(at)] === 1) at++;
-  return at;
-}
-
-/** The index after the closing quote, -1 when there is none or a character is not printable ASCII. */
-function quotedEnd(text: string, from: number): number {
-  for (let at = from + 1; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code < 32 || code > 126) return -1;
-    if (code === 92) {
-      at++;
-      const escaped = text.charCodeAt(at);
-      if (!(escaped >= 32 && escaped <= 126)) return -1;
-    } else if (code === 34) return at + 1;
-  }
-  return -1;
-}
-
-function skipBlanks(text: string, from: number): number {
-  let at = from;
-  while (text[at] === ' ' || text[at] === '\t') at++;
-  return at;
 }
 
 const TYPES = new Map(

@@ -3,6 +3,7 @@
  * leaves text; a word in an unknown charset or encoding stays as it was written, for there is no better guess. Blanks
  * between two encoded words go. Controls become spaces: what is shown may stand on a terminal or in a log.
  */
+import { decodeQuotedPrintable } from './transfer-encoding.ts';
 
 const MAX_CHARS = 16 * 1024;
 const WORD = /=\?([A-Za-z0-9_.:-]{1,40})(?:\*[A-Za-z0-9-]{0,35})?\?([BbQq])\?([!->@-~]{0,2000})\?=/g;
@@ -57,17 +58,7 @@ function textOf(bytes: Uint8Array, charset: string): string | null {
   }
 }
 
+/** RFC 2047 §4.2: quoted-printable, in which an underscore is a blank that counts everywhere. */
 function fromQ(payload: string): Buffer {
-  const bytes = Buffer.alloc(payload.length);
-  let length = 0;
-  for (let i = 0; i < payload.length; i += 1) {
-    const char = payload.charAt(i);
-    const hex = char === '=' ? payload.slice(i + 1, i + 3) : '';
-    if (/^[0-9A-Fa-f]{2}$/.test(hex)) {
-      bytes[length] = Number.parseInt(hex, 16);
-      i += 2;
-    } else bytes[length] = char === '_' ? 32 : char.charCodeAt(0);
-    length += 1;
-  }
-  return bytes.subarray(0, length);
+  return decodeQuotedPrintable(Buffer.from(payload.replaceAll('_', '=20'), 'latin1')).bytes;
 }

@@ -9,7 +9,7 @@ import {
   type StatusReport,
   writeStatusReport,
 } from './dsn-writer.ts';
-import { readMime } from './mime-reader.ts';
+import { readMime } from './mime-tree.ts';
 
 const DATE = 'Sat, 21 Nov 2026 10:00:00 +0000';
 
@@ -195,7 +195,7 @@ describe('a written report', () => {
         );
         expect(isSevenBitMessage(bytes)).toBe(true);
         const mail = readMime(bytes);
-        expect(mail.fields.map(({ name }) => name.toLowerCase())).toEqual([
+        expect(mail.header.fields.map(({ name }) => name)).toEqual([
           ...[
             'from',
             'to',

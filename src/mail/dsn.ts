@@ -4,16 +4,9 @@
  * reports only; the older forms for people are in `bounce-text.ts`. Nothing here is believed: whom a report is about is
  * told by the address it came to.
  */
-import {
-  decodedBody,
-  fieldOf,
-  type MimeField,
-  type MimePart,
-  ownParts,
-  readableText,
-  readFields,
-  walkParts,
-} from './mime-reader.ts';
+import { bodyOf, type MimePart, ownParts, walkParts } from './mime-tree.ts';
+import { rawFieldValue, readHeaderLines } from './raw-header.ts';
+import { readableText } from './readable-text.ts';
 
 export type DsnAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
 
@@ -32,25 +25,36 @@ export interface DsnRecipient {
   remoteMta: string;
 }
 
+/** A header field as a report tells it: name in lower case, value unfolded, each run of blanks as one. */
+export interface ReportField {
+  readonly name: string;
+  readonly value: string;
+}
+
 export interface DsnReport {
   /** What wrote it: `rfc3464`, or a form of bounce-text.ts. */
   form: string;
   reportingMta: string;
   recipients: readonly DsnRecipient[];
   /** Header fields of the message that came back, as far as they did. */
-  returned: readonly MimeField[];
+  returned: readonly ReportField[];
 }
 
 const STATUS_TYPES: ReadonlySet<string> = new Set([
   'message/delivery-status',
   'message/global-delivery-status',
 ]);
-const HEADER_TYPES: ReadonlySet<string> = new Set([
+/** What holds the message that came back, or its header alone. */
+const RETURNED_TYPES: ReadonlySet<string> = new Set([
+  'message/rfc822',
+  'message/global',
   'text/rfc822-headers',
   'message/global-headers',
   'text/rfc822-header',
 ]);
-const MAX_REPORT_CHARS = 256 * 1024;
+const MAX_REPORT_BYTES = 256 * 1024;
+const MAX_FIELDS = 500;
+const MAX_VALUE_CHARS = 8 * 1024;
 const MAX_DIAGNOSTIC = 1024;
 const MAX_RECIPIENTS = 1000;
 const ENHANCED = /\b([245]\.\d{1,3}\.\d{1,3})\b/;
@@ -63,8 +67,8 @@ export function readDsn(mail: MimePart): DsnReport | null {
   if (status === undefined) return null;
   const recipients: DsnRecipient[] = [];
   let reportingMta = '';
-  for (const fields of groups(decodedBody(status, MAX_REPORT_CHARS))) {
-    reportingMta ||= typedValue(fieldOf({ fields }, 'reporting-mta')).value;
+  for (const fields of fieldGroups(bodyOf(status, MAX_REPORT_BYTES))) {
+    reportingMta ||= typedValue(fieldValue(fields, 'reporting-mta')).value;
     const recipient = recipientOf(fields);
     if (recipient !== null && recipients.length < MAX_RECIPIENTS) recipients.push(recipient);
   }
@@ -73,27 +77,42 @@ export function readDsn(mail: MimePart): DsnReport | null {
 }
 
 /** Header fields of the message that a report brings back, whole or its header alone; empty where it brings none. */
-export function returnedFields(mail: MimePart): readonly MimeField[] {
+export function returnedFields(mail: MimePart): readonly ReportField[] {
   for (const part of walkParts(mail)) {
     if (part === mail) continue;
-    const [inner] = part.parts;
-    if (inner !== undefined && part.type.startsWith('message/')) return inner.fields;
-    if (HEADER_TYPES.has(part.type)) return readFields(decodedBody(part, MAX_REPORT_CHARS)).fields;
+    if (RETURNED_TYPES.has(part.type)) return reportFields(bodyOf(part, MAX_REPORT_BYTES), 0).fields;
   }
   return [];
 }
 
+/** The fields of the header that begins at `from`, the first 500 of them, and where what follows begins. */
+function reportFields(text: Buffer, from: number): { fields: ReportField[]; next: number } {
+  const { fields, bodyOffset } = readHeaderLines(text, from);
+  const read = fields.slice(0, MAX_FIELDS).map((field) => ({
+    name: field.name,
+    value: rawFieldValue(text, field)
+      .slice(0, MAX_VALUE_CHARS)
+      .replace(/[ \t]+/g, ' '),
+  }));
+  return { fields: read, next: bodyOffset };
+}
+
+/** The value of the first field of that (lower-case) name, or null. */
+export function fieldValue(fields: readonly ReportField[], name: string): string | null {
+  return fields.find((field) => field.name === name)?.value ?? null;
+}
+
 /** Groups of fields between empty lines (RFC 3464 §2.1). */
-function* groups(text: string): Generator<readonly MimeField[]> {
+export function* fieldGroups(text: Buffer): Generator<readonly ReportField[]> {
   for (let at = 0; at < text.length; ) {
-    const { fields, bodyAt } = readFields(text.slice(at, at + MAX_REPORT_CHARS));
+    const { fields, next } = reportFields(text, at);
     if (fields.length > 0) yield fields;
-    at += bodyAt;
+    at = next;
   }
 }
 
-function recipientOf(fields: readonly MimeField[]): DsnRecipient | null {
-  const value = (name: string) => fieldOf({ fields }, name);
+function recipientOf(fields: readonly ReportField[]): DsnRecipient | null {
+  const value = (name: string) => fieldValue(fields, name);
   const final = value('final-recipient');
   const original = value('original-recipient');
   const status = ENHANCED.exec(value('status') ?? '')?.[1] ?? null;

@@ -15,17 +15,21 @@ export interface RawField {
   readonly valueStart: number;
 }
 
+/** A header as far as it can be read. */
+export interface HeaderLines {
+  readonly fields: readonly RawField[];
+  /** After the last line of it, before the empty line. */
+  readonly headerEnd: number;
+  /** First octet of the body; where no empty line comes, the same as `headerEnd`. */
+  readonly bodyOffset: number;
+  /** Some octet of the header is above 127. */
+  readonly eightBit: boolean;
+  /** Where the first line stands that is neither a field nor a continuation, or what is too much begins; null = nowhere. */
+  readonly fault: { readonly at: number; readonly tooLarge: boolean } | null;
+}
+
 export type RawHeader =
-  | {
-      readonly kind: 'header';
-      readonly fields: readonly RawField[];
-      /** After the last field, before the empty line. */
-      readonly headerEnd: number;
-      /** First octet of the body; the message's length where there is no empty line. */
-      readonly bodyOffset: number;
-      /** Some octet of the header is above 127. */
-      readonly eightBit: boolean;
-    }
+  | ({ readonly kind: 'header' } & Omit<HeaderLines, 'fault'>)
   | { readonly kind: 'malformed'; readonly detail: string };
 
 const MAX_HEADER_BYTES = 256 * 1024;
@@ -35,35 +39,62 @@ const TAB = 9;
 const CR = 13;
 const LF = 10;
 const COLON = 58;
+const HYPHEN = 45;
 
 /** Reads the header of `message`, whose lines end with CRLF. */
 export function readRawHeader(message: Uint8Array): RawHeader {
+  const { fault, ...header } = readHeaderLines(message, 0);
+  if (fault === null) return { kind: 'header', ...header };
+  const detail = fault.tooLarge
+    ? 'the header is too large'
+    : `line ${lineNumber(message, fault.at)} is no header field, and no empty line stands before it`;
+  return { kind: 'malformed', detail };
+}
+
+/**
+ * Reads the header that begins at `from` with patience: lines that are no fields are passed over, and a bare LF ends a
+ * line too; both are a `fault`. `endsAt`: asked for lines that begin with `--`, whether the part ends in front of them.
+ */
+export function readHeaderLines(
+  source: Uint8Array,
+  from: number,
+  endsAt?: (lineStart: number) => boolean,
+): HeaderLines {
   const fields: RawField[] = [];
   let eightBit = false;
-  let at = 0;
-  while (at < message.length && !(message[at] === CR && message[at + 1] === LF)) {
-    const start = at;
-    const valueStart = endOfName(message, at);
-    if (valueStart === -1) {
-      return malformed(
-        `line ${lineNumber(message, at)} is no header field, and no empty line stands before it`,
-      );
+  let fault: HeaderLines['fault'] = null;
+  let at = from;
+  while (at < source.length) {
+    const blank = source[at] === CR ? 1 : 0;
+    if (source[at + blank] === LF) {
+      if (blank === 0) fault ??= { at, tooLarge: false };
+      return { fields, headerEnd: at, bodyOffset: at + blank + 1, eightBit, fault };
     }
-    const name = Buffer.from(message.buffer, message.byteOffset + start, valueStart - 1 - start)
-      .toString('latin1')
-      .trimEnd()
-      .toLowerCase();
+    if (source[at] === HYPHEN && source[at + 1] === HYPHEN && endsAt?.(at) === true) break;
+    const start = at;
+    const valueStart = endOfName(source, at);
+    if (valueStart === -1) fault ??= { at, tooLarge: false };
     do {
-      const lf = message.indexOf(LF, at);
-      const lineEnd = lf === -1 ? message.length : lf + 1;
-      for (let i = at; i < lineEnd && !eightBit; i += 1) eightBit = (message[i] as number) > 127;
+      const lf = source.indexOf(LF, at);
+      const lineEnd = lf === -1 ? source.length : lf + 1;
+      for (let i = at; i < lineEnd && !eightBit; i += 1) eightBit = (source[i] as number) > 127;
       at = lineEnd;
-    } while (at < message.length && (message[at] === SP || message[at] === TAB));
-    fields.push({ name, start, end: at, valueStart });
-    if (at > MAX_HEADER_BYTES || fields.length > MAX_FIELDS) return malformed('the header is too large');
+    } while (valueStart !== -1 && at < source.length && (source[at] === SP || source[at] === TAB));
+    if (valueStart !== -1)
+      fields.push({ name: nameAt(source, start, valueStart), start, end: at, valueStart });
+    if (at - from > MAX_HEADER_BYTES || fields.length > MAX_FIELDS) {
+      fault ??= { at, tooLarge: true };
+      break;
+    }
   }
-  const separated = at < message.length;
-  return { kind: 'header', fields, headerEnd: at, bodyOffset: separated ? at + 2 : at, eightBit };
+  return { fields, headerEnd: at, bodyOffset: at, eightBit, fault };
+}
+
+function nameAt(source: Uint8Array, start: number, valueStart: number): string {
+  return Buffer.from(source.buffer, source.byteOffset + start, valueStart - 1 - start)
+    .toString('latin1')
+    .trimEnd()
+    .toLowerCase();
 }
 
 /** The value of a field, unfolded (RFC 5322 §2.2.3), trimmed; UTF-8 where it is valid, else Latin-1. */
@@ -75,7 +106,7 @@ export function rawFieldValue(message: Uint8Array, field: RawField): string {
   );
   const utf8 = bytes.toString('utf8');
   const text = utf8.includes('\ufffd') ? bytes.toString('latin1') : utf8;
-  return text.replaceAll('\r\n', '').trim();
+  return text.replace(/\r?\n/g, '').trim();
 }
 
 /**
@@ -111,8 +142,4 @@ function lineNumber(message: Uint8Array, at: number): number {
   let lines = 1;
   for (let i = 0; i < at; i += 1) if (message[i] === LF) lines += 1;
   return lines;
-}
-
-function malformed(detail: string): RawHeader {
-  return { kind: 'malformed', detail };
 }

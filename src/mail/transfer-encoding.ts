@@ -1,5 +1,5 @@
 /**
- * Transfer encodings (RFC 2045 §6.7, §6.8): any octets as CRLF lines of at most 76 ASCII characters.
+ * Transfer encodings (RFC 2045 §6.7, §6.8): any octets as CRLF lines of at most 76 ASCII characters, and back.
  * Given bytes and a place in a buffer that is large enough, each encoder writes there and returns where it
  * stopped. Quoted-printable also normalises line ends: CR, LF and CRLF all leave as CRLF, so that a lone CR
  * or LF never reaches the wire (RFC 5321 §2.3.8); every other control and blanks at line ends are encoded.
@@ -23,6 +23,13 @@ const QP_LITERAL = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 const HEX = Buffer.from('0123456789ABCDEF', 'latin1');
 const BASE64 = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/', 'latin1');
+
+/** They change nothing. */
+export const IDENTITY_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary']);
+/** The value of a hexadecimal digit, -1 for what is none. */
+const HEX_VALUE = Int8Array.from({ length: 256 }, (_, byte) =>
+  '0123456789abcdef'.indexOf(String.fromCharCode(byte).toLowerCase()),
+);
 
 /** Octets that encodeBase64 writes for `length` bytes: lines of 76, CRLF after each, the last one included. */
 export function base64Size(length: number): number {
@@ -211,4 +218,61 @@ function softBreak(target: Uint8Array, at: number): number {
   target[at + 1] = CR;
   target[at + 2] = LF;
   return at + 3;
+}
+
+/**
+ * The octets behind a transfer encoding (lower case). Not `exact`: it is unknown, so that they are as they were, or broken,
+ * so that they are the best guess and another reader may make another.
+ */
+export function decodeTransfer(body: Buffer, encoding: string): { bytes: Buffer; exact: boolean } {
+  if (encoding === 'quoted-printable') return decodeQuotedPrintable(body);
+  if (encoding !== 'base64') return { bytes: body, exact: IDENTITY_ENCODINGS.has(encoding) };
+  const text = body.toString('latin1').replace(/[\r\n\t ]+/g, '');
+  const exact = text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+  return { bytes: Buffer.from(text, 'base64'), exact };
+}
+
+/** Undoes quoted-printable (RFC 2045 §6.7); what looks like an escape and is none stays as it was written. */
+export function decodeQuotedPrintable(body: Buffer): { bytes: Buffer; exact: boolean } {
+  const out = Buffer.allocUnsafe(body.length);
+  let exact = true;
+  let at = 0;
+  // What stands behind it are blanks as such: at the end of a line they are transport's, not the author's.
+  let kept = 0;
+  for (let i = 0; i < body.length; i += 1) {
+    const byte = body[i] as number;
+    if (byte === EQUALS) {
+      const high = HEX_VALUE[body[i + 1] ?? 0] as number;
+      const low = HEX_VALUE[body[i + 2] ?? 0] as number;
+      if (high >= 0 && low >= 0) {
+        out[at++] = (high << 4) | low;
+        i += 2;
+      } else {
+        const lineEnd = softBreakEnd(body, i + 1);
+        if (lineEnd === -1) {
+          exact = false;
+          out[at++] = byte;
+        } else i = lineEnd - 1;
+      }
+      kept = at;
+    } else if (byte === LF || (byte === CR && body[i + 1] === LF)) {
+      at = kept;
+      out[at++] = byte;
+      if (byte === CR) out[at++] = body[++i] as number;
+      kept = at;
+    } else {
+      out[at++] = byte;
+      if (byte !== SPACE && byte !== TAB) kept = at;
+    }
+  }
+  return { bytes: out.subarray(0, kept), exact };
+}
+
+/** After the line end that follows `from` with nothing but blanks before it, or the end; -1 where something else does. */
+function softBreakEnd(body: Buffer, from: number): number {
+  let at = from;
+  while (body[at] === SPACE || body[at] === TAB) at += 1;
+  if (body[at] === CR && body[at + 1] === LF) return at + 2;
+  if (body[at] === LF) return at + 1;
+  return at === body.length ? at : -1;
 }

@@ -56,11 +56,13 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
 
     'listeners/http/captured-wish.ts readCaptured',
   ],
-  'called by readMime, the classifier or the reader of templates': [
-    'mail/mime-reader.ts fieldOf',
-    'mail/mime-reader.ts walkParts',
-    'mail/mime-reader.ts ownParts',
-    'mail/mime-reader.ts decodedBody',
+  'called by readMime, readDsn, the classifier or the reader of templates': [
+    'mail/dsn.ts fieldGroups',
+    'mail/dsn.ts fieldValue',
+    'mail/mime-tree.ts bodyOf',
+    'mail/mime-tree.ts fieldOf',
+    'mail/mime-tree.ts ownParts',
+    'mail/mime-tree.ts walkParts',
     'pipeline/compose/template/url-position.ts nextUrlState',
     'pipeline/deliver/outcome/classifier/rule-set.ts ruleMatches',
     'pipeline/deliver/outcome/classifier/traces.ts needleOf',

@@ -42,7 +42,7 @@ import { readFeedbackReport } from '../../src/mail/arf.ts';
 import { parseAuthor, shownDomains } from '../../src/mail/author-field.ts';
 import { answersBySubject, autoReplySign, subjectOf as mailSubject } from '../../src/mail/auto-reply.ts';
 import { readTextBounce } from '../../src/mail/bounce-text.ts';
-import { parseMediaType, textParameter, typeFromFilename } from '../../src/mail/content-type.ts';
+import { parseMediaType, readType, textParameter, typeFromFilename } from '../../src/mail/content-type.ts';
 import { decodeWords } from '../../src/mail/decode-words.ts';
 import { bodyHash, bodyHashInTurns, headerFields } from '../../src/mail/dkim-canonical.ts';
 import { verifyDkim } from '../../src/mail/dkim-verify.ts';
@@ -58,19 +58,20 @@ import {
   submittedField,
 } from '../../src/mail/header-rules.ts';
 import { parseMailboxList } from '../../src/mail/mailbox-list.ts';
-import {
-  decodedBody,
-  readableText,
-  readFields,
-  readMime,
-  readType,
-  walkParts,
-} from '../../src/mail/mime-reader.ts';
+import { bodyOf, MAX_DEPTH, readMime, walkParts } from '../../src/mail/mime-tree.ts';
 import { createPersonalTokens, targetDigest } from '../../src/mail/personal-token.ts';
-import { rawFieldValue, readRawHeader, strictFieldValue } from '../../src/mail/raw-header.ts';
+import {
+  rawFieldValue,
+  readHeaderLines,
+  readRawHeader,
+  strictFieldValue,
+} from '../../src/mail/raw-header.ts';
+import { readableText, textOfOctets } from '../../src/mail/readable-text.ts';
 import { toSevenBit } from '../../src/mail/seven-bit.ts';
 import {
   countNonAscii,
+  decodeQuotedPrintable,
+  decodeTransfer,
   encodeBase64,
   encodeQuotedPrintable,
   encodeWithStretches,
@@ -88,7 +89,7 @@ import { isNamedByPolicy, parseMtaStsPolicy, readMtaStsRecord } from '../../src/
 import { parseServers } from '../../src/net/system-resolvers.ts';
 import { decodeEntities } from '../../src/pipeline/compose/html-entities.ts';
 import { findLinks, linkTarget } from '../../src/pipeline/compose/html-links.ts';
-import { decodeLeaf, leafText } from '../../src/pipeline/compose/leaf-text.ts';
+import { leafText } from '../../src/pipeline/compose/leaf-text.ts';
 import { personalHtml } from '../../src/pipeline/compose/personal-html.ts';
 import { personalRaw } from '../../src/pipeline/compose/personal-raw.ts';
 import { escapeFor, escapeUrl } from '../../src/pipeline/compose/template/escape.ts';
@@ -171,6 +172,14 @@ function mails(text: string): Uint8Array[] {
     `From: MAILER-DAEMON@example.com\r\nSubject: Undelivered mail ${line}\r\n\r\nThis is the mail system.\r\n<${line}>: ${text}`,
     `DKIM-Signature: v=1; a=rsa-sha256; d=example.com; s=a; h=from; bh=${line}; b=${line}\r\nFrom: a\r\n\r\n${text}`,
   ].map(bytes);
+}
+/** As many multiparts inside each other as are read, each boundary the beginning of the next. */
+function nested(text: string): Uint8Array {
+  const levels = Array.from({ length: MAX_DEPTH }, (_, i) => '-'.repeat(3 * i + 1));
+  const heads = levels.map(
+    (boundary) => `Content-Type: multipart/mixed; boundary="${boundary}"\r\n\r\n--${boundary}\r\n`,
+  );
+  return bytes(`${heads.join('')}\r\n${text}`);
 }
 const eachMail = (read: (message: Uint8Array) => unknown) => (text: string) => mails(text).map(read);
 const eachMailLater = (read: (message: Uint8Array) => Promise<unknown>) => async (text: string) => {
@@ -334,6 +343,10 @@ export const READERS: Readonly<Record<string, Reader>> = {
     parseMediaType(text),
     parseMediaType(`text/plain; a="${text}`),
   ],
+  'mail/content-type.ts readType': (text) => [
+    readType(text, 'text/plain'),
+    readType(`text/html; a="${text}`, 'text/plain'),
+  ],
   'mail/content-type.ts textParameter': (text) => textParameter('filename', text),
   'mail/content-type.ts typeFromFilename': typeFromFilename,
   'mail/decode-words.ts decodeWords': (text) => [
@@ -369,23 +382,27 @@ export const READERS: Readonly<Record<string, Reader>> = {
     parseMailboxList(`"${text}`),
     parseMailboxList(`a: ${text};`),
   ],
-  'mail/mime-reader.ts readFields': readFields,
-  'mail/mime-reader.ts readMime': eachMail((message) =>
-    [...walkParts(readMime(message))].map((part) => decodedBody(part, 1_000_000)),
-  ),
-  'mail/mime-reader.ts readType': (text) => [
-    readType(text, 'text/plain'),
-    readType(`text/html; a="${text}`, 'text/plain'),
-  ],
-  'mail/mime-reader.ts readableText': readableText,
+  'mail/mime-tree.ts readMime': (text) =>
+    [...mails(text), nested(text), nested(`\n--${text}`)].map((message) =>
+      [...walkParts(readMime(message))].map((part) => bodyOf(part, 1_000_000)),
+    ),
   'mail/personal-token.ts createPersonalTokens': (text) =>
     personalTokens.parse({ purpose: 'o', host: text, digest: '' }, text),
   'mail/personal-token.ts targetDigest': targetDigest,
   'mail/raw-header.ts rawFieldValue': inField(rawFieldValue),
+  'mail/raw-header.ts readHeaderLines': (text) => [
+    readHeaderLines(bytes(text), 0),
+    readHeaderLines(bytes(text), 0, () => false),
+  ],
   'mail/raw-header.ts readRawHeader': eachMail(readRawHeader),
   'mail/raw-header.ts strictFieldValue': inField(strictFieldValue),
+  'mail/readable-text.ts readableText': readableText,
+  'mail/readable-text.ts textOfOctets': (text) => textOfOctets(Buffer.from(text, 'latin1')),
   'mail/seven-bit.ts toSevenBit': eachMail(toSevenBit),
   'mail/transfer-encoding.ts countNonAscii': (text) => countNonAscii(bytes(text)),
+  'mail/transfer-encoding.ts decodeQuotedPrintable': (text) => decodeQuotedPrintable(Buffer.from(text)),
+  'mail/transfer-encoding.ts decodeTransfer': (text) =>
+    ['7bit', 'base64', text].map((encoding) => decodeTransfer(Buffer.from(text), encoding)),
   'mail/transfer-encoding.ts encodeBase64': (text) =>
     encodeBase64(bytes(text), new Uint8Array(8 * text.length + 100), 0),
   'mail/transfer-encoding.ts encodeQuotedPrintable': (text) =>
@@ -428,8 +445,6 @@ export const READERS: Readonly<Record<string, Reader>> = {
     findLinks(`<a href="https://a.example/">${text}`, 1_000),
   ],
   'pipeline/compose/html-links.ts linkTarget': (text) => [linkTarget(text), linkTarget(`https://${text}`)],
-  'pipeline/compose/leaf-text.ts decodeLeaf': (text) =>
-    ['7bit', 'base64', 'quoted-printable', text].map((encoding) => decodeLeaf(bytes(text), encoding)),
   'pipeline/compose/leaf-text.ts leafText': (text) => [
     leafText(Buffer.from(text), 'utf-8'),
     leafText(Buffer.from(text), 'iso-8859-1'),

@@ -6,7 +6,7 @@ import { createTransport } from 'nodemailer';
 import PostalMime from 'postal-mime';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type DsnReport, readDsn } from '../../src/mail/dsn.ts';
-import { readMime } from '../../src/mail/mime-reader.ts';
+import { readMime } from '../../src/mail/mime-tree.ts';
 import { type LineClient, openLineClient } from '../fakes/smtp-line-client.ts';
 import { type SinkMessage, type SmtpSink, startSmtpSink } from '../fakes/smtp-sink.ts';
 import { fileScope, type Instance, startInstance, until } from './harness.ts';

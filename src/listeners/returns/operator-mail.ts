@@ -9,7 +9,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { parseAddress } from '../../mail/address.ts';
 import { autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
-import { fieldOf, type MimeMail, readMime } from '../../mail/mime-reader.ts';
+import { fieldOf, type MimePart, readMime } from '../../mail/mime-tree.ts';
 import type { Caller, Submission } from '../../model/submission.ts';
 import type { Acceptance, SenderDomains } from '../../pipeline/accept/accept.ts';
 import { addressKey } from '../../policy/access/failed-logins.ts';
@@ -146,11 +146,11 @@ export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
 }
 
 /** What shows that passing it on could go in circles, or null. */
-function loopSign(mail: SpooledMail, read: MimeMail): string | null {
+function loopSign(mail: SpooledMail, read: MimePart): string | null {
   if (mail.from === null) return 'its sender is null: a report, not a letter';
   if (fieldOf(read, 'x-postrider-ref') !== null) return 'it went out from here';
   const sign = autoReplySign(read);
   if (sign !== null) return `it is automatic (${sign})`;
-  const received = read.fields.filter(({ name }) => name === 'received').length;
+  const received = read.header.fields.filter(({ name }) => name === 'received').length;
   return received > MAX_RECEIVED ? `it has passed ${received} servers` : null;
 }

@@ -4,8 +4,7 @@
  * names somebody else speaks about a forwarding, and hardly ever about the address we sent to. Pure but for event ids.
  */
 
-import type { DsnRecipient, DsnReport } from '../../mail/dsn.ts';
-import type { MimeField } from '../../mail/mime-reader.ts';
+import type { DsnRecipient, DsnReport, ReportField } from '../../mail/dsn.ts';
 import type { Bounce } from '../../model/bounce.ts';
 import { suppressionKey } from '../../model/suppression.ts';
 import { signalOf } from '../../policy/suppressions/suppressions.ts';
@@ -170,7 +169,7 @@ function suppression(
   verdict: Verdict,
   enhanced: string | null,
   reply: string,
-  returned: readonly MimeField[],
+  returned: readonly ReportField[],
   deps: Deps,
 ): Extract<ReturnFact, { kind: 'bounce' }>['suppress'] {
   if (choice.forwarded) {

@@ -17,7 +17,7 @@ import { autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
 import { readTextBounce } from '../../mail/bounce-text.ts';
 import { type KeyLookup, verifyDkim } from '../../mail/dkim-verify.ts';
 import { type DsnReport, readDsn } from '../../mail/dsn.ts';
-import { type MimeMail, readMime } from '../../mail/mime-reader.ts';
+import { type MimePart, readMime } from '../../mail/mime-tree.ts';
 import type { ReturnPathTokens } from '../../mail/verp.ts';
 import { expiryOf } from '../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../store/store.ts';
@@ -98,7 +98,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
     },
   };
 
-  async function takeFor(target: ReturnTarget, mail: ReturnedMail, read: MimeMail): Promise<Disposition> {
+  async function takeFor(target: ReturnTarget, mail: ReturnedMail, read: MimePart): Promise<Disposition> {
     switch (target.kind) {
       case 'delivery':
       case 'message':
@@ -123,7 +123,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
   async function fromReturnPath(
     target: Extract<ReturnTarget, { kind: 'delivery' | 'message' }>,
     mail: ReturnedMail,
-    read: MimeMail,
+    read: MimePart,
   ): Promise<Disposition> {
     const subjects = await store.returnSubjects(
       target.kind === 'delivery' ? { deliveryId: target.deliveryId } : { messageSeq: target.messageSeq },
@@ -266,7 +266,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
     return token.ok && token.purpose === 'b' ? token : null;
   }
 
-  function unattributed(what: string, read: MimeMail | null): Disposition {
+  function unattributed(what: string, read: MimePart | null): Disposition {
     metrics.took('unattributed');
     log.warn(
       { what, ...(read === null ? {} : { parts: read.parts.length }) },
@@ -277,7 +277,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
 
   // ── opting out ──────────────────────────────────────────────────────────────────────────────────────────
 
-  async function optOut(deliveryId: number, mail: ReturnedMail, read: MimeMail): Promise<Disposition> {
+  async function optOut(deliveryId: number, mail: ReturnedMail, read: MimePart): Promise<Disposition> {
     const [subject] = await store.returnSubjects({ deliveryId });
     if (subject?.sandbox) return ignored('gone');
     // A program's notice about our own mail is nobody's wish.

@@ -10,7 +10,7 @@ import { NO_FAILPOINTS } from '../../lib/failpoints.ts';
 import type { Logger } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import { type DsnReport, readDsn } from '../../mail/dsn.ts';
-import { readMime } from '../../mail/mime-reader.ts';
+import { readMime } from '../../mail/mime-tree.ts';
 import { soleLease } from '../../model/node.ts';
 import { event, message, messagesOf, only, recipient, T0 } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';

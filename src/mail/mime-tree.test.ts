@@ -1,0 +1,269 @@
+/** The parts of other people's messages: where they lie, held against postal-mime, and what is made to mislead or to slow. */
+import fc from 'fast-check';
+import PostalMime from 'postal-mime';
+import { describe, expect, it } from 'vitest';
+import {
+  bodyOf,
+  fieldOf,
+  MAX_DEPTH,
+  MAX_PARTS,
+  type MimePart,
+  ownParts,
+  readMime,
+  walkParts,
+} from './mime-tree.ts';
+
+const mail = (...lines: string[]) => Buffer.from(lines.join('\r\n'), 'latin1');
+const body = ({ source, bodyStart, end }: MimePart) => source.toString('latin1', bodyStart, end);
+const MIXED = 'Content-Type: multipart/mixed; boundary=b';
+
+/** Type and, of a leaf, its body; of others their parts. */
+type Shape = [type: string, inside: string | readonly Shape[]];
+function shape(part: MimePart): Shape {
+  return [part.type, part.parts.length === 0 ? body(part) : part.parts.map(shape)];
+}
+const bodies = (bytes: Uint8Array) => readMime(bytes).parts.map(body);
+
+describe('the parts of a message', () => {
+  it('lie between the boundary lines, without the line end before them', () => {
+    const bytes = mail(
+      MIXED,
+      '',
+      'preamble',
+      '--b',
+      'X: y',
+      '',
+      'one',
+      '',
+      '--b  ',
+      '',
+      '--b',
+      '--b--',
+      'epilogue',
+    );
+    const root = readMime(bytes);
+    expect(root.parts.map(body)).toEqual(['one\r\n', '', '']);
+    const [first] = root.parts;
+    expect(first && [fieldOf(first, 'x'), first.type, first.encoding]).toEqual(['y', 'text/plain', '7bit']);
+    expect(bytes.toString('latin1', first?.start, first?.end)).toBe('X: y\r\n\r\none\r\n');
+  });
+
+  it('are found by the boundary that the header names, and by no longer one', () => {
+    for (const type of [
+      'multipart/mixed; x-note="; boundary=other"; boundary=b',
+      'multipart/mixed; x-note="\\"; boundary=other"; Boundary="b"',
+      'multipart/mixed (a comment); boundary=b; boundary=c',
+      'MULTIPART/mixed;\r\n\tboundary=b',
+    ])
+      expect(
+        bodies(mail(`Content-Type: ${type}`, '', '--b', '', 'x', '--bb', '--b-', '--bx--', '--b--')),
+      ).toEqual(['x\r\n--bb\r\n--b-\r\n--bx--']);
+  });
+
+  it('of multiparts whose boundaries begin alike stay apart', () => {
+    const inner = [
+      'Content-Type: multipart/alternative; boundary="b-"',
+      '',
+      '--b-',
+      '',
+      '1',
+      '--b-',
+      '',
+      '2',
+      '--b---',
+    ];
+    expect(shape(readMime(mail(MIXED, '', '--b', ...inner, '--b', '', '3', '--b--')))).toEqual([
+      'multipart/mixed',
+      [
+        [
+          'multipart/alternative',
+          [
+            ['text/plain', '1'],
+            ['text/plain', '2'],
+          ],
+        ],
+        ['text/plain', '3'],
+      ],
+    ]);
+  });
+
+  it('end with the part around them where their closing line is missing', () => {
+    const inner = ['Content-Type: multipart/mixed; boundary=c', '', '--c', '', '1'];
+    expect(shape(readMime(mail(MIXED, '', '--b', ...inner, '--b', '', '2', '--c', '')))).toEqual([
+      'multipart/mixed',
+      [
+        ['multipart/mixed', [['text/plain', '1']]],
+        ['text/plain', '2\r\n--c\r\n'],
+      ],
+    ]);
+  });
+
+  it('may end in the middle of a header', () => {
+    const root = readMime(
+      mail(MIXED, '', '--b', 'Content-Type: message/rfc822', '', 'Subject: s', '--b', '', '2'),
+    );
+    expect(shape(root)).toEqual([
+      'multipart/mixed',
+      [
+        ['message/rfc822', [['text/plain', '']]],
+        ['text/plain', '2'],
+      ],
+    ]);
+  });
+
+  it('are the same with bare line feeds, and a bare carriage return ends no line', () => {
+    const lines = [MIXED, '', '--b', 'A: 1', '', 'x', '--b', '', 'y', '--b--', ''];
+    expect(bodies(Buffer.from(lines.join('\n')))).toEqual(['x', 'y']);
+    expect(bodies(Buffer.from(lines.join('\r')))).toEqual([]);
+    expect(bodies(mail(MIXED, '', '--b', '', 'x\r--b\ry', '--b--'))).toEqual(['x\r--b\ry']);
+  });
+
+  it('of a digest are messages, and messages inside are no parts of this one', () => {
+    const root = readMime(
+      mail('Content-Type: multipart/digest; boundary=b', '', '--b', '', 'Subject: in', '', 'x', '--b--'),
+    );
+    expect([...walkParts(root)].map(({ type }) => type)).toEqual([
+      'multipart/digest',
+      'message/rfc822',
+      'text/plain',
+    ]);
+    expect([...ownParts(root)].map(({ type }) => type)).toEqual(['multipart/digest', 'message/rfc822']);
+    // Whoever encodes a message against RFC 2046 §5.2.1 has it read as a file.
+    const encoded = readMime(
+      mail('Content-Type: message/rfc822', 'Content-Transfer-Encoding: BASE64', '', 'QTogYg=='),
+    );
+    expect([encoded.parts.length, bodyOf(encoded, 100).toString()]).toEqual([0, 'A: b']);
+  });
+});
+
+describe('what is too much', () => {
+  it('is left out, and said', () => {
+    const levels = [
+      (_: number) => 'Content-Type: message/rfc822\r\n\r\n',
+      (i: number) => `Content-Type: multipart/mixed; boundary=b${i}\r\n\r\n--b${i}\r\n`,
+    ];
+    for (const level of levels) {
+      const text = Array.from({ length: 1000 }, (_, i) => level(i)).join('');
+      const parts = [...walkParts(readMime(Buffer.from(text)))];
+      expect(parts.map(({ cut }) => cut)).toEqual([...Array.from({ length: MAX_DEPTH }, () => false), true]);
+    }
+    const wide = readMime(Buffer.from(`${MIXED}\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(5000)}`));
+    expect([wide.parts.length, wide.cut, wide.parts.every((part) => body(part) === 'x')]).toEqual([
+      MAX_PARTS - 1,
+      true,
+      true,
+    ]);
+  });
+});
+
+/** Every offset inside the text and inside the part around it, children in order, fields inside the header. */
+function expectInside(part: MimePart, from: number, to: number): void {
+  const { start, header, bodyStart, end, parts } = part;
+  expect(from <= start && start <= header.headerEnd && header.headerEnd <= bodyStart).toBe(true);
+  expect(bodyStart <= end && end <= to).toBe(true);
+  let at = start;
+  for (const field of header.fields) {
+    expect(at <= field.start && field.start < field.valueStart && field.valueStart <= field.end).toBe(true);
+    at = field.end;
+  }
+  expect(at).toBeLessThanOrEqual(header.headerEnd);
+  at = bodyStart;
+  for (const child of parts) {
+    expectInside(child, at, end);
+    at = child.end;
+  }
+}
+
+describe('any octets', () => {
+  const piece = fc.oneof(
+    fc.uint8Array({ maxLength: 20 }).map((octets) => Buffer.from(octets).toString('latin1')),
+    fc.constantFrom(
+      '--b\r\n',
+      '--b--\r\n',
+      '--bb\n',
+      '\r\n--b',
+      '--',
+      '\r',
+      '\n',
+      '\r\n\r\n',
+      `${MIXED}\r\n\r\n`,
+      'Content-Type: multipart/digest; boundary="bb"\r\n\r\n',
+      'Content-Type: message/rfc822\r\n\r\n',
+      'a: b\r\n',
+    ),
+  );
+  it('leave offsets inside the text, each part inside the one around it', () => {
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        const bytes = Buffer.from(`${MIXED}\r\n\r\n${pieces.join('')}`, 'latin1');
+        expectInside(readMime(bytes), 0, bytes.length);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('a well-formed message', () => {
+  interface Drawn {
+    type: string;
+    text: string;
+    parts: readonly Drawn[];
+    quoted: boolean;
+    preamble: string;
+    epilogue: string;
+  }
+  const text = fc
+    .array(fc.oneof(fc.string({ maxLength: 12 }), fc.constantFrom('--', '-- ', '--b', '--bb1', '')), {
+      maxLength: 4,
+    })
+    .map((lines) => lines.map((line) => line.replace(/[\r\n]/g, '')).join('\r\n'));
+  const drawn = fc.letrec<{ drawn: Drawn }>((tie) => ({
+    drawn: fc.record({
+      type: fc.constantFrom('text/plain', 'text/html', 'application/pdf', 'image/png'),
+      text,
+      parts: fc.oneof(
+        { depthSize: 'small' },
+        fc.constant([]),
+        fc.array(tie('drawn'), { minLength: 1, maxLength: 3 }),
+      ),
+      quoted: fc.boolean(),
+      preamble: fc.constantFrom('', 'preamble\r\n', '--\r\n'),
+      epilogue: fc.constantFrom('', '\r\nepilogue', '\r\n'),
+    }),
+  })).drawn;
+  /** Boundaries of one path are beginnings of each other. */
+  function write(one: Drawn, depth: number): string {
+    if (one.parts.length === 0) return `Content-Type: ${one.type}\r\n\r\n${one.text}`;
+    const boundary = `=_${'b'.repeat(depth + 1)}`;
+    const name = one.quoted ? `"${boundary}"` : boundary.replace('=', '');
+    const line = `--${name.replaceAll('"', '')}`;
+    const parts = one.parts.map((part) => `${line}\r\n${write(part, depth + 1)}\r\n`).join('');
+    return `Content-Type: multipart/mixed; x="; boundary=z"; boundary=${name}\r\n\r\n${one.preamble}${parts}${line}--${one.epilogue}`;
+  }
+  function drawnShape(one: Drawn): Shape {
+    return one.parts.length === 0 ? [one.type, one.text] : ['multipart/mixed', one.parts.map(drawnShape)];
+  }
+  interface Node {
+    contentType: { parsed: { value: string } };
+    childNodes: Node[];
+    content: ArrayBuffer | Uint8Array | null;
+  }
+  function nodeTypes(node: Node): unknown {
+    return [node.contentType.parsed.value, node.childNodes.map(nodeTypes)];
+  }
+  const types = (part: MimePart): unknown => [part.type, part.parts.map(types)];
+
+  it('has the parts that were written, and that postal-mime finds', async () => {
+    await fc.assert(
+      fc.asyncProperty(drawn, async (one) => {
+        const bytes = Buffer.from(`From: a@example.com\r\n${write(one, 0)}`);
+        const root = readMime(bytes);
+        expect(shape(root)).toEqual(drawnShape(one));
+        const parser = new PostalMime();
+        await parser.parse(new Uint8Array(bytes));
+        expect(types(root)).toEqual(nodeTypes((parser as unknown as { root: Node }).root));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,16 @@
+/**
+ * Other people's octets as text that may stand in a log or an event: UTF-8 where they are that, else Latin-1, and no
+ * control characters but line feeds. Cannot fail.
+ */
+
+/** The octets as text. */
+export function textOfOctets(octets: Buffer): string {
+  const utf8 = octets.toString('utf8');
+  return utf8.includes('\ufffd') ? octets.toString('latin1') : utf8;
+}
+
+/** The text without carriage returns; other controls but line feeds become blanks. */
+export function readableText(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is its purpose
+  return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, (c) => (c === '\r' ? '' : ' '));
+}
