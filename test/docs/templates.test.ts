@@ -35,7 +35,7 @@ describe('the syntax', () => {
 });
 
 describe('the mistakes', () => {
-  const cases = rows('Mistakes', 'HTML');
+  const cases = rows('Errors', 'HTML');
   it('are shown', () => expect(cases.length).toBeGreaterThan(30));
   it.each(cases)('%s: %s', (template = '', words = '') => {
     let message = 'nothing was refused';
