@@ -4,7 +4,7 @@ import type { NewMessage } from '../topics/acceptance.ts';
 import { commit, delivered, message, newId, only, recipient, type Suite, T0, token } from './fixtures.ts';
 import { credential } from './smtp-credentials.ts';
 
-/** Tests of `findCaptures`, `capturesSince`, `getCapture`, `listInboxes`, `deleteCaptures`. */
+/** Tests of `findCaptures`, `capturesSince`, `getCapture`, `releaseFacts`, `listInboxes`, `deleteCaptures`. */
 export function describeCaptures(suite: Suite): void {
   describe('captures', () => {
     /** Accepts and captures one message; the capture's id. */
@@ -48,6 +48,19 @@ export function describeCaptures(suite: Suite): void {
       expect(await suite.store().getCapture({ id, domains: ['example.com'] })).not.toBeNull();
       expect(await suite.store().getCapture({ id, domains: ['example.org'] })).toBeNull();
       expect(await suite.store().getCapture({ id: 'nothing' })).toBeNull();
+    });
+
+    it('know what a release of their message needs, until it is gone', async () => {
+      const id = await capture({ eightBit: true, keepContent: false, dateOffset: 7 });
+      const { messageSeq = 0 } = (await suite.store().getCapture({ id })) ?? {};
+      expect(await suite.store().releaseFacts({ messageSeq })).toEqual({
+        keepContent: false,
+        bodyOffset: 18,
+        needsSmtpUtf8: false,
+        eightBit: true,
+        dateOffset: 7,
+      });
+      expect(await suite.store().releaseFacts({ messageSeq: messageSeq + 1 })).toBeNull();
     });
 
     it('can be followed from one look to the next', async () => {

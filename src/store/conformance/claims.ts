@@ -15,7 +15,7 @@ import {
   T0,
 } from './fixtures.ts';
 
-/** Tests of `dueQueues`, `nextDueAt`, `queueCounts`, `claimDue`, `claimExpired`, `release`. */
+/** Tests of `dueQueues`, `nextDueAt`, `queueCounts`, `claimDue`, `claimExpired`, `hurry`, `release`. */
 export function describeClaims(suite: Suite): void {
   const due = (dueAt: number, more: Parameters<typeof recipient>[0] = {}) => [recipient({ dueAt, ...more })];
 
@@ -183,6 +183,20 @@ export function describeClaims(suite: Suite): void {
       expect((await expired(T0 + HOUR, 1)).map((row) => row.id)).toEqual([early.id]);
       expect((await expired(T0 + HOUR)).map((row) => row.id)).toEqual([id]);
       expect(await expired(T0 + HOUR)).toEqual([]);
+    });
+  });
+
+  describe('hurrying', () => {
+    it('makes due what waits for its path, in the queues that are named, and nothing else', async () => {
+      const path = { waitReason: 'path: 421 later' };
+      const { queueId } = await commitOne(suite.store(), { recipients: due(T0 + HOUR, path) });
+      await commitOne(suite.store(), { recipients: due(T0 + HOUR, { waitReason: 'deferred' }) });
+      const elsewhere = due(T0 + HOUR, { ...path, domain: 'other.example' });
+      await commitOne(suite.store(), { recipients: elsewhere });
+      expect(await suite.store().hurry({ queueIds: [queueId], now: T0 })).toBe(1);
+      expect(await suite.store().hurry({ queueIds: [queueId], now: T0 })).toBe(0);
+      expect(await claim(suite.store(), queueId)).toHaveLength(1);
+      expect(await suite.store().dueQueues({ dueBefore: T0, limit: 10 })).toEqual([]);
     });
   });
 

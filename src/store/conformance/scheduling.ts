@@ -176,6 +176,8 @@ export function describeScheduling(suite: Suite): void {
       });
     const used = async (now: number, domain = 'example.com') =>
       (await suite.store().quotaUse({ domain, now })).map((use) => [use.period, use.used]);
+    const usedByAll = async (domains: readonly string[], now: number) =>
+      (await suite.store().quotaUses({ domains, now })).map((uses) => uses.map((use) => use.used));
     const hour = Math.ceil(T0 / (24 * HOUR)) * 24 * HOUR;
 
     it('are charged with the messages or not at all, window by window, over a reopening', async () => {
@@ -190,6 +192,10 @@ export function describeScheduling(suite: Suite): void {
       });
       expect(await messagesOf(suite.store(), { limit: 10 })).toHaveLength(1);
       expect((await send(1, hour + 2, 'example.com', 'k')).kind).toBe('committed');
+      expect(await usedByAll(['none.example', 'example.com'], hour + 2)).toEqual([
+        [0, 0, 0],
+        [0, 3, 3],
+      ]);
       await suite.reopen();
       expect((await send(1, hour + HOUR - 1)).kind).toBe('quota-exceeded');
       expect((await send(2, hour + HOUR)).kind).toBe('committed');

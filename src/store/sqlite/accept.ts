@@ -3,40 +3,45 @@
  * Given checked and composed messages, leaves rows that delivery can claim; recipients born `sending` are leased
  * from the start, so nothing else claims them. An idempotency key that is taken leaves nothing behind.
  */
-import type { CommitResult, IdempotencyEntry, KeyHeld, NewMessage } from '../topics/acceptance.ts';
+import type { IdempotencyEntry, KeyHeld, NewMessage } from '../topics/acceptance.ts';
 import { laneCode, recipientKindCode, sandboxCode, stateCode, uuidBytes } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendEvent } from './events.ts';
 import { insertWish, noteFact, notifyBits, tellNotice } from './notices.ts';
 import { charge } from './quota.ts';
 
 /** Commits messages, or says what the idempotency key stands for already. */
-export function commitAccepted(session: Session, params: ParamsOf<'commitAccepted'>): CommitResult {
-  if (params.idempotency !== null) {
-    const taken = heldKey(session.db, params.idempotency);
-    if (taken !== null) return taken;
-  }
-  const leases = params.messages.some(({ recipients }) =>
-    recipients.some(({ state }) => state === 'sending'),
-  );
-  if (leases && session.hasEnded(params.epoch)) return { kind: 'epoch-ended' };
-  const exceeded = params.quotas === undefined ? null : charge(session, params.quotas);
-  if (exceeded !== null) return exceeded;
-  if (params.tells !== undefined && !tellNotice(session, params.tells)) return { kind: 'told' };
-  if (params.idempotency !== null) storeKey(session.db, params.idempotency);
-  return {
-    kind: 'committed',
-    messages: params.messages.map((message) => insertMessage(session, message, params.epoch)),
-  };
-}
+export const commitAccepted = write(
+  'commitAccepted',
+  'by key',
+  {
+    synced: true,
+    rows: ({ messages }) => messages.reduce((sum, { recipients }) => sum + recipients.length, 1),
+  },
+  (session, params) => {
+    if (params.idempotency !== null) {
+      const taken = heldKey(session.db, params.idempotency);
+      if (taken !== null) return taken;
+    }
+    const leases = params.messages.some(({ recipients }) =>
+      recipients.some(({ state }) => state === 'sending'),
+    );
+    if (leases && session.hasEnded(params.epoch)) return { kind: 'epoch-ended' };
+    const exceeded = params.quotas === undefined ? null : charge(session, params.quotas);
+    if (exceeded !== null) return exceeded;
+    if (params.tells !== undefined && !tellNotice(session, params.tells)) return { kind: 'told' };
+    if (params.idempotency !== null) storeKey(session.db, params.idempotency);
+    return {
+      kind: 'committed',
+      messages: params.messages.map((message) => insertMessage(session, message, params.epoch)),
+    };
+  },
+);
 
 /** The stored answer for a key younger than `expiresBefore`, or null. */
-export function findIdempotent(
-  db: Connection,
-  params: ParamsOf<'findIdempotent'>,
-): ResultOf<'findIdempotent'> {
+export const findIdempotent = read('findIdempotent', 'by key', (db, params) => {
   const row = db.get<{ fingerprint: Uint8Array; status: number; body: string; created_at: number }>(
     'SELECT fingerprint, status, body, created_at FROM idempotency WHERE owner = ? AND operation = ? AND key = ?',
     params.owner,
@@ -45,17 +50,17 @@ export function findIdempotent(
   );
   if (row === undefined || row.created_at < params.expiresBefore) return null;
   return { fingerprint: row.fingerprint, status: row.status, body: row.body };
-}
+});
 
 /** Forgets keys created before `before`, oldest first, at most `limit`; how many. */
-export function purgeIdempotency({ db }: Session, params: ParamsOf<'purgeIdempotency'>): number {
+export const purgeIdempotency = write('purgeIdempotency', 'measured', { portion: true }, ({ db }, params) => {
   return db.run(
     `DELETE FROM idempotency WHERE id IN
        (SELECT id FROM idempotency WHERE created_at < ? ORDER BY created_at LIMIT ?)`,
     params.before,
     params.limit,
   ).changes;
-}
+});
 
 /** What the holder of a key answered; null = the key is free. */
 export function heldKey(db: Connection, entry: IdempotencyEntry): KeyHeld | null {

@@ -6,8 +6,7 @@
  */
 import { callStateCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf } from './engine/operation-types.ts';
-import type { Session } from './engine/session.ts';
+import { write } from './engine/operation.ts';
 
 /** Calls that one transaction makes at once; about 10 ms of the writer. */
 export const MOST_CALLS = 500;
@@ -34,16 +33,20 @@ export function beginResume(db: Connection, resume: { id: number; since: number;
   if (row !== undefined) goOnResuming(db, row, MOST_CALLS);
 }
 
-/** See `Store.prepareCalls`. */
-export function prepareCalls({ db }: Session, params: ParamsOf<'prepareCalls'>): boolean {
-  const resuming = db.all<ResumeRow>('SELECT * FROM webhook_resume LIMIT ?', params.limit);
-  for (const row of resuming) goOnResuming(db, row, shareOf(params.limit, resuming.length));
-  if (resuming.length === 0) {
-    const domains = domainsOwed(db, params.limit);
-    for (const id of domains) makeCallsOf(db, id, shareOf(params.limit, domains.length));
-  }
-  return mustPrepare(db);
-}
+export const prepareCalls = write(
+  'prepareCalls',
+  'measured',
+  { portion: true, rows: 'limit' },
+  ({ db }, params) => {
+    const resuming = db.all<ResumeRow>('SELECT * FROM webhook_resume LIMIT ?', params.limit);
+    for (const row of resuming) goOnResuming(db, row, shareOf(params.limit, resuming.length));
+    if (resuming.length === 0) {
+      const domains = domainsOwed(db, params.limit);
+      for (const id of domains) makeCallsOf(db, id, shareOf(params.limit, domains.length));
+    }
+    return mustPrepare(db);
+  },
+);
 
 /** Whether calls are still to be made or gone through. */
 export function mustPrepare(db: Connection): boolean {

@@ -5,45 +5,49 @@
  */
 import { stateCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
-import type { Session } from './engine/session.ts';
+import { write } from './engine/operation.ts';
 import { appendEvent } from './events.ts';
 import { dropUnkeptContent } from './retention.ts';
 
 /** Of no lease. */
 const NO_EPOCH = -1;
 
-/** Cancels the queued ones of the given recipients; see `Store.cancelQueued`. */
-export function cancelQueued(session: Session, params: ParamsOf<'cancelQueued'>): ResultOf<'cancelQueued'> {
-  const { db } = session;
-  const domainId = domainOf(db, params.messageSeq);
-  const changed: number[] = [];
-  for (const { deliveryId, event, epoch = NO_EPOCH } of params.recipients) {
-    const { changes } = db.run(
-      `UPDATE delivery SET state = ?, epoch = 0, wait_reason = NULL, updated_at = ?
+/** Cancels the queued ones of the given recipients. */
+export const cancelQueued = write(
+  'cancelQueued',
+  'by key',
+  { synced: true, rows: 'recipients' },
+  (session, params) => {
+    const { db } = session;
+    const domainId = domainOf(db, params.messageSeq);
+    const changed: number[] = [];
+    for (const { deliveryId, event, epoch = NO_EPOCH } of params.recipients) {
+      const { changes } = db.run(
+        `UPDATE delivery SET state = ?, epoch = 0, wait_reason = NULL, updated_at = ?
        WHERE id = ? AND message_seq = ? AND (state = 0 OR state = 1 AND epoch = ?)`,
-      stateCode.of('canceled'),
-      params.now,
-      deliveryId,
+        stateCode.of('canceled'),
+        params.now,
+        deliveryId,
+        params.messageSeq,
+        epoch,
+      );
+      if (changes === 0) continue;
+      changed.push(deliveryId);
+      appendEvent(session, event, { domainId, messageSeq: params.messageSeq, deliveryId });
+    }
+    if (changed.length > 0) dropUnkeptContent(db, params.messageSeq);
+    const late = db.get<{ n: number }>(
+      'SELECT count(*) AS n FROM delivery WHERE message_seq = ? AND state IN (?, ?)',
       params.messageSeq,
-      epoch,
+      stateCode.of('sending'),
+      stateCode.of('delivered'),
     );
-    if (changes === 0) continue;
-    changed.push(deliveryId);
-    appendEvent(session, event, { domainId, messageSeq: params.messageSeq, deliveryId });
-  }
-  if (changed.length > 0) dropUnkeptContent(db, params.messageSeq);
-  const late = db.get<{ n: number }>(
-    'SELECT count(*) AS n FROM delivery WHERE message_seq = ? AND state IN (?, ?)',
-    params.messageSeq,
-    stateCode.of('sending'),
-    stateCode.of('delivered'),
-  );
-  return { changed, tooLate: late?.n ?? 0 };
-}
+    return { changed, tooLate: late?.n ?? 0 };
+  },
+);
 
-/** Queues failed, bounced, deferred and held ones of the given recipients again; see `Store.requeue`. */
-export function requeue(session: Session, params: ParamsOf<'requeue'>): ResultOf<'requeue'> {
+/** Queues failed, bounced, deferred and held ones of the given recipients again. */
+export const requeue = write('requeue', 'by key', { synced: true, rows: 'recipients' }, (session, params) => {
   const { db } = session;
   const domainId = domainOf(db, params.messageSeq);
   if (db.get('SELECT 1 FROM content WHERE message_seq = ?', params.messageSeq) === undefined) {
@@ -73,47 +77,52 @@ export function requeue(session: Session, params: ParamsOf<'requeue'>): ResultOf
     db.run(sql, params.expiresAt, params.messageSeq);
   }
   return { kind: 'requeued', count };
-}
+});
 
-/** Gives a scheduled message another time; see `Store.reschedule`. */
-export function reschedule(session: Session, params: ParamsOf<'reschedule'>): ResultOf<'reschedule'> {
-  const { db } = session;
-  const { messageSeq, now, sendAt, expiresAt } = params;
-  const domainId = domainOf(db, messageSeq);
-  const scheduled = db.get('SELECT 1 FROM message WHERE seq = ? AND send_at IS NOT NULL', messageSeq);
-  const rows = db.all<{ id: number; state: number; epoch: number; tried: number }>(
-    `SELECT id, state, epoch, attempts > 0 OR first_deferred_at IS NOT NULL AS tried FROM delivery
+/** Gives a scheduled message another time. */
+export const reschedule = write(
+  'reschedule',
+  'by key',
+  { synced: true, rows: 'recipients' },
+  (session, params) => {
+    const { db } = session;
+    const { messageSeq, now, sendAt, expiresAt } = params;
+    const domainId = domainOf(db, messageSeq);
+    const scheduled = db.get('SELECT 1 FROM message WHERE seq = ? AND send_at IS NOT NULL', messageSeq);
+    const rows = db.all<{ id: number; state: number; epoch: number; tried: number }>(
+      `SELECT id, state, epoch, attempts > 0 OR first_deferred_at IS NOT NULL AS tried FROM delivery
      WHERE message_seq = ? AND state NOT IN (?, ?)`,
-    messageSeq,
-    stateCode.of('canceled'),
-    stateCode.of('suppressed'),
-  );
-  const givenUp = new Map(params.recipients.map(({ deliveryId, epoch }) => [deliveryId, epoch]));
-  const waits = rows.every(
-    ({ id, state, epoch, tried }) =>
-      tried === 0 && (state === 0 || (state === 1 && givenUp.get(id) === epoch)),
-  );
-  if (scheduled === undefined || rows.length === 0 || !waits) return { kind: 'not-scheduled' };
-  if (!rewriteDate(db, messageSeq, params.date)) return { kind: 'content-gone' };
-  const changed: number[] = [];
-  for (const { deliveryId, event, epoch = NO_EPOCH } of params.recipients) {
-    const { changes } = db.run(
-      `UPDATE delivery SET state = 0, epoch = 0, due_at = ?, expires_at = ?, updated_at = ?, wait_reason = 'scheduled'
-       WHERE id = ? AND message_seq = ? AND (state = 0 OR state = 1 AND epoch = ?)`,
-      sendAt,
-      expiresAt,
-      now,
-      deliveryId,
       messageSeq,
-      epoch,
+      stateCode.of('canceled'),
+      stateCode.of('suppressed'),
     );
-    if (changes === 0) continue;
-    changed.push(deliveryId);
-    appendEvent(session, event, { domainId, messageSeq, deliveryId });
-  }
-  db.run('UPDATE message SET send_at = ?, expires_at = ? WHERE seq = ?', sendAt, expiresAt, messageSeq);
-  return { kind: 'rescheduled', changed };
-}
+    const givenUp = new Map(params.recipients.map(({ deliveryId, epoch }) => [deliveryId, epoch]));
+    const waits = rows.every(
+      ({ id, state, epoch, tried }) =>
+        tried === 0 && (state === 0 || (state === 1 && givenUp.get(id) === epoch)),
+    );
+    if (scheduled === undefined || rows.length === 0 || !waits) return { kind: 'not-scheduled' };
+    if (!rewriteDate(db, messageSeq, params.date)) return { kind: 'content-gone' };
+    const changed: number[] = [];
+    for (const { deliveryId, event, epoch = NO_EPOCH } of params.recipients) {
+      const { changes } = db.run(
+        `UPDATE delivery SET state = 0, epoch = 0, due_at = ?, expires_at = ?, updated_at = ?, wait_reason = 'scheduled'
+       WHERE id = ? AND message_seq = ? AND (state = 0 OR state = 1 AND epoch = ?)`,
+        sendAt,
+        expiresAt,
+        now,
+        deliveryId,
+        messageSeq,
+        epoch,
+      );
+      if (changes === 0) continue;
+      changed.push(deliveryId);
+      appendEvent(session, event, { domainId, messageSeq, deliveryId });
+    }
+    db.run('UPDATE message SET send_at = ?, expires_at = ? WHERE seq = ?', sendAt, expiresAt, messageSeq);
+    return { kind: 'rescheduled', changed };
+  },
+);
 
 /** Puts another Date of the same length where ours stands; false where the content is gone. */
 function rewriteDate(db: Connection, messageSeq: number, date: string): boolean {

@@ -6,19 +6,12 @@ import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
 import { foldText } from '../../model/search-text.ts';
-import type {
-  CaptureFilter,
-  CapturePage,
-  CaptureQuestion,
-  CaptureView,
-  InboxView,
-  NewCapture,
-  ReleaseFacts,
-} from '../topics/captures.ts';
+import type { CaptureFilter, CaptureQuestion, CaptureView, NewCapture } from '../topics/captures.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import type { ParamsOf } from './engine/operation.ts';
+import { read, write } from './engine/operation.ts';
 import { domainIdsIn, findNameIds, type Session } from './engine/session.ts';
 import { dropUnkeptContent, STEP_BYTES } from './retention.ts';
 
@@ -86,8 +79,8 @@ const VIEW = `c.seq, c.released_at, c.released_as, c.id, c.message_seq, c.inbox,
     m.lists, m.subject, m.size, m.tags, n.text AS domain`;
 const MESSAGE = 'CROSS JOIN message m ON m.seq = c.message_seq CROSS JOIN name n ON n.id = c.domain_id';
 
-/** One page of captures that match; see `Store.findCaptures`. */
-export function findCaptures(db: Connection, params: ParamsOf<'findCaptures'>): CapturePage {
+/** One page of captures that match. */
+export const findCaptures = read('findCaptures', 'measured', { search: true }, (db, params) => {
   const before = params.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   const keys = keysOf(db, params, before, 'DESC');
   const last = isNarrow(params) ? lastOfLook(db, keys, params.look)?.seq : undefined;
@@ -104,7 +97,7 @@ export function findCaptures(db: Connection, params: ParamsOf<'findCaptures'>): 
     unread: inside ? matches.filter((row) => row.unread === 1).map((row) => row.seq) : [],
     nextSeq: (matches.length === params.limit ? matches.at(-1)?.seq : last) ?? null,
   };
-}
+});
 
 interface Key {
   seq: number;
@@ -199,8 +192,8 @@ function narrow(filter: Filter, params: CaptureFilter): void {
   filter.when('EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)', params.tag);
 }
 
-/** What was captured after a seq, oldest first; see `Store.capturesSince`. */
-export function capturesSince(db: Connection, params: ParamsOf<'capturesSince'>): ResultOf<'capturesSince'> {
+/** What was captured after a seq, oldest first. */
+export const capturesSince = read('capturesSince', 'measured', (db, params) => {
   const newest = db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM capture')?.seq ?? 0;
   const { afterSeq, limit, look } = params;
   const end = lastOfLook(db, keysOf(db, params, afterSeq, 'ASC'), look)?.seq;
@@ -213,10 +206,10 @@ export function capturesSince(db: Connection, params: ParamsOf<'capturesSince'>)
   const last = matches.length === limit ? matches.at(-1)?.seq : undefined;
   const lastSeq = last ?? Math.max(upTo, 0);
   return { captures: viewsOf(db, matches), lastSeq, more: lastSeq < newest && (last ?? end) !== undefined };
-}
+});
 
 /** One capture, or null where it does not exist in those domains. */
-export function getCapture(db: Connection, params: ParamsOf<'getCapture'>): CaptureView | null {
+export const getCapture = read('getCapture', 'by key', (db, params) => {
   const filter = createFilter();
   filter.when('c.id = ?', params.id);
   filter.oneOf('c.domain_id', findNameIds(db, params.domains));
@@ -225,10 +218,9 @@ export function getCapture(db: Connection, params: ParamsOf<'getCapture'>): Capt
     ...filter.values(),
   );
   return row === undefined ? null : toView(row);
-}
+});
 
-/** See `Store.releaseFacts`. */
-export function releaseFacts(db: Connection, params: ParamsOf<'releaseFacts'>): ReleaseFacts | null {
+export const releaseFacts = read('releaseFacts', 'by key', (db, params) => {
   const row = db.get<{
     keep_content: number;
     body_offset: number;
@@ -247,10 +239,10 @@ export function releaseFacts(db: Connection, params: ParamsOf<'releaseFacts'>): 
     eightBit: row.eight_bit === 1,
     dateOffset: row.date_offset,
   };
-}
+});
 
-/** Inboxes by name and domain; see `Store.listInboxes`. */
-export function listInboxes(db: Connection, params: ParamsOf<'listInboxes'>): InboxView[] {
+/** Inboxes by name and domain. */
+export const listInboxes = read('listInboxes', 'measured', (db, params) => {
   const domainIds = findNameIds(db, params.domains);
   const { inbox = '', domain = '' } = params.after ?? {};
   const behind = '(i.inbox > ? OR (i.inbox = ? AND n.text > ?))';
@@ -276,7 +268,7 @@ export function listInboxes(db: Connection, params: ParamsOf<'listInboxes'>): In
     );
     return latest === undefined ? [] : [{ domain: row.domain, inbox: row.inbox, count: row.count, latest }];
   });
-}
+});
 
 interface InboxRow {
   inbox: string;
@@ -290,11 +282,8 @@ function order(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** Deletes captures by id, by inbox, by domain, or all of them, the newest first; see `Store.deleteCaptures`. */
-export function deleteCaptures(
-  { db }: Session,
-  params: ParamsOf<'deleteCaptures'>,
-): ResultOf<'deleteCaptures'> {
+/** Deletes captures by id, by inbox, by domain, or all of them, the newest first. */
+export const deleteCaptures = write('deleteCaptures', 'measured', { portion: true }, ({ db }, params) => {
   const { ids, beforeSeq = Number.MAX_SAFE_INTEGER, limit } = params;
   const gone =
     ids === undefined
@@ -311,7 +300,7 @@ export function deleteCaptures(
   }
   const isWhole = ids !== undefined || (gone.length < limit && deleted === gone.length);
   return { deleted, next: isWhole ? null : (gone[deleted - 1]?.seq ?? null) };
-}
+});
 
 function namedCaptures(db: Connection, params: ParamsOf<'deleteCaptures'>, ids: readonly string[]): Key[] {
   const filter = createFilter();
@@ -321,18 +310,16 @@ function namedCaptures(db: Connection, params: ParamsOf<'deleteCaptures'>, ids: 
   return db.all<Key>(`SELECT seq FROM capture ${filter.where()}`, ...filter.values());
 }
 
-/** See `Store.unreadCaptures`. */
-export function unreadCaptures(db: Connection, params: ParamsOf<'unreadCaptures'>): number[] {
+export const unreadCaptures = read('unreadCaptures', 'as asked', (db, params) => {
   return db
     .all<{ message_seq: number }>(
       'SELECT message_seq FROM capture_unread ORDER BY message_seq DESC LIMIT ?',
       params.limit,
     )
     .map((row) => row.message_seq);
-}
+});
 
-/** See `Store.putCaptureTexts`. */
-export function putCaptureTexts({ db }: Session, params: ParamsOf<'putCaptureTexts'>): void {
+export const putCaptureTexts = write('putCaptureTexts', 'by key', { patient: 'texts' }, ({ db }, params) => {
   for (const { messageSeq, hasFiles, text } of params.texts) {
     db.run('DELETE FROM capture_unread WHERE message_seq = ?', messageSeq);
     db.run(
@@ -343,7 +330,7 @@ export function putCaptureTexts({ db }: Session, params: ParamsOf<'putCaptureTex
       text,
     );
   }
-}
+});
 
 interface CaptureRow {
   seq: number;

@@ -4,10 +4,10 @@
  */
 import { uuidText } from '../../lib/ids.ts';
 import type { BounceScope } from '../../model/bounce.ts';
-import type { CauseMember, CauseView, NewCause } from '../topics/causes.ts';
+import type { CauseView, NewCause } from '../topics/causes.ts';
 import { laneCode, stateCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf } from './engine/operation-types.ts';
+import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 
 /** Causes kept; a new one past this replaces nothing and its recipients stay without a group. */
@@ -68,8 +68,7 @@ export function causeId(session: Session, cause: NewCause, now: number): number 
 /** Recipients that one read counts, about. */
 const MOST_COUNTED = 20_000;
 
-/** See `Store.listCauses`. */
-export function listCauses(db: Connection, params: ParamsOf<'listCauses'>): CauseView[] {
+export const listCauses = read('listCauses', 'measured', { search: true }, (db, params) => {
   const rows = db.all<CauseRow>(
     `SELECT ${COLUMNS} ${FROM} WHERE EXISTS (SELECT 1 FROM delivery d INDEXED BY delivery_cause WHERE d.cause_id = c.id
          AND d.state IN (0, 1, ?, ?)) AND (c.last_seen, c.id) < (?, ?)
@@ -89,18 +88,16 @@ export function listCauses(db: Connection, params: ParamsOf<'listCauses'>): Caus
     views.push(view);
   }
   return views;
-}
+});
 
-/** See `Store.getCause`. */
-export function getCause(db: Connection, params: ParamsOf<'getCause'>): CauseView | null {
+export const getCause = read('getCause', 'measured', (db, params) => {
   const row = db.get<CauseRow>(`SELECT ${COLUMNS} ${FROM} WHERE c.id = ?`, params.id);
   if (row === undefined) return null;
   const view = toView(db, row, params.countUpTo);
   return view.waiting + view.failed === 0 ? null : view;
-}
+});
 
-/** See `Store.causeMembers`. */
-export function causeMembers(db: Connection, params: ParamsOf<'causeMembers'>): CauseMember[] {
+export const causeMembers = read('causeMembers', 'measured', (db, params) => {
   // Each state is one range of the index in the order of ids; one statement over all of them would sort every member.
   const rows = RESENT_STATES.flatMap((state) =>
     db.all<MemberRow>(MEMBERS_SQL, params.id, stateCode.of(state), params.afterId, params.limit),
@@ -118,7 +115,7 @@ export function causeMembers(db: Connection, params: ParamsOf<'causeMembers'>): 
       routeKey: row.route_key,
       state: stateCode.word(row.state),
     }));
-}
+});
 
 interface MemberRow {
   id: number;
@@ -131,15 +128,14 @@ interface MemberRow {
   route_key: string;
 }
 
-/** See `Store.purgeCauses`. */
-export function purgeCauses({ db }: Session, params: ParamsOf<'purgeCauses'>): number {
+export const purgeCauses = write('purgeCauses', 'as asked', { portion: true }, ({ db }, params) => {
   return db.run(
     `DELETE FROM cause WHERE id IN (SELECT id FROM cause INDEXED BY cause_seen WHERE last_seen < ?
        AND NOT EXISTS (SELECT 1 FROM delivery WHERE cause_id = cause.id) ORDER BY last_seen LIMIT ?)`,
     params.before,
     params.limit,
   ).changes;
-}
+});
 
 function toView(db: Connection, row: CauseRow, countUpTo: number): CauseView {
   const count = (states: string): number =>

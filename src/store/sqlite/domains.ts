@@ -13,14 +13,13 @@ import {
 } from '../../model/domain.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
-import type { Session } from './engine/session.ts';
+import { read, write } from './engine/operation.ts';
 import { appendEvent } from './events.ts';
 import { removeTemplatesOf } from './templates.ts';
 import { deleteWebhooksOf } from './webhooks.ts';
 
 /** Adds a domain with its keys; `exists` where the name is taken. */
-export function addDomain({ db }: Session, params: ParamsOf<'addDomain'>): ResultOf<'addDomain'> {
+export const addDomain = write('addDomain', 'by key', { synced: true }, ({ db }, params) => {
   if (getDomain(db, params) !== null) return { kind: 'exists' };
   const id = db.run(
     `INSERT INTO domain (name, status, verified_by, verify_token, settings, created_at, updated_at, verified_at)
@@ -38,16 +37,16 @@ export function addDomain({ db }: Session, params: ParamsOf<'addDomain'>): Resul
   const domain = getDomain(db, params);
   if (domain === null) throw new Error('A domain vanished in its own transaction');
   return { kind: 'added', domain };
-}
+});
 
 /** One domain by name, or null. */
-export function getDomain(db: Connection, params: { name: string }): Domain | null {
+export const getDomain = read('getDomain', 'by key', (db, params) => {
   const row = db.get<DomainRow>('SELECT * FROM domain WHERE name = ?', params.name);
   return row === undefined ? null : toDomain(db, row);
-}
+});
 
 /** Domains by name ascending. */
-export function listDomains(db: Connection, params: ParamsOf<'listDomains'>): Domain[] {
+export const listDomains = read('listDomains', 'measured', (db, params) => {
   const filter = createFilter();
   filter.oneOf('name', params.domains);
   filter.when('name > ?', params.after);
@@ -57,23 +56,19 @@ export function listDomains(db: Connection, params: ParamsOf<'listDomains'>): Do
     params.limit,
   );
   return rows.map((row) => toDomain(db, row));
-}
+});
 
-/** See `Store.isReturnHost`. */
-export function isReturnHost(db: Connection, params: ParamsOf<'isReturnHost'>): boolean {
+export const isReturnHost = read('isReturnHost', 'measured', (db, params) => {
   const sql =
     "SELECT 1 FROM domain INDEXED BY domain_return_host WHERE settings ->> '$.returnPathHost' = ? LIMIT 1";
   return db.get(sql, params.host) !== undefined;
-}
+});
 
 /**
  * Sets what a check or a person found. UpdatedAt moves only with the status; `checks` null keeps the last ones;
  * the first Verified sets verifiedAt. null where the domain is gone or another one.
  */
-export function setDomainStatus(
-  session: Session,
-  params: ParamsOf<'setDomainStatus'>,
-): ResultOf<'setDomainStatus'> {
+export const setDomainStatus = write('setDomainStatus', 'by key', { synced: true }, (session, params) => {
   const { changes } = session.db.run(
     `UPDATE domain SET status = ?, verified_by = ?, failing_since = ?, last_checks = coalesce(?, last_checks),
        changes = coalesce(?, changes),
@@ -99,10 +94,10 @@ export function setDomainStatus(
   const subject = { domainId: session.nameId(params.name), messageSeq: null, deliveryId: null };
   for (const event of params.events) appendEvent(session, event, subject);
   return getDomain(session.db, params);
-}
+});
 
 /** Changes settings; null where the domain is gone. */
-export function updateDomain({ db }: Session, params: ParamsOf<'updateDomain'>): Domain | null {
+export const updateDomain = write('updateDomain', 'by key', { synced: true }, ({ db }, params) => {
   const domain = getDomain(db, params);
   if (domain === null) return null;
   db.run(
@@ -112,10 +107,10 @@ export function updateDomain({ db }: Session, params: ParamsOf<'updateDomain'>):
     domain.id,
   );
   return getDomain(db, params);
-}
+});
 
-/** Switches signing to the standby key; see `Store.rotateDomainKey`. */
-export function rotateDomainKey({ db }: Session, params: ParamsOf<'rotateDomainKey'>): Domain | null {
+/** Switches signing to the standby key. */
+export const rotateDomainKey = write('rotateDomainKey', 'by key', { synced: true }, ({ db }, params) => {
   const domain = getDomain(db, params);
   const standby = domain?.keys.find((key) => key.role === 'standby' && key.selector === params.selector);
   if (domain === null || standby === undefined) return null;
@@ -130,10 +125,10 @@ export function rotateDomainKey({ db }: Session, params: ParamsOf<'rotateDomainK
     params.selector,
   );
   return touched(db, params);
-}
+});
 
-/** Replaces a retired key by a new standby; see `Store.replaceRetiredKey`. */
-export function replaceRetiredKey({ db }: Session, params: ParamsOf<'replaceRetiredKey'>): Domain | null {
+/** Replaces a retired key by a new standby. */
+export const replaceRetiredKey = write('replaceRetiredKey', 'by key', { synced: true }, ({ db }, params) => {
   const domain = getDomain(db, params);
   if (domain === null || domain.keys.some((key) => key.role === 'standby')) return null;
   const { changes } = db.run(
@@ -144,17 +139,17 @@ export function replaceRetiredKey({ db }: Session, params: ParamsOf<'replaceReti
   if (changes === 0) return null;
   addKey(db, domain.id, params.key);
   return touched(db, params);
-}
+});
 
 /** Removes a domain with its keys, webhooks and templates; false where there is none. */
-export function removeDomain(session: Session, params: ParamsOf<'removeDomain'>): boolean {
+export const removeDomain = write('removeDomain', 'measured', { synced: true }, (session, params) => {
   const row = session.db.get<{ id: number }>('DELETE FROM domain WHERE name = ? RETURNING id', params.name);
   if (row === undefined) return false;
   session.db.run('DELETE FROM domain_key WHERE domain_id = ?', row.id);
   deleteWebhooksOf(session, session.nameId(params.name));
   removeTemplatesOf(session.db, params.name);
   return true;
-}
+});
 
 function addKey(db: Connection, domainId: number, key: DkimKey): void {
   db.run(

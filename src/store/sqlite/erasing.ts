@@ -8,8 +8,8 @@ import type { AddressLists, Mailbox } from '../../model/message.ts';
 import { foldText } from '../../model/search-text.ts';
 import { suppressionKey } from '../../model/suppression.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
-import { domainIdsIn, type Session } from './engine/session.ts';
+import { read, write } from './engine/operation.ts';
+import { domainIdsIn } from './engine/session.ts';
 import { leaveRows } from './leftovers.ts';
 import { forgetOptOuts } from './opt-outs.ts';
 
@@ -36,8 +36,7 @@ const MENTIONS_SQL = `SELECT
       AND instr(fold(w.sender || ' ' || coalesce(w.envid, '') || ' ' || coalesce(w.orcpts, '')), ?1) > 0) AS found
   FROM message m WHERE m.seq = ?2`;
 
-/** See `Store.findMentions`. */
-export function findMentions(db: Connection, params: ParamsOf<'findMentions'>): ResultOf<'findMentions'> {
+export const findMentions = read('findMentions', 'measured', { search: true }, (db, params) => {
   const key = suppressionKey(params.address);
   const sql = 'SELECT seq FROM message WHERE seq > ? ORDER BY seq LIMIT ?';
   const rows = db.all<{ seq: number }>(sql, params.afterSeq, params.limit);
@@ -69,34 +68,38 @@ export function findMentions(db: Connection, params: ParamsOf<'findMentions'>): 
     nextSeq: isOver ? null : (last ?? null),
     lastSeq: db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM message')?.seq ?? 0,
   };
-}
+});
 
-/** See `Store.eraseMessages`. */
-export function eraseMessages({ db }: Session, params: ParamsOf<'eraseMessages'>): ResultOf<'eraseMessages'> {
-  const key = suppressionKey(params.address);
-  const mask = maskOf(key);
-  const result = { messages: 0, events: 0, pending: 0, done: 0, afterEvent: null as number | null };
-  let room = EVENTS_READ;
-  for (const seq of params.seqs) {
-    if (room <= 0) break;
-    const after = result.done === 0 ? (params.afterEvent ?? 0) : 0;
-    const sql = 'SELECT seq, detail FROM event WHERE message_seq = ? AND seq > ? ORDER BY seq LIMIT ?';
-    const told = db.all<EventText>(sql, seq, after, room);
-    const events = maskEvents(db, told, mask);
-    result.events += events;
-    if (told.length === room) {
-      // There may be more of its events: the message itself comes after the last of them.
-      result.afterEvent = told.at(-1)?.seq ?? 0;
-      break;
+export const eraseMessages = write(
+  'eraseMessages',
+  'measured',
+  { synced: true, portion: true },
+  ({ db }, params) => {
+    const key = suppressionKey(params.address);
+    const mask = maskOf(key);
+    const result = { messages: 0, events: 0, pending: 0, done: 0, afterEvent: null as number | null };
+    let room = EVENTS_READ;
+    for (const seq of params.seqs) {
+      if (room <= 0) break;
+      const after = result.done === 0 ? (params.afterEvent ?? 0) : 0;
+      const sql = 'SELECT seq, detail FROM event WHERE message_seq = ? AND seq > ? ORDER BY seq LIMIT ?';
+      const told = db.all<EventText>(sql, seq, after, room);
+      const events = maskEvents(db, told, mask);
+      result.events += events;
+      if (told.length === room) {
+        // There may be more of its events: the message itself comes after the last of them.
+        result.afterEvent = told.at(-1)?.seq ?? 0;
+        break;
+      }
+      const { touched, pending, rows } = eraseMessage(db, seq, key, mask);
+      if (touched || events > 0) result.messages += 1;
+      if (pending) result.pending += 1;
+      result.done += 1;
+      room -= told.length + rows;
     }
-    const { touched, pending, rows } = eraseMessage(db, seq, key, mask);
-    if (touched || events > 0) result.messages += 1;
-    if (pending) result.pending += 1;
-    result.done += 1;
-    room -= told.length + rows;
-  }
-  return result;
-}
+    return result;
+  },
+);
 
 /** The message itself, its recipients, contents and captures. */
 function eraseMessage(
@@ -129,27 +132,28 @@ function eraseMessage(
   };
 }
 
-/** See `Store.eraseElsewhere`. */
-export function eraseElsewhere(
-  session: Session,
-  params: ParamsOf<'eraseElsewhere'>,
-): ResultOf<'eraseElsewhere'> {
-  const { db } = session;
-  const key = suppressionKey(params.address);
-  const mask = maskOf(key);
-  if (params.from === null) {
-    return { suppressions: eraseByKey(db, key, params.proposedKey), next: { table: 0, after: '' } };
-  }
-  const { table, after } = params.from;
-  const walk = WALKS[table];
-  if (walk === undefined) return { suppressions: 0, next: null };
-  const rows = db.all<WalkedRow>(walk.sql, after, params.limit);
-  for (const row of rows) walk.erase(db, row, key, mask);
-  const last = rows.at(-1);
-  const isOver = rows.length < params.limit || last === undefined;
-  const following = table + 1 < WALKS.length ? { table: table + 1, after: '' } : null;
-  return { suppressions: 0, next: isOver ? following : { table, after: last.place } };
-}
+export const eraseElsewhere = write(
+  'eraseElsewhere',
+  'measured',
+  { synced: true, portion: true },
+  (session, params) => {
+    const { db } = session;
+    const key = suppressionKey(params.address);
+    const mask = maskOf(key);
+    if (params.from === null) {
+      return { suppressions: eraseByKey(db, key, params.proposedKey), next: { table: 0, after: '' } };
+    }
+    const { table, after } = params.from;
+    const walk = WALKS[table];
+    if (walk === undefined) return { suppressions: 0, next: null };
+    const rows = db.all<WalkedRow>(walk.sql, after, params.limit);
+    for (const row of rows) walk.erase(db, row, key, mask);
+    const last = rows.at(-1);
+    const isOver = rows.length < params.limit || last === undefined;
+    const following = table + 1 < WALKS.length ? { table: table + 1, after: '' } : null;
+    return { suppressions: 0, next: isOver ? following : { table, after: last.place } };
+  },
+);
 
 /** What an index finds by the address: a look for each sender domain. */
 function eraseByKey(db: Connection, key: string, proposedKey: Uint8Array): number {
@@ -223,27 +227,28 @@ function masking(update: string) {
   };
 }
 
-/** See `Store.eraseLooseEvents`. */
-export function eraseLooseEvents(
-  { db }: Session,
-  params: ParamsOf<'eraseLooseEvents'>,
-): ResultOf<'eraseLooseEvents'> {
-  const rows = db.all<EventText & { at: number }>(
-    `SELECT seq, at, detail FROM event INDEXED BY event_loose
+export const eraseLooseEvents = write(
+  'eraseLooseEvents',
+  'as asked',
+  { synced: true, portion: true },
+  ({ db }, params) => {
+    const rows = db.all<EventText & { at: number }>(
+      `SELECT seq, at, detail FROM event INDEXED BY event_loose
      WHERE message_seq IS NULL AND (at, seq) > (?, ?) ORDER BY at, seq LIMIT ?`,
-    params.after?.at ?? 0,
-    params.after?.seq ?? 0,
-    params.limit,
-  );
-  const last = rows.at(-1);
-  return {
-    events: maskEvents(db, rows, maskOf(suppressionKey(params.address))),
-    next: rows.length < params.limit || last === undefined ? null : { at: last.at, seq: last.seq },
-  };
-}
+      params.after?.at ?? 0,
+      params.after?.seq ?? 0,
+      params.limit,
+    );
+    const last = rows.at(-1);
+    return {
+      events: maskEvents(db, rows, maskOf(suppressionKey(params.address))),
+      next: rows.length < params.limit || last === undefined ? null : { at: last.at, seq: last.seq },
+    };
+  },
+);
 
 /** Takes free pages into use as zeros; when there are none left, all of them are given back. */
-export function scrub({ db }: Session, params: ParamsOf<'scrub'>): boolean {
+export const scrub = write('scrub', 'as asked', { portion: true }, ({ db }, params) => {
   for (let done = 0; done < params.bytes; done += SCRUB_BYTES) {
     const free = db.get<{ freelist_count: number }>('PRAGMA freelist_count')?.freelist_count ?? 0;
     if (free === 0) {
@@ -253,7 +258,7 @@ export function scrub({ db }: Session, params: ParamsOf<'scrub'>): boolean {
     db.run('INSERT INTO probe (filler) VALUES (zeroblob(?))', SCRUB_BYTES);
   }
   return true;
-}
+});
 
 /** The key under which an erased address is suppressed, or null where nobody was erased here. */
 export function erasedKey(db: Connection, key: string): string | null {

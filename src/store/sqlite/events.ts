@@ -14,7 +14,7 @@ import { eventKindCode, routeCode, uuidBytes } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, RANGES_PER_STATEMENT, type Ranges } from './engine/merged.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { read, write } from './engine/operation.ts';
 import { findNameIds, type Session } from './engine/session.ts';
 
 /** Ranges of the index that are read as one: the kinds of all events in a hundred domains. */
@@ -61,22 +61,27 @@ export function appendEvent(session: Session, event: NewEvent, subject: EventSub
 }
 
 /** Appends facts from outside the queue: opens, clicks, complaints, changes of a domain. */
-export function appendEvents(session: Session, params: ParamsOf<'appendEvents'>): void {
-  for (const event of params.events) {
-    const messageSeq =
-      event.deliveryId === null
-        ? null
-        : (session.db.get<{ message_seq: number }>(
-            'SELECT message_seq FROM delivery WHERE id = ?',
-            event.deliveryId,
-          )?.message_seq ?? null);
-    appendEvent(session, event, {
-      domainId: session.nameId(event.domain),
-      messageSeq,
-      deliveryId: messageSeq === null ? null : event.deliveryId,
-    });
-  }
-}
+export const appendEvents = write(
+  'appendEvents',
+  'by key',
+  { synced: true, patient: 'events' },
+  (session, params) => {
+    for (const event of params.events) {
+      const messageSeq =
+        event.deliveryId === null
+          ? null
+          : (session.db.get<{ message_seq: number }>(
+              'SELECT message_seq FROM delivery WHERE id = ?',
+              event.deliveryId,
+            )?.message_seq ?? null);
+      appendEvent(session, event, {
+        domainId: session.nameId(event.domain),
+        messageSeq,
+        deliveryId: messageSeq === null ? null : event.deliveryId,
+      });
+    }
+  },
+);
 
 /**
  * Makes the call of a webhook for an event, due at `dueAt`: a new one, or the finished one again from its first
@@ -154,8 +159,8 @@ export function toEventView(row: EventViewRow): EventView {
   };
 }
 
-/** One look at events; see `Store.findEvents` for the order. */
-export function findEvents(db: Connection, params: ParamsOf<'findEvents'>): ResultOf<'findEvents'> {
+/** One look at events. */
+export const findEvents = read('findEvents', 'measured', { search: true }, (db, params) => {
   const { keys, next } = look(db, params, params.limit);
   const events: EventView[] = [];
   for (const { seq } of keys) {
@@ -166,18 +171,17 @@ export function findEvents(db: Connection, params: ParamsOf<'findEvents'>): Resu
     if (row !== undefined) events.push(toEventView(row));
   }
   return { events, next };
-}
+});
 
-/** See `Store.countEvents`. */
-export function countEvents(db: Connection, params: ParamsOf<'countEvents'>): ResultOf<'countEvents'> {
+export const countEvents = read('countEvents', 'measured', { search: true }, (db, params) => {
   const { keys, next } = look(db, params, params.upTo);
   return { count: keys.length, next };
-}
+});
 
 /** Seq of the newest event, or 0. */
-export function lastEventSeq(db: Connection): number {
+export const lastEventSeq = read('lastEventSeq', 'by key', (db) => {
   return db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM event')?.seq ?? 0;
-}
+});
 
 /** The first `limit` matches behind the place, and where the next look begins; null = there is nothing more. */
 function look(

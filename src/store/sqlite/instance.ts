@@ -1,13 +1,12 @@
 /** The instance's own identity. A synchronous function for the writer; it runs inside the writer's transaction. */
-import type { ParamsOf } from './engine/operation-types.ts';
-import type { Session } from './engine/session.ts';
+import { write } from './engine/operation.ts';
 
 /** The stored instance id; `proposedId` becomes it where none is stored yet. */
-export function instanceId({ db }: Session, params: ParamsOf<'instanceId'>): string {
+export const instanceId = write('instanceId', 'by key', { synced: true }, ({ db }, params) => {
   db.run(
     "INSERT INTO meta (name, value) VALUES ('instance_id', ?) ON CONFLICT DO NOTHING",
     params.proposedId,
   );
   const row = db.get<{ value: string }>("SELECT value FROM meta WHERE name = 'instance_id'");
   return row?.value ?? params.proposedId;
-}
+});

@@ -3,8 +3,7 @@
  * now, leaves its number in `leftover`; nothing finds the rows any more, and `purgeLeftovers` removes them some at a time.
  */
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf } from './engine/operation-types.ts';
-import type { Session } from './engine/session.ts';
+import { write } from './engine/operation.ts';
 
 /** What has rows of its own, how they are removed, and how many together: texts of templates are large. */
 const KINDS = {
@@ -20,8 +19,7 @@ export function leaveRows(db: Connection, kind: LeftoverKind, owner: number): vo
   db.run('INSERT INTO leftover (kind, owner) VALUES (?, ?) ON CONFLICT DO NOTHING', kind, owner);
 }
 
-/** See `Store.purgeLeftovers`. */
-export function purgeLeftovers({ db }: Session, params: ParamsOf<'purgeLeftovers'>): boolean {
+export const purgeLeftovers = write('purgeLeftovers', 'measured', { portion: true }, ({ db }, params) => {
   const next = db.get<{ kind: LeftoverKind; owner: number }>('SELECT kind, owner FROM leftover LIMIT 1');
   if (next === undefined) return false;
   const { table, owner, atOnce } = KINDS[next.kind];
@@ -34,4 +32,4 @@ export function purgeLeftovers({ db }: Session, params: ParamsOf<'purgeLeftovers
   if (changes === limit) return true;
   db.run('DELETE FROM leftover WHERE kind = ? AND owner = ?', next.kind, next.owner);
   return db.get('SELECT 1 FROM leftover LIMIT 1') !== undefined;
-}
+});

@@ -1,10 +1,8 @@
 /** Overrides, the state of paths, holds: small tables that are read whole at the start and written as things change. */
 import type { Lane } from '../../model/message.ts';
-import type { StoredHold, StoredHoldTime, StoredOverride, StoredPathState } from '../topics/limits.ts';
+import type { StoredHoldTime, StoredOverride, StoredPathState } from '../topics/limits.ts';
 import { laneCode } from './codes.ts';
-import type { Connection } from './engine/connection.ts';
-import type { ParamsOf } from './engine/operation-types.ts';
-import type { Session } from './engine/session.ts';
+import { read, write } from './engine/operation.ts';
 
 type HoldRow = Omit<StoredHoldTime, 'lane'> & { lane: number | null };
 
@@ -12,8 +10,7 @@ const HOLD_SQL = `SELECT id, sender_domain AS senderDomain, recipient_domain AS 
   until, created_at AS createdAt, created_by AS createdBy, released_at AS releasedAt FROM hold`;
 const IN_FORCE_SQL = 'released_at IS NULL AND (until IS NULL OR until > ?)';
 
-/** See `Store.putOverrides`. */
-export function putOverrides({ db }: Session, { overrides }: ParamsOf<'putOverrides'>): void {
+export const putOverrides = write('putOverrides', 'by key', ({ db }, { overrides }) => {
   for (const one of overrides) {
     db.run(
       `INSERT INTO override (id, scope, key, param, rule, value, until, why, created_at)
@@ -31,34 +28,35 @@ export function putOverrides({ db }: Session, { overrides }: ParamsOf<'putOverri
       one.createdAt,
     );
   }
-}
+});
 
-/** See `Store.listOverrides`. */
-export function listOverrides(db: Connection, { now }: ParamsOf<'listOverrides'>): StoredOverride[] {
+export const listOverrides = read('listOverrides', 'small', (db, { now }) => {
   return db.all<StoredOverride>(
     `SELECT id, scope, key, param, rule, value, until, why, created_at AS createdAt
      FROM override WHERE until > ? ORDER BY created_at DESC, id DESC`,
     now,
   );
-}
+});
 
-/** See `Store.removeOverride`. */
-export function removeOverride({ db }: Session, { id }: ParamsOf<'removeOverride'>): boolean {
+export const removeOverride = write('removeOverride', 'by key', { synced: true }, ({ db }, { id }) => {
   return db.run('DELETE FROM override WHERE id = ?', id).changes > 0;
-}
+});
 
-/** See `Store.purgeOverrides`. */
-export function purgeOverrides({ db }: Session, { now, limit }: ParamsOf<'purgeOverrides'>): number {
-  const { changes } = db.run(
-    'DELETE FROM override WHERE id IN (SELECT id FROM override WHERE until <= ? LIMIT ?)',
-    now,
-    limit,
-  );
-  return changes;
-}
+export const purgeOverrides = write(
+  'purgeOverrides',
+  'as asked',
+  { portion: true },
+  ({ db }, { now, limit }) => {
+    const { changes } = db.run(
+      'DELETE FROM override WHERE id IN (SELECT id FROM override WHERE until <= ? LIMIT ?)',
+      now,
+      limit,
+    );
+    return changes;
+  },
+);
 
-/** See `Store.putPathStates`. */
-export function putPathStates({ db }: Session, { states }: ParamsOf<'putPathStates'>): void {
+export const putPathStates = write('putPathStates', 'by key', ({ db }, { states }) => {
   for (const one of states) {
     db.run(
       `INSERT INTO path_state (key, source, site, blocked_until, reason, failures, concurrency, day, sent, sent_before, updated_at,
@@ -83,10 +81,9 @@ export function putPathStates({ db }: Session, { states }: ParamsOf<'putPathStat
       one.fingerprint,
     );
   }
-}
+});
 
-/** See `Store.listPathStates`. */
-export function listPathStates(db: Connection, { limit }: ParamsOf<'listPathStates'>): StoredPathState[] {
+export const listPathStates = read('listPathStates', 'as asked', (db, { limit }) => {
   const rows = db.all<Omit<StoredPathState, 'asked'> & { asked: number }>(
     `SELECT key, source, site, blocked_until AS blockedUntil, reason, failures, concurrency,
             day, sent, sent_before AS sentBefore, updated_at AS updatedAt, asked, fingerprint
@@ -94,25 +91,26 @@ export function listPathStates(db: Connection, { limit }: ParamsOf<'listPathStat
     limit,
   );
   return rows.map((row) => ({ ...row, asked: row.asked === 1 }));
-}
+});
 
-/** See `Store.purgePathStates`. */
-export function purgePathStates(
-  { db }: Session,
-  { before, now, limit }: ParamsOf<'purgePathStates'>,
-): number {
-  const { changes } = db.run(
-    `DELETE FROM path_state WHERE key IN (
+export const purgePathStates = write(
+  'purgePathStates',
+  'as asked',
+  { portion: true },
+  ({ db }, { before, now, limit }) => {
+    const { changes } = db.run(
+      `DELETE FROM path_state WHERE key IN (
        SELECT key FROM path_state WHERE updated_at < ? AND (blocked_until IS NULL OR blocked_until <= ?) LIMIT ?)`,
-    before,
-    now,
-    limit,
-  );
-  return changes;
-}
+      before,
+      now,
+      limit,
+    );
+    return changes;
+  },
+);
 
-/** See `Store.addHold`. */
-export function addHold({ db }: Session, { hold }: ParamsOf<'addHold'>): void {
+/** Who keeps mail back relies on it. */
+export const addHold = write('addHold', 'by key', { synced: true }, ({ db }, { hold }) => {
   db.run(
     `INSERT INTO hold (id, sender_domain, recipient_domain, site, lane, reason, until, created_at, created_by)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -126,23 +124,20 @@ export function addHold({ db }: Session, { hold }: ParamsOf<'addHold'>): void {
     hold.createdAt,
     hold.createdBy,
   );
-}
+});
 
-/** See `Store.listHolds`. */
-export function listHolds(db: Connection, { now }: ParamsOf<'listHolds'>): StoredHold[] {
+export const listHolds = read('listHolds', 'small', (db, { now }) => {
   return db
     .all<HoldRow>(`${HOLD_SQL} WHERE ${IN_FORCE_SQL} ORDER BY created_at, id`, now)
     .map(({ releasedAt: _, ...row }) => ({ ...row, lane: laneOf(row.lane) }));
-}
+});
 
-/** See `Store.releaseHolds`. */
-export function releaseHolds({ db }: Session, { ids, now }: ParamsOf<'releaseHolds'>): number {
+export const releaseHolds = write('releaseHolds', 'by key', { synced: true }, ({ db }, { ids, now }) => {
   const sql = `UPDATE hold SET released_at = ? WHERE ${IN_FORCE_SQL} AND id IN (SELECT value FROM json_each(?))`;
   return db.run(sql, now, now, JSON.stringify(ids)).changes;
-}
+});
 
-/** See `Store.listPastHolds`. */
-export function listPastHolds(db: Connection, params: ParamsOf<'listPastHolds'>): StoredHoldTime[] {
+export const listPastHolds = read('listPastHolds', 'small', (db, params) => {
   const { senderDomain, lane, since, until, limit } = params;
   return db
     .all<HoldRow>(
@@ -157,16 +152,15 @@ export function listPastHolds(db: Connection, params: ParamsOf<'listPastHolds'>)
       limit,
     )
     .map((row) => ({ ...row, lane: laneOf(row.lane) }));
-}
+});
 
-/** See `Store.purgeHolds`. */
-export function purgeHolds({ db }: Session, { before, limit }: ParamsOf<'purgeHolds'>): number {
+export const purgeHolds = write('purgeHolds', 'as asked', { portion: true }, ({ db }, { before, limit }) => {
   return db.run(
     'DELETE FROM hold WHERE id IN (SELECT id FROM hold WHERE coalesce(released_at, until) < ? LIMIT ?)',
     before,
     limit,
   ).changes;
-}
+});
 
 function laneOf(code: number | null): Lane | null {
   return code === null ? null : laneCode.word(code);

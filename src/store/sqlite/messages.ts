@@ -10,7 +10,7 @@ import { laneCode, recipientKindCode, routeCode, stateCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { read } from './engine/operation.ts';
 import { domainIdsIn, findNameIds } from './engine/session.ts';
 import { idBytes } from './events.ts';
 
@@ -22,22 +22,22 @@ export const FROM_METADATA = `FROM message_metadata x CROSS JOIN message m ON m.
   WHERE x.domain_id = ? AND x.name = ? AND x.value = ?`;
 
 /** Composed bytes of a message, or null where they are no longer kept. */
-export function readContent(db: Connection, params: ParamsOf<'readContent'>): Uint8Array | null {
+export const readContent = read('readContent', 'by key', (db, params) => {
   const sql = 'SELECT bytes FROM content WHERE message_seq = ?';
   return db.get<{ bytes: Uint8Array }>(sql, params.messageSeq)?.bytes ?? null;
-}
+});
 
 /** One message with its recipients, or null where it does not exist in those domains. */
-export function getMessage(db: Connection, params: ParamsOf<'getMessage'>): MessageView | null {
+export const getMessage = read('getMessage', 'by key', (db, params) => {
   const id = idBytes(params.id);
   if (id === null) return null;
   const row = db.get<MessageRow>(`${VIEW} ${FROM_MESSAGE} WHERE m.id = ?`, id);
   if (row === undefined || params.domains?.includes(row.domain) === false) return null;
   return toView(db, row);
-}
+});
 
-/** One look at messages, newest first; see `Store.listMessages`. */
-export function listMessages(db: Connection, params: MessageFilter): ResultOf<'listMessages'> {
+/** One look at messages, newest first. */
+export const listMessages = read('listMessages', 'measured', { search: true }, (db, params) => {
   const place = placeOf(db, params);
   const { since, until, look, limit } = params;
   // Accepted in order but for clocks and commits: what is far outside of the time is not looked at.
@@ -62,7 +62,7 @@ export function listMessages(db: Connection, params: MessageFilter): ResultOf<'l
     }),
     nextSeq: (keys.length === limit ? keys.at(-1)?.seq : end) ?? null,
   };
-}
+});
 
 /** What two clocks and a slow commit can make of the order of acceptance. */
 const TIME_SLACK_MS = 3_600_000;

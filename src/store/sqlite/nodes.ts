@@ -2,9 +2,9 @@
  * Nodes: epochs, their beats, their leases, and the return of what an ended epoch held. Synchronous functions for the
  * writer, each inside its transaction, and one for readers. `topics/nodes.ts` says what they promise.
  */
-import type { Heartbeat, LivingNode, NodeRow } from '../topics/nodes.ts';
+import type { LivingNode } from '../topics/nodes.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf } from './engine/operation-types.ts';
+import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 
 /** A start that ended so long ago is told to nobody any more. */
@@ -12,7 +12,7 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 const MAX_LEASES_SHOWN = 1000;
 
 /** A new epoch, greater than all before. */
-export function beginEpoch(session: Session, params: ParamsOf<'beginEpoch'>): number {
+export const beginEpoch = write('beginEpoch', 'small', { synced: true }, (session, params) => {
   const { db } = session;
   const { nodeId, now, alone = false, about } = params;
   const over = db.all<{ epoch: number }>(
@@ -32,10 +32,9 @@ export function beginEpoch(session: Session, params: ParamsOf<'beginEpoch'>): nu
     JSON.stringify(about?.roles ?? []),
     JSON.stringify(about?.sources ?? []),
   ).lastId;
-}
+});
 
-/** See `Store.heartbeat`. */
-export function heartbeat({ db }: Session, params: ParamsOf<'heartbeat'>): Heartbeat {
+export const heartbeat = write('heartbeat', 'by key', ({ db }, params) => {
   const { epoch, now } = params;
   const alive = db.run(
     'UPDATE node SET beat = beat + 1, heartbeat_at = ? WHERE epoch = ? AND ended_at IS NULL',
@@ -59,10 +58,10 @@ export function heartbeat({ db }: Session, params: ParamsOf<'heartbeat'>): Heart
     ),
     leases: leasesOf(db, epoch, Number.MAX_SAFE_INTEGER),
   };
-}
+});
 
-/** See `Store.endEpoch`. */
-export function endEpoch(session: Session, params: ParamsOf<'endEpoch'>): boolean {
+/** Who takes over relies on it. */
+export const endEpoch = write('endEpoch', 'by key', { synced: true }, (session, params) => {
   const { epoch, beat, now } = params;
   const row = session.db.get<{ beat: number }>(
     'SELECT beat FROM node WHERE epoch = ? AND ended_at IS NULL',
@@ -71,7 +70,7 @@ export function endEpoch(session: Session, params: ParamsOf<'endEpoch'>): boolea
   if (row === undefined || (beat !== undefined && row.beat !== beat)) return false;
   end(session, epoch, now);
   return true;
-}
+});
 
 function end(session: Session, epoch: number, now: number): void {
   session.db.run('UPDATE node SET ended_at = ? WHERE epoch = ?', now, epoch);
@@ -93,7 +92,7 @@ const heldBy = (table: 'delivery' | 'webhook_call'): string => `
  * Gives rows and calls of ended epochs back, due now, at most `limit` together; reclaimed deliveries are marked as
  * possible duplicates, because what they were doing is unknown.
  */
-export function reclaim({ db }: Session, params: ParamsOf<'reclaim'>): number {
+export const reclaim = write('reclaim', 'as asked', { rows: 'limit' }, ({ db }, params) => {
   const { now, limit } = params;
   let reclaimed = 0;
   for (const { epoch } of db.all<{ epoch: number }>(heldBy('delivery'))) {
@@ -117,10 +116,9 @@ export function reclaim({ db }: Session, params: ParamsOf<'reclaim'>): number {
     ).changes;
   }
   return reclaimed;
-}
+});
 
-/** See `Store.takeLeases`. */
-export function takeLeases(session: Session, params: ParamsOf<'takeLeases'>): string[] {
+export const takeLeases = write('takeLeases', 'by key', (session, params) => {
   const { db } = session;
   const { epoch, names, quiet, now } = params;
   if (session.hasEnded(epoch)) return [];
@@ -139,17 +137,15 @@ export function takeLeases(session: Session, params: ParamsOf<'takeLeases'>): st
     db.run('INSERT OR REPLACE INTO node_lease (name, epoch, taken_at) VALUES (?, ?, ?)', name, epoch, now);
     return true;
   });
-}
+});
 
-/** See `Store.giveLeases`. */
-export function giveLeases({ db }: Session, params: ParamsOf<'giveLeases'>): void {
+export const giveLeases = write('giveLeases', 'by key', ({ db }, params) => {
   const { epoch, names } = params;
   if (names === undefined) db.run('DELETE FROM node_lease WHERE epoch = ?', epoch);
   else for (const name of names) db.run('DELETE FROM node_lease WHERE name = ? AND epoch = ?', name, epoch);
-}
+});
 
-/** See `Store.listNodes`. */
-export function listNodes(db: Connection, params: ParamsOf<'listNodes'>): NodeRow[] {
+export const listNodes = read('listNodes', 'as asked', (db, params) => {
   const rows = db.all<{
     epoch: number;
     node_id: string;
@@ -182,7 +178,7 @@ export function listNodes(db: Connection, params: ParamsOf<'listNodes'>): NodeRo
     sending: row.sending,
     leases: leasesOf(db, row.epoch, MAX_LEASES_SHOWN),
   }));
-}
+});
 
 function leasesOf(db: Connection, epoch: number, limit: number): string[] {
   return db

@@ -11,7 +11,8 @@ import type { EventDetail } from '../topics/events.ts';
 import type { DueNotice, DueRecipient } from '../topics/notices.ts';
 import { noticeKindCode, routeCode, stateCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf } from './engine/operation-types.ts';
+import type { ParamsOf } from './engine/operation.ts';
+import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { dropUnkeptContent } from './retention.ts';
 
@@ -100,8 +101,7 @@ export function tellNotice({ db }: Session, told: NonNullable<ParamsOf<'commitAc
   return true;
 }
 
-/** See `Store.putOffNotices`. */
-export function putOffNotices({ db }: Session, params: ParamsOf<'putOffNotices'>): number {
+export const putOffNotices = write('putOffNotices', 'by key', ({ db }, params) => {
   const { messageSeq, upToId, dueFrom } = params;
   if (dueFrom !== null) {
     const sql = 'UPDATE notice_due SET due_from = ? WHERE message_seq = ? AND id <= ?';
@@ -110,14 +110,13 @@ export function putOffNotices({ db }: Session, params: ParamsOf<'putOffNotices'>
   const { changes } = db.run('DELETE FROM notice_due WHERE message_seq = ? AND id <= ?', messageSeq, upToId);
   dropUnkeptContent(db, messageSeq);
   return changes;
-}
+});
 
-/** See `Store.dueNotices`. */
-export function dueNotices(db: Connection, params: ParamsOf<'dueNotices'>): DueNotice[] {
+export const dueNotices = read('dueNotices', 'as asked', (db, params) => {
   const facts = db.all<{ message_seq: number }>(DUE_FACTS_SQL, params.dueBefore, params.limit * LOOK_AHEAD);
   const seqs = [...new Set(facts.map((fact) => fact.message_seq))].slice(0, params.limit);
   return seqs.flatMap((seq) => noticeOf(db, seq, params.maxRecipients, Math.floor(params.now / HOUR_MS)));
-}
+});
 
 function noticeOf(db: Connection, seq: number, maxRecipients: number, hour: number): DueNotice[] {
   const row = db.get<NoticeRow>(

@@ -14,8 +14,7 @@ import type { Connection } from './engine/connection.ts';
 import { createGroupCommit, type Operation } from './engine/group-commit.ts';
 import { createInProcess } from './engine/in-process.ts';
 import { joinLock, type StoreLock, takeLock } from './engine/lock.ts';
-import { PORTIONS, patientRows, rowsOf, SEARCHES, SYNCED } from './engine/operation-promises.ts';
-import type { ParamsOf, ReadName, ResultOf, WriteName } from './engine/operation-types.ts';
+import { countOf, type OperationName, type ParamsOf, type ResultOf } from './engine/operation.ts';
 import type {
   Answer,
   FailStoreWrites,
@@ -33,6 +32,7 @@ import { StoreRefused } from './engine/refusal.ts';
 import { createSuppressionFilter } from './engine/suppression-filter.ts';
 import { createThread } from './engine/thread.ts';
 import { openWriter } from './engine/writer-work.ts';
+import { READS, type ReadName, WRITES, type WriteName } from './operations.ts';
 
 const MAX_BATCH_OPERATIONS = 128;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
@@ -216,13 +216,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     if (closing !== null) return Promise.reject(new StoreUnavailable('The store is closed'));
     const { promise, resolve, reject } = Promise.withResolvers<ResultOf<Name>>();
     const call = { name, params } as WriteCall;
+    const { synced = false, portion = false, rows, patient } = WRITES[name].options;
+    const patientRows = countOf(patient, params);
     group.add({
       call,
       bytes: contentBytes(call),
-      rows: rowsOf(call),
-      portion: PORTIONS.has(name),
-      synced: SYNCED.has(name),
-      patientRows: patienceMs === 0 ? null : patientRows(call),
+      rows: countOf(rows, params) ?? patientRows ?? 1,
+      portion,
+      synced,
+      patientRows: patienceMs === 0 ? null : patientRows,
       settle: (answer) => settleWith(answer, resolve, reject),
     });
     return promise;
@@ -232,14 +234,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     if (closing !== null) return Promise.reject(new StoreUnavailable('The store is closed'));
     const { promise, resolve, reject } = Promise.withResolvers<ResultOf<Name>>();
     const call = { name, params } as ReadCall;
-    if (SEARCHES.has(name)) {
+    const { search = false } = READS[name].options;
+    if (search) {
       searching += 1;
       const ended = (): void => {
         searching -= 1;
       };
       promise.then(ended, ended);
     } else apart ||= searching > 0;
-    const thread = apart && !SEARCHES.has(name) ? reader : searcher;
+    const thread = apart && !search ? reader : searcher;
     thread.ask({ kind: 'read', call }).then((answer) => settleWith(answer, resolve, reject), reject);
     return promise;
   }
@@ -270,6 +273,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     log('info', 'the store is closed', { path });
   }
 
+  /** A method for each operation; those below that do more take the place of theirs. */
+  const operations = Object.fromEntries([
+    ...Object.values(WRITES).map(({ operation }) => [operation, (params: never) => write(operation, params)]),
+    ...Object.values(READS).map(({ operation }) => [operation, (params: never) => read(operation, params)]),
+  ]) as Pick<Store, OperationName>;
+
   log('info', 'the store is open', { path });
   return {
     capabilities: { wakeups: false, manyProcesses: shared },
@@ -281,167 +290,21 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       closing ??= close();
       return closing;
     },
-    instanceId: (params) => write('instanceId', params),
-    beginEpoch: (params) => write('beginEpoch', params),
-    heartbeat: (params) => write('heartbeat', params),
-    endEpoch: (params) => write('endEpoch', params),
-    reclaim: (params) => write('reclaim', params),
-    refile: (params) => write('refile', params),
-    takeLeases: (params) => write('takeLeases', params),
-    giveLeases: (params) => write('giveLeases', params),
-    listNodes: (params) => read('listNodes', params),
-    commitAccepted: (params) => write('commitAccepted', params),
-    findIdempotent: (params) => read('findIdempotent', params),
-    quotaUse: (params) => read('quotaUse', params),
-    quotaUses: (params) => read('quotaUses', params),
-    dueQueues: (params) => read('dueQueues', params),
-    claimDue: (params) => write('claimDue', params),
-    hurry: (params) => write('hurry', params),
-    claimExpired: (params) => write('claimExpired', params),
-    readContent: (params) => read('readContent', params),
-    settle: (params) =>
-      params.settlements.some((settlement) => settlement.suppress !== undefined)
-        ? suppress(() => settle(params))
-        : settle(params),
-    release: (params) => write('release', params),
-    queueCounts: (params) => read('queueCounts', params),
-    waitingQueues: (params) => read('waitingQueues', params),
-    nextDueAt: () => read('nextDueAt', undefined),
-    cancelQueued: (params) => write('cancelQueued', params),
-    requeue: (params) => write('requeue', params),
-    reschedule: (params) => write('reschedule', params),
-    suppressedAmong,
-    suppressedDomains: () => read('suppressedDomains', undefined),
-    addSuppressions: (params) => suppress(() => write('addSuppressions', params)),
-    listSuppressions: (params) => read('listSuppressions', params),
-    removeSuppressions: (params) => write('removeSuppressions', params),
-    purgeSuppressions: (params) => write('purgeSuppressions', params),
-    appendEvents: (params) => write('appendEvents', params),
-    recordReturn: (params) => suppress(() => write('recordReturn', params)),
-    dueNotices: (params) => read('dueNotices', params),
-    putOffNotices: (params) => write('putOffNotices', params),
-    returnSubjects: (params) => read('returnSubjects', params),
-    outcomeRates: (params) => read('outcomeRates', params),
-    returnedDomains: (params) => read('returnedDomains', params),
-    readPlaces: (params) => read('readPlaces', params),
-    knowsOptOut: (params) => read('knowsOptOut', params),
-    appendReaderFacts: (params) => write('appendReaderFacts', params),
-    unsubscribe: (params) => suppress(() => write('unsubscribe', params)),
-    findEvents: (params) => read('findEvents', params),
-    countEvents: (params) => read('countEvents', params),
-    lastEventSeq: () => read('lastEventSeq', undefined),
-    stats: (params) => read('stats', params),
-    createWebhook: (params) => write('createWebhook', params),
-    listWebhooks: (params) => read('listWebhooks', params),
-    getWebhook: (params) => read('getWebhook', params),
-    deleteWebhook: (params) => write('deleteWebhook', params),
-    updateWebhook: (params) => write('updateWebhook', params),
-    rotateWebhookSecret: (params) => write('rotateWebhookSecret', params),
-    countPendingCalls: (params) => read('countPendingCalls', params),
-    prepareCalls: (params) => write('prepareCalls', params),
-    claimCalls: (params) => write('claimCalls', params),
-    settleCalls: (params) => write('settleCalls', params),
-    nextCallDueAt: () => read('nextCallDueAt', undefined),
-    listCalls: (params) => read('listCalls', params),
-    replayCalls: (params) => write('replayCalls', params),
-    addDomain: (params) => write('addDomain', params),
-    getDomain: (params) => read('getDomain', params),
-    listDomains: (params) => read('listDomains', params),
-    isReturnHost: (params) => read('isReturnHost', params),
-    setDomainStatus: (params) => write('setDomainStatus', params),
-    updateDomain: (params) => write('updateDomain', params),
-    rotateDomainKey: (params) => write('rotateDomainKey', params),
-    replaceRetiredKey: (params) => write('replaceRetiredKey', params),
-    removeDomain: (params) => write('removeDomain', params),
-    addToken: (params) => write('addToken', params),
-    getToken: (params) => read('getToken', params),
-    listTokens: (params) => read('listTokens', params),
-    revokeToken: (params) => write('revokeToken', params),
-    endMadeWith: (params) => write('endMadeWith', params),
-    rotateToken: (params) => write('rotateToken', params),
-    touchToken: (params) => write('touchToken', params),
-    signingKeys: () => read('signingKeys', undefined),
-    addSigningKey: (params) => write('addSigningKey', params),
-    addSmtpCredential: (params) => write('addSmtpCredential', params),
-    getSmtpCredential: (params) => read('getSmtpCredential', params),
-    listSmtpCredentials: (params) => read('listSmtpCredentials', params),
-    removeSmtpCredential: (params) => write('removeSmtpCredential', params),
-    addTemplate: (params) => write('addTemplate', params),
-    changeTemplate: (params) => write('changeTemplate', params),
-    removeTemplate: (params) => write('removeTemplate', params),
-    getTemplate: (params) => read('getTemplate', params),
-    templateVersion: (params) => read('templateVersion', params),
-    listTemplateVersions: (params) => read('listTemplateVersions', params),
-    listTemplates: (params) => read('listTemplates', params),
-    getMessage: (params) => read('getMessage', params),
-    listMessages: (params) => read('listMessages', params),
-    findCaptures: (params) => read('findCaptures', params),
     onCaptured: captured.subscribe,
     onSuppressed(tell) {
       const listener = { tell };
       suppressionListeners.add(listener);
       return () => void suppressionListeners.delete(listener);
     },
-    unreadCaptures: (params) => read('unreadCaptures', params),
-    putCaptureTexts: (params) => write('putCaptureTexts', params),
-    listWarmups: () => read('listWarmups', undefined),
-    listCauses: (params) => read('listCauses', params),
-    getCause: (params) => read('getCause', params),
-    causeMembers: (params) => read('causeMembers', params),
-    capturesSince: (params) => read('capturesSince', params),
-    getCapture: (params) => read('getCapture', params),
-    listInboxes: (params) => read('listInboxes', params),
-    releaseFacts: (params) => read('releaseFacts', params),
-    addSandboxRule: (params) => write('addSandboxRule', params),
-    removeSandboxRules: (params) => write('removeSandboxRules', params),
-    useSandboxRule: (params) => write('useSandboxRule', params),
-    listSandboxRules: (params) => read('listSandboxRules', params),
-    ruleSubject: (params) => read('ruleSubject', params),
-    deleteCaptures: (params) => write('deleteCaptures', params),
-    saveWarmup: (params) => write('saveWarmup', params),
-    purgeCauses: (params) => write('purgeCauses', params),
-    purgeIdempotency: (params) => write('purgeIdempotency', params),
-    domainsWithMail: () => read('domainsWithMail', undefined),
-    findExpired: (params) => read('findExpired', params),
-    contentBytes: () => read('contentBytes', undefined),
-    storedBytes: (params) => read('storedBytes', params),
-    findOldestContents: (params) => read('findOldestContents', params),
-    findMentions: (params) => read('findMentions', params),
-    eraseMessages: (params) => write('eraseMessages', params),
-    eraseElsewhere: (params) => write('eraseElsewhere', params),
-    eraseLooseEvents: (params) => write('eraseLooseEvents', params),
-    scrub: (params) => write('scrub', params),
-    purgeContents: (params) => write('purgeContents', params),
-    purgeMessages: (params) => write('purgeMessages', params),
-    purgeCaptures: (params) => write('purgeCaptures', params),
-    purgeCalls: (params) => write('purgeCalls', params),
-    purgeLooseEvents: (params) => write('purgeLooseEvents', params),
-    purgeOptOuts: (params) => write('purgeOptOuts', params),
-    purgeLeftovers: (params) => write('purgeLeftovers', params),
-    putOverrides: (params) => write('putOverrides', params),
-    listOverrides: (params) => read('listOverrides', params),
-    removeOverride: (params) => write('removeOverride', params),
-    purgeOverrides: (params) => write('purgeOverrides', params),
-    putPathStates: (params) => write('putPathStates', params),
-    listPathStates: (params) => read('listPathStates', params),
-    purgePathStates: (params) => write('purgePathStates', params),
-    addPathChanges: (params) => write('addPathChanges', params),
-    listPathChanges: (params) => read('listPathChanges', params),
-    purgePathChanges: (params) => write('purgePathChanges', params),
-    putEgressFacts: (params) => write('putEgressFacts', params),
-    listEgressFacts: (params) => read('listEgressFacts', params),
-    purgeEgressFacts: (params) => write('purgeEgressFacts', params),
-    addHold: (params) => write('addHold', params),
-    listHolds: (params) => read('listHolds', params),
-    releaseHolds: (params) => write('releaseHolds', params),
-    listPastHolds: (params) => read('listPastHolds', params),
-    purgeHolds: (params) => write('purgeHolds', params),
-    putMtaSts: (params) => write('putMtaSts', params),
-    getMtaSts: (params) => read('getMtaSts', params),
-    staleMtaSts: (params) => read('staleMtaSts', params),
-    addTlsCounts: (params) => write('addTlsCounts', params),
-    tlsCounts: (params) => read('tlsCounts', params),
-    purgeTls: (params) => write('purgeTls', params),
+    ...operations,
+    settle: (params) =>
+      params.settlements.some((settlement) => settlement.suppress !== undefined)
+        ? suppress(() => settle(params))
+        : settle(params),
+    suppressedAmong,
+    addSuppressions: (params) => suppress(() => write('addSuppressions', params)),
+    recordReturn: (params) => suppress(() => write('recordReturn', params)),
+    unsubscribe: (params) => suppress(() => write('unsubscribe', params)),
   };
 }
 

@@ -5,8 +5,7 @@
  */
 import { stateCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf } from './engine/operation-types.ts';
-import type { Session } from './engine/session.ts';
+import { write } from './engine/operation.ts';
 
 /** The bit of `message.personal` that says: with an unsubscribe link of ours. */
 const OFFERS = 2;
@@ -60,7 +59,7 @@ export function forgetOptOuts(db: Connection, key: string): void {
 }
 
 /** Removes links of messages accepted before `before`, oldest first, then readers without any; how many rows. */
-export function purgeOptOuts({ db }: Session, params: ParamsOf<'purgeOptOuts'>): number {
+export const purgeOptOuts = write('purgeOptOuts', 'as asked', { portion: true }, ({ db }, params) => {
   const oldest = db.all<{ delivery_id: number; at: number }>(
     'SELECT delivery_id, at FROM opt_out_link ORDER BY delivery_id LIMIT ?',
     params.limit,
@@ -82,4 +81,4 @@ export function purgeOptOuts({ db }: Session, params: ParamsOf<'purgeOptOuts'>):
       left,
     ).changes
   );
-}
+});

@@ -10,12 +10,11 @@ import { uuidText } from '../../lib/ids.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { NoticeKind } from '../../model/notice.ts';
-import type { QueueCounts, QueueHint, Settlement } from '../topics/queue.ts';
+import type { Settlement } from '../topics/queue.ts';
 import { insertCapture } from './captures.ts';
 import { causeId } from './causes.ts';
 import { laneCode, queueLaneCode, recipientKindCode, routeCode, sandboxCode, stateCode } from './codes.ts';
-import type { Connection } from './engine/connection.ts';
-import type { ParamsOf } from './engine/operation-types.ts';
+import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendEvent } from './events.ts';
 import { noteFact } from './notices.ts';
@@ -59,7 +58,7 @@ export const CLAIM_EXPIRED_SQL = `SELECT ${CLAIM_COLUMNS} FROM delivery d INDEXE
   WHERE d.state = 0 AND d.expires_at <= ? ORDER BY d.expires_at, d.id LIMIT ?`;
 
 /** Queues that have a queued row due at or before `dueBefore`, earliest first. */
-export function dueQueues(db: Connection, params: ParamsOf<'dueQueues'>): QueueHint[] {
+export const dueQueues = read('dueQueues', 'grows', (db, params) => {
   const rows = db.all<{
     id: number;
     due_at: number;
@@ -76,19 +75,19 @@ export function dueQueues(db: Connection, params: ParamsOf<'dueQueues'>): QueueH
     ...(row.route_key === '' ? {} : { routeKey: row.route_key }),
     nextDueAt: row.due_at,
   }));
-}
+});
 
 /** Earliest due time over all queued rows, or null. */
-export function nextDueAt(db: Connection): number | null {
+export const nextDueAt = read('nextDueAt', 'grows', (db) => {
   return db.get<{ due_at: number | null }>(NEXT_DUE_SQL)?.due_at ?? null;
-}
+});
 
 /** How much waits, is being sent, and is still to be called. Counts through the partial indexes. */
-export function queueCounts(db: Connection, params: ParamsOf<'queueCounts'>): QueueCounts {
+export const queueCounts = read('queueCounts', 'grows', (db, params) => {
   const count = (sql: string) => db.get<{ n: number }>(sql)?.n ?? 0;
   const sending = count('SELECT count(*) AS n FROM delivery INDEXED BY delivery_lease WHERE state = 1');
   const waiting = count('SELECT count(*) AS n FROM delivery INDEXED BY delivery_expiry WHERE state = 0');
-  const dueAt = nextDueAt(db);
+  const dueAt = nextDueAt(db, undefined);
   return {
     queued: waiting + sending,
     sending,
@@ -97,10 +96,10 @@ export function queueCounts(db: Connection, params: ParamsOf<'queueCounts'>): Qu
       count('SELECT count(*) AS n FROM webhook_call INDEXED BY webhook_call_due WHERE state = 0') +
       count('SELECT count(*) AS n FROM webhook_call INDEXED BY webhook_call_lease WHERE state = 1'),
   };
-}
+});
 
-/** Leases the earliest due rows of one queue; at least one row however large, then up to `maxBytes` of content. */
-export function claimDue(session: Session, params: ParamsOf<'claimDue'>): ClaimedDelivery[] {
+/** Leases the earliest due rows of one queue; at least one row however large, then up to `maxBytes` of content. A claim lost with the power would let the row go out again without the mark of a possible duplicate. */
+export const claimDue = write('claimDue', 'as asked', { synced: true, rows: 'limit' }, (session, params) => {
   if (session.hasEnded(params.epoch)) return [];
   const rows = session.db.all<ClaimRow>(CLAIM_DUE_SQL, params.queueId, params.now, params.now, params.limit);
   const claimed: ClaimedDelivery[] = [];
@@ -112,23 +111,33 @@ export function claimDue(session: Session, params: ParamsOf<'claimDue'>): Claime
     claimed.push(lease(session, row, params, accepting));
   }
   return claimed;
-}
+});
 
 /** Leases queued rows whose expiry is at or before `now`, longest expired first. */
-export function claimExpired(session: Session, params: ParamsOf<'claimExpired'>): ClaimedDelivery[] {
+export const claimExpired = write('claimExpired', 'as asked', { rows: 'limit' }, (session, params) => {
   if (session.hasEnded(params.epoch)) return [];
   const rows = session.db.all<ClaimRow>(CLAIM_EXPIRED_SQL, params.now, params.limit);
   const accepting = eventIdsFrom(params.eventId);
   return rows.map((row) => lease(session, row, params, accepting));
-}
+});
 
-/** Records outcomes under their leases; see `Store.settle`. */
-export function settle(session: Session, params: ParamsOf<'settle'>): ('settled' | 'fenced')[] {
-  return params.settlements.map((settlement) => settleOne(session, settlement, params.now));
-}
+/** Records outcomes under their leases. */
+export const settle = write(
+  'settle',
+  'by key',
+  {
+    rows: 'settlements',
+    patient: ({ settlements }) =>
+      // A test that waits for its captured mail waits for this commit.
+      settlements.some(({ capture }) => capture !== undefined) ? null : settlements.length,
+  },
+  (session, params) => {
+    return params.settlements.map((settlement) => settleOne(session, settlement, params.now));
+  },
+);
 
 /** Gives leases of `epoch` back unchanged; rows that are no longer leased to it are left alone. */
-export function release({ db }: Session, params: ParamsOf<'release'>): void {
+export const release = write('release', 'by key', { rows: 'deliveryIds' }, ({ db }, params) => {
   for (const id of params.deliveryIds) {
     db.run(
       'UPDATE delivery SET state = 0, epoch = 0, due_at = ?, wait_reason = ? WHERE id = ? AND state = 1 AND epoch = ?',
@@ -138,7 +147,7 @@ export function release({ db }: Session, params: ParamsOf<'release'>): void {
       params.epoch,
     );
   }
-}
+});
 
 /** The earliest rows of one queue that are due later. Tests hold its plan to the index. */
 export const HURRY_SQL = `UPDATE delivery SET due_at = ? WHERE id IN (
@@ -146,10 +155,10 @@ export const HURRY_SQL = `UPDATE delivery SET due_at = ? WHERE id IN (
       WHERE state = 0 AND queue_id = ? AND due_at > ? ORDER BY due_at LIMIT 500)
     WHERE wait_reason LIKE 'path:%')`;
 
-/** Makes rows due that wait for their path; see `Store.hurry`. */
-export function hurry({ db }: Session, { queueIds, now }: ParamsOf<'hurry'>): number {
+/** Makes rows due that wait for their path. */
+export const hurry = write('hurry', 'by key', ({ db }, { queueIds, now }) => {
   return queueIds.reduce((sum, id) => sum + db.run(HURRY_SQL, now, id, now).changes, 0);
-}
+});
 
 interface ClaimRow {
   id: number;

@@ -6,7 +6,7 @@
 import { QUOTA_PERIODS, windowStart } from '../../model/quota.ts';
 import type { CommitResult, QuotaCharge } from '../topics/acceptance.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { read } from './engine/operation.ts';
 import { findNameId, type Session } from './engine/session.ts';
 
 type Exceeded = Extract<CommitResult, { kind: 'quota-exceeded' }>;
@@ -37,13 +37,11 @@ export function charge(session: Session, charges: readonly QuotaCharge[]): Excee
   return null;
 }
 
-/** See `Store.quotaUses`. */
-export function quotaUses(db: Connection, params: ParamsOf<'quotaUses'>): ResultOf<'quotaUses'> {
+export const quotaUses = read('quotaUses', 'by key', (db, params) => {
   return params.domains.map((domain) => quotaUse(db, { domain, now: params.now }));
-}
+});
 
-/** See `Store.quotaUse`. */
-export function quotaUse(db: Connection, params: ParamsOf<'quotaUse'>): ResultOf<'quotaUse'> {
+export const quotaUse = read('quotaUse', 'by key', (db, params) => {
   const domainId = findNameId(db, params.domain);
   return QUOTA_PERIODS.map(({ period, code, ms }) => {
     const start = windowStart(params.now, ms);
@@ -51,7 +49,7 @@ export function quotaUse(db: Connection, params: ParamsOf<'quotaUse'>): ResultOf
       domainId === null ? { startedAt: start, used: 0 } : windowOf(db, domainId, code, start);
     return { period, used, resetAt: startedAt + ms };
   });
-}
+});
 
 /** The stored window where it is not over yet, else a new one. */
 function windowOf(db: Connection, domainId: number, code: number, start: number) {

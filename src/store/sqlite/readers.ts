@@ -7,48 +7,50 @@ import { uuidText } from '../../lib/ids.ts';
 import type { Places } from '../../model/personal.ts';
 import { eventKindCode, stateCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import type { ParamsOf, ResultOf } from './engine/operation.ts';
+import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendEvent, type EventSubject } from './events.ts';
 import { optOutReader } from './opt-outs.ts';
 import { insertSuppression } from './suppressions.ts';
 
-/** See `Store.readPlaces`. */
-export function readPlaces(db: Connection, params: ParamsOf<'readPlaces'>): Places | null {
+export const readPlaces = read('readPlaces', 'by key', (db, params) => {
   const row = db.get<{ places: string | null }>(
     'SELECT places FROM content WHERE message_seq = ?',
     params.messageSeq,
   );
   return row === undefined || row.places === null ? null : (JSON.parse(row.places) as Places);
-}
+});
 
-/** See `Store.knowsOptOut`. */
-export function knowsOptOut(db: Connection, { deliveryId }: ParamsOf<'knowsOptOut'>): boolean {
+export const knowsOptOut = read('knowsOptOut', 'by key', (db, { deliveryId }) => {
   const kept = db.get('SELECT 1 FROM delivery WHERE id = ?', deliveryId) !== undefined;
   return kept || optOutReader(db, deliveryId) !== null;
-}
+});
 
-/** See `Store.appendReaderFacts`. */
-export function appendReaderFacts(session: Session, params: ParamsOf<'appendReaderFacts'>): number {
-  let stored = 0;
-  for (const { deliveryId, ...fact } of params.facts) {
-    const found = subjectOf(session.db, deliveryId);
-    if (found === null) continue;
-    const quick = fact.kind === 'clicked' && found.delivered && fact.at < found.updatedAt + params.quickMs;
-    const event =
-      quick && fact.detail?.bot !== true
-        ? { ...fact, detail: { ...fact.detail, bot: true, reason: TOO_QUICK } }
-        : fact;
-    appendEvent(session, event, found.subject);
-    stored += 1;
-  }
-  return stored;
-}
+export const appendReaderFacts = write(
+  'appendReaderFacts',
+  'by key',
+  { synced: true, patient: 'facts' },
+  (session, params) => {
+    let stored = 0;
+    for (const { deliveryId, ...fact } of params.facts) {
+      const found = subjectOf(session.db, deliveryId);
+      if (found === null) continue;
+      const quick = fact.kind === 'clicked' && found.delivered && fact.at < found.updatedAt + params.quickMs;
+      const event =
+        quick && fact.detail?.bot !== true
+          ? { ...fact, detail: { ...fact.detail, bot: true, reason: TOO_QUICK } }
+          : fact;
+      appendEvent(session, event, found.subject);
+      stored += 1;
+    }
+    return stored;
+  },
+);
 
 const TOO_QUICK = 'followed within a second of the delivery';
 
-/** See `Store.unsubscribe`. */
-export function unsubscribe(session: Session, params: ParamsOf<'unsubscribe'>): ResultOf<'unsubscribe'> {
+export const unsubscribe = write('unsubscribe', 'by key', { synced: true }, (session, params) => {
   const { db } = session;
   const { deliveryId, event, now } = params;
   const found = subjectOf(db, deliveryId);
@@ -80,7 +82,7 @@ export function unsubscribe(session: Session, params: ParamsOf<'unsubscribe'>): 
   // The same wish in two messages is one entry; each of the messages tells of it once.
   appendEvent(session, event, subject);
   return { kind: 'unsubscribed', domain };
-}
+});
 
 /** The message is gone: its event stands alone, and the entry being there is all that tells a repetition. */
 function unsubscribeLater(

@@ -6,8 +6,7 @@
 import { routeKeyOf, routeKeyParts } from '../../model/route-key.ts';
 import { queueLaneCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
-import type { Session } from './engine/session.ts';
+import { write } from './engine/operation.ts';
 
 /** Queued rows behind a place in the due index. Tests hold its plan to the index. */
 export const REFILE_SQL = `SELECT d.id, d.queue_id, d.due_at, m.tags, q.lane, q.sender_domain, q.recipient_domain, q.route_key
@@ -33,8 +32,7 @@ interface Row {
   route_key: string;
 }
 
-/** See `Store.refile`. */
-export function refile(session: Session, params: ParamsOf<'refile'>): ResultOf<'refile'> {
+export const refile = write('refile', 'as asked', { rows: 'limit' }, (session, params) => {
   const { db } = session;
   const tags = JSON.stringify([...params.tags].sort());
   const stored = fact(db, 'route_refile');
@@ -67,7 +65,7 @@ export function refile(session: Session, params: ParamsOf<'refile'>): ResultOf<'
     keep(db, 'route_refile', JSON.stringify(progress));
   }
   return { done, moved };
-}
+});
 
 function fact(db: Connection, name: string): string | null {
   return db.get<{ value: string }>('SELECT value FROM meta WHERE name = ?', name)?.value ?? null;

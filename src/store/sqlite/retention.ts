@@ -4,11 +4,10 @@
  * on it. Searches walk an index from the oldest on and end at the first that is too young, so their cost follows what
  * they find, not what is kept.
  */
-import type { ExpiredPage } from '../topics/retention.ts';
 import { dropLater } from './call-portions.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
-import { findNameId, type Session } from './engine/session.ts';
+import { read, write } from './engine/operation.ts';
+import { findNameId } from './engine/session.ts';
 import { ERASED } from './erasing.ts';
 import { keepOptOuts } from './opt-outs.ts';
 
@@ -43,7 +42,7 @@ interface Candidate {
 }
 
 /** Sender domains that have messages: one step of the index each. */
-export function domainsWithMail(db: Connection): string[] {
+export const domainsWithMail = read('domainsWithMail', 'grows', { search: true }, (db) => {
   const next = 'SELECT min(domain_id) FROM message INDEXED BY message_domain';
   return db
     .all<{ text: string }>(
@@ -52,10 +51,10 @@ export function domainsWithMail(db: Connection): string[] {
        ) SELECT n.text FROM step CROSS JOIN name n ON n.id = step.id`,
     )
     .map((row) => row.text);
-}
+});
 
-/** One page of what may go; see `Store.findExpired`. */
-export function findExpired(db: Connection, params: ParamsOf<'findExpired'>): ExpiredPage {
+/** One page of what may go. */
+export const findExpired = read('findExpired', 'measured', { search: true }, (db, params) => {
   const domainId = findNameId(db, params.domain);
   if (domainId === null) return { seqs: [], nextSeq: null };
   const sql = params.what === 'contents' ? KEPT_CONTENTS_SQL : OLD_MESSAGES_SQL;
@@ -67,15 +66,14 @@ export function findExpired(db: Connection, params: ParamsOf<'findExpired'>): Ex
     seqs: looked.filter((row) => row.stays === 0).map((row) => row.seq),
     nextSeq: old < 0 && rows.length === params.limit && last !== undefined ? last.seq : null,
   };
-}
+});
 
 /** Octets of all contents that are kept: a walk over the narrow table of them. */
-export function contentBytes(db: Connection): number {
+export const contentBytes = read('contentBytes', 'grows', { search: true }, (db) => {
   return db.get<{ bytes: number }>('SELECT coalesce(sum(size), 0) AS bytes FROM kept_content')?.bytes ?? 0;
-}
+});
 
-/** See `Store.storedBytes`. */
-export function storedBytes(db: Connection, params: ParamsOf<'storedBytes'>): ResultOf<'storedBytes'> {
+export const storedBytes = read('storedBytes', 'by key', { search: true }, (db, params) => {
   return params.domains.map((domain) => {
     const id = findNameId(db, domain);
     const row =
@@ -84,13 +82,10 @@ export function storedBytes(db: Connection, params: ParamsOf<'storedBytes'>): Re
         : db.get<{ bytes: number }>('SELECT bytes FROM stored_bytes WHERE domain_id = ?', id);
     return { domain, bytes: row?.bytes ?? 0 };
   });
-}
+});
 
-/** The oldest contents that may go; see `Store.findOldestContents`. */
-export function findOldestContents(
-  db: Connection,
-  params: ParamsOf<'findOldestContents'>,
-): ResultOf<'findOldestContents'> {
+/** The oldest contents that may go. */
+export const findOldestContents = read('findOldestContents', 'measured', { search: true }, (db, params) => {
   const rows = db.all<Candidate>(OLDEST_CONTENTS_SQL, params.afterSeq, params.limit);
   const seqs: number[] = [];
   let bytes = 0;
@@ -102,10 +97,9 @@ export function findOldestContents(
   }
   const last = rows.at(-1);
   return { seqs, bytes, nextSeq: rows.length === params.limit && last !== undefined ? last.seq : null };
-}
+});
 
-/** See `Store.purgeContents`. */
-export function purgeContents({ db }: Session, params: ParamsOf<'purgeContents'>): ResultOf<'purgeContents'> {
+export const purgeContents = write('purgeContents', 'measured', { portion: true }, ({ db }, params) => {
   let removed = 0;
   let done = 0;
   let bytes = 0;
@@ -118,7 +112,7 @@ export function purgeContents({ db }: Session, params: ParamsOf<'purgeContents'>
     bytes += size;
   }
   return { done, removed };
-}
+});
 
 /**
  * Removes the content of a message where all its recipients are final and no capture shows it; its octets. To be called
@@ -135,8 +129,8 @@ export const STEP_BYTES = 16_777_216;
 /** Rows of the events of one message, with their calls, that one step looks at. */
 const EVENT_ROWS = 1000;
 
-/** Removes messages until enough rows are gone; see `Store.purgeMessages`. */
-export function purgeMessages({ db }: Session, params: ParamsOf<'purgeMessages'>): ResultOf<'purgeMessages'> {
+/** Removes messages until enough rows are gone. */
+export const purgeMessages = write('purgeMessages', 'measured', { portion: true }, ({ db }, params) => {
   let rows = 0;
   let done = 0;
   let messages = 0;
@@ -156,7 +150,7 @@ export function purgeMessages({ db }: Session, params: ParamsOf<'purgeMessages'>
     }
   }
   return { done, messages };
-}
+});
 
 interface FirstEvents {
   domainId: number;
@@ -178,8 +172,8 @@ function firstEvents(db: Connection, seq: number): FirstEvents {
   return { domainId: row.domain_id, seqs: seqs.slice(0, most), more: seqs.length > most };
 }
 
-/** Removes captures that are old enough, and contents that were kept for them alone; see `Store.purgeCaptures`. */
-export function purgeCaptures({ db }: Session, params: ParamsOf<'purgeCaptures'>): number {
+/** Removes captures that are old enough, and contents that were kept for them alone. */
+export const purgeCaptures = write('purgeCaptures', 'measured', { portion: true }, ({ db }, params) => {
   const oldest = db.all<{ seq: number; at: number; message_seq: number }>(
     'SELECT seq, at, message_seq FROM capture ORDER BY seq LIMIT ?',
     params.limit,
@@ -193,10 +187,10 @@ export function purgeCaptures({ db }: Session, params: ParamsOf<'purgeCaptures'>
     gone += 1;
   }
   return gone;
-}
+});
 
-/** Removes calls that are over; see `Store.purgeCalls`. */
-export function purgeCalls({ db }: Session, params: ParamsOf<'purgeCalls'>): ResultOf<'purgeCalls'> {
+/** Removes calls that are over. */
+export const purgeCalls = write('purgeCalls', 'measured', { portion: true }, ({ db }, params) => {
   const rows = db.all<{ id: number; created_at: number; updated_at: number; stays: number }>(
     OLD_CALLS_SQL,
     params.afterId,
@@ -209,10 +203,10 @@ export function purgeCalls({ db }: Session, params: ParamsOf<'purgeCalls'>): Res
     removed += db.run('DELETE FROM webhook_call WHERE id = ?', row.id).changes;
   }
   return { removed, nextId: rows.length === params.limit ? (rows.at(-1)?.id ?? null) : null };
-}
+});
 
 /** Removes events without a message that are old enough. */
-export function purgeLooseEvents({ db }: Session, params: ParamsOf<'purgeLooseEvents'>): number {
+export const purgeLooseEvents = write('purgeLooseEvents', 'as asked', { portion: true }, ({ db }, params) => {
   const rows = db.all<{ seq: number; domain_id: number }>(
     'SELECT seq, domain_id FROM event INDEXED BY event_loose WHERE message_seq IS NULL AND at < ? ORDER BY at LIMIT ?',
     params.before,
@@ -223,7 +217,7 @@ export function purgeLooseEvents({ db }: Session, params: ParamsOf<'purgeLooseEv
     db.run('DELETE FROM event WHERE seq = ?', row.seq);
   }
   return rows.length;
-}
+});
 
 /** Octets of the content that was there and is gone, or null. */
 function dropContent(db: Connection, seq: number): number | null {

@@ -6,10 +6,10 @@
 import { uuidText } from '../../lib/ids.ts';
 import type { MessageId } from '../../model/message.ts';
 import { suppressionKey } from '../../model/suppression.ts';
-import type { OutcomeRates, ReturnFact, ReturnResult, ReturnSubject } from '../topics/returns.ts';
+import type { ReturnFact, ReturnResult } from '../topics/returns.ts';
 import { eventKindCode, returnKindCode, routeCode, stateCode, suppressionReasonCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { read, write } from './engine/operation.ts';
 import { findNameId, type Session } from './engine/session.ts';
 import { appendEvent, type EventSubject, idBytes } from './events.ts';
 import { noteFact } from './notices.ts';
@@ -19,8 +19,7 @@ const MAX_SUBJECTS = 1000;
 /** Of a message, oldest first: opens and clicks, of which there may be any number, come after what was delivered. */
 const MAX_EVENTS_READ = 2_000;
 
-/** See `Store.returnSubjects`. */
-export function returnSubjects(db: Connection, params: ParamsOf<'returnSubjects'>): ReturnSubject[] {
+export const returnSubjects = read('returnSubjects', 'measured', (db, params) => {
   const [condition, value] =
     'deliveryId' in params
       ? (['d.id = ?', params.deliveryId] as const)
@@ -49,7 +48,7 @@ export function returnSubjects(db: Connection, params: ParamsOf<'returnSubjects'
     sandbox: row.sandbox === 1,
     sentAt: sentAt.get(row.id) ?? row.updated_at,
   }));
-}
+});
 
 /** When the recipients of a message were last delivered, as far as its first events say. */
 function deliveredAt(db: Connection, messageSeq: number): Map<number, number> {
@@ -63,8 +62,7 @@ function deliveredAt(db: Connection, messageSeq: number): Map<number, number> {
   return new Map(rows.map((row) => [row.delivery_id, row.at]));
 }
 
-/** See `Store.recordReturn`. */
-export function recordReturn(session: Session, params: ParamsOf<'recordReturn'>): ReturnResult {
+export const recordReturn = write('recordReturn', 'by key', { synced: true }, (session, params) => {
   const { fact, now } = params;
   const row = session.db.get<DeliveryRow>(
     `SELECT d.id, d.state, d.attempts, d.address, d.notify, d.message_seq, m.id AS message_id, m.domain_id
@@ -89,10 +87,9 @@ export function recordReturn(session: Session, params: ParamsOf<'recordReturn'>)
     case 'not-spam':
       return takeBack(session, fact, row, subject, now);
   }
-}
+});
 
-/** See `Store.outcomeRates`. */
-export function outcomeRates(db: Connection, params: ParamsOf<'outcomeRates'>): OutcomeRates {
+export const outcomeRates = read('outcomeRates', 'as asked', { search: true }, (db, params) => {
   const domainId = findNameId(db, params.domain);
   if (domainId === null) return { outcomes: 0, bounced: 0, complained: 0 };
   const { window } = params;
@@ -123,13 +120,9 @@ export function outcomeRates(db: Connection, params: ParamsOf<'outcomeRates'>): 
     bounced: row.bounced,
     complained: Math.max(0, since('complained') - since('complaint_withdrawn')),
   };
-}
+});
 
-/** See `Store.returnedDomains`. */
-export function returnedDomains(
-  db: Connection,
-  params: ParamsOf<'returnedDomains'>,
-): ResultOf<'returnedDomains'> {
+export const returnedDomains = read('returnedDomains', 'measured', { search: true }, (db, params) => {
   const { afterSeq, look } = params;
   const end = db.get<{ seq: number }>(
     'SELECT seq FROM event WHERE seq > ? ORDER BY seq LIMIT 1 OFFSET ?',
@@ -146,7 +139,7 @@ export function returnedDomains(
     eventKindCode.of('complaint_withdrawn'),
   );
   return { domains: rows.map(({ text }) => text), nextSeq: end?.seq ?? null };
-}
+});
 
 function bounce(
   session: Session,

@@ -6,8 +6,8 @@ import type { RuleResult, SandboxRule } from '../../model/sandbox-rule.ts';
 import { senderName } from './captures.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
-import { findNameIds, type Session } from './engine/session.ts';
+import { read, write } from './engine/operation.ts';
+import { findNameIds } from './engine/session.ts';
 import { leaveRows } from './leftovers.ts';
 
 const VIEW = 'SELECT r.*, n.text AS domain FROM sandbox_rule r CROSS JOIN name n ON n.id = r.domain_id';
@@ -15,8 +15,7 @@ const VIEW = 'SELECT r.*, n.text AS domain FROM sandbox_rule r CROSS JOIN name n
 /** Ended rules that one new rule clears away: more than it adds. */
 const ENDED_AT_ONCE = 200;
 
-/** See `Store.addSandboxRule`. */
-export function addSandboxRule(session: Session, params: ParamsOf<'addSandboxRule'>): boolean {
+export const addSandboxRule = write('addSandboxRule', 'by key', { synced: true }, (session, params) => {
   const { db } = session;
   const { rule } = params;
   drop(db, db.all('SELECT seq FROM sandbox_rule WHERE expires_at <= ? LIMIT ?', params.now, ENDED_AT_ONCE));
@@ -46,18 +45,16 @@ export function addSandboxRule(session: Session, params: ParamsOf<'addSandboxRul
     rule.expiresAt,
   );
   return true;
-}
+});
 
-/** See `Store.listSandboxRules`. */
-export function listSandboxRules(db: Connection, params: ParamsOf<'listSandboxRules'>): SandboxRule[] {
+export const listSandboxRules = read('listSandboxRules', 'grows', (db, params) => {
   const filter = createFilter();
   filter.oneOf('r.domain_id', findNameIds(db, params.domains));
   filter.when('r.expires_at > ?', params.now);
   return db.all<RuleRow>(`${VIEW} ${filter.where()} ORDER BY r.seq`, ...filter.values()).map(toRule);
-}
+});
 
-/** See `Store.removeSandboxRules`. */
-export function removeSandboxRules({ db }: Session, params: ParamsOf<'removeSandboxRules'>): number {
+export const removeSandboxRules = write('removeSandboxRules', 'grows', { synced: true }, ({ db }, params) => {
   const filter = createFilter();
   filter.oneOf('id', params.ids);
   filter.when('inbox = ?', params.inbox);
@@ -65,13 +62,9 @@ export function removeSandboxRules({ db }: Session, params: ParamsOf<'removeSand
   const rows = db.all<{ seq: number }>(`SELECT seq FROM sandbox_rule ${filter.where()}`, ...filter.values());
   drop(db, rows);
   return rows.length;
-}
+});
 
-/** See `Store.useSandboxRule`. */
-export function useSandboxRule(
-  { db }: Session,
-  params: ParamsOf<'useSandboxRule'>,
-): ResultOf<'useSandboxRule'> {
+export const useSandboxRule = write('useSandboxRule', 'by key', ({ db }, params) => {
   const { deliveryId, now } = params;
   const before = db.get<RuleRow & { since: number }>(
     `SELECT r.*, n.text AS domain, u.at AS since FROM sandbox_rule_use u CROSS JOIN sandbox_rule r ON r.seq = u.rule_seq
@@ -97,10 +90,9 @@ export function useSandboxRule(
     return row === undefined ? null : { rule: toRule(row), since: now };
   }
   return null;
-}
+});
 
-/** See `Store.ruleSubject`. */
-export function ruleSubject(db: Connection, params: ParamsOf<'ruleSubject'>): ResultOf<'ruleSubject'> {
+export const ruleSubject = read('ruleSubject', 'by key', (db, params) => {
   const row = db.get<{ subject: string; tags: string | null }>(
     'SELECT subject, tags FROM message WHERE seq = ?',
     params.messageSeq,
@@ -111,7 +103,7 @@ export function ruleSubject(db: Connection, params: ParamsOf<'ruleSubject'>): Re
     tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
     sender: senderName(db, params.messageSeq),
   };
-}
+});
 
 function drop(db: Connection, rows: readonly { seq: number }[]): void {
   for (const { seq } of rows) {

@@ -1,60 +1,54 @@
 /** User names and passwords for SMTP submission. A name is given once; a list never shows another domain's. */
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import type { RateShare } from '../../model/token.ts';
-import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
-import type { Session } from './engine/session.ts';
+import { read, write } from './engine/operation.ts';
 import { isMakerRevoked } from './tokens.ts';
 
-/** Stores a credential; see `Store.addSmtpCredential`. */
-export function addSmtpCredential(
-  { db }: Session,
-  { credential }: ParamsOf<'addSmtpCredential'>,
-): ResultOf<'addSmtpCredential'> {
-  if (isMakerRevoked(db, credential.createdBy)) return 'ended';
-  const { changes } = db.run(
-    `INSERT INTO smtp_credential (id, username, name, owner, domain, sandbox, notices, salt, hash, cost_log2,
+/** Stores a credential. */
+export const addSmtpCredential = write(
+  'addSmtpCredential',
+  'by key',
+  { synced: true },
+  ({ db }, { credential }) => {
+    if (isMakerRevoked(db, credential.createdBy)) return 'ended';
+    const { changes } = db.run(
+      `INSERT INTO smtp_credential (id, username, name, owner, domain, sandbox, notices, salt, hash, cost_log2,
        ip_allow_list, rate_limit, rate_shares, created_by, created_at, expires_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (username) DO NOTHING`,
-    credential.id,
-    credential.username,
-    credential.name,
-    credential.owner,
-    credential.domain,
-    credential.sandbox ? 1 : 0,
-    credential.notices ? 1 : 0,
-    credential.salt,
-    credential.hash,
-    credential.costLog2,
-    JSON.stringify(credential.ipAllowList),
-    credential.rateLimit,
-    JSON.stringify(credential.rateShares),
-    credential.createdBy,
-    credential.createdAt,
-    credential.expiresAt,
-  );
-  return changes > 0 ? 'added' : 'taken';
-}
+      credential.id,
+      credential.username,
+      credential.name,
+      credential.owner,
+      credential.domain,
+      credential.sandbox ? 1 : 0,
+      credential.notices ? 1 : 0,
+      credential.salt,
+      credential.hash,
+      credential.costLog2,
+      JSON.stringify(credential.ipAllowList),
+      credential.rateLimit,
+      JSON.stringify(credential.rateShares),
+      credential.createdBy,
+      credential.createdAt,
+      credential.expiresAt,
+    );
+    return changes > 0 ? 'added' : 'taken';
+  },
+);
 
 /** The credential of a user name, or null. */
-export function getSmtpCredential(
-  db: Connection,
-  { username }: ParamsOf<'getSmtpCredential'>,
-): SmtpCredential | null {
+export const getSmtpCredential = read('getSmtpCredential', 'by key', (db, { username }) => {
   const row = db.get<CredentialRow>('SELECT * FROM smtp_credential WHERE username = ?', username);
   return row === undefined ? null : toCredential(row);
-}
+});
 
 /** Above every id: ids are of digits and small letters. */
 const AFTER_ALL_IDS = '~';
 
 /** Those of the given domains, or all, by id, the newest first. */
-export function listSmtpCredentials(
-  db: Connection,
-  params: ParamsOf<'listSmtpCredentials'>,
-): SmtpCredential[] {
+export const listSmtpCredentials = read('listSmtpCredentials', 'measured', (db, params) => {
   const { domains, beforeId = AFTER_ALL_IDS, limit } = params;
   const from = 'SELECT * FROM smtp_credential';
   const all: Ranges<CredentialRow> = {
@@ -68,15 +62,20 @@ export function listSmtpCredentials(
     compare: (a, b) => (a.id < b.id ? 1 : -1),
   };
   return mergedRows(db, all, limit).map(toCredential);
-}
+});
 
 /** Removes one of the given domains; false where there is none of that id. */
-export function removeSmtpCredential({ db }: Session, params: ParamsOf<'removeSmtpCredential'>): boolean {
-  const filter = createFilter();
-  filter.when('id = ?', params.id);
-  filter.oneOf('domain', params.domains);
-  return db.run(`DELETE FROM smtp_credential ${filter.where()}`, ...filter.values()).changes > 0;
-}
+export const removeSmtpCredential = write(
+  'removeSmtpCredential',
+  'by key',
+  { synced: true },
+  ({ db }, params) => {
+    const filter = createFilter();
+    filter.when('id = ?', params.id);
+    filter.oneOf('domain', params.domains);
+    return db.run(`DELETE FROM smtp_credential ${filter.where()}`, ...filter.values()).changes > 0;
+  },
+);
 
 interface CredentialRow {
   id: string;

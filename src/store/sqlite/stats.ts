@@ -7,7 +7,8 @@ import type { EventKind } from '../../model/event.ts';
 import type { StatsCount, StatsGroupBy } from '../topics/events.ts';
 import { eventKindCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import type { ParamsOf } from './engine/operation.ts';
+import { read } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
 import { everyDomain } from './events.ts';
 
@@ -43,8 +44,7 @@ interface Group {
   counts: StatsCount[];
 }
 
-/** See `Store.stats`. */
-export function stats(db: Connection, params: ParamsOf<'stats'>): ResultOf<'stats'> {
+export const stats = read('stats', 'grows', { search: true }, (db, params) => {
   const domainIds = findNameIds(db, params.domains) ?? everyDomain(db, Number.MAX_SAFE_INTEGER);
   if (holdsMore(db, params, domainIds)) return { kind: 'too-many' };
   const sql = countRangeSql(params.groupBy ?? 'none');
@@ -82,7 +82,7 @@ export function stats(db: Connection, params: ParamsOf<'stats'>): ResultOf<'stat
     }
     return group;
   }
-}
+});
 
 function add(group: Group, at: number, kind: EventKind, n: number): void {
   group.total += n;

@@ -11,7 +11,7 @@ import { suppressionReasonCode, uuidBytes } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { read, write } from './engine/operation.ts';
 import { domainIdsIn, findNameId, findNameIds, type Session } from './engine/session.ts';
 import { erasedKey } from './erasing.ts';
 import { appendEvent, type EventSubject } from './events.ts';
@@ -31,11 +31,7 @@ export const AMONG_SQL = `SELECT s.key, ${COLUMNS} FROM suppression s ${JOINS}
 export const REASONS_SQL = `SELECT reason FROM suppression
   WHERE domain_id = ? AND key = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY reason`;
 
-/** See `Store.suppressedAmong`. */
-export function suppressedAmong(
-  db: Connection,
-  params: ParamsOf<'suppressedAmong'>,
-): ResultOf<'suppressedAmong'> {
+export const suppressedAmong = read('suppressedAmong', 'measured', (db, params) => {
   const domainId = findNameId(db, params.domain);
   if (domainId === null) return [];
   const keys = params.addresses.map(suppressionKey);
@@ -54,15 +50,14 @@ export function suppressedAmong(
         found.push({ address, suppression: toSuppression(row) });
   });
   return found;
-}
+});
 
-/** See `Store.suppressedDomains`. */
-export function suppressedDomains(db: Connection): string[] {
+export const suppressedDomains = read('suppressedDomains', 'grows', (db) => {
   return domainIdsIn(db, 'suppression').flatMap((id) => {
     const row = db.get<{ text: string }>('SELECT text FROM name WHERE id = ?', id);
     return row === undefined ? [] : [row.text];
   });
-}
+});
 
 /** Reasons in force for a recipient that is being claimed; costs nothing where the domain has no entries. */
 export function reasonsFor(
@@ -81,22 +76,20 @@ export function reasonsFor(
   );
 }
 
-/** See `Store.addSuppressions`. */
-export function addSuppressions(
-  session: Session,
-  params: ParamsOf<'addSuppressions'>,
-): ResultOf<'addSuppressions'> {
-  const domainId = session.nameId(params.domain);
-  let added = 0;
-  for (const entry of params.entries) if (insertSuppression(session, domainId, entry, params.now)) added += 1;
-  return { added, existing: params.entries.length - added };
-}
+export const addSuppressions = write(
+  'addSuppressions',
+  'by key',
+  { synced: true, portion: true },
+  (session, params) => {
+    const domainId = session.nameId(params.domain);
+    let added = 0;
+    for (const entry of params.entries)
+      if (insertSuppression(session, domainId, entry, params.now)) added += 1;
+    return { added, existing: params.entries.length - added };
+  },
+);
 
-/** See `Store.listSuppressions`. */
-export function listSuppressions(
-  db: Connection,
-  params: ParamsOf<'listSuppressions'>,
-): ResultOf<'listSuppressions'> {
+export const listSuppressions = read('listSuppressions', 'measured', { search: true }, (db, params) => {
   const { address, limit, beforeId = Number.MAX_SAFE_INTEGER } = params;
   const domainIds = findNameIds(db, params.domains);
   const filter = createFilter();
@@ -131,7 +124,7 @@ export function listSuppressions(
     suppressions: entriesOf(db, keys),
     nextId: (keys.length === limit ? keys.at(-1)?.id : end) ?? null,
   };
-}
+});
 
 /** Entries of domains (undefined = of all), newest first, along the index of each. */
 export function entryRanges(
@@ -161,37 +154,41 @@ function entriesOf(db: Connection, keys: readonly { id: number }[]): Suppression
   });
 }
 
-/** See `Store.removeSuppressions`. */
-export function removeSuppressions(session: Session, params: ParamsOf<'removeSuppressions'>): number {
-  const { db } = session;
-  const domainId = findNameId(db, params.domain);
-  if (domainId === null) return 0;
-  const key = suppressionKey(params.address);
-  const reason = params.reason === undefined ? null : suppressionReasonCode.of(params.reason);
-  const removed = db.all<LiftedRow>(
-    `DELETE FROM suppression WHERE domain_id = ? AND key IN (?, ?) AND (? IS NULL OR reason = ?)
+export const removeSuppressions = write(
+  'removeSuppressions',
+  'measured',
+  { synced: true },
+  (session, params) => {
+    const { db } = session;
+    const domainId = findNameId(db, params.domain);
+    if (domainId === null) return 0;
+    const key = suppressionKey(params.address);
+    const reason = params.reason === undefined ? null : suppressionReasonCode.of(params.reason);
+    const removed = db.all<LiftedRow>(
+      `DELETE FROM suppression WHERE domain_id = ? AND key IN (?, ?) AND (? IS NULL OR reason = ?)
      RETURNING expires_at, reason, address, message_id`,
-    domainId,
-    key,
-    erasedKey(db, key) ?? key,
-    reason,
-    reason,
-  );
-  // Lifted means a fresh start: what was counted before must not bring it back at the next bounce.
-  db.run(
-    'DELETE FROM suppression_evidence WHERE domain_id = ? AND key = ? AND (? IS NULL OR reason = ?)',
-    domainId,
-    key,
-    reason,
-    reason,
-  );
-  const lifted = removed.filter((row) => row.expires_at === null || row.expires_at > params.now);
-  lifted.forEach((row, i) => {
-    const id = params.eventIds?.[i];
-    if (id !== undefined) tellLifted(session, domainId, row, { id, at: params.now });
-  });
-  return lifted.length;
-}
+      domainId,
+      key,
+      erasedKey(db, key) ?? key,
+      reason,
+      reason,
+    );
+    // Lifted means a fresh start: what was counted before must not bring it back at the next bounce.
+    db.run(
+      'DELETE FROM suppression_evidence WHERE domain_id = ? AND key = ? AND (? IS NULL OR reason = ?)',
+      domainId,
+      key,
+      reason,
+      reason,
+    );
+    const lifted = removed.filter((row) => row.expires_at === null || row.expires_at > params.now);
+    lifted.forEach((row, i) => {
+      const id = params.eventIds?.[i];
+      if (id !== undefined) tellLifted(session, domainId, row, { id, at: params.now });
+    });
+    return lifted.length;
+  },
+);
 
 interface LiftedRow {
   expires_at: number | null;
@@ -220,24 +217,28 @@ function tellLifted(
   appendEvent(session, { ...event, kind: 'suppression_removed', detail }, subject);
 }
 
-/** See `Store.purgeSuppressions`. */
-export function purgeSuppressions({ db }: Session, params: ParamsOf<'purgeSuppressions'>): number {
-  const entries = db.run(
-    `DELETE FROM suppression WHERE id IN
+export const purgeSuppressions = write(
+  'purgeSuppressions',
+  'measured',
+  { portion: true },
+  ({ db }, params) => {
+    const entries = db.run(
+      `DELETE FROM suppression WHERE id IN
        (SELECT id FROM suppression INDEXED BY suppression_expiry WHERE expires_at IS NOT NULL AND expires_at <= ?
         ORDER BY expires_at LIMIT ?)`,
-    params.now,
-    params.limit,
-  ).changes;
-  const evidence = db.run(
-    `DELETE FROM suppression_evidence WHERE (domain_id, key, reason) IN
+      params.now,
+      params.limit,
+    ).changes;
+    const evidence = db.run(
+      `DELETE FROM suppression_evidence WHERE (domain_id, key, reason) IN
        (SELECT domain_id, key, reason FROM suppression_evidence INDEXED BY suppression_evidence_age
         WHERE last_at < ? ORDER BY last_at LIMIT ?)`,
-    params.evidenceBefore,
-    params.limit,
-  ).changes;
-  return Math.max(entries, evidence);
-}
+      params.evidenceBefore,
+      params.limit,
+    ).changes;
+    return Math.max(entries, evidence);
+  },
+);
 
 /** What an outcome says about its recipient, written with the outcome. */
 export function applySignal(

@@ -3,14 +3,12 @@ import type { TemplateHead, TemplateTexts, TemplateVersion } from '../../model/t
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows } from './engine/merged.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
-import type { Session } from './engine/session.ts';
+import { read, write } from './engine/operation.ts';
 import { leaveRows } from './leftovers.ts';
 
 const COLUMNS = 'seq, id, domain, name, version, created_at, updated_at';
 
-/** See `Store.addTemplate`. */
-export function addTemplate({ db }: Session, params: ParamsOf<'addTemplate'>): ResultOf<'addTemplate'> {
+export const addTemplate = write('addTemplate', 'by key', { synced: true }, ({ db }, params) => {
   const count = db.get<{ n: number }>('SELECT count(*) AS n FROM template WHERE domain = ?', params.domain);
   if (isTaken(db, params.domain, params.name, '')) return 'taken';
   if ((count?.n ?? 0) >= params.maxPerDomain) return 'full';
@@ -24,13 +22,9 @@ export function addTemplate({ db }: Session, params: ParamsOf<'addTemplate'>): R
   );
   addVersion(db, lastId, 1, params.texts, params.now);
   return 'added';
-}
+});
 
-/** See `Store.changeTemplate`. */
-export function changeTemplate(
-  { db }: Session,
-  params: ParamsOf<'changeTemplate'>,
-): ResultOf<'changeTemplate'> {
+export const changeTemplate = write('changeTemplate', 'by key', { synced: true }, ({ db }, params) => {
   const row = findRow(db, params);
   if (row === undefined) return null;
   const name = params.name ?? row.name;
@@ -50,16 +44,15 @@ export function changeTemplate(
     version - params.keepVersions,
   );
   return toHead({ ...row, name, version, updated_at: params.now });
-}
+});
 
-/** See `Store.removeTemplate`. */
-export function removeTemplate({ db }: Session, params: ParamsOf<'removeTemplate'>): boolean {
+export const removeTemplate = write('removeTemplate', 'by key', { synced: true }, ({ db }, params) => {
   const row = findRow(db, params);
   if (row === undefined) return false;
   db.run('DELETE FROM template WHERE seq = ?', row.seq);
   leaveRows(db, 'template', row.seq);
   return true;
-}
+});
 
 /** Those of a domain that goes. */
 export function removeTemplatesOf(db: Connection, domain: string): void {
@@ -67,17 +60,12 @@ export function removeTemplatesOf(db: Connection, domain: string): void {
   for (const { seq } of gone) leaveRows(db, 'template', seq);
 }
 
-/** See `Store.getTemplate`. */
-export function getTemplate(db: Connection, params: ParamsOf<'getTemplate'>): TemplateHead | null {
+export const getTemplate = read('getTemplate', 'by key', (db, params) => {
   const row = findRow(db, params);
   return row === undefined ? null : toHead(row);
-}
+});
 
-/** See `Store.templateVersion`. */
-export function templateVersion(
-  db: Connection,
-  params: ParamsOf<'templateVersion'>,
-): ResultOf<'templateVersion'> {
+export const templateVersion = read('templateVersion', 'by key', (db, params) => {
   const row = db.get<VersionRow>(
     `SELECT v.version, v.created_at, v.subject, v.html, v.plain FROM template t
      JOIN template_version v ON v.template_seq = t.seq AND v.version = ? WHERE t.id = ?`,
@@ -85,13 +73,9 @@ export function templateVersion(
     params.id,
   );
   return row === undefined ? null : toVersion(row);
-}
+});
 
-/** See `Store.listTemplateVersions`. */
-export function listTemplateVersions(
-  db: Connection,
-  params: ParamsOf<'listTemplateVersions'>,
-): { version: number; createdAt: number }[] {
+export const listTemplateVersions = read('listTemplateVersions', 'as asked', (db, params) => {
   return db
     .all<{ version: number; created_at: number }>(
       `SELECT v.version, v.created_at FROM template t JOIN template_version v ON v.template_seq = t.seq
@@ -100,10 +84,9 @@ export function listTemplateVersions(
       params.limit,
     )
     .map((row) => ({ version: row.version, createdAt: row.created_at }));
-}
+});
 
-/** See `Store.listTemplates`. */
-export function listTemplates(db: Connection, params: ParamsOf<'listTemplates'>): TemplateHead[] {
+export const listTemplates = read('listTemplates', 'measured', (db, params) => {
   const { domains, name, beforeId, limit } = params;
   // A template that is gone has nothing behind it.
   const before =
@@ -129,7 +112,7 @@ export function listTemplates(db: Connection, params: ParamsOf<'listTemplates'>)
     },
     limit,
   ).map(toHead);
-}
+});
 
 interface TemplateRow {
   seq: number;

@@ -1,8 +1,6 @@
 /** MTA-STS policies and the days' TLS counters (`../topics/tls.ts`). Nothing here belongs to a sender domain. */
 import type { StoredMtaSts, TlsCount } from '../topics/tls.ts';
-import type { Connection } from './engine/connection.ts';
-import type { ParamsOf } from './engine/operation-types.ts';
-import type { Session } from './engine/session.ts';
+import { read, write } from './engine/operation.ts';
 
 interface PolicyRow {
   domain: string;
@@ -25,8 +23,7 @@ interface CountRow {
   sessions: number;
 }
 
-/** See `Store.putMtaSts`. */
-export function putMtaSts({ db }: Session, params: ParamsOf<'putMtaSts'>): void {
+export const putMtaSts = write('putMtaSts', 'by key', ({ db }, params) => {
   db.run(
     `INSERT OR REPLACE INTO mta_sts (domain, policy_id, mode, mx, max_age, fetched_at, expires_at, renew_at, renew_failures)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -40,16 +37,14 @@ export function putMtaSts({ db }: Session, params: ParamsOf<'putMtaSts'>): void 
     params.renewAt,
     params.renewFailures,
   );
-}
+});
 
-/** See `Store.getMtaSts`. */
-export function getMtaSts(db: Connection, params: ParamsOf<'getMtaSts'>): StoredMtaSts | null {
+export const getMtaSts = read('getMtaSts', 'by key', (db, params) => {
   const row = db.get<PolicyRow>('SELECT * FROM mta_sts WHERE domain = ?', params.domain);
   return row === undefined ? null : toPolicy(row);
-}
+});
 
-/** See `Store.staleMtaSts`. */
-export function staleMtaSts(db: Connection, params: ParamsOf<'staleMtaSts'>): StoredMtaSts[] {
+export const staleMtaSts = read('staleMtaSts', 'as asked', (db, params) => {
   return db
     .all<PolicyRow>(
       `SELECT * FROM mta_sts WHERE renew_at <= ? AND expires_at > ? AND mode <> 'none' ORDER BY renew_at, domain LIMIT ?`,
@@ -58,10 +53,9 @@ export function staleMtaSts(db: Connection, params: ParamsOf<'staleMtaSts'>): St
       params.limit,
     )
     .map(toPolicy);
-}
+});
 
-/** See `Store.addTlsCounts`. */
-export function addTlsCounts({ db }: Session, params: ParamsOf<'addTlsCounts'>): void {
+export const addTlsCounts = write('addTlsCounts', 'by key', ({ db }, params) => {
   for (const count of params.counts) {
     db.run(
       `INSERT INTO tls_count (day, domain, policy, mx_host, result, sessions) VALUES (?, ?, ?, ?, ?, ?)
@@ -74,10 +68,9 @@ export function addTlsCounts({ db }: Session, params: ParamsOf<'addTlsCounts'>):
       count.sessions,
     );
   }
-}
+});
 
-/** See `Store.tlsCounts`. */
-export function tlsCounts(db: Connection, params: ParamsOf<'tlsCounts'>): TlsCount[] {
+export const tlsCounts = read('tlsCounts', 'as asked', { search: true }, (db, params) => {
   const { domain } = params;
   const where = domain === undefined ? '' : 'AND domain = ?';
   const given = domain === undefined ? [] : [domain];
@@ -96,10 +89,9 @@ export function tlsCounts(db: Connection, params: ParamsOf<'tlsCounts'>): TlsCou
       result: row.result as TlsCount['result'],
       sessions: row.sessions,
     }));
-}
+});
 
-/** See `Store.purgeTls`. */
-export function purgeTls({ db }: Session, params: ParamsOf<'purgeTls'>): number {
+export const purgeTls = write('purgeTls', 'as asked', { portion: true }, ({ db }, params) => {
   const policies = db.run(
     'DELETE FROM mta_sts WHERE domain IN (SELECT domain FROM mta_sts WHERE expires_at <= ? LIMIT ?)',
     params.now,
@@ -112,7 +104,7 @@ export function purgeTls({ db }: Session, params: ParamsOf<'purgeTls'>): number 
     params.limit,
   ).changes;
   return policies + counts;
-}
+});
 
 function toPolicy(row: PolicyRow): StoredMtaSts {
   return {

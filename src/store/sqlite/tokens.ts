@@ -5,8 +5,7 @@
 import type { RateShare, Scope, Token } from '../../model/token.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
-import type { Session } from './engine/session.ts';
+import { read, write } from './engine/operation.ts';
 import { deleteWebhooksMadeWith } from './webhooks.ts';
 
 /**
@@ -18,12 +17,12 @@ export function isMakerRevoked(db: Connection, createdBy: string | null): boolea
   return db.get('SELECT 1 FROM token WHERE id = ? AND revoked_at IS NOT NULL', createdBy) !== undefined;
 }
 
-/** Stores a token; a second one with the same id throws. See `Store.addToken`. */
-export function addToken({ db }: Session, { token }: ParamsOf<'addToken'>): boolean {
+/** Stores a token; a second one with the same id throws. */
+export const addToken = write('addToken', 'by key', { synced: true }, ({ db }, { token }) => {
   if (isMakerRevoked(db, token.createdBy)) return false;
   insertToken(db, token);
   return true;
-}
+});
 
 function insertToken(db: Connection, token: Token): void {
   db.run(
@@ -49,16 +48,16 @@ function insertToken(db: Connection, token: Token): void {
 }
 
 /** One token, or null. */
-export function getToken(db: Connection, params: ParamsOf<'getToken'>): Token | null {
+export const getToken = read('getToken', 'by key', (db, params) => {
   const row = db.get<TokenRow>('SELECT * FROM token WHERE id = ?', params.id);
   return row === undefined ? null : toToken(row);
-}
+});
 
 /** Above every id: ids are of digits and small letters. */
 const AFTER_ALL_IDS = '~';
 
-/** Tokens whose every domain is among the given ones, newest first; see `Store.listTokens`. */
-export function listTokens(db: Connection, params: ParamsOf<'listTokens'>): ResultOf<'listTokens'> {
+/** Tokens whose every domain is among the given ones, newest first. */
+export const listTokens = read('listTokens', 'measured', (db, params) => {
   const { domains, beforeId = AFTER_ALL_IDS, limit, look } = params;
   const end =
     domains === undefined
@@ -81,16 +80,16 @@ export function listTokens(db: Connection, params: ParamsOf<'listTokens'>): Resu
     limit,
   );
   return { tokens: rows.map(toToken), nextId: (rows.length === limit ? rows.at(-1)?.id : end) ?? null };
-}
+});
 
 /** Sets revokedAt once; false where there is no such token. */
-export function revokeToken({ db }: Session, { id, now }: ParamsOf<'revokeToken'>): boolean {
+export const revokeToken = write('revokeToken', 'by key', { synced: true }, ({ db }, { id, now }) => {
   const sql = 'UPDATE token SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?';
   return db.run(sql, now, id).changes > 0;
-}
+});
 
-/** Ends a portion of what was made with a token; see `Store.endMadeWith`. */
-export function endMadeWith(session: Session, params: ParamsOf<'endMadeWith'>): ResultOf<'endMadeWith'> {
+/** Ends a portion of what was made with a token. */
+export const endMadeWith = write('endMadeWith', 'measured', { synced: true }, (session, params) => {
   const { db } = session;
   const { id, now, afterId, limit } = params;
   const tokens = db
@@ -114,10 +113,10 @@ export function endMadeWith(session: Session, params: ParamsOf<'endMadeWith'>): 
   const webhooks = deleteWebhooksMadeWith(session, id, limit);
   const isAll = tokens.length < limit && credentials < limit && webhooks < limit;
   return { tokens, revoked, credentials, webhooks, next: isAll ? null : (tokens.at(-1) ?? afterId) };
-}
+});
 
-/** Replaces a token that is still good by a new one, with an overlap; see `Store.rotateToken`. */
-export function rotateToken(session: Session, params: ParamsOf<'rotateToken'>): boolean {
+/** Replaces a token that is still good by a new one, with an overlap. */
+export const rotateToken = write('rotateToken', 'by key', { synced: true }, (session, params) => {
   const { now, oldEndsAt, token } = params;
   if (isMakerRevoked(session.db, token.createdBy)) return false;
   const { changes } = session.db.run(
@@ -134,16 +133,16 @@ export function rotateToken(session: Session, params: ParamsOf<'rotateToken'>): 
   if (changes === 0) return false;
   insertToken(session.db, token);
   return true;
-}
+});
 
 /** Notes the last use. */
-export function touchToken({ db }: Session, params: ParamsOf<'touchToken'>): void {
+export const touchToken = write('touchToken', 'by key', { patient: () => 1 }, ({ db }, params) => {
   const sql = 'UPDATE token SET last_used_at = ?, last_used_ip = ? WHERE id = ?';
   db.run(sql, params.usedAt, params.ip, params.id);
-}
+});
 
 /** Every signing key, oldest first. */
-export function signingKeys(db: Connection): ResultOf<'signingKeys'> {
+export const signingKeys = read('signingKeys', 'small', (db) => {
   return db
     .all<{ kid: string; private_sealed: Uint8Array; public_jwk: string; created_at: number }>(
       'SELECT * FROM signing_key ORDER BY created_at, rowid',
@@ -154,10 +153,10 @@ export function signingKeys(db: Connection): ResultOf<'signingKeys'> {
       publicJwk: row.public_jwk,
       createdAt: row.created_at,
     }));
-}
+});
 
 /** Stores a signing key; a second one with the same kid throws. */
-export function addSigningKey({ db }: Session, params: ParamsOf<'addSigningKey'>): void {
+export const addSigningKey = write('addSigningKey', 'by key', { synced: true }, ({ db }, params) => {
   db.run(
     'INSERT INTO signing_key (kid, private_sealed, public_jwk, created_at) VALUES (?, ?, ?, ?)',
     params.kid,
@@ -165,7 +164,7 @@ export function addSigningKey({ db }: Session, params: ParamsOf<'addSigningKey'>
     params.publicJwk,
     params.createdAt,
   );
-}
+});
 
 interface TokenRow {
   id: string;

@@ -5,9 +5,8 @@
  */
 import type { WaitingQueue } from '../topics/queue.ts';
 import { queueLaneCode } from './codes.ts';
-import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import { read } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
 import { WAITING_QUEUES } from './queue.ts';
 
@@ -16,8 +15,7 @@ export const WAITING_ROWS_SQL = `SELECT m.created_at, d.due_at, d.wait_reason
   FROM delivery d INDEXED BY delivery_due CROSS JOIN message m ON m.seq = d.message_seq
   WHERE d.state = 0 AND d.queue_id = ? ORDER BY d.due_at LIMIT ?`;
 
-/** See `Store.waitingQueues`. */
-export function waitingQueues(db: Connection, params: ParamsOf<'waitingQueues'>): ResultOf<'waitingQueues'> {
+export const waitingQueues = read('waitingQueues', 'grows', { search: true }, (db, params) => {
   const filter = createFilter();
   filter.oneOf('q.sender_domain', findNameIds(db, params.domains));
   filter.oneOf('q.recipient_domain', params.recipientDomains);
@@ -49,7 +47,7 @@ export function waitingQueues(db: Connection, params: ParamsOf<'waitingQueues'>)
       };
     }),
   };
-}
+});
 
 interface WaitingRow {
   created_at: number;

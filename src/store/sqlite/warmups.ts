@@ -1,18 +1,15 @@
 /** Warm-up states: one JSON text per source and provider. */
-import type { WarmupRow } from '../topics/warmups.ts';
-import type { Connection } from './engine/connection.ts';
-import type { ParamsOf } from './engine/operation-types.ts';
-import type { Session } from './engine/session.ts';
+import { read, write } from './engine/operation.ts';
 
 /** Every row. */
-export function listWarmups(db: Connection): readonly WarmupRow[] {
+export const listWarmups = read('listWarmups', 'small', (db) => {
   return db
     .all<{ source: string; provider: string; state: string }>('SELECT source, provider, state FROM warmup')
     .map(({ source, provider, state }) => ({ source, provider, state: JSON.parse(state) }));
-}
+});
 
-/** Inserts or replaces one row. */
-export function saveWarmup({ db }: Session, params: ParamsOf<'saveWarmup'>): void {
+/** Inserts or replaces one row. What it reserves must not be reserved again. */
+export const saveWarmup = write('saveWarmup', 'by key', { synced: true }, ({ db }, params) => {
   db.run(
     `INSERT INTO warmup (source, provider, state) VALUES (?, ?, ?)
      ON CONFLICT (source, provider) DO UPDATE SET state = excluded.state`,
@@ -20,4 +17,4 @@ export function saveWarmup({ db }: Session, params: ParamsOf<'saveWarmup'>): voi
     params.provider,
     JSON.stringify(params.state),
   );
-}
+});

@@ -7,11 +7,12 @@ import { beginResume } from './call-portions.ts';
 import { webhookEvents } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
-import { findNameIds, type Session } from './engine/session.ts';
+import type { ParamsOf } from './engine/operation.ts';
+import { read, write } from './engine/operation.ts';
+import { findNameIds } from './engine/session.ts';
 
-/** Changes a webhook of those domains; see `Store.updateWebhook`. */
-export function updateWebhook(session: Session, params: ParamsOf<'updateWebhook'>): boolean {
+/** Changes a webhook of those domains. */
+export const updateWebhook = write('updateWebhook', 'measured', { synced: true }, (session, params) => {
   const { db } = session;
   const filter = createFilter();
   filter.when('id = ?', params.id);
@@ -36,7 +37,7 @@ export function updateWebhook(session: Session, params: ParamsOf<'updateWebhook'
   if (params.status === 'Enabled' && before.enabled === 0) enable(db, params);
   session.hooksChanged();
   return true;
-}
+});
 
 function enable(db: Connection, params: ParamsOf<'updateWebhook'>): void {
   db.run(
@@ -47,27 +48,29 @@ function enable(db: Connection, params: ParamsOf<'updateWebhook'>): void {
   beginResume(db, { id: params.id, since: params.resumeSince, now: params.now });
 }
 
-/** Gives a webhook a new secret and keeps the one before for a while; see `Store.rotateWebhookSecret`. */
-export function rotateWebhookSecret({ db }: Session, params: ParamsOf<'rotateWebhookSecret'>): boolean {
-  const filter = createFilter();
-  filter.when('id = ?', params.id);
-  filter.oneOf('domain_id', findNameIds(db, params.domains));
-  const { changes } = db.run(
-    `UPDATE webhook SET previous_secret_sealed = secret_sealed, previous_secret_until = ?, secret_sealed = ?,
+/** Gives a webhook a new secret and keeps the one before for a while. */
+export const rotateWebhookSecret = write(
+  'rotateWebhookSecret',
+  'by key',
+  { synced: true },
+  ({ db }, params) => {
+    const filter = createFilter();
+    filter.when('id = ?', params.id);
+    filter.oneOf('domain_id', findNameIds(db, params.domains));
+    const { changes } = db.run(
+      `UPDATE webhook SET previous_secret_sealed = secret_sealed, previous_secret_until = ?, secret_sealed = ?,
        updated_at = ? ${filter.where()}`,
-    params.previousUntil,
-    params.secretSealed,
-    params.now,
-    ...filter.values(),
-  );
-  return changes > 0;
-}
+      params.previousUntil,
+      params.secretSealed,
+      params.now,
+      ...filter.values(),
+    );
+    return changes > 0;
+  },
+);
 
 /** Calls of a webhook that wait or are on their way, counted up to a bound, through the partial indexes. */
-export function countPendingCalls(
-  db: Connection,
-  params: ParamsOf<'countPendingCalls'>,
-): ResultOf<'countPendingCalls'> {
+export const countPendingCalls = read('countPendingCalls', 'measured', { search: true }, (db, params) => {
   const row = db.get<{ n: number }>(
     `SELECT count(*) AS n FROM (
        SELECT 1 FROM webhook_call INDEXED BY webhook_call_due WHERE webhook_id = ? AND state = 0
@@ -78,4 +81,4 @@ export function countPendingCalls(
     params.countUpTo,
   );
   return row?.n ?? 0;
-}
+});

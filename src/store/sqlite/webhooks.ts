@@ -7,13 +7,14 @@ import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import { type DisabledReason, listensTo, type Webhook } from '../../model/webhook.ts';
 import type { EventPlace } from '../topics/events.ts';
-import type { CallLogEntry, CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
+import type { CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
 import { mustPrepare } from './call-portions.ts';
 import { callStateCode, eventKindCode, webhookEvents } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows } from './engine/merged.ts';
-import type { ParamsOf, ResultOf } from './engine/operation-types.ts';
+import type { ParamsOf } from './engine/operation.ts';
+import { read, write } from './engine/operation.ts';
 import { findNameIds, type Session } from './engine/session.ts';
 import {
   appendEvent,
@@ -46,10 +47,7 @@ const WAITING_HOOKS = `
   )`;
 
 /** Creates an enabled webhook, unless its domain has as many as it may have. */
-export function createWebhook(
-  session: Session,
-  params: ParamsOf<'createWebhook'>,
-): ResultOf<'createWebhook'> {
+export const createWebhook = write('createWebhook', 'by key', { synced: true }, (session, params) => {
   const domainId = session.nameId(params.domain);
   const { n } = session.db.get<{ n: number }>(
     'SELECT count(*) AS n FROM webhook WHERE domain_id = ?',
@@ -71,10 +69,9 @@ export function createWebhook(
   ).lastId;
   session.hooksChanged();
   return { kind: 'created', id };
-}
+});
 
-/** See `Store.listWebhooks`. */
-export function listWebhooks(db: Connection, params: ParamsOf<'listWebhooks'>): Webhook[] {
+export const listWebhooks = read('listWebhooks', 'measured', (db, params) => {
   const { afterId = 0, limit } = params;
   const domainIds = findNameIds(db, params.domains);
   const ids =
@@ -91,20 +88,19 @@ export function listWebhooks(db: Connection, params: ParamsOf<'listWebhooks'>): 
           limit,
         );
   return ids.flatMap(({ id }) => getWebhook(db, { id }) ?? []);
-}
+});
 
-/** See `Store.getWebhook`. */
-export function getWebhook(db: Connection, params: ParamsOf<'getWebhook'>): Webhook | null {
+export const getWebhook = read('getWebhook', 'by key', (db, params) => {
   const row = db.get<WebhookRow>(
     `SELECT ${COLUMNS} FROM webhook w JOIN name wn ON wn.id = w.domain_id WHERE w.id = ?`,
     params.id,
   );
   if (row === undefined || params.domains?.includes(row.webhook_domain) === false) return null;
   return toWebhook(row);
-}
+});
 
 /** Deletes a webhook; its calls, which nothing finds any more, go in portions. false where those domains have no such webhook. */
-export function deleteWebhook(session: Session, params: ParamsOf<'deleteWebhook'>): boolean {
+export const deleteWebhook = write('deleteWebhook', 'measured', { synced: true }, (session, params) => {
   const filter = createFilter();
   filter.when('id = ?', params.id);
   filter.oneOf('domain_id', findNameIds(session.db, params.domains));
@@ -113,7 +109,7 @@ export function deleteWebhook(session: Session, params: ParamsOf<'deleteWebhook'
   leaveCalls(session.db, params.id);
   session.hooksChanged();
   return true;
-}
+});
 
 /** Deletes every webhook of a domain, in the same way. */
 export function deleteWebhooksOf(session: Session, domainId: number): void {
@@ -148,7 +144,7 @@ function leaveCalls(db: Connection, id: number): void {
  * Leases due calls of enabled webhooks, at most `limit`. Where several webhooks have due calls each first gets an
  * even share, so that neither one with a long backlog nor a domain with many crowds out the rest.
  */
-export function claimCalls(session: Session, params: ParamsOf<'claimCalls'>): ClaimedCall[] {
+export const claimCalls = write('claimCalls', 'grows', { rows: 'limit' }, (session, params) => {
   const { db } = session;
   if (session.hasEnded(params.epoch)) return [];
   const waiting = inTurns(
@@ -170,7 +166,7 @@ export function claimCalls(session: Session, params: ParamsOf<'claimCalls'>): Cl
     }
   }
   return claimed;
-}
+});
 
 /** Those that are not left out: the first of each domain, then the second of each, and so on. */
 function inTurns<Hook extends { id: number; domain: string }>(
@@ -219,9 +215,9 @@ function claimOf(
 }
 
 /** Records tries under their leases; calls that are leased to nobody, or to another epoch, are left alone. */
-export function settleCalls(session: Session, params: ParamsOf<'settleCalls'>): void {
+export const settleCalls = write('settleCalls', 'by key', { patient: 'settlements' }, (session, params) => {
   for (const settlement of params.settlements) settleCall(session, settlement);
-}
+});
 
 function settleCall(session: Session, settlement: CallSettlement): void {
   const { db } = session;
@@ -291,17 +287,16 @@ function disable(
   appendEvent(session, how.event, { domainId: row.domain_id, messageSeq: null, deliveryId: null });
 }
 
-/** See `Store.nextCallDueAt`. */
-export function nextCallDueAt(db: Connection): number | null {
+export const nextCallDueAt = read('nextCallDueAt', 'grows', (db) => {
   if (mustPrepare(db)) return 0;
   return (
     db.get<{ due_at: number | null }>(`${WAITING_HOOKS} SELECT min(due_at) AS due_at FROM hint`)?.due_at ??
     null
   );
-}
+});
 
 /** Calls of a webhook, those of the newest events first. */
-export function listCalls(db: Connection, params: ParamsOf<'listCalls'>): CallLogEntry[] {
+export const listCalls = read('listCalls', 'measured', { search: true }, (db, params) => {
   const rows = db.all<{
     id: number;
     event_seq: number;
@@ -333,14 +328,14 @@ export function listCalls(db: Connection, params: ParamsOf<'listCalls'>): CallLo
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }));
-}
+});
 
 /** Events of one kind behind a place, oldest first: a range of the index. Tests hold its plan. */
 export const REPLAYED_SQL = `SELECT e.seq, e.at FROM event e INDEXED BY event_kind
   WHERE e.domain_id = ? AND e.kind = ? AND e.at >= ? AND e.at < ? AND (e.at > ? OR e.seq > ?) ORDER BY e.at, e.seq LIMIT ?`;
 
-/** Makes the calls for past events again, oldest event first; see `Store.replayCalls`. */
-export function replayCalls({ db }: Session, params: ParamsOf<'replayCalls'>): ResultOf<'replayCalls'> {
+/** Makes the calls for past events again, oldest event first. */
+export const replayCalls = write('replayCalls', 'measured', { portion: true }, ({ db }, params) => {
   const { webhookId, callIds, since, until, onlyFailed, now, limit } = params;
   const after = params.after ?? { at: since, seq: 0 };
   const hook = db.get<{ domain_id: number; event: string }>(
@@ -381,7 +376,7 @@ export function replayCalls({ db }: Session, params: ParamsOf<'replayCalls'>): R
   }
   const more = found.length > limit || heads.some((rows) => rows.length === limit);
   return { made, next: more ? (events.at(-1) ?? null) : null };
-}
+});
 
 /** States of a call: waiting and being made come before what is over. */
 const SENDING = 1;

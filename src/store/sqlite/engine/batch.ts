@@ -4,9 +4,9 @@
  * that only the culprit fails; where the engine cannot write, all of them fail alike.
  */
 
-import { WRITES } from '../operations.ts';
+import { WRITES, type WriteName } from '../operations.ts';
 import { runKeyed } from './keyed.ts';
-import type { ParamsOf, ResultOf, WriteName } from './operation-types.ts';
+import type { ParamsOf, ResultOf } from './operation.ts';
 import type { Answer, FailStoreWrites, WriteCall } from './protocol.ts';
 import type { Session } from './session.ts';
 import { busyError, isIoError, simulatedFailure, unavailableReason } from './sqlite-errors.ts';

@@ -4,7 +4,7 @@
  * thread: they are kept beside the operation on its way and put back into what is told.
  */
 import type { CaptureView } from '../../topics/captures.ts';
-import type { ParamsOf } from './operation-types.ts';
+import type { ParamsOf } from './operation.ts';
 
 type Listener = (captures: readonly CaptureView[]) => void;
 

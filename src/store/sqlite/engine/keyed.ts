@@ -5,7 +5,8 @@
  */
 import type { IdempotencyEntry } from '../../topics/acceptance.ts';
 import { heldKey, storeKey } from '../accept.ts';
-import type { ResultOf, WriteName } from './operation-types.ts';
+import type { WriteName } from '../operations.ts';
+import type { ResultOf } from './operation.ts';
 import type { Answer, WriteCall } from './protocol.ts';
 import type { Session } from './session.ts';
 
@@ -24,25 +25,13 @@ export function runKeyed(
   return { kind: 'value', value };
 }
 
+/** A commit of messages looks at its key itself, before it charges a quota. */
 function keyOf(call: WriteCall): IdempotencyEntry | undefined {
-  switch (call.name) {
-    case 'createWebhook':
-    case 'rotateWebhookSecret':
-    case 'addDomain':
-    case 'addToken':
-    case 'rotateToken':
-    case 'addSmtpCredential':
-    case 'addSuppressions':
-    case 'addTemplate':
-    case 'addSandboxRule':
-    case 'addHold':
-      return call.params.idempotency;
-    default:
-      return undefined;
-  }
+  if (call.name === 'commitAccepted' || !('idempotency' in call.params)) return undefined;
+  return call.params.idempotency;
 }
 
-/** What the operations of `keyOf` give back where nothing was made. */
+/** What an operation with a key gives back where nothing was made: `false`, a word, another kind. */
 function hasCreated(value: ResultOf<WriteName>): boolean {
   if (value === false || value === 'taken' || value === 'ended' || value === 'full') return false;
   if (typeof value !== 'object' || value === null || !('kind' in value)) return true;

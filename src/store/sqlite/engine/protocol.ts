@@ -8,7 +8,8 @@
 import type { KeyHeld, NewMessage } from '../../topics/acceptance.ts';
 import type { CaptureView } from '../../topics/captures.ts';
 import type { AddedSuppression } from '../../topics/suppressions.ts';
-import type { ParamsOf, ReadName, ResultOf, WriteName } from './operation-types.ts';
+import type { ReadName, WriteName } from '../operations.ts';
+import type { ParamsOf, ResultOf } from './operation.ts';
 
 /** Where a content lies in the shared memory. */
 export interface Slice {

@@ -3,9 +3,9 @@
  * snapshot, so it sees every write that resolved before.
  */
 
-import { READS } from '../operations.ts';
+import { READS, type ReadName } from '../operations.ts';
 import { type Connection, openConnection } from './connection.ts';
-import type { ParamsOf, ReadName, ResultOf } from './operation-types.ts';
+import type { ParamsOf, ResultOf } from './operation.ts';
 import type { Answer, ReadCall, ReaderData, ReaderReply, ReaderRequest } from './protocol.ts';
 import { unavailableReason } from './sqlite-errors.ts';
 import type { Work } from './writer-work.ts';
