@@ -10,7 +10,8 @@ export type Turn = () => Promise<void> | undefined;
 
 /** Runs `work` once what has come from outside by now has been read. */
 export function afterInput(work: () => void): void {
-  setImmediate(work);
+  // Among the input of one turn of the loop the first immediate comes before the next look at what has arrived.
+  setImmediate(() => setImmediate(work));
 }
 
 /** For one piece of work; its first turn begins now. */

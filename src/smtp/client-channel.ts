@@ -8,6 +8,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../lib/clock.ts';
+import { afterInput } from '../lib/turns.ts';
 import type { LostReason } from './client-types.ts';
 import { createReplyReader, type Reply } from './reply.ts';
 
@@ -32,8 +33,8 @@ export interface Channel {
   readonly closed: ChannelClose | null;
   /** Octets received that no listener took. */
   readonly buffered: number;
-  /** Replaces the listener and gives it what was left over. */
-  listen(listener: ChannelListener): void;
+  /** Replaces the listener and gives it what was left over. null: what comes is kept for the next one. */
+  listen(listener: ChannelListener | null): void;
   /** Sends command lines that passed the guard. */
   write(text: string): void;
   /** Sends chunks and then text in one go; `onFlushed` runs when the system took all of it. */
@@ -129,6 +130,7 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
     const code = error.code ?? error.message;
     close('reset', RESET_CODES.has(code) ? 'the connection was reset' : `the connection broke: ${code}`);
   };
+  const atOnce = readBeforeFailing(socket);
   socket.on('data', onData);
   socket.on('end', onEnd);
   socket.on('error', onError);
@@ -147,7 +149,7 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
     },
     listen(next) {
       listener = next;
-      if (closed !== null) next.onClose(closed);
+      if (closed !== null) next?.onClose(closed);
       else if (reader.buffered > 0) pump();
     },
     write(text) {
@@ -185,6 +187,7 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
       socket.off('end', onEnd);
       socket.off('error', onError);
       socket.off('close', onEnd);
+      atOnce();
       socket.pause();
       timer?.cancel();
       timer = null;
@@ -193,4 +196,22 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
       return socket;
     },
   };
+}
+
+/**
+ * Once a write has failed, Node gives nothing to anybody that the socket has received by then: often the reason why the
+ * server has gone. So that a failure is told only when this is read. Gives back what undoes it.
+ */
+function readBeforeFailing(socket: Duplex): () => void {
+  type Done = (error?: Error | null) => void;
+  const { _write, _writev } = socket;
+  const late =
+    (done: Done): Done =>
+    (error) => {
+      if (error === undefined || error === null) done();
+      else afterInput(() => done(error));
+    };
+  socket._write = (chunk, encoding, done) => _write.call(socket, chunk, encoding, late(done));
+  if (_writev) socket._writev = (chunks, done) => _writev.call(socket, chunks, late(done));
+  return () => Object.assign(socket, { _write }, _writev && { _writev });
 }

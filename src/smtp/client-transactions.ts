@@ -177,8 +177,7 @@ export function createSession(parts: SessionParts): Session {
       offset += slice.length;
       waitFor(work, 'body');
       startPatience();
-      // A server that refuses what it gets and goes is heard before the next slice: once a write has failed, Node gives
-      // nothing that came before to anybody.
+      // A server that refuses what it gets is heard before the next slice.
       channel.writeParts([stuffer.feed(slice)], '', () => afterInput(step));
     };
     step();

@@ -1,0 +1,38 @@
+/** A connection that breaks: what the far end said before is heard. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
+import { expect, it } from 'vitest';
+import { systemClock } from '../lib/clock.ts';
+import { createChannel } from './client-channel.ts';
+
+it('hears the last word of a server that has gone by the time something is written to it', async () => {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = dial((server.address() as AddressInfo).port, '127.0.0.1');
+  const [far] = (await once(server, 'connection')) as [Socket];
+  await once(socket, 'connect');
+  const channel = createChannel(socket, systemClock);
+  const heard: string[] = [];
+  const closed = new Promise<void>((resolve) => {
+    channel.listen({
+      onReply({ code, text }) {
+        heard.push(`${code} ${text}`);
+        return true;
+      },
+      onClose: () => resolve(),
+    });
+  });
+  far.write('354 go\r\n');
+  await expect.poll(() => heard).toEqual(['354 go']);
+  // All in one turn: the system has the reply and the reset before anything can be read.
+  far.write('552 5.3.4 too big\r\n');
+  far.resetAndDestroy();
+  let flushed = false;
+  channel.writeParts([Buffer.alloc(100_000)], '', () => {
+    flushed = true;
+  });
+  await closed;
+  expect({ heard, flushed }).toEqual({ heard: ['354 go', '552 5.3.4 too big'], flushed: false });
+  server.close();
+});
