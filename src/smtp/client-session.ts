@@ -48,7 +48,6 @@ const OK: Step = { kind: 'ok' };
 function ask(opening: Opening, command: string | null, limitMs: number, shown: string): Promise<Asked> {
   const { channel, log } = opening;
   return new Promise((resolve) => {
-    let answered = false;
     if (channel.closed === null && command !== null) {
       if (channel.buffered > 0) {
         channel.close('protocol', 'the server spoke before it was asked');
@@ -62,8 +61,7 @@ function ask(opening: Opening, command: string | null, limitMs: number, shown: s
     channel.listen({
       onReply(reply) {
         // One reply to one question: what follows stays in the channel, where the next question finds it.
-        if (answered) return false;
-        answered = true;
+        channel.listen(null);
         log.add(channel.nowMs, reply);
         channel.expectNothing();
         resolve({ kind: 'reply', reply });

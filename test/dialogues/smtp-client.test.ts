@@ -233,6 +233,26 @@ describe('opening a session', () => {
     expect(failed).toMatchObject({ reason: 'protocol' });
   });
 
+  it('refuses it also where the second reply comes by itself, before the next question', async () => {
+    /** Answers EHLO twice, the second time as soon as the first answer was taken. */
+    class Twice extends Duplex {
+      override _read(): void {}
+      override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+        if (chunk.toString('latin1', 0, 4) === 'EHLO')
+          setImmediate(() => {
+            this.push('250 mx.test\r\n');
+            this.push('250 mx.test, as I said\r\n');
+          });
+        done();
+      }
+    }
+    const socket = new Twice();
+    socket.push('220 mx.test\r\n');
+    const connect = () => Promise.resolve({ kind: 'connected', socket } as const);
+    const result = await tryOpen({ host: '192.0.2.1', port: 25 }, { connect });
+    expect(result).toMatchObject({ kind: 'failed', reason: 'protocol' });
+  });
+
   it('ends when it is aborted', async () => {
     const abort = new AbortController();
     const mx = await serve({ banner: { do: 'silence' } });
