@@ -104,6 +104,14 @@ describe('the state of a path', () => {
     expect(told).toEqual(['>a.example breaker', '>a.example open', '>a.example breaker']);
   });
 
+  it('opens within a minute where the clock was set beyond the end of a suspension', async () => {
+    const { clock, path, suspend } = world();
+    suspend(T0 + HOUR);
+    clock.jumpWallTo(T0 + 2 * HOUR);
+    await clock.advance(MINUTE);
+    expect(path.closed).toBeNull();
+  });
+
   it('lies behind a suspension, which ends by itself or by hand', async () => {
     const { clock, states, path, overrides, suspend } = world();
     suspend(T0 + HOUR);

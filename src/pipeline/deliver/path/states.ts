@@ -112,6 +112,8 @@ interface Entry {
 /** Critical mail asks a path that is closed again at the latest after this. */
 const CRITICAL_PROBE_MS = 60_000;
 const ELSEWHERE_MS = 60_000;
+/** A suspension ends by the wall clock, which may be set: it is looked at again so often. */
+const SUSPENDED_LOOK_MS = 60_000;
 export const ELSEWHERE = 'another node sends from this source to this site';
 const MAX_REASON = 512;
 
@@ -340,7 +342,8 @@ export function createPathStates(deps: {
     const { closed, until, untilMs, elsewhereUntilMs } = entry;
     if (closed === null) return;
     const ends: number[] = [];
-    if (closed.kind === 'suspended' && closed.until !== null) ends.push(closed.until - clock.now());
+    if (closed.kind === 'suspended' && closed.until !== null)
+      ends.push(Math.min(closed.until - clock.now(), SUSPENDED_LOOK_MS));
     if (until !== null) ends.push(untilMs - nowMs);
     if (elsewhereUntilMs !== null) ends.push(elsewhereUntilMs - nowMs);
     entry.timer = clock.setTimer(Math.max(0, Math.min(...ends)), () => update(entry));
