@@ -7,14 +7,23 @@ import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import { testItem } from '../../queue/test-items.ts';
 import { createPreparer, type SenderSettings } from './prepared.ts';
 
+const clock = createVirtualClock();
+
 function prepare(
   chosen: Partial<Awaited<ReturnType<SenderSettings['settingsOf']>>>,
   more: Partial<ClaimedDelivery> = {},
+  takesMs = 0,
 ) {
   const preparer = createPreparer(
     {
-      clock: createVirtualClock(),
-      store: { readContent: async () => Buffer.from('hi'), readPlaces: async () => null },
+      clock,
+      store: {
+        async readContent() {
+          await clock.advance(takesMs);
+          return Buffer.from('hi');
+        },
+        readPlaces: async () => null,
+      },
       signing: {
         sign: async () => ({ kind: 'unsigned', reason: 'off' }),
         signOnce: async () => ({ kind: 'unsigned', reason: 'off' }),
@@ -44,6 +53,11 @@ describe('a prepared delivery', () => {
     };
     expect(await mailFrom(null)).toBe('bounce.example.org');
     expect(await mailFrom('b.example.com')).toBe('b.example.com');
+  });
+
+  it('counts its age from when it was ready, however long that took', async () => {
+    const prepared = await prepare({}, {}, 60_000);
+    expect(prepared).toMatchObject({ prepared: { preparedAtMs: clock.monotonicMs() } });
   });
 
   it('says whether it needs verified TLS', async () => {

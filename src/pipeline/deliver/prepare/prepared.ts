@@ -95,7 +95,6 @@ export function createPreparer(
   return {
     async prepare(item) {
       const { delivery } = item;
-      const preparedAtMs = clock.monotonicMs();
       const sender = await senders.settingsOf(delivery.senderDomain);
       // Taken back after a crash: nobody knows whether it went. Who asked for it again after that knew.
       if (sender.atMostOnce && delivery.mayBeDuplicate && delivery.lastCategory !== 'outcome_unknown') {
@@ -126,11 +125,13 @@ export function createPreparer(
       const ref = tokens.ref(delivery.id);
       // A greylisting server knows a sender by its return path.
       const again = together !== null && went.has(shareKey(delivery));
+      const asks = await asksForTls(delivery);
       return {
         kind: 'ready',
         prepared: {
           item,
-          preparedAtMs,
+          // The time that it took is not time in which it waited: else a machine that is slow enough would never be done.
+          preparedAtMs: clock.monotonicMs(),
           mailFrom:
             delivery.nullSender === true
               ? ''
@@ -142,7 +143,7 @@ export function createPreparer(
           content,
           note: signed.kind === 'unsigned' ? signed.reason : null,
           requireTls: sender.requireTls,
-          asksForTls: await asksForTls(delivery),
+          asksForTls: asks,
           eightBit: delivery.eightBit || delivery.needsSmtpUtf8,
           // Notices come to our return path, whatever the sender asked for; the token says about which copy.
           dsn: { envid: ref },
