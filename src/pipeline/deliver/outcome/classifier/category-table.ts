@@ -158,7 +158,7 @@ export const TABLE = {
     permanent: PATH,
     fault: 'operator',
     means: 'This server cannot log in at the relay, or the relay wants a login that the route does not have.',
-    fix: 'The operator corrects user name and password in `route` (or `routes` in postrider.json) and restarts.',
+    fix: 'The operator corrects the account at the relay, or its user name and password in `route` (or `routes` in postrider.json); `postrider queue try` then tries at once. A changed configuration is read at the next start.',
   },
   relay_unresolved: {
     scope: 'path',
@@ -166,7 +166,7 @@ export const TABLE = {
     permanent: PATH,
     fault: 'operator',
     means: 'The name of the relay that this mail goes through was not found in DNS.',
-    fix: 'The operator corrects the name in `route` (or `routes` in postrider.json), or the resolver (`dns`), and restarts.',
+    fix: 'The operator corrects the relay’s records in DNS, or the name in `route` (or `routes` in postrider.json); `postrider queue try` then tries at once. A changed configuration is read at the next start.',
   },
   greeting_refused: {
     scope: 'path',
