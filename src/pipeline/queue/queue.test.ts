@@ -19,7 +19,7 @@ import { createSettlementRules, type SettlementRules } from '../deliver/outcome/
 import type { KeptBack } from './gate.ts';
 import { createQueue, QUEUE_DEFAULTS, type Queue, type QueueOptions, type Reservation } from './queue.ts';
 import type { ReadyItem } from './ready-item.ts';
-import { createRetrySchedule } from './retry-schedule.ts';
+import { createRetrySchedule, NO_TIME_LEFT } from './retry-schedule.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -585,6 +585,20 @@ describe('held mail', () => {
     urgent.length = 0;
     queue.gateChanged();
     await eventually(() => inMemory(queue, 'example.net') === 2, 100);
+  });
+
+  it('is not tried in its last seconds, and ends when they are over', async () => {
+    await queued(1, 'example.net', { expiresAt: T0 + 4_000 });
+    const { queue } = await start();
+    await eventually(async () => {
+      const taken = queue.take('example.net');
+      expect(taken).toBeNull();
+      const [row] = (await messagesOf(store, { limit: 1 }))[0]?.recipients ?? [];
+      return row?.waitReason === NO_TIME_LEFT && row.dueAt === T0 + 4_000;
+    });
+    await clock.advance(3_900);
+    expect(await eventKinds()).toEqual([]);
+    await eventually(async () => (await states()).failed === 1, 1_000);
   });
 
   it('expires in its time', async () => {

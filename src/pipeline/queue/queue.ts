@@ -24,7 +24,7 @@ import type { Gate, KeptBack, SiteQuestion } from './gate.ts';
 import { createLateSuppressions } from './late-suppressions.ts';
 import type { ReadyItem } from './ready-item.ts';
 import { createReadyWindow, type WindowLimits } from './ready-window.ts';
-import { LEAST_TIME_LEFT_MS } from './retry-schedule.ts';
+import { LEAST_TIME_LEFT_MS, NO_TIME_LEFT } from './retry-schedule.ts';
 import { createSettler, SETTLE_RETRY_MS } from './settler.ts';
 import { createTally } from './tally.ts';
 
@@ -468,9 +468,14 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       return false;
     }
     // Its time may have gone by while it waited in memory, where the search for expired rows does not look.
-    const ended = late ? expire(delivery, now, null) : deps.suppressed(delivery, now);
+    const over = delivery.expiresAt <= now;
+    const ended = over ? expire(delivery, now, null) : deps.suppressed(delivery, now);
     if (ended !== null) {
       void settle(item, ended);
+      return false;
+    }
+    if (late) {
+      release([item], delivery.expiresAt, NO_TIME_LEFT);
       return false;
     }
     const kept = keptBack(delivery, site);

@@ -1,5 +1,5 @@
 /**
- * When a deferred delivery is tried again and when it is given up (RFC 5321 §4.5.4.1; delivery.md §5).
+ * When a deferred delivery is tried again (RFC 5321 §4.5.4.1); it is given up at its expiry, never before.
  * Pure: attempts so far, lane, the remote's own hint and the configuration in, an instant out.
  */
 import { jitter, type Random } from '../../lib/random.ts';
@@ -34,6 +34,8 @@ const HINT_SLACK_MS = 10 * SECOND;
 /** An attempt is not started with less than this left before expiry. */
 export const LEAST_TIME_LEFT_MS = 5 * SECOND;
 const LAST_CHANCE_MS = 30 * SECOND;
+/** What waits for nothing but its end. */
+export const NO_TIME_LEFT = 'no time is left for another try before it is given up';
 
 /** A remote's own wait within 15 s and 30 min, and a little more: clocks differ (delivery.md §5). */
 export function clampHintMs(hintMs: number): number {

@@ -355,7 +355,8 @@ function toRecipient(row: RecipientView, now: number): MessageRecipient {
     // What it waited for before is told by its events.
     Class: row.state === 'delivered' ? '' : (row.lastCategory ?? ''),
     WaitReason: reason ?? '',
-    NextAttemptAt: waits ? isoTime(row.dueAt) : null,
+    // What is due at its end is not tried again.
+    NextAttemptAt: waits && row.dueAt < row.expiresAt ? isoTime(row.dueAt) : null,
     ExpiresAt: isoTime(row.expiresAt),
     Route: row.route,
     UpdatedAt: isoTime(row.updatedAt),

@@ -5,7 +5,7 @@ import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import type { Random } from '../../../lib/random.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { Lane } from '../../../model/message.ts';
-import { createRetrySchedule } from '../../queue/retry-schedule.ts';
+import { createRetrySchedule, NO_TIME_LEFT } from '../../queue/retry-schedule.ts';
 import { testDelivery } from '../../queue/test-items.ts';
 import { verdictOf } from './classifier/verdict.ts';
 import { NO_FACTS, type Outcome } from './outcome.ts';
@@ -92,10 +92,17 @@ describe('settling', () => {
     expect(notified).toEqual([[false], [false], [true]]);
   });
 
-  it('moves the last attempt up, and then gives up with the last answer', () => {
+  it('moves the last attempt up, then waits, and gives up at the expiry with the last answer', () => {
     const late = claimed({ attempts: 5, expiresAt: T0 + 10 * MINUTE });
     expect(rules.settle(late, deferred).dueAt).toBe(T0 + 10 * MINUTE - 30_000);
-    const over = rules.settle(claimed({ attempts: 5, expiresAt: T0 + 20_000 }), deferred);
+    const expiresAt = T0 + 20_000;
+    const waits = rules.settle(claimed({ attempts: 5, expiresAt }), deferred);
+    expect(waits).toMatchObject({ state: 'queued', dueAt: expiresAt, waitReason: NO_TIME_LEFT });
+    expect(waits.events).toMatchObject([{ kind: 'deferred' }]);
+    expect(waits.events[0]?.detail).not.toHaveProperty('nextAttemptAt');
+    for (const outcome of [unknown, { ...deferred, verdict: { ...deferred.verdict, waitMs: HOUR } }])
+      expect(rules.settle(claimed({ attempts: 5, expiresAt }), outcome).dueAt).toBe(expiresAt);
+    const over = rules.settle(claimed({ attempts: 5, expiresAt: T0 }), deferred);
     expect(over).toMatchObject({ state: 'failed', category: 'expired', countAttempt: true });
     expect(over.events).toMatchObject([
       { kind: 'failed', detail: { bounce: { Class: 'Expired', Diagnostic: '450 4.2.0 not now' } } },
@@ -181,7 +188,7 @@ describe('settling', () => {
     expect(settled.events[0]?.detail?.reason).toMatch(/after 0 attempts.*never tried/);
   });
 
-  it('ends in one final state with one event for it, or waits for a time before the expiry', () => {
+  it('ends in one final state with one event for it, or waits until the expiry at most', () => {
     const lanes = fc.constantFrom<Lane>('critical', 'normal', 'bulk');
     const outcomes = fc.constantFrom(deferred, noDomain, unknown);
     fc.assert(
@@ -197,7 +204,7 @@ describe('settling', () => {
           expect(settled.epoch).toBe(EPOCH);
           if (settled.state === 'queued') {
             expect(settled.dueAt).toBeGreaterThanOrEqual(T0);
-            expect(settled.dueAt).toBeLessThan(T0 + left);
+            expect(settled.dueAt).toBeLessThanOrEqual(T0 + left);
             expect(settled.events.map((event) => event.kind)).toEqual(['deferred']);
           } else {
             expect(['bounced', 'failed']).toContain(settled.state);

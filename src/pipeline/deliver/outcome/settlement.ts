@@ -10,7 +10,7 @@ import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import { blockingReason, type FinalOutcome, signalOf } from '../../../policy/suppressions/suppressions.ts';
 import type { EventDetail, NewEvent } from '../../../store/topics/events.ts';
 import type { Settlement } from '../../../store/topics/queue.ts';
-import type { RetrySchedule } from '../../queue/retry-schedule.ts';
+import { NO_TIME_LEFT, type RetrySchedule } from '../../queue/retry-schedule.ts';
 import {
   type Category,
   categoryFacts,
@@ -151,8 +151,7 @@ export function createSettlementRules({
           now,
           delivery.attempts,
           { ...outcome, verdict: verdict ?? { category: outcome.category, scope: 'path' } },
-          // A path that is blocked past the expiry still lets the expiry decide on time.
-          Math.min(at, Math.max(now, delivery.expiresAt)),
+          at < delivery.expiresAt ? at : null,
         );
         return { ...settlement, countAttempt: false };
       }
@@ -321,12 +320,13 @@ export function createSettlementRules({
     return at < delivery.expiresAt ? at : null;
   }
 
-  /** Back to the queue until `at`; given up where no time is left. */
+  /** Back to the queue until `at`; null: no try fits any more, and it waits for its expiry. Given up where that is over. */
   function defer(
     delivery: ClaimedDelivery,
     now: number,
     attempt: number,
     why: {
+      kind: Outcome['kind'];
       verdict: { category: Category; scope: Bounce['Scope'] };
       reply: ReplyFacts | null;
       detail: string;
@@ -341,7 +341,7 @@ export function createSettlementRules({
       lastReply: (why.reply === null ? why.detail : replyText(why.reply)).slice(0, MAX_TEXT),
     };
     const cause = causeOf(delivery, why.verdict, why.reply, why.detail);
-    if (at === null)
+    if (now >= delivery.expiresAt)
       return { ...expire(seen, now), countAttempt: true, ...replyColumns(why.reply, why.detail), ...cause };
     const notify =
       delivery.lastDeferredEventAt === null || now - delivery.lastDeferredEventAt >= DEFERRED_EVENT_EVERY_MS;
@@ -355,8 +355,13 @@ export function createSettlementRules({
     );
     return {
       ...base(delivery, 'queued', true),
-      dueAt: at,
-      waitReason: why.verdict.scope === 'path' ? `path: ${why.detail}`.slice(0, MAX_TEXT) : 'deferred',
+      dueAt: at ?? delivery.expiresAt,
+      waitReason:
+        at === null && why.kind !== 'path'
+          ? NO_TIME_LEFT
+          : why.verdict.scope === 'path'
+            ? `path: ${why.detail}`.slice(0, MAX_TEXT)
+            : 'deferred',
       category: why.verdict.category,
       ...replyColumns(why.reply, why.detail),
       ...cause,
@@ -364,7 +369,11 @@ export function createSettlementRules({
         event(
           'deferred',
           now,
-          { attempt, bounce, nextAttemptAt: at, reason: why.detail, ...factsDetail(why.facts, why.reply) },
+          {
+            ...{ attempt, bounce, reason: why.detail },
+            ...(at === null ? {} : { nextAttemptAt: at }),
+            ...factsDetail(why.facts, why.reply),
+          },
           notify,
         ),
       ],
