@@ -126,6 +126,10 @@ export function createSession(parts: SessionParts): Session {
   /** The next envelope as text to follow the head's dot, or '' when there is none to send. */
   function takeNextEnvelope(): string {
     if (!pipelining || next === null || next.sent || quitSent) return '';
+    if (next.tx.mayGo?.() === false) {
+      takeBack(next, 'it is not to go any more');
+      return '';
+    }
     next.sent = true;
     next.pipelined = true;
     next.dataSent = next.rcpts.length === 1;

@@ -151,6 +151,8 @@ export interface Transaction {
   dsn?: DsnParameters | undefined;
   /** Called when the system has taken the message and its final dot, before any reply to it. */
   onDataSent?: (() => void) | undefined;
+  /** Asked before its envelope travels behind another message. False: it comes back, and nothing of it is sent. */
+  mayGo?: (() => boolean) | undefined;
   /** Called once when nothing is ahead of it on the connection any more. False: it comes back, and nothing is delivered. */
   begins?: (() => boolean) | undefined;
 }

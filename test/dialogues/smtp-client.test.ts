@@ -906,6 +906,15 @@ describe('a transaction behind one that is not answered', () => {
     }
   });
 
+  it('sends no envelope where it is not to go any more by the time the dot leaves', async () => {
+    const { session, wire } = await start({});
+    const both = await Promise.all([session.transact(a), session.transact({ ...b, mayGo: () => false })]);
+    expect(verdicts(both[0])).toEqual(['dot 250 true']);
+    expect(lost(both[1])).toMatchObject({ reason: 'local', untried: true });
+    expect(verdicts(await session.transact(a))).toEqual(['dot 250 true']);
+    expect(wire.commands.filter((line) => line.includes('b@mx.test'))).toEqual([]);
+  });
+
   it('is lost soon where the server drops what came behind the dot', async () => {
     const clock = createVirtualClock();
     const { session, wire } = await start({ dropsBehindDot: true }, { clock });

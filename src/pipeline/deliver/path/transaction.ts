@@ -71,6 +71,7 @@ export async function transact(
     eightBit: prepared.eightBit,
     dsn,
     onDataSent: () => failpoints.reach('after-data-sent'),
+    mayGo,
     begins,
   });
   if (link.behind?.item === item) link.behind = null;
@@ -139,10 +140,15 @@ export async function transact(
     failures.lostUnder(item.delivery.messageId, link, detail);
   }
 
-  /** Nothing is ahead of it any more. What was cancelled, held or suppressed meanwhile is settled by the question. */
-  function begins(): boolean {
+  /** What was cancelled, held or suppressed meanwhile is settled by the question. */
+  function mayGo(): boolean {
     for (const one of items) if (!queue.mayGoOn(one)) gone.push(one);
-    if (gone.length > 0) return false;
+    return gone.length === 0;
+  }
+
+  /** Nothing is ahead of it any more. */
+  function begins(): boolean {
+    if (!mayGo()) return false;
     for (const one of items) one.underWay = true;
     link.behind = null;
     return true;
