@@ -5,6 +5,7 @@
  * NXDOMAIN: mail is bounced on that, so it must be fresh. Failures are kept a moment only (RFC 9520).
  * The cache is bounded in entries and bytes; the least recently used go first.
  */
+import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import { createDnsClient, type DnsClient, type DnsClientOptions } from './dns-client.ts';
@@ -88,8 +89,8 @@ export function createResolver(
   } = options;
   const client = deps.client ?? createDnsClient(deps, options);
   const trusted = new Set(servers.filter((server) => trustedAd || isLoopback(server.address)));
-  /** In order of last use, oldest first. Keys are `TYPE name`. */
-  const cache = new Map<string, Entry>();
+  /** Keys are `TYPE name`, the oldest the one used longest ago. */
+  const cache = new BoundedMap<string, Entry>(maxEntries);
   const flights = new Map<string, Promise<Answer>>();
   let cachedBytes = 0;
 
@@ -100,7 +101,6 @@ export function createResolver(
     const key = `${type} ${normalized}`;
     const entry = cache.get(key);
     if (entry && clock.monotonicMs() < entry.freshUntilMs) {
-      cache.delete(key);
       cache.set(key, entry);
       return Promise.resolve(served(entry));
     }
@@ -140,12 +140,13 @@ export function createResolver(
 
   function keep(key: string, entry: Entry): Answer {
     drop(key);
-    cache.set(key, entry);
     cachedBytes += entry.bytes;
-    for (const oldest of cache.keys()) {
-      if (cache.size <= maxEntries && cachedBytes <= maxCacheBytes) break;
-      drop(oldest);
+    while (cache.size >= maxEntries || cachedBytes > maxCacheBytes) {
+      const oldest = cache.shift();
+      if (oldest === undefined) break;
+      cachedBytes -= oldest.bytes;
     }
+    cache.set(key, entry);
     return served(entry);
   }
 

@@ -3,6 +3,7 @@
  * worth. Given a caller it takes one call or throws 429 with how long to wait. Per process, in memory, bounded: a bucket
  * that was forgotten was full.
  */
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
@@ -16,7 +17,7 @@ export type CallRate = (caller: Caller) => void;
 /** `what` stands in the sentence: "This token may ask for … 5 times a second". */
 export function createCallRate(clock: Clock, options: { perSecond: number; what: string }): CallRate {
   const { perSecond, what } = options;
-  const buckets = new Map<string, { left: number; atMs: number }>();
+  const buckets = new BoundedMap<string, { left: number; atMs: number }>(MAX_BUCKETS);
 
   return (caller) => {
     const line = lineOf(caller);
@@ -26,12 +27,7 @@ export function createCallRate(clock: Clock, options: { perSecond: number; what:
       known === undefined
         ? perSecond
         : Math.min(perSecond, known.left + ((nowMs - known.atMs) / 1000) * perSecond);
-    buckets.delete(line);
     buckets.set(line, { left: left >= 1 ? left - 1 : left, atMs: nowMs });
-    if (buckets.size > MAX_BUCKETS) {
-      const oldest = buckets.keys().next();
-      if (!oldest.done) buckets.delete(oldest.value);
-    }
     if (left >= 1) return;
     throw new AppError('rate-limited', {
       message: `This token may ask for ${what} ${perSecond} times a second`,

@@ -7,6 +7,7 @@
  * under way. While the store cannot write, facts wait up to the bound; what does not fit is dropped, counted and logged.
  * A crash loses the last two seconds of opens and clicks, never an opt-out that was answered.
  */
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -80,8 +81,8 @@ interface Visit {
 export function createReaderFacts(deps: Deps): ReaderFacts {
   const { store, clock, random, log, metrics } = deps;
   let held: Held[] = [];
-  const visits = new Map<number, Visit>();
-  let copies = new Map<number, number>();
+  const visits = new BoundedMap<number, Visit>(MAX_PENDING);
+  const copies = new BoundedMap<number, number>(MAX_COPIES);
   let copiesSinceMs = clock.monotonicMs();
   const unsubscribing = new Map<number, Promise<'done' | 'unknown'>>();
   let timer: Timer | null = null;
@@ -144,7 +145,6 @@ export function createReaderFacts(deps: Deps): ReaderFacts {
     const nowMs = clock.monotonicMs();
     let visit = visits.get(deliveryId);
     if (visit === undefined) {
-      if (visits.size >= MAX_PENDING) visits.clear();
       visit = { links: new Map(), held: [], burstUntilMs: 0, lastMs: nowMs };
       visits.set(deliveryId, visit);
       schedule(BURST_MS);
@@ -164,8 +164,8 @@ export function createReaderFacts(deps: Deps): ReaderFacts {
 
   function mayTell(deliveryId: number): boolean {
     const nowMs = clock.monotonicMs();
-    if (nowMs - copiesSinceMs >= COPY_WINDOW_MS || copies.size >= MAX_COPIES) {
-      copies = new Map();
+    if (nowMs - copiesSinceMs >= COPY_WINDOW_MS) {
+      copies.clear();
       copiesSinceMs = nowMs;
     }
     const count = (copies.get(deliveryId) ?? 0) + 1;

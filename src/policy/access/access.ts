@@ -5,7 +5,9 @@
  * of this process shows at once. Clients get one text for every bad token; the reason goes to the log with the jti,
  * never with the token. When the store is away, `authenticate` rejects with `StoreUnavailable` and counts nothing.
  */
+
 import { hash } from 'node:crypto';
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -154,7 +156,7 @@ export function createAccess(
     pauseMs: options.failurePauseMs ?? 300_000,
     maxAddresses: options.maxAddresses ?? 10_000,
   });
-  const cache = new Map<string, Verified>();
+  const cache = new BoundedMap<string, Verified>(maxCached);
   /** Look-ups under way, so that a burst of one token verifies it once. */
   const running = new Map<string, Promise<Lookup>>();
   /** Counts own revocations and rotations: a look-up that one overtook must not enter the cache. */
@@ -226,7 +228,7 @@ export function createAccess(
     const revocationsBefore = revocations;
     const lookup: Promise<Lookup> = read()
       .then((found) => {
-        if (found.kind === 'good' && revocations === revocationsBefore) remember(key, found.verified);
+        if (found.kind === 'good' && revocations === revocationsBefore) cache.set(key, found.verified);
         return found;
       })
       .finally(() => {
@@ -260,14 +262,6 @@ export function createAccess(
         touchDue: row.lastUsedAt === null || now - row.lastUsedAt >= TOUCH_EVERY_MS,
       },
     };
-  }
-
-  function remember(key: string, verified: Verified): void {
-    cache.delete(key);
-    cache.set(key, verified);
-    if (cache.size <= maxCached) return;
-    const oldest = cache.keys().next();
-    if (!oldest.done) cache.delete(oldest.value);
   }
 
   /** Whatever is known of a token here is read again. */

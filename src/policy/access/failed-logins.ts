@@ -4,7 +4,9 @@
  * one broken client. Bounded: the oldest address is forgotten first. An IPv6 address counts by its /64, because one
  * host owns at least that many.
  */
+
 import { isIPv6 } from 'node:net';
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 
 export type FailureVerdict =
@@ -32,7 +34,7 @@ export function createFailedLogins(
   clock: Clock,
   options: { perWindow: number; windowMs: number; pauseMs: number; maxAddresses: number },
 ): FailedLogins {
-  const entries = new Map<string, Entry>();
+  const entries = new BoundedMap<string, Entry>(options.maxAddresses);
 
   return {
     pausedFor(ip) {
@@ -43,11 +45,6 @@ export function createFailedLogins(
       const now = clock.monotonicMs();
       const key = addressKey(ip);
       const entry = entries.get(key) ?? { windowStartMs: now, count: 0, pausedUntilMs: 0 };
-      entries.delete(key);
-      if (entries.size >= options.maxAddresses) {
-        const oldest = entries.keys().next();
-        if (!oldest.done) entries.delete(oldest.value);
-      }
       entries.set(key, entry);
 
       if (entry.pausedUntilMs > now) return paused(entry.pausedUntilMs - now, false);

@@ -6,6 +6,7 @@
  * Bounded on every side: a tenant has its own rows and its own share of the log, and strangers have theirs by address, so
  * that none pushes out another's. What is like the one before only counts it up.
  */
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ERRORS, type ErrorName } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -105,7 +106,7 @@ export function createRefusals(
   const strangers = createRings(limits.maxStrangerRows);
   let seq = 0;
   /** Lines that a tenant may still write, and what it could not. */
-  const shares = new Map<string, { left: number; atMs: number; unlogged: number }>();
+  const shares = new BoundedMap<string, { left: number; atMs: number; unlogged: number }>(MAX_SHARES);
 
   return {
     record(facts) {
@@ -153,9 +154,7 @@ export function createRefusals(
   function write(tenant: string, row: Row): void {
     const nowMs = clock.monotonicMs();
     const share = shares.get(tenant) ?? { left: limits.logBurst, atMs: nowMs, unlogged: 0 };
-    shares.delete(tenant);
     shares.set(tenant, share);
-    if (shares.size > MAX_SHARES) shares.delete(shares.keys().next().value ?? '');
     share.left = Math.min(limits.logBurst, share.left + ((nowMs - share.atMs) / 1000) * limits.logPerSecond);
     share.atMs = nowMs;
     if (share.left < 1) {
@@ -180,12 +179,11 @@ function tenantOf({ domains }: Caller): string {
 
 /** Rows by key, the oldest of a key gone first; where all together are too many, those of the key that was idle longest. */
 function createRings(maxRows: number) {
-  const rings = new Map<string, Row[]>();
+  const rings = new BoundedMap<string, Row[]>(Number.POSITIVE_INFINITY);
   let total = 0;
   return {
     add(key: string, row: Row, maxEach: number): void {
       const ring = rings.get(key) ?? [];
-      rings.delete(key);
       rings.set(key, ring);
       const last = ring.at(-1);
       if (last !== undefined && isLike(last, row)) {
@@ -200,11 +198,7 @@ function createRings(maxRows: number) {
         ring.shift();
         total -= 1;
       }
-      while (total > maxRows) {
-        const [idle = key, rows = []] = rings.entries().next().value ?? [];
-        rings.delete(idle);
-        total -= rows.length;
-      }
+      while (total > maxRows) total -= rings.shift()?.length ?? total;
     },
     rows(isWanted: (row: Row) => boolean): Row[] {
       return [...rings.values()].flatMap((ring) => ring.filter(isWanted));

@@ -5,7 +5,9 @@
  * wait, fewer of one address, so that a flood of guesses cannot take the thread pool from the signatures or the queue from
  * others; a paused address gets none. A row is believed for 5 s; removing a credential shows at once in this process.
  */
+
 import { hash, scrypt, timingSafeEqual } from 'node:crypto';
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -81,12 +83,12 @@ export function createSmtpCredentials(
   const pepper = Buffer.from(random.bytes(32)).toString('base64url');
   const nobodysSalt = random.bytes(SALT_BYTES);
   /** Rows by user name. */
-  const believed = new Map<string, { row: SmtpCredential; untilMs: number }>();
+  const believed = new BoundedMap<string, { row: SmtpCredential; untilMs: number }>(MAX_BELIEVED);
   /**
    * Names with passwords that a hash has proved, and the id they are good for: they cost no second hash. So who logs in
    * often, or from behind an address that somebody else's guesses have paused, is not kept out.
    */
-  const proven = new Map<string, string>();
+  const proven = new BoundedMap<string, string>(MAX_PROVEN);
   const queue: (() => void)[] = [];
   const asking = new Map<string, number>();
   let running = 0;
@@ -108,7 +110,7 @@ export function createSmtpCredentials(
       if (row === null || derived.length !== row.hash.length || !timingSafeEqual(derived, row.hash)) {
         return refuse(ip, row?.id ?? null);
       }
-      remember(proven, key, row.id, MAX_PROVEN);
+      proven.set(key, row.id);
       return admit(row, ip);
     },
 
@@ -164,7 +166,7 @@ export function createSmtpCredentials(
     const removalsBefore = removals;
     const row = await store.getSmtpCredential({ username });
     if (row !== null && removals === removalsBefore) {
-      remember(believed, username, { row, untilMs: clock.monotonicMs() + BELIEVED_MS }, MAX_BELIEVED);
+      believed.set(username, { row, untilMs: clock.monotonicMs() + BELIEVED_MS });
     }
     return row === null ? null : unexpired(row);
   }
@@ -213,15 +215,6 @@ function tooManyFailures(retryAfterSeconds: number): AppError {
     message: 'Too many failed logins from this address',
     retryAfterSeconds,
   });
-}
-
-/** Bounded: the oldest goes first. */
-function remember<Value>(map: Map<string, Value>, key: string, value: Value, max: number): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= max) return;
-  const oldest = map.keys().next();
-  if (!oldest.done) map.delete(oldest.value);
 }
 
 function scryptOf(password: string, salt: Uint8Array, costLog2: number): Promise<Uint8Array> {

@@ -4,6 +4,7 @@
  * both ask once a message. A domain that stops passing its DNS check keeps sending for a grace of two days
  * (`Failing`); a domain that is gone or was never verified holds its mail instead of sending it unsigned.
  */
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -133,7 +134,7 @@ const DKIM_SEAL = 'dkim-key';
 export function createDomainService(deps: Deps, options: DomainOptions): DomainService {
   const { store, sealer, clock, random } = deps;
   const doctor = deps.doctor ?? createDomainDoctor(deps);
-  const cache = new Map<string, Cached>();
+  const cache = new BoundedMap<string, Cached>(MAX_CACHED);
   /** Counts changes through this service: what was read while one happened is not kept. */
   let changes = 0;
   const quota = options.quota ?? NO_QUOTA;
@@ -464,7 +465,6 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     if (changes !== changesBefore) return fresh;
     if (domain?.settings.atMostOnce === true) atMostOnce.add(name);
     else atMostOnce.delete(name);
-    if (cache.size >= MAX_CACHED) cache.clear();
     cache.set(name, fresh);
     return fresh;
   }

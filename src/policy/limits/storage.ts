@@ -3,6 +3,7 @@
  * Without it one tenant could bring the disk to the point where nothing is taken of anybody. Given what the store counted and
  * what is free, leaves a refusal or nothing. Figures are a second old at most, and what this process took since then is added.
  */
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Store } from '../../store/store.ts';
@@ -37,7 +38,7 @@ export function createStorage(
   options: { limit: StorageLimit },
 ): Storage {
   const { store, clock } = deps;
-  const known = new Map<string, { bytes: number; untilMs: number }>();
+  const known = new BoundedMap<string, { bytes: number; untilMs: number }>(MAX_REMEMBERED);
 
   return {
     async take(domain, bytes) {
@@ -69,12 +70,7 @@ export function createStorage(
     if (found !== undefined && found.untilMs > clock.monotonicMs()) return found;
     const [row] = await store.storedBytes({ domains: [domain] });
     const entry = { bytes: row?.bytes ?? 0, untilMs: clock.monotonicMs() + FRESH_MS };
-    known.delete(domain);
     known.set(domain, entry);
-    if (known.size > MAX_REMEMBERED) {
-      const oldest = known.keys().next();
-      if (!oldest.done) known.delete(oldest.value);
-    }
     return entry;
   }
 }

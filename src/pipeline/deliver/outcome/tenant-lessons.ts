@@ -5,6 +5,7 @@
  * What concerns the operator's own addresses is said aloud, with the page where a listing is taken off.
  */
 
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { countAtEnd } from '../../../lib/edges.ts';
 import { type Logger, maskAddresses } from '../../../lib/log.ts';
@@ -53,7 +54,7 @@ export function createTenantLessons({ clock, log, overrides, authFailing, holdBu
   const authFailures = createTrips({ times: 3, withinMs: 10 * MINUTE });
   const listings = createTrips({ times: 3, withinMs: HOUR });
   const complaints = createTrips({ times: 2, withinMs: HOUR });
-  const alerted = new Map<string, number>();
+  const alerted = new BoundedMap<string, number>(MAX_ALERTS);
 
   return {
     heard(place, senderDomain, outcome) {
@@ -87,7 +88,6 @@ export function createTenantLessons({ clock, log, overrides, authFailing, holdBu
     const key = `${category} ${source} ${site}`;
     const nowMs = clock.monotonicMs();
     if (nowMs - (alerted.get(key) ?? Number.NEGATIVE_INFINITY) < ALERT_EVERY_MS) return;
-    if (alerted.size >= MAX_ALERTS) alerted.clear();
     alerted.set(key, nowMs);
     const page = PAGE.exec(detail)?.[0];
     const delistUrl = page?.slice(0, page.length - countAtEnd(page, '.,;:')) ?? null;

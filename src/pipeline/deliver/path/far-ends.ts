@@ -3,6 +3,7 @@
  * they take the next envelope behind a message's final dot, after how many messages they end a connection without a
  * word. Given what connections came to; what costs minutes to find out is kept for a day, over a restart. Bounded.
  */
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { type EgressMemory, readFlag } from '../../../policy/limits/shaping/egress-memory.ts';
 
@@ -40,19 +41,14 @@ const FIRST_PATIENCE_MS = 15_000;
 export function createFarEnds(deps: { clock: Clock; learnt: Pick<EgressMemory, 'facts'> }): FarEnds {
   const { clock } = deps;
   const dropping = deps.learnt.facts('drops-behind', readFlag, KEPT_MS);
-  const known = new Map<string, FarEnd & { takesBehind: boolean }>();
+  const known = new BoundedMap<string, FarEnd & { takesBehind: boolean }>(MOST);
 
   return {
     of({ address, port }) {
       const key = `${address}:${port}`;
       const farEnd = known.get(key) ?? farEndOf(key);
       farEnd.takesBehind = dropping.get(key) === null;
-      known.delete(key);
       known.set(key, farEnd);
-      if (known.size > MOST) {
-        const oldest = known.keys().next();
-        if (!oldest.done) known.delete(oldest.value);
-      }
       return farEnd;
     },
   };

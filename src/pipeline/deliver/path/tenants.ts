@@ -2,6 +2,7 @@
  * Limits that hold for one sender domain on a path (overrides `tenant@site` and `domain@provider`): its own rate and its
  * own number of connections, below those of the path. Given the limits in force; costs one look where there are none.
  */
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { EffectiveLimits, Overrides } from '../../../policy/limits/shaping/types.ts';
 import { createRateGate, type RateGate } from './gcra.ts';
@@ -24,11 +25,9 @@ export interface PathTenants {
 interface Gate {
   gate: RateGate;
   rate: number;
-  usedAtMs: number;
 }
 
 const MAX_TENANTS = 10_000;
-const FORGOTTEN_MS = 3_600_000;
 
 export function createPathTenants(
   deps: {
@@ -40,7 +39,7 @@ export function createPathTenants(
   site: string,
 ): PathTenants {
   const { clock, overrides, limits } = deps;
-  const gates = new Map<string, Gate>();
+  const gates = new BoundedMap<string, Gate>(MAX_TENANTS);
   let refusedMs: number | null = null;
 
   return {
@@ -78,20 +77,12 @@ export function createPathTenants(
     if (own === null || own === limits().limits.messagesPerSecond) return null;
     let known = gates.get(senderDomain);
     if (known === undefined) {
-      if (gates.size >= MAX_TENANTS) forget();
-      known = { gate: createRateGate(own, 1), rate: own, usedAtMs: 0 };
+      known = { gate: createRateGate(own, 1), rate: own };
       gates.set(senderDomain, known);
     } else if (known.rate !== own) {
       known.rate = own;
       known.gate.set(own, 1);
     }
-    known.usedAtMs = clock.monotonicMs();
     return known.gate;
-  }
-
-  function forget(): void {
-    const before = clock.monotonicMs() - FORGOTTEN_MS;
-    for (const [name, { usedAtMs }] of gates) if (usedAtMs < before) gates.delete(name);
-    if (gates.size >= MAX_TENANTS) gates.clear();
   }
 }

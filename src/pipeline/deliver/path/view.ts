@@ -1,4 +1,5 @@
 /** What a path shows of itself (path-state.ts): remembers the last words and the last reason to wait, in plain words. */
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { maskAddresses } from '../../../lib/log.ts';
 import type { Lane } from '../../../model/message.ts';
@@ -40,7 +41,7 @@ export function createPathView(
   now: { usable(): number; inFlight(): number; opening(): number; ready(lane: Lane): number },
 ): PathView {
   const { source, site, provider } = place;
-  const domains = new Set<string>();
+  const domains = new BoundedMap<string, true>(MAX_DOMAINS);
   let waitsFor: WaitKind = 'none';
   let waitsWhy = '';
   let waitsUntil: number | null = null;
@@ -52,7 +53,7 @@ export function createPathView(
   return {
     ...{ key, site, provider },
     get domains() {
-      return [...domains];
+      return [...domains.keys()];
     },
     snapshot() {
       const effective = gates.effective();
@@ -65,7 +66,7 @@ export function createPathView(
       const why = reason(waiting.critical + waiting.normal + waiting.bulk > 0);
       return {
         ...{ key, source, site, provider, route },
-        domains: [...domains],
+        domains: [...domains.keys()],
         connections: {
           open: links.size,
           busy: links.busyCount,
@@ -91,11 +92,7 @@ export function createPathView(
     },
     reason: () => reason(true).text ?? '',
     met(recipientDomain) {
-      domains.delete(recipientDomain);
-      domains.add(recipientDomain);
-      if (domains.size <= MAX_DOMAINS) return;
-      const oldest = domains.values().next();
-      if (!oldest.done) domains.delete(oldest.value);
+      domains.set(recipientDomain, true);
     },
     waits(kind, forMs, why = '') {
       waitsFor = kind;

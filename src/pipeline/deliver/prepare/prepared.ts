@@ -2,6 +2,7 @@
  * A delivery made ready to travel: content read, its own tokens in their places, signed, its trace header and return path
  * in front. Tokens depend on the delivery alone, so every attempt has the same ones.
  */
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { createSharedTurns } from '../../../lib/turns.ts';
 import type { PersonalTokens } from '../../../mail/personal-token.ts';
@@ -89,9 +90,9 @@ export function createPreparer(
 ): Preparer {
   const turn = createSharedTurns(clock);
   const textsFor = createPersonalTexts(personalTokens, tokens);
-  const kept = new Map<number, Promise<Places | null>>();
-  /** By `shareKey`, oldest first. */
-  const went = new Set<string>();
+  const kept = new BoundedMap<number, Promise<Places | null>>(KEPT);
+  /** By `shareKey`. */
+  const went = new BoundedMap<string, true>(MAX_WENT);
   return {
     async prepare(item) {
       const { delivery } = item;
@@ -152,11 +153,7 @@ export function createPreparer(
       };
     },
     sharedBy(delivery) {
-      const key = shareKey(delivery);
-      went.delete(key);
-      went.add(key);
-      const oldest = went.values().next();
-      if (went.size > MAX_WENT && !oldest.done) went.delete(oldest.value);
+      went.set(shareKey(delivery), true);
     },
     async inSevenBit(prepared) {
       const { delivery } = prepared.item;
@@ -192,10 +189,6 @@ export function createPreparer(
     if (known !== undefined) return known;
     const read = store.readPlaces({ messageSeq });
     kept.set(messageSeq, read);
-    if (kept.size > KEPT) {
-      const oldest = kept.keys().next();
-      if (!oldest.done) kept.delete(oldest.value);
-    }
     // A store that could not answer is asked again.
     read.catch(() => kept.delete(messageSeq));
     return read;

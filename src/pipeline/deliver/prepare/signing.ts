@@ -4,7 +4,9 @@
  * reason. `unsigned` exists for one case only: a development sandbox, where mail of a domain that was never added is
  * captured and says so.
  */
+
 import { hash } from 'node:crypto';
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { createSharedTurns } from '../../../lib/turns.ts';
 import { type DkimSigner, signMessage } from '../../../mail/dkim.ts';
@@ -50,7 +52,7 @@ interface Kept {
 }
 
 export function createSigning({ clock, signers }: { clock: Clock; signers: SignerSource }): Signing {
-  const kept = new Map<number, Kept>();
+  const kept = new BoundedMap<number, Kept>(KEPT);
   const turn = createSharedTurns(clock);
   return {
     async sign(delivery, content) {
@@ -70,10 +72,7 @@ export function createSigning({ clock, signers }: { clock: Clock; signers: Signe
         result: signNow(content, bodyOffset, answer.signers),
         untilMs: nowMs + KEPT_MS,
       };
-      kept.delete(messageSeq);
       kept.set(messageSeq, fresh);
-      const oldest = kept.size > KEPT ? kept.keys().next() : null;
-      if (oldest?.done === false) kept.delete(oldest.value);
       // A failure is looked at afresh next time.
       void fresh.result.then((result) => {
         if (result.kind === 'held' && kept.get(messageSeq) === fresh) kept.delete(messageSeq);

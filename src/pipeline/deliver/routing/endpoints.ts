@@ -3,7 +3,9 @@
  * (RFC 5321 §5.1). Gives the permanent answers (no such domain, null MX, nothing reachable) apart from the temporary
  * ones, because only the former end a delivery.
  */
+
 import { isIP } from 'node:net';
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Random } from '../../../lib/random.ts';
 import type { AddressCheck } from '../../../net/address-filter.ts';
@@ -115,7 +117,7 @@ interface Deps {
 export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boolean }): Endpoints {
   const { resolver, random, clock, filter, mtaSts, counters } = deps;
   const ipv4Only = deps.learnt.facts('ipv4-only', readFlag, AVOID_IPV6_MS);
-  const asking = new Map<string, { answer: Promise<boolean>; untilMs: number }>();
+  const asking = new BoundedMap<string, { answer: Promise<boolean>; untilMs: number }>(MAX_ASKING);
   return {
     find: (target, recipientDomain, wish = {}) =>
       target.kind === 'relay' ? relay(target, recipientDomain, wish) : mx(recipientDomain, wish),
@@ -126,7 +128,6 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
     asksForTls(recipientDomain) {
       const known = asking.get(recipientDomain);
       if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.answer;
-      if (asking.size >= MAX_ASKING) asking.clear();
       const answer = lookUpPolicy(recipientDomain);
       asking.set(recipientDomain, { answer, untilMs: clock.monotonicMs() + ASKING_KEPT_MS });
       return answer;

@@ -4,6 +4,7 @@
  * (`?domain`). What DNS said is kept for its TTL and asked again behind the mail that goes on; when a domain turns out
  * to belong elsewhere, `moved` says from where, and rows are never rewritten for it (delivery.md §9.1).
  */
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Resolver } from '../../../net/dns-types.ts';
 import { type EgressMemory, readText } from '../../../policy/limits/shaping/egress-memory.ts';
@@ -75,7 +76,7 @@ export function createPlacements(deps: {
 }): Placements {
   const { routes, resolver, shaping, warmup, clock } = deps;
   const providers = deps.learnt.facts('provider', readText, PROVIDER_KEPT_MS);
-  const domains = new Map<string, Known>();
+  const domains = new BoundedMap<string, Known>(MAX_DOMAINS);
   const asking = new Map<string, Promise<void>>();
   const names = new Map<string, Placement>();
   const relayWays = new Map<string, SmtpWay[]>();
@@ -202,11 +203,6 @@ export function createPlacements(deps: {
 
   function keep(domain: string, name: SiteName, ttlMs: number, apart = false): void {
     const before = domains.get(domain);
-    domains.delete(domain);
-    if (domains.size >= MAX_DOMAINS) {
-      const oldest = domains.keys().next();
-      if (!oldest.done) domains.delete(oldest.value);
-    }
     const freshUntilMs = clock.monotonicMs() + ttlMs;
     domains.set(domain, { ...name, freshUntilMs, usableUntilMs: freshUntilMs + GRACE_MS, apart });
     moved(roomOf(domain));

@@ -5,6 +5,7 @@
  * last for a time, whatever opens. In memory, bounded.
  */
 
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 
 /** An address as an attempt meets it. */
@@ -30,8 +31,8 @@ const AVOIDED_MS = 10 * 60_000;
 
 /** One for each path. */
 export function createTriedHosts(clock: Pick<Clock, 'monotonicMs'>): TriedHosts {
-  const tried = new Set<string>();
-  const avoidedUntil = new Map<string, number>();
+  const tried = new BoundedMap<string, true>(MOST);
+  const avoidedUntil = new BoundedMap<string, number>(MOST);
   let known: readonly Met[] = [];
 
   const isAvoided = (key: string): boolean =>
@@ -48,13 +49,11 @@ export function createTriedHosts(clock: Pick<Clock, 'monotonicMs'>): TriedHosts 
     },
     avoid(met) {
       const key = keyOf(met);
-      if (avoidedUntil.size >= MOST) avoidedUntil.clear();
       avoidedUntil.set(key, clock.monotonicMs() + AVOIDED_MS);
       return known.some((other) => keyOf(other) !== key && !isAvoided(keyOf(other)));
     },
     failed(met) {
-      if (tried.size >= MOST) tried.clear();
-      tried.add(keyOf(met));
+      tried.set(keyOf(met), true);
     },
     clear: () => tried.clear(),
   };

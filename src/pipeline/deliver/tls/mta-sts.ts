@@ -10,6 +10,7 @@
  * through the guarded client, follows no redirect and takes 64 KiB at most; a domain whose policy cannot be fetched and
  * that had none before is delivered to as if it had none (§3.3), and asked again five minutes later.
  */
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Service } from '../../../lib/loop.ts';
@@ -64,7 +65,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
   const { store, resolver, http, clock, log } = deps;
   const port = options.port ?? 443;
   /** What the store holds, and when it may be asked for again. */
-  const known = new Map<string, Known>();
+  const known = new BoundedMap<string, Known>(MAX_REMEMBERED);
   const flights = new Map<string, Promise<MtaStsPolicy | null>>();
   let timer: Timer | null = null;
   let renewing: Promise<void> = Promise.resolve();
@@ -148,8 +149,6 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
     const found = known.get(domain);
     if (found !== undefined) return found;
     const entry: Known = { stored: await store.getMtaSts({ domain }), notBeforeMs: 0 };
-    const oldest = known.size >= MAX_REMEMBERED ? known.keys().next() : null;
-    if (oldest?.done === false) known.delete(oldest.value);
     known.set(domain, entry);
     const { stored } = entry;
     const now = clock.now();

@@ -3,6 +3,7 @@
  * hosts cannot do TLS, which domains are spoken to by IPv4, which provider a domain belongs to. Given a fact when it is
  * learnt, stores it behind the caller; gives what was stored at the start. Reading is from memory, bounded by kind.
  */
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { createWriteBehind } from '../../../lib/write-behind.ts';
@@ -46,7 +47,7 @@ export function createEgressMemory(deps: {
   log: Logger;
 }): EgressMemory {
   const { store, clock, log } = deps;
-  const kinds = new Map<string, Map<string, Known>>();
+  const kinds = new Map<string, BoundedMap<string, Known>>();
   const behind = createWriteBehind<StoredEgressFact>(
     clock,
     (facts) => store.putEgressFacts({ facts }),
@@ -87,12 +88,8 @@ export function createEgressMemory(deps: {
         return found === undefined || endOf(key, found) <= clock.now() ? null : read(found.json);
       },
       set(key, value, until) {
-        known.delete(key);
         known.set(key, { json: value, until });
         put(key, value, until);
-        if (known.size <= MAX_OF_A_KIND) return;
-        const oldest = known.keys().next();
-        if (!oldest.done) known.delete(oldest.value);
       },
       forget(key) {
         // Its end has come; upkeep removes it.
@@ -108,8 +105,8 @@ export function createEgressMemory(deps: {
     };
   }
 
-  function knownOf(kind: string): Map<string, Known> {
-    const found = kinds.get(kind) ?? new Map<string, Known>();
+  function knownOf(kind: string): BoundedMap<string, Known> {
+    const found = kinds.get(kind) ?? new BoundedMap<string, Known>(MAX_OF_A_KIND);
     kinds.set(kind, found);
     return found;
   }

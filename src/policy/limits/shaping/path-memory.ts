@@ -4,6 +4,7 @@
  * failed is met again with one message, and whoever restarts has often just mended it. Given a state when it changes,
  * stores it behind the caller; gives what was stored at the start.
  */
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { createWriteBehind } from '../../../lib/write-behind.ts';
@@ -39,7 +40,7 @@ export function createPathMemory(deps: {
   log: Logger;
 }): PathMemory {
   const { store, clock, log } = deps;
-  const known = new Map<string, RememberedPath>();
+  const known = new BoundedMap<string, RememberedPath>(MAX_PATHS);
   /** Each is written once; together with what comes meanwhile. */
   const changes = createWriteBehind<StoredPathChange>(
     clock,
@@ -73,9 +74,7 @@ export function createPathMemory(deps: {
       const updatedAt = clock.now();
       if (before !== undefined && same(before, state) && updatedAt - before.updatedAt < SAID_AGAIN_MS) return;
       noteChange(before, state, updatedAt);
-      known.delete(key);
       known.set(key, { ...state, updatedAt });
-      forgetOldest();
       behind.put(key, { ...state, key, reason: state.reason.slice(0, 512), updatedAt });
     },
     async flush() {
@@ -98,12 +97,6 @@ export function createPathMemory(deps: {
   function current(state: RememberedPath): RememberedPath {
     if (state.blockedUntil === null || state.blockedUntil > clock.now()) return state;
     return { ...state, blockedUntil: null, reason: '' };
-  }
-
-  function forgetOldest(): void {
-    if (known.size <= MAX_PATHS) return;
-    const oldest = known.keys().next();
-    if (!oldest.done) known.delete(oldest.value);
   }
 }
 

@@ -5,7 +5,9 @@
  *
  * Given the rows and the overrides, answers from memory; the same question is worked out once until rows change.
  */
+
 import { readFileSync } from 'node:fs';
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import { isLimitName, isStricter, LIMIT_NAMES, LIMITS } from './limit-values.ts';
 import { GENERAL_ROWS, readShapingFile, type ShapingRow } from './shaping-file.ts';
 import {
@@ -70,7 +72,7 @@ export function createShaping(
 ): ReloadableShaping {
   const shipped = shippedShaping();
   let layers = layered(shipped, []);
-  const remembered = new Map<string, EffectiveLimits>();
+  const remembered = new BoundedMap<string, EffectiveLimits>(MAX_REMEMBERED);
   /** A path asks with one and the same object several times a message: for that nothing is built. */
   let answered = new WeakMap<PathQuery, EffectiveLimits>();
 
@@ -139,7 +141,6 @@ export function createShaping(
     const known = remembered.get(key);
     if (known !== undefined) return known;
     const found = workOut(query);
-    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
     remembered.set(key, found);
     return found;
   }

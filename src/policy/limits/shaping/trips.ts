@@ -2,6 +2,8 @@
  * Counts how often something happened to a key lately, and says when that is too often. Bounded; times are monotonic
  * milliseconds. Nothing is kept over a restart.
  */
+import { BoundedMap } from '../../../lib/bounded-map.ts';
+
 export interface Trips {
   /** It happened once more; true from the `times`-th time within the span on, which begins the count anew. */
   happened(key: string, nowMs: number): boolean;
@@ -10,20 +12,17 @@ export interface Trips {
 const MAX_KEYS = 10_000;
 
 export function createTrips({ times, withinMs }: { times: number; withinMs: number }): Trips {
-  const seen = new Map<string, number[]>();
+  const seen = new BoundedMap<string, number[]>(MAX_KEYS);
   return {
     happened(key, nowMs) {
       const lately = (seen.get(key) ?? []).filter((at) => nowMs - at < withinMs);
       lately.push(nowMs);
-      // To the end: who was quiet for longest is forgotten first.
-      seen.delete(key);
-      if (lately.length >= times) return true;
-      seen.set(key, lately);
-      if (seen.size > MAX_KEYS) {
-        const oldest = seen.keys().next();
-        if (!oldest.done) seen.delete(oldest.value);
+      if (lately.length < times) {
+        seen.set(key, lately);
+        return false;
       }
-      return false;
+      seen.delete(key);
+      return true;
     },
   };
 }

@@ -3,7 +3,9 @@
  * SQL text with positional values; statements are prepared once per text. Values are only ever numbers, strings,
  * bytes and null (never objects, which node:sqlite would take for named parameters). Errors of SQLite pass through.
  */
+
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 
 /** More texts than the operations have together, so only generated filters ever overflow it. */
 const MAX_STATEMENTS = 300;
@@ -38,12 +40,11 @@ export function connectionOver(db: DatabaseSync): Connection {
   db.function('fold', { deterministic: true }, (text) =>
     typeof text === 'string' ? text.toLowerCase() : null,
   );
-  const statements = new Map<string, StatementSync>();
+  const statements = new BoundedMap<string, StatementSync>(MAX_STATEMENTS);
 
   function prepare(sql: string): StatementSync {
     let statement = statements.get(sql);
     if (statement === undefined) {
-      if (statements.size >= MAX_STATEMENTS) statements.clear();
       statement = db.prepare(sql);
       statements.set(sql, statement);
     }

@@ -5,6 +5,7 @@
  * it may name rows that never came. Where other processes write too, `othersWrote` is called before each transaction that
  * follows one of theirs.
  */
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Lane } from '../../../model/message.ts';
 import type { CaptureView } from '../../topics/captures.ts';
 import type { AddedSuppression } from '../../topics/suppressions.ts';
@@ -56,16 +57,17 @@ export interface Session {
 
 /** A session over a connection that may write. */
 export function createSession(db: Connection): Session {
-  const names = new Map<string, number>();
-  const queues = new Map<string, number>();
-  const hooksByDomain = new Map<number, readonly HookTarget[]>();
+  const names = new BoundedMap<string, number>(MAX_CACHED);
+  const queues = new BoundedMap<string, number>(MAX_CACHED);
+  const hooksByDomain = new BoundedMap<number, readonly HookTarget[]>(MAX_CACHED);
   let suppressingDomains: ReturnType<Session['suppressing']> | null = null;
   const ended = new Map<number, boolean>();
 
   function nameId(text: string): number {
-    const known = names.get(text) ?? db.get<{ id: number }>('SELECT id FROM name WHERE text = ?', text)?.id;
-    const id = known ?? db.run('INSERT INTO name (text) VALUES (?)', text).lastId;
-    if (names.size >= MAX_CACHED) names.clear();
+    const cached = names.get(text);
+    if (cached !== undefined) return cached;
+    const row = db.get<{ id: number }>('SELECT id FROM name WHERE text = ?', text);
+    const id = row?.id ?? db.run('INSERT INTO name (text) VALUES (?)', text).lastId;
     names.set(text, id);
     return id;
   }
@@ -97,7 +99,6 @@ export function createSession(db: Connection): Session {
       routeKey,
     );
     if (row === undefined) throw new Error('A destination queue vanished in its own transaction');
-    if (queues.size >= MAX_CACHED) queues.clear();
     queues.set(key, row.id);
     return row.id;
   }
@@ -110,7 +111,6 @@ export function createSession(db: Connection): Session {
       domainId,
     );
     const found = rows.map((row) => ({ id: row.id, events: webhookEvents.list(row.event) }));
-    if (hooksByDomain.size >= MAX_CACHED) hooksByDomain.clear();
     hooksByDomain.set(domainId, found);
     return found;
   }
