@@ -2,6 +2,7 @@
  * The HTTP listener put together: the API, and beside it health, metrics and the tracking routes. Given the engine, who
  * may use it and what else the API shows; nothing listens before it is started.
  */
+import { fileURLToPath } from 'node:url';
 import type { Registry } from 'prom-client';
 import type { Accounts } from './accounts.ts';
 import type { Checkup } from './checkup.ts';
@@ -13,6 +14,7 @@ import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
 import type { Random } from './lib/random.ts';
 import type { Signal } from './lib/signal.ts';
+import { createDashboardRoutes } from './listeners/dashboard/dashboard.ts';
 import { createHealthRoutes } from './listeners/health/health.ts';
 import { DEFAULT_EMAIL_LIMITS } from './listeners/http/contract/email-limits.ts';
 import { createHttpListener, type HttpListener } from './listeners/http/server.ts';
@@ -20,6 +22,7 @@ import type { Returns } from './listeners/returns/open-returns.ts';
 import { createTrackingRoutes } from './listeners/tracking/tracking.ts';
 import type { PersonalTokens } from './mail/personal-token.ts';
 import type { NodeLease } from './model/node.ts';
+import type { Scope } from './model/token.ts';
 import type { CachingResolver } from './net/resolver.ts';
 import type { ReaderFacts } from './pipeline/events/reader-facts.ts';
 import type { DomainService } from './policy/domains/domains.ts';
@@ -54,6 +57,11 @@ interface Parts {
   publicUrl(): string;
 }
 
+/** What the build of ui/ leaves. */
+const DASHBOARD = fileURLToPath(new URL('../dist/ui', import.meta.url));
+/** What the dashboard may do without a token. */
+const PAGE_SCOPES: readonly Scope[] = ['email:read', 'email:send'];
+
 /** A port that is taken rejects `start()`. */
 export function createHttpApi(
   parts: Parts,
@@ -83,9 +91,15 @@ export function createHttpApi(
     return [{ name: 'returns', ok: refused === null, detail: refused ?? '' }];
   };
 
+  const ownPage = async () => {
+    const administrator = await access.authenticate(`Bearer ${accounts.adminToken}`, '127.0.0.1');
+    return { ...administrator, scopes: new Set(PAGE_SCOPES) };
+  };
+
   return createHttpListener(
     {
       ...{ store, access, domains, guard, eventsStored, clock, random, log },
+      ...(mode === 'dev' && !config.expose && config['public-url'] === null ? { ownPage } : {}),
       storage: parts.storage,
       smtpCredentials: accounts.smtpCredentials,
       sendRate: accounts.sendRate,
@@ -138,6 +152,7 @@ export function createHttpApi(
         })),
       }),
       routes: [
+        ...createDashboardRoutes(DASHBOARD, parts.publicUrl),
         ...createHealthRoutes({
           metrics: parts.registry,
           access,

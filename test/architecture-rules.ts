@@ -44,6 +44,7 @@ const LISTENERS = [
   'listeners/submission',
   'listeners/returns',
   'listeners/tracking',
+  'listeners/dashboard',
 ] as const;
 /** The JSON of the API: what it reads and answers. The dashboard and the commands take its types. */
 const CONTRACT = 'listeners/http/contract';
@@ -179,7 +180,9 @@ export const AREAS: readonly Area[] = [
         ? [CONTRACT, CLASSIFIER, ...LISTENER_BASE]
         : name === 'listeners/returns'
           ? [CLASSIFIER, ...LISTENER_BASE]
-          : LISTENER_BASE,
+          : name === 'listeners/dashboard'
+            ? []
+            : LISTENER_BASE,
   })),
   { name: CONTRACT, at: `src/${CONTRACT}/`, may: ['pipeline/compose', 'mail', ...BASE] },
   {

@@ -43,6 +43,25 @@ describe('the store', () => {
   });
 });
 
+describe('ui/', () => {
+  it('imports its own files, packages for browsers, and nothing but types of the API', () => {
+    const allowed = /^(?:react|react-dom|lucide-react|radix-ui|@tanstack\/react-\w+)(?:\/|$)/;
+    const wrong: string[] = [];
+    for (const [file, text] of uiFiles()) {
+      for (const { specifier, typesOnly } of importsOf(text)) {
+        const own = specifier.startsWith('.') && join(file, '..', specifier).startsWith('ui/');
+        const contract = typesOnly && join(file, '..', specifier) === 'src/client/api-types.ts';
+        if (!own && !contract && !allowed.test(specifier)) wrong.push(`${file}: ${specifier}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('says in every file what it is for', () => {
+    for (const [file, text] of uiFiles()) expect(text.startsWith('/**'), file).toBe(true);
+  });
+});
+
 describe('the import table', () => {
   it('names only areas that it has', () => {
     const names = new Set(AREAS.map((area) => area.name));
@@ -202,11 +221,20 @@ function rulesOf(files: ReadonlyMap<string, string>): readonly string[] {
   return check(files, DEPENDENCIES).map(({ file, rule }) => `${file}: ${rule}`);
 }
 
+/** Those that run in the browser. */
+function uiFiles(): ReadonlyMap<string, string> {
+  return filesBelow('ui', (path) => /\.tsx?$/.test(path) && path !== 'ui/vite.config.ts');
+}
+
 function sourceFiles(): ReadonlyMap<string, string> {
+  return filesBelow('src', (path) => path.endsWith('.ts'));
+}
+
+function filesBelow(folder: string, isWanted: (path: string) => boolean): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
-  for (const entry of readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })) {
-    if (!entry.endsWith('.ts')) continue;
-    const path = `src/${entry.replaceAll('\\', '/')}`;
+  for (const entry of readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })) {
+    const path = `${folder}/${entry.replaceAll('\\', '/')}`;
+    if (!isWanted(path)) continue;
     files.set(path, readFileSync(join(ROOT, path), 'utf8'));
   }
   return files;

@@ -181,6 +181,11 @@ function banner(server: RunningServer, config: Config, terminal: Terminal, logFi
     routes === 'sandbox'
       ? 'Every message is captured here; nothing leaves this machine.'
       : `Route: ${routes}. Messages leave this machine.`;
+  // Where others reach this server, the page would ask for a token.
+  const inboxLine =
+    config.expose || config['public-url'] !== null
+      ? ''
+      : `  ${head('Inbox')}    ${server.publicUrl}/ ${dim('(captured mail as it comes, in a browser)')}\n`;
   const smtp = server.submission.plain;
   const smtpLine =
     smtp === null
@@ -191,7 +196,7 @@ function banner(server: RunningServer, config: Config, terminal: Terminal, logFi
   return `
 ${head(`postrider ${server.version}`)}  ${safe}
 
-  ${head('API')}      ${api}/
+${inboxLine}  ${head('API')}      ${api}/
   ${head('Docs')}     ${api}/docs ${dim('(a page to read, and to try things on)')}${smtpLine}${returnsLine}
   ${head('Token')}    ${server.adminToken}
   ${dim(`         (kept in ${join(config.data, 'admin-token')})`)}

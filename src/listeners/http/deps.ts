@@ -8,6 +8,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
+import type { Caller } from '../../model/submission.ts';
 import type { Acceptance } from '../../pipeline/accept/accept.ts';
 import type { PersonalTexts } from '../../pipeline/deliver/prepare/personal-texts.ts';
 import type { Queue } from '../../pipeline/queue/queue.ts';
@@ -31,6 +32,8 @@ import type { PlainRoute } from './route.ts';
 export interface HttpDeps {
   store: Store;
   access: Access;
+  /** Who the dashboard acts as without a token; left out: it needs one like everybody. */
+  ownPage?(): Promise<Caller>;
   /** Told of every request that is refused. */
   refusals: Refusals;
   smtpCredentials: SmtpCredentials;

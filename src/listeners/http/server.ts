@@ -13,6 +13,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Caller } from '../../model/submission.ts';
 import { requireAllDomains, requireScope } from '../../policy/access/access.ts';
+import { isOwnPage } from '../../policy/access/own-page.ts';
 import { createSendRate } from '../../policy/limits/send-rate.ts';
 import { type BodyShare, createBodyBudget } from './body-budget.ts';
 import { readBody } from './body-reader.ts';
@@ -223,7 +224,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
         ),
       },
       onRequest: async (request, reply) => {
-        const caller = await deps.access.authenticate(request.headers.authorization, clientIp(request));
+        const caller = await callerOf(request);
         request.caller = caller;
         if (route.scope !== null) requireScope(caller, route.scope);
         if (route.limitedTokens !== true) requireAllDomains(caller);
@@ -251,6 +252,17 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
         return sendAnswer(reply, await route.handle(given));
       },
     });
+  }
+
+  /** By its token; in development also the dashboard of this very server, which has none. */
+  async function callerOf(request: FastifyRequest): Promise<Caller> {
+    const { authorization } = request.headers;
+    if (authorization === undefined && deps.ownPage !== undefined) {
+      const { header } = contextOf(request);
+      const peer = request.socket.remoteAddress ?? '';
+      if (isOwnPage({ method: request.method, peer, header })) return deps.ownPage();
+    }
+    return deps.access.authenticate(authorization, clientIp(request));
   }
 
   function mountPlain(instance: FastifyInstance, route: PlainRoute): void {

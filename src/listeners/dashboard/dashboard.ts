@@ -1,0 +1,135 @@
+/**
+ * The dashboard's files at the root of the API's port. Given the folder that the build leaves, read once; leaves routes:
+ *
+ *   GET /              the page; for programs (`Accept` without text/html) where the API and its documentation are
+ *   GET /inbox, /inbox/… the same page, whose script shows the place that the address names
+ *   GET /assets/…      files whose name holds a hash of their content, for ever
+ *
+ * Nothing here needs a token: the files are the same for everybody, and what they show comes from the API. Where nothing
+ * was built, the page says how to build it. A path that is not named here is not answered here.
+ */
+import { type BuiltFile, openBuiltFiles } from './built-files.ts';
+
+export interface DashboardAnswer {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string | Uint8Array;
+}
+
+/** A route at the root of the listener's port. */
+export interface DashboardRoute {
+  method: 'GET';
+  path: string;
+  handle(request: {
+    params: Readonly<Record<string, string>>;
+    header(name: string): string | undefined;
+  }): DashboardAnswer;
+}
+
+/** First segments of the page's own addresses: `router.tsx` of the dashboard has the same. */
+const PLACES = ['inbox'] as const;
+
+/** Nothing from elsewhere, nothing inline, in no frame. Captured mail is shown in frames with a policy of their own. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; connect-src 'self'; " +
+  "frame-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const SECURE = {
+  'content-security-policy': POLICY,
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+} as const;
+
+const NOT_BUILT =
+  '<!doctype html><html lang="en"><meta charset="utf-8"><title>postrider</title>' +
+  '<p>The dashboard is not built: run <code>npm ci</code> or <code>npm run build:ui</code> in the folder of postrider, ' +
+  'and start it again. The API works without it: <a href="/api/v1/docs">/api/v1/docs</a>.</p>';
+
+/** The routes. `folder` may be missing; `publicUrl` is asked when a request comes. */
+export function createDashboardRoutes(folder: string, publicUrl: () => string): readonly DashboardRoute[] {
+  const files = openBuiltFiles(folder);
+  const index = files.get('index.html');
+
+  return [
+    {
+      method: 'GET',
+      path: '/',
+      handle: ({ header }) => (wantsPage(header('accept')) ? page(header) : whereTheApiIs()),
+    },
+    ...PLACES.flatMap((place): DashboardRoute[] => [
+      { method: 'GET', path: `/${place}`, handle: ({ header }) => page(header) },
+      { method: 'GET', path: `/${place}/*`, handle: ({ header }) => page(header) },
+    ]),
+    {
+      method: 'GET',
+      path: '/assets/:file',
+      handle: ({ params, header }) => {
+        const file = files.get(`assets/${params.file ?? ''}`);
+        if (file === undefined) return missing();
+        return sent(file, header, { 'cache-control': 'public, max-age=31536000, immutable' });
+      },
+    },
+  ];
+
+  function page(header: (name: string) => string | undefined): DashboardAnswer {
+    const caching = { 'cache-control': 'no-cache' };
+    if (index !== undefined) return sent(index, header, caching);
+    return {
+      status: 200,
+      headers: { ...SECURE, ...caching, vary: 'accept', 'content-type': 'text/html; charset=utf-8' },
+      body: NOT_BUILT,
+    };
+  }
+
+  function whereTheApiIs(): DashboardAnswer {
+    const api = `${publicUrl()}/api/v1`;
+    return {
+      status: 200,
+      headers: { vary: 'accept', 'content-type': 'application/json; charset=utf-8' },
+      body: JSON.stringify({ API: api, Reference: `${api}/docs`, OpenAPI: `${api}/openapi.json` }),
+    };
+  }
+}
+
+/** The smallest form of a file that the client reads. */
+function sent(
+  file: BuiltFile,
+  header: (name: string) => string | undefined,
+  more: Readonly<Record<string, string>>,
+): DashboardAnswer {
+  const headers = { ...SECURE, ...more, 'content-type': file.type, etag: file.etag };
+  if (header('if-none-match') === file.etag) return { status: 304, headers, body: '' };
+  const accepted = encodings(header('accept-encoding'));
+  const vary = { vary: 'accept, accept-encoding' };
+  for (const encoding of ['br', 'gzip'] as const) {
+    const body = file[encoding];
+    if (body === null || !accepted.has(encoding)) continue;
+    return { status: 200, headers: { ...headers, ...vary, 'content-encoding': encoding }, body };
+  }
+  return { status: 200, headers: { ...headers, ...vary }, body: file.plain };
+}
+
+function missing(): DashboardAnswer {
+  return {
+    status: 404,
+    headers: { 'content-type': 'text/plain; charset=utf-8' },
+    body: 'There is no such file; the dashboard was built anew. Load the page again.\n',
+  };
+}
+
+/** A browser says text/html first; programs say anything, JSON or nothing. */
+function wantsPage(accept: string | undefined): boolean {
+  return accept?.toLowerCase().includes('text/html') === true;
+}
+
+/** Names of an Accept-Encoding (RFC 9110 §12.5.3) but for those with weight 0. */
+function encodings(header: string | undefined): ReadonlySet<string> {
+  const names = (header ?? '').toLowerCase().split(',');
+  return new Set(
+    names
+      .filter((item) => !/;\s*q=0(?:\.0*)?\s*$/.test(item))
+      .map((item) => (item.split(';')[0] ?? '').trim()),
+  );
+}

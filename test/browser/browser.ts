@@ -1,0 +1,59 @@
+/**
+ * What every test in a browser needs: Chromium, a page before a real development server, and what went wrong in it. Where
+ * there is no Chromium the tests are skipped, and it is said.
+ */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Scope } from '../scenarios/harness.ts';
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+  existsSync,
+);
+/** What `npm run build:ui` leaves. */
+export const BUILT = join(import.meta.dirname, '..', '..', 'dist', 'ui');
+
+export const hasBrowser = CHROMIUM !== undefined;
+if (!hasBrowser) process.stderr.write('SKIPPED: the dashboard in a browser (apt-get install chromium)\n');
+
+export const DESKTOP = { width: 1280, height: 800 };
+export const PHONE = { width: 360, height: 740 };
+
+/** Ends with the scope. */
+export async function openBrowser(scope: Scope): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM ?? '',
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+  });
+  scope.defer(() => browser.close());
+  return browser;
+}
+
+export interface Watched {
+  page: Page;
+  /** Errors of scripts and of the console, policy violations among them. */
+  errors: string[];
+  /** Addresses that anything in the page asked for. */
+  requests: string[];
+}
+
+/** A page that remembers what went wrong and what it asked for. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Watched> {
+  const context = await browser.newContext({ viewport: DESKTOP, ...options });
+  const page = await context.newPage();
+  const errors: string[] = [];
+  const requests: string[] = [];
+  page.on('pageerror', (error) => errors.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text());
+  });
+  page.on('request', (request) => requests.push(request.url()));
+  return { page, errors, requests };
+}
+
+/** Octets of the compressed files that a first visit loads. */
+export function firstLoadBytes(): number {
+  const files = readdirSync(BUILT, { recursive: true, encoding: 'utf8' });
+  const first = files.filter((name) => /^(?:index\.html|assets\/(?:index|mark)-[^/]+)\.br$/.test(name));
+  return first.reduce((sum, name) => sum + statSync(join(BUILT, name)).size, 0);
+}

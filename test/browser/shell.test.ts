@@ -1,0 +1,65 @@
+/** The dashboard as a browser meets it: small, within its policy, without a token in development, closed elsewhere. */
+import type { Browser } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { fileScope, type Instance, request, startInstance } from '../scenarios/harness.ts';
+import { firstLoadBytes, hasBrowser, openBrowser, openPage } from './browser.ts';
+
+describe.skipIf(!hasBrowser)('the dashboard', () => {
+  const scope = fileScope();
+  let server: Instance;
+  let browser: Browser;
+  let url: string;
+
+  beforeAll(async () => {
+    server = await startInstance(scope, { mode: 'dev' });
+    browser = await openBrowser(scope);
+    url = server.server.localUrl;
+  });
+
+  it('loads at most 180 kB, nothing of it inline', async () => {
+    expect(firstLoadBytes()).toBeGreaterThan(50_000);
+    expect(firstLoadBytes()).toBeLessThan(180_000);
+    const page = await request('GET', url, { headers: { accept: 'text/html' } });
+    expect(page.text).not.toMatch(/<style|<script(?![^>]*\ssrc=)|\sstyle=|\son[a-z]+=/);
+  });
+
+  it('shows what was sent, without a token, and breaks no policy', async () => {
+    await server.send({ Subject: 'Shown in a browser' });
+    const { page, errors, requests } = await openPage(browser);
+    await page.goto(url);
+    await page.getByText('Shown in a browser').first().waitFor();
+    expect(page.url()).toBe(`${url}/inbox`);
+    expect(errors).toEqual([]);
+    expect(requests.filter((one) => !one.startsWith(url))).toEqual([]);
+  });
+
+  it('says that it is closed where a token is asked for', async () => {
+    const other = await startInstance(scope);
+    const { page } = await openPage(browser);
+    await page.goto(other.server.localUrl);
+    await page.getByText('The dashboard is closed on this server').waitFor();
+  });
+
+  it('gives another origin nothing, whatever it asks', async () => {
+    const { page } = await openPage(browser);
+    const other = await startInstance(scope);
+    await page.goto(`${other.server.localUrl}/api/v1/docs`);
+    const answers = await page.evaluate(async (target) => {
+      const tried = [
+        fetch(`${target}/api/v1/sandbox/messages`),
+        fetch(`${target}/api/v1/sandbox/messages`, { headers: { 'x-postrider-dashboard': '1' } }),
+        fetch(`${target}/api/v1/sandbox/messages`, { method: 'DELETE' }),
+      ];
+      return Promise.all(
+        tried.map((one) =>
+          one.then(
+            () => 'answered',
+            () => 'refused',
+          ),
+        ),
+      );
+    }, url);
+    expect(answers).toEqual(['refused', 'refused', 'refused']);
+    expect((await server.call('GET', '/sandbox/messages')).json.Items.length).toBeGreaterThan(0);
+  });
+});

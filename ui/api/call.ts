@@ -1,0 +1,93 @@
+/**
+ * Calls of the API from this page. Given a method and a path below /api/v1; leaves the parsed answer or throws `ApiError`
+ * with the sentence that the server gave, or `Unreachable` where nobody answered. Every request carries the header by which
+ * a development server knows its own page.
+ */
+
+/** An answer that refuses: what the problem body says. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** No answer: the server is stopped, starting or out of reach. */
+export class Unreachable extends Error {
+  constructor(cause: unknown) {
+    super('The server does not answer', { cause });
+    this.name = 'Unreachable';
+  }
+}
+
+export const BASE = '/api/v1';
+const HEADERS = { 'x-postrider-dashboard': '1' };
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface CallOptions {
+  query?: Query | undefined;
+  body?: unknown;
+  signal?: AbortSignal | undefined;
+  /** The request outlives the page. */
+  keepalive?: boolean;
+}
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** A JSON answer. */
+export async function call<Answer>(method: Method, path: string, options: CallOptions = {}): Promise<Answer> {
+  const answer = await open(method, path, options);
+  return (await answer.json()) as Answer;
+}
+
+/** A text answer. */
+export async function text(path: string, options: CallOptions = {}): Promise<string> {
+  return (await open('GET', path, options)).text();
+}
+
+/** The answer before its body is read. */
+export async function open(method: Method, path: string, options: CallOptions = {}): Promise<Response> {
+  const { body, signal, keepalive = false } = options;
+  const answer = await fetch(urlOf(path, options.query), {
+    method,
+    keepalive,
+    headers: { ...HEADERS, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch((cause: unknown) => {
+    if (signal?.aborted === true) throw cause;
+    throw new Unreachable(cause);
+  });
+  if (answer.ok) return answer;
+  throw await problemOf(answer);
+}
+
+/** Where a GET leads: for frames, pictures and links. */
+export function urlOf(path: string, query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  const words = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+  return given.length === 0 ? BASE + path : `${BASE}${path}?${words}`;
+}
+
+/** Whether the same request may be answered better in a moment. */
+export function mayHelpAgain(error: unknown): boolean {
+  return (
+    error instanceof Unreachable ||
+    (error instanceof ApiError && (error.status === 503 || error.status === 429))
+  );
+}
+
+async function problemOf(answer: Response): Promise<ApiError> {
+  const said = (await answer.json().catch(() => null)) as Partial<Record<string, unknown>> | null;
+  const message = [said?.detail, said?.Message, said?.title].find((one) => typeof one === 'string');
+  return new ApiError(
+    answer.status,
+    String(said?.type ?? ''),
+    (message as string | undefined) ?? answer.statusText,
+  );
+}

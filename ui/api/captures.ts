@@ -1,0 +1,58 @@
+/** Captured mail as the inbox asks for it: one function an operation, and the names under which answers are kept. */
+import type { CaptureDetail, CaptureList, Inbox, InboxList } from '../../src/client/api-types.ts';
+import { call, open, type Query, text, urlOf } from './call.ts';
+
+/** What narrows the list: query parameters of `GET /sandbox/messages`. */
+export type Filters = Query;
+
+const part = encodeURIComponent;
+const PAGE = 100;
+/** Inboxes that the side shows at the most. */
+const MAX_INBOX_PAGES = 5;
+
+export function listCaptures(
+  filters: Filters,
+  after: string | undefined,
+  signal?: AbortSignal,
+): Promise<CaptureList> {
+  return call('GET', '/sandbox/messages', { query: { ...filters, Limit: PAGE, After: after }, signal });
+}
+
+/** By name; the first 500. */
+export async function listInboxes(signal?: AbortSignal): Promise<readonly Inbox[]> {
+  const found: Inbox[] = [];
+  let after: string | undefined;
+  for (let pages = 0; pages < MAX_INBOX_PAGES; pages += 1) {
+    const page = await call<InboxList>('GET', '/sandbox/inboxes', {
+      query: { Limit: 100, After: after },
+      signal,
+    });
+    found.push(...page.Items);
+    if (page.NextCursor === null) break;
+    after = page.NextCursor;
+  }
+  return found;
+}
+
+export function getCapture(id: string, signal?: AbortSignal): Promise<CaptureDetail> {
+  return call('GET', `/sandbox/messages/${part(id)}`, { signal });
+}
+
+export function getSource(id: string, signal?: AbortSignal): Promise<string> {
+  return text(`/sandbox/messages/${part(id)}/raw`, { signal });
+}
+
+/** `leaving`: the page is being closed, the request goes on without it. */
+export async function deleteCapture(id: string, leaving = false): Promise<void> {
+  await open('DELETE', `/sandbox/messages/${part(id)}`, { keepalive: leaving });
+}
+
+/** As which message it went out. */
+export function releaseCapture(id: string, to: string): Promise<{ MessageID: string }> {
+  return call('POST', `/sandbox/messages/${part(id)}/release`, { body: to === '' ? {} : { To: to } });
+}
+
+export const sourceUrl = (id: string) => urlOf(`/sandbox/messages/${part(id)}/raw`);
+export const pageUrl = (id: string) => urlOf(`/sandbox/messages/${part(id)}/html`);
+export const attachmentUrl = (id: string, place: number) =>
+  urlOf(`/sandbox/messages/${part(id)}/attachments/${place}`);

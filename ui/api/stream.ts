@@ -1,0 +1,94 @@
+/**
+ * The stream of captured mail, kept open while the page is looked at: a hidden page lets go of its connection, because a
+ * browser has six for one server. Given the filters; tells what arrives, and when a connection has begun anew, after which
+ * the newest page of the list says what was missed. A silent connection (the server sends a heartbeat every 15 seconds)
+ * counts as lost. Tried again after one second, then two, up to ten; at once when the page is shown again.
+ */
+import type { CaptureSummary } from '../../src/client/api-types.ts';
+import { ApiError, open, type Query } from './call.ts';
+
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 10_000;
+const SILENCE_MS = 40_000;
+
+export interface StreamEvents {
+  /** Connected: what is captured from now on is told. */
+  onOpen(): void;
+  onCapture(capture: CaptureSummary): void;
+  /** The connection was lost or refused; tried again unless the refusal is for good. */
+  onLost(error: unknown): void;
+}
+
+/** Follows until the function it gives back is called. */
+export function followCaptures(filters: Query, events: StreamEvents): () => void {
+  let ended = false;
+  let current: AbortController | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let waitMs = FIRST_WAIT_MS;
+
+  const onVisibility = (): void => {
+    if (document.hidden) {
+      clearTimeout(timer);
+      current?.abort();
+      current = null;
+    } else if (current === null) void connect();
+  };
+  document.addEventListener('visibilitychange', onVisibility);
+  if (!document.hidden) void connect();
+
+  return () => {
+    ended = true;
+    clearTimeout(timer);
+    current?.abort();
+    document.removeEventListener('visibilitychange', onVisibility);
+  };
+
+  async function connect(): Promise<void> {
+    clearTimeout(timer);
+    const mine = new AbortController();
+    current = mine;
+    try {
+      const answer = await open('GET', '/sandbox/stream', { query: filters, signal: mine.signal });
+      waitMs = FIRST_WAIT_MS;
+      events.onOpen();
+      await readEvents(answer, mine, (data) => events.onCapture(JSON.parse(data) as CaptureSummary));
+      throw new TypeError('the stream has ended');
+    } catch (error) {
+      if (ended || current !== mine) return;
+      current = null;
+      mine.abort();
+      events.onLost(error);
+      if (isFinal(error)) return;
+      timer = setTimeout(() => void connect(), waitMs);
+      waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
+    }
+  }
+}
+
+/** Asking again would be refused again. */
+function isFinal(error: unknown): boolean {
+  return error instanceof ApiError && error.status < 500 && error.status !== 429 && error.status !== 408;
+}
+
+/** Until the body ends; rejects where it is silent for too long. */
+async function readEvents(
+  answer: Response,
+  end: AbortController,
+  onData: (data: string) => void,
+): Promise<void> {
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (reader === undefined) return;
+  let rest = '';
+  for (;;) {
+    const silence = setTimeout(() => end.abort(), SILENCE_MS);
+    const { done, value } = await reader.read().finally(() => clearTimeout(silence));
+    if (done) return;
+    rest += value;
+    const blocks = rest.split('\n\n');
+    rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const lines = block.split('\n').filter((line) => line.startsWith('data:'));
+      if (lines.length > 0) onData(lines.map((line) => line.slice(5).trimStart()).join('\n'));
+    }
+  }
+}

@@ -1,0 +1,12 @@
+/** A sentence in the middle of an area that has nothing else to show: empty, failed, or closed. */
+import type { ReactNode } from 'react';
+
+export function Notice({ title, children, icon }: { title: string; children?: ReactNode; icon?: ReactNode }) {
+  return (
+    <div className="grid h-full place-content-center justify-items-center gap-2 p-6 text-center">
+      {icon !== undefined && <div className="text-soft">{icon}</div>}
+      <h2 className="text-base font-semibold">{title}</h2>
+      <div className="max-w-prose text-soft">{children}</div>
+    </div>
+  );
+}

@@ -1,0 +1,30 @@
+/** The entry: the page's one root, with the cache of what the API answered and the addresses of its places. */
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { mayHelpAgain } from './api/call.ts';
+import { applyTheme, storedTheme } from './components/theme.ts';
+import { createAppRouter } from './router.tsx';
+import './theme.css';
+
+applyTheme(storedTheme());
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 30_000,
+      retry: (tries, error) => tries < 3 && mayHelpAgain(error),
+    },
+  },
+});
+const router = createAppRouter();
+const root = document.getElementById('root');
+if (root === null) throw new TypeError('index.html has an element #root');
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,54 @@
+/**
+ * Builds the dashboard into dist/ui: files whose names hold a hash of their content, each also compressed at its best, so
+ * that the server compresses nothing. `npm run dev:ui` serves it with hot reload and passes the API on to a running server.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import tailwind from '@tailwindcss/vite';
+import react from '@vitejs/plugin-react';
+import { defineConfig, type Plugin } from 'vite';
+
+const OUT = join(import.meta.dirname, '..', 'dist', 'ui');
+/** Browsers that know `light-dark()`. */
+const BROWSERS = ['chrome123', 'firefox120', 'safari17.5'];
+
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [react(), tailwind(), compressed()],
+  build: {
+    outDir: OUT,
+    emptyOutDir: true,
+    target: BROWSERS,
+    cssTarget: BROWSERS,
+    // Everything is a file: the policy of the page lets nothing inline run or load.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  server: {
+    host: '127.0.0.1',
+    port: 5173,
+    proxy: { '/api': process.env.POSTRIDER_URL ?? 'http://127.0.0.1:8025' },
+  },
+});
+
+function compressed(): Plugin {
+  return {
+    name: 'compressed',
+    apply: 'build',
+    closeBundle() {
+      for (const name of readdirSync(OUT, { recursive: true, encoding: 'utf8' })) {
+        if (!/\.(?:html|js|css|svg|json)$/.test(name)) continue;
+        const file = join(OUT, name);
+        const plain = readFileSync(file);
+        const quality = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+        for (const [end, packed] of [
+          ['br', brotliCompressSync(plain, { params: quality })],
+          ['gz', gzipSync(plain, { level: 9 })],
+        ] as const)
+          if (packed.length < plain.length) writeFileSync(`${file}.${end}`, packed);
+      }
+    },
+  };
+}
