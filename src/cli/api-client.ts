@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { Mode } from '../config/key-facts.ts';
 import { loadConfig } from '../config.ts';
 import { silentLoggers } from '../lib/log.ts';
-import type { Page } from '../listeners/http/contract/answers/page.ts';
+import type { Page } from '../listeners/http/paging.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
 import { explainStart } from './start-errors.ts';

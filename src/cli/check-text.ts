@@ -1,5 +1,5 @@
 /** How checks read on a terminal: one line each with its mark, the fix below it, and what changed since they were made before. */
-import type { DomainChangeItem, DomainCheckItem } from '../listeners/http/contract/answers/domains.ts';
+import type { DomainChangeItem, DomainCheckItem } from '../listeners/http/operations/domain-checks.ts';
 import { printable, type Screen, styled, wrapped } from './terminal.ts';
 
 const MARKS = { Ok: 'ok', Unknown: '?', Warning: 'warn', Failed: 'FAIL' } as const;

@@ -1,6 +1,7 @@
 /** `doctor`: every DNS, network and health check again, each with its fix; exit code 1 where one fails. */
-import type { DoctorAnswer, DoctorDomainItem } from '../listeners/http/contract/answers/doctor.ts';
-import type { DomainCheckItem } from '../listeners/http/contract/answers/domains.ts';
+
+import type { DoctorAnswer, DoctorDomainItem } from '../listeners/http/operations/doctor.ts';
+import type { DomainCheckItem } from '../listeners/http/operations/domain-checks.ts';
 import { EXISTING } from './api-client.ts';
 import { changeLines, checkLines } from './check-text.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';

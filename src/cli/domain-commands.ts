@@ -1,5 +1,5 @@
 /** `domain …`: sender domains and the DNS records that prove them. */
-import type { DomainAnswer } from '../listeners/http/contract/answers/domains.ts';
+import type { DomainAnswer } from '../listeners/http/operations/domains.ts';
 import { EXISTING, everyItem } from './api-client.ts';
 import { changeLines, checkLines } from './check-text.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';

@@ -2,7 +2,7 @@
 import type {
   NewSmtpCredentialAnswer,
   SmtpCredentialAnswer,
-} from '../listeners/http/contract/answers/access.ts';
+} from '../listeners/http/operations/smtp-credentials.ts';
 import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';

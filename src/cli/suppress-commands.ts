@@ -1,8 +1,8 @@
 /** `suppress …`: whom a sender domain does not send to; import and export as CSV. */
 import { createWriteStream } from 'node:fs';
 import { systemClock } from '../lib/clock.ts';
-import type { Page } from '../listeners/http/contract/answers/page.ts';
 import type { SuppressionAnswer } from '../listeners/http/operations/suppressions.ts';
+import type { Page } from '../listeners/http/paging.ts';
 import { SUPPRESSION_REASONS } from '../model/suppression.ts';
 import type { Api } from './api-client.ts';
 import { numberFrom, oneOf } from './arguments.ts';

@@ -3,7 +3,7 @@ import type {
   TemplateDetail,
   TemplateRendering,
   TemplateSummary,
-} from '../listeners/http/contract/answers/templates.ts';
+} from '../listeners/http/operations/templates.ts';
 import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { readObject, readText } from './files.ts';

@@ -1,11 +1,11 @@
 /** `token …`: API tokens. `create` prints the JWT alone on standard output, so that it can be captured. */
+import type { MeAnswer } from '../listeners/http/operations/me.ts';
 import type {
-  MeAnswer,
   NewTokenAnswer,
   RevokedTokenAnswer,
   RotatedTokenAnswer,
   TokenAnswer,
-} from '../listeners/http/contract/answers/access.ts';
+} from '../listeners/http/operations/tokens.ts';
 import { PRESETS, SCOPES } from '../model/token.ts';
 import { EXISTING, everyItem } from './api-client.ts';
 import { numberFrom, oneOf, someOf } from './arguments.ts';

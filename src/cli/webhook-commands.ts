@@ -1,15 +1,14 @@
 /** `webhook …`: callback addresses of a domain. */
 import { systemClock } from '../lib/clock.ts';
-import type { Page } from '../listeners/http/contract/answers/page.ts';
+import type { ReplayAnswer, WebhookCall } from '../listeners/http/operations/webhook-calls.ts';
 import type {
   NewWebhookAnswer,
-  ReplayAnswer,
-  WebhookCall,
   WebhookDetail,
   WebhookRecord,
   WebhookSecretAnswer,
   WebhookTest,
-} from '../listeners/http/contract/answers/webhooks.ts';
+} from '../listeners/http/operations/webhooks.ts';
+import type { Page } from '../listeners/http/paging.ts';
 import { WEBHOOK_TOKENS } from '../model/event.ts';
 import { EXISTING } from './api-client.ts';
 import { each, numberFrom } from './arguments.ts';

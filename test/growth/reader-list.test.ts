@@ -11,7 +11,7 @@ const FOLDERS =
   /^(?:mail|model|net|smtp|listeners|pipeline\/(?:compose|deliver\/outcome\/classifier|events|webhooks)|policy\/(?:access|domains))\//;
 /** They take texts of this program: what builds the parts, the routes and the documents of the interface. */
 const BUILDERS =
-  /^listeners\/http\/(?:openapi|reference|contract\/schemas)\/|\.ts (?:create|open)\w+$|Routes?$/;
+  /^listeners\/http\/(?:openapi|reference|contract\/schemas)\/|\.ts (?:create|open)\w+$|(?:Routes?|Operations?)$/;
 const EXPORT =
   /^export (?:async )?function\*? (\w+)(?:<[^>]{0,100}>)?\(([^)]{0,800}(?:\([^)]{0,200}\)[^)]{0,400}){0,3})\)/gm;
 const TAKES = /\b(?:string|Uint8Array|Buffer|unknown|JsonObject|MimePart|RawParts)\b/;
@@ -95,6 +95,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   'writes what was read, or shapes an answer': [
     'listeners/http/operation.ts withHeaders',
+    'listeners/http/paging.ts cursorText',
     'listeners/http/idempotency.ts withKey',
     'listeners/http/idempotency.ts replayedAnswer',
     'listeners/http/problem.ts problemAnswer',

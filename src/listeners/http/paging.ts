@@ -19,7 +19,6 @@ export interface Page<Item> {
 export interface Paging<Place> {
   /** `Limit` and `After`. */
   query: { Limit: z.ZodDefault<z.ZodType<number>>; After: z.ZodOptional<z.ZodType<Place, string>> };
-  cursorOf(place: Place): string;
   /** Items that were gathered, and where the next page begins, null = nowhere. */
   page<Item>(items: readonly Item[], next: Place | null): Page<Item>;
   /** `rows` holds one more than `limit` where there is more. */
@@ -33,16 +32,14 @@ export interface Paging<Place> {
 
 /** The pages of the list `name`. A place is what `place` describes, as JSON. */
 export function paging<Place>(name: string, place: z.ZodType<Place>): Paging<Place> {
-  const cursorOf = (at: Place): string => Buffer.from(JSON.stringify([name, at])).toString('base64url');
   function page<Item>(items: readonly Item[], next: Place | null): Page<Item> {
-    return { Items: items, HasMore: next !== null, NextCursor: next === null ? null : cursorOf(next) };
+    return { Items: items, HasMore: next !== null, NextCursor: cursorText(name, next) };
   }
   return {
     query: {
       Limit: integer(1, 100).default(25).describe('Items of a page'),
       After: cursor(name, place).optional().describe('`NextCursor` of the page before'),
     },
-    cursorOf,
     page,
     pageOf(rows, limit, placeOf, itemOf) {
       const shown = rows.slice(0, limit);
@@ -50,6 +47,11 @@ export function paging<Place>(name: string, place: z.ZodType<Place>): Paging<Pla
       return page(shown.map(itemOf), rows.length > limit && last !== undefined ? placeOf(last) : null);
     },
   };
+}
+
+/** The cursor of a place in the list `name`, as an answer names it; null for none. */
+export function cursorText(name: string, place: unknown): string | null {
+  return place === null ? null : Buffer.from(JSON.stringify([name, place])).toString('base64url');
 }
 
 /** A cursor of the list `name` as it comes in; its place comes out. `of` stands in the sentence that refuses another. */

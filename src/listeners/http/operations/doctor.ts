@@ -1,59 +1,76 @@
 /**
- * GET /doctor (api.md §3): every check again, of this server and of its sender domains, each with its fix, and the
+ * GET /doctor: every check again, of this server and of its sender domains, each with its fix, and the
  * records of each domain as a zone file takes them. For admin tokens of all domains, since what it says of the server
  * is everybody's. A domain that was looked at a moment ago is shown as it was found then.
  */
+
+import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
 import type { Domain } from '../../../model/domain.ts';
 import { zoneSnippet } from '../../../policy/domains/dns-records.ts';
-import { readChanges } from '../../../policy/domains/doctor/changes.ts';
 import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
 import { checksOf } from '../../../policy/domains/domain-status.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
-import type { DoctorAnswer, DoctorDomainItem } from '../contract/answers/doctor.ts';
-import type { DomainChangeItem, DomainCheckItem } from '../contract/answers/domains.ts';
-import { doctorAnswer } from '../contract/schemas/domains.ts';
-import { text } from '../contract/schemas/query.ts';
-import { type ApiRoute, isoTime, isoTimeOrNull, json, queryText, refuse } from '../route.ts';
+import { time } from '../contract/schemas/shared.ts';
+import { type Answer, operation } from '../operation.ts';
+import { text } from '../query.ts';
+import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { change, changeItems, check, domainStatus, toCheckItem } from './domain-checks.ts';
+
+const doctorDomain = z.object({
+  Domain: z.string(),
+  Status: domainStatus,
+  CheckedAt: time.nullable(),
+  Checks: z.array(check),
+  Changes: z.array(change),
+  Zone: z.string().describe('Its records as lines of a zone file'),
+});
+
+const doctorAnswer = z
+  .object({
+    CheckedAt: time,
+    Instance: z.array(check).describe('This server itself'),
+    Domains: z.array(doctorDomain),
+  })
+  .meta({ id: 'Doctor' });
+
+export type DoctorDomainItem = Answer<typeof doctorDomain>;
+export type DoctorAnswer = Answer<typeof doctorAnswer>;
 
 /** Looked at in one call; of more the others are shown as they were found last. */
 const MAX_EXAMINED = 50;
 const AT_ONCE = 4;
 const FRESH_MS = 10_000;
-const STATUS = { ok: 'Ok', unknown: 'Unknown', warn: 'Warning', fail: 'Failed' } as const;
 
 /** `doctor` examines this server. */
-export function doctorRoutes(deps: {
+export function doctorOperations(deps: {
   domains: DomainService;
   doctor: { instance(): Promise<readonly DomainCheck[]> };
   clock: Clock;
 }): readonly ApiRoute[] {
   const { domains, doctor, clock } = deps;
   return [
-    {
+    operation({
+      id: 'runDoctor',
       method: 'GET',
       path: '/doctor',
       scope: 'admin',
-      contract: {
-        id: 'runDoctor',
-        summary: 'Check everything again',
-        description:
-          'Every check again, of this server and of its sender domains (or `Domain`): `{CheckedAt, Instance: [{Name, Status, Type, Host, Expected, Found, Message, Fix}], Domains: [{Domain, Status, CheckedAt, Checks, Changes, Zone}]}`; `Zone` is what a zone file takes. At most 50 domains are looked at in one call, and none that was within 10 seconds; the others are shown as they were found last. For tokens of all domains. [What the checks mean](../howto/dns-and-doctor.md)',
-        query: { Domain: text('Only this sender domain') },
-        answer: doctorAnswer,
-      },
+      summary: 'Check everything again',
+      description:
+        'Every check again, of this server and of its sender domains (or `Domain`): `{CheckedAt, Instance: [{Name, Status, Type, Host, Expected, Found, Message, Fix}], Domains: [{Domain, Status, CheckedAt, Checks, Changes, Zone}]}`; `Zone` is what a zone file takes. At most 50 domains are looked at in one call, and none that was within 10 seconds; the others are shown as they were found last. For tokens of all domains. [What the checks mean](../howto/dns-and-doctor.md)',
+      query: { Domain: text('Only this sender domain', 255) },
+      answer: doctorAnswer,
       handle: async ({ query }) => {
-        const chosen = await choose(queryText(query, 'Domain', 255));
+        const chosen = await choose(query.Domain);
         const [instance, examined] = await Promise.all([doctor.instance(), examineAll(chosen)]);
-        const answer: DoctorAnswer = {
+        return {
           CheckedAt: isoTime(clock.now()),
           Instance: instance.map(toCheckItem),
           Domains: examined.map(toItem),
         };
-        return json(answer);
       },
-    },
+    }),
   ];
 
   async function choose(given: string | undefined): Promise<readonly Domain[]> {
@@ -92,30 +109,4 @@ export function doctorRoutes(deps: {
       Zone: zoneSnippet(domains.records(domain)),
     };
   }
-}
-
-/** What changed between checks lately, newest first. */
-export function changeItems(domain: Domain): DomainChangeItem[] {
-  return readChanges(domain.changes).map((change) => ({
-    Name: change.id,
-    From: change.from === null ? null : STATUS[change.from],
-    To: change.to === null ? null : STATUS[change.to],
-    Message: change.message,
-    At: isoTime(change.at),
-  }));
-}
-
-/** A check in the words of the API. */
-export function toCheckItem(check: DomainCheck): DomainCheckItem {
-  return {
-    Name: check.id,
-    Status: STATUS[check.severity],
-    Type: check.record.type,
-    Host: check.record.name,
-    Expected: check.record.expected,
-    Found: check.record.found,
-    Message: check.message,
-    Fix: check.fix,
-    BlocksSending: check.blocks === true,
-  };
 }

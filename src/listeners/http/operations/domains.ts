@@ -1,5 +1,5 @@
 /**
- * Sender domains (api.md §3): list, add, show with the DNS records to publish, check now, change, rotate its key, remove.
+ * Sender domains: list, add, show with the DNS records to publish, check now, change, rotate its key, remove.
  * A token acts on its own domains only; only a token for all domains can add one that no token named before. A check asks
  * the DNS of strangers, so each domain may ask once in ten seconds.
  */
@@ -14,27 +14,68 @@ import { callerDomains, mayActOn, requireAllDomains, requireScope } from '../../
 import { checksOf } from '../../../policy/domains/domain-status.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
 import type { GuardRails, GuardStanding } from '../../../policy/limits/guard-rails.ts';
-import type { DnsRecordItem, DomainAnswer, DomainReturns } from '../contract/answers/domains.ts';
-import { SETTINGS_SHAPE, settingsAnswer, settingsPatch } from '../contract/domain-settings.ts';
-import { domainAnswer, domainList } from '../contract/schemas/domains.ts';
-import { nothing } from '../contract/schemas/problem.ts';
-import { PAGE } from '../contract/schemas/query.ts';
-import { type CreateOnce, withEntry } from '../create-once.ts';
-import { readJsonBody } from '../json-request.ts';
 import {
-  type ApiRoute,
-  isoTime,
-  isoTimeOrNull,
-  json,
-  page,
-  pageLimit,
-  queryCursor,
-  refuse,
-} from '../route.ts';
-import { changeItems, toCheckItem } from './doctor.ts';
+  SETTINGS_SHAPE,
+  SHOWN_SETTINGS,
+  settingsAnswer,
+  settingsPatch,
+} from '../contract/domain-settings.ts';
+import { nothing } from '../contract/schemas/problem.ts';
+import { count, pageOf, time } from '../contract/schemas/shared.ts';
+import type { CreateOnce } from '../create-once.ts';
+import { type Answer, operation, withHeaders, withoutUndefined } from '../operation.ts';
+import { paging } from '../paging.ts';
+import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { change, changeItems, check, domainStatus, toCheckItem } from './domain-checks.ts';
+
+const dnsRecord = z
+  .object({
+    Type: z.string(),
+    Host: z.string(),
+    Value: z.string(),
+    Purpose: z.string(),
+    Required: z.boolean(),
+    Status: z
+      .enum(['Unknown', 'Ok', 'Warning', 'Failed'])
+      .describe('Unknown before the first check, and for records that are only suggested'),
+  })
+  .meta({ id: 'DnsRecord', description: 'A record to publish' });
+
+const returns = z
+  .object({
+    Level: z.enum(['Ok', 'Warn', 'Hold']).describe('Hold: its bulk mail waits'),
+    Outcomes: count,
+    Bounced: count,
+    Complained: count,
+    Reason: z.string(),
+  })
+  .meta({ id: 'DomainReturns', description: 'What came back of the last 1000 outcomes' });
+
+export const domainAnswer = z
+  .object({
+    Domain: z.string(),
+    Status: domainStatus,
+    VerifiedBy: z.enum(['dns', 'operator']).nullable(),
+    ...SHOWN_SETTINGS,
+    CreatedAt: time,
+    UpdatedAt: time,
+    VerifiedAt: time.nullable(),
+    FailingSince: time.nullable(),
+    LastCheckedAt: time.nullable(),
+    DnsRecords: z.array(dnsRecord),
+    Checks: z.array(check).describe('What the last check found, item by item; empty before the first'),
+    Changes: z.array(change).describe('What changed between checks lately, newest first'),
+    Returns: returns.nullable().describe('null: nothing came back lately'),
+  })
+  .meta({ id: 'Domain' });
+
+export type DnsRecordItem = Answer<typeof dnsRecord>;
+export type DomainReturns = Answer<typeof returns>;
+export type DomainAnswer = Answer<typeof domainAnswer>;
 
 const VERIFY_EVERY_MS = 10_000;
 const MAX_REMEMBERED = 10_000;
+const PAGES = paging('domains', z.string());
 
 const unavailable = z
   .unknown()
@@ -59,8 +100,8 @@ const NEW_DOMAIN = z.object({
 
 const SETTINGS = z.object({ ...UNAVAILABLE, ...SETTINGS_SHAPE });
 
-/** The domain routes. */
-export function domainRoutes(deps: {
+/** The operations of sender domains. */
+export function domainOperations(deps: {
   domains: DomainService;
   guard: Pick<GuardRails, 'standing'>;
   clock: Clock;
@@ -71,171 +112,151 @@ export function domainRoutes(deps: {
   const checkedAtMs = new Map<string, number>();
 
   return [
-    {
+    operation({
+      id: 'listDomains',
       method: 'GET',
       path: '/domains',
       scope: 'domains:read',
       limitedTokens: true,
-      contract: {
-        id: 'listDomains',
-        summary: 'List sender domains',
-        description: 'Sender domains, a page',
-        query: PAGE,
-        answer: domainList,
-      },
-      handle: async ({ caller, query }) => {
-        const limit = pageLimit(query);
-        const after = queryCursor(query, (text) => toALabelDomain(text) === text);
-        const part = { ...(after === undefined ? {} : { after }), limit: limit + 1 };
+      summary: 'List sender domains',
+      description: 'Sender domains, a page',
+      query: PAGES.query,
+      answer: pageOf('DomainList', domainAnswer),
+      handle: async ({ caller, query: { Limit, After } }) => {
+        const part = { ...withoutUndefined({ after: After }), limit: Limit + 1 };
         const rows = await domains.list(callerDomains(caller), part);
-        return json(page(rows, limit, (row) => row.name, toAnswer));
+        return PAGES.pageOf(rows, Limit, ({ name }) => name, toAnswer);
       },
-    },
-    {
+    }),
+    operation({
+      id: 'createDomain',
       method: 'POST',
       path: '/domains',
       scope: 'domains:write',
       limitedTokens: true,
-      contract: {
-        id: 'createDomain',
-        summary: 'Add a sender domain',
-        description:
-          '`{Domain}` and [settings](#settings-of-a-domain): makes two DKIM keys and answers 201 with the `DnsRecords` to publish. `Verified: true`, from a token with the scope `admin` for all domains, skips the DNS proof',
-        body: { schema: NEW_DOMAIN, example: { Domain: 'news.example.com', Subdomains: false } },
-        status: 201,
-        answer: domainAnswer,
-        headers: { Location: 'Address of the domain' },
-        idempotent: true,
-        errors: ['domain-exists', 'domain-invalid', 'field-unavailable', 'from-domain-not-allowed'],
-      },
-      handle: (request) =>
-        createOnce(request, 'POST /domains', async (key) => {
-          const body = readJsonBody(request, NEW_DOMAIN);
-          const name = toALabelDomain(body.Domain.trim());
-          if (name === null) {
-            throw new AppError('domain-invalid', {
-              field: '/Domain',
-              message: `"${body.Domain.slice(0, 100)}" is not a domain name such as example.com`,
-            });
-          }
-          if (!mayActOn(request.caller, name)) {
-            throw new AppError('from-domain-not-allowed', {
-              field: '/Domain',
-              message: 'This token does not hold that domain',
-            });
-          }
-          // The operator's own word replaces the DNS proof; nobody else's does.
-          if (body.Verified === true) requireOperator(request.caller);
-          const domain = await domains.add({
-            name,
-            operatorVerified: body.Verified === true,
-            settings: allowedPatch(request.caller, name, settingsPatch(body) ?? {}),
-            ...withEntry(key, (make) => (made: Domain) => make(201, toAnswer(made))),
+      summary: 'Add a sender domain',
+      description:
+        '`{Domain}` and [settings](#settings-of-a-domain): makes two DKIM keys and answers 201 with the `DnsRecords` to publish. `Verified: true`, from a token with the scope `admin` for all domains, skips the DNS proof',
+      body: { schema: NEW_DOMAIN, example: { Domain: 'news.example.com', Subdomains: false } },
+      status: 201,
+      answer: domainAnswer,
+      headers: { Location: 'Address of the domain' },
+      once: createOnce,
+      errors: ['domain-exists', 'domain-invalid', 'field-unavailable', 'from-domain-not-allowed'],
+      handle: async ({ caller, body, key }) => {
+        const name = toALabelDomain(body.Domain.trim());
+        if (name === null) {
+          throw new AppError('domain-invalid', {
+            field: '/Domain',
+            message: `"${body.Domain.slice(0, 100)}" is not a domain name such as example.com`,
           });
-          return json(toAnswer(domain), 201, { location: `/api/v1/domains/${domain.name}` });
-        }),
-    },
-    {
+        }
+        if (!mayActOn(caller, name)) {
+          throw new AppError('from-domain-not-allowed', {
+            field: '/Domain',
+            message: 'This token does not hold that domain',
+          });
+        }
+        // The operator's own word replaces the DNS proof; nobody else's does.
+        if (body.Verified === true) requireOperator(caller);
+        const domain = await domains.add({
+          name,
+          operatorVerified: body.Verified === true,
+          settings: allowedPatch(caller, name, settingsPatch(body) ?? {}),
+          ...withoutUndefined({ idempotency: key && ((made: Domain) => key(toAnswer(made))) }),
+        });
+        return withHeaders(toAnswer(domain), { location: `/api/v1/domains/${domain.name}` });
+      },
+    }),
+    operation({
+      id: 'getDomain',
       method: 'GET',
       path: '/domains/:name',
       scope: 'domains:read',
       limitedTokens: true,
-      contract: {
-        id: 'getDomain',
-        summary: 'Show a sender domain',
-        description:
-          'One domain with its records, what the last check found (`Checks`) and what changed lately (`Changes`)',
-        answer: domainAnswer,
-      },
-      handle: async ({ caller, params }) => json(toAnswer(await ownDomain(caller, params.name))),
-    },
-    {
+      summary: 'Show a sender domain',
+      description:
+        'One domain with its records, what the last check found (`Checks`) and what changed lately (`Changes`)',
+      answer: domainAnswer,
+      handle: async ({ caller, params }) => toAnswer(await ownDomain(caller, params.name)),
+    }),
+    operation({
+      id: 'updateDomain',
       method: 'PATCH',
       path: '/domains/:name',
       scope: 'domains:write',
       limitedTokens: true,
-      contract: {
-        id: 'updateDomain',
-        summary: 'Change settings of a sender domain',
-        description:
-          'Changes [settings](#settings-of-a-domain): the domain after it. What is not named stays. The documented settings that this version does not have are refused with `field-unavailable`',
-        body: { schema: SETTINGS, example: { ListUnsubscribe: true } },
-        answer: domainAnswer,
-        errors: ['field-unavailable'],
-      },
-      handle: async (request) => {
-        const domain = await ownDomain(request.caller, request.params.name);
-        const patch = settingsPatch(readJsonBody(request, SETTINGS));
+      summary: 'Change settings of a sender domain',
+      description:
+        'Changes [settings](#settings-of-a-domain): the domain after it. What is not named stays. The documented settings that this version does not have are refused with `field-unavailable`',
+      body: { schema: SETTINGS, example: { ListUnsubscribe: true } },
+      answer: domainAnswer,
+      errors: ['field-unavailable'],
+      handle: async ({ caller, params, body }) => {
+        const { name } = await ownDomain(caller, params.name);
+        const patch = settingsPatch(body);
         if (patch === null) {
           const names = Object.keys(SETTINGS_SHAPE).join(', ');
           throw new AppError('invalid-parameter', { message: `Name a setting to change: ${names}` });
         }
-        return json(
-          toAnswer(await domains.update(domain.name, allowedPatch(request.caller, domain.name, patch))),
-        );
+        return toAnswer(await domains.update(name, allowedPatch(caller, name, patch)));
       },
-    },
-    {
+    }),
+    operation({
+      id: 'rotateDkimKey',
       method: 'POST',
       path: '/domains/:name/dkim/rotate',
       scope: 'domains:write',
       limitedTokens: true,
-      contract: {
-        id: 'rotateDkimKey',
-        summary: 'Sign with the standby key',
-        description:
-          'Signs with the standby key from now on: the domain after it. 409 with a sentence unless the DNS shows that key. The old key has to stay published for 7 days; then a new standby key takes its place in `DnsRecords`',
-        answer: domainAnswer,
-        errors: ['key-not-published'],
-      },
+      summary: 'Sign with the standby key',
+      description:
+        'Signs with the standby key from now on: the domain after it. 409 with a sentence unless the DNS shows that key. The old key has to stay published for 7 days; then a new standby key takes its place in `DnsRecords`',
+      answer: domainAnswer,
+      errors: ['key-not-published'],
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(caller, params.name);
         takeTurn(domain.name);
-        return json(toAnswer(await domains.rotateKey(domain.name)));
+        return toAnswer(await domains.rotateKey(domain.name));
       },
-    },
-    {
+    }),
+    operation({
+      id: 'deleteDomain',
       method: 'DELETE',
       path: '/domains/:name',
       scope: 'domains:write',
       limitedTokens: true,
-      contract: {
-        id: 'deleteDomain',
-        summary: 'Remove a sender domain',
-        description:
-          'Removes the domain and its keys: `{}`. What waits from it is held. One with a `Quota` is removed by admin tokens of all domains',
-        answer: nothing,
-      },
+      summary: 'Remove a sender domain',
+      description:
+        'Removes the domain and its keys: `{}`. What waits from it is held. One with a `Quota` is removed by admin tokens of all domains',
+      answer: nothing,
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(caller, params.name);
         // Added again it would have none.
         if (Object.values(domain.settings.quota).some((limit) => limit !== null)) requireOperator(caller);
         if (!(await domains.remove(domain.name))) throw refuse('not-found');
-        return json({});
+        return {};
       },
-    },
-    {
+    }),
+    operation({
+      id: 'verifyDomain',
       method: 'POST',
       path: '/domains/:name/verify',
       scope: 'domains:write',
       limitedTokens: true,
-      contract: {
-        id: 'verifyDomain',
-        summary: 'Check the DNS of a sender domain now',
-        description: 'Looks the records up now; at most once in 10 seconds a domain',
-        answer: domainAnswer,
-      },
+      summary: 'Check the DNS of a sender domain now',
+      description: 'Looks the records up now; at most once in 10 seconds a domain',
+      answer: domainAnswer,
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(caller, params.name);
         takeTurn(domain.name);
         const { domain: checked } = await domains.verify(domain.name);
-        return json(toAnswer(checked));
+        return toAnswer(checked);
       },
-    },
+    }),
   ];
 
-  async function ownDomain(caller: Caller, given: string | undefined): Promise<Domain> {
-    const name = toALabelDomain((given ?? '').trim());
+  async function ownDomain(caller: Caller, given: string): Promise<Domain> {
+    const name = toALabelDomain(given.trim());
     const domain = name === null || !mayActOn(caller, name) ? null : await domains.get(name);
     if (domain === null) throw refuse('not-found');
     return domain;

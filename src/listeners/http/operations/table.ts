@@ -17,14 +17,15 @@ import { createTemplateWork } from '../template-work.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import { cancelRetryRoutes } from './cancel-retry.ts';
 import { causeRoutes } from './causes.ts';
-import { doctorRoutes } from './doctor.ts';
-import { domainRoutes } from './domains.ts';
+import { doctorOperations } from './doctor.ts';
+import { domainOperations } from './domains.ts';
 import { batchEmailRoute } from './email-batch.ts';
 import { validateEmailRoute } from './email-validate.ts';
 import { eraseRoute } from './erase.ts';
 import { eventStreamRoutes } from './event-stream.ts';
 import { eventRoutes } from './events.ts';
 import { holdRoutes } from './holds.ts';
+import { meOperation } from './me.ts';
 import { messageRoutes } from './messages.ts';
 import { nodeRoutes } from './nodes.ts';
 import { operatorRoutes } from './operator.ts';
@@ -40,12 +41,12 @@ import { createCaptureSearch } from './sandbox-search.ts';
 import { sandboxStreamRoutes } from './sandbox-stream.ts';
 import { sandboxWaitRoutes } from './sandbox-wait.ts';
 import { sendEmailRoute } from './send-email.ts';
-import { smtpCredentialRoutes } from './smtp-credentials.ts';
+import { smtpCredentialOperations } from './smtp-credentials.ts';
 import { statsRoutes } from './stats.ts';
 import { suppressionOperations } from './suppressions.ts';
-import { templateRoutes } from './templates.ts';
-import { tokenRoutes } from './tokens.ts';
-import { webhookRoutes } from './webhooks.ts';
+import { templateOperations } from './templates.ts';
+import { tokenOperations } from './tokens.ts';
+import { webhookOperations } from './webhooks.ts';
 
 /** What the operations share inside this listener. */
 export interface Shared {
@@ -79,7 +80,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     sendEmailRoute({ ...shared, acceptance: deps.acceptance, reader, email }),
     validateEmailRoute({ ...deps, reader, email }),
     batchEmailRoute({ ...shared, clock: deps.clock, acceptance: deps.acceptance, reader, email }),
-    ...webhookRoutes({ ...deps, createOnce }),
+    ...webhookOperations({ ...deps, createOnce }),
     ...eventRoutes(deps),
     ...eventStreamRoutes(deps, { perTenant: options.streamsPerTenant }),
     ...statsRoutes(deps),
@@ -87,22 +88,20 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...cancelRetryRoutes(deps, { maxAgeMs: options.maxAgeMs }),
     rescheduleRoute(deps, { maxAgeMs: options.maxAgeMs }),
     eraseRoute(deps),
-    ...domainRoutes({ ...deps, createOnce }),
+    ...domainOperations({ ...deps, createOnce }),
     ...suppressionOperations({ ...deps, createOnce }),
-    ...templateRoutes({
+    ...templateOperations({
       ...deps,
       createOnce,
       work: createTemplateWork({ templates, workers: shared.workers }),
     }),
-    ...tokenRoutes(
-      { ...deps, createOnce },
-      {
-        limits: options.email,
-        maxBodyBytes: options.maxBodyBytes,
-        streamsPerTenant: options.streamsPerTenant,
-      },
-    ),
-    ...smtpCredentialRoutes({ ...deps, createOnce }),
+    ...tokenOperations({ ...deps, createOnce }),
+    meOperation(deps, {
+      limits: options.email,
+      maxBodyBytes: options.maxBodyBytes,
+      streamsPerTenant: options.streamsPerTenant,
+    }),
+    ...smtpCredentialOperations({ ...deps, createOnce }),
     ...sandboxRoutes({ ...deps, search, captured }),
     ...sandboxRuleRoutes({ ...deps, createOnce }),
     sandboxReleaseRoute(
@@ -114,7 +113,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...operatorRoutes(deps),
     ...refusalRoutes(deps),
     ...nodeRoutes(deps),
-    ...doctorRoutes(deps),
+    ...doctorOperations(deps),
     ...pathRoutes(deps),
     ...holdRoutes({ ...deps, createOnce }),
     ...overrideRoutes(deps),

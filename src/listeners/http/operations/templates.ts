@@ -1,5 +1,5 @@
 /**
- * Templates (api.md §3): texts with gaps, stored per sender domain. Every PUT makes a version; older ones stay readable
+ * Templates: texts with variables, stored per sender domain. Every PUT makes a version; older ones stay readable
  * and can be filled in. A template that has a mistake is refused when it is stored, with line and column, so that
  * sending never meets one.
  */
@@ -7,40 +7,74 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
-import { isUuid, uuidv7 } from '../../../lib/ids.ts';
+import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { TemplateHead, TemplateTexts } from '../../../model/template.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
-import type { TemplateDetail, TemplateRendering, TemplateSummary } from '../contract/answers/templates.ts';
 import { nothing } from '../contract/schemas/problem.ts';
-import { DOMAIN, PAGE, text } from '../contract/schemas/query.ts';
-import { templateDetail, templateList, templateRendering } from '../contract/schemas/templates.ts';
-import { type CreateOnce, withEntry } from '../create-once.ts';
-import {
-  type ApiRequest,
-  type ApiRoute,
-  invalidParameter,
-  isoTime,
-  json,
-  page,
-  pageLimit,
-  queryCursor,
-  queryInteger,
-  queryText,
-  refuse,
-} from '../route.ts';
+import { pageOf, time } from '../contract/schemas/shared.ts';
+import type { CreateOnce } from '../create-once.ts';
+import { type Answer, operation, withHeaders, withoutUndefined } from '../operation.ts';
+import { paging } from '../paging.ts';
+import { DOMAIN, integer, text } from '../query.ts';
+import { type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
 import { findTemplate } from '../stored-templates.ts';
 import { CHANGED_TEMPLATE, MAX_VERSION, NEW_TEMPLATE, RENDER } from '../template-request.ts';
 import type { TemplateWork } from '../template-work.ts';
-import { listedDomains } from '../tenancy.ts';
+
+const version = z.int().min(1);
+
+const members = {
+  TemplateID: z.uuid(),
+  Domain: z.string(),
+  Name: z.string(),
+  Version: version.describe('The newest; in a template with its texts, the one that is shown'),
+  CreatedAt: time,
+  UpdatedAt: time,
+};
+
+const templateSummary = z.object(members).meta({ id: 'TemplateSummary' });
+
+const textMembers = {
+  Subject: z.string().nullable().describe('null = left to the request'),
+  HTMLContent: z.string().nullable(),
+  PlainContent: z.string().nullable(),
+};
+
+const templateDetail = z
+  .object({
+    ...members,
+    ...textMembers,
+    Variables: z
+      .array(z.string())
+      .describe('Names that its tags ask for; inside a section they may be members of its items'),
+    Versions: z
+      .array(z.object({ Version: version, CreatedAt: time }))
+      .describe('Versions that are kept, newest first, at most 100'),
+  })
+  .meta({ id: 'Template' });
+
+const templateRendering = z
+  .object({
+    ...textMembers,
+    Missing: z.array(z.string()).describe('Variables that were asked for without a default and not given'),
+    Version: version,
+  })
+  .meta({ id: 'TemplateRendering' });
+
+export type TemplateSummary = Answer<typeof templateSummary>;
+export type TemplateDetail = Answer<typeof templateDetail>;
+export type TemplateRendering = Answer<typeof templateRendering>;
 
 export const MAX_TEMPLATES_PER_DOMAIN = 1000;
 export const KEPT_VERSIONS = 1000;
 const SHOWN_VERSIONS = 100;
+const PAGES = paging('templates', z.uuid());
+
 /** The template routes. */
-export function templateRoutes(deps: {
+export function templateOperations(deps: {
   store: Store;
   work: TemplateWork;
   clock: Clock;
@@ -50,183 +84,161 @@ export function templateRoutes(deps: {
   const { store, work, clock, random, createOnce } = deps;
 
   return [
-    {
+    operation({
+      id: 'listTemplates',
       method: 'GET',
       path: '/templates',
       scope: 'templates:read',
       limitedTokens: true,
-      contract: {
-        id: 'listTemplates',
-        summary: 'List templates',
-        description:
-          'Templates without their texts, newest first, a page. `Name` finds one, `Domain` filters',
-        query: { Name: text('Of the template'), ...DOMAIN, ...PAGE },
-        answer: templateList,
-      },
-      handle: async (request) => {
-        const limit = pageLimit(request.query);
-        const wanted = queryText(request.query, 'Name', 128);
-        const after = queryCursor(request.query, isUuid);
+      summary: 'List templates',
+      description: 'Templates without their texts, newest first, a page. `Name` finds one, `Domain` filters',
+      query: { Name: text('Of the template', 128), ...DOMAIN, ...PAGES.query },
+      answer: pageOf('TemplateList', templateSummary),
+      handle: async ({ query, visible }) => {
         const rows = await store.listTemplates({
-          ...listedDomains(request),
-          ...(wanted === undefined ? {} : { name: wanted }),
-          ...(after === undefined ? {} : { beforeId: after }),
-          limit: limit + 1,
+          ...visible,
+          ...withoutUndefined({ name: query.Name, beforeId: query.After }),
+          limit: query.Limit + 1,
         });
-        return json(page(rows, limit, ({ id }) => id, summary));
+        return PAGES.pageOf(rows, query.Limit, ({ id }) => id, summary);
       },
-    },
-    {
+    }),
+    operation({
+      id: 'createTemplate',
       method: 'POST',
       path: '/templates',
       scope: 'templates:write',
       limitedTokens: true,
       takesLargeBody: true,
-      contract: {
-        id: 'createTemplate',
-        summary: 'Add a template',
-        description:
-          '`{Name, Subject?, HTMLContent?, PlainContent?}`, and `Domain` where the token holds several: 201 with the template in version 1. At least one text; each up to 512 KiB. A mistake in one is 422 with `Line` and `Column`. At most 1000 a domain. Takes `Idempotency-Key`. [How to write them](../howto/templates.md)',
-        body: {
-          schema: NEW_TEMPLATE,
-          example: { Name: 'welcome', Subject: 'Welcome, {{name}}', PlainContent: 'Hello {{name}}.' },
-        },
-        status: 201,
-        answer: templateDetail,
-        headers: { Location: 'Address of the template' },
-        idempotent: true,
-        errors: ['template-exists', 'template-invalid', 'template-limit', 'domain-ambiguous', 'not-found'],
+      summary: 'Add a template',
+      description:
+        '`{Name, Subject?, HTMLContent?, PlainContent?}`, and `Domain` where the token holds several: 201 with the template in version 1. At least one text; each up to 512 KiB. A mistake in one is 422 with `Line` and `Column`. At most 1000 a domain. Takes `Idempotency-Key`. [How to write them](../howto/templates.md)',
+      body: {
+        schema: NEW_TEMPLATE,
+        example: { Name: 'welcome', Subject: 'Welcome, {{name}}', PlainContent: 'Hello {{name}}.' },
       },
-      handle: (request) =>
-        createOnce(request, 'POST /templates', async (key) => {
-          const read = await work.read(request, true);
-          const { texts } = read.given;
-          const domain = pickDomain(request.caller, read.given.domain);
-          const id = uuidv7(clock, random);
-          const given = { id, domain, name: (read.given.name ?? '').toWellFormed(), texts };
-          const now = clock.now();
-          const head = { ...given, version: 1, createdAt: now, updatedAt: now };
-          const answer = shown(head, 1, texts, read.names, [{ version: 1, createdAt: now }]);
-          const result = await store.addTemplate({
-            ...given,
-            maxPerDomain: MAX_TEMPLATES_PER_DOMAIN,
-            now,
-            ...withEntry(key, (make) => make(201, answer)),
-          });
-          if (result === 'taken') throw taken(domain, given.name);
-          if (result === 'full') throw refuse('template-limit');
-          return json(answer, 201, { location: `/api/v1/templates/${id}` });
-        }),
-    },
-    {
+      status: 201,
+      answer: templateDetail,
+      headers: { Location: 'Address of the template' },
+      once: createOnce,
+      errors: ['template-exists', 'template-invalid', 'template-limit', 'domain-ambiguous', 'not-found'],
+      read: (request) => work.read(request, true),
+      handle: async ({ caller, body, key }) => {
+        const { texts } = body.given;
+        const domain = pickDomain(caller, body.given.domain);
+        const id = uuidv7(clock, random);
+        const given = { id, domain, name: (body.given.name ?? '').toWellFormed(), texts };
+        const now = clock.now();
+        const head = { ...given, version: 1, createdAt: now, updatedAt: now };
+        const answer = shown(head, 1, texts, body.names, [{ version: 1, createdAt: now }]);
+        const result = await store.addTemplate({
+          ...given,
+          maxPerDomain: MAX_TEMPLATES_PER_DOMAIN,
+          now,
+          ...withoutUndefined({ idempotency: key?.(answer) }),
+        });
+        if (result === 'taken') throw taken(domain, given.name);
+        if (result === 'full') throw refuse('template-limit');
+        return withHeaders(answer, { location: `/api/v1/templates/${id}` });
+      },
+    }),
+    operation({
+      id: 'getTemplate',
       method: 'GET',
       path: '/templates/:id',
       scope: 'templates:read',
       limitedTokens: true,
-      contract: {
-        id: 'getTemplate',
-        summary: 'Show a template',
-        description:
-          'One template with the texts of its newest version, or of `Version`; `Variables` lists the names its tags ask for, `Versions` the newest 100 versions',
-        query: { Version: z.int().min(1).max(MAX_VERSION).optional().describe('The newest where left out') },
-        answer: templateDetail,
+      summary: 'Show a template',
+      description:
+        'One template with the texts of its newest version, or of `Version`; `Variables` lists the names its tags ask for, `Versions` the newest 100 versions',
+      query: { Version: integer(1, MAX_VERSION).optional().describe('The newest where left out') },
+      answer: templateDetail,
+      handle: async ({ caller, params, query }) => {
+        const head = await own(caller, params.id);
+        return detail(caller, head, query.Version ?? head.version);
       },
-      handle: async (request) => {
-        const head = await own(request);
-        const version = queryInteger(request.query, 'Version', {
-          min: 1,
-          max: MAX_VERSION,
-          fallback: head.version,
-        });
-        return json(await detail(request.caller, head, version));
-      },
-    },
-    {
+    }),
+    operation({
+      id: 'updateTemplate',
       method: 'PUT',
       path: '/templates/:id',
       scope: 'templates:write',
       limitedTokens: true,
       takesLargeBody: true,
-      contract: {
-        id: 'updateTemplate',
-        summary: 'Store a new version of a template',
-        description:
-          '`{Name?, Subject?, HTMLContent?, PlainContent?}`: a new version that holds just these texts; the template after it. The newest 1000 versions are kept and can be read, rendered and sent',
-        body: {
-          schema: CHANGED_TEMPLATE,
-          example: { Subject: 'Welcome back, {{name}}', PlainContent: 'Hello again {{name}}.' },
-        },
-        answer: templateDetail,
-        errors: ['template-exists', 'template-invalid'],
+      summary: 'Store a new version of a template',
+      description:
+        '`{Name?, Subject?, HTMLContent?, PlainContent?}`: a new version that holds just these texts; the template after it. The newest 1000 versions are kept and can be read, rendered and sent',
+      body: {
+        schema: CHANGED_TEMPLATE,
+        example: { Subject: 'Welcome back, {{name}}', PlainContent: 'Hello again {{name}}.' },
       },
-      handle: async (request) => {
-        const { id, domain } = await own(request);
-        const { given } = await work.read(request, false);
-        const { name, texts } = given;
+      answer: templateDetail,
+      errors: ['template-exists', 'template-invalid'],
+      read: (request) => work.read(request, false),
+      handle: async ({ caller, params, body }) => {
+        const { id, domain } = await own(caller, params.id);
+        const { name, texts } = body.given;
         const changed = await store.changeTemplate({
           id,
           domains: [domain],
-          ...(name === undefined ? {} : { name: name.toWellFormed() }),
+          ...withoutUndefined({ name: name?.toWellFormed() }),
           texts,
           keepVersions: KEPT_VERSIONS,
           now: clock.now(),
         });
         if (changed === 'taken') throw taken(domain, name ?? '');
         if (changed === null) throw refuse('not-found');
-        return json(await detail(request.caller, changed, changed.version));
+        return detail(caller, changed, changed.version);
       },
-    },
-    {
+    }),
+    operation({
+      id: 'deleteTemplate',
       method: 'DELETE',
       path: '/templates/:id',
       scope: 'templates:write',
       limitedTokens: true,
-      contract: {
-        id: 'deleteTemplate',
-        summary: 'Remove a template',
-        description: 'Removes it with every version: `{}`',
-        answer: nothing,
-      },
-      handle: async (request) => {
-        const { id, domain } = await own(request);
+      summary: 'Remove a template',
+      description: 'Removes it with every version: `{}`',
+      answer: nothing,
+      handle: async ({ caller, params }) => {
+        const { id, domain } = await own(caller, params.id);
         if (!(await store.removeTemplate({ id, domains: [domain] }))) throw refuse('not-found');
-        return json({});
+        return {};
       },
-    },
-    {
+    }),
+    operation({
+      id: 'renderTemplate',
       method: 'POST',
       path: '/templates/:id/render',
       scope: 'templates:read',
       limitedTokens: true,
       takesLargeBody: true,
-      contract: {
-        id: 'renderTemplate',
-        summary: 'Fill a template in',
-        description:
-          '`{Variables?, Version?, Strict?}`: `{Subject, HTMLContent, PlainContent, Missing, Version}`, nothing is sent. `Strict` refuses where a variable is missing, and names all of them',
-        body: { schema: RENDER, example: { Variables: { name: 'Ann' } }, mayBeEmpty: true },
-        answer: templateRendering,
-        errors: ['template-invalid', 'template-not-fillable', 'template-variable-missing'],
-      },
-      handle: async (request) => {
-        const head = await own(request);
+      summary: 'Fill a template in',
+      description:
+        '`{Variables?, Version?, Strict?}`: `{Subject, HTMLContent, PlainContent, Missing, Version}`, nothing is sent. `Strict` refuses where a variable is missing, and names all of them',
+      body: { schema: RENDER, example: { Variables: { name: 'Ann' } }, mayBeEmpty: true },
+      answer: templateRendering,
+      errors: ['template-invalid', 'template-not-fillable', 'template-variable-missing'],
+      // Read together with the texts of the template, by a worker where they are large.
+      read: async () => null,
+      handle: async ({ caller, params, request }) => {
+        const head = await own(caller, params.id);
         const { filled, version } = await work.render(request, head);
         if (filled === null) throw noVersion(head, version, 'Version');
-        const answer: TemplateRendering = {
+        return {
           Subject: filled.subject,
           HTMLContent: filled.html,
           PlainContent: filled.text,
           Missing: filled.missing,
           Version: version,
         };
-        return json(answer);
       },
-    },
+    }),
   ];
 
   /** The caller's template of the path. Throws AppError not-found. */
-  async function own({ caller, params }: ApiRequest): Promise<TemplateHead> {
-    const head = await findTemplate(store, caller, params.id ?? '');
+  async function own(caller: Caller, id: string): Promise<TemplateHead> {
+    const head = await findTemplate(store, caller, id);
     if (head === null) throw refuse('not-found');
     return head;
   }

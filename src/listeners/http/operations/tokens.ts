@@ -7,61 +7,70 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
-import { isUuid } from '../../../lib/ids.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
-import type { Domain } from '../../../model/domain.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { PRESETS, SCOPES, type Scope, type Token } from '../../../model/token.ts';
 import type { Access } from '../../../policy/access/access.ts';
 import { type Grant, grantOf, type LimitWish, mayMint } from '../../../policy/access/may-mint.ts';
 import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
-import type { DomainService } from '../../../policy/domains/domains.ts';
-import type { Storage } from '../../../policy/limits/storage.ts';
 import type { Store } from '../../../store/store.ts';
-import type {
-  MeAnswer,
-  NewTokenAnswer,
-  QuotaAnswer,
-  RevokedTokenAnswer,
-  RotatedTokenAnswer,
-  StorageAnswer,
-  TokenAnswer,
-} from '../contract/answers/access.ts';
-import type { Page } from '../contract/answers/page.ts';
-import type { EmailLimits } from '../contract/email-limits.ts';
-import {
-  meAnswer,
-  newTokenAnswer,
-  revokedTokenAnswer,
-  rotatedTokenAnswer,
-  tokenAnswer,
-  tokenList,
-} from '../contract/schemas/access.ts';
-import { PAGE } from '../contract/schemas/query.ts';
-import { type CreateOnce, withEntry } from '../create-once.ts';
-import { readJsonBody } from '../json-request.ts';
+import { count, pageOf, time } from '../contract/schemas/shared.ts';
+import type { CreateOnce } from '../create-once.ts';
 import { gather, looksOf } from '../looks.ts';
-import {
-  type ApiRoute,
-  isoTime,
-  isoTimeOrNull,
-  json,
-  pageLimit,
-  queryCursor,
-  queryFlag,
-  refuse,
-} from '../route.ts';
+import { type Answer, operation, withHeaders, withoutUndefined } from '../operation.ts';
+import { paging } from '../paging.ts';
+import { flag } from '../query.ts';
+import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { ownDomains } from '../tenancy.ts';
+
+export const maker = z
+  .string()
+  .nullable()
+  .describe('TokenID of the token that made it; null = none, or unknown');
+
+const tokenAnswer = z
+  .object({
+    TokenID: z.string(),
+    Name: z.string(),
+    Domains: z.array(z.string()).describe('["*"] = all'),
+    Scopes: z.array(z.string()),
+    Sandbox: z.boolean().describe('What it sends never leaves the machine'),
+    IPAllowList: z.array(z.string()).describe('Empty = from anywhere'),
+    RateLimit: z.number().nullable().describe('Sends per second; null = no limit of its own'),
+    CreatedBy: maker,
+    CreatedAt: time,
+    ExpiresAt: time.nullable().describe('null = never'),
+    LastUsedAt: time.nullable(),
+    LastUsedIP: z.string().nullable(),
+    RevokedAt: time.nullable(),
+  })
+  .meta({ id: 'Token' });
+
+const newToken = { TokenID: z.string(), Token: z.string().describe('The JWT; shown this once') };
+
+const newTokenAnswer = z.object(newToken).meta({ id: 'NewTokenAnswer' });
+
+const rotatedTokenAnswer = z
+  .object({ ...newToken, PreviousValidUntil: time.describe('The old token is good until then') })
+  .meta({ id: 'RotatedTokenAnswer' });
+
+const revokedTokenAnswer = z
+  .object({ Tokens: count.optional(), Credentials: count.optional(), Webhooks: count.optional() })
+  .meta({ id: 'RevokedTokenAnswer' });
+
+export type TokenAnswer = Answer<typeof tokenAnswer>;
+export type NewTokenAnswer = Answer<typeof newTokenAnswer>;
+export type RotatedTokenAnswer = Answer<typeof rotatedTokenAnswer>;
+export type RevokedTokenAnswer = Answer<typeof revokedTokenAnswer>;
 
 const DEFAULT_LIFETIME_MS = 365 * 86_400_000;
 /** How long the old token of a rotation stays good where nothing is said. */
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 const MAX_OVERLAP_SECONDS = 7 * 86_400;
 const MAX_DOMAINS = 100;
-/** Domains that GET /me names; a caller with more asks GET /domains. */
-const MAX_SHOWN_DOMAINS = 100;
 /** Tokens that one read looks at. */
 const LOOK = 2_000;
+const PAGES = paging('tokens', z.uuid());
 
 const domainName = z
   .string()
@@ -94,250 +103,159 @@ const ROTATION = z.object({
   Overlap: z.int().min(0).max(MAX_OVERLAP_SECONDS).optional().describe('Seconds'),
 });
 
-export interface TokenRouteOptions {
-  limits: EmailLimits;
-  maxBodyBytes: number;
-  streamsPerTenant: number;
-}
-
-/** The token routes and GET /me. */
-export function tokenRoutes(
-  deps: {
-    store: Store;
-    access: Access;
-    smtpCredentials: Pick<SmtpCredentials, 'forget'>;
-    domains: Pick<DomainService, 'quotaIn'>;
-    storage?: Pick<Storage, 'use'>;
-    clock: Clock;
-    createOnce: CreateOnce;
-  },
-  options: TokenRouteOptions,
-): readonly ApiRoute[] {
-  const { store, access, smtpCredentials, domains, clock, createOnce } = deps;
+/** The operations of tokens. */
+export function tokenOperations(deps: {
+  store: Store;
+  access: Access;
+  smtpCredentials: Pick<SmtpCredentials, 'forget'>;
+  clock: Clock;
+  createOnce: CreateOnce;
+}): readonly ApiRoute[] {
+  const { store, access, smtpCredentials, clock, createOnce } = deps;
   return [
-    {
+    operation({
+      id: 'listTokens',
       method: 'GET',
       path: '/tokens',
       scope: 'tokens:read',
       limitedTokens: true,
-      contract: {
-        id: 'listTokens',
-        summary: 'List tokens',
-        description: 'Tokens without their text, newest first, a page',
-        query: PAGE,
-        answer: tokenList,
-      },
-      handle: async (request) => {
-        const { caller, query } = request;
-        const limit = pageLimit(query);
+      summary: 'List tokens',
+      description: 'Tokens without their text, newest first, a page',
+      query: PAGES.query,
+      answer: pageOf('TokenList', tokenAnswer),
+      handle: async ({ caller, query, request }) => {
         const { rows, next } = await gather(
           looksOf(request),
-          limit,
-          queryCursor(query, isUuid),
+          query.Limit,
+          query.After,
           async (beforeId) => {
-            const place = beforeId === undefined ? {} : { beforeId };
-            const asked = { ...ownDomains(caller), ...place, limit: limit + 1, look: LOOK };
-            const { tokens, nextId } = await store.listTokens(asked);
+            const asked = {
+              ...ownDomains(caller),
+              ...withoutUndefined({ beforeId }),
+              limit: query.Limit + 1,
+            };
+            const { tokens, nextId } = await store.listTokens({ ...asked, look: LOOK });
             return { rows: tokens.filter((token) => isOwn(caller, token)), next: nextId };
           },
           ({ id }) => id,
         );
-        const answer: Page<TokenAnswer> = {
-          Items: rows.map(toAnswer),
-          HasMore: next !== null,
-          NextCursor: next,
-        };
-        return json(answer);
+        return PAGES.page(rows.map(toAnswer), next);
       },
-    },
-    {
+    }),
+    operation({
+      id: 'createToken',
       method: 'POST',
       path: '/tokens',
       scope: 'tokens:write',
       limitedTokens: true,
-      contract: {
-        id: 'createToken',
-        summary: 'Make a token',
-        description:
-          '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown this once. Never more than the caller’s own scopes, domains and limits: what is left out of `IPAllowList`, `RateLimit` and `ExpiresIn` is as the caller’s own (and no longer than 365 days), and what it sends counts for the rates of all that made it',
-        body: { schema: NEW_TOKEN, example: { Name: 'shop', Domains: ['example.com'], Preset: 'Send' } },
-        status: 201,
-        answer: newTokenAnswer,
-        headers: { Location: 'Address of the token' },
-        idempotent: true,
-        errors: ['domain-invalid', 'from-domain-not-allowed'],
+      summary: 'Make a token',
+      description:
+        '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown this once. Never more than the caller’s own scopes, domains and limits: what is left out of `IPAllowList`, `RateLimit` and `ExpiresIn` is as the caller’s own (and no longer than 365 days), and what it sends counts for the rates of all that made it',
+      body: { schema: NEW_TOKEN, example: { Name: 'shop', Domains: ['example.com'], Preset: 'Send' } },
+      status: 201,
+      answer: newTokenAnswer,
+      headers: { Location: 'Address of the token' },
+      once: createOnce,
+      errors: ['domain-invalid', 'from-domain-not-allowed'],
+      handle: async ({ caller, body, key }) => {
+        const wanted = {
+          domains: [...new Set(body.Domains ?? caller.domains)],
+          scopes: scopesOf(body.Scopes, body.Preset),
+          sandbox: body.Sandbox ?? caller.sandbox,
+        };
+        const verdict = mayMint(caller, wanted);
+        if (verdict.kind === 'refused') throw new AppError(verdict.problem);
+        const { expiresAt, ...grant } = granted(caller, {
+          ipAllowList: body.IPAllowList,
+          rateLimit: body.RateLimit,
+          expiresAt: endOf(body.ExpiresIn),
+        });
+        const expiresInSeconds = expiresAt === null ? null : Math.floor((expiresAt - clock.now()) / 1000);
+        const minted = await access.mint(
+          { ...wanted, ...grant, name: body.Name, expiresInSeconds },
+          key && ((TokenID) => key({ TokenID })),
+        );
+        return withHeaders(
+          { TokenID: minted.id, Token: minted.jwt },
+          { location: `/api/v1/tokens/${minted.id}` },
+        );
       },
-      handle: (request) =>
-        createOnce(request, 'POST /tokens', async (key) => {
-          const body = readJsonBody(request, NEW_TOKEN);
-          const wanted = {
-            domains: [...new Set(body.Domains ?? request.caller.domains)],
-            scopes: scopesOf(body.Scopes, body.Preset),
-            sandbox: body.Sandbox ?? request.caller.sandbox,
-          };
-          const verdict = mayMint(request.caller, wanted);
-          if (verdict.kind === 'refused') throw new AppError(verdict.problem);
-          const { idempotency } = withEntry(key, (make) => (TokenID: string) => make(201, { TokenID }));
-          const { expiresAt, ...grant } = granted(request.caller, {
-            ipAllowList: body.IPAllowList,
-            rateLimit: body.RateLimit,
-            expiresAt: endOf(body.ExpiresIn),
-          });
-          const expiresInSeconds = expiresAt === null ? null : Math.floor((expiresAt - clock.now()) / 1000);
-          const minted = await access.mint(
-            { ...wanted, ...grant, name: body.Name, expiresInSeconds },
-            idempotency,
-          );
-          const answer: NewTokenAnswer = { TokenID: minted.id, Token: minted.jwt };
-          return json(answer, 201, { location: `/api/v1/tokens/${minted.id}` });
-        }),
-    },
-    {
+    }),
+    operation({
+      id: 'getToken',
       method: 'GET',
       path: '/tokens/:id',
       scope: 'tokens:read',
       limitedTokens: true,
-      contract: {
-        id: 'getToken',
-        summary: 'Show a token',
-        description: 'One token without its text',
-        answer: tokenAnswer,
-      },
-      handle: async ({ caller, params }) => json(toAnswer(await ownToken(caller, params.id))),
-    },
-    {
+      summary: 'Show a token',
+      description: 'One token without its text',
+      answer: tokenAnswer,
+      handle: async ({ caller, params }) => toAnswer(await ownToken(caller, params.id)),
+    }),
+    operation({
+      id: 'revokeToken',
       method: 'DELETE',
       path: '/tokens/:id',
       scope: 'tokens:write',
       limitedTokens: true,
-      contract: {
-        id: 'revokeToken',
-        summary: 'Revoke a token',
-        description:
-          'Revokes it: `{}`. Here at once. `Children=true`: also the tokens, SMTP credentials and webhooks that were made with it, and with those; then `{Tokens, Credentials, Webhooks}` says how many',
-        query: { Children: z.boolean().optional().describe('Also what was made with it') },
-        answer: revokedTokenAnswer,
-      },
+      summary: 'Revoke a token',
+      description:
+        'Revokes it: `{}`. Here at once. `Children=true`: also the tokens, SMTP credentials and webhooks that were made with it, and with those; then `{Tokens, Credentials, Webhooks}` says how many',
+      query: { Children: flag().optional().describe('Also what was made with it') },
+      answer: revokedTokenAnswer,
       handle: async ({ caller, params, query }) => {
         const token = await ownToken(caller, params.id);
-        const children = queryFlag(query, 'Children') === true;
+        const children = query.Children === true;
         const revoked = await access.revoke(token.id, children);
-        if (!children) return json({});
+        if (!children) return {};
         smtpCredentials.forget();
-        const answer: RevokedTokenAnswer = {
+        return {
           Tokens: revoked?.tokens ?? 0,
           Credentials: revoked?.credentials ?? 0,
           Webhooks: revoked?.webhooks ?? 0,
         };
-        return json(answer);
       },
-    },
-    {
+    }),
+    operation({
+      id: 'rotateToken',
       method: 'POST',
       path: '/tokens/:id/rotate',
       scope: 'tokens:write',
       limitedTokens: true,
-      contract: {
-        id: 'rotateToken',
-        summary: 'Replace a token',
-        description:
-          '`{Overlap?}` in seconds, 0 to 604 800 (86 400): a new token that may the same for as long, but not longer than the caller’s, 201 `{TokenID, Token, PreviousValidUntil}`. The old one ends after the overlap',
-        body: { schema: ROTATION, example: { Overlap: 3600 }, mayBeEmpty: true },
-        status: 201,
-        answer: rotatedTokenAnswer,
-        headers: { Location: 'Address of the new token' },
-        idempotent: true,
-        errors: ['from-domain-not-allowed'],
+      summary: 'Replace a token',
+      description:
+        '`{Overlap?}` in seconds, 0 to 604 800 (86 400): a new token that may the same for as long, but not longer than the caller’s, 201 `{TokenID, Token, PreviousValidUntil}`. The old one ends after the overlap',
+      body: { schema: ROTATION, example: { Overlap: 3600 }, mayBeEmpty: true },
+      status: 201,
+      answer: rotatedTokenAnswer,
+      headers: { Location: 'Address of the new token' },
+      once: createOnce,
+      errors: ['from-domain-not-allowed'],
+      handle: async ({ caller, params, body, key }) => {
+        const old = await ownToken(caller, params.id);
+        // The new text can do all that the old one could: only who could make such a token may have it.
+        const verdict = mayMint(caller, old);
+        if (verdict.kind === 'refused') throw new AppError(verdict.problem);
+        const { ipAllowList, rateLimit } = old;
+        granted(caller, { ipAllowList, rateLimit: rateLimit ?? Number.POSITIVE_INFINITY });
+        const by = { tokenId: caller.tokenId, endsAt: caller.bounds?.expiresAt ?? null };
+        const shown = (TokenID: string, until: number) => ({ TokenID, PreviousValidUntil: isoTime(until) });
+        const rotated = await access.rotate(
+          old,
+          body.Overlap ?? DEFAULT_OVERLAP_SECONDS,
+          by,
+          key && ((id, until) => key(shown(id, until))),
+        );
+        if (rotated === null) {
+          throw new AppError('invalid-parameter', { message: 'The token has ended: make a new one' });
+        }
+        return withHeaders(
+          { ...shown(rotated.id, rotated.oldEndsAt), Token: rotated.jwt },
+          { location: `/api/v1/tokens/${rotated.id}` },
+        );
       },
-      handle: async (request) => {
-        const old = await ownToken(request.caller, request.params.id);
-        return createOnce(request, `POST /tokens/${old.id}/rotate`, async (key) => {
-          const body = readJsonBody(request, ROTATION, { mayBeEmpty: true });
-          // The new text can do all that the old one could: only who could make such a token may have it.
-          const verdict = mayMint(request.caller, old);
-          if (verdict.kind === 'refused') throw new AppError(verdict.problem);
-          const { ipAllowList, rateLimit } = old;
-          granted(request.caller, { ipAllowList, rateLimit: rateLimit ?? Number.POSITIVE_INFINITY });
-          const by = { tokenId: request.caller.tokenId, endsAt: request.caller.bounds?.expiresAt ?? null };
-          const shown = (TokenID: string, until: number) => ({ TokenID, PreviousValidUntil: isoTime(until) });
-          const { idempotency } = withEntry(
-            key,
-            (make) => (id: string, until: number) => make(201, shown(id, until)),
-          );
-          const rotated = await access.rotate(old, body.Overlap ?? DEFAULT_OVERLAP_SECONDS, by, idempotency);
-          if (rotated === null) {
-            throw new AppError('invalid-parameter', { message: 'The token has ended: make a new one' });
-          }
-          const answer: RotatedTokenAnswer = { ...shown(rotated.id, rotated.oldEndsAt), Token: rotated.jwt };
-          return json(answer, 201, { location: `/api/v1/tokens/${rotated.id}` });
-        });
-      },
-    },
-    {
-      method: 'GET',
-      path: '/me',
-      scope: null,
-      limitedTokens: true,
-      contract: {
-        id: 'getMe',
-        summary: 'Show what this token is',
-        description:
-          'What this token is: domains and their status, scopes, limits, what is left of the quotas of its domains (`Quotas`), and what they have on the disk (`Storage`: mail that waits, captured copies, contents that are kept)',
-        answer: meAnswer,
-      },
-      handle: async ({ caller }) => {
-        const all = caller.domains.includes('*');
-        const part = all ? {} : { domains: caller.domains.slice(0, MAX_SHOWN_DOMAINS) };
-        const rows = await store.listDomains({ ...part, limit: MAX_SHOWN_DOMAINS });
-        const names = all ? rows.map((row) => row.name) : caller.domains;
-        const status = new Map(rows.map((row) => [row.name, row.status]));
-        const answer: MeAnswer = {
-          TokenID: caller.tokenId,
-          Owner: caller.owner,
-          Domains: names.slice(0, MAX_SHOWN_DOMAINS).map((name) => ({
-            Domain: name,
-            Status: status.get(name) ?? 'Unknown',
-          })),
-          AllDomains: all,
-          Scopes: [...caller.scopes],
-          Sandbox: caller.sandbox,
-          Quotas: await quotasOf(rows),
-          Storage: await storageOf(names.slice(0, MAX_SHOWN_DOMAINS)),
-          Limits: {
-            RecipientsPerMessage: options.limits.maxRecipients,
-            AttachmentsPerMessage: options.limits.maxAttachments,
-            BodyBytes: options.maxBodyBytes,
-            SendsPerSecond: caller.rateLimit,
-            StreamsPerTenant: all ? null : options.streamsPerTenant,
-          },
-        };
-        return json(answer);
-      },
-    },
+    }),
   ];
-
-  async function storageOf(names: readonly string[]): Promise<StorageAnswer[]> {
-    const uses = (await deps.storage?.use(names)) ?? [];
-    return uses.map(({ domain, bytes, limit }) => ({ Domain: domain, Bytes: bytes, Limit: limit }));
-  }
-
-  /** What is left of each window that is limited. */
-  async function quotasOf(rows: readonly Domain[]): Promise<QuotaAnswer[]> {
-    const limited = rows.flatMap((row) => {
-      const limits = domains.quotaIn(row);
-      return limits === null ? [] : [{ name: row.name, limits }];
-    });
-    if (limited.length === 0) return [];
-    const uses = await store.quotaUses({ domains: limited.map(({ name }) => name), now: clock.now() });
-    return limited.flatMap(({ name, limits }, i) =>
-      (uses[i] ?? []).flatMap(({ period, used, resetAt }) => {
-        const limit = limits[period];
-        if (limit === null) return [];
-        const Remaining = Math.max(0, limit - used);
-        return [{ Domain: name, Period: period, Limit: limit, Remaining, ResetAt: isoTime(resetAt) }];
-      }),
-    );
-  }
 
   /** Throws AppError invalid-parameter. */
   function granted(caller: Caller, wish: LimitWish): Grant {
@@ -351,8 +269,8 @@ export function tokenRoutes(
     return given === 'never' ? null : clock.now() + given * 1000;
   }
 
-  async function ownToken(caller: Caller, id: string | undefined): Promise<Token> {
-    const token = id === undefined ? null : await store.getToken({ id });
+  async function ownToken(caller: Caller, id: string): Promise<Token> {
+    const token = await store.getToken({ id });
     if (token === null || !isOwn(caller, token)) throw refuse('not-found');
     return token;
   }

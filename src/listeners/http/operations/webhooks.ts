@@ -1,5 +1,5 @@
 /**
- * Webhooks (api.md §3, §6.3): the three core operations, byte-exact, and the ones beside them: detail, changes, secret,
+ * Webhooks: the three core operations, byte-exact, and the ones beside them: detail, changes, secret,
  * test; what concerns their calls is in webhook-calls.ts. Given the caller's domains, it never shows or touches another's
  * webhook.
  */
@@ -13,35 +13,80 @@ import { NEVER_CALLED_AT, type Webhook, type WebhookStatus } from '../../../mode
 import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
 import { pickDomain, requireScope } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
-import type {
-  NewWebhookAnswer,
-  WebhookDetail,
-  WebhookList,
-  WebhookRecord,
-  WebhookSecretAnswer,
-} from '../contract/answers/webhooks.ts';
 import { nothing } from '../contract/schemas/problem.ts';
-import { DOMAIN } from '../contract/schemas/query.ts';
-import {
-  newWebhookAnswer,
-  webhookDetail,
-  webhookList,
-  webhookSecretAnswer,
-  webhookTest,
-} from '../contract/schemas/webhooks.ts';
-import { type CreateOnce, withEntry } from '../create-once.ts';
-import { readJsonBody } from '../json-request.ts';
-import {
-  type ApiRequest,
-  type ApiRoute,
-  invalidParameter,
-  isoTime,
-  isoTimeOrNull,
-  json,
-  refuse,
-} from '../route.ts';
-import { listedDomains, ownDomains } from '../tenancy.ts';
-import { webhookCallRoutes } from './webhook-calls.ts';
+import { count, time } from '../contract/schemas/shared.ts';
+import type { CreateOnce } from '../create-once.ts';
+import { type Answer, operation, withoutUndefined } from '../operation.ts';
+import { DOMAIN } from '../query.ts';
+import { type ApiRoute, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { ownDomains } from '../tenancy.ts';
+import { webhookCallOperations } from './webhook-calls.ts';
+
+const record = {
+  WebhookID: z.int().min(1),
+  CreatedAt: time,
+  UpdatedAt: time,
+  Status: z.enum(['Enabled', 'Disabled']),
+  WebhookURL: z.string(),
+  Event: z
+    .string()
+    .describe(
+      'Token of the events it is called for, e.g. bounce, or all; of several with commas between them',
+    ),
+  LastResponseCode: z.int().describe('Of the last try; 0 = no answer, or never called'),
+  LastResponseBody: z.string(),
+  LastResponseAt: time.describe('1899-11-30T00:00:00.000Z = no answer, or never called'),
+  LastResponseTryCounter: count.describe('Number of that try within its call; 0 = never called'),
+};
+
+const webhookRecord = z.strictObject(record).meta({ id: 'WebhookRecord' });
+
+const webhookList = z.strictObject({ Webhooks: z.array(webhookRecord) }).meta({ id: 'WebhookList' });
+
+const newWebhookAnswer = z
+  .strictObject({
+    NewWebhookID: z.int().min(1),
+    Secret: z.string().describe('Signs the calls; shown this once'),
+  })
+  .meta({ id: 'NewWebhookAnswer' });
+
+const webhookDetail = z
+  .object({
+    ...record,
+    Events: z.array(z.string()).describe('`Event` as a list'),
+    Domain: z.string(),
+    Description: z.string(),
+    CreatedBy: z.string().nullable().describe('The token that it was made with'),
+    DisabledReason: z.enum(['User', 'Gone', 'Failures', 'Blocked']).nullable(),
+    FailingSince: time.nullable(),
+    LastError: z.string(),
+    LastLatencyMs: z.number().nullable(),
+    Pending: count.describe('Calls that wait or are on their way, counted to 10 000'),
+    SecretHint: z.string().describe('The last four characters of the secret'),
+  })
+  .meta({ id: 'WebhookDetail' });
+
+const webhookSecretAnswer = z
+  .object({
+    Secret: z.string().describe('Shown this once'),
+    PreviousValidUntil: time.describe('Until then the secret before signs too'),
+  })
+  .meta({ id: 'WebhookSecretAnswer' });
+
+const webhookTest = z
+  .object({
+    StatusCode: z.int().describe('0 = no answer'),
+    LatencyMs: z.number(),
+    Body: z.string(),
+    Error: z.string(),
+  })
+  .meta({ id: 'WebhookTest' });
+
+export type WebhookRecord = Answer<typeof webhookRecord>;
+export type NewWebhookAnswer = Answer<typeof newWebhookAnswer>;
+export type WebhookDetail = Answer<typeof webhookDetail>;
+export type WebhookSecretAnswer = Answer<typeof webhookSecretAnswer>;
+export type WebhookTest = Answer<typeof webhookTest>;
 
 const MAX_URL_CHARS = 2048;
 /** Texts that name events: longer than all tokens together, in any spelling. */
@@ -109,8 +154,8 @@ const CHANGES = z.object({
   Description: DESCRIPTION,
 });
 
-/** The webhook routes. */
-export function webhookRoutes(deps: {
+/** The operations of webhooks. */
+export function webhookOperations(deps: {
   store: Store;
   webhooks: WebhookService;
   clock: Clock;
@@ -121,187 +166,165 @@ export function webhookRoutes(deps: {
   const { store, webhooks, clock, createOnce, eventsStored } = deps;
 
   return [
-    {
+    operation({
+      id: 'listWebhooks',
       method: 'GET',
       path: '/webhooks',
       scope: 'webhooks:read',
       limitedTokens: true,
-      contract: {
-        id: 'listWebhooks',
-        summary: 'List webhooks',
-        description:
-          'Every webhook of the token’s domains, by id, ten members each: `{Webhooks}`. `Domain` filters',
-        query: DOMAIN,
-        answer: webhookList,
-      },
-      handle: async (request) => {
+      summary: 'List webhooks',
+      description:
+        'Every webhook of the token’s domains, by id, ten members each: `{Webhooks}`. `Domain` filters',
+      query: DOMAIN,
+      answer: webhookList,
+      handle: async ({ visible }) => {
         const rows: Webhook[] = [];
         for (let afterId: number | undefined = 0; afterId !== undefined; ) {
-          const part: readonly Webhook[] = await store.listWebhooks({
-            ...listedDomains(request),
-            afterId,
-            limit: AT_ONCE,
-          });
+          const part: readonly Webhook[] = await store.listWebhooks({ ...visible, afterId, limit: AT_ONCE });
           rows.push(...part);
           afterId = part.length < AT_ONCE ? undefined : part.at(-1)?.id;
         }
-        const answer: WebhookList = { Webhooks: rows.map(toRecord) };
-        return json(answer);
+        return { Webhooks: rows.map(toRecord) };
       },
-    },
-    {
+    }),
+    operation({
+      id: 'createWebhook',
       method: 'POST',
       path: '/webhooks',
       scope: 'webhooks:write',
       limitedTokens: true,
-      contract: {
-        id: 'createWebhook',
-        summary: 'Add a webhook',
-        description:
-          '`{Event, WebhookURL}`, or `Events` for a list in place of `Event`, also `Description`, and `Domain` where the token holds several: `{NewWebhookID, Secret}`. The secret is shown this once. Needs `events:read` too. At most 100 a domain',
-        body: {
-          schema: NEW_WEBHOOK,
-          example: { Event: 'bounce', WebhookURL: 'https://hooks.example.com/mail' },
-        },
-        answer: newWebhookAnswer,
-        idempotent: true,
-        errors: [
-          'webhook-event-unknown',
-          'webhook-url-invalid',
-          'webhook-limit',
-          'wrong-type',
-          'domain-ambiguous',
-          'not-found',
-        ],
+      summary: 'Add a webhook',
+      description:
+        '`{Event, WebhookURL}`, or `Events` for a list in place of `Event`, also `Description`, and `Domain` where the token holds several: `{NewWebhookID, Secret}`. The secret is shown this once. Needs `events:read` too. At most 100 a domain',
+      body: {
+        schema: NEW_WEBHOOK,
+        example: { Event: 'bounce', WebhookURL: 'https://hooks.example.com/mail' },
       },
-      handle: (request) =>
-        createOnce(request, 'POST /webhooks', async (key) => {
-          // What it is called with are events.
-          requireScope(request.caller, 'events:read');
-          const wanted = readNewWebhook(request);
-          const { id, secret } = await webhooks.create(wanted, key?.(200, { NewWebhookID: '$id' }));
-          const answer: NewWebhookAnswer = { NewWebhookID: id, Secret: secret };
-          return json(answer);
-        }),
-    },
-    {
+      answer: newWebhookAnswer,
+      once: createOnce,
+      errors: [
+        'webhook-event-unknown',
+        'webhook-url-invalid',
+        'webhook-limit',
+        'wrong-type',
+        'domain-ambiguous',
+        'not-found',
+      ],
+      handle: async ({ caller, body, key }) => {
+        // What it is called with are events.
+        requireScope(caller, 'events:read');
+        const wanted = {
+          domain: pickDomain(caller, body.Domain),
+          events: oneList(body.Event, body.Events) ?? [],
+          url: body.WebhookURL,
+          description: (body.Description ?? '').toWellFormed(),
+          createdBy: caller.tokenId,
+        };
+        const { id, secret } = await webhooks.create(wanted, key?.({ NewWebhookID: '$id' }));
+        return { NewWebhookID: id, Secret: secret };
+      },
+    }),
+    operation({
+      id: 'deleteWebhook',
       method: 'DELETE',
       path: '/webhooks/:id',
       scope: 'webhooks:write',
       limitedTokens: true,
-      contract: {
-        id: 'deleteWebhook',
-        summary: 'Remove a webhook',
-        description: 'Removes it with the calls that wait: `{}`',
-        answer: nothing,
-      },
+      summary: 'Remove a webhook',
+      description: 'Removes it with the calls that wait: `{}`',
+      answer: nothing,
       handle: async ({ caller, params }) => {
         const found = await store.deleteWebhook({ id: webhookId(params.id), ...ownDomains(caller) });
         if (!found) throw refuse('not-found');
-        return json({});
+        return {};
       },
-    },
-    {
+    }),
+    operation({
+      id: 'getWebhook',
       method: 'GET',
       path: '/webhooks/:id',
       scope: 'webhooks:read',
       limitedTokens: true,
-      contract: {
-        id: 'getWebhook',
-        summary: 'Show a webhook',
-        description:
-          'The ten members and `Events, Domain, Description, DisabledReason, FailingSince, LastError, LastLatencyMs, Pending, SecretHint`',
-        answer: webhookDetail,
-      },
-      handle: async ({ caller, params }) => json(await toDetail(await ownWebhook(caller, params.id))),
-    },
-    {
+      summary: 'Show a webhook',
+      description:
+        'The ten members and `Events, Domain, Description, DisabledReason, FailingSince, LastError, LastLatencyMs, Pending, SecretHint`',
+      answer: webhookDetail,
+      handle: async ({ caller, params }) => toDetail(await ownWebhook(caller, params.id)),
+    }),
+    operation({
+      id: 'updateWebhook',
       method: 'PATCH',
       path: '/webhooks/:id',
       scope: 'webhooks:write',
       limitedTokens: true,
-      contract: {
-        id: 'updateWebhook',
-        summary: 'Change a webhook',
-        description:
-          '`{Event? or Events?, WebhookURL?, Status?, Description?}`: the detail after it. `Status` is Enabled or Disabled; switched on again, the calls of the last 72 hours are made now and older ones are given up (replay can make them). Events and address need `events:read` too',
-        body: { schema: CHANGES, example: { Status: 'Enabled', Description: 'Bounces to the CRM' } },
-        answer: webhookDetail,
-        errors: ['webhook-event-unknown', 'webhook-url-invalid'],
-      },
-      handle: async (request) => {
-        const { id } = await ownWebhook(request.caller, request.params.id);
-        const { Event, Events, WebhookURL, Status, Description } = readJsonBody(request, CHANGES);
+      summary: 'Change a webhook',
+      description:
+        '`{Event? or Events?, WebhookURL?, Status?, Description?}`: the detail after it. `Status` is Enabled or Disabled; switched on again, the calls of the last 72 hours are made now and older ones are given up (replay can make them). Events and address need `events:read` too',
+      body: { schema: CHANGES, example: { Status: 'Enabled', Description: 'Bounces to the CRM' } },
+      answer: webhookDetail,
+      errors: ['webhook-event-unknown', 'webhook-url-invalid'],
+      handle: async ({ caller, params, body }) => {
+        const { id } = await ownWebhook(caller, params.id);
+        const { Event, Events, WebhookURL, Status, Description } = body;
         const events = oneList(Event, Events);
-        if (events !== undefined || WebhookURL !== undefined) requireScope(request.caller, 'events:read');
-        const change = {
-          ...(events === undefined ? {} : { events }),
-          ...(WebhookURL === undefined ? {} : { url: WebhookURL }),
-          ...(Status === undefined ? {} : { status: Status }),
-          ...(Description === undefined ? {} : { description: Description.toWellFormed() }),
-        };
+        if (events !== undefined || WebhookURL !== undefined) requireScope(caller, 'events:read');
+        const change = withoutUndefined({
+          events,
+          url: WebhookURL,
+          status: Status,
+          description: Description?.toWellFormed(),
+        });
         if (Object.keys(change).length === 0) {
           throw new AppError('invalid-parameter', {
             message: 'Give at least one of Event, Events, WebhookURL, Status, Description',
           });
         }
-        const changed = await webhooks.update(id, change, ownDomains(request.caller).domains);
+        const changed = await webhooks.update(id, change, ownDomains(caller).domains);
         if (changed === null) throw refuse('not-found');
         if (Status === 'Enabled') eventsStored();
-        return json(await toDetail(changed));
+        return toDetail(changed);
       },
-    },
-    {
+    }),
+    operation({
+      id: 'rotateWebhookSecret',
       method: 'POST',
       path: '/webhooks/:id/secret',
       scope: 'webhooks:write',
       limitedTokens: true,
-      contract: {
-        id: 'rotateWebhookSecret',
-        summary: 'Rotate the secret of a webhook',
-        description:
-          'A new secret: `{Secret, PreviousValidUntil}`, shown this once. For 24 hours every call carries two signatures, of the new secret and of the old one',
-        answer: webhookSecretAnswer,
-        idempotent: true,
+      summary: 'Rotate the secret of a webhook',
+      description:
+        'A new secret: `{Secret, PreviousValidUntil}`, shown this once. For 24 hours every call carries two signatures, of the new secret and of the old one',
+      answer: webhookSecretAnswer,
+      once: createOnce,
+      handle: async ({ caller, params, key }) => {
+        const { id } = await ownWebhook(caller, params.id);
+        const shown = (until: number) => ({ PreviousValidUntil: isoTime(until) });
+        const { domains } = ownDomains(caller);
+        const rotated = await webhooks.rotateSecret(id, domains, key && ((until) => key(shown(until))));
+        if (rotated === null) throw refuse('not-found');
+        return { Secret: rotated.secret, ...shown(rotated.previousValidUntil) };
       },
-      handle: async (request) => {
-        const { id } = await ownWebhook(request.caller, request.params.id);
-        return createOnce(request, `POST /webhooks/${id}/secret`, async (key) => {
-          const shown = (until: number) => ({ PreviousValidUntil: isoTime(until) });
-          const { domains } = ownDomains(request.caller);
-          const { idempotency } = withEntry(key, (make) => (until: number) => make(200, shown(until)));
-          const rotated = await webhooks.rotateSecret(id, domains, idempotency);
-          if (rotated === null) throw refuse('not-found');
-          const answer: WebhookSecretAnswer = {
-            Secret: rotated.secret,
-            ...shown(rotated.previousValidUntil),
-          };
-          return json(answer);
-        });
-      },
-    },
-    {
+    }),
+    operation({
+      id: 'testWebhook',
       method: 'POST',
       path: '/webhooks/:id/test',
       scope: 'webhooks:write',
       limitedTokens: true,
-      contract: {
-        id: 'testWebhook',
-        summary: 'Call a webhook with a sample',
-        description: 'Sends a signed sample now: `{StatusCode, LatencyMs, Body, Error}`. Changes nothing',
-        answer: webhookTest,
-      },
+      summary: 'Call a webhook with a sample',
+      description: 'Sends a signed sample now: `{StatusCode, LatencyMs, Body, Error}`. Changes nothing',
+      answer: webhookTest,
       handle: async ({ caller, params }) => {
         const result = await webhooks.test(webhookId(params.id), ownDomains(caller).domains);
         if (result === null) throw refuse('not-found');
-        return json(result);
+        return result;
       },
-    },
-    ...webhookCallRoutes({ store, clock, ownWebhook, eventsStored }),
+    }),
+    ...webhookCallOperations({ store, clock, ownWebhook, eventsStored }),
   ];
 
   /** Throws AppError not-found, for another's too. */
-  async function ownWebhook(caller: Caller, id: string | undefined): Promise<Webhook> {
+  async function ownWebhook(caller: Caller, id: string): Promise<Webhook> {
     const found = await store.getWebhook({ id: webhookId(id), ...ownDomains(caller) });
     if (found === null) throw refuse('not-found');
     return found;
@@ -339,20 +362,9 @@ function named<T>(problem: ErrorName, message: string, read: (value: unknown) =>
 }
 
 /** Throws AppError not-found for what can be no id. */
-function webhookId(text: string | undefined): number {
-  if (text === undefined || !/^[1-9][0-9]{0,14}$/.test(text)) throw refuse('not-found');
+function webhookId(text: string): number {
+  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw refuse('not-found');
   return Number(text);
-}
-
-function readNewWebhook(request: ApiRequest) {
-  const { Event, Events, WebhookURL, Description, Domain } = readJsonBody(request, NEW_WEBHOOK);
-  return {
-    domain: pickDomain(request.caller, Domain),
-    events: oneList(Event, Events) ?? [],
-    url: WebhookURL,
-    description: (Description ?? '').toWellFormed(),
-    createdBy: request.caller.tokenId,
-  };
 }
 
 /** The events of a request that may name them twice, as one who sends back a detail does; undefined = by neither. */

@@ -1,0 +1,72 @@
+/** What the checks of a sender domain found, and what changed between them, in the words of the API. */
+import { z } from 'zod';
+import type { Domain } from '../../../model/domain.ts';
+import { readChanges } from '../../../policy/domains/doctor/changes.ts';
+import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
+import { time } from '../contract/schemas/shared.ts';
+import type { Answer } from '../operation.ts';
+import { isoTime } from '../route.ts';
+
+const checkStatus = z
+  .enum(['Ok', 'Unknown', 'Warning', 'Failed'])
+  .describe('Unknown: the check could not be made');
+
+export const check = z
+  .object({
+    Name: z.string(),
+    Status: checkStatus,
+    Type: z.string().describe('Kind of record that was looked up'),
+    Host: z.string(),
+    Expected: z.string(),
+    Found: z.array(z.string()),
+    Message: z.string().describe('What was found, in plain words'),
+    Fix: z.string().describe('What to do; empty where nothing is'),
+    BlocksSending: z.boolean().describe('Mail of the domain does not leave until this is Ok'),
+  })
+  .meta({ id: 'DomainCheck' });
+
+export const change = z
+  .object({
+    Name: z.string(),
+    From: checkStatus.nullable().describe('null: it came'),
+    To: checkStatus.nullable().describe('null: it went'),
+    Message: z.string(),
+    At: time,
+  })
+  .meta({
+    id: 'DomainChange',
+    description: 'A check that came, went, changed, or whose record reads otherwise',
+  });
+
+export const domainStatus = z.enum(['Pending', 'Verified', 'Failing', 'Suspended']);
+
+export type DomainCheckItem = Answer<typeof check>;
+export type DomainChangeItem = Answer<typeof change>;
+
+const STATUS = { ok: 'Ok', unknown: 'Unknown', warn: 'Warning', fail: 'Failed' } as const;
+
+/** What changed between checks lately, newest first. */
+export function changeItems(domain: Domain): DomainChangeItem[] {
+  return readChanges(domain.changes).map((change) => ({
+    Name: change.id,
+    From: change.from === null ? null : STATUS[change.from],
+    To: change.to === null ? null : STATUS[change.to],
+    Message: change.message,
+    At: isoTime(change.at),
+  }));
+}
+
+/** A check in the words of the API. */
+export function toCheckItem(check: DomainCheck): DomainCheckItem {
+  return {
+    Name: check.id,
+    Status: STATUS[check.severity],
+    Type: check.record.type,
+    Host: check.record.name,
+    Expected: check.record.expected,
+    Found: check.record.found,
+    Message: check.message,
+    Fix: check.fix,
+    BlocksSending: check.blocks === true,
+  };
+}

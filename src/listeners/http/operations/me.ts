@@ -1,0 +1,131 @@
+/** GET /me: what the token of a request is, what it may do, and what is left of the limits of its domains. */
+import { z } from 'zod';
+import type { Clock } from '../../../lib/clock.ts';
+import type { Domain } from '../../../model/domain.ts';
+import type { DomainService } from '../../../policy/domains/domains.ts';
+import type { Storage } from '../../../policy/limits/storage.ts';
+import type { Store } from '../../../store/store.ts';
+import type { EmailLimits } from '../contract/email-limits.ts';
+import { count, time } from '../contract/schemas/shared.ts';
+import { type Answer, operation } from '../operation.ts';
+import { type ApiRoute, isoTime } from '../route.ts';
+import { domainStatus } from './domain-checks.ts';
+
+const quota = z
+  .object({
+    Domain: z.string(),
+    Period: z.enum(['minute', 'hour', 'day']),
+    Limit: count.describe('Recipients'),
+    Remaining: count,
+    ResetAt: time,
+  })
+  .meta({ id: 'Quota' });
+
+const storage = z
+  .object({ Domain: z.string(), Bytes: count, Limit: count.nullable().describe('null = none') })
+  .meta({ id: 'Storage' });
+
+const meAnswer = z
+  .object({
+    TokenID: z.string(),
+    Owner: z.string(),
+    Domains: z.array(z.object({ Domain: z.string(), Status: z.enum([...domainStatus.options, 'Unknown']) })),
+    AllDomains: z.boolean(),
+    Scopes: z.array(z.string()),
+    Sandbox: z.boolean(),
+    Limits: z.object({
+      RecipientsPerMessage: count,
+      AttachmentsPerMessage: count,
+      BodyBytes: count,
+      SendsPerSecond: z.number().nullable(),
+      StreamsPerTenant: count
+        .nullable()
+        .describe('Of one kind, open at once; null = no limit but that of all'),
+    }),
+    Storage: z
+      .array(storage)
+      .describe(
+        'What its domains have on the disk: mail that waits, captured copies, contents that are kept',
+      ),
+    Quotas: z.array(quota).describe('Of the domains that have one'),
+  })
+  .meta({ id: 'Me' });
+
+export type MeAnswer = Answer<typeof meAnswer>;
+
+/** Domains that GET /me names; a caller with more asks GET /domains. */
+const MAX_SHOWN_DOMAINS = 100;
+
+/** The one operation. */
+export function meOperation(
+  deps: {
+    store: Pick<Store, 'listDomains' | 'quotaUses'>;
+    domains: Pick<DomainService, 'quotaIn'>;
+    storage?: Pick<Storage, 'use'>;
+    clock: Clock;
+  },
+  options: { limits: EmailLimits; maxBodyBytes: number; streamsPerTenant: number },
+): ApiRoute {
+  const { store, domains, clock } = deps;
+  return operation({
+    id: 'getMe',
+    method: 'GET',
+    path: '/me',
+    scope: null,
+    limitedTokens: true,
+    summary: 'Show what this token is',
+    description:
+      'What this token is: domains and their status, scopes, limits, what is left of the quotas of its domains (`Quotas`), and what they have on the disk (`Storage`: mail that waits, captured copies, contents that are kept)',
+    answer: meAnswer,
+    handle: async ({ caller }) => {
+      const all = caller.domains.includes('*');
+      const part = all ? {} : { domains: caller.domains.slice(0, MAX_SHOWN_DOMAINS) };
+      const rows = await store.listDomains({ ...part, limit: MAX_SHOWN_DOMAINS });
+      const names = all ? rows.map((row) => row.name) : caller.domains;
+      const status = new Map(rows.map((row) => [row.name, row.status]));
+      return {
+        TokenID: caller.tokenId,
+        Owner: caller.owner,
+        Domains: names.slice(0, MAX_SHOWN_DOMAINS).map((name) => ({
+          Domain: name,
+          Status: status.get(name) ?? ('Unknown' as const),
+        })),
+        AllDomains: all,
+        Scopes: [...caller.scopes],
+        Sandbox: caller.sandbox,
+        Quotas: await quotasOf(rows),
+        Storage: await storageOf(names.slice(0, MAX_SHOWN_DOMAINS)),
+        Limits: {
+          RecipientsPerMessage: options.limits.maxRecipients,
+          AttachmentsPerMessage: options.limits.maxAttachments,
+          BodyBytes: options.maxBodyBytes,
+          SendsPerSecond: caller.rateLimit,
+          StreamsPerTenant: all ? null : options.streamsPerTenant,
+        },
+      };
+    },
+  });
+
+  async function storageOf(names: readonly string[]): Promise<Answer<typeof storage>[]> {
+    const uses = (await deps.storage?.use(names)) ?? [];
+    return uses.map(({ domain, bytes, limit }) => ({ Domain: domain, Bytes: bytes, Limit: limit }));
+  }
+
+  /** What is left of each window that is limited. */
+  async function quotasOf(rows: readonly Domain[]): Promise<Answer<typeof quota>[]> {
+    const limited = rows.flatMap((row) => {
+      const limits = domains.quotaIn(row);
+      return limits === null ? [] : [{ name: row.name, limits }];
+    });
+    if (limited.length === 0) return [];
+    const uses = await store.quotaUses({ domains: limited.map(({ name }) => name), now: clock.now() });
+    return limited.flatMap(({ name, limits }, i) =>
+      (uses[i] ?? []).flatMap(({ period, used, resetAt }) => {
+        const limit = limits[period];
+        if (limit === null) return [];
+        const Remaining = Math.max(0, limit - used);
+        return [{ Domain: name, Period: period, Limit: limit, Remaining, ResetAt: isoTime(resetAt) }];
+      }),
+    );
+  }
+}
