@@ -12,6 +12,7 @@ import { ERRORS, type ErrorName } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { type Logger, maskAddresses } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
+import { createRateGate, type RateGate } from '../../lib/rate-gate.ts';
 import type { Caller } from '../../model/submission.ts';
 import { addressKey } from './failed-logins.ts';
 
@@ -106,7 +107,7 @@ export function createRefusals(
   const strangers = createRings(limits.maxStrangerRows);
   let seq = 0;
   /** Lines that a tenant may still write, and what it could not. */
-  const shares = new BoundedMap<string, { left: number; atMs: number; unlogged: number }>(MAX_SHARES);
+  const shares = new BoundedMap<string, { lines: RateGate; unlogged: number }>(MAX_SHARES);
 
   return {
     record(facts) {
@@ -153,15 +154,14 @@ export function createRefusals(
 
   function write(tenant: string, row: Row): void {
     const nowMs = clock.monotonicMs();
-    const share = shares.get(tenant) ?? { left: limits.logBurst, atMs: nowMs, unlogged: 0 };
+    const lines = () => createRateGate(limits.logPerSecond, limits.logBurst);
+    const share = shares.get(tenant) ?? { lines: lines(), unlogged: 0 };
     shares.set(tenant, share);
-    share.left = Math.min(limits.logBurst, share.left + ((nowMs - share.atMs) / 1000) * limits.logPerSecond);
-    share.atMs = nowMs;
-    if (share.left < 1) {
+    if (share.lines.waitMs(nowMs) > 0) {
       share.unlogged += 1;
       return;
     }
-    share.left -= 1;
+    share.lines.take(nowMs);
     const { tokenId, tokenName, via, action, status, code, name, domain, ip, message } = row;
     const unlogged = share.unlogged === 0 ? {} : { unlogged: share.unlogged };
     share.unlogged = 0;

@@ -1,9 +1,10 @@
 /**
- * Sends per second of each token (api.md §8): a token bucket with a burst of twice the rate, off where neither the
+ * Sends per second of each token: a token bucket with a burst of twice the rate, off where neither the
  * token nor the instance sets one. Given a caller it takes one send, or refuses with 429 and how long to wait, and
  * leaves the `RateLimit` fields (draft-ietf-httpapi-ratelimit-headers) for the answer: of the tightest rate, where a token
  * shares those of its makers. Per process, in memory, bounded: a bucket that was forgotten was full.
  */
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
@@ -24,7 +25,7 @@ export interface SendRate {
 
 /** `perSecond`: the instance's rule for tokens without an own one, null = none. */
 export function createSendRate(clock: Clock, options: { perSecond: number | null }): SendRate {
-  const buckets = new Map<string, { left: number; atMs: number }>();
+  const buckets = new BoundedMap<string, { left: number; atMs: number }>(MAX_BUCKETS);
 
   return {
     take(caller, sends = 1) {
@@ -45,7 +46,6 @@ export function createSendRate(clock: Clock, options: { perSecond: number | null
       let tightest: { rate: number; capacity: number; after: number; waitSeconds: number } | null = null;
       for (const { key, rate, capacity, left, needed } of states) {
         const after = allowed ? left - sends : left;
-        buckets.delete(key);
         buckets.set(key, { left: after, atMs: nowMs });
         const waitSeconds = Math.max(0, ((allowed ? 1 : needed) - after) / rate);
         const isTighter =
@@ -54,7 +54,6 @@ export function createSendRate(clock: Clock, options: { perSecond: number | null
           (waitSeconds === tightest.waitSeconds && after < tightest.after);
         if (isTighter) tightest = { rate, capacity, after, waitSeconds };
       }
-      forgetOldest();
       if (tightest === null) return null;
       const { rate, capacity, after, waitSeconds } = tightest;
       return {
@@ -79,12 +78,5 @@ export function createSendRate(clock: Clock, options: { perSecond: number | null
       const rate = perSecond ?? options.perSecond;
       return rate === null ? [] : [{ key, rate }];
     });
-  }
-
-  function forgetOldest(): void {
-    for (const key of buckets.keys()) {
-      if (buckets.size <= MAX_BUCKETS) return;
-      buckets.delete(key);
-    }
   }
 }

@@ -4,9 +4,9 @@
  * long to wait, so that nobody polls.
  */
 import type { Clock } from '../../../lib/clock.ts';
+import { createRateGate } from '../../../lib/rate-gate.ts';
 import type { Lane } from '../../../model/message.ts';
 import type { EffectiveLimits, PathLimits } from '../../../policy/limits/shaping/types.ts';
-import { createRateGate } from './gcra.ts';
 
 /** Connections of one source to all sites of one provider. */
 export interface ProviderGate {

@@ -4,8 +4,8 @@
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
+import { createRateGate, type RateGate } from '../../../lib/rate-gate.ts';
 import type { EffectiveLimits, Overrides } from '../../../policy/limits/shaping/types.ts';
-import { createRateGate, type RateGate } from './gcra.ts';
 
 export interface PathTenants {
   /** Whether a message of this sender domain may be taken now as far as its own rate goes. */

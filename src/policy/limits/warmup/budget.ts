@@ -3,10 +3,11 @@
  * over a small state that is stored as it is; time comes in.
  *
  * Two rules hold together. The *window*: at no send do more than the budget lie within the 24 hours before it, counted
- * in quarter hours and the oldest one in full, so rather too many than too few. The *pace*: a generic cell rate
- * (GCRA) spreads the budget over the day with an hour's worth at once, so that a newsletter does not use it up by
+ * in quarter hours and the oldest one in full, so rather too many than too few. The *pace*: an even rate
+ * (rate-gate.ts) spreads the budget over the day with an hour's worth at once, so that a newsletter does not use it up by
  * breakfast. Critical mail skips the pace, and may go a fifth over the window.
  */
+import { arrivalAfter, type EvenRate, waitOf } from '../../../lib/rate-gate.ts';
 import type { Lane } from '../../../model/message.ts';
 import { budgetOf, levelAfter, levelAfterBlock, levelAfterSilence, type WarmupDay } from './steps.ts';
 
@@ -17,7 +18,7 @@ export interface WarmupState extends WarmupDay {
   day: number;
   /** Of the last message, 0 = none yet. */
   lastUsedAt: number;
-  /** When the pace is caught up with (the theoretical arrival time of GCRA). */
+  /** When the pace is caught up with (`arrivalAfter` of rate-gate.ts). */
   paceAt: number;
   /** Messages by quarter hour: [number of the quarter since 1970, count], oldest first. */
   quarters: (readonly [quarter: number, count: number])[];
@@ -79,9 +80,8 @@ export function mayGo(state: WarmupState, lane: Lane, now: number): WarmupAnswer
     return { kind: 'wait', until: now + DAY_MS, why: 'budget' };
   }
   if (critical) return { kind: 'go' };
-  const { intervalMs, burst } = pace(budget);
-  const earliest = state.paceAt - (burst - 1) * intervalMs;
-  return now >= earliest ? { kind: 'go' } : { kind: 'wait', until: Math.ceil(earliest), why: 'pace' };
+  const waitMs = waitOf(pace(budget), state.paceAt, now);
+  return waitMs === 0 ? { kind: 'go' } : { kind: 'wait', until: Math.ceil(now + waitMs), why: 'pace' };
 }
 
 /** Counts `n` messages as gone now. */
@@ -96,7 +96,7 @@ export function count(state: WarmupState, n: number, now: number): void {
   state.used += n;
   state.lastUsedAt = Math.max(state.lastUsedAt, now);
   const budget = budgetOf(state.level);
-  if (budget !== null) state.paceAt = Math.max(state.paceAt, now) + n * pace(budget).intervalMs;
+  if (budget !== null) state.paceAt = arrivalAfter(pace(budget), state.paceAt, now, n);
 }
 
 /** Takes one back that never reached the provider. */
@@ -131,7 +131,7 @@ function total(quarters: WarmupState['quarters']): number {
 }
 
 /** Burst and interval whose sum over any 24 hours is the budget: burst + 24 h / interval. */
-function pace(budget: number): { intervalMs: number; burst: number } {
+function pace(budget: number): EvenRate {
   const burst = Math.max(1, Math.ceil(budget / BURSTS_A_DAY));
   return { burst, intervalMs: DAY_MS / (budget - burst) };
 }
