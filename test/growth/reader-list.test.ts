@@ -56,13 +56,15 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
 
     'listeners/http/captured-wish.ts readCaptured',
   ],
-  'called by readMime, readDsn, the classifier or the reader of templates': [
+  'called by readMime, readDsn, readTag, the classifier or the reader of templates': [
     'mail/dsn.ts fieldGroups',
     'mail/dsn.ts fieldValue',
     'mail/mime-tree.ts bodyOf',
     'mail/mime-tree.ts fieldOf',
     'mail/mime-tree.ts ownParts',
     'mail/mime-tree.ts walkParts',
+    'pipeline/compose/html-tags.ts attributeOf',
+    'pipeline/compose/html-tags.ts attributesOf',
     'pipeline/compose/template/url-position.ts nextUrlState',
     'pipeline/deliver/outcome/classifier/rule-set.ts ruleMatches',
     'pipeline/deliver/outcome/classifier/traces.ts needleOf',

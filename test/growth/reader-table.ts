@@ -89,6 +89,7 @@ import { isNamedByPolicy, parseMtaStsPolicy, readMtaStsRecord } from '../../src/
 import { parseServers } from '../../src/net/system-resolvers.ts';
 import { decodeEntities } from '../../src/pipeline/compose/html-entities.ts';
 import { findLinks, linkTarget } from '../../src/pipeline/compose/html-links.ts';
+import { attributeOf, endTagOf, readTag } from '../../src/pipeline/compose/html-tags.ts';
 import { leafText } from '../../src/pipeline/compose/leaf-text.ts';
 import { personalHtml } from '../../src/pipeline/compose/personal-html.ts';
 import { personalRaw } from '../../src/pipeline/compose/personal-raw.ts';
@@ -445,6 +446,12 @@ export const READERS: Readonly<Record<string, Reader>> = {
     findLinks(`<a href="https://a.example/">${text}`, 1_000),
   ],
   'pipeline/compose/html-links.ts linkTarget': (text) => [linkTarget(text), linkTarget(`https://${text}`)],
+  'pipeline/compose/html-tags.ts readTag': (text) =>
+    [`<${text}`, `<a ${text}>`, `<!--${text}`, `</a${text}`].map((html) => {
+      const tag = readTag(html, 0);
+      return typeof tag === 'number' ? tag : attributeOf(html, tag, 'href');
+    }),
+  'pipeline/compose/html-tags.ts endTagOf': (text) => [endTagOf(text, 'a', 0), endTagOf(text, 'script', 0)],
   'pipeline/compose/leaf-text.ts leafText': (text) => [
     leafText(Buffer.from(text), 'utf-8'),
     leafText(Buffer.from(text), 'iso-8859-1'),

@@ -51,6 +51,7 @@ describe('textFromHtml', () => {
       '<title>t</title><style>p{}</style><script>if(a<b)"</p>"</script>a<!-- <p>no</p> -->b',
       'ab',
     ],
+    ['ends comments and tags where browsers do', 'a<!-- --!>b<!-->c<a =">"d', 'abc"d'],
     ['drops hidden previews', '<div style="display: none">pre<div>x</div>view</div>Hello', 'Hello'],
     ['shows a hidden part that is never closed', '<div style="display:none">Hello', 'Hello'],
     [

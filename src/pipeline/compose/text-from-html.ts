@@ -7,6 +7,7 @@
  * in the input. It cannot fail: broken markup gives a poorer text.
  */
 import { decodeEntities } from './html-entities.ts';
+import { attributeOf, endTagOf, type HtmlTag, RAW_TEXT, readTag, UNENDED } from './html-tags.ts';
 
 /** 2: stands apart as a paragraph; 1: begins a line. Elements not listed are inline. */
 const BLOCKS = new Map<string, 1 | 2>([
@@ -18,10 +19,8 @@ const BLOCKS = new Map<string, 1 | 2>([
     .split(' ')
     .map((n): [string, 1] => [n, 1]),
 ]);
-/** Elements whose content is not markup: without an end tag they take all that follows (HTML §13.2.5). */
-const RAW_TEXT = new Set('script style title textarea iframe noembed noframes xmp'.split(' '));
-/** Those and others whose content is not for reading; skipped up to their end tag. */
-const RAW = new Set([...RAW_TEXT, 'template', 'object', 'svg', 'math']);
+/** Elements whose content is not for reading; skipped up to their end tag. */
+const RAW: ReadonlySet<string> = new Set([...RAW_TEXT, 'template', 'object', 'svg', 'math']);
 const VOID = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '));
 const MAX_INDENT = 8;
 const MAX_QUOTE = 5;
@@ -35,14 +34,6 @@ export function textFromHtml(html: string): string {
   const first = convert(html, true);
   // A hidden element that is never closed would swallow the rest: better to show it than to lose the text.
   return first.complete ? first.text : convert(html, false).text;
-}
-
-interface Tag {
-  readonly name: string;
-  readonly closing: boolean;
-  readonly attributes: string;
-  /** Index after `>`. */
-  readonly end: number;
 }
 
 function convert(html: string, skipHidden: boolean): { text: string; complete: boolean } {
@@ -76,14 +67,14 @@ function convert(html: string, skipHidden: boolean): { text: string; complete: b
     if (typeof tag === 'number') {
       // Not a tag: a comment or declaration was passed over, or a lone `<` is text.
       if (tag === open + 1 && hidden === null) out.add('<');
-      at = tag;
+      at = tag === UNENDED ? html.length : tag;
       continue;
     }
     at = tag.end;
-    const { name, closing } = tag;
+    const { name, isClosing: closing } = tag;
     if (!closing && RAW.has(name)) {
-      const rawEnd = unclosed.has(name) || tag.attributes.endsWith('/') ? -1 : endOfRaw(html, at, name);
-      if (rawEnd >= 0) at = rawEnd;
+      const rawEnd = unclosed.has(name) || html[at - 2] === '/' ? UNENDED : endTagOf(html, name, at);
+      if (rawEnd !== UNENDED) at = rawEnd;
       else if (RAW_TEXT.has(name)) break;
       else unclosed.add(name);
       continue;
@@ -94,7 +85,7 @@ function convert(html: string, skipHidden: boolean): { text: string; complete: b
       if (hidden.depth === 0) hidden = null;
       continue;
     }
-    if (!closing && skipHidden && !VOID.has(name) && isHidden(tag.attributes)) {
+    if (!closing && skipHidden && !VOID.has(name) && isHidden(html, tag)) {
       hidden = { name, depth: 1 };
       continue;
     }
@@ -133,12 +124,12 @@ function convert(html: string, skipHidden: boolean): { text: string; complete: b
         preDepth = Math.max(0, preDepth + (closing ? -1 : 1));
         break;
       case 'img':
-        if (tag.attributes !== '') out.add(decodeEntities(attribute(tag.attributes, 'alt') ?? ''));
+        if (!closing) out.add(decodeEntities(attributeOf(html, tag, 'alt') ?? ''));
         break;
       case 'a': {
         closeLink();
         if (closing) break;
-        link = linkTarget(decodeEntities(attribute(tag.attributes, 'href') ?? ''));
+        link = linkTarget(decodeEntities(attributeOf(html, tag, 'href') ?? ''));
         if (link !== null) out.startListening();
         break;
       }
@@ -249,92 +240,9 @@ class TextLines {
   }
 }
 
-/** The tag at `<`, or the index to go on from when there is none (comment, declaration, lone `<`). */
-function readTag(html: string, open: number): Tag | number {
-  const closing = html.charCodeAt(open + 1) === 47;
-  const nameStart = open + (closing ? 2 : 1);
-  const first = html.charCodeAt(nameStart);
-  if (!isLetter(first)) return afterMarkup(html, open);
-  let at = nameStart + 1;
-  while (at < html.length && !isNameEnd(html.charCodeAt(at))) at++;
-  const name = html.slice(nameStart, Math.min(at, nameStart + 32)).toLowerCase();
-  const attributesStart = at;
-  while (at < html.length) {
-    const code = html.charCodeAt(at);
-    if (code === 62) return { name, closing, attributes: html.slice(attributesStart, at), end: at + 1 };
-    at++;
-    if (code !== 61) continue;
-    while (isSpace(html.charCodeAt(at))) at++;
-    const quote = html[at];
-    if (quote === '"' || quote === "'") {
-      const close = html.indexOf(quote, at + 1);
-      // Browsers drop an unfinished tag with all that follows.
-      if (close < 0) return html.length;
-      at = close + 1;
-    }
-  }
-  return html.length;
-}
-
-function afterMarkup(html: string, open: number): number {
-  const next = html[open + 1];
-  if (next !== '!' && next !== '?' && next !== '/') return open + 1;
-  if (html.startsWith('<!--', open)) {
-    const end = html.indexOf('-->', open + 2);
-    return end < 0 ? html.length : end + 3;
-  }
-  const end = html.indexOf('>', open);
-  return end < 0 ? html.length : end + 1;
-}
-
-/** The index after the end tag of a raw element, -1 when there is none. */
-function endOfRaw(html: string, from: number, name: string): number {
-  let at = html.indexOf('</', from);
-  while (at >= 0) {
-    const after = at + 2 + name.length;
-    if (html.slice(at + 2, after).toLowerCase() === name && isNameEnd(html.charCodeAt(after))) {
-      const end = html.indexOf('>', after);
-      return end < 0 ? html.length : end + 1;
-    }
-    at = html.indexOf('</', at + 2);
-  }
-  return -1;
-}
-
-/** The value of the first attribute of that name (lower-case), '' when it has none, null when absent. */
-function attribute(attributes: string, wanted: string): string | null {
-  let at = 0;
-  while (at < attributes.length) {
-    while (at < attributes.length && (isSpace(attributes.charCodeAt(at)) || attributes[at] === '/')) at++;
-    const nameStart = at;
-    while (at < attributes.length && !isSpace(attributes.charCodeAt(at)) && attributes[at] !== '=') at++;
-    const name = attributes.slice(nameStart, at);
-    while (isSpace(attributes.charCodeAt(at))) at++;
-    let value = '';
-    if (attributes[at] === '=') {
-      at++;
-      while (isSpace(attributes.charCodeAt(at))) at++;
-      const quote = attributes[at];
-      const start = quote === '"' || quote === "'" ? at + 1 : at;
-      if (start > at) {
-        const close = attributes.indexOf(quote as string, start);
-        at = close < 0 ? attributes.length : close;
-        value = attributes.slice(start, at);
-        at++;
-      } else {
-        while (at < attributes.length && !isSpace(attributes.charCodeAt(at))) at++;
-        value = attributes.slice(start, at);
-      }
-    }
-    if (name.length === wanted.length && name.toLowerCase() === wanted) return value;
-  }
-  return null;
-}
-
-function isHidden(attributes: string): boolean {
-  if (!attributes.includes('none')) return false;
-  const style = attribute(attributes, 'style');
-  return style !== null && /display\s*:\s*none/i.test(style);
+function isHidden(html: string, tag: HtmlTag): boolean {
+  if (!html.slice(tag.attributesAt, tag.end).includes('none')) return false;
+  return /display\s*:\s*none/i.test(attributeOf(html, tag, 'style') ?? '');
 }
 
 /** A link worth showing: absolute web, mail and telephone links, without blanks or controls. */
@@ -354,16 +262,4 @@ function sameTarget(shown: string, url: string): boolean {
       .replace(/^(?:https?:\/\/|mailto:|tel:)/, '')
       .replace(/\/$/, '');
   return bare(shown) === bare(url);
-}
-
-function isNameEnd(code: number): boolean {
-  return Number.isNaN(code) || isSpace(code) || code === 62 || code === 47;
-}
-
-function isSpace(code: number): boolean {
-  return code === 32 || code === 10 || code === 13 || code === 9 || code === 12;
-}
-
-function isLetter(code: number): boolean {
-  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
 }
