@@ -1,54 +1,107 @@
 /**
  * Changes in the store to deliveries that wait in memory under a lease of ours: canceling them, giving them another time.
  * They are given up first, so that nobody begins to send them meanwhile; the store changes leased rows under exactly the
- * epochs that it is given; what it changed leaves memory, and the others go on waiting.
+ * epochs that it is given; what it changed leaves memory, and the others go on waiting. A row on its way into memory or
+ * out of it is leased and can be neither changed nor given up: it is waited for, and asked for once more.
  */
+import type { Clock } from '../../lib/clock.ts';
 import type { ReadyItem } from './ready-item.ts';
 import type { ReadyWindow } from './ready-window.ts';
 
 /**
  * `change` is given ids and, as `leases`, the epochs of those that were given up for it; it gives the ids that it has
- * changed. Where rows arrived in memory in between it is asked once more, for those. The results, in order.
+ * changed. Where rows were on their way into memory or out of it, it is asked once more, for all that it did not change.
+ * The results, in order.
  */
 export type Changing = <Result extends { readonly changed?: readonly number[] }>(
   deliveryIds: readonly number[],
   change: (ids: readonly number[], leases: ReadonlyMap<number, number>) => Promise<Result>,
 ) => Promise<readonly Result[]>;
 
-/** The first time, and once for rows that came into memory meanwhile. */
-const ROUNDS = 2;
+/** A row that leaves memory is waited for this long: the store may be away. */
+const LEAVING_MS = 2_000;
 
-/** `left`: the item leaves memory. */
+export interface ChangingRows {
+  changing: Changing;
+  /** An item has left memory. */
+  left(): void;
+}
+
 export function createChanging(
-  window: Pick<ReadyWindow, 'itemOf' | 'pull' | 'replace'>,
-  on: { wake(site: string): void; left(item: ReadyItem): void },
-): Changing {
-  return async function changing<Result extends { readonly changed?: readonly number[] }>(
+  { clock, window }: { clock: Clock; window: Pick<ReadyWindow, 'itemOf' | 'pull' | 'replace'> },
+  on: {
+    wake(site: string): void;
+    /** The item leaves memory. */
+    leave(item: ReadyItem): void;
+    /** Resolves when what is being claimed is in memory; null: nothing is. */
+    arriving(): Promise<unknown> | null;
+  },
+): ChangingRows {
+  const watchers = new Set<() => void>();
+
+  async function changing<Result extends { readonly changed?: readonly number[] }>(
     deliveryIds: readonly number[],
     change: (ids: readonly number[], leases: ReadonlyMap<number, number>) => Promise<Result>,
   ): Promise<readonly Result[]> {
-    const results: Result[] = [];
-    let ids = deliveryIds;
-    for (let round = 0; round < ROUNDS && (round === 0 || ids.length > 0); round += 1) {
-      const items = ids.flatMap(withdraw);
-      let changed: ReadonlySet<number> = new Set();
-      try {
-        const result = await change(ids, new Map(items.map(({ delivery }) => [delivery.id, delivery.epoch])));
-        results.push(result);
-        changed = new Set(result.changed);
-      } finally {
-        for (const item of items) {
-          if (changed.has(item.delivery.id)) on.left(item);
-          else restore(item);
-        }
-      }
-      // Claimed or accepted a moment ago, and on its way into memory when it was looked for.
-      ids = ids.filter(
-        (id) => !changed.has(id) && items.every(({ delivery }) => delivery.id !== id) && waits(id),
-      );
-    }
-    return results;
+    const first = await round(deliveryIds, change);
+    if (first.left.length === 0 || !(await moved(first.left, first.givenUp))) return [first.result];
+    return [first.result, (await round(first.left, change)).result];
+  }
+
+  return {
+    changing,
+    left() {
+      for (const look of watchers) look();
+    },
   };
+
+  async function round<Result extends { readonly changed?: readonly number[] }>(
+    ids: readonly number[],
+    change: (ids: readonly number[], leases: ReadonlyMap<number, number>) => Promise<Result>,
+  ): Promise<{ result: Result; left: readonly number[]; givenUp: ReadonlySet<number> }> {
+    const items = ids.flatMap(withdraw);
+    const leases = new Map(items.map(({ delivery }) => [delivery.id, delivery.epoch]));
+    let changed: ReadonlySet<number> = new Set();
+    try {
+      const result = await change(ids, leases);
+      changed = new Set(result.changed);
+      return { result, left: ids.filter((id) => !changed.has(id)), givenUp: new Set(leases.keys()) };
+    } finally {
+      for (const item of items) {
+        if (changed.has(item.delivery.id)) on.leave(item);
+        else restore(item);
+      }
+    }
+  }
+
+  /** Whether some of them were on their way; they have arrived then. */
+  async function moved(ids: readonly number[], givenUp: ReadonlySet<number>): Promise<boolean> {
+    const leaving = isLeaving(ids);
+    if (leaving) await gone(ids);
+    // What has left and is due is claimed again at once.
+    const arriving = on.arriving();
+    await arriving;
+    return arriving !== null || leaving || ids.some((id) => !givenUp.has(id) && waits(id));
+  }
+
+  function gone(ids: readonly number[]): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        watchers.delete(look);
+        timer.cancel();
+        resolve();
+      };
+      const look = (): void => {
+        if (!isLeaving(ids)) end();
+      };
+      const timer = clock.setTimer(LEAVING_MS, end);
+      watchers.add(look);
+    });
+  }
+
+  function isLeaving(ids: readonly number[]): boolean {
+    return ids.some((id) => window.itemOf(id)?.leaving === true);
+  }
 
   function waits(deliveryId: number): boolean {
     const item = window.itemOf(deliveryId);

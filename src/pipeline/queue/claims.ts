@@ -25,6 +25,8 @@ export interface Claims {
   isLow(site: string): boolean;
   /** A site has room, or may be sent to again. */
   refill(site: string): void;
+  /** Resolves when what is being claimed is in memory; null: nothing is. */
+  underWay(): Promise<unknown> | null;
   start(): void;
   stop(): Promise<void>;
   /** Recipients that wait, as last counted. */
@@ -113,6 +115,7 @@ export function createClaims(
     },
     isLow,
     refill,
+    underWay: () => (claiming.size === 0 ? null : Promise.all(claiming.values())),
     start() {
       running = true;
       nextSweepMs = 0;

@@ -518,6 +518,67 @@ describe('mail in memory that waits', () => {
     expect(await states()).toEqual({ delivered: 3 });
   });
 
+  it('can be changed whole while some of it is on its way into memory, or out of it', async () => {
+    const domains = ['example.net', 'other.example'];
+    const recipients = domains.map((domain) => recipient({ address: `r@${domain}`, domain }));
+    await store.commitAccepted({
+      messages: [message({ sendAt: T0, recipients })],
+      epoch,
+      idempotency: null,
+    });
+    const [stored] = await messagesOf(store, { limit: 1 });
+    if (stored === undefined) throw new Error('it was accepted');
+    const ids = stored.recipients.map(({ deliveryId }) => deliveryId);
+    /** All of it or nothing. */
+    const moving = (_: readonly number[], leases: ReadonlyMap<number, number>) =>
+      store
+        .reschedule({
+          ...{ messageSeq: stored.seq, now: clock.now(), sendAt: T0 + HOUR, expiresAt: T0 + DAY },
+          date: 'Sun, 22 Nov 2026 01:02:03 +0000',
+          recipients: ids.map((deliveryId) => {
+            const id = uuidv7(clock, createSystemRandom());
+            const moved = { id, kind: 'scheduled', at: clock.now(), detail: null } as const;
+            const epochOf = leases.get(deliveryId);
+            return { deliveryId, event: moved, ...(epochOf === undefined ? {} : { epoch: epochOf }) };
+          }),
+        })
+        .then((result) => ({ changed: result.kind === 'rescheduled' ? result.changed : [] }));
+    const claimed = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    let claims = 0;
+    faults.claimDue = async (params) => {
+      const rows = await store.claimDue(params);
+      claims += 1;
+      if (claims === domains.length) claimed.resolve();
+      await (rows[0]?.recipientDomain === 'other.example' ? goOn.promise : undefined);
+      return rows;
+    };
+    const { queue } = await start();
+    await claimed.promise;
+    await eventually(() => queue.held.rows === 1);
+    const arriving = queue.changing(ids, moving);
+    goOn.resolve();
+    expect((await arriving).at(-1)?.changed).toEqual(ids);
+    expect(queue.held.rows).toBe(0);
+
+    await clock.advance(HOUR);
+    delete faults.claimDue;
+    queue.wake();
+    await eventually(() => queue.held.rows === 2);
+    const taken = queue.take('example.net');
+    if (taken === null) throw new Error('there is work');
+    const released = Promise.withResolvers<void>();
+    faults.release = async (params) => {
+      await released.promise;
+      await store.release(params);
+    };
+    queue.giveBack(taken, clock.now(), null);
+    const leaving = queue.changing(ids, moving);
+    released.resolve();
+    expect((await leaving).at(-1)?.changed).toEqual(ids);
+    expect((await states()).queued).toBe(2);
+  });
+
   it('is not sent to whom its sender suppresses while it waits, whatever suppresses it', async () => {
     const { queue } = await threeHeld();
     const taken = queue.take('example.net');
@@ -845,6 +906,24 @@ describe('recipients who were suppressed after acceptance', () => {
     await eventually(async () => (await states()).suppressed === 1);
     expect(await eventKinds()).toEqual(['suppressed']);
     expect(queue.held.rows).toBe(2);
+  });
+
+  it('go after all where the entry is lifted before their turn, also while they are on their way into memory', async () => {
+    await queued(2);
+    await suppress('r0@example.net', 'Bounce');
+    await suppress('r1@example.net', 'Bounce');
+    const lift = (address: string) =>
+      store.removeSuppressions({ domain: 'example.com', address, now: clock.now() });
+    faults.claimDue = async (params) => {
+      const rows = await store.claimDue(params);
+      await lift('r1@example.net');
+      return rows;
+    };
+    const { queue } = await start();
+    await eventually(() => inMemory(queue, 'example.net') === 2);
+    await lift('r0@example.net');
+    expect(takeAll(queue)).toHaveLength(2);
+    expect(await eventKinds()).toEqual([]);
   });
 
   it('wait with all others while the store cannot record it', async () => {

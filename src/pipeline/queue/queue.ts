@@ -16,7 +16,7 @@ import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
-import type { AddedSuppression } from '../../store/topics/suppressions.ts';
+import type { SuppressionChange } from '../../store/topics/suppressions.ts';
 import { type Changing, createChanging } from './changing.ts';
 import { createClaims } from './claims.ts';
 import { createDueQueues, type QueueRef } from './due-queues.ts';
@@ -175,7 +175,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   let worker: Worker = { wake() {}, demand: () => options.maxRowsPerSite };
   const reserved = { rows: 0, bytes: 0, at: createTally() };
   /** Of what decides whether an item may go on: what was checked before the last of them is checked again. */
-  let changes = 0;
+  let gateChanges = 0;
   const suppressions = createLateSuppressions(clock);
   let deaf = (): void => {};
   let running = false;
@@ -225,6 +225,15 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     options,
   );
 
+  const changes = createChanging(
+    { clock, window },
+    {
+      wake: (site) => worker.wake(site),
+      leave: (item) => leave(item, null),
+      arriving: claims.underWay,
+    },
+  );
+
   return {
     reserve,
     unreserve,
@@ -239,7 +248,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       claims.look();
     },
     gateChanged(site) {
-      changes += 1;
+      gateChanges += 1;
       if (site !== undefined) {
         arrived(site);
         claims.refill(site);
@@ -248,10 +257,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       for (const each of window.sites()) worker.wake(each);
       for (const each of [...due.sites()]) claims.refill(each);
     },
-    changing: createChanging(window, {
-      wake: (site) => worker.wake(site),
-      left: (item) => leave(item, null),
-    }),
+    changing: changes.changing,
     async hurry(site) {
       const queues = await store.dueQueues({ dueBefore: Number.MAX_SAFE_INTEGER, limit: HURRIED_QUEUES });
       const ids = queues.filter((queue) => siteOfQueue(queue) === site).map(({ queueId }) => queueId);
@@ -266,7 +272,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     take,
     recordable,
     fenced() {
-      changes += 1;
+      gateChanges += 1;
       for (const site of window.sites()) {
         release(window.drain(site), clock.now(), null);
         worker.wake(site);
@@ -462,7 +468,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     const now = clock.now();
     const late = delivery.expiresAt - LEAST_TIME_LEFT_MS < now;
     if (item.withdrawn) return false;
-    if (item.checked === changes && !late) return true;
+    if (item.checked === gateChanges && !late) return true;
     if (delivery.epoch !== node.epoch) {
       release([item], now, null);
       return false;
@@ -480,7 +486,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     }
     const kept = keptBack(delivery, site);
     if (kept === null) {
-      item.checked = changes;
+      item.checked = gateChanges;
       return true;
     }
     // Due as before: as soon as nothing keeps it back, it goes.
@@ -500,21 +506,22 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     settler.release(held, dueAt, waitReason);
   }
 
-  function suppressedNow(added: readonly AddedSuppression[]): void {
+  function suppressedNow(made: readonly SuppressionChange[]): void {
     const sinceMs = clock.monotonicMs();
-    suppressions.add(added);
-    const domains = new Set(added.map(({ senderDomain }) => senderDomain));
+    suppressions.add(made);
+    const domains = new Set(made.map(({ senderDomain }) => senderDomain));
     const touched = new Set<string>();
     for (const item of window.items())
       if (domains.has(item.delivery.senderDomain) && suppressions.note(item.delivery, sinceMs))
         touched.add(item.site);
     if (touched.size === 0) return;
-    changes += 1;
+    gateChanges += 1;
     for (const site of touched) worker.wake(site);
   }
 
   function leave(item: ReadyItem, dueAt: number | null): void {
     window.done(item);
+    changes.left();
     const { delivery } = item;
     if (dueAt !== null) {
       due.note({ ...delivery, sandbox: delivery.sandbox !== null }, dueAt, clock.now());

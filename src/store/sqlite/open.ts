@@ -7,7 +7,7 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { KeyTaken, type Store, StoreUnavailable } from '../store.ts';
-import type { AddedSuppression } from '../topics/suppressions.ts';
+import type { SuppressionChange } from '../topics/suppressions.ts';
 import { contentBytes, createArena } from './engine/arena.ts';
 import { createCaptureTeller } from './engine/capture-teller.ts';
 import type { Connection } from './engine/connection.ts';
@@ -135,7 +135,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 
   const captured = createCaptureTeller();
-  const suppressionListeners = new Set<{ tell(added: readonly AddedSuppression[]): void }>();
+  const suppressionListeners = new Set<{ tell(added: readonly SuppressionChange[]): void }>();
   let trouble: string | null = null;
   let probeTimer: Timer | null = null;
   let closing: Promise<void> | null = null;

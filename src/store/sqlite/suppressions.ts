@@ -183,6 +183,10 @@ export const removeSuppressions = write(
     );
     const lifted = removed.filter((row) => row.expires_at === null || row.expires_at > params.now);
     lifted.forEach((row, i) => {
+      session.suppressed.push({
+        ...{ senderDomain: params.domain, key, lifted: true },
+        reason: suppressionReasonCode.word(row.reason),
+      });
       const id = params.eventIds?.[i];
       if (id !== undefined) tellLifted(session, domainId, row, { id, at: params.now });
     });

@@ -26,20 +26,22 @@ export interface SuppressionSignal {
   event: NewEvent;
 }
 
-/** An address that a sender domain does not write to any more. */
-export interface AddedSuppression {
+/** An address that a sender domain does not write to any more, or writes to again. */
+export interface SuppressionChange {
   senderDomain: string;
   /** `suppressionKey` of the address. */
   key: string;
   reason: SuppressionReason;
+  /** The entry was taken off the list; absent = it was added. */
+  lifted?: true;
 }
 
 export interface SuppressionStore {
   /**
-   * Told of entries that this process added, whatever brought them, when they are committed and before the operation
-   * resolves. Until the function that it gives back is called.
+   * Told of entries that this process added or lifted, whatever brought that about, in order, when they are committed and
+   * before the operation resolves. Until the function that it gives back is called.
    */
-  onSuppressed(listener: (added: readonly AddedSuppression[]) => void): () => void;
+  onSuppressed(listener: (changes: readonly SuppressionChange[]) => void): () => void;
   /** Entries in force for any of the addresses, each with the address as it was asked for, oldest first. */
   suppressedAmong(params: {
     domain: string;

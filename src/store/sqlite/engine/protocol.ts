@@ -7,7 +7,7 @@
 
 import type { KeyHeld, NewMessage } from '../../topics/acceptance.ts';
 import type { CaptureView } from '../../topics/captures.ts';
-import type { AddedSuppression } from '../../topics/suppressions.ts';
+import type { SuppressionChange } from '../../topics/suppressions.ts';
 import type { ReadName, WriteName } from '../operations.ts';
 import type { ParamsOf, ResultOf } from './operation.ts';
 
@@ -38,7 +38,7 @@ export type Answer =
       kind: 'value';
       value: ResultOf<WriteName | ReadName>;
       captured?: readonly CaptureView[];
-      suppressed?: readonly AddedSuppression[];
+      suppressed?: readonly SuppressionChange[];
     }
   /** The idempotency key that came with it is taken; nothing was done. */
   | { kind: 'held'; held: KeyHeld }

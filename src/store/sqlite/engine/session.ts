@@ -8,7 +8,7 @@
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Lane } from '../../../model/message.ts';
 import type { CaptureView } from '../../topics/captures.ts';
-import type { AddedSuppression } from '../../topics/suppressions.ts';
+import type { SuppressionChange } from '../../topics/suppressions.ts';
 import { queueLaneCode, webhookEvents } from '../codes.ts';
 import type { Connection } from './connection.ts';
 
@@ -48,7 +48,7 @@ export interface Session {
   /** What the running operation captured, to be told after the commit; the batch takes it out. */
   captured: CaptureView[];
   /** What it suppressed, in the same way. */
-  suppressed: AddedSuppression[];
+  suppressed: SuppressionChange[];
   /** Webhook calls that the running transaction has made or owes; the batch sets it back. */
   calls: number;
   /** To be called after every rollback. */
