@@ -339,6 +339,31 @@ it('a host whose handshake failed twice in a row is spoken to in the clear for a
   expect(await tried.how(mx.port)).toBe('TLSv1.3');
 });
 
+it('a host whose sessions under TLS end before the first answer is spoken to in the clear for an hour', async () => {
+  const mx = await startScriptedMx(HEALTHY);
+  open.push(mx);
+  const clock = createVirtualClock();
+  const facts = createEgressFacts(clock);
+  const tried = opener(clock, facts.fresh());
+  const at = endpoint(mx.port, OPPORTUNISTIC);
+  tried.firstUnderTls(at, 'mail: the server closed the connection');
+  // One fault is none.
+  expect(await tried.how(mx.port)).toBe('TLSv1.3');
+  await clock.advance(60_000);
+  tried.firstUnderTls(at, 'mail: the server closed the connection');
+  expect(await tried.how(mx.port)).toBe('clear');
+  expect(tried.counted.at(-1)).toBe('validation-failure');
+  expect(await opener(clock, await facts.open()).how(mx.port)).toBe('clear');
+  expect(await tried.how(mx.port, { ...OPPORTUNISTIC, mode: 'required' })).toBe('TLSv1.3');
+  await clock.advance(3_600_001);
+  expect(await tried.how(mx.port)).toBe('TLSv1.3');
+  tried.firstUnderTls(at, 'mail: the server closed the connection');
+  tried.firstUnderTls(at, null);
+  await clock.advance(60_000);
+  tried.firstUnderTls(at, 'mail: the server closed the connection');
+  expect(await tried.how(mx.port)).toBe('TLSv1.3');
+});
+
 it('who looks at a message learns why its connection was in the clear', async () => {
   const mx = await startScriptedMx(FAULTS['a close behind the handshake']);
   open.push(mx);

@@ -232,6 +232,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         notOpened: (endpoint, result, category) =>
           learnFromOpening({ endpoints, opener }, endpoint, result, category),
         egress: (listener) => deps.egress?.(place, listener) ?? null,
+        firstUnderTls: opener.firstUnderTls,
         setApart: placements.setApart,
         elsewhere: (delivery) => placements.nameOf(delivery) !== name,
         // The names of relays are looked up on their way.

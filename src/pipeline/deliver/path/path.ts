@@ -112,6 +112,8 @@ export interface PathDeps extends Omit<OpeningDeps, 'tried'> {
   placed(recipientDomain: string): Promise<void>;
   /** An attempt ended: what it teaches about the way there is remembered elsewhere. */
   heard(endpoint: Endpoint, outcome: Outcome, senderDomain: string): void;
+  /** The first message of a session under TLS was answered, or the session ended before that. */
+  firstUnderTls(endpoint: Endpoint, why: string | null): void;
   /** A domain of this site has DNS of its own mind: it goes by a path of its own. */
   setApart(recipientDomain: string): void;
 }
@@ -185,6 +187,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       if (reached) warm.heard(outcome);
     },
     refusedBy: deps.refusedBy,
+    firstUnderTls: deps.firstUnderTls,
     leave: ({ host, port }: Endpoint) =>
       links.leaveThose(({ endpoint }) => endpoint.host === host && endpoint.port === port),
     cameBack(items: readonly ReadyItem[], sent: boolean) {

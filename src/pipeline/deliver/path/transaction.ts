@@ -42,6 +42,8 @@ interface Deps {
   cameBack(items: readonly ReadyItem[], sent: boolean): void;
   /** A final reply came to this message. */
   replied(link: Link, delivered: ReplyFacts | null): void;
+  /** The first message of a session under TLS was answered, or the session ended before that. */
+  firstUnderTls(endpoint: Endpoint, why: string | null): void;
   /** No connection to this far end takes anything new. */
   leave(endpoint: Endpoint): void;
   finish(item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>): void;
@@ -155,6 +157,10 @@ export async function transact(
   }
 
   function heardOf(ended: TransactionResult): void {
+    if (link.session.tls !== null && ended.kind !== 'not-sendable') {
+      if (ended.kind === 'done') deps.firstUnderTls(link.endpoint, null);
+      else if (endedAtOnce(ended)) deps.firstUnderTls(link.endpoint, `${ended.stage}: ${ended.detail}`);
+    }
     if (ended.kind === 'done') {
       link.latencyMs = ended.latencyMs;
       link.endedAtMs = clock.monotonicMs();
@@ -188,6 +194,12 @@ export async function transact(
       why: `${host} took ${limit} recipients in one transaction and refused the next`,
     });
   }
+}
+
+/** The session ended, by no word and no hand of ours, before it had answered any message. */
+function endedAtOnce(lost: Extract<TransactionResult, { kind: 'lost' }>): boolean {
+  const { reason, reused, untried, afterDot, reply } = lost;
+  return !reused && !untried && !afterDot && reply === null && reason !== '421' && reason !== 'local';
 }
 
 /** Nothing of it was sent, or nothing that counts. */

@@ -5,7 +5,9 @@
  * and that is all. Where nothing is asked for, a connection whose TLS fails, before or after the handshake, is followed
  * by one in the clear for this attempt. What is remembered goes up easily and down slowly: a host that did TLS within the
  * last days goes in the clear only where its TLS has failed for a minute or more, and only handshakes that failed twice
- * in a row let TLS be left out for a day. A 421, a reset or a time-out says nothing about what a host can do.
+ * in a row let TLS be left out for a day. A 421, a reset or a time-out says nothing about what a host can do. A host whose
+ * sessions under TLS end before they have answered the first message, for a minute or more, gets connections in the clear
+ * for an hour: opportunistic TLS must not keep mail that would go without it (RFC 7435 §3; Postfix does so with `may`).
  * Plaintext behind the STARTTLS reply is an attack, not a broken server: no second try, and never in the clear.
  * Each session is counted as RFC 8460 would report it.
  */
@@ -39,6 +41,8 @@ export interface Opener {
   open(endpoint: Endpoint, wish: OpenWish): Promise<OpenResult>;
   /** A server refused mail for want of TLS: what is remembered of it is forgotten, and TLS asked for during a week. */
   tlsDemanded(endpoint: Endpoint): void;
+  /** The first message of a session under TLS was answered, or (`why`) the session ended before that. */
+  firstUnderTls(endpoint: Endpoint, why: string | null): void;
 }
 
 export interface OpenerDeps {
@@ -60,6 +64,8 @@ const DID_TLS_MS = 7 * DAY_MS;
 const TROUBLE_MS = 2 * DAY_MS;
 /** One fault is over sooner than this: a restart, a busy moment. */
 const LASTING_MS = 60_000;
+/** So long a host whose sessions under TLS end at once is spoken to in the clear, counted from the last that did. */
+const DYING_MS = 3_600_000;
 /** On the last host there is nothing else to try. */
 const LAST_BANNER_MS = 300_000;
 const CONNECT_MS = 15_000;
@@ -73,6 +79,13 @@ interface Bent {
   why: string;
 }
 
+/** Sessions under TLS that ended before they answered their first message. */
+interface Dying {
+  since: number;
+  last: number;
+  why: string;
+}
+
 export function createOpener(deps: OpenerDeps, options: { heloName: string }): Opener {
   const { clock, log, tlsContexts, counters } = deps;
   const bents = deps.learnt.facts('tls-bent', readBent, DAY_MS);
@@ -82,11 +95,25 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
   /** Since when every attempt at TLS with a host has failed (epoch milliseconds). */
   const troubled = deps.learnt.facts('tls-trouble', readNumber, TROUBLE_MS);
 
+  const dying = deps.learnt.facts('tls-dying', readDying, DYING_MS);
+
   return {
     open,
+    firstUnderTls(endpoint, why) {
+      const key = keyOf(endpoint);
+      const known = dying.get(key);
+      if (why === null) {
+        if (known !== null) dying.forget(key);
+        return;
+      }
+      const now = clock.now();
+      const since = Math.min(known?.since ?? now, now);
+      dying.set(key, { since, last: now, why: why.slice(0, 256) }, now + DYING_MS);
+    },
     tlsDemanded(endpoint) {
       const key = keyOf(endpoint);
       bents.forget(key);
+      dying.forget(key);
       demanded.set(key, true, clock.now() + DEMANDED_MS);
     },
   };
@@ -124,6 +151,9 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     const mode = 'opportunistic';
     const bent = bents.get(key);
     if (bent?.to === 'clear') return openInClear(endpoint, wish, bent);
+    const died = dying.get(key);
+    if (died !== null && died.last - died.since >= LASTING_MS)
+      return openInClear(endpoint, wish, { to: 'clear', result: 'validation-failure', why: died.why });
     const small = bent?.to === 'small';
     const mustDoTls = didTls.get(key) !== null && !lastsAlready(key);
     const first = held(await connect(endpoint, wish, { mode, small }), mustDoTls);
@@ -300,6 +330,13 @@ function readBent(json: unknown): Bent | null {
   // Version 0.1 wrote no reason, and gave up TLS for one 421 or reset.
   if (to === 'clear' && typeof why !== 'string') return null;
   return { to, result: result as TlsResult, why: typeof why === 'string' ? why : '' };
+}
+
+function readDying(json: unknown): Dying | null {
+  if (typeof json !== 'object' || json === null) return null;
+  const { since, last, why } = json as Partial<Record<keyof Dying, unknown>>;
+  if (typeof since !== 'number' || typeof last !== 'number' || typeof why !== 'string') return null;
+  return { since, last, why };
 }
 
 function readNumber(json: unknown): number | null {
