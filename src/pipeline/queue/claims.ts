@@ -12,6 +12,7 @@ import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
+import { dueQueuePages } from './due-pages.ts';
 import type { DueQueue, DueQueues } from './due-queues.ts';
 import type { Place, ReadyWindow } from './ready-window.ts';
 import { createTally, type Tally } from './tally.ts';
@@ -204,12 +205,11 @@ export function createClaims(
       nextCountMs = nowMs + options.checkMs;
       countQueued(clock.now());
     }
-    const hints = await store.dueQueues({
-      dueBefore: clock.now() + options.sweepMs,
-      limit: QUEUES_PER_SWEEP,
-    });
-    const now = clock.now();
-    for (const hint of hints) due.note(hint, hint.nextDueAt, now);
+    const dueBefore = clock.now() + options.sweepMs;
+    for await (const hints of dueQueuePages(store, { dueBefore, most: QUEUES_PER_SWEEP })) {
+      const now = clock.now();
+      for (const hint of hints) due.note(hint, hint.nextDueAt, now);
+    }
     // What waits for room, and was woken in vain while there was none.
     for (const site of [...due.sites()]) {
       if (!deps.closed(site)) refill(site);

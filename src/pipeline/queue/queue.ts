@@ -19,6 +19,7 @@ import type { Settlement } from '../../store/topics/queue.ts';
 import type { SuppressionChange } from '../../store/topics/suppressions.ts';
 import { type Changing, createChanging } from './changing.ts';
 import { createClaims } from './claims.ts';
+import { dueQueuePages } from './due-pages.ts';
 import { createDueQueues, type QueueRef } from './due-queues.ts';
 import type { Gate, KeptBack, SiteQuestion } from './gate.ts';
 import { createLateSuppressions } from './late-suppressions.ts';
@@ -259,8 +260,10 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     },
     changing: changes.changing,
     async hurry(site) {
-      const queues = await store.dueQueues({ dueBefore: Number.MAX_SAFE_INTEGER, limit: HURRIED_QUEUES });
-      const ids = queues.filter((queue) => siteOfQueue(queue) === site).map(({ queueId }) => queueId);
+      const ids: number[] = [];
+      const all = { dueBefore: Number.MAX_SAFE_INTEGER, most: HURRIED_QUEUES };
+      for await (const queues of dueQueuePages(store, all))
+        for (const queue of queues) if (siteOfQueue(queue) === site) ids.push(queue.queueId);
       for (let at = 0; at < ids.length; at += HURRIED_AT_ONCE)
         await store.hurry({ queueIds: ids.slice(at, at + HURRIED_AT_ONCE), now: clock.now() });
       claims.sweepSoon();

@@ -17,6 +17,15 @@ export interface Fault {
   since: number;
 }
 
+/** Those that match every given condition. */
+interface Which {
+  ids?: readonly string[];
+  inbox?: string;
+  domains?: readonly string[];
+}
+
+const REMOVED_AT_ONCE = 200;
+
 export interface SandboxRules {
   /** Reads what is stored; once, before use. */
   load(): Promise<void>;
@@ -29,7 +38,7 @@ export interface SandboxRules {
     keyFor?: (rule: SandboxRule) => IdempotencyEntry,
   ): Promise<SandboxRule | null>;
   /** How many. */
-  remove(which: { ids?: readonly string[]; inbox?: string; domains?: readonly string[] }): Promise<number>;
+  remove(which: Which): Promise<number>;
   /** Whether some rule may be about this mail, as far as is known when it is accepted. From memory. */
   mayPlay(mail: Omit<RuleQuestion, 'inbox'>): boolean;
   /** The fault that this recipient gets, the same at each of its attempts; null = none. */
@@ -51,7 +60,8 @@ export function createSandboxRules(deps: {
   random: Random;
 }): SandboxRules {
   const { store, clock, random } = deps;
-  let rules: readonly SandboxRule[] = [];
+  /** By sender domain; none is empty. */
+  let rules = new Map<string, readonly SandboxRule[]>();
 
   return {
     load,
@@ -66,29 +76,39 @@ export function createSandboxRules(deps: {
         ...(keyFor === undefined ? {} : { idempotency: keyFor(rule) }),
       });
       if (!added) return null;
-      rules = [...rules.filter(({ expiresAt }) => expiresAt > now), rule];
+      put(
+        rule.domain,
+        [...(rules.get(rule.domain) ?? []), rule].filter(({ expiresAt }) => expiresAt > now),
+      );
       return rule;
     },
     async remove(which) {
-      const count = await store.removeSandboxRules(which);
-      await load();
+      let count = 0;
+      for (;;) {
+        const removed = await store.removeSandboxRules({ ...which, limit: REMOVED_AT_ONCE });
+        count += removed;
+        if (removed < REMOVED_AT_ONCE) break;
+      }
+      forget(which);
       return count;
     },
     mayPlay(mail) {
-      if (rules.length === 0) return false;
+      const own = rules.get(mail.senderDomain);
+      if (own === undefined) return false;
       const now = clock.now();
       const inbox = inboxLabel(mail.address) ?? undefined;
-      return rules.some((rule) => rule.expiresAt > now && mayFit(rule, { ...mail, inbox }));
+      return own.some((rule) => rule.expiresAt > now && mayFit(rule, { ...mail, inbox }));
     },
     async faultFor(delivery) {
       // Whoever was tried before may have a rule that has ended since.
       const before = delivery.attempts > 0;
-      if (rules.length === 0 && !before) return null;
-      const now = clock.now();
       const { senderDomain, address } = delivery;
+      const own = rules.get(senderDomain) ?? [];
+      if (own.length === 0 && !before) return null;
+      const now = clock.now();
       const label = inboxLabel(address) ?? undefined;
       const asked = { senderDomain, address, subject: undefined, tags: undefined, inbox: label };
-      let fitting = rules.filter((rule) => rule.expiresAt > now && mayFit(rule, asked));
+      let fitting = own.filter((rule) => rule.expiresAt > now && mayFit(rule, asked));
       if (fitting.some((rule) => rule.subject !== null || rule.tag !== null || rule.inbox !== null)) {
         const known = await store.ruleSubject({ messageSeq: delivery.messageSeq });
         if (known === null) return null;
@@ -103,6 +123,24 @@ export function createSandboxRules(deps: {
   };
 
   async function load(): Promise<void> {
-    rules = await store.listSandboxRules({ now: clock.now() });
+    const all = await store.listSandboxRules({ now: clock.now() });
+    rules = Map.groupBy(all, ({ domain }) => domain);
+  }
+
+  function put(domain: string, own: readonly SandboxRule[]): void {
+    if (own.length === 0) rules.delete(domain);
+    else rules.set(domain, own);
+  }
+
+  function forget({ ids, inbox, domains }: Which): void {
+    const named = ids === undefined ? null : new Set(ids);
+    for (const domain of domains ?? [...rules.keys()]) {
+      const goes = (rule: SandboxRule) =>
+        named?.has(rule.id) !== false && (inbox === undefined || rule.inbox === inbox);
+      put(
+        domain,
+        (rules.get(domain) ?? []).filter((rule) => !goes(rule)),
+      );
+    }
   }
 }

@@ -50,9 +50,11 @@ export function describeSandboxRules(suite: Suite): void {
       expect(await list()).toEqual([full, other]);
       expect(await list({ domains: ['example.org'] })).toEqual([other]);
       expect(await list({ now: T0 + 10 })).toEqual([other]);
-      expect(await suite.store().removeSandboxRules({ inbox: 'run', domains: ['example.org'] })).toBe(0);
-      expect(await suite.store().removeSandboxRules({ inbox: 'run' })).toBe(1);
-      expect(await suite.store().removeSandboxRules({ ids: [other.id] })).toBe(1);
+      expect(
+        await suite.store().removeSandboxRules({ limit: 10, inbox: 'run', domains: ['example.org'] }),
+      ).toBe(0);
+      expect(await suite.store().removeSandboxRules({ limit: 10, inbox: 'run' })).toBe(1);
+      expect(await suite.store().removeSandboxRules({ limit: 10, ids: [other.id] })).toBe(1);
       expect(await list()).toEqual([]);
     });
 
@@ -78,7 +80,7 @@ export function describeSandboxRules(suite: Suite): void {
       expect(await use(2)).toEqual([always.id, T0 + 1, 1]);
       expect(await use(1, [], T0 + 5000)).toEqual([once.id, T0 + 1, 1]);
       expect(await use(3, [])).toBeNull();
-      await suite.store().removeSandboxRules({ ids: [once.id] });
+      await suite.store().removeSandboxRules({ limit: 10, ids: [once.id] });
       expect(await use(1, [])).toBeNull();
     });
 

@@ -20,6 +20,34 @@ const T0 = 1_790_000_000_000;
 
 /** The worst that a caller can ask for: what matches nothing, or everything. */
 const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
+  dueQueues: [{ dueBefore: T0 * 2, limit: 100 }],
+  queueCounts: [{ now: T0 }],
+  waitingQueues: [
+    { now: T0, limit: 10, rowsPerQueue: 100, ageLimitsMs: [] },
+    { now: T0, limit: 10, rowsPerQueue: 100, ageLimitsMs: [], recipientDomains: ['none.example'] },
+    { now: T0, limit: 10, rowsPerQueue: 100, ageLimitsMs: [], domains: ['other.example'] },
+  ],
+  nextDueAt: [undefined],
+  suppressedDomains: [undefined],
+  outcomeRates: [{ domain: 'example.com', window: 100 }],
+  stats: [
+    {
+      kinds: ['accepted', 'delivered'],
+      from: T0,
+      to: T0 * 2,
+      intervalMs: 3_600_000,
+      groupBy: 'recipient-domain',
+      includeSandbox: true,
+      maxEvents: 1e6,
+      maxGroups: 10,
+    },
+  ],
+  nextCallDueAt: [undefined],
+  listSandboxRules: [{ now: T0 }, { now: T0, domains: ['other.example'] }],
+  domainsWithMail: [undefined],
+  contentBytes: [undefined],
+  claimCalls: [{ epoch: 1, now: T0 * 2, limit: 32, excludeWebhooks: [] }],
+  removeSandboxRules: [{ limit: 100 }, { limit: 100, domains: ['other.example'] }],
   listCauses: [{ limit: 100, countUpTo: 500 }],
   getCause: [{ id: 1, countUpTo: 500 }],
   listWebhooks: [{ limit: 10 }, { limit: 10, domains: ['other.example'] }],
@@ -66,7 +94,10 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
   listSmtpCredentials: [{ domains: ['other.example'], limit: 100 }],
   listDomains: [{ limit: 100 }],
   listCalls: [{ webhookId: 1, limit: 100 }],
-  countPendingCalls: [{ webhookId: 1, countUpTo: 1_000 }],
+  countPendingCalls: [
+    { webhookId: 1, countUpTo: 1_000 },
+    { webhookId: 3, countUpTo: 1_000 },
+  ],
   causeMembers: [{ id: 1, afterId: 0, limit: 100 }],
   findExpired: [{ what: 'messages', domain: 'example.com', before: T0 * 2, afterSeq: 0, limit: 100 }],
   findOldestContents: [{ afterSeq: 0, atLeastBytes: 1e9, limit: 100 }],
@@ -118,6 +149,11 @@ function filled(path: string, n: number): Connection {
       SELECT i, ${uuid}, 1, 3, 1, 0, 0, 10, 100, ${T0} + i * 1000000, ${T0} * 2, 's@example.com', 'Hello', '{}' FROM n;
     ${rows} INSERT INTO delivery (id, message_seq, queue_id, state, epoch, attempts, due_at, expires_at, updated_at, kind,
       may_be_duplicate, address, cause_id) SELECT i, i, 1, 4, 0, 1, 0, ${T0} * 2, ${T0}, 1, 0, 'r' || i || '@example.net', 1 FROM n;
+    ${rows} INSERT INTO dest_queue (id, lane, sender_domain, recipient_domain) SELECT 10 + i, 1, 1, 'w' || i || '.example' FROM n;
+    ${rows} INSERT INTO delivery (message_seq, queue_id, state, epoch, attempts, due_at, expires_at, updated_at, kind,
+      may_be_duplicate, address) SELECT i, 10 + i, 0, 0, 1, ${T0} + i, ${T0} * 2, ${T0}, 1, 0, 'w' || i || '@example.net' FROM n;
+    ${rows} INSERT INTO sandbox_rule (id, domain_id, result, defers, delay_ms, probability, created_at, expires_at)
+      SELECT 's' || i, 1, 'bounce', 0, 0, 1, ${T0}, ${T0} * 2 FROM n;
     ${rows} INSERT INTO event (event_id, domain_id, kind, at, message_seq, delivery_id)
       SELECT ${uuid}, 1, 1, ${T0} + i, iif(i % 2, 1 + i % 10, 3), i FROM n;
     ${rows} INSERT INTO token (id, name, owner, domains, scopes, sandbox, ip_allow_list, created_at, created_by)
@@ -181,6 +217,24 @@ function costOf(db: Connection, work: () => unknown): number {
   return cost;
 }
 
+/** Of a read in steps, what the most expensive one costs. */
+function mostOf(db: Connection, work: () => unknown): number {
+  let result: unknown;
+  let most = costOf(db, () => {
+    result = work();
+  });
+  const steps = result as Partial<Generator> | null;
+  if (typeof steps?.next !== 'function') return most;
+  for (let done = false; !done; )
+    most = Math.max(
+      most,
+      costOf(db, () => {
+        done = steps.next?.().done === true;
+      }),
+    );
+  return most;
+}
+
 const cases = Object.entries(CASES).flatMap(([name, all]) => all.map((params, i) => ({ name, i, params })));
 
 describe.skipIf(process.platform !== 'linux')(
@@ -202,7 +256,7 @@ describe.skipIf(process.platform !== 'linux')(
     function cost(db: Connection, name: string, params: unknown): number {
       const operation = { ...READS, ...WRITES }[name as MeasuredName];
       const run = operation as unknown as (on: unknown, params: unknown) => unknown;
-      return costOf(db, () => run(operation.kind === 'read' ? db : createSession(db), params));
+      return mostOf(db, () => run(operation.kind === 'read' ? db : createSession(db), params));
     }
 
     it.each(cases)('$name ($i) does not grow with what is stored', ({ name, params }) => {

@@ -7,7 +7,7 @@ import { stateCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
 import { appendEvent } from './events.ts';
-import { dropUnkeptContent } from './retention.ts';
+import { dropOrLeaveContent } from './leftovers.ts';
 
 /** Of no lease. */
 const NO_EPOCH = -1;
@@ -35,7 +35,7 @@ export const cancelQueued = write(
       changed.push(deliveryId);
       appendEvent(session, event, { domainId, messageSeq: params.messageSeq, deliveryId });
     }
-    if (changed.length > 0) dropUnkeptContent(db, params.messageSeq);
+    if (changed.length > 0) dropOrLeaveContent(session, params.messageSeq);
     const late = db.get<{ n: number }>(
       'SELECT count(*) AS n FROM delivery WHERE message_seq = ? AND state IN (?, ?)',
       params.messageSeq,

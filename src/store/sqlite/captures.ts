@@ -7,13 +7,13 @@ import { uuidText } from '../../lib/ids.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
 import { foldText } from '../../model/search-text.ts';
 import type { CaptureFilter, CaptureQuestion, CaptureView, NewCapture } from '../topics/captures.ts';
+import { dropUnkeptContent, STEP_BYTES } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
 import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import { domainIdsIn, findNameIds, type Session } from './engine/session.ts';
-import { dropUnkeptContent, STEP_BYTES } from './retention.ts';
 
 /** Stores a capture beside the outcome it belongs to, and has it told after the commit. */
 export function insertCapture(
@@ -288,7 +288,7 @@ export const deleteCaptures = write('deleteCaptures', 'measured', { portion: tru
   const gone =
     ids === undefined
       ? mergedRows(db, keysOf(db, params, beforeSeq, 'DESC'), limit)
-      : namedCaptures(db, params, ids);
+      : namedCaptures(db, params, ids, beforeSeq);
   let deleted = 0;
   let bytes = 0;
   for (const { seq } of gone) {
@@ -296,18 +296,28 @@ export const deleteCaptures = write('deleteCaptures', 'measured', { portion: tru
     const row = db.get<{ message_seq: number }>(sql, seq);
     if (row !== undefined) bytes += dropUnkeptContent(db, row.message_seq);
     deleted += 1;
-    if (bytes >= STEP_BYTES && ids === undefined) break;
+    if (bytes >= STEP_BYTES) break;
   }
-  const isWhole = ids !== undefined || (gone.length < limit && deleted === gone.length);
+  const isWhole = gone.length < limit && deleted === gone.length;
   return { deleted, next: isWhole ? null : (gone[deleted - 1]?.seq ?? null) };
 });
 
-function namedCaptures(db: Connection, params: ParamsOf<'deleteCaptures'>, ids: readonly string[]): Key[] {
+function namedCaptures(
+  db: Connection,
+  params: ParamsOf<'deleteCaptures'>,
+  ids: readonly string[],
+  beforeSeq: number,
+): Key[] {
   const filter = createFilter();
   filter.oneOf('id', ids);
   filter.when('inbox = ?', params.inbox);
   filter.oneOf('domain_id', findNameIds(db, params.domains));
-  return db.all<Key>(`SELECT seq FROM capture ${filter.where()}`, ...filter.values());
+  filter.when('seq < ?', beforeSeq);
+  return db.all<Key>(
+    `SELECT seq FROM capture ${filter.where()} ORDER BY seq DESC LIMIT ?`,
+    ...filter.values(),
+    params.limit,
+  );
 }
 
 export const unreadCaptures = read('unreadCaptures', 'as asked', (db, params) => {

@@ -2,8 +2,19 @@
  * What is left of things that were removed: rows that carry their number, gone in portions. Given a thing whose row goes
  * now, leaves its number in `leftover`; nothing finds the rows any more, and `purgeLeftovers` removes them some at a time.
  */
+import { dropUnkeptContent, STEP_BYTES } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
+import type { Session } from './engine/session.ts';
+
+/**
+ * Removes the content of a message that nobody needs any more, or leaves it to a later step where the running transaction
+ * has removed as much as it may.
+ */
+export function dropOrLeaveContent(session: Session, messageSeq: number): void {
+  if (session.dropped >= STEP_BYTES) leaveRows(session.db, 'content', messageSeq);
+  else session.dropped += dropUnkeptContent(session.db, messageSeq);
+}
 
 /** What has rows of its own, how they are removed, and how many together: texts of templates are large. */
 const KINDS = {
@@ -12,7 +23,7 @@ const KINDS = {
   'sandbox-rule': { table: 'sandbox_rule_use', owner: 'rule_seq', atOnce: 500 },
 } as const;
 
-export type LeftoverKind = keyof typeof KINDS;
+export type LeftoverKind = keyof typeof KINDS | 'content';
 
 /** Says that the rows of a thing are to go; its own row goes in the same transaction. */
 export function leaveRows(db: Connection, kind: LeftoverKind, owner: number): void {
@@ -22,6 +33,7 @@ export function leaveRows(db: Connection, kind: LeftoverKind, owner: number): vo
 export const purgeLeftovers = write('purgeLeftovers', 'measured', { portion: true }, ({ db }, params) => {
   const next = db.get<{ kind: LeftoverKind; owner: number }>('SELECT kind, owner FROM leftover LIMIT 1');
   if (next === undefined) return false;
+  if (next.kind === 'content') return purgeContentsLeft(db, params.limit);
   const { table, owner, atOnce } = KINDS[next.kind];
   const limit = Math.min(params.limit, atOnce);
   const { changes } = db.run(
@@ -30,6 +42,23 @@ export const purgeLeftovers = write('purgeLeftovers', 'measured', { portion: tru
     limit,
   );
   if (changes === limit) return true;
-  db.run('DELETE FROM leftover WHERE kind = ? AND owner = ?', next.kind, next.owner);
-  return db.get('SELECT 1 FROM leftover LIMIT 1') !== undefined;
+  return forget(db, next.kind, next.owner);
 });
+
+function purgeContentsLeft(db: Connection, limit: number): boolean {
+  const sql = "SELECT owner FROM leftover WHERE kind = 'content' LIMIT ?";
+  let bytes = 0;
+  let more = true;
+  for (const { owner } of db.all<{ owner: number }>(sql, limit)) {
+    if (bytes >= STEP_BYTES) return true;
+    bytes += dropUnkeptContent(db, owner);
+    more = forget(db, 'content', owner);
+  }
+  return more;
+}
+
+/** Whether something else is left. */
+function forget(db: Connection, kind: LeftoverKind, owner: number): boolean {
+  db.run('DELETE FROM leftover WHERE kind = ? AND owner = ?', kind, owner);
+  return db.get('SELECT 1 FROM leftover LIMIT 1') !== undefined;
+}

@@ -10,11 +10,11 @@ import type { NewMessage } from '../topics/acceptance.ts';
 import type { EventDetail } from '../topics/events.ts';
 import type { DueNotice, DueRecipient } from '../topics/notices.ts';
 import { noticeKindCode, routeCode, stateCode } from './codes.ts';
+import { dropUnkeptContent } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
-import { dropUnkeptContent } from './retention.ts';
 
 /** In `delivery.notify` beside the codes of the kinds: the sender was told of the delay. */
 const DELAY_TOLD = 8;

@@ -243,7 +243,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       promise.then(ended, ended);
     } else apart ||= searching > 0;
     const thread = apart && !search ? reader : searcher;
-    thread.ask({ kind: 'read', call }).then((answer) => settleWith(answer, resolve, reject), reject);
+    const answered = (reply: ReaderReply): void => {
+      if (reply.kind === 'more') thread.ask({ kind: 'go-on', read: reply.read }).then(answered, reject);
+      else settleWith(reply, resolve, reject);
+    };
+    thread.ask({ kind: 'read', call }).then(answered, reject);
     return promise;
   }
 

@@ -9,7 +9,7 @@ import * as captures from './captures.ts';
 import * as causes from './causes.ts';
 import * as domains from './domains.ts';
 import * as egress from './egress.ts';
-import type { OperationName, Read, Write } from './engine/operation.ts';
+import type { LongRead, OperationName, Read, Write } from './engine/operation.ts';
 import * as erasing from './erasing.ts';
 import * as events from './events.ts';
 import * as instance from './instance.ts';
@@ -83,12 +83,12 @@ export type ReadName = NamesOf<{ kind: 'read' }>;
 export type MeasuredName = NamesOf<{ bound: 'measured' }>;
 
 /** The compiler names here what no file has. */
-const ALL: { readonly [Name in OperationName]: Write<Name> | Read<Name> } = GATHERED;
+const ALL: { readonly [Name in OperationName]: Write<Name> | Read<Name> | LongRead<Name> } = GATHERED;
 
 /** Everything the writer thread can do. */
 export const WRITES = ofKind('write') as { readonly [Name in WriteName]: Write<Name> };
 /** Everything a reader thread can do. */
-export const READS = ofKind('read') as { readonly [Name in ReadName]: Read<Name> };
+export const READS = ofKind('read') as { readonly [Name in ReadName]: Read<Name> | LongRead<Name> };
 
 function ofKind(kind: 'write' | 'read'): object {
   return Object.fromEntries(Object.entries(ALL).filter(([, one]) => one.kind === kind));

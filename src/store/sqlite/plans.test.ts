@@ -8,10 +8,10 @@ import { DUE_FACTS_SQL } from './notices.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues } from './queue.ts';
 import { REFILE_SQL } from './refile.ts';
 import { KEPT_CONTENTS_SQL, OLD_CALLS_SQL, OLD_MESSAGES_SQL, OLDEST_CONTENTS_SQL } from './retention.ts';
-import { countRangeSql } from './stats.ts';
+import { countPieceSql } from './stats.ts';
 import { filledDatabase, temporaryFolder } from './test-support.ts';
-import { WAITING_ROWS_SQL } from './waiting.ts';
-import { REPLAYED_SQL } from './webhooks.ts';
+import { WAITING_ROWS_SQL, waitingQueuesSql } from './waiting.ts';
+import { DUE_HOOKS_SQL, REPLAYED_SQL } from './webhooks.ts';
 
 const ROWS = 20_000;
 const QUEUES = 200;
@@ -102,14 +102,30 @@ describe('query plans over a long queue', () => {
     ]);
   });
 
-  it('steps from queue to queue without reading their rows', () => {
-    const steps = planOf(DUE_QUEUES_SQL, T0, 20).filter((step) => step.includes('delivery'));
-    expect(steps.length).toBeGreaterThan(0);
-    expect(steps.every((step) => step.includes('COVERING INDEX delivery_due'))).toBe(true);
-    expect(steps.filter((step) => step.startsWith('SCAN')).length).toBeLessThanOrEqual(1);
+  it('finds queues with rows that wait along the index of their due times', () => {
+    expect(planOf(DUE_QUEUES_SQL, 0, 0, 20)).toEqual([
+      'SEARCH w USING COVERING INDEX waiting_queue_due (due_at>?)',
+      'SEARCH q USING INTEGER PRIMARY KEY (rowid=?)',
+      'SEARCH n USING INTEGER PRIMARY KEY (rowid=?)',
+    ]);
+    const inOrder = (sql: string) => `${sql} ORDER BY dueAt, id LIMIT 5`;
+    expect(planOf(inOrder(waitingQueuesSql(false)), 0, 0)[0]).toContain('waiting_queue_due (due_at>?)');
+    expect(planOf(inOrder(waitingQueuesSql(true)), 1, 0, 0)[0]).toContain(
+      'waiting_queue_domain (sender_domain=? AND due_at>?)',
+    );
     const hints = dueQueues(db, { dueBefore: T0 + HOUR, limit: 1000 });
     expect(hints).toHaveLength(QUEUES + 1);
     expect(hints[0]).toMatchObject({ recipientDomain: 'blocked.example', nextDueAt: T0 });
+    const after = hints[99];
+    expect(dueQueues(db, { dueBefore: T0 + HOUR, limit: 3, ...(after && { after }) })).toEqual(
+      hints.slice(100, 103),
+    );
+  });
+
+  it('finds webhooks with calls that are due along an index', () => {
+    const plan = db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${DUE_HOOKS_SQL}`, T0, '[]', '[]', 5);
+    expect(plan[0]?.detail).toContain('waiting_hook_due (due_at<?)');
+    expect(plan.some(({ detail }) => detail.includes('ORDER BY'))).toBe(false);
   });
 
   it('claims from a queue behind a blocked one', () => {
@@ -129,7 +145,7 @@ describe('query plans over a long queue', () => {
   it.each(['none', 'domain', 'recipient-domain', 'tag'] as const)(
     'counts events by %s along one range of the index',
     (groupBy) => {
-      const [first, ...others] = planOf(countRangeSql(groupBy), 1, 1, 1, 0, 1, 0);
+      const [first, ...others] = planOf(countPieceSql(groupBy), 1, 1, 1, 0, 0, 1, 1, 0);
       expect(first).toBe('SEARCH e USING INDEX event_kind (domain_id=? AND kind=? AND at>? AND at<?)');
       const steps = others.filter((step) => !step.includes('GROUP BY') && !step.includes('VIRTUAL TABLE'));
       expect(steps.every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);

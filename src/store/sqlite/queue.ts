@@ -17,29 +17,16 @@ import { laneCode, queueLaneCode, recipientKindCode, routeCode, sandboxCode, sta
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendEvent } from './events.ts';
+import { dropOrLeaveContent } from './leftovers.ts';
 import { noteFact } from './notices.ts';
-import { dropUnkeptContent } from './retention.ts';
 import { applySignal, forgetEvidence, reasonsFor } from './suppressions.ts';
+import { totalOf } from './totals.ts';
 
-/** Loose index scan: steps from queue to queue through the due index and never touches a second row of one. */
-export const WAITING_QUEUES = `
-  WITH RECURSIVE waiting (id) AS (
-    SELECT min(queue_id) FROM delivery INDEXED BY delivery_due WHERE state = 0
-    UNION ALL
-    SELECT (SELECT min(queue_id) FROM delivery INDEXED BY delivery_due WHERE state = 0 AND queue_id > waiting.id)
-    FROM waiting WHERE waiting.id IS NOT NULL
-  ), hint (id, due_at) AS (
-    SELECT id, (SELECT min(due_at) FROM delivery INDEXED BY delivery_due WHERE state = 0 AND queue_id = waiting.id)
-    FROM waiting WHERE id IS NOT NULL
-  )`;
-
-/** Queues with a row due at or before `dueBefore`. Tests hold its plan to the index. */
-export const DUE_QUEUES_SQL = `${WAITING_QUEUES}
-  SELECT hint.id, hint.due_at, q.lane, n.text AS sender_domain, q.recipient_domain, q.route_key
-  FROM hint CROSS JOIN dest_queue q ON q.id = hint.id CROSS JOIN name n ON n.id = q.sender_domain
-  WHERE hint.due_at <= ? ORDER BY hint.due_at, hint.id LIMIT ?`;
-
-const NEXT_DUE_SQL = `${WAITING_QUEUES} SELECT min(due_at) AS due_at FROM hint`;
+/** Queues with rows that wait, behind a place, earliest due first. Tests hold its plan to the index. */
+export const DUE_QUEUES_SQL = `SELECT w.queue_id AS id, w.due_at, q.lane, n.text AS sender_domain, q.recipient_domain, q.route_key
+  FROM waiting_queue w INDEXED BY waiting_queue_due CROSS JOIN dest_queue q ON q.id = w.queue_id
+    CROSS JOIN name n ON n.id = q.sender_domain
+  WHERE (w.due_at, w.queue_id) > (?, ?) ORDER BY w.due_at, w.queue_id LIMIT ?`;
 
 const CLAIM_COLUMNS = `d.id, d.queue_id, d.message_seq, d.attempts, d.expires_at, d.kind, d.may_be_duplicate, d.sandbox,
   d.first_deferred_at, d.last_deferred_event_at, d.wait_reason, d.address, d.last_category, d.last_reply, m.id AS message_id, m.lane,
@@ -57,8 +44,7 @@ export const CLAIM_DUE_SQL = `SELECT ${CLAIM_COLUMNS} FROM delivery d INDEXED BY
 export const CLAIM_EXPIRED_SQL = `SELECT ${CLAIM_COLUMNS} FROM delivery d INDEXED BY delivery_expiry ${CLAIM_JOINS}
   WHERE d.state = 0 AND d.expires_at <= ? ORDER BY d.expires_at, d.id LIMIT ?`;
 
-/** Queues that have a queued row due at or before `dueBefore`, earliest first. */
-export const dueQueues = read('dueQueues', 'grows', (db, params) => {
+export const dueQueues = read('dueQueues', 'measured', (db, params) => {
   const rows = db.all<{
     id: number;
     due_at: number;
@@ -66,8 +52,14 @@ export const dueQueues = read('dueQueues', 'grows', (db, params) => {
     sender_domain: string;
     recipient_domain: string;
     route_key: string;
-  }>(DUE_QUEUES_SQL, params.dueBefore, params.limit);
-  return rows.map((row) => ({
+  }>(
+    DUE_QUEUES_SQL,
+    params.after?.nextDueAt ?? Number.MIN_SAFE_INTEGER,
+    params.after?.queueId ?? 0,
+    params.limit,
+  );
+  const due = rows.filter((row) => row.due_at <= params.dueBefore);
+  return due.map((row) => ({
     queueId: row.id,
     ...queueLaneCode.word(row.lane),
     senderDomain: row.sender_domain,
@@ -78,23 +70,20 @@ export const dueQueues = read('dueQueues', 'grows', (db, params) => {
 });
 
 /** Earliest due time over all queued rows, or null. */
-export const nextDueAt = read('nextDueAt', 'grows', (db) => {
-  return db.get<{ due_at: number | null }>(NEXT_DUE_SQL)?.due_at ?? null;
+export const nextDueAt = read('nextDueAt', 'measured', (db) => {
+  const sql = 'SELECT min(due_at) AS due_at FROM waiting_queue';
+  return db.get<{ due_at: number | null }>(sql)?.due_at ?? null;
 });
 
-/** How much waits, is being sent, and is still to be called. Counts through the partial indexes. */
-export const queueCounts = read('queueCounts', 'grows', (db, params) => {
-  const count = (sql: string) => db.get<{ n: number }>(sql)?.n ?? 0;
-  const sending = count('SELECT count(*) AS n FROM delivery INDEXED BY delivery_lease WHERE state = 1');
-  const waiting = count('SELECT count(*) AS n FROM delivery INDEXED BY delivery_expiry WHERE state = 0');
+/** How much waits, is being sent, and is still to be called. */
+export const queueCounts = read('queueCounts', 'measured', (db, params) => {
   const dueAt = nextDueAt(db, undefined);
+  const queued = totalOf(db, 'unfinished');
   return {
-    queued: waiting + sending,
-    sending,
+    queued,
+    sending: queued - totalOf(db, 'waiting'),
     oldestDueAt: dueAt !== null && dueAt <= params.now ? dueAt : null,
-    pendingCalls:
-      count('SELECT count(*) AS n FROM webhook_call INDEXED BY webhook_call_due WHERE state = 0') +
-      count('SELECT count(*) AS n FROM webhook_call INDEXED BY webhook_call_lease WHERE state = 1'),
+    pendingCalls: totalOf(db, 'calls'),
   };
 });
 
@@ -303,7 +292,7 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
   if (outcome.state === 'delivered' && outcome.route !== 'sandbox') {
     forgetEvidence(session, row.domain_id, row.address);
   }
-  if (!waits && row.keep_content === 0) dropUnkeptContent(db, row.message_seq);
+  if (!waits && row.keep_content === 0) dropOrLeaveContent(session, row.message_seq);
   return 'settled';
 }
 

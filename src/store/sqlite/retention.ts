@@ -5,16 +5,14 @@
  * they find, not what is kept.
  */
 import { dropLater } from './call-portions.ts';
+import { dropContent, dropUnkeptContent, SHOWN, STEP_BYTES, WAITS } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
-import { read, write } from './engine/operation.ts';
+import { namesIn } from './engine/names-in.ts';
+import { read, readInSteps, write } from './engine/operation.ts';
 import { findNameId } from './engine/session.ts';
 import { ERASED } from './erasing.ts';
 import { keepOptOuts } from './opt-outs.ts';
-
-/** Somebody's copy is not final, or its sender is still to be told of it. */
-const WAITS = `(EXISTS (SELECT 1 FROM delivery WHERE message_seq = m.seq AND state IN (0, 1))
-  OR EXISTS (SELECT 1 FROM notice_due WHERE message_seq = m.seq))`;
-const SHOWN = 'EXISTS (SELECT 1 FROM capture WHERE message_seq = m.seq)';
+import { totalOf } from './totals.ts';
 
 /** Contents that one domain keeps, oldest first. Tests hold the plans of these to their indexes. */
 export const KEPT_CONTENTS_SQL = `SELECT m.seq, m.created_at, m.size, ${WAITS} OR ${SHOWN} AS stays
@@ -42,16 +40,7 @@ interface Candidate {
 }
 
 /** Sender domains that have messages: one step of the index each. */
-export const domainsWithMail = read('domainsWithMail', 'grows', { search: true }, (db) => {
-  const next = 'SELECT min(domain_id) FROM message INDEXED BY message_domain';
-  return db
-    .all<{ text: string }>(
-      `WITH RECURSIVE step (id) AS (
-         ${next} UNION ALL SELECT (${next} WHERE domain_id > step.id) FROM step WHERE step.id IS NOT NULL
-       ) SELECT n.text FROM step CROSS JOIN name n ON n.id = step.id`,
-    )
-    .map((row) => row.text);
-});
+export const domainsWithMail = readInSteps('domainsWithMail', (db) => namesIn(db, 'message'));
 
 /** One page of what may go. */
 export const findExpired = read('findExpired', 'measured', { search: true }, (db, params) => {
@@ -69,9 +58,7 @@ export const findExpired = read('findExpired', 'measured', { search: true }, (db
 });
 
 /** Octets of all contents that are kept: a walk over the narrow table of them. */
-export const contentBytes = read('contentBytes', 'grows', { search: true }, (db) => {
-  return db.get<{ bytes: number }>('SELECT coalesce(sum(size), 0) AS bytes FROM kept_content')?.bytes ?? 0;
-});
+export const contentBytes = read('contentBytes', 'measured', (db) => totalOf(db, 'contents'));
 
 export const storedBytes = read('storedBytes', 'by key', { search: true }, (db, params) => {
   return params.domains.map((domain) => {
@@ -113,18 +100,6 @@ export const purgeContents = write('purgeContents', 'measured', { portion: true 
   }
   return { done, removed };
 });
-
-/**
- * Removes the content of a message where all its recipients are final and no capture shows it; its octets. To be called
- * after whatever may have been the last reason to keep it, for messages that ask for that (`keep_content` 0).
- */
-export function dropUnkeptContent(db: Connection, messageSeq: number): number {
-  const row = db.get<{ keep_content: number }>('SELECT keep_content FROM message WHERE seq = ?', messageSeq);
-  return row?.keep_content === 0 ? (dropContent(db, messageSeq) ?? 0) : 0;
-}
-
-/** Octets of contents that one step removes, about: a content is 25 MB at most, which takes some 10 ms. */
-export const STEP_BYTES = 16_777_216;
 
 /** Rows of the events of one message, with their calls, that one step looks at. */
 const EVENT_ROWS = 1000;
@@ -218,17 +193,6 @@ export const purgeLooseEvents = write('purgeLooseEvents', 'as asked', { portion:
   }
   return rows.length;
 });
-
-/** Octets of the content that was there and is gone, or null. */
-function dropContent(db: Connection, seq: number): number | null {
-  const row = db.get<{ domain_id: number; size: number; stays: number }>(
-    `SELECT domain_id, size, ${WAITS} OR ${SHOWN} AS stays FROM message m WHERE m.seq = ?`,
-    seq,
-  );
-  if (row === undefined || row.stays !== 0) return null;
-  db.run('DELETE FROM kept_content WHERE domain_id = ? AND message_seq = ?', row.domain_id, seq);
-  return db.run('DELETE FROM content WHERE message_seq = ?', seq).changes > 0 ? row.size : null;
-}
 
 function mayForget(db: Connection, seq: number, events: readonly number[]): boolean {
   const row = db.get<{ stays: number }>(

@@ -89,7 +89,7 @@ export const recordReturn = write('recordReturn', 'by key', { synced: true }, (s
   }
 });
 
-export const outcomeRates = read('outcomeRates', 'as asked', { search: true }, (db, params) => {
+export const outcomeRates = read('outcomeRates', 'measured', { search: true }, (db, params) => {
   const domainId = findNameId(db, params.domain);
   if (domainId === null) return { outcomes: 0, bounced: 0, complained: 0 };
   const { window } = params;
@@ -109,8 +109,9 @@ export const outcomeRates = read('outcomeRates', 'as asked', { search: true }, (
   if (row === undefined || row.oldest === null) return { outcomes: 0, bounced: 0, complained: 0 };
   const since = (kind: 'complained' | 'complaint_withdrawn') =>
     db.get<{ n: number }>(
-      `SELECT count(*) AS n FROM event e INDEXED BY event_kind CROSS JOIN delivery d ON d.id = e.delivery_id
-       WHERE e.domain_id = ? AND e.kind = ? AND e.at >= ? AND d.sandbox IS NULL`,
+      `SELECT count(*) AS n FROM (SELECT delivery_id FROM event INDEXED BY event_kind
+         WHERE domain_id = ? AND kind = ? AND at >= ? ORDER BY at DESC LIMIT ${4 * window}) e
+         CROSS JOIN delivery d ON d.id = e.delivery_id WHERE d.sandbox IS NULL`,
       domainId,
       eventKindCode.of(kind),
       row.oldest,

@@ -6,7 +6,8 @@ import type { RuleResult, SandboxRule } from '../../model/sandbox-rule.ts';
 import { senderName } from './captures.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
-import { read, write } from './engine/operation.ts';
+import { mergedRows, type Ranges } from './engine/merged.ts';
+import { read, readInSteps, write } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
 import { leaveRows } from './leftovers.ts';
 
@@ -14,6 +15,7 @@ const VIEW = 'SELECT r.*, n.text AS domain FROM sandbox_rule r CROSS JOIN name n
 
 /** Ended rules that one new rule clears away: more than it adds. */
 const ENDED_AT_ONCE = 200;
+const RULES_PER_STEP = 500;
 
 export const addSandboxRule = write('addSandboxRule', 'by key', { synced: true }, (session, params) => {
   const { db } = session;
@@ -47,22 +49,44 @@ export const addSandboxRule = write('addSandboxRule', 'by key', { synced: true }
   return true;
 });
 
-export const listSandboxRules = read('listSandboxRules', 'grows', (db, params) => {
-  const filter = createFilter();
-  filter.oneOf('r.domain_id', findNameIds(db, params.domains));
-  filter.when('r.expires_at > ?', params.now);
-  return db.all<RuleRow>(`${VIEW} ${filter.where()} ORDER BY r.seq`, ...filter.values()).map(toRule);
+export const listSandboxRules = readInSteps('listSandboxRules', function* (db, params) {
+  const domainIds = findNameIds(db, params.domains);
+  const rules: SandboxRule[] = [];
+  let seq = 0;
+  for (;;) {
+    const behind = [seq, params.now];
+    const ranges: Ranges<RuleRow & { seq: number }> = {
+      sql: `${VIEW} WHERE ${domainIds === undefined ? '' : 'r.domain_id = ? AND '}r.seq > ? AND r.expires_at > ?`,
+      values: domainIds?.map((id) => [id, ...behind]) ?? [behind],
+      order: 'seq',
+      compare: (a, b) => a.seq - b.seq,
+    };
+    const rows = mergedRows(db, ranges, RULES_PER_STEP);
+    for (const row of rows) rules.push(toRule(row));
+    if (rows.length < RULES_PER_STEP) return rules;
+    seq = rows.at(-1)?.seq ?? seq;
+    yield;
+  }
 });
 
-export const removeSandboxRules = write('removeSandboxRules', 'grows', { synced: true }, ({ db }, params) => {
-  const filter = createFilter();
-  filter.oneOf('id', params.ids);
-  filter.when('inbox = ?', params.inbox);
-  filter.oneOf('domain_id', findNameIds(db, params.domains));
-  const rows = db.all<{ seq: number }>(`SELECT seq FROM sandbox_rule ${filter.where()}`, ...filter.values());
-  drop(db, rows);
-  return rows.length;
-});
+export const removeSandboxRules = write(
+  'removeSandboxRules',
+  'measured',
+  { synced: true },
+  ({ db }, params) => {
+    const filter = createFilter();
+    filter.oneOf('id', params.ids);
+    filter.when('inbox = ?', params.inbox);
+    filter.oneOf('domain_id', findNameIds(db, params.domains));
+    const rows = db.all<{ seq: number }>(
+      `SELECT seq FROM sandbox_rule ${filter.where()} LIMIT ?`,
+      ...filter.values(),
+      params.limit,
+    );
+    drop(db, rows);
+    return rows.length;
+  },
+);
 
 export const useSandboxRule = write('useSandboxRule', 'by key', ({ db }, params) => {
   const { deliveryId, now } = params;

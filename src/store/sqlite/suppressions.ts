@@ -11,7 +11,8 @@ import { suppressionReasonCode, uuidBytes } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
-import { read, write } from './engine/operation.ts';
+import { namesIn } from './engine/names-in.ts';
+import { read, readInSteps, write } from './engine/operation.ts';
 import { domainIdsIn, findNameId, findNameIds, type Session } from './engine/session.ts';
 import { erasedKey } from './erasing.ts';
 import { appendEvent, type EventSubject } from './events.ts';
@@ -52,12 +53,7 @@ export const suppressedAmong = read('suppressedAmong', 'measured', (db, params) 
   return found;
 });
 
-export const suppressedDomains = read('suppressedDomains', 'grows', (db) => {
-  return domainIdsIn(db, 'suppression').flatMap((id) => {
-    const row = db.get<{ text: string }>('SELECT text FROM name WHERE id = ?', id);
-    return row === undefined ? [] : [row.text];
-  });
-});
+export const suppressedDomains = readInSteps('suppressedDomains', (db) => namesIn(db, 'suppression'));
 
 /** Reasons in force for a recipient that is being claimed; costs nothing where the domain has no entries. */
 export function reasonsFor(

@@ -40,7 +40,7 @@ async function open(options: Partial<SqliteStoreOptions>): Promise<void> {
 
 describe('a store that cannot write', () => {
   it('rejects with StoreUnavailable on a full disk and works again once there is room', async () => {
-    await open({ maxPages: 160 });
+    await open({ maxPages: 200 });
     const fill = (i: number) =>
       store.commitAccepted({
         messages: [],

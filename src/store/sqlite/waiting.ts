@@ -5,49 +5,85 @@
  */
 import type { WaitingQueue } from '../topics/queue.ts';
 import { queueLaneCode } from './codes.ts';
-import { createFilter } from './engine/filter.ts';
-import { read } from './engine/operation.ts';
+import type { Connection } from './engine/connection.ts';
+import { mergedRows, type Ranges } from './engine/merged.ts';
+import { type ParamsOf, readInSteps, type Steps } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
-import { WAITING_QUEUES } from './queue.ts';
 
 /** The rows of one queue, earliest due first. Tests hold its plan to the index. */
 export const WAITING_ROWS_SQL = `SELECT m.created_at, d.due_at, d.wait_reason
   FROM delivery d INDEXED BY delivery_due CROSS JOIN message m ON m.seq = d.message_seq
   WHERE d.state = 0 AND d.queue_id = ? ORDER BY d.due_at LIMIT ?`;
 
-export const waitingQueues = read('waitingQueues', 'grows', { search: true }, (db, params) => {
-  const filter = createFilter();
-  filter.oneOf('q.sender_domain', findNameIds(db, params.domains));
-  filter.oneOf('q.recipient_domain', params.recipientDomains);
-  const queues = db.all<{
-    id: number;
-    lane: number;
-    sender_domain: string;
-    recipient_domain: string;
-    route_key: string;
-  }>(
-    `${WAITING_QUEUES}
-     SELECT hint.id, q.lane, n.text AS sender_domain, q.recipient_domain, q.route_key
-     FROM hint CROSS JOIN dest_queue q ON q.id = hint.id CROSS JOIN name n ON n.id = q.sender_domain
-     ${filter.where()} ORDER BY hint.due_at, hint.id LIMIT ?`,
-    ...filter.values(),
-    params.limit + 1,
-  );
-  return {
-    more: queues.length > params.limit,
-    queues: queues.slice(0, params.limit).map((queue): WaitingQueue => {
-      const rows = db.all<WaitingRow>(WAITING_ROWS_SQL, queue.id, params.rowsPerQueue + 1);
-      return {
-        ...queueLaneCode.word(queue.lane),
-        senderDomain: queue.sender_domain,
-        recipientDomain: queue.recipient_domain,
-        routeKey: queue.route_key,
-        ...summary(rows.slice(0, params.rowsPerQueue), params.now, params.ageLimitsMs),
-        complete: rows.length <= params.rowsPerQueue,
-      };
-    }),
-  };
+/** Queues looked at, and rows of queues, in one step. */
+const QUEUES_PER_STEP = 1000;
+const ROWS_PER_STEP = 2000;
+
+export const waitingQueues = readInSteps('waitingQueues', function* (db, params) {
+  const { limit, rowsPerQueue } = params;
+  const found = yield* matchingQueues(db, params);
+  const queues: WaitingQueue[] = [];
+  let looked = 0;
+  for (const queue of found.slice(0, limit)) {
+    const rows = db.all<WaitingRow>(WAITING_ROWS_SQL, queue.id, rowsPerQueue + 1);
+    // Its last row has gone between two steps.
+    if (rows.length === 0) continue;
+    queues.push({
+      ...queueLaneCode.word(queue.lane),
+      senderDomain: queue.senderDomain,
+      recipientDomain: queue.recipientDomain,
+      routeKey: queue.routeKey,
+      ...summary(rows.slice(0, rowsPerQueue), params.now, params.ageLimitsMs),
+      complete: rows.length <= rowsPerQueue,
+    });
+    looked += rows.length;
+    if (looked < ROWS_PER_STEP) continue;
+    looked = 0;
+    yield;
+  }
+  return { more: found.length > limit, queues };
 });
+
+interface QueueRow {
+  id: number;
+  dueAt: number;
+  lane: number;
+  senderDomain: string;
+  recipientDomain: string;
+  routeKey: string;
+}
+
+/** Those with rows that wait, earliest due first, and one more than are asked for. */
+function* matchingQueues(db: Connection, params: ParamsOf<'waitingQueues'>): Steps<QueueRow[]> {
+  const domainIds = findNameIds(db, params.domains);
+  const wanted = params.recipientDomains === undefined ? null : new Set(params.recipientDomains);
+  const found: QueueRow[] = [];
+  let last: QueueRow | undefined;
+  for (;;) {
+    const behind = [last?.dueAt ?? Number.MIN_SAFE_INTEGER, last?.id ?? 0];
+    const ranges: Ranges<QueueRow> = {
+      sql: waitingQueuesSql(domainIds !== undefined),
+      values: domainIds?.map((id) => [id, ...behind]) ?? [behind],
+      order: 'dueAt, id',
+      compare: (a, b) => a.dueAt - b.dueAt || a.id - b.id,
+    };
+    const rows = mergedRows(db, ranges, QUEUES_PER_STEP);
+    for (const row of rows) if (wanted?.has(row.recipientDomain) !== false) found.push(row);
+    if (rows.length < QUEUES_PER_STEP || found.length > params.limit) return found.slice(0, params.limit + 1);
+    last = rows.at(-1);
+    yield;
+  }
+}
+
+/** Queues behind a place, of one sender domain or of all. Tests hold its plan to the index. */
+export function waitingQueuesSql(ofDomain: boolean): string {
+  const index = ofDomain ? 'waiting_queue_domain' : 'waiting_queue_due';
+  return `SELECT w.queue_id AS id, w.due_at AS dueAt, q.lane AS lane, n.text AS senderDomain,
+      q.recipient_domain AS recipientDomain, q.route_key AS routeKey
+    FROM waiting_queue w INDEXED BY ${index} CROSS JOIN dest_queue q ON q.id = w.queue_id
+      CROSS JOIN name n ON n.id = q.sender_domain
+    WHERE ${ofDomain ? 'w.sender_domain = ? AND ' : ''}(w.due_at, w.queue_id) > (?, ?)`;
+}
 
 interface WaitingRow {
   created_at: number;

@@ -69,16 +69,22 @@ export const rotateWebhookSecret = write(
   },
 );
 
-/** Calls of a webhook that wait or are on their way, counted up to a bound, through the partial indexes. */
+/** Calls of a webhook that wait, are on their way or are owed, counted up to a bound. */
 export const countPendingCalls = read('countPendingCalls', 'measured', { search: true }, (db, params) => {
-  const row = db.get<{ n: number }>(
-    `SELECT count(*) AS n FROM (
-       SELECT 1 FROM webhook_call INDEXED BY webhook_call_due WHERE webhook_id = ? AND state = 0
-       UNION ALL SELECT 1 FROM webhook_call INDEXED BY webhook_call_lease WHERE webhook_id = ? AND state = 1
-       LIMIT ?)`,
-    params.webhookId,
-    params.webhookId,
-    params.countUpTo,
+  const { webhookId, countUpTo } = params;
+  const count = (sql: string, ...values: readonly (string | number)[]) =>
+    db.get<{ n: number }>(sql, ...values)?.n ?? 0;
+  const waiting = count('SELECT waiting AS n FROM waiting_hook WHERE webhook_id = ?', webhookId);
+  const sending = count(
+    'SELECT count(*) AS n FROM webhook_call INDEXED BY webhook_call_lease WHERE state = 1 AND webhook_id = ?',
+    webhookId,
   );
-  return row?.n ?? 0;
+  const owed = count(
+    `SELECT count(*) AS n FROM (SELECT l.webhooks FROM later_call l
+       WHERE l.domain_id = (SELECT domain_id FROM webhook WHERE id = ?1) LIMIT ?2) l
+     WHERE EXISTS (SELECT 1 FROM json_each(l.webhooks) WHERE value = ?1)`,
+    webhookId,
+    countUpTo,
+  );
+  return Math.min(countUpTo, waiting + sending + owed);
 });

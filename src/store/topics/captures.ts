@@ -130,7 +130,7 @@ export interface CaptureStore {
     limit: number;
   }): Promise<readonly InboxView[]>;
   /**
-   * Those that match every given condition (with none, all), the newest first; without `ids` at most `limit` of them. `next`
+   * Those that match every given condition (with none, all), the newest first, at most `limit` of them. `next`
    * is `beforeSeq` of the next portion, null = there is none.
    */
   deleteCaptures(params: {

@@ -89,8 +89,12 @@ export interface QueueStore {
    * `limit` rows a call; to be called until it is done. Costs nothing where the tags are those of the last time.
    */
   refile(params: { tags: readonly string[]; limit: number }): Promise<{ done: boolean; moved: number }>;
-  /** Queues that have a queued row due at or before `dueBefore`, earliest first. */
-  dueQueues(params: { dueBefore: number; limit: number }): Promise<readonly QueueHint[]>;
+  /** Queues that have a queued row due at or before `dueBefore`, earliest first, behind the last one of the page before. */
+  dueQueues(params: {
+    dueBefore: number;
+    limit: number;
+    after?: Pick<QueueHint, 'nextDueAt' | 'queueId'>;
+  }): Promise<readonly QueueHint[]>;
   /**
    * Leases the earliest due rows of one queue whose expiry is still ahead; bounded in rows and content bytes, but never
    * empty because the first is large. A row whose scheduled time came gets its `accepted` event now, under `eventId` or,

@@ -13,11 +13,12 @@ export interface SandboxRuleStore {
   }): Promise<boolean>;
   /** Those that have not ended, oldest first, with their uses so far. */
   listSandboxRules(params: { domains?: readonly string[]; now: number }): Promise<readonly SandboxRule[]>;
-  /** Synced. Those that match every given condition, with the memory of whom they were used for; how many. */
+  /** Synced. At most `limit` that match every given condition, with the memory of whom they were used for; how many. */
   removeSandboxRules(params: {
     ids?: readonly string[];
     inbox?: string;
     domains?: readonly string[];
+    limit: number;
   }): Promise<number>;
   /**
    * The rule that plays this recipient: the one that did before, whatever is given; else the first of `ids` that has not

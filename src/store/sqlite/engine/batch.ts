@@ -58,6 +58,7 @@ export function createBatchRunner(
     }
     db.exec('BEGIN IMMEDIATE');
     session.calls = 0;
+    session.dropped = 0;
     if (othersWrite) lookForOthers();
   }
 

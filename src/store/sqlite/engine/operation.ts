@@ -16,10 +16,9 @@ export type ResultOf<Name extends OperationName> = Awaited<ReturnType<Store[Name
  * Why the work of an operation does not grow with what is stored: `by key`, rows that the caller names, or that hang on one
  * it names and have a limit of their own; `as asked`, at most as many as its parameters say, along an index; `small`, a
  * table that only the operator and the number of paths, processes and policies fill; `measured`, by a case in
- * bounded.test.ts. `grows`: with the number of queues, domains or webhooks, or with the range that is asked for, and said so
- * in docs/known-issues.md.
+ * bounded.test.ts, each step of a read in steps.
  */
-export type Bound = 'by key' | 'as asked' | 'small' | 'measured' | 'grows';
+export type Bound = 'by key' | 'as asked' | 'small' | 'measured';
 
 /** A parameter, which is a number or a list, or a figure made of all of them. */
 type Count<Params> = (keyof Params & string) | ((params: Params) => number | null);
@@ -41,7 +40,14 @@ interface ReadOptions {
   search?: true;
 }
 
+/** A read that takes long, in steps of a few milliseconds: between two of them others are answered. */
+export type Steps<Result> = Generator<void, Result, void>;
+
 type Run<Name extends OperationName, On> = (on: On, params: ParamsOf<Name>) => ResultOf<Name>;
+type RunInSteps<Name extends OperationName> = (
+  on: Connection,
+  params: ParamsOf<Name>,
+) => Steps<ResultOf<Name>>;
 
 /** An operation that changes something; they run in the writer thread, in the order given. */
 export interface Write<Name extends OperationName, How extends Bound = Bound> extends Run<Name, Session> {
@@ -53,6 +59,14 @@ export interface Write<Name extends OperationName, How extends Bound = Bound> ex
 
 /** One that only reads; it sees every write that resolved before it was called. */
 export interface Read<Name extends OperationName, How extends Bound = Bound> extends Run<Name, Connection> {
+  operation: Name;
+  kind: 'read';
+  bound: How;
+  options: ReadOptions;
+}
+
+/** One that reads much. */
+export interface LongRead<Name extends OperationName, How extends Bound = Bound> extends RunInSteps<Name> {
   operation: Name;
   kind: 'read';
   bound: How;
@@ -76,6 +90,19 @@ export function read<Name extends OperationName, How extends Bound>(
 ): Read<Name, How> {
   const [options, run] = rest.length === 1 ? [{}, rest[0]] : rest;
   return Object.assign(run, { operation, kind: 'read' as const, bound, options });
+}
+
+/** Each step is measured. */
+export function readInSteps<Name extends OperationName>(
+  operation: Name,
+  run: RunInSteps<Name>,
+): LongRead<Name, 'measured'> {
+  return Object.assign(run, {
+    operation,
+    kind: 'read' as const,
+    bound: 'measured' as const,
+    options: { search: true as const },
+  });
 }
 
 /** null where there is none. */

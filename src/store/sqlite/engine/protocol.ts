@@ -57,8 +57,12 @@ export type WriterRequest =
 /** One answer per call, one for a probe; a close is answered by the end of the thread. */
 export type WriterReply = readonly Answer[];
 
-export type ReaderRequest = { kind: 'read'; call: ReadCall } | { kind: 'close' };
-export type ReaderReply = Answer;
+/** `go-on`: the next step of a read that was answered with `more`. */
+export type ReaderRequest =
+  | { kind: 'read'; call: ReadCall }
+  | { kind: 'go-on'; read: number }
+  | { kind: 'close' };
+export type ReaderReply = Answer | { kind: 'more'; read: number };
 
 /** The first message of a thread: it works, or why it never will. */
 export type ThreadStart = { kind: 'ready' } | { kind: 'refused'; reason: RefusalReason; message: string };

@@ -1,16 +1,18 @@
 /**
  * What a reader does, wherever it runs: a read-only connection for everything that only looks. Each read starts its own
- * snapshot, so it sees every write that resolved before.
+ * snapshot, so it sees every write that resolved before. A read in steps is answered with `more` until it is done; whoever
+ * asked asks again, so that what others asked meanwhile comes between. Each step has a snapshot of its own.
  */
 
 import { READS, type ReadName } from '../operations.ts';
 import { type Connection, openConnection } from './connection.ts';
-import type { ParamsOf, ResultOf } from './operation.ts';
-import type { Answer, ReadCall, ReaderData, ReaderReply, ReaderRequest } from './protocol.ts';
+import type { ParamsOf, ResultOf, Steps } from './operation.ts';
+import type { ReaderData, ReaderReply, ReaderRequest } from './protocol.ts';
 import { unavailableReason } from './sqlite-errors.ts';
 import type { Work } from './writer-work.ts';
 
 export type ReaderAsk = Exclude<ReaderRequest, { kind: 'close' }>;
+type Result = ResultOf<ReadName>;
 
 /**
  * Opens nothing yet: there may be no database before the writer works. A connection that is given is used as it is and
@@ -27,14 +29,20 @@ export function openReader(data: ReaderData, given?: Connection): Work<ReaderAsk
     return opened;
   }
 
-  function answer(call: ReadCall): Answer {
+  const underWay = new Map<number, Steps<Result>>();
+  let reads = 0;
+
+  function answer(request: ReaderAsk): ReaderReply {
     try {
       const db = connection();
       // One transaction per read: operations of several statements see one snapshot.
       db.exec('BEGIN');
-      const value = apply(db, call.name, call.params);
+      const found =
+        request.kind === 'go-on'
+          ? step(request.read, underWay.get(request.read))
+          : begin(apply(db, request.call.name, request.call.params));
       db.exec('COMMIT');
-      return { kind: 'value', value };
+      return found;
     } catch (error) {
       if (opened?.inTransaction() === true) opened.exec('ROLLBACK');
       const reason = unavailableReason(error);
@@ -42,13 +50,38 @@ export function openReader(data: ReaderData, given?: Connection): Work<ReaderAsk
     }
   }
 
-  return { answer: ({ call }) => answer(call), close };
+  function begin(result: Result | Steps<Result>): ReaderReply {
+    if (!isSteps(result)) return { kind: 'value', value: result };
+    reads += 1;
+    return step(reads, result);
+  }
+
+  function step(read: number, steps: Steps<Result> | undefined): ReaderReply {
+    underWay.delete(read);
+    if (steps === undefined) return { kind: 'unavailable', reason: 'the reader was started anew' };
+    const { done, value } = steps.next();
+    if (done === true) return { kind: 'value', value };
+    underWay.set(read, steps);
+    return { kind: 'more', read };
+  }
+
+  return { answer, close };
 
   function close(): void {
     if (given === undefined) opened?.close();
   }
 }
 
-function apply<Name extends ReadName>(from: Connection, name: Name, params: ParamsOf<Name>): ResultOf<Name> {
+function apply<Name extends ReadName>(
+  from: Connection,
+  name: Name,
+  params: ParamsOf<Name>,
+): ResultOf<Name> | Steps<ResultOf<Name>> {
   return READS[name](from, params);
+}
+
+function isSteps(result: Result | Steps<Result>): result is Steps<Result> {
+  return (
+    typeof result === 'object' && result !== null && 'next' in result && typeof result.next === 'function'
+  );
 }

@@ -51,6 +51,8 @@ export interface Session {
   suppressed: SuppressionChange[];
   /** Webhook calls that the running transaction has made or owes; the batch sets it back. */
   calls: number;
+  /** Octets of contents that it has removed, in the same way. */
+  dropped: number;
   /** To be called after every rollback. */
   forget(): void;
 }
@@ -155,6 +157,7 @@ export function createSession(db: Connection): Session {
     captured: [],
     suppressed: [],
     calls: 0,
+    dropped: 0,
     forget() {
       this.captured = [];
       this.suppressed = [];

@@ -1,0 +1,20 @@
+/** Queues that are due, page by page: neither the store nor this thread is held by very many of them. */
+import type { Store } from '../../store/store.ts';
+import type { QueueHint } from '../../store/topics/queue.ts';
+
+const QUEUES_PER_PAGE = 1_000;
+
+/** Pages of at most `most` queues in all, earliest due first. */
+export async function* dueQueuePages(
+  store: Pick<Store, 'dueQueues'>,
+  { dueBefore, most }: { dueBefore: number; most: number },
+): AsyncGenerator<readonly QueueHint[], void, void> {
+  let after: QueueHint | undefined;
+  for (let left = most; left > 0; left -= QUEUES_PER_PAGE) {
+    const limit = Math.min(left, QUEUES_PER_PAGE);
+    const page = await store.dueQueues({ dueBefore, limit, ...(after === undefined ? {} : { after }) });
+    yield page;
+    if (page.length < limit) return;
+    after = page.at(-1);
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * Contents of messages: how they go. A content stays while some recipient of its message is not final, while its sender
+ * is still to be told, and while the sandbox shows a copy of it.
+ */
+import type { Connection } from './engine/connection.ts';
+
+/** Of message `m`: somebody's copy is not final, or its sender is still to be told of it. */
+export const WAITS = `(EXISTS (SELECT 1 FROM delivery WHERE message_seq = m.seq AND state IN (0, 1))
+  OR EXISTS (SELECT 1 FROM notice_due WHERE message_seq = m.seq))`;
+/** Of message `m`: the sandbox shows it. */
+export const SHOWN = 'EXISTS (SELECT 1 FROM capture WHERE message_seq = m.seq)';
+
+/** Octets of contents that one step removes, about: a content is 25 MB at most, which takes some 10 ms. */
+export const STEP_BYTES = 16_777_216;
+
+/** Octets of the content that was there and is gone, or null. */
+export function dropContent(db: Connection, seq: number): number | null {
+  const row = db.get<{ domain_id: number; size: number; stays: number }>(
+    `SELECT domain_id, size, ${WAITS} OR ${SHOWN} AS stays FROM message m WHERE m.seq = ?`,
+    seq,
+  );
+  if (row === undefined || row.stays !== 0) return null;
+  db.run('DELETE FROM kept_content WHERE domain_id = ? AND message_seq = ?', row.domain_id, seq);
+  return db.run('DELETE FROM content WHERE message_seq = ?', seq).changes > 0 ? row.size : null;
+}
+
+/**
+ * Removes the content of a message where all its recipients are final and no capture shows it; its octets. To be called
+ * after whatever may have been the last reason to keep it, for messages that ask for that (`keep_content` 0).
+ */
+export function dropUnkeptContent(db: Connection, messageSeq: number): number {
+  const row = db.get<{ keep_content: number }>('SELECT keep_content FROM message WHERE seq = ?', messageSeq);
+  return row?.keep_content === 0 ? (dropContent(db, messageSeq) ?? 0) : 0;
+}
