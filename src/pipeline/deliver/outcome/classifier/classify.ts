@@ -93,7 +93,7 @@ export function createClassifier(shipped = shippedRules()): Classifier {
     // What an operator says, or one server's own wording.
     if (rule !== undefined && (!shippedOnes.has(rule) || (rule.provider !== undefined && mx !== undefined)))
       return true;
-    return !namesOtherSubjects(subjectOf(code, enhanced ?? enhancedIn(text), text));
+    return !namesOtherSubjects(subjectOf(code, enhanced ?? enhancedIn(text), text), mx);
   }
 }
 
@@ -160,7 +160,9 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
     return verdictOf({ category: 'protocol_error', permanent: false, stage, ruleId: 'code:503', hintMs });
   }
   const known = isPathStage(stage) ? null : byEnhanced(enhanced, permanent, stage);
-  if (known !== null) {
+  // A doubtful code counts less than words that ask for patience.
+  const asksForPatience = guess?.category === 'service_unavailable' && !permanent;
+  if (known !== null && (known.confidence === 'high' || !asksForPatience)) {
     return verdictOf({ ...known, permanent, stage, ruleId: `code:${known.ruleId}`, hintMs });
   }
   return guess === null ? byStage(stage, permanent, hintMs) : ofText(guess);
@@ -249,7 +251,7 @@ function byEnhanced(enhanced: string | null, permanent: boolean, stage: Stage): 
     case '1.8':
       return say('sender_rejected');
     case '2.1':
-      return say('mailbox_inactive', addressee);
+      return say('mailbox_inactive', permanent ? addressee : 'medium');
     case '2.2':
       return say('mailbox_full');
     case '2.3':

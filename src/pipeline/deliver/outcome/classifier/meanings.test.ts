@@ -32,6 +32,31 @@ describe('the kinds of words in a reply', () => {
     expect(meaningsOf(subject(reply))).toContain(kind);
   });
 
+  it('are not found in a longer word of a script without blanks, the longest is read', () => {
+    const said = meaningsOf(subject('552 メールボックスが一杯です'));
+    expect(said).toContain('recipient');
+    expect(said).toContain('full');
+    expect(said).not.toContain('content');
+  });
+
+  it.each([
+    '550 Kein solcher Benutzer auf diesem Server',
+    '550 No such user in this domain',
+    '550 Modtageren findes ikke på denne server',
+    '550 Пользователь на нашем почтовом сервере не найден',
+  ])('do not come from where the recipient is: %s', (reply) => {
+    const said = meaningsOf(subject(reply));
+    expect(said).toContain('absent');
+    expect(said).not.toContain('host');
+    expect(said).not.toContain('domain');
+  });
+
+  it('do not come from where more is to be found', () => {
+    expect([
+      ...meaningsOf(subject('450 Aborted, see www for more details about this error message.')),
+    ]).toEqual([]);
+  });
+
   it('do not come from addresses, links and codes; an address in figures is a kind of its own', () => {
     expect([...meaningsOf(subject('550 5.7.1 unknown@spam.example https://spam.example/blacklist'))]).toEqual(
       [],
@@ -65,6 +90,16 @@ describe('a reading', () => {
     expect(classify('550 5.1.1 User unknown').ruleId).not.toMatch(/^W/);
     // Bad sequence of commands says what its code says.
     expect(classify('503 Esta casilla ha caducado').category).toBe('protocol_error');
+  });
+
+  it('of words that ask for patience counts more than a code that is doubtful for now', () => {
+    const classify = (text: string, code: number, enhanced: string) =>
+      createClassifier().classify({ stage: 'rcpt', code, enhanced, text, mx: '', origin: 'remote' });
+    expect(classify('Not presently', 450, '4.2.1')).toMatchObject({
+      category: 'service_unavailable',
+      suppress: 'no',
+    });
+    expect(classify('Not presently', 550, '5.2.1').category).toBe('mailbox_inactive');
   });
 
   it('suppresses nobody by what may be about somebody else', () => {

@@ -56,11 +56,11 @@ export const READINGS: readonly Reading[] = readings;
 
 const whole = new Map<string, string[]>();
 const stems = new Map<string, string[]>();
-const anywhere = new Map<string, string[]>();
+const unspaced = new Map<string, string[]>();
 for (const [kind, lines] of Object.entries(classes)) {
   for (const word of lines.flatMap((line) => line.split(' '))) {
     const table = /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}/u.test(word)
-      ? anywhere
+      ? unspaced
       : word.endsWith('*')
         ? stems
         : whole;
@@ -68,9 +68,35 @@ for (const [kind, lines] of Object.entries(classes)) {
     table.set(key, [...(table.get(key) ?? []), kind]);
   }
 }
+/** The longest first: what is read as one word is not read again for the words in it. */
+const UNSPACED_WORDS = new RegExp(
+  [...unspaced.keys()].sort((one, other) => other.length - one.length).join('|'),
+  'g',
+);
 
-/** Addresses, links and hosts are names; only what a host's name says of a blocklist is read. */
-const ADDRESSES = /\S{0,200}@\S{0,200}|https?:\/\/\S{1,300}|\brecipient address(?:es)? rejected:/g;
+/**
+ * Addresses, links and hosts are names; only what a host's name says of a blocklist is read. Where more is to be found
+ * says nothing, and the server that the recipient is on is no subject.
+ */
+const SAYS_NOTHING =
+  /\S{0,200}@\S{0,200}|https?:\/\/\S{1,300}|\brecipient address(?:es)? rejected:|\b(?:for|about) (?:further |more )?(?:details|information|explanation)\b[^.;]{0,80}|\babout this error message\b/g;
+/** On this server, in this domain. */
+export const HERE = new RegExp(
+  [
+    '\\b(?:on|at|in) (?:this|our) (?:mail ?)?(?:server|host|domain|system|machine|site)\\b(?! of\\b)',
+    '\\b(?:auf|in|bei) (?:diesem|unserem|dieser|unserer) (?:mail-?)?(?:server|system|domain|domane)\\b',
+    '\\ben (?:este|nuestro) (?:servidor|dominio|sistema)\\b',
+    '\\b(?:sur|dans|chez) (?:ce|notre) (?:serveur|domaine|systeme)\\b',
+    '\\b(?:su|in) quest[oa] (?:server|dominio|sistema)\\b',
+    '\\bn(?:este|o nosso) (?:servidor|dominio|sistema)\\b',
+    '\\b(?:op|in|bij) (?:deze|dit|onze|ons) (?:mail)?(?:server|domein|systeem)\\b',
+    '\\b(?:na|w) (?:tym|naszym|tej|naszej) (?:serwerze|systemie|domenie)\\b',
+    '(?:^|\\s)(?:на|в) (?:этом|нашем|даннои|данном|цьому|нашому) (?:почтовом |поштовому )?(?:сервере|домене|системе|сервері|домені)',
+    '\\bpa (?:denne|den har|vores|var) server(?:en)?\\b',
+    '\\b(?:na tomto serveru|v teto domene|bu sunucuda|ezen a szerveren|pe acest server|talla palvelimella)\\b',
+  ].join('|'),
+  'g',
+);
 const IP_ADDRESS = /\b\d{1,3}(?:\.\d{1,3}){3}\b|\b[0-9a-f]{1,4}(?::[0-9a-f]{0,4}){3,7}\b/;
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'/-]{0,60}(?:\.[\p{L}\p{N}-]{2,60}){0,6}/gu;
 /** French: `l'adresse`, `n'existe`. */
@@ -89,10 +115,14 @@ export function kindsOf(word: string): ReadonlySet<string> {
 /** The kinds of words in a normalised reply. */
 export function meaningsOf(subject: string): ReadonlySet<string> {
   const said = new Set<string>();
-  const text = subject.replace(/^\d{3} (?:\d\.\d{1,3}\.\d{1,3} )?/, '').replace(ADDRESSES, ' ');
+  const text = subject
+    .replace(/^\d{3} (?:\d\.\d{1,3}\.\d{1,3} )?/, '')
+    .replace(SAYS_NOTHING, ' ')
+    .replace(HERE, ' ');
   if (IP_ADDRESS.test(text)) said.add('ipv4');
   if (UNSPACED.test(text))
-    for (const [word, kinds] of anywhere) if (text.includes(word)) for (const kind of kinds) said.add(kind);
+    for (const word of text.match(UNSPACED_WORDS) ?? [])
+      for (const kind of unspaced.get(word) ?? []) said.add(kind);
   const words = text.match(WORD) ?? [];
   let sinceNot = Number.POSITIVE_INFINITY;
   /** What a `not` behind it would turn, and how many words ago it stood. */

@@ -29,6 +29,16 @@ describe('whom a reply is about', () => {
     expect(namesOtherSubjects(subject)).toBe(false);
   });
 
+  it('may be said by a server that names itself, not by one that names another', () => {
+    expect(
+      namesOtherSubjects('550 unknown user: this freenet address is not assigned', 'emig.freenet.de'),
+    ).toBe(false);
+    expect(
+      namesOtherSubjects('550 unknown user: this freenet address is not assigned', 'mx.example.net'),
+    ).toBe(true);
+    expect(namesOtherSubjects('550 user unknown (sender)', 'mx.sender.example')).toBe(true);
+  });
+
   it('keeps a verdict and takes its suppression back, but not from an operator or a known server', () => {
     const classifier = createClassifier();
     const ask = (pasted: string, mx: string) => {

@@ -4,7 +4,7 @@
  * could be what is unknown, closed or full. Given a normalised reply (normalise.ts); wrong in one direction only: an
  * address that is invalid may stay usable, until a plainer reply says so.
  */
-import { kindsOf } from './meanings.ts';
+import { HERE, kindsOf } from './meanings.ts';
 import { RECIPIENT_WORDS } from './recipient-words.ts';
 
 /** Nothing that a server writes here is a word of its own: addresses, links, and what Postfix names its tables. */
@@ -13,11 +13,11 @@ const NAMES =
 
 /** Said of the recipient's own mail server: `user unknown on this server`. */
 const PLACES =
-  /\b(?:on|at|in|by|with|within|of|to|from|here|for) (?:(?:this|our|the|that|my|local|remote|recipient|recipient's|destination|target|receiving|hosted) ){0,2}(?:mail|e-?mail|smtp)? ?(?:server|host|domain|system|machine|site)s?\b(?! of\b| you| your)|\b(?:auf (?:diesem|unserem)|en (?:este|el)|sur (?:ce|notre)|su questo|nel|n(?:este|o)|op (?:deze|onze)|na (?:tym|naszym|этом|нашем)) (?:mail)?(?:server|servidor|serveur|serwerze|сервере)\b/g;
+  /\b(?:on|at|in|by|with|within|of|to|from|here|for) (?:(?:this|our|the|that|my|local|remote|recipient|recipient's|destination|target|receiving|hosted) ){0,2}(?:mail|e-?mail|smtp)? ?(?:server|host|domain|system|machine|site)s?\b(?! of\b| you| your)/g;
 
 /** Said to whoever wrote the mail, about the recipient: `the account you tried to reach`. */
 const ADDRESSING =
-  /\b(?:that |which )?you(?:'re| are|'ve| have| were)? (?:try|tried|trying|attempt\w{0,4}|enter\w{0,3}|specif\w{0,4}|typed|want\w{0,3}|wish|reach\w{0,4}|contact\w{0,3}|(?:sent|sending|sent your|addressed) (?:your )?(?:message|mail|e-?mail)s? to)\b|\byour (?:original )?(?:message|mail|e-?mail|letter)s?\b|(?:please )?(?:check|verify|make sure) (?:that )?(?:you have the correct (?:e-?mail )?address|the (?:recipient|spelling))/g;
+  /\b(?:that |which )?you(?:'re| are|'ve| have| were)? (?:try|tried|trying|attempt\w{0,4}|enter\w{0,3}|specif\w{0,4}|typed|want\w{0,3}|wish|reach\w{0,4}|contact\w{0,3}|(?:sent|sending|sent your|addressed) (?:your )?(?:message|mail|e-?mail)s? to)\b|\byour (?:original )?(?:message|mail|e-?mail|letter)s?\b|(?:please )?(?:check|verify|make sure) (?:that )?(?:you have the correct (?:e-?mail )?address|the (?:recipient|spelling))|请(?:检查|核对|确认)[^。]{0,12}(?:发送|投递)/g;
 
 const OTHERS = new RegExp(
   [
@@ -42,7 +42,7 @@ const OTHERS = new RegExp(
     // An address that is blocked may be that of who sends.
     '\\b(?:address(?! rejected)|adresse?|indirizzo|direccion|endereco)\\b.{0,20}(?:blocked|gesperrt|blockiert|bloque|bloccat|bloquead|zablokowan|geblokkeerd)|адрес.{0,20}заблокир|地址.{0,6}(?:阻止|封|拒)',
     '(?:user|account|usuari\\w|utilisateur|compte|conta|cuenta|utente|benutzer|gebruiker|konto|пользователь) smtp\\b|\\bsmtp[- ]?(?:user|account|konto|gebruiker|usuari|compte|用户|ユーザ|사용자)',
-    '寄信|来自|登录|登錄|认证|認証|ログイン|인증|로그인|\\b(?:syntax (?:not|invalid)|invalid syntax|verified by|automated|owner|unknown users|directory (?:is|not|could))\\b',
+    'ヘッダ|件名|本文|格式|헤더|제목|寄信|来自|登录|登錄|认证|認証|ログイン|인증|로그인|\\b(?:syntax (?:not|invalid)|invalid syntax|verified by|automated|owner|unknown users|directory (?:is|not|could))\\b',
     'postfach(?:speicher|server|dienst|datenbank)|数据|服务|权限|名单|域名|源|发送|データベース|ドメイン|権限|リスト|발송|도메인|데이터',
     'absender|versand|\\bihr(?:e|em|en|er|es)?\\b|mailserver|\\bserver|speicherdauer|akzeptiert|lehnt',
     "expediteur|emetteur|\\benvois?\\b|\\bvotre\\b|\\bvos\\b|serveur|n'accepte",
@@ -80,17 +80,22 @@ const IPV4 = /\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b/g;
 /** The server says in figures what its words say (RFC 3463 §3.2, §3.3). */
 const IN_FIGURES = /^[45]\d\d [45]\.(?:1\.[136]|2\.[12]) /;
 
-/** Whether a reply names something beside the recipient that it may be about, or speaks in words that nobody knows. */
-export function namesOtherSubjects(subject: string): boolean {
+/**
+ * Whether a reply names something beside the recipient that it may be about, or speaks in words that nobody knows. The
+ * server, whose name `mx` is, may name itself.
+ */
+export function namesOtherSubjects(subject: string, mx = ''): boolean {
   if (ABOUT_ANOTHER.test(subject)) return true;
-  const said = subject.replace(NAMES, ' ').replace(PLACES, ' ').replace(ADDRESSING, ' ');
+  const said = subject.replace(NAMES, ' ').replace(PLACES, ' ').replace(HERE, ' ').replace(ADDRESSING, ' ');
   // Many log whom they talked to: where figures say what is meant, an address of ours alone says nothing else.
   if (IN_FIGURES.test(subject)) return OTHERS.test(said.replace(IPV4, ' '));
   if (OTHERS.test(said)) return true;
   // Numbers, and what they stand in, are names too.
   const unnumbered = said.split(/\s/).filter((word) => !/\d/.test(word));
   const words = unnumbered.join(' ').replace(MARKS, ' ').match(WORDS) ?? [];
-  return !words.every((word) => isKnown(word) || word.split(/[-']/).every(isKnown));
+  const ownNames = new Set(mx.slice(0, 300).toLowerCase().split(/[.-]/));
+  const isPlain = (word: string) => isKnown(word) || ownNames.has(word);
+  return !words.every((word) => isPlain(word) || word.split(/[-']/).every(isPlain));
 }
 
 function isKnown(word: string): boolean {
