@@ -15,6 +15,7 @@
  *   306 replies, provider pages exchanged for recent logs                89.9 %   95.8 %   0
  *   304 replies, all but one file exchanged for fresh ones                91.8 %   97.0 %   0
  *   461 replies, those from outside and written ones added                92.8 %   94.4 %   0
+ *   635 replies, words of thirty languages in place of rules              93.4 %   94.5 %   0
  *
  * README.md says how the corpus was made, and how replies fared whose wording was found nowhere before.
  */
@@ -155,14 +156,14 @@ describe('the corpus of replies', () => {
     expect(result.sure).toBeGreaterThanOrEqual(0.95);
   });
 
-  it('tells what to expect of unforeseen replies: scope ≥ 94 %, category ≥ 92 %, sure suppressions ≥ 80 %, no wrong one', () => {
+  it('tells what to expect of unforeseen replies: scope ≥ 94 %, category ≥ 92 %, sure suppressions ≥ 85 %, no wrong one', () => {
     const result = measure(sealed);
     report('sealed', sealed, { ...result, misses: [] });
     expect(sealed.length).toBeGreaterThanOrEqual(300);
     expect(result.wrongSuppressions).toEqual([]);
     expect(result.scope).toBeGreaterThanOrEqual(0.94);
     expect(result.category).toBeGreaterThanOrEqual(0.92);
-    expect(result.sure).toBeGreaterThanOrEqual(0.8);
+    expect(result.sure).toBeGreaterThanOrEqual(0.85);
   });
 
   it('suppresses nobody by what is about somebody else, and whoever is plainly named', () => {

@@ -170,6 +170,11 @@ describe('what a reply is taken for', () => {
     expect(said('550 no')).toMatchObject({ category: 'unknown_hard', suppress: 'no', confidence: 'low' });
     expect(said('450 no')).toMatchObject({ category: 'unknown_soft', action: 'retry' });
   });
+
+  it('calls what it does not know a matter of the message, so that alike refusals are one cause', () => {
+    expect(said('550 no').scope).toBe('message');
+    expect(said('450 no').scope).toBe('message');
+  });
 });
 
 describe('any bytes', () => {

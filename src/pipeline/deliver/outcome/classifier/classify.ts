@@ -309,7 +309,6 @@ function byStage(stage: Stage, permanent: boolean, hintMs: number | null): Verdi
     permanent,
     stage,
     ruleId,
-    scope: stage === 'rcpt' ? 'recipient' : 'message',
     confidence: 'low',
     hintMs,
   });

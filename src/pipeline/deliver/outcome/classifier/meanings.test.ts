@@ -39,6 +39,12 @@ describe('the kinds of words in a reply', () => {
     expect(said).not.toContain('content');
   });
 
+  it('of words that follow one another are not those of each', () => {
+    const said = meaningsOf(subject('550 Dirección IP bloqueada'));
+    expect(said).toContain('ip');
+    expect(said).not.toContain('recipient');
+  });
+
   it.each([
     '550 Kein solcher Benutzer auf diesem Server',
     '550 No such user in this domain',

@@ -4,7 +4,7 @@
  * combinations are data (meanings.json). Given a normalised reply; linear in it; any characters are taken.
  *
  * A word of the table ends in `*` where it stands for all that begin so, and joins words that follow one another by `_`.
- * Words of scripts without blanks are looked for anywhere. `not` turns what stands close to it: not found is `absent`,
+ * Words of scripts without blanks are looked for anywhere. The longest counts. `not` turns what stands close to it: not found is `absent`,
  * not active is `closed`, not accepted is `blocked`. `ipv4` is an address in figures.
  */
 import { readFileSync } from 'node:fs';
@@ -128,6 +128,8 @@ export function meaningsOf(subject: string): ReadonlySet<string> {
   /** What a `not` behind it would turn, and how many words ago it stood. */
   let turnable: string | undefined;
   let sinceTurnable = Number.POSITIVE_INFINITY;
+  /** Words before this place are read as one with others. */
+  let joinedUntil = 0;
   words.forEach((joined, at) => {
     sinceNot += 1;
     sinceTurnable += 1;
@@ -138,8 +140,13 @@ export function meaningsOf(subject: string): ReadonlySet<string> {
       for (const part of word.split('.')) if (kindsOf(part).has('list')) said.add('list');
       return;
     }
-    for (let count = 2; count <= MOST_WORDS_JOINED && at + count <= words.length; count += 1)
-      for (const kind of whole.get(words.slice(at, at + count).join('_')) ?? []) said.add(kind);
+    for (let count = Math.min(MOST_WORDS_JOINED, words.length - at); count > 1; count -= 1) {
+      const kinds = whole.get(words.slice(at, at + count).join('_'));
+      if (kinds === undefined) continue;
+      for (const kind of kinds) said.add(kind);
+      joinedUntil = Math.max(joinedUntil, at + count);
+    }
+    if (at < joinedUntil) return;
     for (const kind of kindsOf(word)) {
       if (kind === 'not') {
         sinceNot = 0;
