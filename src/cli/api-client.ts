@@ -224,7 +224,7 @@ async function* eventBlocks(
       }
     }
   } catch (cause) {
-    throw new CommandError(`the connection broke off: ${(cause as Error).message}`);
+    throw new CommandError(`the connection was lost: ${(cause as Error).message}`);
   }
 }
 
@@ -258,7 +258,7 @@ function isUsage(body: unknown, status: number): boolean {
 
 /** A refusal may differ from what the server itself would say: `dev` takes more than `serve`. */
 function workedAlone(folder: string): string {
-  return `(no server runs on ${folder}; the command worked on its store by itself, by the rules of serve)`;
+  return `(no server runs on ${folder}; the command opened its database directly, with the settings of serve)`;
 }
 
 function problemText(body: unknown, status: number, command: (words: string) => string): string {
@@ -268,7 +268,7 @@ function problemText(body: unknown, status: number, command: (words: string) => 
   );
   const said = lines.length > 0 ? lines.join('\n') : (problem?.Error ?? `the server answered ${status}`);
   const text =
-    status === 503 ? `${said}. Its log and /readyz say why; look first whether its disk is full` : said;
+    status === 503 ? `${said}. See its log and /readyz; check first whether its disk is full` : said;
   // The server says `postrider …` in its hints, because it does not know how it is called here.
   return text.replace(/(?<=\b(?:run|see): )postrider ([a-z][\w. -]*[\w-])/g, (_, words: string) =>
     command(words),

@@ -12,7 +12,7 @@ import { CommandError } from './terminal.ts';
 export const backupCommands: CommandGroup = (program, context) => {
   program
     .command('backup <file>')
-    .description('copies database and secrets into one file, also while the server runs')
+    .description('copy database and secrets into one file; the server may be running')
     .addHelpText('after', example('postrider backup /var/backups/postrider-today'))
     .action(async (file: string) => {
       const ctx = context();
@@ -22,14 +22,14 @@ export const backupCommands: CommandGroup = (program, context) => {
       );
       ctx.print(
         { File: resolve(file), ...answer(facts) },
-        `${resolve(file)}: ${facts.bytes} octets, with ${facts.files.join(', ')}. It opens everything: keep it as safe as the data folder.`,
+        `${resolve(file)}: ${facts.bytes} octets, with ${facts.files.join(', ')}. It gives full access: keep it as safe as the data folder.`,
       );
     });
 
   program
     .command('restore <file>')
-    .description('makes a data folder from a backup; the folder must be empty')
-    .option('--send', 'do not hold back what waited when the backup was made')
+    .description('create a data folder from a backup; the folder must be empty')
+    .option('--send', 'do not hold the mail that was waiting when the backup was made')
     .addHelpText('after', example('postrider restore /var/backups/postrider-today --data /var/lib/postrider'))
     .action(async (file: string, options: { send?: boolean }) => {
       const ctx = context();
@@ -40,12 +40,12 @@ export const backupCommands: CommandGroup = (program, context) => {
         restoreBackup({ folder, file: resolve(file), hold, progress }),
       );
       const held = facts.waiting > 0 && hold !== null;
-      const lines = [`${folder} is what it was at ${facts.createdAt}.`];
+      const lines = [`${folder} contains the data of ${facts.createdAt}.`];
       if (facts.waiting > 0) {
         lines.push(
-          `${facts.waiting} recipients waited then. What was sent to them since would go a second time, marked as a possible duplicate.`,
+          `${facts.waiting} recipients were waiting at that time. Mail that was sent to them since would be sent again, marked as a possible duplicate.`,
           held
-            ? `All mail is held back until you say: ${ctx.command('queue release --all')}`
+            ? `All mail is held until you run: ${ctx.command('queue release --all')}`
             : 'They are sent as soon as a server starts.',
         );
       }

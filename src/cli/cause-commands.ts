@@ -12,7 +12,7 @@ const MAX_EXPLAINED = 10;
 export const causeCommands: CommandGroup = (program, context) => {
   const group = program
     .command('causes')
-    .description('what failed or waits for one reason: how many, since when, what to do')
+    .description('list the causes of failures and delays: how many recipients, since when, what to do')
     .addHelpText('after', example('postrider causes'))
     .action(async () => {
       const ctx = context();
@@ -27,7 +27,9 @@ export const causeCommands: CommandGroup = (program, context) => {
 
   group
     .command('resend <id>')
-    .description('queue everything of one cause again, now that it is mended; who is suppressed stays out')
+    .description(
+      'queue all recipients of one cause again, after you fixed it; suppressed recipients are left out',
+    )
     .addHelpText('after', example('postrider causes resend 12'))
     .action(async (id: string) => {
       const ctx = context();
@@ -57,7 +59,7 @@ export const causeCommands: CommandGroup = (program, context) => {
           const opened = sum.Opened === 0 ? '' : ' Their paths were closed and are tried now.';
           ctx.print(
             sum,
-            `${sum.Queued} queued again; left out: ${Suppressed} suppressed, ${ContentGone} without content, ${Moved} moved on meanwhile.${opened}`,
+            `${sum.Queued} queued again; left out: ${Suppressed} suppressed, ${ContentGone} without content, ${Moved} changed meanwhile.${opened}`,
           );
         },
         { existing: true },
@@ -83,6 +85,6 @@ function causesText(ctx: CommandContext, { Items }: CausesAnswer): string {
   return [
     table([['ID', 'CATEGORY', 'SITE', 'FROM', 'WAITING', 'FAILED', 'SINCE', 'REPLY'], ...rows]),
     words.join('\n'),
-    `When a cause is mended: ${ctx.command('causes resend ID')}`,
+    `After you fixed a cause: ${ctx.command('causes resend ID')}`,
   ].join('\n\n');
 }

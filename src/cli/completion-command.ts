@@ -28,7 +28,7 @@ ${bashScript(places)}`,
 export const completionCommand: CommandGroup = (program, context) => {
   program
     .command('completion <shell>')
-    .description('prints a script that completes commands and options: for bash, zsh or fish')
+    .description('print a completion script for bash, zsh or fish')
     .addHelpText(
       'after',
       example(

@@ -29,8 +29,8 @@ export async function showConfig(
   const usual = named ? '' : `no server runs on ${folder}; `;
   const about =
     running === null
-      ? `${usual}this is what a start of ${mode ?? 'serve'} would use`
-      : `this is what the server at ${running.url} uses, on ${folder}`;
+      ? `${usual}these are the values that a start of ${mode ?? 'serve'} would use`
+      : `these are the values of the server at ${running.url}, on ${folder}`;
   const { shown, rows } =
     running === null
       ? { shown: mode ?? 'serve', rows: configRows(mode ?? 'serve', loaded) }

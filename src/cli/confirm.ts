@@ -6,11 +6,11 @@ import { createInterface } from 'node:readline/promises';
 import { CommandError, type Terminal, UsageError } from './terminal.ts';
 
 /** `--yes` as every such command has it. */
-export const YES = ['--yes', 'do it without asking'] as const;
+export const YES = ['--yes', 'do not ask for confirmation'] as const;
 
 /**
  * Comes back where it may go on. Throws CommandError where the answer is another than yes, UsageError where nobody can be
- * asked. `what`: the question without its mark, such as `Erase everything of a@example.net`.
+ * asked. `what`: the question without its mark, such as `Erase all data of a@example.net permanently`.
  */
 export async function confirm(
   { stdin, stderr }: Pick<Terminal, 'stdin' | 'stderr'>,
@@ -19,11 +19,11 @@ export async function confirm(
 ): Promise<void> {
   if (yes === true) return;
   if (stdin.isTTY !== true || stderr.isTTY !== true) {
-    throw new UsageError(`${what}? There is no terminal to ask on: repeat the command with --yes to do it`);
+    throw new UsageError(`${what}? There is no terminal to confirm on; repeat the command with --yes`);
   }
   const lines = createInterface({ input: stdin, output: stderr });
   try {
-    const said = await lines.question(`${what}? Type yes to do it: `);
+    const said = await lines.question(`${what}? Type yes to continue: `);
     if (said.trim().toLowerCase() !== 'yes') throw new CommandError('nothing was done');
   } finally {
     lines.close();

@@ -10,8 +10,8 @@ import { CommandError, styled } from './terminal.ts';
 export const doctorCommand: CommandGroup = (program, context) => {
   program
     .command('doctor [domain]')
-    .description('checks this server and its sender domains again and says how to mend what is wrong')
-    .option('--zone', 'print the DNS records of the domain as lines of a zone file, and nothing else')
+    .description('check this server and its sender domains, and show how to fix problems')
+    .option('--zone', 'print only the DNS records of the domain, as lines of a zone file')
     .addHelpText(
       'after',
       example('postrider doctor', 'postrider doctor example.com --zone >> example.com.zone'),
@@ -58,6 +58,6 @@ function domainText(ctx: CommandContext, domain: DoctorDomainItem): string {
 function summary(checks: readonly DomainCheckItem[]): string {
   const count = (status: DomainCheckItem['Status']) =>
     checks.filter(({ Status }) => Status === status).length;
-  const unknown = count('Unknown') === 0 ? '' : `${count('Unknown')} not known, `;
-  return `${count('Ok')} ok, ${unknown}${count('Warning')} to look at, ${count('Failed')} failed.`;
+  const unknown = count('Unknown') === 0 ? '' : `${count('Unknown')} unknown, `;
+  return `${count('Ok')} ok, ${unknown}${count('Warning')} warnings, ${count('Failed')} failed.`;
 }

@@ -11,9 +11,9 @@ export const domainCommands: CommandGroup = (program, context) => {
 
   domain
     .command('add <domain>')
-    .description('adds a sender domain, makes its DKIM keys and prints the DNS records to publish')
-    .option('--verified', 'skip the DNS proof: your own word that the domain is yours')
-    .option('--subdomains', 'its sub-domains may send too')
+    .description('add a sender domain, create its DKIM keys and print the DNS records to publish')
+    .option('--verified', 'skip the DNS check: you confirm that the domain is yours')
+    .option('--subdomains', 'allow its sub-domains to send too')
     .addHelpText('after', example('postrider domain add example.com'))
     .action(async (name: string, options: { verified?: boolean; subdomains?: boolean }) => {
       const ctx = context();
@@ -26,7 +26,7 @@ export const domainCommands: CommandGroup = (program, context) => {
         const added = body as DomainAnswer;
         if (options.verified) {
           ctx.terminal.stderr.write(
-            `${added.Domain} counts as verified by your word. Receivers still look for its DKIM record: publish it.\n`,
+            `${added.Domain} is verified because you said so. Receivers still look for its DKIM record: publish it.\n`,
           );
         }
         warnOfShortName(ctx, added);
@@ -39,7 +39,7 @@ export const domainCommands: CommandGroup = (program, context) => {
 
   domain
     .command('list')
-    .description('all sender domains')
+    .description('list all sender domains')
     .addHelpText('after', example('postrider domain list'))
     .action(async () => {
       const ctx = context();
@@ -55,7 +55,7 @@ export const domainCommands: CommandGroup = (program, context) => {
 
   domain
     .command('show <domain>')
-    .description('one domain with its DNS records')
+    .description('show a sender domain and its DNS records')
     .addHelpText('after', example('postrider domain show example.com'))
     .action(async (name: string) => {
       const ctx = context();
@@ -71,7 +71,7 @@ export const domainCommands: CommandGroup = (program, context) => {
 
   domain
     .command('set <domain> <setting...>')
-    .description('changes settings of a domain: name=value, or group.name=value')
+    .description('change settings of a domain: name=value, or group.name=value')
     .addHelpText('after', example('postrider domain set example.com RequireTls=true Retention.ContentDays=0'))
     .action(async (name: string, settings: string[]) => {
       const ctx = context();
@@ -85,7 +85,7 @@ export const domainCommands: CommandGroup = (program, context) => {
 
   domain
     .command('verify <domain>')
-    .description('looks the DNS records up now and says what is wrong')
+    .description('look up the DNS records now and show what is wrong')
     .addHelpText('after', example('postrider domain verify example.com'))
     .action(async (name: string) => {
       const ctx = context();
@@ -98,7 +98,7 @@ export const domainCommands: CommandGroup = (program, context) => {
         if (blocking.length > 0 && found.Status !== 'Verified') {
           lines.push(
             '',
-            `Mail from ${found.Domain} waits for ${blocking.join(', ')} to be ok; the other checks do not keep it back.`,
+            `Mail from ${found.Domain} is held until these checks are ok: ${blocking.join(', ')}. The other checks do not hold it.`,
           );
         }
         if (failed) lines.push('', `The records to publish: ${ctx.command(`domain show ${found.Domain}`)}`);
@@ -109,7 +109,7 @@ export const domainCommands: CommandGroup = (program, context) => {
 
   domain
     .command('rotate-dkim <domain>')
-    .description('signs with the standby key from now on; refused unless the DNS shows that key')
+    .description('sign with the standby key from now on; it must be published in the DNS')
     .addHelpText('after', example('postrider domain rotate-dkim example.com'))
     .action(async (name: string) => {
       const ctx = context();
@@ -118,14 +118,14 @@ export const domainCommands: CommandGroup = (program, context) => {
           .body as DomainAnswer;
         ctx.print(
           found,
-          `${found.Domain} signs with its other key now. Leave both DKIM records published: the old one for 7 days;\nthen "${ctx.command(`domain show ${found.Domain}`)}" has a new one to publish in its place.`,
+          `${found.Domain} now signs with the other key. Keep both DKIM records published, the old one for 7 days;\nthen "${ctx.command(`domain show ${found.Domain}`)}" shows a new record to publish instead of the old one.`,
         );
       }, EXISTING);
     });
 
   domain
     .command('remove <domain>')
-    .description('removes a sender domain and its keys; what still waits from it is held')
+    .description('remove a sender domain and its keys; its waiting mail is held')
     .addHelpText('after', example('postrider domain remove example.com'))
     .action(async (name: string) => {
       const ctx = context();
@@ -142,8 +142,8 @@ function warnOfShortName(ctx: CommandContext, domain: DomainAnswer): void {
   const name = / a:([^.\s]+)(?:\s|$)/.exec(spf?.Value ?? '')?.[1];
   if (name === undefined) return;
   ctx.terminal.stderr.write(
-    `Warning: the server is called "${printable(name)}", which is not a full name, so its SPF record helps nobody. ` +
-      `Set hostname (e.g. mail.example.com) before you publish it; then: ${ctx.command(`domain show ${domain.Domain}`)}\n`,
+    `Warning: the server is called "${printable(name)}", which is not a full name, so its SPF record has no effect. ` +
+      `Set hostname (e.g. mail.example.com) before you publish the record; then: ${ctx.command(`domain show ${domain.Domain}`)}\n`,
   );
 }
 

@@ -13,12 +13,12 @@ const PER_REQUEST = 10_000;
 export const eraseCommand: CommandGroup = (program, context) => {
   program
     .command('erase <address>')
-    .description("removes a person's data; a suppression stays as a hash that still stops mail")
+    .description("remove a person's data; a suppression stays as a hash and still stops mail")
     .option(...YES)
     .addHelpText('after', example('postrider erase reader@example.net'))
     .action(async (address: string, options: { yes?: boolean }) => {
       const ctx = context();
-      await confirm(ctx.terminal, `Erase everything of ${printable(address)}, for good`, options.yes);
+      await confirm(ctx.terminal, `Erase all data of ${printable(address)} permanently`, options.yes);
       await ctx.withApi(async (api) => {
         const sum = { Messages: 0, Events: 0, Pending: 0 };
         const progress = createProgress(ctx.terminal.stderr, systemClock, 'percent');
@@ -47,7 +47,7 @@ export const eraseCommand: CommandGroup = (program, context) => {
 type Erased = Pick<EraseAnswer, 'Messages' | 'Events' | 'Pending'>;
 
 function eraseText(address: string, { Messages, Events, Pending }: Erased): string {
-  const done = `${address}: masked in ${counted(Messages, 'message')} and ${counted(Events, 'event')}; contents written to it are gone.`;
+  const done = `${address}: masked in ${counted(Messages, 'message')} and ${counted(Events, 'event')}; the content of mail to this address is removed.`;
   return Pending === 0
     ? done
     : `${done}\n${counted(Pending, 'message')} with this address ${Pending === 1 ? 'is' : 'are'} not final yet. Run this again later.`;

@@ -21,14 +21,14 @@ export const explainCommands: CommandGroup = (program, context) => {
   program
     .command('explain [reply]')
     .description(
-      "says what a remote server's reply means, whose fault it is and what happens next; without a reply it reads JSON lines {id, stage, code, enhanced, text, mx}",
+      'explain the reply of a remote server: its meaning, its cause and what happens next; without a reply, read JSON lines {id, stage, code, enhanced, text, mx}',
     )
     .option(
       '--stage <stage>',
-      `what it answered: ${STAGES.filter((stage) => stage !== 'local').join(', ')}`,
+      `the step that it answered: ${STAGES.filter((stage) => stage !== 'local').join(', ')}`,
       'rcpt',
     )
-    .option('--mx <host>', 'name of the server that said it')
+    .option('--mx <host>', 'name of the server that sent it')
     .addHelpText('after', example('postrider explain "550 5.1.1 User unknown" --mx mx1.example.net'))
     .action(async (reply: string | undefined, options: { stage: string; mx?: string }) => {
       const ctx = context();
@@ -65,12 +65,12 @@ function explainOne(
       styled(stdout, 'bold', printable(said)),
       `  ${words.means} ${words.fault}`,
       `  Next: ${words.next}`,
-      `  Who can mend it: ${words.fix}`,
+      `  Who can fix it: ${words.fix}`,
       ...(verdict.confidence === 'high'
         ? []
         : ['  Not certain: the reply is read from few words; what it says itself counts more.']),
       '',
-      `  category ${verdict.category}, scope ${verdict.scope}, suppresses: ${verdict.suppress}, by rule ${verdict.ruleId} (${verdict.confidence} confidence)`,
+      `  category ${verdict.category}, scope ${verdict.scope}, suppresses: ${verdict.suppress}, rule ${verdict.ruleId} (${verdict.confidence} confidence)`,
     ].join('\n'),
   );
 }

@@ -23,20 +23,23 @@ type MessageFilters = {
 export const messageCommands: CommandGroup = (program, context) => {
   program
     .command('messages')
-    .description('searches messages, newest first')
+    .description('list messages, newest first')
     .option(
       '--status <status>',
-      `of the message or one of its recipients: ${STATUS_WORDS.join(', ')}`,
+      `status status status status status of the message or one of its recipients: ${STATUS_WORDS.join(', ')}`,
       oneOf(STATUS_WORDS),
     )
-    .option('--to <address>', 'sent to this address')
-    .option('--from <address>', 'sent from this address')
-    .option('--subject <text>', 'subject holds this text')
-    .option('--tag <tag>', 'carries this tag')
-    .option('--metadata <key=value...>', 'carries this metadata, each of them')
-    .option('--since <time>', 'accepted from then on: an ISO time, or a duration back from now such as 2h')
-    .option('--until <time>', 'accepted before then, likewise')
-    .option('--limit <n>', 'how many at the most, up to 100', numberFrom(1, 100), 25)
+    .option('--to <address>', 'with this recipient')
+    .option('--from <address>', 'with this sender')
+    .option('--subject <text>', 'subject contains this text')
+    .option('--tag <tag>', 'with this tag')
+    .option('--metadata <key=value...>', 'with all of this metadata')
+    .option(
+      '--since <time>',
+      'accepted from this time on: an ISO time, or a duration such as 2h for two hours ago',
+    )
+    .option('--until <time>', 'accepted before this time, in the same form')
+    .option('--limit <n>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
     .addHelpText('after', example('postrider messages --since 2h --to you@example.net --status Failed'))
     .action(async ({ metadata, since, until, limit, ...options }: MessageFilters) => {
       const ctx = context();
@@ -74,9 +77,9 @@ export const messageCommands: CommandGroup = (program, context) => {
 
   program
     .command('message <id>')
-    .description("one message's recipients and timeline with the SMTP conversation")
+    .description('show a message: recipients, timeline and SMTP conversation')
     .option('--raw', 'print the composed message instead')
-    .option('--to <address>', 'with --raw: as this recipient got it, with its own links')
+    .option('--to <address>', 'with --raw: the copy of this recipient, with its personal links')
     .addHelpText('after', example('postrider message 019ab0c1-7d3e-7000-8000-000000000000'))
     .action(async (id: string, options: { raw?: boolean; to?: string }) => {
       const ctx = context();
@@ -99,21 +102,21 @@ export const messageCommands: CommandGroup = (program, context) => {
 
   program
     .command('cancel <id>')
-    .description('stops what still waits of a message')
+    .description('cancel the recipients of a message that still wait')
     .addHelpText('after', example('postrider cancel 019ab0c1-7d3e-7000-8000-000000000000'))
     .action(async (id: string) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', `/email/${encodeURIComponent(id)}/cancel`);
         const { Canceled, TooLate } = body as CancelAnswer;
-        const late = TooLate === 0 ? '' : `; too late for ${TooLate}`;
+        const late = TooLate === 0 ? '' : `; ${TooLate} could no longer be stopped`;
         ctx.print(body, `${recipients(Canceled)} canceled${late}.`);
       }, EXISTING);
     });
 
   program
     .command('retry <id>')
-    .description('tries failed, bounced and deferred recipients of a message again now')
+    .description('retry the failed, bounced and deferred recipients of a message now')
     .addHelpText('after', example('postrider retry 019ab0c1-7d3e-7000-8000-000000000000'))
     .action(async (id: string) => {
       const ctx = context();
@@ -128,26 +131,26 @@ export const messageCommands: CommandGroup = (program, context) => {
 
   program
     .command('send')
-    .description('sends one message through the API')
+    .description('send a message through the API')
     .requiredOption('--from <address>', 'sender')
     .requiredOption('--to <address...>', 'recipients')
     .option('--cc <address...>', 'copies')
-    .option('--bcc <address...>', 'copies that nobody else sees')
-    .option('--reply-to <address...>', 'where answers go')
-    .option('--header <line>', "a header of your own, 'Name: value'; may be repeated", each())
-    .option('--idempotency-key <key>', 'the same key does not send a second time within a day')
-    .option('--subject <text>', 'subject line; with a template, in place of its own')
+    .option('--bcc <address...>', 'hidden copies')
+    .option('--reply-to <address...>', 'addresses for replies')
+    .option('--header <line>', "a custom header, 'Name: value'; may be repeated", each())
+    .option('--idempotency-key <key>', 'a request with the same key within 24 hours sends nothing again')
+    .option('--subject <text>', 'subject line; replaces that of the template')
     .option('--html <file>', 'HTML body; - reads standard input')
     .option('--text <file>', 'text body; - reads standard input')
-    .option('--template <id>', 'stored template that gives what is not given here')
-    .option('--variables <file>', 'JSON object that the template is filled in with; - reads standard input')
-    .option('--strict', 'refuse where the template asks for a variable that is missing')
+    .option('--template <id>', 'id or name of a stored template')
+    .option('--variables <file>', 'JSON object with the variables of the template; - reads standard input')
+    .option('--strict', 'refuse the message if a variable of the template is missing')
     .option('--attach <file...>', 'files to attach')
     .option('--priority <lane>', 'critical, normal or bulk', oneOf(LANES))
     .option('--send-at <time>', 'when to send it: ISO 8601 with an offset, or Unix seconds')
-    .option('--expires-at <time>', 'when to give up, likewise')
+    .option('--expires-at <time>', 'when to give up, in the same form')
     .option('--tag <tag...>', 'labels, for searching and statistics')
-    .option('--metadata <key=value...>', 'texts of your own, in events and webhooks')
+    .option('--metadata <key=value...>', 'metadata for events and webhooks')
     .addHelpText(
       'after',
       example(
@@ -164,7 +167,7 @@ export const messageCommands: CommandGroup = (program, context) => {
         ctx.print(body, (body as { MessageID: string }).MessageID);
         if (api.alone !== null) {
           ctx.terminal.stderr.write(
-            `No server runs on ${api.alone}: the message is kept and waits for one.\n`,
+            `No server runs on ${api.alone}: the message is stored and waits until one runs.\n`,
           );
         }
       }, EXISTING);

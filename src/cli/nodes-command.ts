@@ -10,7 +10,7 @@ const MAX_LEASES = 5;
 export const nodesCommand: CommandGroup = (program, context) => {
   program
     .command('nodes')
-    .description('the processes that work on this instance: who lives, and what each does alone')
+    .description('list the processes on this database and the jobs that each does')
     .addHelpText('after', example('postrider nodes'))
     .action(async () => {
       const ctx = context();

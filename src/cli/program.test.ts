@@ -117,7 +117,7 @@ describe('erase', () => {
     stdin.write('no\n');
     expect(await done).toBe(1);
     stderr.end();
-    expect(await error).toMatch(/Erase everything of a@example\.net, for good\?.*nothing was done/s);
+    expect(await error).toMatch(/Erase all data of a@example\.net permanently\?.*nothing was done/s);
   });
 });
 

@@ -146,12 +146,12 @@ export function createProgram(terminal: Terminal): Program {
     for (const [name, description, usage] of [
       [
         'dev',
-        'sandbox server for development: captures every message, takes any SMTP client on this machine',
+        'run a development server: it captures all mail and accepts any SMTP client on this machine',
         'postrider dev',
       ],
       [
         'serve',
-        'production server',
+        'run a production server',
         "postrider serve --data /var/lib/postrider --route 'smtp://relay.example.com:587'",
       ],
     ] as const) {
@@ -172,9 +172,9 @@ export function createProgram(terminal: Terminal): Program {
   function configCommand(): void {
     configOptions(program.command('config'), 'serve')
       .description(
-        'every key, its value, where it came from, its default and meaning: of the server that runs, else of a start',
+        'show each configuration key: value, origin, default and meaning, of the running server if there is one',
       )
-      .option('--mode <mode>', 'what a start of dev or serve would use, whatever runs now')
+      .option('--mode <mode>', 'show what a start of dev or serve would use')
       .addHelpText('after', example('postrider config --data /var/lib/postrider'))
       .action(async ({ mode, ...flags }: Record<string, string | undefined>) => {
         await showConfig(context(), mode, configFlags(flags));

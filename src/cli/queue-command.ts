@@ -12,8 +12,8 @@ const MAX_REASONS = 2;
 export const queueCommand: CommandGroup = (program, context) => {
   const queue = program.command('queue');
   queue
-    .description('what waits, by site and age, and why')
-    .option('--domain <domain>', 'only of this sender domain')
+    .description('show what waits, by site and age, and why')
+    .option('--domain <domain>', 'only this sender domain')
     .addHelpText('after', example('postrider queue'))
     .action(async (options: { domain?: string }) => {
       const ctx = context();

@@ -7,8 +7,8 @@ import { printable, table } from './terminal.ts';
 export const refusalsCommand: CommandGroup = (program, context) => {
   program
     .command('refusals')
-    .description('requests and SMTP mail that the running server refused lately: by whom, from where, why')
-    .option('--domain <domain>', 'only those of tokens for this domain')
+    .description('list requests and SMTP mail that the running server refused: caller, address, reason')
+    .option('--domain <domain>', 'only refusals of tokens for this domain')
     .addHelpText('after', example('postrider refusals'))
     .action(async ({ domain }: { domain?: string }) => {
       const ctx = context();

@@ -32,7 +32,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
 
   sandbox
     .command('inboxes')
-    .description('inboxes that hold something')
+    .description('list inboxes that contain captured mail')
     .addHelpText('after', example('postrider sandbox inboxes'))
     .action(async () => {
       const ctx = context();
@@ -52,14 +52,14 @@ export const sandboxCommands: CommandGroup = (program, context) => {
 
   sandbox
     .command('list')
-    .description('captured mail, newest first')
+    .description('list captured mail, newest first')
     .option('--inbox <name>', 'in this inbox')
     .option('--to <address>', 'to this address')
     .option('--from <address>', 'from this address')
-    .option('--subject <text>', 'subject holds this text')
-    .option('--text <text>', 'subject or contents hold this text')
-    .option('--tag <tag>', 'carries this tag')
-    .option('--limit <n>', 'how many at the most', '25')
+    .option('--subject <text>', 'subject contains this text')
+    .option('--text <text>', 'subject or content contains this text')
+    .option('--tag <tag>', 'with this tag')
+    .option('--limit <n>', 'maximum number of entries', '25')
     .addHelpText('after', example('postrider sandbox list --inbox run-17'))
     .action(async (options: Options) => {
       const ctx = context();
@@ -82,7 +82,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
 
   sandbox
     .command('show <id>')
-    .description('one captured mail: contents, files, links and codes')
+    .description('show a captured mail: content, attachments, links and codes')
     .addHelpText('after', example(`postrider sandbox show ${EXAMPLE_ID}`))
     .action(async (id: string) => {
       const ctx = context();
@@ -94,16 +94,16 @@ export const sandboxCommands: CommandGroup = (program, context) => {
 
   sandbox
     .command('wait')
-    .description('waits for the first mail that fits, and shows it; one that is there already counts')
+    .description('wait for a mail that matches and show it; mail that is already there counts')
     .option('--inbox <name>', 'in this inbox')
     .option('--to <address>', 'to this address')
     .option('--from <address>', 'from this address')
-    .option('--subject <text>', 'subject holds this text')
-    .option('--text <text>', 'subject or contents hold this text')
-    .option('--tag <tag>', 'carries this tag')
+    .option('--subject <text>', 'subject contains this text')
+    .option('--text <text>', 'subject or content contains this text')
+    .option('--tag <tag>', 'with this tag')
     .option('--timeout <seconds>', '0 to 60', '30')
-    .option('--code', 'prints the best code in it alone')
-    .option('--link', 'prints the best link in it alone')
+    .option('--code', 'print only the most likely code in the mail')
+    .option('--link', 'print only the most likely link in the mail')
     .addHelpText('after', example('postrider sandbox wait --inbox run-17 --subject Sign --code --timeout 0'))
     .action(async ({ code, link, ...options }: Options & Switches) => {
       const ctx = context();
@@ -119,7 +119,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
         }
         const [best] = code ? mail.Codes : mail.Links;
         if (best === undefined) {
-          throw new CommandError(`no ${code ? 'code' : 'link'} stands in the mail ${mail.ID}`);
+          throw new CommandError(`there is no ${code ? 'code' : 'link'} in the mail ${mail.ID}`);
         }
         ctx.print(body, printable(best));
       }, EXISTING);
@@ -127,7 +127,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
 
   sandbox
     .command('clear')
-    .description('empties one inbox, or with --all all of them')
+    .description('empty one inbox, or with --all all inboxes')
     .option('--inbox <name>', 'only this inbox')
     .option('--all', 'every inbox')
     .addHelpText('after', example('postrider sandbox clear --inbox run-17'))
@@ -144,8 +144,8 @@ export const sandboxCommands: CommandGroup = (program, context) => {
 
   sandbox
     .command('release <id>')
-    .description('sends a captured mail for real, as a message of its own')
-    .option('--to <address>', 'to this address in place of its own recipient')
+    .description('send a captured mail, as a new message')
+    .option('--to <address>', 'send it to this address instead of its recipient')
     .addHelpText('after', example(`postrider sandbox release ${EXAMPLE_ID} --to me@example.net`))
     .action(async (id: string, options: { to?: string }) => {
       const ctx = context();
@@ -160,7 +160,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
 
   rules
     .command('list')
-    .description('rules that stand, oldest first')
+    .description('list sandbox rules, oldest first')
     .addHelpText('after', example('postrider sandbox rules list'))
     .action(async () => {
       const ctx = context();
@@ -181,20 +181,22 @@ export const sandboxCommands: CommandGroup = (program, context) => {
 
   rules
     .command('add <result>')
-    .description('plays Deliver, Bounce, SoftBounce, Defer, Fail, Complain, Open or Click for what fits')
-    .option('--domain <domain>', 'sender domain, where the token holds several')
+    .description(
+      'simulate Deliver, Bounce, SoftBounce, Defer, Fail, Complain, Open or Click for matching mail',
+    )
+    .option('--domain <domain>', 'sender domain, if the token has several')
     .option('--inbox <name>', 'mail for this inbox')
-    .option('--recipient <pattern>', 'an address, or * and how it ends')
-    .option('--subject <text>', 'subject holds this text')
-    .option('--tag <tag>', 'carries this tag')
+    .option('--recipient <pattern>', 'an address, or * and its end, e.g. *@example.org')
+    .option('--subject <text>', 'subject contains this text')
+    .option('--tag <tag>', 'with this tag')
     .option('--code <n>', 'SMTP reply code')
     .option('--enhanced <x.y.z>', 'enhanced status code')
     .option('--text <text>', 'text of the reply')
-    .option('--defers <n>', 'of Defer: how often before it is delivered')
-    .option('--delay <ms>', 'milliseconds before the first try')
-    .option('--probability <p>', 'of a recipient that fits, above 0 to 1')
-    .option('--times <n>', 'recipients it is used for')
-    .option('--expires-in <seconds>', 'when it ends by itself')
+    .option('--defers <n>', 'for Defer: how often it is deferred before it is delivered')
+    .option('--delay <ms>', 'milliseconds before the first attempt')
+    .option('--probability <p>', 'probability for a matching recipient, above 0, up to 1')
+    .option('--times <n>', 'number of recipients it applies to')
+    .option('--expires-in <seconds>', 'seconds until it ends')
     .addHelpText(
       'after',
       example(
@@ -211,7 +213,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
 
   rules
     .command('clear')
-    .description('ends all rules, or those of one inbox')
+    .description('remove all sandbox rules, or those of one inbox')
     .option('--inbox <name>', 'only those of this inbox')
     .addHelpText('after', example('postrider sandbox rules clear --inbox run-17'))
     .action(async (options: { inbox?: string }) => {

@@ -79,9 +79,11 @@ export async function runServer(
       { reason: end.reason },
       'this process cannot go on; it gives back what it holds and ends',
     );
-    writeStart(terminal, [{ level: 'error', text: `postrider: ${end.reason}; ending, to be started again` }]);
+    writeStart(terminal, [
+      { level: 'error', text: `postrider: ${end.reason}; the process ends and must be restarted` },
+    ]);
   } else if (mode === 'dev') {
-    terminal.stdout.write(`\n${end === 'SIGINT' ? 'Stopping.' : 'Asked to stop.'}\n`);
+    terminal.stdout.write(`\n${end === 'SIGINT' ? 'Stopping.' : 'Stop requested.'}\n`);
   }
   // What is not given back by then is taken back by the next start; this one is not to last for ever.
   await server.stop(DRAIN_MS);
@@ -130,10 +132,10 @@ function startLines(server: RunningServer, config: Config): readonly StartLine[]
   ];
   const ways = config.route.map((route) => {
     if (route.kind === 'sandbox') return 'the sandbox: mail is captured, nothing leaves this machine';
-    if (route.kind === 'mx') return `straight to the recipients' servers, port ${config['mx-port']}`;
+    if (route.kind === 'mx') return `directly to the recipients' servers, port ${config['mx-port']}`;
     return `relay ${route.host}:${route.port}`;
   });
-  lines.push(told(`Way out: ${ways.join('; then ')}`));
+  lines.push(told(`Route: ${ways.join('; then ')}`));
   if (server.returns !== null) {
     lines.push(told(`Bounces and complaints come back to ${server.returns.host}:${server.returns.port}`));
   }
@@ -185,19 +187,19 @@ function banner(server: RunningServer, config: Config, terminal: Terminal, logFi
   const inboxLine =
     config.expose || config['public-url'] !== null
       ? ''
-      : `  ${head('Inbox')}    ${server.publicUrl}/ ${dim('(captured mail as it comes, in a browser)')}\n`;
+      : `  ${head('Inbox')}    ${server.publicUrl}/ ${dim('(captured mail in a browser)')}\n`;
   const smtp = server.submission.plain;
   const smtpLine =
     smtp === null
       ? ''
-      : `\n  ${head('SMTP')}     ${smtp.host}:${smtp.port} ${dim(config.expose ? '(any login or none from this machine, else a token as password)' : '(any login, or none)')}`;
+      : `\n  ${head('SMTP')}     ${smtp.host}:${smtp.port} ${dim(config.expose ? '(from this machine any login or none, otherwise a token as password)' : '(any login, or none)')}`;
   const back = server.returns;
   const returnsLine = back === null ? '' : `\n  ${head('Returns')}  ${back.host}:${back.port}`;
   return `
 ${head(`postrider ${server.version}`)}  ${safe}
 
 ${inboxLine}  ${head('API')}      ${api}/
-  ${head('Docs')}     ${api}/docs ${dim('(a page to read, and to try things on)')}${smtpLine}${returnsLine}
+  ${head('Docs')}     ${api}/docs ${dim('(reference, with forms to try each operation)')}${smtpLine}${returnsLine}
   ${head('Token')}    ${server.adminToken}
   ${dim(`         (kept in ${join(config.data, 'admin-token')})`)}
 
@@ -214,6 +216,6 @@ ${command('messages')}
 ${command('message MESSAGE_ID')}
 curl -sS ${api}/sandbox/messages -H "Authorization: Bearer $(cat ${join(config.data, 'admin-token')})"
 
-${exposedLine(server, config)}${dim(`Log: ${logFile}. Delete ${config.data} to start afresh. Ctrl-C stops.`)}
+${exposedLine(server, config)}${dim(`Log: ${logFile}. Delete ${config.data} to start with no data. Ctrl-C stops the server.`)}
 `;
 }

@@ -13,11 +13,11 @@ export const smtpCommands: CommandGroup = (program, context) => {
 
   smtp
     .command('create')
-    .description('makes a user name and a password, and prints them once')
-    .requiredOption('--domain <domain>', 'sender domain they are for')
-    .option('--name <name>', 'a name to recognise it by')
-    .option('--sandbox', 'everything sent with it stays in the sandbox')
-    .option('--no-notices', 'no mail to the sender when a recipient fails')
+    .description('create a user name and a password, and print them once')
+    .requiredOption('--domain <domain>', 'sender domain that they may use')
+    .option('--name <name>', 'a name for lists')
+    .option('--sandbox', 'capture all mail that is sent with it')
+    .option('--no-notices', 'send no delivery reports to the sender')
     .addHelpText('after', example('postrider smtp create --domain example.com'))
     .action(async (options: { domain: string; name?: string; sandbox?: boolean; notices: boolean }) => {
       const ctx = context();
@@ -43,7 +43,7 @@ export const smtpCommands: CommandGroup = (program, context) => {
 
   smtp
     .command('list')
-    .description('all user names, without their passwords')
+    .description('list all user names, without their passwords')
     .addHelpText('after', example('postrider smtp list'))
     .action(async () => {
       const ctx = context();
@@ -70,7 +70,7 @@ export const smtpCommands: CommandGroup = (program, context) => {
   smtp
     .command('remove <username>')
     .description(
-      'ends a user name, or the one of an id; logins with it are refused within 5 seconds on every node',
+      'remove a user name, given by name or id; logins with it are refused within 5 seconds on every node',
     )
     .addHelpText('after', example('postrider smtp remove smtp-d21dacdceb5c'))
     .action(async (name: string) => {

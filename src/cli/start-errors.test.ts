@@ -5,22 +5,22 @@ import { explainStart } from './start-errors.ts';
 const { config } = loadConfig('serve', { data: '/srv/mail', submission: '127.0.0.1:587' }, {});
 
 function failure(facts: Partial<NodeJS.ErrnoException> & { port?: number }): Error {
-  return Object.assign(new Error(`${facts.code}: as the system says it`), facts);
+  return Object.assign(new Error(`${facts.code}: the error of the operating system`), facts);
 }
 
 describe('explainStart', () => {
   it.each([
-    ['EADDRINUSE', 8025, /^127\.0\.0\.1:8025 is in use already; .*--http/],
-    ['EADDRINUSE', 587, /^127\.0\.0\.1:587 is in use already; .*--submission /],
+    ['EADDRINUSE', 8025, /^127\.0\.0\.1:8025 is already in use; .*--http/],
+    ['EADDRINUSE', 587, /^127\.0\.0\.1:587 is already in use; .*--submission /],
     ['EADDRNOTAVAIL', 8025, /is not an address of this machine; .*--http/],
-    ['EACCES', 587, /not allowed to listen.*CAP_NET_BIND_SERVICE.*--submission/],
+    ['EACCES', 587, /permission denied.*CAP_NET_BIND_SERVICE.*--submission/],
   ])('says of %s at port %d which flag chooses another', (code, port, sentence) => {
     expect(explainStart(failure({ code, port, syscall: 'listen' }), config).message).toMatch(sentence);
   });
 
   it.each([
     ['EACCES', 'mkdir', '/srv/mail', 'permission denied'],
-    ['ENOTDIR', 'mkdir', '/srv/mail', 'part of the path is a file'],
+    ['ENOTDIR', 'mkdir', '/srv/mail', 'part of the path is a file, not a folder'],
     ['EACCES', 'open', '/srv/mail/secret-key', 'permission denied'],
     ['EROFS', 'open', '/srv/mail/.node-id.new', 'read-only'],
   ])('says of %s at %s %s that the data folder is to blame', (code, syscall, path, why) => {
@@ -32,7 +32,7 @@ describe('explainStart', () => {
 
   it('says of a full disk which one it is', () => {
     const { message } = explainStart(failure({ code: 'ENOSPC', syscall: 'write' }), config);
-    expect(message).toBe('the disk of the data folder /srv/mail is full; make room there, then start again');
+    expect(message).toBe('the disk of the data folder /srv/mail is full; free some space, then start again');
   });
 
   it('gives back what it does not know', () => {

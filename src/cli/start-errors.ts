@@ -10,7 +10,7 @@ const WHY: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
-  ENOTDIR: 'part of the path is a file',
+  ENOTDIR: 'part of the path is a file, not a folder',
   EEXIST: 'it is a file',
 };
 
@@ -21,7 +21,7 @@ export function explainStart(cause: unknown, config: Config): Error {
   const at = `${config[name]?.host}:${config[name]?.port}`;
   if (error.code === 'EADDRINUSE') {
     return new Error(
-      `${at} is in use already; stop what listens there, or choose another with --${name} 127.0.0.1:0`,
+      `${at} is already in use; stop the program that uses it, or choose another with --${name} 127.0.0.1:0`,
     );
   }
   if (error.code === 'EADDRNOTAVAIL') {
@@ -29,11 +29,11 @@ export function explainStart(cause: unknown, config: Config): Error {
   }
   if (error.code === 'EACCES' && error.syscall === 'listen') {
     return new Error(
-      `${at}: not allowed to listen there. Ports below 1024 need the capability CAP_NET_BIND_SERVICE; or choose another with --${name}`,
+      `${at}: permission denied. Ports below 1024 need the capability CAP_NET_BIND_SERVICE; or choose another with --${name}`,
     );
   }
   if (error.code === 'ENOSPC') {
-    return new Error(`the disk of the data folder ${config.data} is full; make room there, then start again`);
+    return new Error(`the disk of the data folder ${config.data} is full; free some space, then start again`);
   }
   const why = WHY[error.code ?? ''];
   if (why !== undefined && error.path?.startsWith(config.data)) {

@@ -20,15 +20,15 @@ const EXPORTED = [...FIELDS, 'Domain', 'CreatedAt', 'MessageID', 'Reply', 'Rule'
 
 export const suppressCommands: CommandGroup = (program, context) => {
   const suppress = program.command('suppress').description('addresses that are not sent to');
-  const domainOption = ['--domain <domain>', 'sender domain whose list it is'] as const;
+  const domainOption = ['--domain <domain>', 'sender domain of the list'] as const;
 
   suppress
     .command('add <address...>')
-    .description('puts addresses on the list')
+    .description('add addresses to the suppression list')
     .requiredOption(...domainOption)
     .option('--reason <reason>', REASONS, oneOf(SUPPRESSION_REASONS), 'Manual')
-    .option('--note <note>', 'why, for whoever looks later')
-    .option('--expires <time>', 'ISO time at which it ends by itself')
+    .option('--note <note>', 'a note for people who look later')
+    .option('--expires <time>', 'ISO time at which the entry ends')
     .addHelpText('after', example('postrider suppress add --domain example.com reader@example.net'))
     .action(
       async (
@@ -51,9 +51,9 @@ export const suppressCommands: CommandGroup = (program, context) => {
 
   suppress
     .command('remove <address...>')
-    .description('takes addresses off the list, so that they are sent to again')
+    .description('remove addresses from the suppression list')
     .requiredOption(...domainOption)
-    .option('--reason <reason>', 'only the entry for this reason', oneOf(SUPPRESSION_REASONS))
+    .option('--reason <reason>', 'only the entry with this reason', oneOf(SUPPRESSION_REASONS))
     .addHelpText('after', example('postrider suppress remove --domain example.com reader@example.net'))
     .action(async (addresses: string[], options: { domain: string; reason?: string }) => {
       const ctx = context();
@@ -70,11 +70,11 @@ export const suppressCommands: CommandGroup = (program, context) => {
 
   suppress
     .command('list')
-    .description('the newest entries, and where they came from')
+    .description('list the newest suppressions and their origin')
     .option(...domainOption)
-    .option('--reason <reason>', 'only entries for this reason', oneOf(SUPPRESSION_REASONS))
+    .option('--reason <reason>', 'only entries with this reason', oneOf(SUPPRESSION_REASONS))
     .option('--email <address>', 'only this address')
-    .option('--limit <number>', 'at most so many, up to 100', numberFrom(1, 100), 25)
+    .option('--limit <number>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
     .addHelpText('after', example('postrider suppress list --domain example.com --reason Bounce'))
     .action(async (options: { domain?: string; reason?: string; email?: string; limit: number }) => {
       const ctx = context();
@@ -101,7 +101,7 @@ export const suppressCommands: CommandGroup = (program, context) => {
 
   suppress
     .command('export [file]')
-    .description('writes the whole list as CSV; without a file to standard output, there also as JSON')
+    .description('write the whole list as CSV to a file or standard output (with --json as JSON)')
     .option(...domainOption)
     .addHelpText('after', example('postrider suppress export --domain example.com list.csv'))
     .action(async (file: string | undefined, options: { domain?: string }) => {

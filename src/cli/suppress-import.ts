@@ -36,23 +36,27 @@ export function addImport(suppress: Command, context: () => CommandContext): voi
   suppress
     .command('import <file>')
     .description(
-      'puts the addresses of a file on the list: CSV, or JSON of another service; - reads standard input',
+      'add the addresses of a file to the suppression list: CSV, or JSON of another service; - reads standard input',
     )
-    .requiredOption('--domain <domain>', 'sender domain whose list it is')
-    .option('--reason <reason>', 'for rows whose reason is not said', oneOf(SUPPRESSION_REASONS), 'Manual')
+    .requiredOption('--domain <domain>', 'sender domain of the list')
+    .option('--reason <reason>', 'reason for rows without one', oneOf(SUPPRESSION_REASONS), 'Manual')
     .option(
       '--preset <name>',
-      `whose export it is: ${Object.keys(PRESETS).join(', ')}`,
+      `the service that exported the file: ${Object.keys(PRESETS).join(', ')}`,
       oneOf(Object.keys(PRESETS)),
     )
     .option(
       '--column <field=column>',
-      'where Email, Reason, Note or ExpiresAt stands, by name or number; may be repeated',
+      'the column of Email, Reason, Note or ExpiresAt, by name or number; may be repeated',
       each(),
     )
-    .option('--map <word=reason>', 'what a word of the file means, e.g. gone=Bounce; may be repeated', each())
-    .option('--skip-invalid', 'leave out rows without an address')
-    .option('--dry-run', 'say what would be stored, and store nothing')
+    .option(
+      '--map <word=reason>',
+      'the reason that a word of the file means, e.g. gone=Bounce; may be repeated',
+      each(),
+    )
+    .option('--skip-invalid', 'skip rows without an address')
+    .option('--dry-run', 'show what would be stored, and store nothing')
     .option(...YES)
     .addHelpText(
       'after',
@@ -79,7 +83,7 @@ export function addImport(suppress: Command, context: () => CommandContext): voi
       }
       if (plan.invalid.length > 0 && options.skipInvalid !== true) {
         throw new CommandError(
-          `${invalidText(plan)}\nNothing was stored; mend the file, or leave them out with --skip-invalid`,
+          `${invalidText(plan)}\nNothing was stored; correct the file, or skip these rows with --skip-invalid`,
         );
       }
       const { stderr } = ctx.terminal;
@@ -114,7 +118,7 @@ function planText(plan: Plan): string {
   const of =
     plan.preset === null
       ? ''
-      : ` It is read as an export of ${PRESETS[plan.preset]?.of ?? ''} (--preset ${plan.preset}).`;
+      : ` The file looks like an export of ${PRESETS[plan.preset]?.of ?? ''} (--preset ${plan.preset}).`;
   const columns = Object.entries(plan.columns).map(([field, name]) => `${field} from "${printable(name)}"`);
   const reasons = [...plan.byReason].map(([reason, count]) => `${count} ${reason}`);
   return [
@@ -122,7 +126,7 @@ function planText(plan: Plan): string {
     `Read: ${columns.join(', ')}.`,
     ...(plan.unknownColumns.length === 0
       ? []
-      : [`Not read: ${shortList(plan.unknownColumns)}. Name one that matters with --column Reason=NAME.`]),
+      : [`Ignored columns: ${shortList(plan.unknownColumns)}. To use one: --column Reason=NAME.`]),
     ...(plan.unknownReasons.size === 0
       ? []
       : [
@@ -130,7 +134,7 @@ function planText(plan: Plan): string {
             [...plan.unknownReasons].map(([word, count]) => `${word} (${count})`),
           )}. Say what one means with --map WORD=${SUPPRESSION_REASONS[0]}.`,
         ]),
-    ...(plan.expired === 0 ? [] : [`Left out: ${plan.expired} whose time has passed.`]),
+    ...(plan.expired === 0 ? [] : [`Left out: ${plan.expired} that have expired.`]),
     ...(plan.invalid.length === 0 ? [] : [invalidText(plan)]),
   ].join('\n');
 }
@@ -156,7 +160,9 @@ function wordsOf(given: readonly string[]): ReadonlyMap<string, SuppressionReaso
       const [word, to] = splitOnce(text);
       const reason = SUPPRESSION_REASONS.find((one) => one.toLowerCase() === to.toLowerCase());
       if (reason === undefined || word === '') {
-        throw new UsageError(`--map "${text}": write a word, = and one of ${SUPPRESSION_REASONS.join(', ')}`);
+        throw new UsageError(
+          `--map "${text}": write a word of the file, = and one of ${SUPPRESSION_REASONS.join(', ')}`,
+        );
       }
       return [plainName(word), reason] as const;
     }),

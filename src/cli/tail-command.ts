@@ -6,11 +6,11 @@ import { CommandError, printable, styled } from './terminal.ts';
 export const tailCommand: CommandGroup = (program, context) => {
   program
     .command('tail')
-    .description('shows events as they happen; with --json one JSON object a line')
+    .description('show events as they happen; with --json one JSON object per line')
     .option('--event <event>', 'only events of this kind, e.g. bounced')
-    .option('--to <address>', 'only about this recipient')
-    .option('--tag <tag>', 'only of messages with this tag')
-    .option('--domain <domain>', 'only of this sender domain')
+    .option('--to <address>', 'only events of this recipient')
+    .option('--tag <tag>', 'only events of messages with this tag')
+    .option('--domain <domain>', 'only this sender domain')
     .addHelpText('after', example('postrider tail --event failed'))
     .action(async (options: Record<string, string | undefined>) => {
       const ctx = context();
@@ -27,7 +27,7 @@ export const tailCommand: CommandGroup = (program, context) => {
       await ctx.withApi(
         async (api) => {
           if (api.alone !== null) {
-            throw new CommandError(`no server runs in ${api.alone}, so nothing happens there; start one`);
+            throw new CommandError(`no server runs in ${api.alone}, so no events happen there; start one`);
           }
           ctx.terminal.stderr.write('Waiting for events; Ctrl-C ends.\n');
           for await (const { data } of api.events(`/events/stream?${query}`)) {

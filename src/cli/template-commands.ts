@@ -24,8 +24,8 @@ export const templateCommands: CommandGroup = (program, context) => {
 
   template
     .command('create <name>')
-    .description('stores a template; a mistake in it is shown with line and column')
-    .option('--domain <domain>', 'sender domain it is for')
+    .description('store a template; errors are shown with line and column')
+    .option('--domain <domain>', 'sender domain of the template')
     .option('--subject <text>', 'subject line')
     .option('--html <file>', 'HTML text; - reads standard input')
     .option('--text <file>', 'plain text; - reads standard input')
@@ -48,7 +48,7 @@ export const templateCommands: CommandGroup = (program, context) => {
 
   template
     .command('update <id>')
-    .description('makes a new version that holds just the texts given; older ones stay')
+    .description('create a new version that has only the given parts; older versions stay')
     .option('--name <name>', 'a new name')
     .option('--subject <text>', 'subject line')
     .option('--html <file>', 'HTML text; - reads standard input')
@@ -71,7 +71,7 @@ export const templateCommands: CommandGroup = (program, context) => {
 
   template
     .command('list')
-    .description('all templates, newest first')
+    .description('list all templates, newest first')
     .addHelpText('after', example('postrider template list'))
     .action(async () => {
       const ctx = context();
@@ -91,7 +91,7 @@ export const templateCommands: CommandGroup = (program, context) => {
 
   template
     .command('show <id>')
-    .description('the texts of a template and the names its tags ask for')
+    .description('show the parts of a template and the variables that it uses')
     .option('--at <version>', 'an older version (default the newest)')
     .addHelpText('after', example('postrider template show 019ab0c1-7d3e-7000-8000-000000000000'))
     .action(async (id: string, options: { at?: string }) => {
@@ -117,10 +117,10 @@ export const templateCommands: CommandGroup = (program, context) => {
 
   template
     .command('render <id>')
-    .description('fills a template in and shows it; nothing is sent')
+    .description('fill in a template and show the result without sending it')
     .option('--variables <file>', 'JSON object with the values; - reads standard input')
     .option('--at <version>', 'an older version (default the newest)')
-    .option('--strict', 'refuse where a variable is missing')
+    .option('--strict', 'refuse if a variable is missing')
     .addHelpText(
       'after',
       example(
@@ -146,7 +146,7 @@ export const templateCommands: CommandGroup = (program, context) => {
 
   template
     .command('remove <id>')
-    .description('removes a template with every version')
+    .description('remove a template with all versions')
     .addHelpText('after', example('postrider template remove 019ab0c1-7d3e-7000-8000-000000000000'))
     .action(async (id: string) => {
       const ctx = context();

@@ -29,8 +29,8 @@ export const tokenCommands: CommandGroup = (program, context) => {
 
   token
     .command('create')
-    .description('makes a token and prints it once')
-    .option('--domain <domain...>', 'sender domains the token is for')
+    .description('create a token and print it once')
+    .option('--domain <domain...>', 'sender domains that the token may use')
     .option(
       '--preset <preset>',
       `one of ${Object.keys(PRESETS).join(', ')} (default Default)`,
@@ -38,10 +38,10 @@ export const tokenCommands: CommandGroup = (program, context) => {
     )
     .option('--scope <scope...>', 'single scopes instead of a preset, e.g. email:send', someOf(SCOPES))
     .option('--expires-in <duration>', 'seconds, a duration such as 90d, or never (default 365d)')
-    .option('--sandbox', 'everything sent with it stays in the sandbox')
+    .option('--sandbox', 'capture all mail that is sent with it')
     .option('--rate-limit <n>', 'sends per second', numberFrom(0.000001, 1_000_000, { fraction: true }))
-    .option('--allow-ip <cidr...>', 'usable from these addresses only')
-    .option('--name <name>', 'a name to recognise it by')
+    .option('--allow-ip <cidr...>', 'accept it only from these IP addresses')
+    .option('--name <name>', 'a name for lists')
     .addHelpText('after', example('TOKEN=$(postrider token create --domain example.com --preset Send)'))
     .action(async (options: CreateOptions) => {
       const ctx = context();
@@ -70,7 +70,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
 
   token
     .command('list')
-    .description('all tokens, without their text')
+    .description('list all tokens, without their text')
     .addHelpText('after', example('postrider token list'))
     .action(async () => {
       const ctx = context();
@@ -90,7 +90,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
 
   token
     .command('limits')
-    .description('the limits of the token that commands use, and what each domain has of quota and disk')
+    .description('show the limits of the token in use, and the quota and disk usage of each domain')
     .addHelpText('after', example('postrider token limits'))
     .action(async () => {
       const ctx = context();
@@ -102,8 +102,8 @@ export const tokenCommands: CommandGroup = (program, context) => {
 
   token
     .command('rotate <id>')
-    .description('makes a new token in place of one, prints it once and lets the old one end')
-    .option('--overlap <duration>', 'how long the old one stays good: 0 to 7d (default 1d)')
+    .description('create a new token in place of one, print it once, and let the old one expire')
+    .option('--overlap <duration>', 'how long the old one stays valid: 0 to 7d (default 1d)')
     .addHelpText('after', example('TOKEN=$(postrider token rotate 019ab0c1-7d3e-7000-8000-000000000000)'))
     .action(async (id: string, options: { overlap?: string }) => {
       const ctx = context();
@@ -113,7 +113,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
         });
         const made = body as RotatedTokenAnswer;
         ctx.terminal.stderr.write(
-          `Token ${made.TokenID}; it is not shown again. ${id} is good until ${made.PreviousValidUntil}.\n`,
+          `Token ${made.TokenID}; it is not shown again. ${id} is valid until ${made.PreviousValidUntil}.\n`,
         );
         ctx.print(made, made.Token);
       }, EXISTING);
@@ -121,8 +121,11 @@ export const tokenCommands: CommandGroup = (program, context) => {
 
   token
     .command('revoke <id>')
-    .description('ends a token; requests with it are refused within 5 seconds on every node')
-    .option('--children', 'also the tokens, SMTP users and webhooks that were made with it, and with those')
+    .description('revoke a token; requests with it are refused within 5 seconds on every node')
+    .option(
+      '--children',
+      'also revoke the tokens, SMTP users and webhooks that were created with it or its descendants',
+    )
     .addHelpText('after', example('postrider token revoke 019ab0c1-7d3e-7000-8000-000000000000 --children'))
     .action(async (id: string, options: { children?: boolean }) => {
       const ctx = context();

@@ -31,7 +31,9 @@ interface MatchOptions {
 export function addTrafficCommands(queue: Command, context: () => CommandContext): void {
   queue
     .command('path [site]')
-    .description('why a path waits: limits and their origin, state, overrides; without a site all paths')
+    .description(
+      'show why a path waits: its state, limits and their origin, overrides; without a site all paths',
+    )
     .addHelpText('after', example('postrider queue path gmail.com', 'postrider queue path google'))
     .action(async (site: string | undefined) => {
       const ctx = context();
@@ -48,7 +50,7 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
 
   queue
     .command('try <site>')
-    .description('ends what closed a path or a relay, and lets one message find out whether mail goes again')
+    .description('try a closed path or relay now, with one message')
     .addHelpText(
       'after',
       example('postrider queue try gmail.com', 'postrider queue try relay:mail.example.net:587'),
@@ -62,11 +64,11 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
     });
 
   matching(queue.command('hold'))
-    .description('keeps mail back until it is released; it waits, is not lost, and expires in its time')
-    .requiredOption('--reason <text>', 'why, shown wherever the mail is looked at')
+    .description('hold mail until you release it; held mail can expire like other mail')
+    .requiredOption('--reason <text>', 'reason, shown with the held mail')
     .option(
       '--until <time>',
-      'ends by itself then: a time such as 2027-01-31T08:00:00Z, or a duration such as 2h',
+      'when the hold ends: a time such as 2027-01-31T08:00:00Z, or a duration such as 2h',
     )
     .addHelpText(
       'after',
@@ -80,7 +82,7 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
       const until = options.until === undefined ? undefined : instantOf(options.until);
       const match = matchBody(options);
       if (Object.keys(match).length === 0) {
-        throw new UsageError('say what is held: --from, --to, --site, --priority, or --all');
+        throw new UsageError('name what to hold: --from, --to, --site, --priority, or --all');
       }
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', '/queue/hold', {
@@ -97,7 +99,7 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
     });
 
   matching(queue.command('release [hold-id]'))
-    .description('lets held mail go: one hold by its id, or those that name what is given')
+    .description('release held mail: one hold by its id, or the holds with these conditions')
     .addHelpText(
       'after',
       example('postrider queue release --from example.com', 'postrider queue release --all'),
@@ -107,7 +109,7 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
       const wanted = { ...matchBody(options), ...(id === undefined ? {} : { HoldID: id }) };
       if (Object.keys(wanted).length === 0) {
         throw new UsageError(
-          `say what is released: the id of a hold (see: ${ctx.command('queue holds')}), what it names, or --all`,
+          `name what to release: the id of a hold (see: ${ctx.command('queue holds')}), its conditions, or --all`,
         );
       }
       await ctx.withApi(async (api) => {
@@ -119,7 +121,7 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
 
   queue
     .command('holds')
-    .description('what is held back, since when and why')
+    .description('list holds: what is held, since when and why')
     .addHelpText('after', example('postrider queue holds'))
     .action(async () => {
       const ctx = context();
@@ -136,7 +138,7 @@ export const overrideCommands: CommandGroup = (program, context) => {
 
   override
     .command('list')
-    .description('every override in force, with why and until when')
+    .description('list overrides in force, with reason and end')
     .addHelpText('after', example('postrider override list'))
     .action(async () => {
       const ctx = context();
@@ -149,7 +151,7 @@ export const overrideCommands: CommandGroup = (program, context) => {
 
   override
     .command('remove <id>')
-    .description('ends an override; the next reply of the kind may bring it back')
+    .description('remove an override; the next such reply may create it again')
     .addHelpText('after', example('postrider override remove 019ab0c1-7d3e-7000-8000-000000000000'))
     .action(async (id: string) => {
       const ctx = context();
@@ -162,8 +164,8 @@ export const overrideCommands: CommandGroup = (program, context) => {
 
 function tryText({ Tried, Paths, Relays }: TryAnswer): string {
   const shown = [...Paths.map(pathLine), ...(Relays.length === 0 ? [] : [relaysText(Relays)])].join('\n');
-  if (Tried === 0) return `Nothing was closed that can be tried now.\n${shown}`;
-  return `One message finds out now whether mail goes again.\n${shown}`;
+  if (Tried === 0) return `Nothing was closed, so there is nothing to try.\n${shown}`;
+  return `One message is sent now; if it is accepted, the rest follows.\n${shown}`;
 }
 
 function pathLine(path: PathItem): string {

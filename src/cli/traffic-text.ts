@@ -21,7 +21,7 @@ export function siteText(answer: SiteAnswer): string {
   const lines = [`${answer.Waiting}${more} waiting in the queue.`];
   for (const { Reason, Count } of answer.Reasons) lines.push(`  ${Count} × ${printable(Reason)}`);
   blocks.push(lines.join('\n'));
-  if (answer.Holds.length > 0) blocks.push(`Held back:\n${holdsText(answer.Holds)}`);
+  if (answer.Holds.length > 0) blocks.push(`Held:\n${holdsText(answer.Holds)}`);
   return blocks.join('\n\n');
 }
 
@@ -32,7 +32,7 @@ function pathText(path: PathItem): string {
     ['State', stateText(path)],
     ['Why', path.Reason === null ? 'nothing holds it back' : printable(path.Reason)],
     ...(path.WaitsUntil === null ? [] : [['Until', path.WaitsUntil] satisfies [string, string]]),
-    ['Connections', `${Open} open, ${Busy} busy, ${Opening} opening; experience allows ${path.Window}`],
+    ['Connections', `${Open} open, ${Busy} busy, ${Opening} opening; at most ${path.Window} at present`],
     ['In memory', `${waitingText(path)}; ${path.InFlight} being sent`],
   ];
   if (path.Provider !== null) facts.push(['Provider', path.Provider]);

@@ -1,4 +1,4 @@
-/** `warmup`: how far new sources have come at each provider; `warmup plan`: the calendar of one beforehand. */
+/** `warmup`: show the warm-up step of each new source at each provider; `warmup plan`: the calendar of one beforehand. */
 import type { WarmupAnswer } from '../listeners/http/contract/answers/traffic.ts';
 import { warmupPlan } from '../policy/limits/warmup/plan.ts';
 import { everyPage } from './api-client.ts';
@@ -10,7 +10,7 @@ const MAX_PER_DAY = 10_000_000;
 export const warmupCommands: CommandGroup = (program, context) => {
   const group = program
     .command('warmup')
-    .description('how far new sources have come at each provider')
+    .description('show the warm-up step of each new source at each provider')
     .addHelpText('after', example('postrider warmup'))
     .action(async () => {
       const ctx = context();
@@ -25,10 +25,8 @@ export const warmupCommands: CommandGroup = (program, context) => {
 
   group
     .command('plan')
-    .description(
-      'the calendar of a warm-up before it begins: what goes each day, and what has to wait or go elsewhere',
-    )
-    .requiredOption('--per-day <number>', 'messages a day to the provider when it is warm')
+    .description('show the plan of a warm-up: messages per day, and how many must wait or use another source')
+    .requiredOption('--per-day <number>', 'messages per day to the provider after the warm-up')
     .option('--start <date>', 'first day, YYYY-MM-DD (UTC); default today')
     .addHelpText('after', example('postrider warmup plan --per-day 20000'))
     .action((options: { perDay: string; start?: string }) => {

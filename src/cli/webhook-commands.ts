@@ -22,7 +22,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
 
   webhook
     .command('create <url>')
-    .description('adds a webhook and prints its secret once')
+    .description('add a webhook and print its secret once')
     .requiredOption('--domain <domain>', 'sender domain whose events are reported')
     .option(
       '--event <event>',
@@ -54,7 +54,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
 
   webhook
     .command('list')
-    .description('all webhooks and their last answer')
+    .description('list all webhooks and the last answer of each')
     .addHelpText('after', example('postrider webhook list'))
     .action(async () => {
       const ctx = context();
@@ -84,8 +84,8 @@ export const webhookCommands: CommandGroup = (program, context) => {
     });
 
   for (const [verb, status, description] of [
-    ['enable', 'Enabled', 'switches a webhook on again; calls of the last 72 hours are made now'],
-    ['disable', 'Disabled', 'switches a webhook off; no calls are queued until it is on again'],
+    ['enable', 'Enabled', 'enable a webhook; pending calls of the last 72 hours are made now'],
+    ['disable', 'Disabled', 'disable a webhook; no calls are queued until it is enabled'],
   ] as const) {
     webhook
       .command(`${verb} <id>`)
@@ -104,7 +104,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
 
   webhook
     .command('rotate-secret <id>')
-    .description('makes a new secret and prints it once; the old one signs too for 24 hours')
+    .description('create a new secret and print it once; calls are signed with both for 24 hours')
     .addHelpText('after', example('postrider webhook rotate-secret 1'))
     .action(async (id: string) => {
       const ctx = context();
@@ -113,14 +113,14 @@ export const webhookCommands: CommandGroup = (program, context) => {
         const made = body as WebhookSecretAnswer;
         ctx.print(
           made,
-          `Secret  ${made.Secret}\n(it is not shown again; the old one signs too until ${made.PreviousValidUntil})`,
+          `Secret  ${made.Secret}\n(it is not shown again; calls are also signed with the old one until ${made.PreviousValidUntil})`,
         );
       }, EXISTING);
     });
 
   webhook
     .command('remove <id>')
-    .description('removes a webhook')
+    .description('remove a webhook')
     .addHelpText('after', example('postrider webhook remove 1'))
     .action(async (id: string) => {
       const ctx = context();
@@ -132,7 +132,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
 
   webhook
     .command('test <id>')
-    .description('sends a signed sample now and shows the answer')
+    .description('send a signed sample call now and show the answer')
     .addHelpText('after', example('postrider webhook test 1'))
     .action(async (id: string) => {
       const ctx = context();
@@ -150,8 +150,8 @@ export const webhookCommands: CommandGroup = (program, context) => {
 
   webhook
     .command('calls <id>')
-    .description('the calls of a webhook, newest first, with the numbers that replay --delivery takes')
-    .option('--limit <n>', 'how many at the most, up to 100', numberFrom(1, 100), 25)
+    .description('list the calls of a webhook, newest first, with their numbers for replay --delivery')
+    .option('--limit <n>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
     .addHelpText('after', example('postrider webhook calls 1'))
     .action(async (id: string, options: { limit: number }) => {
       const ctx = context();
@@ -173,11 +173,11 @@ export const webhookCommands: CommandGroup = (program, context) => {
 
   webhook
     .command('replay <id>')
-    .description('calls a webhook again: what failed, what happened since a time, or single calls')
-    .option('--since <time>', 'events from then on: ISO 8601 with an offset, or Unix seconds')
-    .option('--until <time>', 'up to then, likewise (default now)')
+    .description('repeat calls of a webhook: failed ones, those since a time, or single ones')
+    .option('--since <time>', 'events from this time on: ISO 8601 with an offset, or Unix seconds')
+    .option('--until <time>', 'events up to this time (default now)')
     .option('--only-failed', 'only events whose call failed')
-    .option('--delivery <number...>', 'these calls, by the numbers that `webhook calls` shows')
+    .option('--delivery <number...>', 'single calls, with the numbers from `webhook calls`')
     .addHelpText(
       'after',
       example(

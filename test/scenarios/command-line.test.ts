@@ -116,7 +116,7 @@ describe('postrider config beside a running server', () => {
     });
     const data = ['--data', server.folder];
     const shown = await command(scope, ['config', ...data]);
-    expect(shown.stderr).toContain(`what the server at http`);
+    expect(shown.stderr).toContain(`the values of the server at http`);
     expect(shown.stdout).toMatch(/^KEY +VALUE +FROM +DEFAULT +MEANING/);
     expect(shown.stdout).toMatch(/^max-recipients +7 +\S+ +50 /m);
     expect(shown.stdout).toContain('relay.example');
@@ -147,7 +147,7 @@ describe('postrider serve', () => {
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(told.map(({ stream }) => stream)).toEqual(told.map(() => 'service'));
-    expect(told.map(({ msg }) => msg).join('\n')).toContain('Way out: the sandbox');
+    expect(told.map(({ msg }) => msg).join('\n')).toContain('Route: the sandbox');
     const second = await command(scope, ['serve', '--http', '127.0.0.1:0', ...data]);
     expect([second.code, second.stderr]).toEqual([
       1,
@@ -211,7 +211,7 @@ describe('commands without a running server', () => {
       ...['--data', server.folder],
     ];
     const kept = await command(scope, send('a@example.com'));
-    expect([kept.code, kept.stderr]).toEqual([0, expect.stringContaining('kept and waits')]);
+    expect([kept.code, kept.stderr]).toEqual([0, expect.stringContaining('stored and waits')]);
     const refused = await command(scope, send('a@other.example'));
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('no server runs on')]);
     const id = kept.stdout.trim();
@@ -303,7 +303,7 @@ describe('a server that ended badly', () => {
     const taken = await command(scope, ['dev', '--http', `127.0.0.1:${port}`, '--data', folder]);
     other.close();
     expect(taken.code).toBe(1);
-    expect(taken.stderr).toContain(`127.0.0.1:${port} is in use already`);
+    expect(taken.stderr).toContain(`127.0.0.1:${port} is already in use`);
     expect(taken.stderr).toContain('--http 127.0.0.1:0');
   });
 });

@@ -104,7 +104,7 @@ describe('postrider doctor', () => {
       /warn {2}returns: +The listener for bounces shows a certificate that is not trusted/,
     );
     expect(result.stdout).toMatch(/ok {4}resolver: +The resolver validates DNSSEC/);
-    expect(result.stdout).toMatch(/\d+ ok, \d+ not known, \d+ to look at, \d+ failed\.\n$/);
+    expect(result.stdout).toMatch(/\d+ ok, \d+ unknown, \d+ warnings, \d+ failed\.\n$/);
   });
 
   it('prints a zone file that pastes: published as printed, the domain is verified', async () => {

@@ -86,7 +86,7 @@ describe('postrider domain add', () => {
       '--data',
       server.folder,
     ]);
-    expect(made.stderr).toContain('verified by your word');
+    expect(made.stderr).toContain('verified because you said so');
     const token = await makeToken(server, { Domains: ['word.example'] });
     const body = email({ From: { email: 'a@word.example' } });
     expect((await server.call('POST', '/email', { token, body })).status).toBe(200);

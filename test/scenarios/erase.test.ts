@@ -59,7 +59,7 @@ it('asks a person at the terminal, and goes on where the answer is yes', async (
   expect(await done).toBe(0);
   stdout.end();
   stderr.end();
-  expect(await asked).toContain(`Erase everything of ${PERSON}, for good? Type yes to do it: `);
+  expect(await asked).toContain(`Erase all data of ${PERSON} permanently? Type yes to continue: `);
   expect(await out).toMatch(/masked in 1 message and \d+ events/);
   expect((await server.call('GET', `/email/${id}`)).text.toLowerCase()).not.toContain(PERSON.toLowerCase());
 });

@@ -48,7 +48,7 @@ describe('a path that is closed', () => {
     await closedPath(server, site);
     mend();
     const command = await startCommand(scope, ['queue', 'try', site, '--data', server.folder]).ended;
-    expect(command.stdout).toContain('One message finds out now');
+    expect(command.stdout).toContain('One message is sent now');
     expect((await server.settled(id)).Status).toBe('Delivered');
     const nothing = await server.call('POST', `/queue/paths/${encodeURIComponent(site)}/try`);
     expect(nothing.json).toMatchObject({ Tried: 0, Paths: [{ State: 'closed', Reason: null }] });
