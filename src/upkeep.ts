@@ -35,17 +35,7 @@ export interface UpkeepOptions {
 /** Nothing happens before `start`. */
 export function createUpkeep(
   deps: {
-    store: Pick<
-      Store,
-      | 'purgeIdempotency'
-      | 'purgeSuppressions'
-      | 'purgeOverrides'
-      | 'purgePathStates'
-      | 'purgePathChanges'
-      | 'purgeHolds'
-      | 'purgeEgressFacts'
-      | 'purgeCauses'
-    >;
+    store: Pick<Store, 'purgeIdempotency' | 'purgeSuppressions' | 'purgeLimits' | 'purgeCauses'>;
     domains: Pick<DomainService, 'all' | 'verify' | 'renewStandby'>;
     retention: Retention;
     clock: Clock;
@@ -77,13 +67,8 @@ export function createUpkeep(
 
   async function purgeLimits(): Promise<void> {
     const now = clock.now();
-    while (running && (await store.purgeOverrides({ now, limit: STEP_ROWS })) === STEP_ROWS);
-    const unused = { before: now - PATH_KEPT_MS, now, limit: STEP_ROWS };
-    while (running && (await store.purgePathStates(unused)) === STEP_ROWS);
-    const old = { before: now - CHANGES_KEPT_MS, limit: STEP_ROWS };
-    while (running && (await store.purgePathChanges(old)) === STEP_ROWS);
-    while (running && (await store.purgeHolds(old)) === STEP_ROWS);
-    while (running && (await store.purgeEgressFacts({ now, limit: STEP_ROWS })) === STEP_ROWS);
+    const over = { now, before: now - CHANGES_KEPT_MS, unusedSince: now - PATH_KEPT_MS, limit: STEP_ROWS };
+    while (running && (await store.purgeLimits(over)) === STEP_ROWS);
   }
 
   async function forget(): Promise<void> {

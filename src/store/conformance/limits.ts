@@ -52,8 +52,12 @@ function hold(more: Partial<StoredHold> = {}): StoredHold {
   };
 }
 
-/** Tests of `putOverrides` to `purgeHolds`. */
+/** Tests of `putOverrides` to `purgeLimits`. */
 export function describeLimits(suite: Suite): void {
+  /** What is not named has not ended. */
+  const purge = (ended: { now?: number; before?: number; unusedSince?: number }, limit = 9) =>
+    suite.store().purgeLimits({ now: 0, before: 0, unusedSince: 0, ...ended, limit });
+
   describe('overrides', () => {
     it('come back as they were stored, newest first, also after a restart', async () => {
       const early = override();
@@ -85,9 +89,9 @@ export function describeLimits(suite: Suite): void {
       const ends = [1, 2, 3].map((n) => override({ key: `>${n}`, until: T0 + n }));
       await suite.store().putOverrides({ overrides: ends });
       expect((await suite.store().listOverrides({ now: T0 + 2 })).map(({ key }) => key)).toEqual(['>3']);
-      expect(await suite.store().purgeOverrides({ now: T0 + 2, limit: 1 })).toBe(1);
-      expect(await suite.store().purgeOverrides({ now: T0 + 2, limit: 5 })).toBe(1);
-      expect(await suite.store().purgeOverrides({ now: T0 + 2, limit: 5 })).toBe(0);
+      expect(await purge({ now: T0 + 2 }, 1)).toBe(1);
+      expect(await purge({ now: T0 + 2 })).toBe(1);
+      expect(await purge({ now: T0 + 2 })).toBe(0);
       expect(await suite.store().listOverrides({ now: 0 })).toEqual([ends[2]]);
     });
 
@@ -119,10 +123,10 @@ export function describeLimits(suite: Suite): void {
         state({ key: 'fresh', blockedUntil: null, updatedAt: T0 + 5 }),
       ];
       await suite.store().putPathStates({ states });
-      const purge = (limit: number) => suite.store().purgePathStates({ before: T0 + 5, now: T0 + 1, limit });
-      expect(await purge(1)).toBe(1);
-      expect(await purge(9)).toBe(1);
-      expect(await purge(9)).toBe(0);
+      const unused = { unusedSince: T0 + 5, now: T0 + 1 };
+      expect(await purge(unused, 1)).toBe(1);
+      expect(await purge(unused)).toBe(1);
+      expect(await purge(unused)).toBe(0);
       const left = (await suite.store().listPathStates({ limit: 10 })).map(({ key }) => key);
       expect(left).toEqual(['fresh', 'blocking']);
     });
@@ -144,8 +148,8 @@ export function describeLimits(suite: Suite): void {
       expect(await list()).toEqual([opened, closed('google', T0 + 3, 'b'), closed('google', T0)]);
       expect(await list({ since: T0 + 1, until: T0 + 4 })).toEqual([closed('google', T0 + 3, 'b')]);
       expect(await list({ sites: ['yahoo', 'google'], limit: 3 })).toHaveLength(3);
-      expect(await suite.store().purgePathChanges({ before: T0 + 3, limit: 1 })).toBe(1);
-      expect(await suite.store().purgePathChanges({ before: T0 + 3, limit: 9 })).toBe(1);
+      expect(await purge({ before: T0 + 3 }, 1)).toBe(1);
+      expect(await purge({ before: T0 + 3 })).toBe(1);
       expect(await list()).toEqual([opened, closed('google', T0 + 3, 'b')]);
     });
   });
@@ -162,8 +166,8 @@ export function describeLimits(suite: Suite): void {
       expect(await list(T0)).toEqual([facts[1], again[0], again[1]]);
       expect(await list(T0, 1)).toEqual([facts[1], again[1]]);
       expect(await list(T0 + 6)).toEqual([facts[1], again[0]]);
-      expect(await suite.store().purgeEgressFacts({ now: T0 + 7, limit: 1 })).toBe(1);
-      expect(await suite.store().purgeEgressFacts({ now: T0 + 7, limit: 9 })).toBe(1);
+      expect(await purge({ now: T0 + 7 }, 1)).toBe(1);
+      expect(await purge({ now: T0 + 7 })).toBe(1);
       expect(await list(T0)).toEqual([facts[1]]);
     });
   });
@@ -225,11 +229,10 @@ export function describeLimits(suite: Suite): void {
       expect(await list({ since: T0 + 11 })).toEqual(was.slice(0, 2));
       expect(await list({ since: T0 + 21 })).toEqual(was.slice(0, 1));
       expect(await list({ until: T0 + 1 })).toEqual(was.slice(2));
-      const purge = (before: number, limit = 9) => suite.store().purgeHolds({ before, limit });
-      expect(await purge(T0 + 10)).toBe(0);
-      expect(await purge(T0 + 21, 1)).toBe(1);
-      expect(await purge(T0 + 21)).toBe(1);
-      expect(await purge(T0 + 21)).toBe(0);
+      expect(await purge({ before: T0 + 10 })).toBe(0);
+      expect(await purge({ before: T0 + 21 }, 1)).toBe(1);
+      expect(await purge({ before: T0 + 21 })).toBe(1);
+      expect(await purge({ before: T0 + 21 })).toBe(0);
       expect(await list()).toEqual(was.slice(0, 1));
     });
   });

@@ -91,51 +91,41 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
   const domainId = session.nameId(message.domain);
   const lane = laneCode.of(message.lane);
   const hasMetadata = !isEmpty(message.metadata);
-  const seq = db.run(
-    `INSERT INTO message (id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, eight_bit, body_offset, size,
-       created_at, expires_at, from_address, subject, lists, tags, metadata, send_at, expiry_given, date_offset,
-       keep_content, personal, null_sender)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    uuidBytes(message.id),
-    domainId,
-    session.nameId(message.tokenId),
+  const seq = db.insert('message', {
+    id: uuidBytes(message.id),
+    domain_id: domainId,
+    token_name_id: session.nameId(message.tokenId),
     lane,
-    message.sandbox ? 1 : 0,
-    message.needsSmtpUtf8 ? 1 : 0,
-    message.eightBit ? 1 : 0,
-    message.bodyOffset,
-    message.content.length,
-    message.createdAt,
-    message.expiresAt,
-    message.lists.from.address,
-    message.subject,
-    JSON.stringify(message.lists),
-    message.tags.length === 0 ? null : JSON.stringify(message.tags),
-    hasMetadata ? JSON.stringify(message.metadata) : null,
-    message.sendAt,
-    message.expiryGiven ? 1 : 0,
-    message.dateOffset,
-    message.keepContent === false ? 0 : 1,
-    personalBits(message.places),
-    message.nullSender === true ? 1 : 0,
-  ).lastId;
+    sandbox: message.sandbox ? 1 : 0,
+    needs_smtputf8: message.needsSmtpUtf8 ? 1 : 0,
+    eight_bit: message.eightBit ? 1 : 0,
+    body_offset: message.bodyOffset,
+    size: message.content.length,
+    created_at: message.createdAt,
+    expires_at: message.expiresAt,
+    from_address: message.lists.from.address,
+    subject: message.subject,
+    lists: JSON.stringify(message.lists),
+    tags: message.tags.length === 0 ? null : JSON.stringify(message.tags),
+    metadata: hasMetadata ? JSON.stringify(message.metadata) : null,
+    send_at: message.sendAt,
+    expiry_given: message.expiryGiven ? 1 : 0,
+    date_offset: message.dateOffset,
+    keep_content: message.keepContent === false ? 0 : 1,
+    personal: personalBits(message.places),
+    null_sender: message.nullSender === true ? 1 : 0,
+  }).lastId;
   if (hasMetadata) {
     for (const [name, value] of Object.entries(message.metadata)) {
       db.run('INSERT INTO message_metadata VALUES (?, ?, ?, ?)', domainId, name, value, seq);
     }
   }
-  db.run(
-    'INSERT INTO content (message_seq, bytes, places) VALUES (?, ?, ?)',
-    seq,
-    message.content,
-    message.places === undefined ? null : JSON.stringify(message.places),
-  );
-  db.run(
-    'INSERT INTO kept_content (domain_id, message_seq, size) VALUES (?, ?, ?)',
-    domainId,
-    seq,
-    message.content.length,
-  );
+  db.insert('content', {
+    message_seq: seq,
+    bytes: message.content,
+    places: message.places === undefined ? null : JSON.stringify(message.places),
+  });
+  db.insert('kept_content', { domain_id: domainId, message_seq: seq, size: message.content.length });
 
   insertWish(db, seq, message);
   if (message.releases !== undefined) {
@@ -151,23 +141,22 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
       recipient.routeKey ?? '',
     );
     const notify = message.notice === undefined ? null : notifyBits(recipient.notify);
-    const id = db.run(
-      `INSERT INTO delivery (message_seq, queue_id, state, epoch, attempts, due_at, expires_at, updated_at, kind,
-         may_be_duplicate, sandbox, address, wait_reason, notify)
-       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, 0, ?, ?, ?, ?)`,
-      seq,
-      queueId,
-      stateCode.of(recipient.state),
-      recipient.state === 'sending' ? epoch : 0,
-      recipient.dueAt,
-      message.expiresAt,
-      message.createdAt,
-      recipientKindCode.of(recipient.kind),
-      recipient.sandbox === null ? null : sandboxCode.of(recipient.sandbox),
-      recipient.address,
-      recipient.waitReason,
+    const id = db.insert('delivery', {
+      message_seq: seq,
+      queue_id: queueId,
+      state: stateCode.of(recipient.state),
+      epoch: recipient.state === 'sending' ? epoch : 0,
+      attempts: 0,
+      due_at: recipient.dueAt,
+      expires_at: message.expiresAt,
+      updated_at: message.createdAt,
+      kind: recipientKindCode.of(recipient.kind),
+      may_be_duplicate: 0,
+      sandbox: recipient.sandbox === null ? null : sandboxCode.of(recipient.sandbox),
+      address: recipient.address,
+      wait_reason: recipient.waitReason,
       notify,
-    ).lastId;
+    }).lastId;
     let eventSeq: number | null = null;
     for (const event of recipient.events)
       eventSeq = appendEvent(session, event, { domainId, messageSeq: seq, deliveryId: id });

@@ -41,21 +41,19 @@ export function insertCapture(
     prefix: capture.prefix,
     fill: capture.fill === undefined ? null : capture.fill.join(' '),
   };
-  const seq = db.run(
-    `INSERT INTO capture (id, domain_id, message_seq, delivery_id, at, inbox, envelope_from, envelope_to, prefix, fill, subject)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    row.id,
-    subject.domainId,
-    row.message_seq,
-    subject.deliveryId,
-    row.at,
-    row.inbox,
-    row.envelope_from,
-    row.envelope_to,
-    row.prefix,
-    row.fill,
-    foldText(row.subject),
-  ).lastId;
+  const seq = db.insert('capture', {
+    id: row.id,
+    domain_id: subject.domainId,
+    message_seq: row.message_seq,
+    delivery_id: subject.deliveryId,
+    at: row.at,
+    inbox: row.inbox,
+    envelope_from: row.envelope_from,
+    envelope_to: row.envelope_to,
+    prefix: row.prefix,
+    fill: row.fill,
+    subject: foldText(row.subject),
+  }).lastId;
   db.run(
     `INSERT INTO capture_unread (message_seq) SELECT ?1
      WHERE NOT EXISTS (SELECT 1 FROM capture_text WHERE message_seq = ?1) ON CONFLICT DO NOTHING`,

@@ -51,18 +51,16 @@ export function causeId(session: Session, cause: NewCause, now: number): number 
   );
   if (known !== undefined) return known.id;
   if ((db.get<{ n: number }>('SELECT count(*) AS n FROM cause')?.n ?? 0) >= MAX_CAUSES) return null;
-  return db.run(
-    `INSERT INTO cause (category, scope, site, sender_domain, shape, reply, first_seen, last_seen)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    cause.category,
-    cause.scope,
-    cause.site,
-    sender,
-    cause.shape,
-    cause.reply,
-    now,
-    now,
-  ).lastId;
+  return db.insert('cause', {
+    category: cause.category,
+    scope: cause.scope,
+    site: cause.site,
+    sender_domain: sender,
+    shape: cause.shape,
+    reply: cause.reply,
+    first_seen: now,
+    last_seen: now,
+  }).lastId;
 }
 
 /** Recipients that one read counts, about. */

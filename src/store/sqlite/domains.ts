@@ -3,36 +3,53 @@
  * Removing a domain takes its keys and webhooks with it, so that whoever adds the name later inherits nothing;
  * mail that waits stays and is held by the rules for domains that are gone.
  */
-import {
-  DEFAULT_DOMAIN_SETTINGS,
-  type DkimKey,
-  type Domain,
-  type DomainSettingsPatch,
-  type DomainStatus,
-  mergeSettings,
-} from '../../model/domain.ts';
+import { DEFAULT_DOMAIN_SETTINGS, type DkimKey, type Domain, mergeSettings } from '../../model/domain.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { read, write } from './engine/operation.ts';
+import { record } from './engine/record.ts';
 import { appendEvent } from './events.ts';
 import { removeTemplatesOf } from './templates.ts';
 import { deleteWebhooksOf } from './webhooks.ts';
 
+const DOMAIN = record<Omit<Domain, 'keys'>>({
+  id: 'plain',
+  name: 'plain',
+  status: 'plain',
+  verifiedBy: 'plain',
+  verifyToken: 'plain',
+  settings: 'json',
+  createdAt: 'plain',
+  updatedAt: 'plain',
+  verifiedAt: 'plain',
+  failingSince: 'plain',
+  lastCheckedAt: 'plain',
+  lastChecks: 'plain',
+  changes: 'plain',
+});
+
+const KEY = record<DkimKey>({
+  selector: 'plain',
+  role: 'plain',
+  privateSealed: 'plain',
+  publicKey: 'plain',
+  createdAt: 'plain',
+  retiredAt: 'plain',
+});
+
 /** Adds a domain with its keys; `exists` where the name is taken. */
 export const addDomain = write('addDomain', 'by key', { synced: true }, ({ db }, params) => {
   if (getDomain(db, params) !== null) return { kind: 'exists' };
-  const id = db.run(
-    `INSERT INTO domain (name, status, verified_by, verify_token, settings, created_at, updated_at, verified_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    params.name,
-    params.status,
-    params.verifiedBy,
-    params.verifyToken,
-    JSON.stringify(mergeSettings(DEFAULT_DOMAIN_SETTINGS, params.settings)),
-    params.now,
-    params.now,
-    params.status === 'Verified' ? params.now : null,
-  ).lastId;
+  const id = db.insert('domain', {
+    name: params.name,
+    status: params.status,
+    verified_by: params.verifiedBy,
+    verify_token: params.verifyToken,
+    settings: JSON.stringify(mergeSettings(DEFAULT_DOMAIN_SETTINGS, params.settings)),
+    created_at: params.now,
+    updated_at: params.now,
+    verified_at: params.status === 'Verified' ? params.now : null,
+  }).lastId;
   for (const key of params.keys) addKey(db, id, key);
   const domain = getDomain(db, params);
   if (domain === null) throw new Error('A domain vanished in its own transaction');
@@ -41,7 +58,7 @@ export const addDomain = write('addDomain', 'by key', { synced: true }, ({ db },
 
 /** One domain by name, or null. */
 export const getDomain = read('getDomain', 'by key', (db, params) => {
-  const row = db.get<DomainRow>('SELECT * FROM domain WHERE name = ?', params.name);
+  const row = db.get<object>(`SELECT ${DOMAIN.columns} FROM domain WHERE name = ?`, params.name);
   return row === undefined ? null : toDomain(db, row);
 });
 
@@ -50,8 +67,8 @@ export const listDomains = read('listDomains', 'measured', (db, params) => {
   const filter = createFilter();
   filter.oneOf('name', params.domains);
   filter.when('name > ?', params.after);
-  const rows = db.all<DomainRow>(
-    `SELECT * FROM domain ${filter.where()} ORDER BY name LIMIT ?`,
+  const rows = db.all<object>(
+    `SELECT ${DOMAIN.columns} FROM domain ${filter.where()} ORDER BY name LIMIT ?`,
     ...filter.values(),
     params.limit,
   );
@@ -152,17 +169,7 @@ export const removeDomain = write('removeDomain', 'measured', { synced: true }, 
 });
 
 function addKey(db: Connection, domainId: number, key: DkimKey): void {
-  db.run(
-    `INSERT INTO domain_key (domain_id, selector, role, private_sealed, public_key, created_at, retired_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    domainId,
-    key.selector,
-    key.role,
-    key.privateSealed,
-    key.publicKey,
-    key.createdAt,
-    key.retiredAt,
-  );
+  db.insert('domain_key', { domain_id: domainId, ...KEY.row(key) });
 }
 
 /** Whoever keeps a domain in memory sees by updatedAt that its keys have changed. */
@@ -171,53 +178,13 @@ function touched(db: Connection, params: { name: string; now: number }): Domain 
   return getDomain(db, params);
 }
 
-interface DomainRow {
-  id: number;
-  name: string;
-  status: DomainStatus;
-  verified_by: 'dns' | 'operator' | null;
-  verify_token: string;
-  settings: string;
-  created_at: number;
-  updated_at: number;
-  verified_at: number | null;
-  failing_since: number | null;
-  last_checked_at: number | null;
-  last_checks: string | null;
-  changes: string | null;
-}
-
-function toDomain(db: Connection, row: DomainRow): Domain {
-  const keys = db.all<{
-    selector: string;
-    role: DkimKey['role'];
-    private_sealed: Uint8Array;
-    public_key: string;
-    created_at: number;
-    retired_at: number | null;
-  }>('SELECT * FROM domain_key WHERE domain_id = ? ORDER BY id', row.id);
+function toDomain(db: Connection, row: object): Domain {
+  const domain = DOMAIN.value(row);
+  const keys = db.all(`SELECT ${KEY.columns} FROM domain_key WHERE domain_id = ? ORDER BY id`, domain.id);
   return {
-    id: row.id,
-    name: row.name,
-    status: row.status,
-    verifiedBy: row.verified_by,
-    verifyToken: row.verify_token,
+    ...domain,
     // What an earlier program wrote lacks the newer members.
-    settings: mergeSettings(DEFAULT_DOMAIN_SETTINGS, JSON.parse(row.settings) as DomainSettingsPatch),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    verifiedAt: row.verified_at,
-    failingSince: row.failing_since,
-    lastCheckedAt: row.last_checked_at,
-    lastChecks: row.last_checks,
-    changes: row.changes,
-    keys: keys.map((key) => ({
-      selector: key.selector,
-      role: key.role,
-      privateSealed: key.private_sealed,
-      publicKey: key.public_key,
-      createdAt: key.created_at,
-      retiredAt: key.retired_at,
-    })),
+    settings: mergeSettings(DEFAULT_DOMAIN_SETTINGS, domain.settings),
+    keys: keys.map(KEY.value),
   };
 }

@@ -34,17 +34,15 @@ export interface EventSubject {
 
 /** Stores one event and the webhook calls it causes; its seq. */
 export function appendEvent(session: Session, event: NewEvent, subject: EventSubject): number {
-  const seq = session.db.run(
-    `INSERT INTO event (event_id, domain_id, kind, at, message_seq, delivery_id, detail)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    uuidBytes(event.id),
-    subject.domainId,
-    eventKindCode.of(event.kind),
-    event.at,
-    subject.messageSeq,
-    subject.deliveryId,
-    event.detail === null ? null : JSON.stringify(event.detail),
-  ).lastId;
+  const seq = session.db.insert('event', {
+    event_id: uuidBytes(event.id),
+    domain_id: subject.domainId,
+    kind: eventKindCode.of(event.kind),
+    at: event.at,
+    message_seq: subject.messageSeq,
+    delivery_id: subject.deliveryId,
+    detail: event.detail === null ? null : JSON.stringify(event.detail),
+  }).lastId;
   const { token, payloadType } = EVENT_KINDS[event.kind];
   if (payloadType === null || event.notify === false) return seq;
   const told = session.hooks(subject.domainId).filter((hook) => listensTo(hook.events, token));
@@ -88,18 +86,21 @@ export const appendEvents = write(
  * try. 1, or 0 where such a call is still on its way.
  */
 export function insertCall(db: Connection, webhookId: number, eventSeq: number, dueAt: number): number {
-  return db.run(
-    `INSERT INTO webhook_call (webhook_id, event_seq, state, epoch, due_at, tries, response_code, error, created_at,
-       updated_at)
-     VALUES (?, ?, 0, 0, ?, 0, 0, '', ?, ?)
-     ON CONFLICT (webhook_id, event_seq) DO UPDATE
-       SET state = 0, epoch = 0, due_at = excluded.due_at, tries = 0, updated_at = excluded.updated_at
-       WHERE state IN (2, 3)`,
-    webhookId,
-    eventSeq,
-    dueAt,
-    dueAt,
-    dueAt,
+  return db.insert(
+    'webhook_call',
+    {
+      webhook_id: webhookId,
+      event_seq: eventSeq,
+      state: 0,
+      epoch: 0,
+      due_at: dueAt,
+      tries: 0,
+      response_code: 0,
+      error: '',
+      created_at: dueAt,
+      updated_at: dueAt,
+    },
+    'ON CONFLICT (webhook_id, event_seq) DO UPDATE SET state = 0, epoch = 0, due_at = excluded.due_at, tries = 0, updated_at = excluded.updated_at WHERE state IN (2, 3)',
   ).changes;
 }
 

@@ -27,7 +27,7 @@ export type LeftoverKind = keyof typeof KINDS | 'content';
 
 /** Says that the rows of a thing are to go; its own row goes in the same transaction. */
 export function leaveRows(db: Connection, kind: LeftoverKind, owner: number): void {
-  db.run('INSERT INTO leftover (kind, owner) VALUES (?, ?) ON CONFLICT DO NOTHING', kind, owner);
+  db.insert('leftover', { kind, owner }, 'ON CONFLICT DO NOTHING');
 }
 
 export const purgeLeftovers = write('purgeLeftovers', 'measured', { portion: true }, ({ db }, params) => {

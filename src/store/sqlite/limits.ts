@@ -1,167 +1,187 @@
-/** Overrides, the state of paths, holds: small tables that are read whole at the start and written as things change. */
-import type { Lane } from '../../model/message.ts';
-import type { StoredHoldTime, StoredOverride, StoredPathState } from '../topics/limits.ts';
+/**
+ * What slows, stops or keeps back delivery, and what delivery has observed: small tables that are read whole at the start and
+ * written as things change. Each has columns of its own, told once as a record (docs/decisions/0064-small-tables.md).
+ */
+import type {
+  StoredEgressFact,
+  StoredHold,
+  StoredHoldTime,
+  StoredOverride,
+  StoredPathChange,
+  StoredPathState,
+} from '../topics/limits.ts';
+import type { WarmupRow } from '../topics/warmups.ts';
 import { laneCode } from './codes.ts';
 import { read, write } from './engine/operation.ts';
+import { record } from './engine/record.ts';
 
-type HoldRow = Omit<StoredHoldTime, 'lane'> & { lane: number | null };
-
-const HOLD_SQL = `SELECT id, sender_domain AS senderDomain, recipient_domain AS recipientDomain, site, lane, reason,
-  until, created_at AS createdAt, created_by AS createdBy, released_at AS releasedAt FROM hold`;
-const IN_FORCE_SQL = 'released_at IS NULL AND (until IS NULL OR until > ?)';
+const OVERRIDE = record<StoredOverride>({
+  id: 'plain',
+  scope: 'plain',
+  key: 'plain',
+  param: 'plain',
+  rule: 'plain',
+  value: 'plain',
+  until: 'plain',
+  why: 'plain',
+  createdAt: 'plain',
+});
 
 export const putOverrides = write('putOverrides', 'by key', ({ db }, { overrides }) => {
-  for (const one of overrides) {
-    db.run(
-      `INSERT INTO override (id, scope, key, param, rule, value, until, why, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, key, param, rule) DO UPDATE SET
-         id = excluded.id, value = excluded.value, until = excluded.until, why = excluded.why,
-         created_at = excluded.created_at`,
-      one.id,
-      one.scope,
-      one.key,
-      one.param,
-      one.rule,
-      one.value,
-      one.until,
-      one.why,
-      one.createdAt,
-    );
-  }
+  for (const one of overrides) db.put('override', 'scope, key, param, rule', OVERRIDE.row(one));
 });
 
 export const listOverrides = read('listOverrides', 'small', (db, { now }) => {
-  return db.all<StoredOverride>(
-    `SELECT id, scope, key, param, rule, value, until, why, created_at AS createdAt
-     FROM override WHERE until > ? ORDER BY created_at DESC, id DESC`,
-    now,
-  );
+  const sql = `SELECT ${OVERRIDE.columns} FROM override WHERE until > ? ORDER BY created_at DESC, id DESC`;
+  return db.all(sql, now).map(OVERRIDE.value);
 });
 
 export const removeOverride = write('removeOverride', 'by key', { synced: true }, ({ db }, { id }) => {
   return db.run('DELETE FROM override WHERE id = ?', id).changes > 0;
 });
 
-export const purgeOverrides = write(
-  'purgeOverrides',
-  'as asked',
-  { portion: true },
-  ({ db }, { now, limit }) => {
-    const { changes } = db.run(
-      'DELETE FROM override WHERE id IN (SELECT id FROM override WHERE until <= ? LIMIT ?)',
-      now,
-      limit,
-    );
-    return changes;
-  },
-);
+const PATH_STATE = record<StoredPathState>({
+  key: 'plain',
+  source: 'plain',
+  site: 'plain',
+  blockedUntil: 'plain',
+  reason: 'plain',
+  asked: 'flag',
+  fingerprint: 'plain',
+  failures: 'plain',
+  concurrency: 'plain',
+  day: 'plain',
+  sent: 'plain',
+  sentBefore: 'plain',
+  updatedAt: 'plain',
+});
 
 export const putPathStates = write('putPathStates', 'by key', ({ db }, { states }) => {
-  for (const one of states) {
-    db.run(
-      `INSERT INTO path_state (key, source, site, blocked_until, reason, failures, concurrency, day, sent, sent_before, updated_at,
-         asked, fingerprint)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
-         source = excluded.source, site = excluded.site, blocked_until = excluded.blocked_until,
-         reason = excluded.reason, failures = excluded.failures, concurrency = excluded.concurrency,
-         day = excluded.day, sent = excluded.sent, sent_before = excluded.sent_before,
-         updated_at = excluded.updated_at, asked = excluded.asked, fingerprint = excluded.fingerprint`,
-      one.key,
-      one.source,
-      one.site,
-      one.blockedUntil,
-      one.reason,
-      one.failures,
-      one.concurrency,
-      one.day,
-      one.sent,
-      one.sentBefore,
-      one.updatedAt,
-      one.asked ? 1 : 0,
-      one.fingerprint,
-    );
-  }
+  for (const one of states) db.put('path_state', 'key', PATH_STATE.row(one));
 });
 
 export const listPathStates = read('listPathStates', 'as asked', (db, { limit }) => {
-  const rows = db.all<Omit<StoredPathState, 'asked'> & { asked: number }>(
-    `SELECT key, source, site, blocked_until AS blockedUntil, reason, failures, concurrency,
-            day, sent, sent_before AS sentBefore, updated_at AS updatedAt, asked, fingerprint
-     FROM path_state ORDER BY updated_at DESC, key LIMIT ?`,
-    limit,
-  );
-  return rows.map((row) => ({ ...row, asked: row.asked === 1 }));
+  const sql = `SELECT ${PATH_STATE.columns} FROM path_state ORDER BY updated_at DESC, key LIMIT ?`;
+  return db.all(sql, limit).map(PATH_STATE.value);
 });
 
-export const purgePathStates = write(
-  'purgePathStates',
-  'as asked',
-  { portion: true },
-  ({ db }, { before, now, limit }) => {
-    const { changes } = db.run(
-      `DELETE FROM path_state WHERE key IN (
-       SELECT key FROM path_state WHERE updated_at < ? AND (blocked_until IS NULL OR blocked_until <= ?) LIMIT ?)`,
-      before,
-      now,
-      limit,
-    );
-    return changes;
-  },
-);
+/** Changes of one site, newest first. Tests hold its plan to the index. */
+export const PATH_CHANGES_SQL = `SELECT source, site, at, until, reason FROM path_change
+  WHERE site = ? AND at >= ? AND at <= ? ORDER BY at DESC, id DESC LIMIT ?`;
+
+export const addPathChanges = write('addPathChanges', 'by key', ({ db }, { changes }) => {
+  for (const { source, site, at, until, reason } of changes) {
+    db.insert('path_change', { source, site, at, until, reason });
+  }
+});
+
+export const listPathChanges = read('listPathChanges', 'as asked', (db, { sites, since, until, limit }) => {
+  const found = [...new Set(sites)].flatMap((site) =>
+    db.all<StoredPathChange>(PATH_CHANGES_SQL, site, since, until, limit),
+  );
+  return found.sort((a, b) => b.at - a.at).slice(0, limit);
+});
+
+export const putEgressFacts = write('putEgressFacts', 'by key', ({ db }, { facts }) => {
+  for (const { kind, key, value, until } of facts) {
+    db.put('egress_fact', 'kind, key', { kind, key, value, until });
+  }
+});
+
+export const listEgressFacts = read('listEgressFacts', 'small', (db, { now, perKind }) => {
+  return db.all<StoredEgressFact>(
+    `SELECT kind, key, value, until FROM
+       (SELECT *, row_number() OVER (PARTITION BY kind ORDER BY until DESC, key) AS place
+        FROM egress_fact WHERE until > ?)
+     WHERE place <= ? ORDER BY until DESC, kind, key`,
+    now,
+    perKind,
+  );
+});
+
+const HOLD_COLUMNS = {
+  id: 'plain',
+  senderDomain: 'plain',
+  recipientDomain: 'plain',
+  site: 'plain',
+  lane: laneCode,
+  reason: 'plain',
+  until: 'plain',
+  createdAt: 'plain',
+  createdBy: 'plain',
+} as const;
+const HOLD = record<StoredHold>(HOLD_COLUMNS);
+const HOLD_TIME = record<StoredHoldTime>({ ...HOLD_COLUMNS, releasedAt: 'plain' });
+const IN_FORCE = 'released_at IS NULL AND (until IS NULL OR until > ?)';
 
 /** Who keeps mail back relies on it. */
 export const addHold = write('addHold', 'by key', { synced: true }, ({ db }, { hold }) => {
-  db.run(
-    `INSERT INTO hold (id, sender_domain, recipient_domain, site, lane, reason, until, created_at, created_by)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    hold.id,
-    hold.senderDomain,
-    hold.recipientDomain,
-    hold.site,
-    hold.lane === null ? null : laneCode.of(hold.lane),
-    hold.reason,
-    hold.until,
-    hold.createdAt,
-    hold.createdBy,
-  );
+  db.insert('hold', HOLD.row(hold));
 });
 
 export const listHolds = read('listHolds', 'small', (db, { now }) => {
-  return db
-    .all<HoldRow>(`${HOLD_SQL} WHERE ${IN_FORCE_SQL} ORDER BY created_at, id`, now)
-    .map(({ releasedAt: _, ...row }) => ({ ...row, lane: laneOf(row.lane) }));
+  const sql = `SELECT ${HOLD.columns} FROM hold WHERE ${IN_FORCE} ORDER BY created_at, id`;
+  return db.all(sql, now).map(HOLD.value);
 });
 
 export const releaseHolds = write('releaseHolds', 'by key', { synced: true }, ({ db }, { ids, now }) => {
-  const sql = `UPDATE hold SET released_at = ? WHERE ${IN_FORCE_SQL} AND id IN (SELECT value FROM json_each(?))`;
+  const sql = `UPDATE hold SET released_at = ? WHERE ${IN_FORCE} AND id IN (SELECT value FROM json_each(?))`;
   return db.run(sql, now, now, JSON.stringify(ids)).changes;
 });
 
 export const listPastHolds = read('listPastHolds', 'small', (db, params) => {
-  const { senderDomain, lane, since, until, limit } = params;
-  return db
-    .all<HoldRow>(
-      `${HOLD_SQL} WHERE created_at < ? AND coalesce(released_at, until, ?) >= ?
-         AND (sender_domain IS NULL OR sender_domain = ?) AND (lane IS NULL OR lane = ?)
-       ORDER BY created_at DESC, id DESC LIMIT ?`,
-      until,
-      since,
-      since,
-      senderDomain,
-      laneCode.of(lane),
+  const rows = db.all(
+    `SELECT ${HOLD_TIME.columns} FROM hold WHERE created_at < ? AND coalesce(released_at, until, ?) >= ?
+       AND (sender_domain IS NULL OR sender_domain = ?) AND (lane IS NULL OR lane = ?)
+     ORDER BY created_at DESC, id DESC LIMIT ?`,
+    params.until,
+    params.since,
+    params.since,
+    params.senderDomain,
+    laneCode.of(params.lane),
+    params.limit,
+  );
+  return rows.map(HOLD_TIME.value);
+});
+
+const WARMUP = record<WarmupRow>({ source: 'plain', provider: 'plain', state: 'json' });
+
+export const listWarmups = read('listWarmups', 'small', (db) => {
+  return db.all(`SELECT ${WARMUP.columns} FROM warmup`).map(WARMUP.value);
+});
+
+/** What it reserves must not be reserved again. */
+export const saveWarmup = write('saveWarmup', 'by key', { synced: true }, ({ db }, params) => {
+  db.put('warmup', 'source, provider', WARMUP.row(params));
+});
+
+export const purgeLimits = write('purgeLimits', 'as asked', { portion: true }, ({ db }, params) => {
+  const { now, before, unusedSince, limit } = params;
+  const ended = [
+    db.run('DELETE FROM override WHERE id IN (SELECT id FROM override WHERE until <= ? LIMIT ?)', now, limit),
+    db.run(
+      `DELETE FROM egress_fact WHERE (kind, key) IN
+         (SELECT kind, key FROM egress_fact WHERE until <= ? ORDER BY until LIMIT ?)`,
+      now,
       limit,
-    )
-    .map((row) => ({ ...row, lane: laneOf(row.lane) }));
+    ),
+    db.run(
+      `DELETE FROM path_state WHERE key IN (SELECT key FROM path_state
+         WHERE updated_at < ? AND (blocked_until IS NULL OR blocked_until <= ?) LIMIT ?)`,
+      unusedSince,
+      now,
+      limit,
+    ),
+    db.run(
+      'DELETE FROM path_change WHERE id IN (SELECT id FROM path_change WHERE at < ? ORDER BY at LIMIT ?)',
+      before,
+      limit,
+    ),
+    db.run(
+      'DELETE FROM hold WHERE id IN (SELECT id FROM hold WHERE coalesce(released_at, until) < ? LIMIT ?)',
+      before,
+      limit,
+    ),
+  ];
+  return Math.max(...ended.map(({ changes }) => changes));
 });
-
-export const purgeHolds = write('purgeHolds', 'as asked', { portion: true }, ({ db }, { before, limit }) => {
-  return db.run(
-    'DELETE FROM hold WHERE id IN (SELECT id FROM hold WHERE coalesce(released_at, until) < ? LIMIT ?)',
-    before,
-    limit,
-  ).changes;
-});
-
-function laneOf(code: number | null): Lane | null {
-  return code === null ? null : laneCode.word(code);
-}

@@ -2,9 +2,10 @@
  * Nodes: epochs, their beats, their leases, and the return of what an ended epoch held. Synchronous functions for the
  * writer, each inside its transaction, and one for readers. `topics/nodes.ts` says what they promise.
  */
-import type { LivingNode } from '../topics/nodes.ts';
+import type { LivingNode, NodeRow } from '../topics/nodes.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
+import { record } from './engine/record.ts';
 import type { Session } from './engine/session.ts';
 
 /** A start that ended so long ago is told to nobody any more. */
@@ -22,16 +23,15 @@ export const beginEpoch = write('beginEpoch', 'small', { synced: true }, (sessio
   for (const { epoch } of over) end(session, epoch, now);
   // The greatest number stays, so that none is given out twice (AUTOINCREMENT remembers it besides).
   db.run('DELETE FROM node WHERE ended_at < ?', now - KEPT_MS);
-  return db.run(
-    `INSERT INTO node (node_id, started_at, heartbeat_at, host, pid, roles, sources) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    nodeId,
-    now,
-    now,
-    about?.host ?? '',
-    about?.pid ?? 0,
-    JSON.stringify(about?.roles ?? []),
-    JSON.stringify(about?.sources ?? []),
-  ).lastId;
+  return db.insert('node', {
+    node_id: nodeId,
+    started_at: now,
+    heartbeat_at: now,
+    host: about?.host ?? '',
+    pid: about?.pid ?? 0,
+    roles: JSON.stringify(about?.roles ?? []),
+    sources: JSON.stringify(about?.sources ?? []),
+  }).lastId;
 });
 
 export const heartbeat = write('heartbeat', 'by key', ({ db }, params) => {
@@ -145,36 +145,31 @@ export const giveLeases = write('giveLeases', 'by key', ({ db }, params) => {
   else for (const name of names) db.run('DELETE FROM node_lease WHERE name = ? AND epoch = ?', name, epoch);
 });
 
+const NODE = record<Omit<NodeRow, 'sending' | 'leases'>>(
+  {
+    epoch: 'plain',
+    nodeId: 'plain',
+    host: 'plain',
+    pid: 'plain',
+    roles: 'json',
+    sources: 'json',
+    startedAt: 'plain',
+    heartbeatAt: 'plain',
+    endedAt: 'plain',
+    beat: 'plain',
+  },
+  'n.',
+);
+
 export const listNodes = read('listNodes', 'as asked', (db, params) => {
-  const rows = db.all<{
-    epoch: number;
-    node_id: string;
-    host: string;
-    pid: number;
-    roles: string;
-    sources: string;
-    started_at: number;
-    heartbeat_at: number;
-    ended_at: number | null;
-    beat: number;
-    sending: number;
-  }>(
-    `SELECT n.*, (SELECT count(*) FROM delivery d INDEXED BY delivery_lease WHERE d.state = 1 AND d.epoch = n.epoch)
-       AS sending
+  const rows = db.all<{ epoch: number; sending: number }>(
+    `SELECT ${NODE.columns}, (SELECT count(*) FROM delivery d INDEXED BY delivery_lease
+       WHERE d.state = 1 AND d.epoch = n.epoch) AS sending
      FROM node n ORDER BY n.ended_at IS NOT NULL, n.epoch DESC LIMIT ?`,
     params.limit,
   );
   return rows.map((row) => ({
-    epoch: row.epoch,
-    nodeId: row.node_id,
-    host: row.host,
-    pid: row.pid,
-    roles: JSON.parse(row.roles) as string[],
-    sources: JSON.parse(row.sources) as string[],
-    startedAt: row.started_at,
-    heartbeatAt: row.heartbeat_at,
-    endedAt: row.ended_at,
-    beat: row.beat,
+    ...NODE.value(row),
     sending: row.sending,
     leases: leasesOf(db, row.epoch, MAX_LEASES_SHOWN),
   }));

@@ -57,14 +57,13 @@ export function insertWish(db: Connection, seq: number, message: NewMessage): vo
   const orcpts = message.recipients.flatMap(({ address, orcpt }) =>
     orcpt === undefined ? [] : [[address, orcpt] as const],
   );
-  db.run(
-    'INSERT INTO message_notice (message_seq, sender, ret, envid, orcpts) VALUES (?, ?, ?, ?, ?)',
-    seq,
+  db.insert('message_notice', {
+    message_seq: seq,
     sender,
-    ret === null ? null : ret === 'FULL' ? 1 : 0,
+    ret: ret === null ? null : ret === 'FULL' ? 1 : 0,
     envid,
-    orcpts.length === 0 ? null : JSON.stringify(Object.fromEntries(orcpts)),
-  );
+    orcpts: orcpts.length === 0 ? null : JSON.stringify(Object.fromEntries(orcpts)),
+  });
 }
 
 /** Keeps a fact to be told, where the sender asked for its kind. */
@@ -74,15 +73,14 @@ export function noteFact(db: Connection, fact: Fact): void {
     if (!isLongDelay(db, fact)) return;
     db.run('UPDATE delivery SET notify = notify | ? WHERE id = ?', DELAY_TOLD, fact.deliveryId);
   }
-  db.run(
-    'INSERT INTO notice_due (message_seq, delivery_id, kind, event_seq, at, due_from) VALUES (?, ?, ?, ?, ?, ?)',
-    fact.messageSeq,
-    fact.deliveryId,
-    noticeKindCode.of(fact.kind),
-    fact.eventSeq,
-    fact.at,
-    fact.at,
-  );
+  db.insert('notice_due', {
+    message_seq: fact.messageSeq,
+    delivery_id: fact.deliveryId,
+    kind: noticeKindCode.of(fact.kind),
+    event_seq: fact.eventSeq,
+    at: fact.at,
+    due_from: fact.at,
+  });
 }
 
 /** Takes what a notice tells away, with the commit of that notice; false where somebody has told it. */
@@ -91,11 +89,7 @@ export function tellNotice({ db }: Session, told: NonNullable<ParamsOf<'commitAc
   const { changes } = db.run('DELETE FROM notice_due WHERE message_seq = ? AND id <= ?', messageSeq, upToId);
   if (changes === 0) return false;
   const hour = Math.floor(now / HOUR_MS);
-  db.run(
-    'INSERT INTO notice_count (sender, hour, count) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1',
-    sender,
-    hour,
-  );
+  db.insert('notice_count', { sender, hour, count: 1 }, 'ON CONFLICT DO UPDATE SET count = count + 1');
   db.run('DELETE FROM notice_count WHERE hour < ?', hour - HOURS_KEPT);
   dropUnkeptContent(db, messageSeq);
   return true;

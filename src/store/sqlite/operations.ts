@@ -8,7 +8,6 @@ import * as cancelRetry from './cancel-retry.ts';
 import * as captures from './captures.ts';
 import * as causes from './causes.ts';
 import * as domains from './domains.ts';
-import * as egress from './egress.ts';
 import type { LongRead, OperationName, Read, Write } from './engine/operation.ts';
 import * as erasing from './erasing.ts';
 import * as events from './events.ts';
@@ -33,7 +32,6 @@ import * as templates from './templates.ts';
 import * as tls from './tls.ts';
 import * as tokens from './tokens.ts';
 import * as waiting from './waiting.ts';
-import * as warmups from './warmups.ts';
 import * as webhookChanges from './webhook-changes.ts';
 import * as webhooks from './webhooks.ts';
 
@@ -44,7 +42,6 @@ const GATHERED = {
   ...captures,
   ...causes,
   ...domains,
-  ...egress,
   ...erasing,
   ...events,
   ...instance,
@@ -68,7 +65,6 @@ const GATHERED = {
   ...tls,
   ...tokens,
   ...waiting,
-  ...warmups,
   ...webhookChanges,
   ...webhooks,
 };

@@ -203,13 +203,10 @@ function takeBack(
 
 function isNew({ db }: Session, fact: ReturnFact, of: string, attempts: number, now: number): boolean {
   return (
-    db.run(
-      'INSERT INTO return_fact (delivery_id, kind, class, attempts, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-      fact.deliveryId,
-      returnKindCode.of(fact.kind),
-      of,
-      attempts,
-      now,
+    db.insert(
+      'return_fact',
+      { delivery_id: fact.deliveryId, kind: returnKindCode.of(fact.kind), class: of, attempts, at: now },
+      'ON CONFLICT DO NOTHING',
     ).changes > 0
   );
 }

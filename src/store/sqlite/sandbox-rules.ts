@@ -2,16 +2,36 @@
  * Faults on demand: rules of sender domains, and which recipient each was used for, so that a recipient's next attempt
  * is played by the same rule and a count is never exceeded. All that ends is removed when the next rule comes.
  */
-import type { RuleResult, SandboxRule } from '../../model/sandbox-rule.ts';
+import type { SandboxRule } from '../../model/sandbox-rule.ts';
 import { senderName } from './captures.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
 import { read, readInSteps, write } from './engine/operation.ts';
+import { record } from './engine/record.ts';
 import { findNameIds } from './engine/session.ts';
 import { leaveRows } from './leftovers.ts';
 
-const VIEW = 'SELECT r.*, n.text AS domain FROM sandbox_rule r CROSS JOIN name n ON n.id = r.domain_id';
+const RULE = record<Omit<SandboxRule, 'domain' | 'reply'>>(
+  {
+    id: 'plain',
+    inbox: 'plain',
+    recipient: 'plain',
+    subject: 'plain',
+    tag: 'plain',
+    result: 'plain',
+    defers: 'plain',
+    delayMs: 'plain',
+    probability: 'plain',
+    times: 'plain',
+    uses: 'plain',
+    createdAt: 'plain',
+    expiresAt: 'plain',
+  },
+  'r.',
+);
+const COLUMNS = `r.seq, ${RULE.columns}, n.text AS domain, r.reply_code, r.reply_enhanced, r.reply_text`;
+const VIEW = `SELECT ${COLUMNS} FROM sandbox_rule r CROSS JOIN name n ON n.id = r.domain_id`;
 
 /** Ended rules that one new rule clears away: more than it adds. */
 const ENDED_AT_ONCE = 200;
@@ -24,28 +44,13 @@ export const addSandboxRule = write('addSandboxRule', 'by key', { synced: true }
   const domainId = session.nameId(rule.domain);
   const there = db.get<{ n: number }>('SELECT count(*) AS n FROM sandbox_rule WHERE domain_id = ?', domainId);
   if ((there?.n ?? 0) >= params.maxPerDomain) return false;
-  db.run(
-    `INSERT INTO sandbox_rule (id, domain_id, inbox, recipient, subject, tag, result, defers, delay_ms, reply_code,
-       reply_enhanced, reply_text, probability, times, uses, created_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    rule.id,
-    domainId,
-    rule.inbox,
-    rule.recipient,
-    rule.subject,
-    rule.tag,
-    rule.result,
-    rule.defers,
-    rule.delayMs,
-    rule.reply?.code ?? null,
-    rule.reply?.enhanced ?? null,
-    rule.reply?.text ?? null,
-    rule.probability,
-    rule.times,
-    rule.uses,
-    rule.createdAt,
-    rule.expiresAt,
-  );
+  db.insert('sandbox_rule', {
+    ...RULE.row(rule),
+    domain_id: domainId,
+    reply_code: rule.reply?.code ?? null,
+    reply_enhanced: rule.reply?.enhanced ?? null,
+    reply_text: rule.reply?.text ?? null,
+  });
   return true;
 });
 
@@ -91,7 +96,7 @@ export const removeSandboxRules = write(
 export const useSandboxRule = write('useSandboxRule', 'by key', ({ db }, params) => {
   const { deliveryId, now } = params;
   const before = db.get<RuleRow & { since: number }>(
-    `SELECT r.*, n.text AS domain, u.at AS since FROM sandbox_rule_use u CROSS JOIN sandbox_rule r ON r.seq = u.rule_seq
+    `SELECT ${COLUMNS}, u.at AS since FROM sandbox_rule_use u CROSS JOIN sandbox_rule r ON r.seq = u.rule_seq
        CROSS JOIN name n ON n.id = r.domain_id WHERE u.delivery_id = ?`,
     deliveryId,
   );
@@ -104,12 +109,7 @@ export const useSandboxRule = write('useSandboxRule', 'by key', ({ db }, params)
       now,
     );
     if (used === undefined) continue;
-    db.run(
-      'INSERT INTO sandbox_rule_use (delivery_id, rule_seq, at) VALUES (?, ?, ?)',
-      deliveryId,
-      used.seq,
-      now,
-    );
+    db.insert('sandbox_rule_use', { delivery_id: deliveryId, rule_seq: used.seq, at: now });
     const row = db.get<RuleRow>(`${VIEW} WHERE r.seq = ?`, used.seq);
     return row === undefined ? null : { rule: toRule(row), since: now };
   }
@@ -137,44 +137,17 @@ function drop(db: Connection, rows: readonly { seq: number }[]): void {
 }
 
 interface RuleRow {
-  id: string;
   domain: string;
-  inbox: string | null;
-  recipient: string | null;
-  subject: string | null;
-  tag: string | null;
-  result: string;
-  defers: number;
-  delay_ms: number;
   reply_code: number | null;
   reply_enhanced: string | null;
   reply_text: string | null;
-  probability: number;
-  times: number | null;
-  uses: number;
-  created_at: number;
-  expires_at: number;
 }
 
 function toRule(row: RuleRow): SandboxRule {
+  const { reply_code: code, reply_enhanced: enhanced, reply_text: text } = row;
   return {
-    id: row.id,
+    ...RULE.value(row),
     domain: row.domain,
-    inbox: row.inbox,
-    recipient: row.recipient,
-    subject: row.subject,
-    tag: row.tag,
-    result: row.result as RuleResult,
-    defers: row.defers,
-    delayMs: row.delay_ms,
-    reply:
-      row.reply_code === null
-        ? null
-        : { code: row.reply_code, enhanced: row.reply_enhanced ?? '', text: row.reply_text ?? '' },
-    probability: row.probability,
-    times: row.times,
-    uses: row.uses,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
+    reply: code === null ? null : { code, enhanced: enhanced ?? '', text: text ?? '' },
   };
 }

@@ -13,14 +13,25 @@ import { createFilter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
 import { namesIn } from './engine/names-in.ts';
 import { read, readInSteps, write } from './engine/operation.ts';
+import { record } from './engine/record.ts';
 import { domainIdsIn, findNameId, findNameIds, type Session } from './engine/session.ts';
 import { erasedKey } from './erasing.ts';
 import { appendEvent, type EventSubject } from './events.ts';
 
 const DAY_MS = 86_400_000;
 
-const COLUMNS = `s.id, n.text AS domain, s.address, s.reason, s.note, s.created_at, s.expires_at, s.message_id, s.reply,
-  s.rule`;
+const ENTRY = record<Omit<Suppression, 'domain' | 'source'>>(
+  {
+    id: 'plain',
+    address: 'plain',
+    reason: suppressionReasonCode,
+    note: 'plain',
+    createdAt: 'plain',
+    expiresAt: 'plain',
+  },
+  's.',
+);
+const COLUMNS = `${ENTRY.columns}, n.text AS domain, s.message_id, s.reply, s.rule`;
 const JOINS = 'CROSS JOIN name n ON n.id = s.domain_id';
 
 /** Entries in force of some addresses. The plus keeps the order from choosing the index. Tests hold its plan. */
@@ -328,19 +339,22 @@ export function insertSuppression(
     reason,
     now,
   );
-  const { changes } = db.run(
-    `INSERT INTO suppression (domain_id, key, reason, address, note, created_at, expires_at, message_id, reply, rule)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-    domainId,
-    key,
-    reason,
-    entry.address,
-    entry.note,
-    now,
-    entry.expiresAt,
-    entry.source === null || entry.source.messageId === '' ? null : uuidBytes(entry.source.messageId),
-    entry.source?.reply ?? null,
-    entry.source?.rule ?? null,
+  const { changes } = db.insert(
+    'suppression',
+    {
+      domain_id: domainId,
+      key,
+      reason,
+      address: entry.address,
+      note: entry.note,
+      created_at: now,
+      expires_at: entry.expiresAt,
+      message_id:
+        entry.source === null || entry.source.messageId === '' ? null : uuidBytes(entry.source.messageId),
+      reply: entry.source?.reply ?? null,
+      rule: entry.source?.rule ?? null,
+    },
+    'ON CONFLICT DO NOTHING',
   );
   session.suppressing().entries.add(domainId);
   if (changes === 0) return false;
@@ -350,34 +364,20 @@ export function insertSuppression(
 }
 
 interface SuppressionRow {
-  id: number;
   domain: string;
-  address: string;
-  reason: number;
-  note: string;
-  created_at: number;
-  expires_at: number | null;
   message_id: Uint8Array | null;
   reply: string | null;
   rule: string | null;
 }
 
 function toSuppression(row: SuppressionRow): Suppression {
+  const { domain, message_id: messageId, reply, rule } = row;
   return {
-    id: row.id,
-    domain: row.domain,
-    address: row.address,
-    reason: suppressionReasonCode.word(row.reason),
-    note: row.note,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
+    ...ENTRY.value(row),
+    domain,
     source:
-      row.rule === null
+      rule === null
         ? null
-        : {
-            messageId: row.message_id === null ? '' : uuidText(row.message_id),
-            reply: row.reply ?? '',
-            rule: row.rule,
-          },
+        : { messageId: messageId === null ? '' : uuidText(messageId), reply: reply ?? '', rule },
   };
 }

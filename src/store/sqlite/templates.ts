@@ -6,20 +6,20 @@ import { mergedRows } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { leaveRows } from './leftovers.ts';
 
-const COLUMNS = 'seq, id, domain, name, version, created_at, updated_at';
+const COLUMNS = 'seq, id, domain, name, version, created_at AS createdAt, updated_at AS updatedAt';
 
 export const addTemplate = write('addTemplate', 'by key', { synced: true }, ({ db }, params) => {
   const count = db.get<{ n: number }>('SELECT count(*) AS n FROM template WHERE domain = ?', params.domain);
   if (isTaken(db, params.domain, params.name, '')) return 'taken';
   if ((count?.n ?? 0) >= params.maxPerDomain) return 'full';
-  const { lastId } = db.run(
-    'INSERT INTO template (id, domain, name, version, created_at, updated_at) VALUES (?, ?, ?, 1, ?, ?)',
-    params.id,
-    params.domain,
-    params.name,
-    params.now,
-    params.now,
-  );
+  const { lastId } = db.insert('template', {
+    id: params.id,
+    domain: params.domain,
+    name: params.name,
+    version: 1,
+    created_at: params.now,
+    updated_at: params.now,
+  });
   addVersion(db, lastId, 1, params.texts, params.now);
   return 'added';
 });
@@ -43,7 +43,7 @@ export const changeTemplate = write('changeTemplate', 'by key', { synced: true }
     row.seq,
     version - params.keepVersions,
   );
-  return toHead({ ...row, name, version, updated_at: params.now });
+  return toHead({ ...row, name, version, updatedAt: params.now });
 });
 
 export const removeTemplate = write('removeTemplate', 'by key', { synced: true }, ({ db }, params) => {
@@ -66,24 +66,22 @@ export const getTemplate = read('getTemplate', 'by key', (db, params) => {
 });
 
 export const templateVersion = read('templateVersion', 'by key', (db, params) => {
-  const row = db.get<VersionRow>(
-    `SELECT v.version, v.created_at, v.subject, v.html, v.plain FROM template t
+  const row = db.get<TemplateVersion>(
+    `SELECT v.version, v.created_at AS createdAt, v.subject, v.html, v.plain AS text FROM template t
      JOIN template_version v ON v.template_seq = t.seq AND v.version = ? WHERE t.id = ?`,
     params.version,
     params.id,
   );
-  return row === undefined ? null : toVersion(row);
+  return row ?? null;
 });
 
 export const listTemplateVersions = read('listTemplateVersions', 'as asked', (db, params) => {
-  return db
-    .all<{ version: number; created_at: number }>(
-      `SELECT v.version, v.created_at FROM template t JOIN template_version v ON v.template_seq = t.seq
-       WHERE t.id = ? ORDER BY v.version DESC LIMIT ?`,
-      params.id,
-      params.limit,
-    )
-    .map((row) => ({ version: row.version, createdAt: row.created_at }));
+  return db.all<{ version: number; createdAt: number }>(
+    `SELECT v.version, v.created_at AS createdAt FROM template t JOIN template_version v ON v.template_seq = t.seq
+     WHERE t.id = ? ORDER BY v.version DESC LIMIT ?`,
+    params.id,
+    params.limit,
+  );
 });
 
 export const listTemplates = read('listTemplates', 'measured', (db, params) => {
@@ -114,23 +112,7 @@ export const listTemplates = read('listTemplates', 'measured', (db, params) => {
   ).map(toHead);
 });
 
-interface TemplateRow {
-  seq: number;
-  id: string;
-  domain: string;
-  name: string;
-  version: number;
-  created_at: number;
-  updated_at: number;
-}
-
-interface VersionRow {
-  version: number;
-  created_at: number;
-  subject: string | null;
-  html: string | null;
-  plain: string | null;
-}
+type TemplateRow = TemplateHead & { seq: number };
 
 function findRow(
   db: Connection,
@@ -149,34 +131,16 @@ function isTaken(db: Connection, domain: string, name: string, exceptId: string)
 }
 
 function addVersion(db: Connection, seq: number, version: number, texts: TemplateTexts, now: number): void {
-  db.run(
-    'INSERT INTO template_version (template_seq, version, created_at, subject, html, plain) VALUES (?, ?, ?, ?, ?, ?)',
-    seq,
+  db.insert('template_version', {
+    template_seq: seq,
     version,
-    now,
-    texts.subject,
-    texts.html,
-    texts.text,
-  );
+    created_at: now,
+    subject: texts.subject,
+    html: texts.html,
+    plain: texts.text,
+  });
 }
 
-function toHead(row: TemplateRow): TemplateHead {
-  return {
-    id: row.id,
-    domain: row.domain,
-    name: row.name,
-    version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-}
-
-function toVersion(row: VersionRow): TemplateVersion {
-  return {
-    version: row.version,
-    createdAt: row.created_at,
-    subject: row.subject,
-    html: row.html,
-    text: row.plain,
-  };
+function toHead({ seq: _, ...head }: TemplateRow): TemplateHead {
+  return head;
 }

@@ -14,15 +14,6 @@ interface PolicyRow {
   renew_failures: number;
 }
 
-interface CountRow {
-  day: string;
-  domain: string;
-  policy: string;
-  mx_host: string;
-  result: string;
-  sessions: number;
-}
-
 export const putMtaSts = write('putMtaSts', 'by key', ({ db }, params) => {
   db.run(
     `INSERT OR REPLACE INTO mta_sts (domain, policy_id, mode, mx, max_age, fetched_at, expires_at, renew_at, renew_failures)
@@ -57,15 +48,17 @@ export const staleMtaSts = read('staleMtaSts', 'as asked', (db, params) => {
 
 export const addTlsCounts = write('addTlsCounts', 'by key', ({ db }, params) => {
   for (const count of params.counts) {
-    db.run(
-      `INSERT INTO tls_count (day, domain, policy, mx_host, result, sessions) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET sessions = sessions + excluded.sessions`,
-      count.day,
-      count.domain,
-      count.policy,
-      count.mxHost,
-      count.result,
-      count.sessions,
+    db.insert(
+      'tls_count',
+      {
+        day: count.day,
+        domain: count.domain,
+        policy: count.policy,
+        mx_host: count.mxHost,
+        result: count.result,
+        sessions: count.sessions,
+      },
+      'ON CONFLICT DO UPDATE SET sessions = sessions + excluded.sessions',
     );
   }
 });
@@ -74,21 +67,13 @@ export const tlsCounts = read('tlsCounts', 'as asked', { search: true }, (db, pa
   const { domain } = params;
   const where = domain === undefined ? '' : 'AND domain = ?';
   const given = domain === undefined ? [] : [domain];
-  return db
-    .all<CountRow>(
-      `SELECT * FROM tls_count WHERE day >= ? ${where} ORDER BY day, domain, policy, mx_host, result LIMIT ?`,
-      params.fromDay,
-      ...given,
-      params.limit,
-    )
-    .map((row) => ({
-      day: row.day,
-      domain: row.domain,
-      policy: row.policy as TlsCount['policy'],
-      mxHost: row.mx_host,
-      result: row.result as TlsCount['result'],
-      sessions: row.sessions,
-    }));
+  return db.all<TlsCount>(
+    `SELECT day, domain, policy, mx_host AS mxHost, result, sessions FROM tls_count WHERE day >= ? ${where}
+     ORDER BY day, domain, policy, mx_host, result LIMIT ?`,
+    params.fromDay,
+    ...given,
+    params.limit,
+  );
 });
 
 export const purgeTls = write('purgeTls', 'as asked', { portion: true }, ({ db }, params) => {

@@ -2,11 +2,37 @@
  * API tokens (the row is the authority, the JWT only proves possession) and the keys that sign them.
  * Revoking happens once and keeps its first time; a list for some domains never shows a token that reaches others.
  */
-import type { RateShare, Scope, Token } from '../../model/token.ts';
+import type { Token } from '../../model/token.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
-import { read, write } from './engine/operation.ts';
+import { type ResultOf, read, write } from './engine/operation.ts';
+import { record } from './engine/record.ts';
 import { deleteWebhooksMadeWith } from './webhooks.ts';
+
+const TOKEN = record<Token>({
+  id: 'plain',
+  name: 'plain',
+  owner: 'plain',
+  domains: 'json',
+  scopes: 'json',
+  sandbox: 'flag',
+  ipAllowList: 'json',
+  rateLimit: 'plain',
+  rateShares: 'json',
+  createdBy: 'plain',
+  createdAt: 'plain',
+  expiresAt: 'plain',
+  lastUsedAt: 'plain',
+  lastUsedIp: 'plain',
+  revokedAt: 'plain',
+});
+
+const SIGNING_KEY = record<ResultOf<'signingKeys'>[number]>({
+  kid: 'plain',
+  privateSealed: 'plain',
+  publicJwk: 'plain',
+  createdAt: 'plain',
+});
 
 /**
  * Whether the maker of what is to be stored was revoked while the request was under way: revoking with children has passed
@@ -20,37 +46,13 @@ export function isMakerRevoked(db: Connection, createdBy: string | null): boolea
 /** Stores a token; a second one with the same id throws. */
 export const addToken = write('addToken', 'by key', { synced: true }, ({ db }, { token }) => {
   if (isMakerRevoked(db, token.createdBy)) return false;
-  insertToken(db, token);
+  db.insert('token', TOKEN.row(token));
   return true;
 });
 
-function insertToken(db: Connection, token: Token): void {
-  db.run(
-    `INSERT INTO token (id, name, owner, domains, scopes, sandbox, ip_allow_list, rate_limit, rate_shares, created_by,
-       created_at, expires_at, last_used_at, last_used_ip, revoked_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    token.id,
-    token.name,
-    token.owner,
-    JSON.stringify(token.domains),
-    JSON.stringify(token.scopes),
-    token.sandbox ? 1 : 0,
-    JSON.stringify(token.ipAllowList),
-    token.rateLimit,
-    JSON.stringify(token.rateShares),
-    token.createdBy,
-    token.createdAt,
-    token.expiresAt,
-    token.lastUsedAt,
-    token.lastUsedIp,
-    token.revokedAt,
-  );
-}
-
-/** One token, or null. */
 export const getToken = read('getToken', 'by key', (db, params) => {
-  const row = db.get<TokenRow>('SELECT * FROM token WHERE id = ?', params.id);
-  return row === undefined ? null : toToken(row);
+  const row = db.get<object>(`SELECT ${TOKEN.columns} FROM token WHERE id = ?`, params.id);
+  return row === undefined ? null : TOKEN.value(row);
 });
 
 /** Above every id: ids are of digits and small letters. */
@@ -74,12 +76,12 @@ export const listTokens = read('listTokens', 'measured', (db, params) => {
     'NOT EXISTS (SELECT value FROM json_each(domains) EXCEPT SELECT value FROM json_each(?))',
     domains === undefined ? undefined : JSON.stringify(domains),
   );
-  const rows = db.all<TokenRow>(
-    `SELECT * FROM token ${filter.where()} ORDER BY id DESC LIMIT ?`,
+  const rows = db.all<{ id: string }>(
+    `SELECT ${TOKEN.columns} FROM token ${filter.where()} ORDER BY id DESC LIMIT ?`,
     ...filter.values(),
     limit,
   );
-  return { tokens: rows.map(toToken), nextId: (rows.length === limit ? rows.at(-1)?.id : end) ?? null };
+  return { tokens: rows.map(TOKEN.value), nextId: (rows.length === limit ? rows.at(-1)?.id : end) ?? null };
 });
 
 /** Sets revokedAt once; false where there is no such token. */
@@ -131,7 +133,7 @@ export const rotateToken = write('rotateToken', 'by key', { synced: true }, (ses
     now,
   );
   if (changes === 0) return false;
-  insertToken(session.db, token);
+  session.db.insert('token', TOKEN.row(token));
   return true;
 });
 
@@ -141,65 +143,12 @@ export const touchToken = write('touchToken', 'by key', { patient: () => 1 }, ({
   db.run(sql, params.usedAt, params.ip, params.id);
 });
 
-/** Every signing key, oldest first. */
 export const signingKeys = read('signingKeys', 'small', (db) => {
-  return db
-    .all<{ kid: string; private_sealed: Uint8Array; public_jwk: string; created_at: number }>(
-      'SELECT * FROM signing_key ORDER BY created_at, rowid',
-    )
-    .map((row) => ({
-      kid: row.kid,
-      privateSealed: row.private_sealed,
-      publicJwk: row.public_jwk,
-      createdAt: row.created_at,
-    }));
+  const sql = `SELECT ${SIGNING_KEY.columns} FROM signing_key ORDER BY created_at, rowid`;
+  return db.all(sql).map(SIGNING_KEY.value);
 });
 
 /** Stores a signing key; a second one with the same kid throws. */
 export const addSigningKey = write('addSigningKey', 'by key', { synced: true }, ({ db }, params) => {
-  db.run(
-    'INSERT INTO signing_key (kid, private_sealed, public_jwk, created_at) VALUES (?, ?, ?, ?)',
-    params.kid,
-    params.privateSealed,
-    params.publicJwk,
-    params.createdAt,
-  );
+  db.insert('signing_key', SIGNING_KEY.row(params));
 });
-
-interface TokenRow {
-  id: string;
-  name: string;
-  owner: string;
-  domains: string;
-  scopes: string;
-  sandbox: number;
-  ip_allow_list: string;
-  rate_limit: number | null;
-  rate_shares: string;
-  created_by: string | null;
-  created_at: number;
-  expires_at: number | null;
-  last_used_at: number | null;
-  last_used_ip: string | null;
-  revoked_at: number | null;
-}
-
-function toToken(row: TokenRow): Token {
-  return {
-    id: row.id,
-    name: row.name,
-    owner: row.owner,
-    domains: JSON.parse(row.domains) as string[],
-    scopes: JSON.parse(row.scopes) as Scope[],
-    sandbox: row.sandbox === 1,
-    ipAllowList: JSON.parse(row.ip_allow_list) as string[],
-    rateLimit: row.rate_limit,
-    rateShares: JSON.parse(row.rate_shares) as RateShare[],
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    lastUsedAt: row.last_used_at,
-    lastUsedIp: row.last_used_ip,
-    revokedAt: row.revoked_at,
-  };
-}

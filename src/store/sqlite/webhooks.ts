@@ -1,11 +1,11 @@
 /**
  * Webhooks and their calls. A call is pending, leased to an epoch (`sending`), succeeded or failed; calls of a
- * disabled webhook stay pending and are not claimed. Settling a call moves LastResponse* as one (api.md §6.3: they
- * always describe the same last try) and the counters that decide whether the webhook is switched off.
+ * disabled webhook stay pending and are not claimed. Settling a call moves LastResponse* as one: they always
+ * describe the same last try, and the counters that decide whether the webhook is switched off.
  */
 import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
-import { type DisabledReason, listensTo, type Webhook } from '../../model/webhook.ts';
+import { listensTo, type Webhook } from '../../model/webhook.ts';
 import type { EventPlace } from '../topics/events.ts';
 import type { CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
 import { mustPrepare } from './call-portions.ts';
@@ -15,6 +15,7 @@ import { createFilter } from './engine/filter.ts';
 import { mergedRows } from './engine/merged.ts';
 import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
+import { record } from './engine/record.ts';
 import { findNameIds, type Session } from './engine/session.ts';
 import {
   appendEvent,
@@ -26,11 +27,30 @@ import {
 } from './events.ts';
 import { leaveRows } from './leftovers.ts';
 
-const COLUMNS = `w.id AS webhook_id, w.event, w.url, w.description, w.enabled, w.disabled_reason,
-  w.created_at, w.updated_at, w.last_response_code, w.last_response_body, w.last_response_at, w.last_response_try,
-  w.last_error, w.last_latency_ms, w.failing_since, w.failed_tries, w.blocked_tries, w.secret_sealed,
-  w.previous_secret_sealed, w.previous_secret_until, w.created_by,
-  wn.text AS webhook_domain`;
+const WEBHOOK = record<Omit<Webhook, 'id' | 'domain' | 'events' | 'status'>>(
+  {
+    url: 'plain',
+    description: 'plain',
+    disabledReason: 'plain',
+    createdAt: 'plain',
+    updatedAt: 'plain',
+    lastResponseCode: 'plain',
+    lastResponseBody: 'plain',
+    lastResponseAt: 'plain',
+    lastResponseTry: 'plain',
+    lastError: 'plain',
+    lastLatencyMs: 'plain',
+    failingSince: 'plain',
+    failedTries: 'plain',
+    blockedTries: 'plain',
+    secretSealed: 'plain',
+    previousSecretSealed: 'plain',
+    previousSecretUntil: 'plain',
+    createdBy: 'plain',
+  },
+  'w.',
+);
+const COLUMNS = `w.id AS webhook_id, wn.text AS webhook_domain, w.event, w.enabled, ${WEBHOOK.columns}`;
 
 /** Creates an enabled webhook, unless its domain has as many as it may have. */
 export const createWebhook = write('createWebhook', 'by key', { synced: true }, (session, params) => {
@@ -40,19 +60,23 @@ export const createWebhook = write('createWebhook', 'by key', { synced: true }, 
     domainId,
   ) ?? { n: 0 };
   if (n >= params.maxPerDomain) return { kind: 'limit' };
-  const id = session.db.run(
-    `INSERT INTO webhook (domain_id, event, url, description, enabled, created_at, updated_at, last_response_code,
-       last_response_body, last_response_try, last_error, failed_tries, blocked_tries, secret_sealed, created_by)
-     VALUES (?, ?, ?, ?, 1, ?, ?, 0, '', 0, '', 0, 0, ?, ?)`,
-    domainId,
-    webhookEvents.text(params.events),
-    params.url,
-    params.description,
-    params.createdAt,
-    params.createdAt,
-    params.secretSealed,
-    params.createdBy,
-  ).lastId;
+  const id = session.db.insert('webhook', {
+    domain_id: domainId,
+    event: webhookEvents.text(params.events),
+    url: params.url,
+    description: params.description,
+    enabled: 1,
+    created_at: params.createdAt,
+    updated_at: params.createdAt,
+    last_response_code: 0,
+    last_response_body: '',
+    last_response_try: 0,
+    last_error: '',
+    failed_tries: 0,
+    blocked_tries: 0,
+    secret_sealed: params.secretSealed,
+    created_by: params.createdBy,
+  }).lastId;
   session.hooksChanged();
   return { kind: 'created', id };
 });
@@ -385,54 +409,19 @@ function replayThese(db: Connection, params: ParamsOf<'replayCalls'>, ids: reado
 
 interface WebhookRow {
   webhook_id: number;
-  event: string;
-  url: string;
-  description: string;
-  enabled: number;
-  disabled_reason: string | null;
-  created_at: number;
-  updated_at: number;
-  last_response_code: number;
-  last_response_body: string;
-  last_response_at: number | null;
-  last_response_try: number;
-  last_error: string;
-  last_latency_ms: number | null;
-  failing_since: number | null;
-  failed_tries: number;
-  blocked_tries: number;
-  secret_sealed: Uint8Array;
-  previous_secret_sealed: Uint8Array | null;
-  previous_secret_until: number | null;
-  created_by: string | null;
   webhook_domain: string;
+  event: string;
+  enabled: number;
 }
 
 type CallRow = WebhookRow & EventViewRow & { call_id: number; tries: number };
 
 function toWebhook(row: WebhookRow): Webhook {
   return {
+    ...WEBHOOK.value(row),
     id: row.webhook_id,
     domain: row.webhook_domain,
     events: webhookEvents.list(row.event),
-    url: row.url,
-    description: row.description,
     status: row.enabled === 1 ? 'Enabled' : 'Disabled',
-    disabledReason: row.disabled_reason as DisabledReason | null,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    lastResponseCode: row.last_response_code,
-    lastResponseBody: row.last_response_body,
-    lastResponseAt: row.last_response_at,
-    lastResponseTry: row.last_response_try,
-    lastError: row.last_error,
-    lastLatencyMs: row.last_latency_ms,
-    failingSince: row.failing_since,
-    failedTries: row.failed_tries,
-    blockedTries: row.blocked_tries,
-    secretSealed: row.secret_sealed,
-    previousSecretSealed: row.previous_secret_sealed,
-    previousSecretUntil: row.previous_secret_until,
-    createdBy: row.created_by,
   };
 }

@@ -92,14 +92,10 @@ export interface LimitStore {
   listOverrides(params: { now: number }): Promise<readonly StoredOverride[]>;
   /** Synced; false where there is none of that id. */
   removeOverride(params: { id: string }): Promise<boolean>;
-  /** Forgets at most `limit` overrides that ended at or before `now`; says how many. */
-  purgeOverrides(params: { now: number; limit: number }): Promise<number>;
   /** Stores the state of paths by their keys. Not synced. */
   putPathStates(params: { states: readonly StoredPathState[] }): Promise<void>;
   /** Last changed first, at most `limit`. */
   listPathStates(params: { limit: number }): Promise<readonly StoredPathState[]>;
-  /** Forgets at most `limit` states last changed before `before` that block nothing at `now`; says how many. */
-  purgePathStates(params: { before: number; now: number; limit: number }): Promise<number>;
   /** Appends. Not synced. */
   addPathChanges(params: { changes: readonly StoredPathChange[] }): Promise<void>;
   /** Of paths towards one of these sites, newest first, at most `limit`. */
@@ -109,14 +105,10 @@ export interface LimitStore {
     until: number;
     limit: number;
   }): Promise<readonly StoredPathChange[]>;
-  /** Forgets at most `limit` changes from before `before`; says how many. */
-  purgePathChanges(params: { before: number; limit: number }): Promise<number>;
   /** Stores facts by kind and key. Not synced. */
   putEgressFacts(params: { facts: readonly StoredEgressFact[] }): Promise<void>;
   /** Those that have not ended, those that last longest first, at most so many of each kind. */
   listEgressFacts(params: { now: number; perKind: number }): Promise<readonly StoredEgressFact[]>;
-  /** Forgets at most `limit` facts that ended at or before `now`; says how many. */
-  purgeEgressFacts(params: { now: number; limit: number }): Promise<number>;
   /** Synced. Rejects where the id exists. */
   addHold(params: { hold: StoredHold; idempotency?: IdempotencyEntry }): Promise<void>;
   /** Those that have not ended, oldest first. */
@@ -131,6 +123,10 @@ export interface LimitStore {
     until: number;
     limit: number;
   }): Promise<readonly StoredHoldTime[]>;
-  /** Forgets at most `limit` holds that ended before `before`; says how many. */
-  purgeHolds(params: { before: number; limit: number }): Promise<number>;
+  /**
+   * Forgets what is over, at most `limit` of each kind: overrides and facts that ended by `now`, states of paths last changed
+   * before `unusedSince` that block nothing, changes of paths and holds from before `before`. How many of the kind of which
+   * most went.
+   */
+  purgeLimits(params: { now: number; before: number; unusedSince: number; limit: number }): Promise<number>;
 }

@@ -10,13 +10,24 @@ import { BoundedMap } from '../../../lib/bounded-map.ts';
 /** More texts than the operations have together, so only generated filters ever overflow it. */
 const MAX_STATEMENTS = 300;
 
+type Row = Readonly<Record<string, SQLInputValue>>;
+
+/** How many rows a statement changed, and the row id of the last insert. */
+export interface Done {
+  changes: number;
+  lastId: number;
+}
+
 export interface Connection {
-  /** Runs a statement; how many rows it changed and the row id of the last insert. */
-  run(sql: string, ...values: SQLInputValue[]): { changes: number; lastId: number };
+  run(sql: string, ...values: SQLInputValue[]): Done;
+  /** Inserts one row, its values by column. `conflict`: the clause for where there is one already. */
+  insert(table: string, row: Row, conflict?: `ON CONFLICT ${string}`): Done;
+  /** Inserts a row, or gives the one with the same key (columns, with commas) these values. */
+  put(table: string, key: string, row: Row): Done;
   /** The first row, or undefined. */
-  get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined;
+  get<Found>(sql: string, ...values: SQLInputValue[]): Found | undefined;
   /** Every row. */
-  all<Row>(sql: string, ...values: SQLInputValue[]): Row[];
+  all<Found>(sql: string, ...values: SQLInputValue[]): Found[];
   /** Runs SQL text without values: pragmas, transactions, schema. */
   exec(sql: string): void;
   /** Whether a transaction is open (SQLite ends some by itself when the disk is full). */
@@ -51,13 +62,42 @@ export function connectionOver(db: DatabaseSync): Connection {
     return statement;
   }
 
+  /** Insertions by table and conflict: their text is made once, not at every row. */
+  const insertions = new Map<string, { columns: readonly string[]; sql: string }>();
+
+  function run(sql: string, ...values: SQLInputValue[]): Done {
+    const done = prepare(sql).run(...values);
+    return { changes: Number(done.changes), lastId: Number(done.lastInsertRowid) };
+  }
+
+  function insert(
+    table: string,
+    row: Row,
+    conflict: string,
+    clause: (columns: readonly string[]) => string,
+  ): Done {
+    const name = `${table} ${conflict}`;
+    const columns = Object.keys(row);
+    let known = insertions.get(name);
+    if (known?.columns.length !== columns.length || columns.some((one, i) => one !== known?.columns[i])) {
+      const places = columns.map(() => '?').join(', ');
+      const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places}) ${clause(columns)}`;
+      known = { columns, sql };
+      insertions.set(name, known);
+    }
+    return run(known.sql, ...Object.values(row));
+  }
+
   return {
-    run(sql, ...values) {
-      const done = prepare(sql).run(...values);
-      return { changes: Number(done.changes), lastId: Number(done.lastInsertRowid) };
-    },
-    get: <Row>(sql: string, ...values: SQLInputValue[]) => prepare(sql).get(...values) as Row | undefined,
-    all: <Row>(sql: string, ...values: SQLInputValue[]) => prepare(sql).all(...values) as Row[],
+    run,
+    insert: (table, row, conflict) => insert(table, row, conflict ?? '', () => conflict ?? ''),
+    put: (table, key, row) =>
+      insert(table, row, key, (columns) => {
+        const others = columns.filter((column) => !key.split(', ').includes(column));
+        return `ON CONFLICT (${key}) DO UPDATE SET ${others.map((one) => `${one} = excluded.${one}`).join(', ')}`;
+      }),
+    get: <Found>(sql: string, ...values: SQLInputValue[]) => prepare(sql).get(...values) as Found | undefined,
+    all: <Found>(sql: string, ...values: SQLInputValue[]) => prepare(sql).all(...values) as Found[],
     exec: (sql) => db.exec(sql),
     inTransaction: () => db.isTransaction,
     close() {

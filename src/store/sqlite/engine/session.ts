@@ -69,7 +69,7 @@ export function createSession(db: Connection): Session {
     const cached = names.get(text);
     if (cached !== undefined) return cached;
     const row = db.get<{ id: number }>('SELECT id FROM name WHERE text = ?', text);
-    const id = row?.id ?? db.run('INSERT INTO name (text) VALUES (?)', text).lastId;
+    const id = row?.id ?? db.insert('name', { text }).lastId;
     names.set(text, id);
     return id;
   }
@@ -85,13 +85,15 @@ export function createSession(db: Connection): Session {
     const key = `${laneNumber} ${senderDomainId} ${recipientDomain} ${routeKey}`;
     const cached = queues.get(key);
     if (cached !== undefined) return cached;
-    db.run(
-      `INSERT INTO dest_queue (lane, sender_domain, recipient_domain, route_key) VALUES (?, ?, ?, ?)
-       ON CONFLICT DO NOTHING`,
-      laneNumber,
-      senderDomainId,
-      recipientDomain,
-      routeKey,
+    db.insert(
+      'dest_queue',
+      {
+        lane: laneNumber,
+        sender_domain: senderDomainId,
+        recipient_domain: recipientDomain,
+        route_key: routeKey,
+      },
+      'ON CONFLICT DO NOTHING',
     );
     const row = db.get<{ id: number }>(
       'SELECT id FROM dest_queue WHERE lane = ? AND sender_domain = ? AND recipient_domain = ? AND route_key = ?',

@@ -1,0 +1,70 @@
+/**
+ * How a value of the model stands in a row, told once for both ways. Given each member with how it is stored, gives the
+ * columns to select, the row to insert, and the value of a row. A column has the name of its member with underscores.
+ */
+import type { SQLInputValue } from 'node:sqlite';
+
+/** Words that stand as numbers (../codes.ts), and other forms of their own. */
+interface Coded<Value> {
+  of(value: Value): SQLInputValue;
+  word(stored: never): Value;
+}
+
+/** As it is; true and false as 1 and 0; as JSON text; in a form of its own. null stands as NULL in all of them. */
+type Stored<Value> =
+  | ([Value] extends [boolean]
+      ? 'flag'
+      : [Value] extends [string | number | Uint8Array | null]
+        ? 'plain'
+        : 'json')
+  | Coded<NonNullable<Value>>;
+
+export interface Recorded<Value> {
+  /** For SELECT: each column under the name of its member. */
+  columns: string;
+  /** For `insert` and `put`. */
+  row(value: Value): Record<string, SQLInputValue>;
+  /** Of a row that was selected by `columns`; what it has besides is left out. */
+  value(row: unknown): Value;
+}
+
+type AnyStored = 'plain' | 'flag' | 'json' | Coded<unknown>;
+type Columns<Value> = { readonly [Member in keyof Value]: Stored<Value[Member]> };
+
+/** `from`: the name of the table in the statement, where several are joined. */
+export function record<Value extends object>(columns: Columns<Value>, from = ''): Recorded<Value> {
+  const members = (Object.entries(columns) as [string, AnyStored][]).map(([member, stored]) => ({
+    member,
+    stored,
+    column: member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  }));
+  return {
+    columns: members.map(({ member, column }) => `${from}${column} AS ${member}`).join(', '),
+    row: (value) =>
+      Object.fromEntries(
+        members.map(({ member, stored, column }) => [
+          column,
+          toColumn(stored, (value as Record<string, unknown>)[member]),
+        ]),
+      ),
+    value: (row) =>
+      Object.fromEntries(
+        members.map(({ member, stored }) => [
+          member,
+          fromColumn(stored, (row as Record<string, SQLInputValue>)[member]),
+        ]),
+      ) as Value,
+  };
+}
+
+function toColumn(stored: AnyStored, value: unknown): SQLInputValue {
+  if (value === null || stored === 'plain') return value as SQLInputValue;
+  if (stored === 'flag') return value === true ? 1 : 0;
+  return stored === 'json' ? JSON.stringify(value) : stored.of(value);
+}
+
+function fromColumn(stored: AnyStored, found: SQLInputValue | undefined): unknown {
+  if (found === null || stored === 'plain') return found;
+  if (stored === 'flag') return found === 1;
+  return stored === 'json' ? JSON.parse(String(found)) : stored.word(found as never);
+}
