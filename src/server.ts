@@ -225,7 +225,11 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const disk = createDiskWatch(clock, dirname(sqlitePath(config.database, folder)));
     const storage = createStorage(
       { store, clock, freeBytes: disk.freeBytes },
-      { limit: config['stored-bytes'] },
+      {
+        limit: config['stored-bytes'],
+        recipientLimit: config['queue-limit-per-domain'],
+        queueLimit: config['queue-limit'],
+      },
     );
     const kept = {
       contentMs: config['retain-content'],

@@ -686,6 +686,10 @@ export type Storage = {
   Bytes: number;
   /** null = none */
   Limit: number | null;
+  /** That wait or are being sent */
+  Recipients: number;
+  /** null = none */
+  RecipientLimit: number | null;
 };
 
 /** The `data` of one server-sent event */

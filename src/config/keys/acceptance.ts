@@ -13,6 +13,7 @@ export interface AcceptanceConfig {
   'max-message-bytes': number;
   'blocked-extensions': readonly string[];
   'queue-limit': number;
+  'queue-limit-per-domain': number | 'auto' | null;
   'stored-bytes': number | 'auto' | null;
   'streams-per-tenant': number;
   'simulator-domain': string;
@@ -45,6 +46,15 @@ export const ACCEPTANCE_KEYS: KeyTable<AcceptanceConfig> = {
     both('5000000'),
     'high-water mark: above this many waiting recipients new mail is answered 503',
     (t) => parseInteger(t, 1, 1_000_000_000),
+  ),
+  'queue-limit-per-domain': key(
+    'recipients, `auto` or `off`',
+    both('auto'),
+    'recipients that one sender domain may have in the queue; more is answered 429. `auto`: half of what it has and what is free below `queue-limit`, at least 1000',
+    (t): Parsed<number | 'auto' | null> => {
+      if (t === 'auto' || t === 'off') return good(t === 'auto' ? t : null);
+      return parseInteger(t, 1, 1_000_000_000);
+    },
   ),
   'stored-bytes': key(
     'bytes, `auto` or `off`',

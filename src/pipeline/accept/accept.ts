@@ -169,7 +169,7 @@ interface Deps {
   /** Events were stored: webhook calls may be due. */
   eventsStored(): void;
   /** Whether the sender domain may store this much more; throws AppError quota-exceeded. Absent = whatever it is. */
-  storage?: { take(domain: string, bytes: number): Promise<void> };
+  storage?: { take(domain: string, more: { bytes: number; recipients: number }): Promise<void> };
   /** Other reasons to refuse (disk nearly full), or null. */
   refusing(): string | null;
   /** Whether a rule of the sandbox may play this recipient, who goes there by the server's route; absent = none does. */
@@ -283,7 +283,7 @@ export function createAcceptance(
   async function check(request: Omit<AcceptRequest, 'idempotency'>): Promise<Checked> {
     const { message, quota } = await drafted(request);
     const suppressed = await screen(message);
-    await takeRoom(message, 0);
+    await takeRoom(message, { bytes: 0, recipients: 0 });
     if (quota !== null) await requireQuota(store, message, quota);
     committer.requireOpen();
     return {
@@ -333,12 +333,12 @@ export function createAcceptance(
     return { kind: 'accepted', messageId: id };
   }
 
-  /** Room on the disk for it, beside what its sender domain has there. Notices need none: they are ours, and few. */
-  async function takeRoom(message: NewMessage, bytes = message.content.length): Promise<void> {
+  /** Room on the disk and in the queue for it, beside what its sender domain has there. Notices need none: they are ours, and few. */
+  async function takeRoom(message: NewMessage, room = roomOf(message)): Promise<void> {
     // What refuses everybody is said first: it is no fault of this domain.
     committer.requireOpen();
     try {
-      await deps.storage?.take(message.domain, bytes);
+      await deps.storage?.take(message.domain, room);
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;
       throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
@@ -456,4 +456,9 @@ function withPersonalLinks(
 /** The answer to an accepted message: exactly one member (the specification). */
 export function acceptedBody(messageId: MessageId): string {
   return `{"MessageID":"${messageId}"}`;
+}
+
+function roomOf({ content, recipients }: NewMessage): { bytes: number; recipients: number } {
+  const waits = recipients.filter(({ state }) => state !== 'suppressed').length;
+  return { bytes: content.length, recipients: waits };
 }

@@ -2,26 +2,39 @@ import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { createStorage, type StorageLimit } from './storage.ts';
 
-function setUp(limit: StorageLimit, disk = { free: null as number | null }) {
+function setUp(
+  limit: StorageLimit,
+  disk = { free: null as number | null },
+  queue: { recipientLimit: StorageLimit; queueLimit: number } = { recipientLimit: null, queueLimit: 1 },
+) {
   const clock = createVirtualClock();
   const stored = new Map<string, number>();
+  const waiting = new Map<string, number>();
   const counts = { reads: 0 };
   const store = {
-    async storedBytes({ domains }: { domains: readonly string[] }) {
+    async domainUse({ domains }: { domains: readonly string[] }) {
       counts.reads += 1;
-      return domains.map((domain) => ({ domain, bytes: stored.get(domain) ?? 0 }));
+      return domains.map((domain) => ({
+        domain,
+        bytes: stored.get(domain) ?? 0,
+        recipients: waiting.get(domain) ?? 0,
+      }));
+    },
+    async queueCounts() {
+      const queued = [...waiting.values()].reduce((sum, n) => sum + n, 0);
+      return { queued, sending: 0, oldestDueAt: null, pendingCalls: 0 };
     },
   };
-  const storage = createStorage({ store, clock, freeBytes: () => disk.free }, { limit });
-  const fits = (domain: string, bytes: number) =>
-    storage.take(domain, bytes).then(
+  const storage = createStorage({ store, clock, freeBytes: () => disk.free }, { limit, ...queue });
+  const fits = (domain: string, bytes: number, recipients = 1) =>
+    storage.take(domain, { bytes, recipients }).then(
       () => true,
       (error: { problems: { name: string }[] }) => {
         expect(error.problems[0]?.name).toBe('quota-exceeded');
         return false;
       },
     );
-  return { clock, stored, counts, storage, fits };
+  return { clock, stored, waiting, counts, storage, fits };
 }
 
 describe('what a domain may store', () => {
@@ -68,7 +81,39 @@ describe('what a domain may store', () => {
   it('is shown with its limit', async () => {
     const { storage, stored } = setUp(1_000);
     stored.set('a.test', 7);
-    expect(await storage.use(['a.test'])).toEqual([{ domain: 'a.test', bytes: 7, limit: 1_000 }]);
-    expect(await setUp(null).storage.use(['a.test'])).toEqual([{ domain: 'a.test', bytes: 0, limit: null }]);
+    expect(await storage.use(['a.test'])).toMatchObject([{ domain: 'a.test', bytes: 7, limit: 1_000 }]);
+    expect(await setUp(null).storage.use(['a.test'])).toMatchObject([
+      { domain: 'a.test', bytes: 0, limit: null, recipients: 0, recipientLimit: null },
+    ]);
+  });
+});
+
+describe('what a domain may have in the queue', () => {
+  it('is half of what others leave, so that one never fills it for the others', async () => {
+    const { fits, waiting, clock, storage } = setUp(
+      null,
+      { free: null },
+      { recipientLimit: 'auto', queueLimit: 100_000 },
+    );
+    for (let round = 0; round < 200; round += 1) {
+      await clock.advance(1_001);
+      if (!(await fits('greedy.test', 1, 1_000))) break;
+      waiting.set('greedy.test', (waiting.get('greedy.test') ?? 0) + 1_000);
+    }
+    expect(waiting.get('greedy.test')).toBe(50_000);
+    expect(await storage.use(['greedy.test'])).toMatchObject([
+      { recipients: 50_000, recipientLimit: 50_000 },
+    ]);
+    // Within the second that a figure is believed, too.
+    expect([await fits('other.test', 1, 20_000), await fits('other.test', 1, 20_000)]).toEqual([true, false]);
+    await expect(storage.take('greedy.test', { bytes: 1, recipients: 1 })).rejects.toMatchObject({
+      problems: [{ message: expect.stringContaining('queue-limit-per-domain') }],
+    });
+  });
+
+  it('is what is configured, or anything', async () => {
+    const limited = setUp(null, undefined, { recipientLimit: 10, queueLimit: 1 });
+    expect([await limited.fits('a.test', 1, 10), await limited.fits('a.test', 1, 1)]).toEqual([true, false]);
+    expect(await setUp(null).fits('a.test', 1, 1e9)).toBe(true);
   });
 });

@@ -1,14 +1,18 @@
 /**
- * How much one sender domain may have on the disk: mail that waits or is scheduled, captured copies, contents that are kept.
- * Without it one tenant could bring the disk to the point where nothing is taken of anybody. Given what the store counted and
- * what is free, leaves a refusal or nothing. Figures are a second old at most, and what this process took since then is added.
+ * How much one sender domain may have: octets on the disk (mail that waits or is scheduled, captured copies, contents that are
+ * kept) and recipients in the queue. Without it one tenant could fill the disk or the queue to the point where nothing is taken
+ * of anybody. Given what the store counted and what is free, leaves a refusal or nothing. Figures are a second old at most, and what this process took since then is added.
  */
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Store } from '../../store/store.ts';
+import type { DomainUse } from '../../store/topics/retention.ts';
 
-/** `auto`: a domain may have four times as much as is still free, so that a fifth of the room is always there for others. */
+/**
+ * `auto`: a share of what the domain has and what is still free together, so that there is always room for others: four fifths
+ * of the octets, half of the recipients.
+ */
 export type StorageLimit = number | 'auto' | null;
 
 export interface StorageUse {
@@ -16,17 +20,23 @@ export interface StorageUse {
   bytes: number;
   /** null = none. */
   limit: number | null;
+  /** That wait or are being sent. */
+  recipients: number;
+  recipientLimit: number | null;
 }
 
 export interface Storage {
-  /** Throws AppError quota-exceeded where `bytes` more do not fit; else they count. Rejects with StoreUnavailable. */
-  take(domain: string, bytes: number): Promise<void>;
+  /** Throws AppError quota-exceeded where this much more does not fit; else it counts. Rejects with StoreUnavailable. */
+  take(domain: string, more: { bytes: number; recipients: number }): Promise<void>;
   /** What each of the domains has and may have. */
   use(domains: readonly string[]): Promise<readonly StorageUse[]>;
 }
 
 /** Of what a domain has and what is free together. */
 const AUTO_SHARE = 0.8;
+const AUTO_RECIPIENTS = 0.5;
+/** However little is free, a domain may have some. */
+const LEAST_RECIPIENTS = 1_000;
 const FRESH_MS = 1_000;
 const MAX_REMEMBERED = 10_000;
 /** Room comes as mail is delivered and as what is kept runs out. */
@@ -34,28 +44,40 @@ const RETRY_AFTER_SECONDS = 300;
 
 /** `freeBytes`: what is free on the disk above the reserve; null = unknown, then `auto` refuses nothing. */
 export function createStorage(
-  deps: { store: Pick<Store, 'storedBytes'>; clock: Clock; freeBytes(): number | null },
-  options: { limit: StorageLimit },
+  deps: { store: Pick<Store, 'domainUse' | 'queueCounts'>; clock: Clock; freeBytes(): number | null },
+  options: { limit: StorageLimit; recipientLimit: StorageLimit; queueLimit: number },
 ): Storage {
   const { store, clock } = deps;
-  const known = new BoundedMap<string, { bytes: number; untilMs: number }>(MAX_REMEMBERED);
+  const known = new BoundedMap<string, { use: DomainUse; untilMs: number }>(MAX_REMEMBERED);
+  let queued = { recipients: 0, untilMs: Number.NEGATIVE_INFINITY };
 
   return {
-    async take(domain, bytes) {
-      if (options.limit === null) return;
-      const entry = await current(domain);
-      const limit = limitFor(entry.bytes);
-      if (limit !== null && entry.bytes + bytes > limit) {
-        throw new AppError('quota-exceeded', {
-          message: `${domain} has ${entry.bytes} bytes stored and may have ${limit}; room comes as mail is delivered and as what is kept runs out`,
-          retryAfterSeconds: RETRY_AFTER_SECONDS,
-        });
+    async take(domain, more) {
+      const use = await current(domain);
+      const limit = limitFor(use.bytes);
+      if (limit !== null && use.bytes + more.bytes > limit) {
+        throw tooMuch(
+          `${domain} has ${use.bytes} bytes stored and may have ${limit} (stored-bytes); room comes as mail is delivered and as what is kept runs out`,
+        );
       }
-      entry.bytes += bytes;
+      const recipientLimit = recipientLimitFor(use.recipients);
+      if (recipientLimit !== null && use.recipients + more.recipients > recipientLimit) {
+        throw tooMuch(
+          `${domain} has ${use.recipients} recipients in the queue and may have ${recipientLimit} (queue-limit-per-domain); room comes as mail is delivered`,
+        );
+      }
+      use.bytes += more.bytes;
+      use.recipients += more.recipients;
+      queued.recipients += more.recipients;
     },
     async use(domains) {
-      const rows = await store.storedBytes({ domains });
-      return rows.map(({ domain, bytes }) => ({ domain, bytes, limit: limitFor(bytes) }));
+      await countQueued();
+      const rows = await store.domainUse({ domains });
+      return rows.map((row) => ({
+        ...row,
+        limit: limitFor(row.bytes),
+        recipientLimit: recipientLimitFor(row.recipients),
+      }));
     },
   };
 
@@ -65,12 +87,29 @@ export function createStorage(
     return free === null ? null : Math.max(0, Math.floor((bytes + free) * AUTO_SHARE));
   }
 
-  async function current(domain: string): Promise<{ bytes: number; untilMs: number }> {
-    const found = known.get(domain);
-    if (found !== undefined && found.untilMs > clock.monotonicMs()) return found;
-    const [row] = await store.storedBytes({ domains: [domain] });
-    const entry = { bytes: row?.bytes ?? 0, untilMs: clock.monotonicMs() + FRESH_MS };
-    known.set(domain, entry);
-    return entry;
+  function recipientLimitFor(recipients: number): number | null {
+    if (options.recipientLimit !== 'auto') return options.recipientLimit;
+    const free = Math.max(0, options.queueLimit - queued.recipients);
+    return Math.max(LEAST_RECIPIENTS, Math.floor((recipients + free) * AUTO_RECIPIENTS));
   }
+
+  async function current(domain: string): Promise<DomainUse> {
+    await countQueued();
+    const found = known.get(domain);
+    if (found !== undefined && found.untilMs > clock.monotonicMs()) return found.use;
+    const [row] = await store.domainUse({ domains: [domain] });
+    const use = { domain, bytes: row?.bytes ?? 0, recipients: row?.recipients ?? 0 };
+    known.set(domain, { use, untilMs: clock.monotonicMs() + FRESH_MS });
+    return use;
+  }
+
+  async function countQueued(): Promise<void> {
+    if (options.recipientLimit !== 'auto' || queued.untilMs > clock.monotonicMs()) return;
+    const { queued: recipients } = await store.queueCounts({ now: clock.now() });
+    queued = { recipients, untilMs: clock.monotonicMs() + FRESH_MS };
+  }
+}
+
+function tooMuch(message: string): AppError {
+  return new AppError('quota-exceeded', { message, retryAfterSeconds: RETRY_AFTER_SECONDS });
 }

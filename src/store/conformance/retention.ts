@@ -134,13 +134,15 @@ export function describeRetention(suite: Suite): void {
       const store = suite.store();
       const size = message().content.length;
       const domains = ['example.com', 'example.org', 'nobody.example'];
-      const bytes = async () => (await store.storedBytes({ domains })).map((one) => one.bytes);
+      const bytes = async () => (await store.domainUse({ domains })).map((one) => one.bytes);
+      const recipients = async () => (await store.domainUse({ domains })).map((one) => one.recipients);
       expect(await bytes()).toEqual([0, 0, 0]);
       const first = await sent();
       const waits = await send();
       await sent({ domain: 'example.org' });
-      expect(await store.storedBytes({ domains: ['example.org'] })).toEqual([
-        { domain: 'example.org', bytes: size },
+      expect(await recipients()).toEqual([1, 0, 0]);
+      expect(await store.domainUse({ domains: ['example.org'] })).toEqual([
+        { domain: 'example.org', bytes: size, recipients: 0 },
       ]);
       expect(await bytes()).toEqual([2 * size, size, 0]);
       const shown = await send({ keepContent: false, sandbox: true });

@@ -60,14 +60,18 @@ export const findExpired = read('findExpired', 'measured', { search: true }, (db
 /** Octets of all contents that are kept: a walk over the narrow table of them. */
 export const contentBytes = read('contentBytes', 'measured', (db) => totalOf(db, 'contents'));
 
-export const storedBytes = read('storedBytes', 'by key', { search: true }, (db, params) => {
+export const domainUse = read('domainUse', 'by key', { search: true }, (db, params) => {
   return params.domains.map((domain) => {
     const id = findNameId(db, domain);
     const row =
       id === null
         ? undefined
-        : db.get<{ bytes: number }>('SELECT bytes FROM stored_bytes WHERE domain_id = ?', id);
-    return { domain, bytes: row?.bytes ?? 0 };
+        : db.get<{ bytes: number | null; recipients: number | null }>(
+            `SELECT (SELECT bytes FROM stored_bytes WHERE domain_id = ?1) AS bytes,
+               (SELECT recipients FROM unfinished WHERE domain_id = ?1) AS recipients`,
+            id,
+          );
+    return { domain, bytes: row?.bytes ?? 0, recipients: row?.recipients ?? 0 };
   });
 });
 

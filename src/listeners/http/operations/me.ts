@@ -22,7 +22,13 @@ const quota = z
   .meta({ id: 'Quota' });
 
 const storage = z
-  .object({ Domain: z.string(), Bytes: count, Limit: count.nullable().describe('null = none') })
+  .object({
+    Domain: z.string(),
+    Bytes: count,
+    Limit: count.nullable().describe('null = none'),
+    Recipients: count.describe('That wait or are being sent'),
+    RecipientLimit: count.nullable().describe('null = none'),
+  })
   .meta({ id: 'Storage' });
 
 const meAnswer = z
@@ -108,7 +114,13 @@ export function meOperation(
 
   async function storageOf(names: readonly string[]): Promise<Answer<typeof storage>[]> {
     const uses = (await deps.storage?.use(names)) ?? [];
-    return uses.map(({ domain, bytes, limit }) => ({ Domain: domain, Bytes: bytes, Limit: limit }));
+    return uses.map((use) => ({
+      Domain: use.domain,
+      Bytes: use.bytes,
+      Limit: use.limit,
+      Recipients: use.recipients,
+      RecipientLimit: use.recipientLimit,
+    }));
   }
 
   /** What is left of each window that is limited. */
