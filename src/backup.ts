@@ -1,7 +1,7 @@
 /**
- * Backups: one file with the database and the folder's secrets, and a data folder made from it again. The file begins
- * with a line that names it and a line of JSON that lists what follows, each with size and SHA-256; then the files one
- * after the other. It holds the key that opens everything sealed, so it is made for its owner alone (mode 0600) and is
+ * Backups: one tar archive with the database and the folder's secrets, and a data folder made from it again. Its first file
+ * says what the others are, each with size and SHA-256. Backups of 0.1 (a line that names them, a line of JSON, then the
+ * files one after the other) are still read. A backup holds the key that opens everything sealed, so it is made for its owner alone (mode 0600) and is
  * as secret as the data folder. Written beside its name and renamed when it is whole; a folder is filled the same way.
  */
 import { createHash } from 'node:crypto';
@@ -10,6 +10,7 @@ import { chmod, type FileHandle, mkdir, open, readdir, rename, rm } from 'node:f
 import { dirname, join } from 'node:path';
 import type { Clock } from './lib/clock.ts';
 import { sleep } from './lib/clock.ts';
+import { readTarHeader, TAR_BLOCK, TAR_END, tarHeader, tarPadding } from './lib/tar.ts';
 import { copyDatabase, newestSchema, prepareRestored, schemaOf } from './store/sqlite/copy.ts';
 
 /** What a person did or has to do; its message says so. */
@@ -29,7 +30,10 @@ interface Header {
   files: readonly { name: string; size: number; sha256: string }[];
 }
 
-const MAGIC = 'postrider backup\n';
+/** The first file of a backup. */
+const LIST = 'backup.json';
+/** How backups of 0.1 begin. */
+const OLD_MAGIC = 'postrider backup\n';
 const MAX_HEADER_BYTES = 65_536;
 const DATABASE = 'postrider.db';
 /** Small files of a data folder that belong to the database; the configuration is the machine's and stays out. */
@@ -73,9 +77,17 @@ export async function writeBackup(params: {
     };
     const out = await open(part, 'w', 0o600);
     try {
-      await out.write(`${MAGIC}${JSON.stringify(header)}\n`);
-      for (const { path } of sources)
+      const list = Buffer.from(`${JSON.stringify(header, null, 2)}\n`);
+      await out.write(tarHeader({ name: LIST, size: list.length }, clock.now()));
+      await out.write(list);
+      await out.write(Buffer.alloc(tarPadding(list.length)));
+      for (const [i, { path }] of sources.entries()) {
+        const entry = files[i] as (typeof files)[number];
+        await out.write(tarHeader(entry, clock.now()));
         for await (const chunk of createReadStream(path)) await out.write(chunk);
+        await out.write(Buffer.alloc(tarPadding(entry.size)));
+      }
+      await out.write(TAR_END);
       await out.sync();
     } finally {
       await out.close();
@@ -106,7 +118,7 @@ export async function restoreBackup(params: {
   }
   const input = await opened(file);
   try {
-    const { header, start } = await readHeader(input, file);
+    const { header, placeOf } = await readHeader(input, file);
     if (header.schema > newestSchema()) {
       throw new BackupError(
         `${file} was made by a newer postrider: its schema is number ${header.schema}, this program knows up to ${newestSchema()}. Restore it with the newer program.`,
@@ -115,12 +127,13 @@ export async function restoreBackup(params: {
     const total = header.files.reduce((sum, { size }) => sum + size, 0);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     try {
-      let at = start;
+      let restored = 0;
       for (const { name, size, sha256 } of header.files) {
+        const at = placeOf.get(name) ?? 0;
         await extract(input, { at, size, sha256, file, to: join(folder, `.${name}.restoring`) }, (done) =>
-          progress(at - start + done, total),
+          progress(restored + done, total),
         );
-        at += size;
+        restored += size;
       }
       const database = join(folder, `.${DATABASE}.restoring`);
       const { waiting } = prepareRestored(database, hold);
@@ -130,7 +143,7 @@ export async function restoreBackup(params: {
       return {
         createdAt: header.createdAt,
         schema: header.schema,
-        bytes: start + total,
+        bytes: statSync(file).size,
         files: header.files.map(({ name }) => name),
         waiting,
       };
@@ -173,17 +186,40 @@ async function opened(file: string): Promise<FileHandle> {
   }
 }
 
-async function readHeader(input: FileHandle, file: string): Promise<{ header: Header; start: number }> {
-  const buffer = Buffer.alloc(MAX_HEADER_BYTES);
-  const { bytesRead } = await input.read(buffer, 0, MAX_HEADER_BYTES, 0);
-  const head = buffer.subarray(0, bytesRead);
-  const end = head.indexOf(0x0a, MAGIC.length);
-  if (head.subarray(0, MAGIC.length).toString('latin1') !== MAGIC || end < 0) {
-    throw new BackupError(`${file} is not a backup of postrider`);
-  }
-  const header = parseHeader(head.subarray(MAGIC.length, end).toString('utf8'));
+/** What a backup says of itself, and where each file that it names begins. */
+async function readHeader(
+  input: FileHandle,
+  file: string,
+): Promise<{ header: Header; placeOf: ReadonlyMap<string, number> }> {
+  const head = await readAt(input, 0, MAX_HEADER_BYTES);
+  const isOld = head.toString('latin1', 0, OLD_MAGIC.length) === OLD_MAGIC;
+  const first = isOld ? null : readTarHeader(head.subarray(0, TAR_BLOCK));
+  if (!isOld && first?.name !== LIST) throw new BackupError(`${file} is not a backup of postrider`);
+  const from = isOld ? OLD_MAGIC.length : TAR_BLOCK;
+  const end = first === null ? head.indexOf(0x0a, from) : from + first.size;
+  const header = parseHeader(head.toString('utf8', from, Math.max(from, end)));
   if (header === null) throw new BackupError(`${file} is damaged, or made by a newer postrider`);
-  return { header, start: end + 1 };
+  const placeOf = new Map<string, number>();
+  let at = first === null ? end + 1 : end + tarPadding(first.size);
+  for (const { name, size } of header.files) {
+    if (first !== null) {
+      const entry = readTarHeader(await readAt(input, at, TAR_BLOCK));
+      if (entry?.name !== name || entry.size !== size)
+        throw new BackupError(
+          `${file} is cut off or damaged: ${name} is not where it should be. Nothing was restored.`,
+        );
+      at += TAR_BLOCK;
+    }
+    placeOf.set(name, at);
+    at += size + (first === null ? 0 : tarPadding(size));
+  }
+  return { header, placeOf };
+}
+
+async function readAt(input: FileHandle, at: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(length);
+  const { bytesRead } = await input.read(buffer, 0, length, at);
+  return buffer.subarray(0, bytesRead);
 }
 
 /** null for anything but what `writeBackup` writes: names become paths, so only the known ones are taken. */

@@ -1,7 +1,9 @@
 /** A backup made beside a running server is that server again, somewhere else. */
+import { spawnSync } from 'node:child_process';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { readTarHeader, TAR_BLOCK, tarPadding } from '../../src/lib/tar.ts';
 import { command } from './commands.ts';
 import {
   addDomain,
@@ -14,6 +16,7 @@ import {
 } from './harness.ts';
 
 const scope = fileScope();
+const hasTar = spawnSync('tar', ['--version']).status === 0;
 
 it('comes back with its tokens, domains and messages, and holds back what waited', async () => {
   const folder = await temporaryFolder(scope);
@@ -29,6 +32,11 @@ it('comes back with its tokens, domains and messages, and holds back what waited
   expect(made).toMatchObject({ code: 0 });
   expect(JSON.parse(made.stdout).Files).toEqual(['secret-key', 'node-id', 'admin-token', 'postrider.db']);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const [list, ...files] = entriesOf(await readFile(file));
+  expect([list?.name, ...files.map(({ name }) => name)]).toEqual([
+    'backup.json',
+    ...JSON.parse(made.stdout).Files,
+  ]);
   expect((await command(scope, ['backup', file, '--data', folder])).stderr).toContain('exists already');
   await server.stop();
 
@@ -64,10 +72,62 @@ it('works without a server, and refuses what was altered, cut off or is no backu
     return result.stderr;
   };
   const altered = Buffer.from(whole);
-  altered[whole.length - 1000] = ~(altered[whole.length - 1000] ?? 0) & 0xff;
+  altered[whole.length - 3000] = ~(altered[whole.length - 3000] ?? 0) & 0xff;
   expect(await refusal(altered)).toContain('a checksum does not match');
-  expect(await refusal(whole.subarray(0, whole.length - 1))).toContain('is cut off');
+  expect(await refusal(whole.subarray(0, whole.length - 3000))).toContain('is cut off');
+  expect(await refusal(whole.subarray(0, 4096))).toContain('is not where it should be');
   expect(await refusal(Buffer.from('hello'))).toContain('is not a backup of postrider');
-  const newer = Buffer.from(whole.toString('latin1').replace(/"schema":\d+/, '"schema":9999'), 'latin1');
-  expect(await refusal(newer)).toContain('made by a newer postrider');
+  const schema = /(?<="schema": )\d+/;
+  const newer = whole.toString('latin1').replace(schema, (digits) => '9'.repeat(digits.length));
+  expect(await refusal(Buffer.from(newer, 'latin1'))).toContain('made by a newer postrider');
 });
+
+it('reads a backup of version 0.1', async () => {
+  const folder = await temporaryFolder(scope);
+  await (await startInstance(scope, { folder })).stop();
+  const file = join(await temporaryFolder(scope), 'copy');
+  expect(await command(scope, ['backup', file, '--data', folder])).toMatchObject({ code: 0 });
+  const [list, ...files] = entriesOf(await readFile(file));
+  const header = JSON.stringify(JSON.parse(list?.content.toString() ?? ''));
+  const old = join(await temporaryFolder(scope), 'old');
+  await writeFile(
+    old,
+    Buffer.concat([Buffer.from(`postrider backup\n${header}\n`), ...files.map(({ content }) => content)]),
+  );
+  const data = await temporaryFolder(scope);
+  expect(await command(scope, ['restore', old, '--data', data])).toMatchObject({ code: 0 });
+  for (const { name, content } of files) {
+    if (name !== 'postrider.db') expect(await readFile(join(data, name))).toEqual(content);
+  }
+  await (await startInstance(scope, { folder: data })).stop();
+});
+
+it.skipIf(!hasTar)('is an archive that tar lists and unpacks', async () => {
+  const folder = await temporaryFolder(scope);
+  await (await startInstance(scope, { folder })).stop();
+  const file = join(await temporaryFolder(scope), 'copy');
+  expect(await command(scope, ['backup', file, '--data', folder])).toMatchObject({ code: 0 });
+  const names = ['backup.json', 'secret-key', 'node-id', 'admin-token', 'postrider.db'];
+  expect(spawnSync('tar', ['-tf', file], { encoding: 'utf8' }).stdout.trim().split('\n')).toEqual(names);
+  const unpacked = await temporaryFolder(scope);
+  expect(spawnSync('tar', ['-xf', file, '-C', unpacked]).status).toBe(0);
+  for (const { name, content } of entriesOf(await readFile(file)))
+    expect(await readFile(join(unpacked, name))).toEqual(content);
+  // Packed again, it is the same backup.
+  const again = join(await temporaryFolder(scope), 'again');
+  spawnSync('tar', ['--format=ustar', '-cf', again, '-C', unpacked, ...names]);
+  const data = await temporaryFolder(scope);
+  expect(await command(scope, ['restore', again, '--data', data])).toMatchObject({ code: 0 });
+});
+
+/** The files of an archive. */
+function entriesOf(archive: Buffer): { name: string; content: Buffer }[] {
+  const found = [];
+  for (let at = 0; ; ) {
+    const entry = readTarHeader(archive.subarray(at, at + TAR_BLOCK));
+    if (entry === null) return found;
+    at += TAR_BLOCK;
+    found.push({ name: entry.name, content: archive.subarray(at, at + entry.size) });
+    at += entry.size + tarPadding(entry.size);
+  }
+}
