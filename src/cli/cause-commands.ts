@@ -1,6 +1,7 @@
 /** `causes`: what failed or waits for one reason; `causes resend`: once it is mended, all of them again. */
 import { systemClock } from '../lib/clock.ts';
-import type { CauseItem, CausesAnswer, ResendAnswer } from '../listeners/http/contract/answers/queue.ts';
+import type { CauseItem, ResendAnswer } from '../listeners/http/operations/causes.ts';
+import type { Page } from '../listeners/http/paging.ts';
 import { everyPage } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { createProgress } from './progress.ts';
@@ -18,7 +19,7 @@ export const causeCommands: CommandGroup = (program, context) => {
       const ctx = context();
       await ctx.withApi(
         async (api) => {
-          const answer = await everyPage<CausesAnswer>(api, '/causes');
+          const answer = await everyPage<Page<CauseItem>>(api, '/causes');
           ctx.print(answer, causesText(ctx, answer));
         },
         { existing: true },
@@ -67,7 +68,7 @@ export const causeCommands: CommandGroup = (program, context) => {
     });
 };
 
-function causesText(ctx: CommandContext, { Items }: CausesAnswer): string {
+function causesText(ctx: CommandContext, { Items }: Page<CauseItem>): string {
   if (Items.length === 0) return 'Nothing failed or waits for a reason that several share.';
   const rows = Items.map((item) => [
     String(item.CauseID),

@@ -5,7 +5,7 @@
 import { configRows } from '../config/shown.ts';
 import { type ConfigKey, environmentName } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
-import type { ConfigAnswer } from '../listeners/http/contract/answers/operator.ts';
+import type { ConfigAnswer } from '../listeners/http/operations/operator.ts';
 import { runningApi } from './api-client.ts';
 import type { CommandContext } from './command.ts';
 import { styled, table, UsageError } from './terminal.ts';

@@ -1,6 +1,6 @@
 /** `erase`: a person's data removed, for good; so it asks before it acts. */
 import { systemClock } from '../lib/clock.ts';
-import type { EraseAnswer } from '../listeners/http/contract/answers/suppressions.ts';
+import type { EraseAnswer } from '../listeners/http/operations/erase.ts';
 import { EXISTING } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { confirm, YES } from './confirm.ts';

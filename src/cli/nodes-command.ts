@@ -1,5 +1,6 @@
 /** `nodes`: the processes that work on this instance, and what each does alone. */
-import type { NodesAnswer } from '../listeners/http/contract/answers/traffic.ts';
+import type { NodeItem } from '../listeners/http/operations/nodes.ts';
+import type { Page } from '../listeners/http/paging.ts';
 import { everyPage } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { table } from './terminal.ts';
@@ -16,7 +17,7 @@ export const nodesCommand: CommandGroup = (program, context) => {
       const ctx = context();
       await ctx.withApi(
         async (api) => {
-          const answer = await everyPage<NodesAnswer>(api, '/nodes');
+          const answer = await everyPage<Page<NodeItem>>(api, '/nodes');
           ctx.print(answer, nodesText(answer));
         },
         { existing: true },
@@ -24,7 +25,7 @@ export const nodesCommand: CommandGroup = (program, context) => {
     });
 };
 
-function nodesText({ Items }: NodesAnswer): string {
+function nodesText({ Items }: Page<NodeItem>): string {
   return table([
     ['NODE', 'EPOCH', 'STATUS', 'HOST', 'PID', 'ROLES', 'SENDING', 'LAST HEARD OF', 'DOES ALONE'],
     ...Items.map((item) => [

@@ -1,5 +1,5 @@
 /** `queue`: what waits, by site and age, and why. */
-import type { QueueAnswer, QueueItem } from '../listeners/http/contract/answers/queue.ts';
+import type { QueueAnswer, QueueItem } from '../listeners/http/operations/operator.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printable, table } from './terminal.ts';
 import { addTrafficCommands } from './traffic-commands.ts';

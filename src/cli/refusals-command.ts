@@ -1,5 +1,7 @@
 /** `refusals`: what the server refused lately, and why. */
-import type { RefusalsAnswer } from '../listeners/http/contract/answers/operator.ts';
+
+import type { RefusalItem } from '../listeners/http/operations/refusals.ts';
+import type { Page } from '../listeners/http/paging.ts';
 import { everyPage } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printable, table } from './terminal.ts';
@@ -15,7 +17,7 @@ export const refusalsCommand: CommandGroup = (program, context) => {
       await ctx.withApi(
         async (api) => {
           const query = domain === undefined ? '' : `?Domain=${encodeURIComponent(domain)}`;
-          const answer = await everyPage<RefusalsAnswer>(api, `/refusals${query}`);
+          const answer = await everyPage<Page<RefusalItem>>(api, `/refusals${query}`);
           ctx.print(answer, refusalsText(answer));
         },
         { existing: true },
@@ -23,7 +25,7 @@ export const refusalsCommand: CommandGroup = (program, context) => {
     });
 };
 
-function refusalsText({ Items }: RefusalsAnswer): string {
+function refusalsText({ Items }: Page<RefusalItem>): string {
   if (Items.length === 0) return 'Nothing was refused since the server started.';
   return table([
     ['TIME', 'TIMES', 'BY', 'WHAT', 'STATUS', 'CODE', 'FROM', 'PEER', 'WHY'],

@@ -2,16 +2,10 @@
 import type { Command } from 'commander';
 import { parseDuration } from '../config/forms.ts';
 import { systemClock } from '../lib/clock.ts';
-import type {
-  HoldItem,
-  HoldsAnswer,
-  OverridesAnswer,
-  PathItem,
-  PathsAnswer,
-  ReleaseAnswer,
-  SiteAnswer,
-  TryAnswer,
-} from '../listeners/http/contract/answers/traffic.ts';
+import type { ReleaseAnswer } from '../listeners/http/operations/holds.ts';
+import type { PathsAnswer, SiteAnswer, TryAnswer } from '../listeners/http/operations/paths.ts';
+import type { HoldItem, OverrideItem, PathItem } from '../listeners/http/operations/traffic-items.ts';
+import type { Page } from '../listeners/http/paging.ts';
 import { LANES } from '../model/message.ts';
 import { EXISTING, everyPage } from './api-client.ts';
 import { oneOf } from './arguments.ts';
@@ -126,7 +120,7 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
     .action(async () => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const answer = await everyPage<HoldsAnswer>(api, '/queue/holds');
+        const answer = await everyPage<Page<HoldItem>>(api, '/queue/holds');
         const { Items } = answer;
         ctx.print(answer, Items.length === 0 ? 'Nothing is held back.' : holdsText(Items));
       }, EXISTING);
@@ -143,7 +137,7 @@ export const overrideCommands: CommandGroup = (program, context) => {
     .action(async () => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const answer = await everyPage<OverridesAnswer>(api, '/overrides');
+        const answer = await everyPage<Page<OverrideItem>>(api, '/overrides');
         const { Items } = answer;
         ctx.print(answer, Items.length === 0 ? 'No override is in force.' : overridesText(Items));
       }, EXISTING);

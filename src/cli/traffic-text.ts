@@ -1,12 +1,13 @@
 /** How a path, an override and a hold look on a terminal. Pure. */
+
+import type { SiteAnswer } from '../listeners/http/operations/paths.ts';
 import type {
   HoldItem,
   OverrideItem,
   PathItem,
   PathLimitItem,
   RelayItem,
-  SiteAnswer,
-} from '../listeners/http/contract/answers/traffic.ts';
+} from '../listeners/http/operations/traffic-items.ts';
 import { printable, table } from './terminal.ts';
 
 /** `queue path`: limits with their origin, state, reason, what waits. */

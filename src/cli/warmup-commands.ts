@@ -1,5 +1,7 @@
 /** `warmup`: show the warm-up step of each new source at each provider; `warmup plan`: the calendar of one beforehand. */
-import type { WarmupAnswer } from '../listeners/http/contract/answers/traffic.ts';
+
+import type { WarmupItem } from '../listeners/http/operations/operator.ts';
+import type { Page } from '../listeners/http/paging.ts';
 import { warmupPlan } from '../policy/limits/warmup/plan.ts';
 import { everyPage } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
@@ -16,7 +18,7 @@ export const warmupCommands: CommandGroup = (program, context) => {
       const ctx = context();
       await ctx.withApi(
         async (api) => {
-          const answer = await everyPage<WarmupAnswer>(api, '/warmup');
+          const answer = await everyPage<Page<WarmupItem>>(api, '/warmup');
           ctx.print(answer, stateText(answer));
         },
         { existing: true },
@@ -65,7 +67,7 @@ export const warmupCommands: CommandGroup = (program, context) => {
     });
 };
 
-function stateText({ Items }: WarmupAnswer): string {
+function stateText({ Items }: Page<WarmupItem>): string {
   if (Items.length === 0) {
     return 'No source is being warmed up. A new one is named in postrider.json: see docs/howto/warm-up.md.';
   }

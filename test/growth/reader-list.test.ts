@@ -79,7 +79,6 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'policy/domains/doctor/authorities.ts mayIssue',
   ],
   'a query of at most some kilobytes, read by route.ts': [
-    'listeners/http/memory-page.ts memoryPage',
     'listeners/http/paging.ts memoryPage',
     'listeners/http/operations/events.ts wantedKinds',
     'listeners/http/operations/messages.ts rawHeaders',

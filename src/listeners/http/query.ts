@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
+import { parseInstant } from '../../lib/instant.ts';
 import { parseAddress } from '../../mail/address.ts';
 import { problemOf } from './issue-text.ts';
 
@@ -47,15 +48,14 @@ export function address(description: string) {
     .describe(description);
 }
 
-/** An instant: Unix seconds or ISO 8601, by day or with a time; milliseconds come out. */
+/** An instant: Unix seconds or ISO 8601, by day or with a time, in UTC where it says no offset; milliseconds come out. */
 export function moment(description: string) {
   return z
     .string()
     .max(64, 'is too long')
     .transform((given, context) => {
-      if (/^[0-9]{1,12}$/.test(given)) return Number(given) * 1000;
-      const at = /^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ]|$)/.test(given) ? Date.parse(given) : Number.NaN;
-      if (!Number.isNaN(at)) return at;
+      const at = parseInstant(given, true) ?? parseInstant(`${given}Z`) ?? parseInstant(`${given}T00:00Z`);
+      if (at !== null) return at;
       context.addIssue({ code: 'custom', message: 'must be Unix seconds or an ISO 8601 time' });
       return z.NEVER;
     })

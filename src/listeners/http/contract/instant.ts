@@ -1,16 +1,15 @@
 /** An instant in a request body: ISO 8601 with an offset, or Unix seconds; milliseconds come out. */
 import { z } from 'zod';
+import { parseInstant } from '../../../lib/instant.ts';
 
 const MAX_SECONDS = 253_402_300_799;
+const error = 'must be a time as ISO 8601 with an offset, e.g. 2026-11-20T00:00:00Z, or Unix seconds';
 
-export const instant = z.union(
-  [
-    z
-      .number()
-      .min(0)
-      .max(MAX_SECONDS)
-      .transform((seconds) => Math.round(seconds * 1000)),
-    z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
-  ],
-  { error: 'must be a time as ISO 8601 with an offset, e.g. 2026-11-20T00:00:00Z, or Unix seconds' },
-);
+export const instant = z
+  .union([z.number().min(0).max(MAX_SECONDS), z.string().meta({ format: 'date-time' })], { error })
+  .transform((given, context) => {
+    const at = parseInstant(given);
+    if (at !== null) return at;
+    context.addIssue({ code: 'custom', message: error });
+    return z.NEVER;
+  });

@@ -1,6 +1,13 @@
 /** What the document says of the paths that need no token: the contract itself, problem pages, health, keys. */
-import { healthAnswer } from '../contract/schemas/operator.ts';
+import { z } from 'zod';
 import type { Components, Json } from './components.ts';
+
+const healthAnswer = z
+  .object({
+    Status: z.enum(['ok', 'unavailable']),
+    Checks: z.array(z.object({ Name: z.string(), Ok: z.boolean(), Detail: z.string() })),
+  })
+  .meta({ id: 'Health' });
 
 /** Path → operations. Those outside of /api/v1 name their own server. */
 export function openPaths(components: Components, publicUrl: string): Json {

@@ -4,7 +4,7 @@
  * the queue, which would otherwise find what is due at its next sweep only. What is being sent at that moment is never
  * touched; whoever is on the suppression list by now stays out.
  */
-
+import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
@@ -17,11 +17,31 @@ import { suppressedRecipients } from '../../../policy/suppressions/suppressions.
 import type { Store } from '../../../store/store.ts';
 import type { NewEvent } from '../../../store/topics/events.ts';
 import type { RecipientView } from '../../../store/topics/messages.ts';
-import type { CancelAnswer, ClosedPathItem, RetryAnswer } from '../contract/answers/email.ts';
-import { cancelAnswer, retryAnswer } from '../contract/schemas/email.ts';
-import { type ApiRoute, isoTimeOrNull, json, refuse } from '../route.ts';
+import { count, time } from '../contract/schemas/shared.ts';
+import { type Answer, operation } from '../operation.ts';
+import { type ApiRoute, isoTimeOrNull, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';
 import type { Traffic, WaitingMail } from './traffic.ts';
+
+const cancelAnswer = z
+  .object({
+    Canceled: count.describe('Recipients that were stopped'),
+    TooLate: count.describe('Recipients that are being sent or were delivered'),
+  })
+  .meta({ id: 'CancelAnswer' });
+
+const closedPath = z.object({ Site: z.string(), Reason: z.string(), Until: time.nullable() });
+
+const retryAnswer = z
+  .object({
+    Queued: count.describe('Recipients that were queued again'),
+    Opened: count.describe('Paths that were closed and are tried now; for administrators of all domains'),
+    Closed: z.array(closedPath).describe('Paths that take no mail at the moment: it goes when they open'),
+  })
+  .meta({ id: 'RetryAnswer' });
+
+export type CancelAnswer = Answer<typeof cancelAnswer>;
+export type RetryAnswer = Answer<typeof retryAnswer>;
 
 interface Deps {
   store: Store;
@@ -34,24 +54,22 @@ interface Deps {
   traffic: Pick<Traffic, 'heldBy' | 'closedFor' | 'tryNow'>;
 }
 
-/** The two routes. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
-export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null }): readonly ApiRoute[] {
+/** The two operations. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
+export function cancelRetryOperations(deps: Deps, options: { maxAgeMs: number | null }): readonly ApiRoute[] {
   const { store, clock, random } = deps;
 
   return [
-    {
+    operation({
+      id: 'cancelEmail',
       method: 'POST',
       path: '/email/:id/cancel',
       scope: 'email:send',
       limitedTokens: true,
-      contract: {
-        id: 'cancelEmail',
-        summary: 'Stop a message',
-        description:
-          'Stops every recipient that still waits, for whatever it waits: `{Canceled, TooLate}`. What is being sent at this moment or was delivered is too late; where nothing was stopped, 409',
-        answer: cancelAnswer,
-        errors: ['not-cancelable'],
-      },
+      summary: 'Stop a message',
+      description:
+        'Stops every recipient that still waits, for whatever it waits: `{Canceled, TooLate}`. What is being sent at this moment or was delivered is too late; where nothing was stopped, 409',
+      answer: cancelAnswer,
+      errors: ['not-cancelable'],
       handle: async ({ caller, params }) => {
         const message = await ownMessage(store, caller, params.id);
         const now = clock.now();
@@ -76,23 +94,20 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
             : refuse('not-cancelable', 'Nothing is left to cancel: it is being sent or was delivered');
         }
         deps.eventsStored();
-        const answer: CancelAnswer = { Canceled: canceled, TooLate: tooLate };
-        return json(answer);
+        return { Canceled: canceled, TooLate: tooLate };
       },
-    },
-    {
+    }),
+    operation({
+      id: 'retryEmail',
       method: 'POST',
       path: '/email/:id/retry',
       scope: 'email:send',
       limitedTokens: true,
-      contract: {
-        id: 'retryEmail',
-        summary: 'Try a message again',
-        description:
-          'Queues failed, bounced and deferred recipients again, due now, with the give-up age of their lane from now on: `{Queued}`; those that this server held back for their domain are looked at again at once. Attempts go on counting. `Closed` names paths that take no mail at the moment: it goes when they open. An administrator of all domains opens them with it (`Opened`). Nothing to try, or kept back by a hold of the operator’s: 409',
-        answer: retryAnswer,
-        errors: ['not-retryable', 'content-expired'],
-      },
+      summary: 'Try a message again',
+      description:
+        'Queues failed, bounced and deferred recipients again, due now, with the give-up age of their lane from now on: `{Queued}`; those that this server held back for their domain are looked at again at once. Attempts go on counting. `Closed` names paths that take no mail at the moment: it goes when they open. An administrator of all domains opens them with it (`Opened`). Nothing to try, or kept back by a hold of the operator’s: 409',
+      answer: retryAnswer,
+      errors: ['not-retryable', 'content-expired'],
       handle: async ({ caller, params }) => {
         const message = await ownMessage(store, caller, params.id);
         const now = clock.now();
@@ -107,7 +122,7 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
         const waiting = message.sandbox
           ? []
           : message.recipients.filter((row) => isRetryable(row, now) || row.state === 'queued');
-        const closed = new Map<string, ClosedPathItem>();
+        const closed = new Map<string, Answer<typeof closedPath>>();
         for (const found of waiting.map((row) => deps.traffic.closedFor(mailTo(row))))
           if (found !== null) closed.set(found.path, toClosed(found));
         const candidates = failed.filter((row) => holdOf(row) === null);
@@ -148,14 +163,13 @@ export function cancelRetryRoutes(deps: Deps, options: { maxAgeMs: number | null
         }
         deps.eventsStored();
         deps.queue.wake();
-        const answer: RetryAnswer = {
+        return {
           Queued: result.count,
           Opened: opened,
           Closed: opened === 0 ? [...closed.values()] : [],
         };
-        return json(answer);
       },
-    },
+    }),
   ];
 
   function withEvents(
@@ -178,7 +192,7 @@ function toClosed({
   path: string;
   reason: string;
   until: number | null;
-}): ClosedPathItem {
+}): Answer<typeof closedPath> {
   const site = path.slice(path.indexOf('>') + 1);
   return { Site: site, Reason: reason.replace(/^path: /, ''), Until: isoTimeOrNull(until) };
 }

@@ -1,10 +1,10 @@
 /**
- * Cause groups (delivery.md §7, reply explained): GET /causes, what failed or waits for one reason, with a count and an
+ * Cause groups: GET /causes, what failed or waits for one reason, with a count and an
  * example; POST /causes/{CauseID}/resend, once the cause is mended. Resending queues the members again a message at a
  * time, in bounded portions; delivery then paces them as it paces everything. Who is on the suppression list by now,
  * whose content is gone and who has moved on meanwhile (delivered, canceled, being sent) is left out and counted.
  */
-
+import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
@@ -17,11 +17,42 @@ import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CauseMember, CauseView } from '../../../store/topics/causes.ts';
-import type { CauseItem, CausesAnswer, ResendAnswer } from '../contract/answers/queue.ts';
-import { causeItem, causesAnswer, resendAnswer } from '../contract/schemas/operator.ts';
-import { PAGE } from '../contract/schemas/query.ts';
-import { type ApiRoute, isoTime, json, page, pageLimit, queryCursor, refuse } from '../route.ts';
+import { bounce } from '../contract/schemas/events.ts';
+import { count, pageOf, time } from '../contract/schemas/shared.ts';
+import { type Answer, operation, withoutUndefined } from '../operation.ts';
+import { cursor, cursorText, paging } from '../paging.ts';
+import { type ApiRoute, isoTime, refuse } from '../route.ts';
 import type { Traffic, WaitingMail } from './traffic.ts';
+
+const causeItem = z
+  .object({
+    CauseID: z.int().min(1),
+    Category: z.string().describe('As `Class` in bounce objects'),
+    Scope: bounce.shape.Scope,
+    Site: z.string().describe('Where it happened'),
+    SenderDomain: z.string().nullable().describe('null: the fault is the path’s, all senders meet it'),
+    Reply: z.string().describe('What was said, the first time'),
+    Explanation: z.string().describe('What it means, whose fault it is, who can mend it'),
+    Waiting: count.describe('Recipients that wait for another try, counted to 10 000'),
+    Failed: count.describe('Recipients that bounced or were given up, counted to 10 000'),
+    FirstSeen: time,
+    LastSeen: time,
+    Example: z.object({ MessageID: z.string(), Recipient: z.string() }).nullable(),
+  })
+  .meta({ id: 'Cause' });
+
+const resendAnswer = z
+  .object({
+    Queued: count,
+    Opened: count.describe('Paths of theirs that were closed and are tried now'),
+    LeftOut: z.object({ Suppressed: count, ContentGone: count, Moved: count }),
+    More: z.boolean().describe('Call again for the rest'),
+    NextCursor: z.string().nullable().describe('`After` of the next call; null = there is no rest'),
+  })
+  .meta({ id: 'ResendAnswer' });
+
+export type CauseItem = Answer<typeof causeItem>;
+export type ResendAnswer = Answer<typeof resendAnswer>;
 
 interface Deps {
   store: Store;
@@ -35,89 +66,82 @@ interface Deps {
 }
 
 const COUNT_UP_TO = 10_000;
-/** When it was last seen, and its id. */
-const CURSOR = /^[0-9]{1,15}\.[1-9][0-9]{0,14}$/;
-/** The member behind which resending goes on. */
-const MEMBER = /^[1-9][0-9]{0,14}$/;
 /** Recipients that one request queues again, or looks at where many are left out: a second's work, or some. */
 const MAX_RESENT = 2_000;
 const MAX_LOOKED_AT = 20_000;
 const PORTION = 200;
+const PAGES = paging('causes', z.object({ lastSeen: z.int(), id: z.int() }));
+/** The member behind which resending goes on. */
+const MEMBER = 'cause-members';
 
-/** The three routes. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
-export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): readonly ApiRoute[] {
+/** The three operations. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
+export function causeOperations(deps: Deps, options: { maxAgeMs: number | null }): readonly ApiRoute[] {
   const { store, clock } = deps;
   return [
-    {
+    operation({
+      id: 'listCauses',
       method: 'GET',
       path: '/causes',
       scope: 'admin',
-      contract: {
-        id: 'listCauses',
-        summary: 'List why mail fails',
-        description:
-          'What failed or waits for one reason that several recipients share, the latest first, a page: `{CauseID, Category, Scope, Site, SenderDomain, Reply, Explanation, Waiting, Failed, FirstSeen, LastSeen, Example}`. A cause that is met again meanwhile moves to the front',
-        query: PAGE,
-        answer: causesAnswer,
-      },
-      handle: async ({ query }) => {
-        const limit = pageLimit(query);
-        const after = queryCursor(query, (text) => CURSOR.test(text));
-        const [lastSeen = 0, id = 0] = after?.split('.').map(Number) ?? [];
+      summary: 'List why mail fails',
+      description:
+        'What failed or waits for one reason that several recipients share, the latest first, a page: `{CauseID, Category, Scope, Site, SenderDomain, Reply, Explanation, Waiting, Failed, FirstSeen, LastSeen, Example}`. A cause that is met again meanwhile moves to the front',
+      query: PAGES.query,
+      answer: pageOf('CausesAnswer', causeItem),
+      handle: async ({ query: { Limit, After } }) => {
         const rows: CauseView[] = [];
-        for (let before = after === undefined ? undefined : { lastSeen, id }; rows.length <= limit; ) {
+        for (let before: { lastSeen: number; id: number } | undefined = After; rows.length <= Limit; ) {
           const part: readonly CauseView[] = await store.listCauses({
-            ...(before === undefined ? {} : { before }),
-            limit: limit + 1 - rows.length,
+            ...withoutUndefined({ before }),
+            limit: Limit + 1 - rows.length,
             countUpTo: COUNT_UP_TO,
           });
           if (part.length === 0) break;
           rows.push(...part);
           before = part.at(-1);
         }
-        const answer: CausesAnswer = page(rows, limit, (row) => `${row.lastSeen}.${row.id}`, toItem);
-        return json(answer);
+        return PAGES.pageOf(rows, Limit, ({ lastSeen, id }) => ({ lastSeen, id }), toItem);
       },
-    },
-    {
+    }),
+    operation({
       method: 'GET',
       path: '/causes/:id',
       scope: 'admin',
-      contract: { id: 'getCause', summary: 'Show one cause', description: 'One of them', answer: causeItem },
-      handle: async ({ params }) => {
-        return json(toItem(await known(params.id)));
-      },
-    },
-    {
+      id: 'getCause',
+      summary: 'Show one cause',
+      description: 'One of them',
+      answer: causeItem,
+      handle: async ({ params }) => toItem(await known(params.id)),
+    }),
+    operation({
+      id: 'resendCause',
       method: 'POST',
       path: '/causes/:id/resend',
       scope: 'admin',
-      contract: {
-        id: 'resendCause',
-        summary: 'Try again what failed for one cause',
-        description:
-          'Queues its recipients again, at most 2,000 a request, and ends the pause that the fault brought upon the sender domain, and the closing of their paths (`Opened`): `{Queued, Opened, LeftOut: {Suppressed, ContentGone, Moved}, More, NextCursor}`. While `NextCursor` is not null ask again with it as `After`: it goes on behind those that were left out',
-        query: { After: PAGE.After },
-        answer: resendAnswer,
+      summary: 'Try again what failed for one cause',
+      description:
+        'Queues its recipients again, at most 2,000 a request, and ends the pause that the fault brought upon the sender domain, and the closing of their paths (`Opened`): `{Queued, Opened, LeftOut: {Suppressed, ContentGone, Moved}, More, NextCursor}`. While `NextCursor` is not null ask again with it as `After`: it goes on behind those that were left out',
+      query: {
+        After: cursor(MEMBER, z.int().min(1)).optional().describe('`NextCursor` of the page before'),
       },
+      answer: resendAnswer,
       handle: async ({ params, query }) => {
-        const after = Number(queryCursor(query, (text) => MEMBER.test(text)) ?? 0);
         const cause = await known(params.id);
         await endPauses(cause);
         const paths = new Set<string>();
-        const sums = await resend(cause.id, after, paths);
-        const answer: ResendAnswer = { ...sums, Opened: await deps.traffic.tryNow.paths(paths) };
+        const sums = await resend(cause.id, query.After ?? 0, paths);
+        const answer = { ...sums, Opened: await deps.traffic.tryNow.paths(paths) };
         if (answer.Queued > 0) {
           deps.eventsStored();
           deps.queue.wake();
         }
-        return json(answer);
+        return answer;
       },
-    },
+    }),
   ];
 
-  async function known(id: string | undefined): Promise<CauseView> {
-    if (id === undefined || !/^[1-9][0-9]{0,14}$/.test(id)) throw refuse('not-found');
+  async function known(id: string): Promise<CauseView> {
+    if (!/^[1-9][0-9]{0,14}$/.test(id)) throw refuse('not-found');
     const cause = await store.getCause({ id: Number(id), countUpTo: COUNT_UP_TO });
     if (cause === null) throw refuse('not-found');
     return cause;
@@ -155,7 +179,12 @@ export function causeRoutes(deps: Deps, options: { maxAgeMs: number | null }): r
       if (members.length < PORTION) return { Queued: queued, LeftOut: left, More: false, NextCursor: null };
     }
     const more = (await store.causeMembers({ id, afterId, limit: 1 })).length > 0;
-    return { Queued: queued, LeftOut: left, More: more, NextCursor: more ? String(afterId) : null };
+    return {
+      Queued: queued,
+      LeftOut: left,
+      More: more,
+      NextCursor: cursorText(MEMBER, more ? afterId : null),
+    };
   }
 
   /** Members of one message. */

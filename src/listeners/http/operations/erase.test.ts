@@ -1,6 +1,7 @@
 /** Erasing a person in one request and in several, over a real store. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cursorText } from '../paging.ts';
 import { MAIL, openWorld, type World } from '../test-world.ts';
 
 interface Erased {
@@ -72,7 +73,8 @@ describe('POST /erase', () => {
     }));
     await world.store.appendEvents({ events });
     const seen: Erased[] = [];
-    for (let After: string | null = 'm999999'; After !== null; After = seen.at(-1)?.NextCursor ?? null) {
+    const behind = cursorText('erase', { message: 999_999 });
+    for (let After = behind; After !== null; After = seen.at(-1)?.NextCursor ?? null) {
       seen.push(await erase({ Email: eve, Limit: 100, After }));
     }
     expect(seen.map((answer) => answer.Events)).toEqual([100, 100, 50]);

@@ -1,5 +1,5 @@
 /**
- * POST /erase (api.md §3): a person's data removed, for administrators of all domains. What still waits for the person
+ * POST /erase: a person's data removed, for administrators of all domains. What still waits for the person
  * is canceled first; then every message that names them is masked, page by page, and events that belong to no message as well, and the
  * free pages of the database are overwritten: all in one request, or in several that each look at so many. Asked again it finds what an interruption left,
  * and what was on its way the last time.
@@ -13,12 +13,30 @@ import { parseAddress } from '../../../mail/address.ts';
 import type { Queue } from '../../../pipeline/queue/queue.ts';
 import type { Store } from '../../../store/store.ts';
 import type { ElsewherePlace, LooseEventPlace } from '../../../store/topics/erasing.ts';
-import type { EraseAnswer } from '../contract/answers/suppressions.ts';
-import { eraseAnswer } from '../contract/schemas/domains.ts';
-import { readJsonBody } from '../json-request.ts';
-import { type ApiRoute, invalidParameter, json } from '../route.ts';
+import { count } from '../contract/schemas/shared.ts';
+import { type Answer, operation } from '../operation.ts';
+import { cursor, cursorText } from '../paging.ts';
+import { type ApiRoute, invalidParameter } from '../route.ts';
 import { underLease } from './cancel-retry.ts';
 
+const eraseAnswer = z
+  .object({
+    Messages: count.describe('Messages in which the person stood'),
+    Events: count.describe('Events in which the address was masked'),
+    Pending: count.describe('Messages of which something had to stay until a copy under way is final'),
+    Share: z.number().describe('How much of the work is done, 0 to 1'),
+    NextCursor: z.string().nullable().describe('`After` of the next request; null = all is done'),
+  })
+  .meta({ id: 'EraseAnswer' });
+
+export type EraseAnswer = Answer<typeof eraseAnswer>;
+
+/** Behind which message; behind which event of no message; or what comes after the last one. */
+const PLACE = z.union([
+  z.object({ message: z.int().min(0) }),
+  z.object({ event: z.object({ at: z.int(), seq: z.int() }) }),
+  z.literal('scrub'),
+]);
 const ERASE = z.object({
   Email: z.string({ error: 'an address is required' }).max(320),
   Limit: z
@@ -27,17 +45,15 @@ const ERASE = z.object({
     .max(100_000)
     .optional()
     .describe('Messages looked at by this request, or events of no message; all where left out'),
-  After: z.string().max(40).optional().describe('`NextCursor` of the request before'),
+  After: cursor('erase', PLACE, 'POST /erase').optional().describe('`NextCursor` of the request before'),
 });
 const PAGE = 500;
 const STEP = 8;
 const SCRUB_STEP_BYTES = 1_048_576;
 /** Free pages that one request of several overwrites, as long as looking at its messages takes. */
 const SCRUB_PORTION_BYTES = 64 * 1_048_576;
-/** Behind which message; behind which event of no message; or what comes after the last one. */
-const CURSOR = /^(?:m(\d{1,15})|e(\d{1,15})\.(\d{1,15})|scrub)$/;
-
-export function eraseRoute(deps: {
+/** The one operation. */
+export function eraseOperation(deps: {
   store: Store;
   clock: Clock;
   random: Random;
@@ -45,32 +61,25 @@ export function eraseRoute(deps: {
   queue: Pick<Queue, 'changing'>;
 }): ApiRoute {
   const { store, clock, random } = deps;
-  return {
+  return operation({
+    id: 'erasePerson',
     method: 'POST',
     path: '/erase',
     scope: 'admin',
-    contract: {
-      id: 'erasePerson',
-      summary: 'Erase a person',
-      description:
-        '`{Email}`, from a token of all domains: the person’s address masked everywhere, what was written to them removed, mail that waits for them canceled, a suppression kept as a hash that still stops mail: `{Messages, Events, Pending, Share, NextCursor}`. With `Pending` above 0 something was under way: ask again later. `Limit` bounds the messages that one request looks at: ask again with `NextCursor` as `After` until it is null; the sums are those of each request, `Share` says how far it is',
-      body: { schema: ERASE, example: { Email: 'former@example.net' } },
-      answer: eraseAnswer,
-    },
-    handle: async (request) => {
-      const { Email, Limit, After } = readJsonBody(request, ERASE);
+    summary: 'Erase a person',
+    description:
+      '`{Email}`, from a token of all domains: the person’s address masked everywhere, what was written to them removed, mail that waits for them canceled, a suppression kept as a hash that still stops mail: `{Messages, Events, Pending, Share, NextCursor}`. With `Pending` above 0 something was under way: ask again later. `Limit` bounds the messages that one request looks at: ask again with `NextCursor` as `After` until it is null; the sums are those of each request, `Share` says how far it is',
+    body: { schema: ERASE, example: { Email: 'former@example.net' } },
+    answer: eraseAnswer,
+    handle: ({ body: { Email, Limit, After = { message: 0 } } }) => {
       const parsed = parseAddress(Email.trim());
       if (!parsed.ok) throw invalidParameter(`Email ${parsed.problem}`, 'Email');
-      const place = After === undefined ? 'm0' : After;
-      const found = CURSOR.exec(place);
-      if (found === null) throw invalidParameter('After is not a NextCursor of POST /erase', 'After');
-      const [, message, at, seq] = found;
       const address = parsed.address.text;
-      if (message !== undefined) return json(await erase(address, Number(message), Limit));
-      if (at === undefined) return json(await scrubbed(nothingYet(), Limit));
-      return json(await eraseLoose(nothingYet(), address, { at: Number(at), seq: Number(seq) }, Limit));
+      if (After === 'scrub') return scrubbed(nothingYet(), Limit);
+      if ('event' in After) return eraseLoose(nothingYet(), address, After.event, Limit);
+      return erase(address, After.message, Limit);
     },
-  };
+  });
 
   async function erase(address: string, from: number, limit: number | undefined): Promise<EraseAnswer> {
     const answer = nothingYet();
@@ -100,7 +109,7 @@ export function eraseRoute(deps: {
       afterSeq = page.nextSeq;
       if (limit !== undefined && looked >= limit && afterSeq !== null) {
         const Share = Math.min(0.99, afterSeq / Math.max(afterSeq, page.lastSeq));
-        return { ...answer, Share, NextCursor: `m${afterSeq}` };
+        return { ...answer, Share, NextCursor: cursorText('erase', { message: afterSeq }) };
       }
     }
     // Bounded by what the server keeps beside mail, and gone through again by whoever is cut off here.
@@ -128,7 +137,7 @@ export function eraseRoute(deps: {
       after = next;
       if (after === null) return scrubbed(answer, limit);
       if (limit !== undefined && looked >= limit) {
-        return { ...answer, Share: 0.99, NextCursor: `e${after.at}.${after.seq}` };
+        return { ...answer, Share: 0.99, NextCursor: cursorText('erase', { event: after }) };
       }
     }
   }
@@ -137,7 +146,7 @@ export function eraseRoute(deps: {
   async function scrubbed(answer: EraseAnswer, limit: number | undefined): Promise<EraseAnswer> {
     for (let bytes = 0; await store.scrub({ bytes: SCRUB_STEP_BYTES }); bytes += SCRUB_STEP_BYTES) {
       if (limit !== undefined && bytes >= SCRUB_PORTION_BYTES) {
-        return { ...answer, Share: 0.99, NextCursor: 'scrub' };
+        return { ...answer, Share: 0.99, NextCursor: cursorText('erase', 'scrub') };
       }
     }
     return { ...answer, Share: 1, NextCursor: null };

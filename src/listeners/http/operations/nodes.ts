@@ -2,49 +2,72 @@
  * GET /nodes: the processes that work on this instance's store, living ones first, with what each holds and does alone.
  * For admin tokens of all domains.
  */
+import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import type { NodeLease } from '../../../model/node.ts';
 import type { Store } from '../../../store/store.ts';
 import type { NodeRow } from '../../../store/topics/nodes.ts';
-import type { NodeItem, NodesAnswer } from '../contract/answers/traffic.ts';
-import { nodesAnswer } from '../contract/schemas/operator.ts';
-import { PAGE } from '../contract/schemas/query.ts';
-import { inOrder, memoryPage } from '../memory-page.ts';
-import { type ApiRoute, isoTime, isoTimeOrNull, json } from '../route.ts';
+import { count, pageOf, time } from '../contract/schemas/shared.ts';
+import { type Answer, operation } from '../operation.ts';
+import { inOrder, memoryPage, paging } from '../paging.ts';
+import { type ApiRoute, isoTime, isoTimeOrNull } from '../route.ts';
+
+const nodeItem = z
+  .object({
+    Node: z.string().describe('Stays the same over restarts'),
+    Epoch: count.describe('Another one with every start'),
+    Self: z.boolean().describe('The one that answers'),
+    Status: z
+      .enum(['Alive', 'Silent', 'Ended'])
+      .describe('Silent: it has not said for a while that it lives, and is about to be held for dead'),
+    Host: z.string(),
+    Pid: count,
+    Roles: z.array(z.string()),
+    Sources: z
+      .array(z.string())
+      .describe('Ids of the sources it sends from; empty = the address of the machine'),
+    StartedAt: time,
+    HeartbeatAt: time.describe('By its own clock; a process that is alone with its database says it once'),
+    EndedAt: time.nullable(),
+    Sending: count.describe('Recipients under its lease'),
+    Leases: z
+      .array(z.string())
+      .describe('What it alone does: `send SOURCE>SITE` for shared sources, `upkeep` for the instance'),
+  })
+  .meta({ id: 'Node' });
+
+export type NodeItem = Answer<typeof nodeItem>;
 
 /** Three beats that did not come (pipeline/queue/membership.ts). */
 const SILENT_MS = 15_000;
 const MAX_NODES = 1_000;
+const PAGES = paging('nodes', z.string());
 
-/** The one route. `node`: this process. */
-export function nodeRoutes(deps: { store: Store; clock: Clock; node: NodeLease }): readonly ApiRoute[] {
+/** The one operation. `node`: this process. */
+export function nodeOperations(deps: { store: Store; clock: Clock; node: NodeLease }): readonly ApiRoute[] {
   const { store, clock, node } = deps;
   return [
-    {
+    operation({
+      id: 'listNodes',
       method: 'GET',
       path: '/nodes',
       scope: 'admin',
-      contract: {
-        id: 'listNodes',
-        summary: 'List the nodes',
-        description:
-          'The processes that work on this instance, living ones first, then the last starts that ended, a page: `{Node, Epoch, Self, Status, Host, Pid, Roles, Sources, StartedAt, HeartbeatAt, EndedAt, Sending, Leases}`',
-        query: PAGE,
-        answer: nodesAnswer,
-      },
+      summary: 'List the nodes',
+      description:
+        'The processes that work on this instance, living ones first, then the last starts that ended, a page: `{Node, Epoch, Self, Status, Host, Pid, Roles, Sources, StartedAt, HeartbeatAt, EndedAt, Sending, Leases}`',
+      query: PAGES.query,
+      answer: pageOf('NodesAnswer', nodeItem),
       handle: async ({ query }) => {
         const rows = await store.listNodes({ limit: MAX_NODES });
         const now = clock.now();
-        const answer: NodesAnswer = memoryPage(query, rows, {
-          list: 'nodes',
+        return memoryPage(PAGES, query, rows, {
           // Living ones before those that ended, newest first.
           keyOf: ({ epoch, endedAt }) => `${endedAt === null ? 1 : 0} ${inOrder(epoch)}`,
           newestFirst: true,
           itemOf: (row) => toItem(row, row.epoch === node.epoch, now),
         });
-        return json(answer);
       },
-    },
+    }),
   ];
 }
 

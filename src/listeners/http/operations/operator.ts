@@ -1,25 +1,91 @@
 /**
- * What the operator looks at (api.md §3): GET /queue, what waits by site and age with its reasons, and GET /config, the
+ * What the operator looks at: GET /queue, what waits by site and age with its reasons, and GET /config, the
  * configuration in force without its secrets, and GET /warmup, how far new sources have come. They are for admin tokens;
  * a token for some domains sees their queues only, and no configuration, which is everybody's.
  */
+
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { routeKeyParts } from '../../../model/route-key.ts';
 import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../../store/store.ts';
 import type { WaitingQueue } from '../../../store/topics/queue.ts';
-import type { ConfigAnswer } from '../contract/answers/operator.ts';
-import type { QueueAnswer, QueueItem } from '../contract/answers/queue.ts';
-import type { WarmupAnswer, WarmupItem } from '../contract/answers/traffic.ts';
-import { configAnswer, queueAnswer, warmupAnswer } from '../contract/schemas/operator.ts';
-import { DOMAIN, PAGE } from '../contract/schemas/query.ts';
-import { memoryPage } from '../memory-page.ts';
-import { type ApiRoute, isoTime, isoTimeOrNull, json, queryInteger } from '../route.ts';
-import { listedDomains } from '../tenancy.ts';
+import { priority } from '../contract/schemas/email.ts';
+import { count, pageOf, time } from '../contract/schemas/shared.ts';
+import { type Answer, operation } from '../operation.ts';
+import { memoryPage, paging } from '../paging.ts';
+import { DOMAIN, integer } from '../query.ts';
+import { type ApiRoute, isoTime, isoTimeOrNull } from '../route.ts';
 import { withMemory } from './memory-queues.ts';
 import type { Traffic } from './traffic.ts';
+import { reasons } from './traffic-items.ts';
 import { nextTryAt, queueReasons } from './wait-words.ts';
+
+const queueItem = z
+  .object({
+    Site: z.string().describe('The recipients’ domain'),
+    SenderDomain: z.string(),
+    Priority: priority,
+    Tags: z.array(z.string()).describe('Of its messages’ tags, those that routes name'),
+    Route: z
+      .string()
+      .describe('Where it goes by the configuration in force, e.g. `routes[1] smtp://mail.example.net:25`'),
+    Waiting: count.describe('At most 1000 are looked at'),
+    Complete: z.boolean().describe('false: there are more than were looked at'),
+    Due: count.describe('Of them due already'),
+    OldestAt: time,
+    NextDueAt: time,
+    Ages: z
+      .object({ Under1m: count, Under10m: count, Under1h: count, Under1d: count, Older: count })
+      .describe('By the age of their message'),
+    Reasons: reasons.describe('At most five, the most frequent first; empty = it waits for its turn'),
+  })
+  .meta({ id: 'Queue' });
+
+const queueAnswer = z
+  .object({
+    Waiting: count.nullable().describe('null for a token of some domains; the same for the next three'),
+    Sending: count.nullable(),
+    PendingCalls: count.nullable(),
+    OldestDueAt: time.nullable(),
+    Queues: z.array(queueItem).describe('Earliest due first'),
+    More: z.boolean(),
+  })
+  .meta({ id: 'QueueAnswer' });
+
+const warmupItem = z
+  .object({
+    Source: z.string(),
+    Provider: z.string(),
+    Budget: count.nullable().describe('Messages within any 24 hours; null = warm, no budget'),
+    Used: count.describe('Within the last 24 hours'),
+    DeferredToday: count,
+    BlockedToday: count,
+    LastUsedAt: time.nullable(),
+  })
+  .meta({ id: 'Warmup' });
+
+const configItem = z
+  .object({
+    Key: z.string(),
+    Value: z.string().nullable().describe('As it may be shown; null = not set'),
+    Source: z.enum(['flag', 'environment', 'file', 'default']),
+    Default: z.string().nullable(),
+    Meaning: z.string(),
+  })
+  .meta({ id: 'ConfigItem' });
+
+const configAnswer = z
+  .object({
+    Mode: z.enum(['dev', 'serve']).describe('How the server runs'),
+    Items: z.array(configItem),
+  })
+  .meta({ id: 'ConfigAnswer' });
+
+export type QueueItem = Answer<typeof queueItem>;
+export type QueueAnswer = Answer<typeof queueAnswer>;
+export type WarmupItem = Answer<typeof warmupItem>;
+export type ConfigAnswer = Answer<typeof configAnswer>;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -33,9 +99,10 @@ const AGES = [
 /** Rows looked at per queue: enough to see what is wrong, cheap over a long queue. */
 const ROWS_PER_QUEUE = 1_000;
 const MAX_REASONS = 5;
+const WARMUP_PAGES = paging('warmup', z.string());
 
-/** The three routes. `config` gives what is in force, secrets already hidden. */
-export function operatorRoutes(deps: {
+/** The three operations. `config` gives what is in force, secrets already hidden. */
+export function operatorOperations(deps: {
   store: Store;
   clock: Clock;
   warmup: { list(): readonly WarmupView[] };
@@ -44,34 +111,30 @@ export function operatorRoutes(deps: {
 }): readonly ApiRoute[] {
   const { store, clock } = deps;
   return [
-    {
+    operation({
+      id: 'getQueue',
       method: 'GET',
       path: '/queue',
       scope: 'admin',
       limitedTokens: true,
-      contract: {
-        id: 'getQueue',
-        summary: 'Show what waits',
-        description:
-          'What waits, queue by queue, earliest due first: `{Waiting, Sending, PendingCalls, OldestDueAt, Queues: [{Site, SenderDomain, Priority, Tags, Route, Waiting, Complete, Due, OldestAt, NextDueAt, Ages, Reasons}], More}`. `Domain`, `Limit` (1–100, 100)',
-        query: { Limit: z.int().min(1).max(100).default(100).describe('Queues of the answer'), ...DOMAIN },
-        answer: queueAnswer,
-      },
-      handle: async (request) => {
+      summary: 'Show what waits',
+      description:
+        'What waits, queue by queue, earliest due first: `{Waiting, Sending, PendingCalls, OldestDueAt, Queues: [{Site, SenderDomain, Priority, Tags, Route, Waiting, Complete, Due, OldestAt, NextDueAt, Ages, Reasons}], More}`. `Domain`, `Limit` (1–100, 100)',
+      query: { Limit: integer(1, 100).default(100).describe('Queues of the answer'), ...DOMAIN },
+      answer: queueAnswer,
+      handle: async ({ query: { Limit: limit }, visible }) => {
         const now = clock.now();
-        const scope = listedDomains(request);
-        const limit = queryInteger(request.query, 'Limit', { min: 1, max: 100, fallback: 100 });
         const [counts, waiting] = await Promise.all([
-          scope.domains === undefined ? store.queueCounts({ now }) : null,
+          visible.domains === undefined ? store.queueCounts({ now }) : null,
           store.waitingQueues({
-            ...scope,
+            ...visible,
             now,
             limit,
             rowsPerQueue: ROWS_PER_QUEUE,
             ageLimitsMs: AGES.map(([, ms]) => ms),
           }),
         ]);
-        const domains = scope.domains === undefined ? null : new Set(scope.domains);
+        const domains = visible.domains === undefined ? null : new Set(visible.domains);
         const inMemory = deps.traffic.waits
           .queues()
           .filter(({ senderDomain }) => domains?.has(senderDomain) ?? true);
@@ -80,7 +143,7 @@ export function operatorRoutes(deps: {
         const sending = counts === null ? null : Math.max(0, counts.sending - leased);
         const ages = AGES.map(([, ms]) => ms);
         const queues = withMemory(waiting.queues, inMemory, now, ages);
-        const answer: QueueAnswer = {
+        return {
           Waiting: counts === null || sending === null ? null : counts.queued - sending,
           Sending: sending,
           PendingCalls: counts?.pendingCalls ?? null,
@@ -88,45 +151,35 @@ export function operatorRoutes(deps: {
           Queues: queues.slice(0, limit).map((queue) => toItem(queue, deps.traffic)),
           More: waiting.more || queues.length > limit,
         };
-        return json(answer);
       },
-    },
-    {
+    }),
+    operation({
+      id: 'getWarmup',
       method: 'GET',
       path: '/warmup',
       scope: 'admin',
-      contract: {
-        id: 'getWarmup',
-        summary: 'Show how new sources come along',
-        description:
-          'How far each new source has come at each provider, a page: `{Source, Provider, Budget, Used, DeferredToday, BlockedToday, LastUsedAt}`; a null budget is a warm source',
-        query: PAGE,
-        answer: warmupAnswer,
-      },
-      handle: ({ query }) => {
-        const answer: WarmupAnswer = memoryPage(query, deps.warmup.list(), {
-          list: 'warmup',
+      summary: 'Show how new sources come along',
+      description:
+        'How far each new source has come at each provider, a page: `{Source, Provider, Budget, Used, DeferredToday, BlockedToday, LastUsedAt}`; a null budget is a warm source',
+      query: WARMUP_PAGES.query,
+      answer: pageOf('WarmupAnswer', warmupItem),
+      handle: ({ query }) =>
+        memoryPage(WARMUP_PAGES, query, deps.warmup.list(), {
           keyOf: ({ source, provider }) => `${source} ${provider}`,
           itemOf: toWarmupItem,
-        });
-        return json(answer);
-      },
-    },
-    {
+        }),
+    }),
+    operation({
+      id: 'getConfig',
       method: 'GET',
       path: '/config',
       scope: 'admin',
-      contract: {
-        id: 'getConfig',
-        summary: 'Show the configuration',
-        description:
-          'The configuration in force, without secrets: `{Mode, Items: [{Key, Value, Source, Default, Meaning}]}`',
-        answer: configAnswer,
-      },
-      handle: () => {
-        return json(deps.config());
-      },
-    },
+      summary: 'Show the configuration',
+      description:
+        'The configuration in force, without secrets: `{Mode, Items: [{Key, Value, Source, Default, Meaning}]}`',
+      answer: configAnswer,
+      handle: () => deps.config(),
+    }),
   ];
 }
 

@@ -3,21 +3,62 @@
  * names with what waits for it, and POST /queue/paths/{site}/try, which lets it be tried now. A name that nothing goes by is shown only where mail could go there: a domain
  * or a provider, with the limits it would begin with, and said to be unused.
  */
+import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
 import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
 import { siteNames } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
-import type { PathsAnswer, SiteAnswer, TryAnswer } from '../contract/answers/traffic.ts';
-import { PAGE } from '../contract/schemas/query.ts';
-import { pathsAnswer, siteAnswer as siteSchema, tryAnswer } from '../contract/schemas/traffic.ts';
-import { memoryPage } from '../memory-page.ts';
-import { type ApiRoute, json, refuse } from '../route.ts';
+import { count, pageOf } from '../contract/schemas/shared.ts';
+import { type Answer, operation } from '../operation.ts';
+import { memoryPage, paging } from '../paging.ts';
+import { type ApiRoute, refuse } from '../route.ts';
 import { withMemory } from './memory-queues.ts';
-import { MAX_NAME, type Traffic, trafficRoute } from './traffic.ts';
-import { toHold, toLimits, toPath, toRelay } from './traffic-items.ts';
+import { MAX_NAME, type Traffic } from './traffic.ts';
+import {
+  holdItem,
+  limitItem,
+  pathItem,
+  reasons,
+  relayItem,
+  toHold,
+  toLimits,
+  toPath,
+  toRelay,
+} from './traffic-items.ts';
 import { queueReasons } from './wait-words.ts';
 
+const pathsAnswer = pageOf('PathsAnswer', pathItem)
+  .extend({ Relays: z.array(relayItem).describe('Those that failed, on every page') })
+  .meta({ id: 'PathsAnswer' });
+
+const tryAnswer = z
+  .object({
+    Tried: count.describe('Paths and relays that were closed and are tried now'),
+    Paths: z.array(pathItem).describe('As they are now'),
+    Relays: z.array(relayItem),
+  })
+  .meta({ id: 'TryAnswer' });
+
+const siteAnswer = z
+  .object({
+    Site: z.string(),
+    Note: z.string().describe('Where no path is in use: what that means; else empty'),
+    Paths: z.array(pathItem),
+    Relays: z.array(relayItem).describe('Relays of the site that failed'),
+    Limits: z.array(limitItem).describe('Limits where there is no path yet'),
+    Holds: z.array(holdItem),
+    Waiting: count.describe('Recipients in the store, of the site’s domains'),
+    Complete: z.boolean().describe('false: more wait than were counted'),
+    Reasons: reasons,
+  })
+  .meta({ id: 'Site' });
+
+export type PathsAnswer = Answer<typeof pathsAnswer>;
+export type TryAnswer = Answer<typeof tryAnswer>;
+export type SiteAnswer = Answer<typeof siteAnswer>;
+
+const PAGES = paging('paths', z.string());
 const MAX_QUEUES = 1_000;
 const ROWS_PER_QUEUE = 1_000;
 const MAX_REASONS = 10;
@@ -28,8 +69,8 @@ const UNUSED =
   'Nothing waits for this site and nothing has gone there since the start; mail to it would begin with these limits';
 const NOT_YET = 'Nothing has gone there since the start; what waits would begin with these limits';
 
-/** The three routes. */
-export function pathRoutes({
+/** The three operations. */
+export function pathOperations({
   store,
   traffic,
   clock,
@@ -39,61 +80,52 @@ export function pathRoutes({
   clock: Clock;
 }): readonly ApiRoute[] {
   return [
-    trafficRoute(
-      'GET',
-      '/queue/paths',
-      {
-        id: 'listPaths',
-        summary: 'List paths and their limits',
-        description:
-          'Every path (source and site) that is in use or blocked, by site, a page: its limits and where each comes from, its state, why it waits and until when, its overrides. `Relays`, on every page, are those that failed. For tokens of all domains, as all that follows about traffic',
-        query: PAGE,
-        answer: pathsAnswer,
-      },
-      ({ query }) => {
-        const answer: PathsAnswer = {
-          ...memoryPage(query, traffic.paths(), {
-            list: 'paths',
-            keyOf: ({ site, key }) => `${site} ${key}`,
-            itemOf: (path) => toPath(path.snapshot()),
-          }),
-          Relays: traffic.relays().map(toRelay),
-        };
-        return json(answer);
-      },
-    ),
-    trafficRoute(
-      'GET',
-      '/queue/paths/:site',
-      {
-        id: 'getSite',
-        summary: 'Show the paths of one site',
-        description:
-          'The paths of one site, by its name, its provider or any recipient domain of it: `{Site, Note, Paths, Limits, Holds, Waiting, Complete, Reasons}`. Where there is no path yet, `Note` says so and `Limits` are those that mail would begin with. 404 for what is neither in use nor a domain or provider',
-        answer: siteSchema,
-      },
-      async ({ params }) => {
-        return json(await siteAnswer(siteName(params.site)));
-      },
-    ),
-    trafficRoute(
-      'POST',
-      '/queue/paths/:site/try',
-      {
-        id: 'tryPath',
-        summary: 'Try a path now',
-        description:
-          'Whatever closed the paths or the relay of that name (as in `GET /queue/paths/{site}`) ends now: the pause after failures, a suspension, the time for which a relay is passed over. One message finds out whether mail goes; if not, they close again. What a person holds back stays held: `{Tried, Paths, Relays}`. 404 where nothing goes by that name',
-        answer: tryAnswer,
-      },
-      async ({ params }) => {
+    operation({
+      id: 'listPaths',
+      method: 'GET',
+      path: '/queue/paths',
+      scope: 'admin',
+      summary: 'List paths and their limits',
+      description:
+        'Every path (source and site) that is in use or blocked, by site, a page: its limits and where each comes from, its state, why it waits and until when, its overrides. `Relays`, on every page, are those that failed. For tokens of all domains, as all that follows about traffic',
+      query: PAGES.query,
+      answer: pathsAnswer,
+      handle: ({ query }) => ({
+        ...memoryPage(PAGES, query, traffic.paths(), {
+          keyOf: ({ site, key }) => `${site} ${key}`,
+          itemOf: (path) => toPath(path.snapshot()),
+        }),
+        Relays: traffic.relays().map(toRelay),
+      }),
+    }),
+    operation({
+      id: 'getSite',
+      method: 'GET',
+      path: '/queue/paths/:site',
+      scope: 'admin',
+      summary: 'Show the paths of one site',
+      description:
+        'The paths of one site, by its name, its provider or any recipient domain of it: `{Site, Note, Paths, Limits, Holds, Waiting, Complete, Reasons}`. Where there is no path yet, `Note` says so and `Limits` are those that mail would begin with. 404 for what is neither in use nor a domain or provider',
+      answer: siteAnswer,
+      handle: ({ params }) => siteOf(siteName(params.site)),
+    }),
+    operation({
+      id: 'tryPath',
+      method: 'POST',
+      path: '/queue/paths/:site/try',
+      scope: 'admin',
+      summary: 'Try a path now',
+      description:
+        'Whatever closed the paths or the relay of that name (as in `GET /queue/paths/{site}`) ends now: the pause after failures, a suspension, the time for which a relay is passed over. One message finds out whether mail goes; if not, they close again. What a person holds back stays held: `{Tried, Paths, Relays}`. 404 where nothing goes by that name',
+      answer: tryAnswer,
+      handle: async ({ params }) => {
         const site = siteName(params.site);
         const paths = traffic.paths().filter((path) => goesBy(path, site));
         const failed = traffic.relays().filter(({ relay }) => goesByAny(paths, site, relay));
         if (paths.length === 0 && failed.length === 0) throw refuse('not-found', UNTRIED);
         let tried = await traffic.tryNow.paths(paths.map(({ key }) => key));
         for (const { relay } of paths.length > 0 ? [] : failed) tried += traffic.tryNow.relay(relay) ? 1 : 0;
-        const answer: TryAnswer = {
+        return {
           Tried: tried,
           Paths: paths.map((path) => toPath(path.snapshot())),
           Relays: traffic
@@ -101,18 +133,17 @@ export function pathRoutes({
             .filter(({ relay }) => failed.some((one) => one.relay === relay))
             .map(toRelay),
         };
-        return json(answer);
       },
-    ),
+    }),
   ];
 
-  function siteName(param: string | undefined): string {
-    const site = (param ?? '').trim().toLowerCase();
+  function siteName(param: string): string {
+    const site = param.trim().toLowerCase();
     if (site === '' || site.length > MAX_NAME * 4) throw refuse('not-found', UNKNOWN);
     return site;
   }
 
-  async function siteAnswer(site: string): Promise<SiteAnswer> {
+  async function siteOf(site: string): Promise<SiteAnswer> {
     const paths = traffic.paths().filter((path) => goesBy(path, site));
     const host = toALabelDomain(site.replace(/^mx:/, ''));
     const domains = new Set<string>(paths.flatMap((path) => path.domains));

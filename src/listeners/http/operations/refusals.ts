@@ -2,41 +2,58 @@
  * GET /refusals: what this process refused lately, over HTTP and SMTP, and why. A token of some domains sees what tokens
  * of those alone were refused; who was nobody is for tokens of all domains.
  */
+import { z } from 'zod';
 import type { Refusal, Refusals } from '../../../policy/access/refusals.ts';
-import type { RefusalItem, RefusalsAnswer } from '../contract/answers/operator.ts';
-import { refusalsAnswer } from '../contract/schemas/operator.ts';
-import { DOMAIN, PAGE } from '../contract/schemas/query.ts';
-import { inOrder, memoryPage } from '../memory-page.ts';
-import { type ApiRoute, isoTime, json } from '../route.ts';
-import { listedDomains } from '../tenancy.ts';
+import { pageOf, time } from '../contract/schemas/shared.ts';
+import { type Answer, operation } from '../operation.ts';
+import { inOrder, memoryPage, paging } from '../paging.ts';
+import { DOMAIN } from '../query.ts';
+import { type ApiRoute, isoTime } from '../route.ts';
 
-/** The one route. */
-export function refusalRoutes({ refusals }: { refusals: Pick<Refusals, 'list'> }): readonly ApiRoute[] {
+const refusalItem = z
+  .object({
+    RefusalID: z.string(),
+    Time: time.describe('The last time'),
+    Since: time.describe('The first time'),
+    Times: z.int().min(1).describe('The same refusal so often in a row'),
+    Via: z.enum(['HTTP', 'SMTP']),
+    Action: z.string().describe('`POST /email`, or the command of SMTP: AUTH, MAIL, RCPT, DATA'),
+    Status: z.int().describe('Of HTTP, or the code of the SMTP reply'),
+    Code: z.int().nullable().describe('As in `Errors`; null for a reply of SMTP itself'),
+    Name: z.string().nullable(),
+    Message: z.string().describe('What was answered, at most 300 characters'),
+    Domain: z.string().nullable().describe('Sender domain it was about, where that is known'),
+    TokenID: z.string().nullable().describe('Of the token or SMTP credential; null = nobody was logged in'),
+    TokenName: z.string().nullable(),
+    Peer: z.string().describe('Address it came from'),
+  })
+  .meta({ id: 'Refusal' });
+
+export type RefusalItem = Answer<typeof refusalItem>;
+
+const PAGES = paging('refusals', z.string());
+
+/** The one operation. */
+export function refusalOperations({ refusals }: { refusals: Pick<Refusals, 'list'> }): readonly ApiRoute[] {
   return [
-    {
+    operation({
+      id: 'listRefusals',
       method: 'GET',
       path: '/refusals',
       scope: 'email:read',
       limitedTokens: true,
-      contract: {
-        id: 'listRefusals',
-        summary: 'List what was refused lately',
-        description:
-          'Requests and SMTP commands that this process refused lately, newest first, a page: `{RefusalID, Time, Since, Times, Via, Action, Status, Code, Name, Message, Domain, TokenID, TokenName, Peer}`. Kept in memory since its start, the last 50 of each tenant; the mail log has a line for each, but for what a flood leaves out. A repetition of the one before counts it up',
-        query: { ...PAGE, ...DOMAIN },
-        answer: refusalsAnswer,
-      },
-      handle: (request) => {
-        const { domains } = listedDomains(request);
-        const answer: RefusalsAnswer = memoryPage(request.query, refusals.list(domains), {
-          list: 'refusals',
+      summary: 'List what was refused lately',
+      description:
+        'Requests and SMTP commands that this process refused lately, newest first, a page: `{RefusalID, Time, Since, Times, Via, Action, Status, Code, Name, Message, Domain, TokenID, TokenName, Peer}`. Kept in memory since its start, the last 50 of each tenant; the mail log has a line for each, but for what a flood leaves out. A repetition of the one before counts it up',
+      query: { ...PAGES.query, ...DOMAIN },
+      answer: pageOf('RefusalsAnswer', refusalItem),
+      handle: ({ query, visible }) =>
+        memoryPage(PAGES, query, refusals.list(visible.domains), {
           keyOf: ({ seq }) => inOrder(seq),
           itemOf: toItem,
           newestFirst: true,
-        });
-        return json(answer);
-      },
-    },
+        }),
+    }),
   ];
 }
 

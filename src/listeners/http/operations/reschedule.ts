@@ -15,8 +15,8 @@ import type { Queue } from '../../../pipeline/queue/queue.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import type { Store } from '../../../store/store.ts';
 import { messageDetail } from '../contract/schemas/email.ts';
-import { readJsonBody } from '../json-request.ts';
-import { type ApiRoute, json, refuse } from '../route.ts';
+import { operation } from '../operation.ts';
+import { type ApiRoute, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';
 import { underLease } from './cancel-retry.ts';
 import { toDetail } from './messages.ts';
@@ -38,30 +38,27 @@ interface Deps {
   eventsStored(): void;
 }
 
-/** The route. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
-export function rescheduleRoute(
+/** The operation. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
+export function rescheduleOperation(
   { store, clock, random, queue, eventsStored }: Deps,
   options: { maxAgeMs: number | null },
 ): ApiRoute {
-  return {
+  return operation({
+    id: 'rescheduleEmail',
     method: 'PATCH',
     path: '/email/:id',
     scope: 'email:send',
     limitedTokens: true,
-    contract: {
-      id: 'rescheduleEmail',
-      summary: 'Move a scheduled message',
-      description:
-        '`{SendAt}`: another time for a scheduled message of which nothing was sent or tried; the message after it. Its `Date` moves along, and its expiry unless `ExpiresAt` was given. On its way or done: 409',
-      body: { schema: CHANGES, example: { SendAt: '2026-12-01T08:00:00Z' } },
-      answer: messageDetail,
-      errors: ['send-at-invalid', 'not-scheduled'],
-    },
-    handle: async (request) => {
-      const { caller, params } = request;
+    summary: 'Move a scheduled message',
+    description:
+      '`{SendAt}`: another time for a scheduled message of which nothing was sent or tried; the message after it. Its `Date` moves along, and its expiry unless `ExpiresAt` was given. On its way or done: 409',
+    body: { schema: CHANGES, example: { SendAt: '2026-12-01T08:00:00Z' } },
+    answer: messageDetail,
+    errors: ['send-at-invalid', 'not-scheduled'],
+    handle: async ({ caller, params, body }) => {
       const message = await ownMessage(store, caller, params.id);
       const now = clock.now();
-      const wanted = readSendTime(readJsonBody(request, CHANGES).SendAt, now);
+      const wanted = readSendTime(body.SendAt, now);
       if (!wanted.ok) throw invalid(wanted.message);
       const sendAt = wanted.at ?? now;
       const expiresAt = message.expiryGiven
@@ -100,9 +97,9 @@ export function rescheduleRoute(
       if (result.kind === 'not-scheduled') throw refuse('not-scheduled');
       queue.wake(sendAt);
       eventsStored();
-      return json(toDetail(await ownMessage(store, caller, params.id), now));
+      return toDetail(await ownMessage(store, caller, params.id), now);
     },
-  };
+  });
 }
 
 function invalid(message: string): AppError {

@@ -3,24 +3,24 @@
  * caller's sender domains; leaves them stored. Every rule ends by itself: one that a broken run left behind is gone a day
  * later.
  */
+
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { isUuid } from '../../../lib/ids.ts';
 import { RULE_RESULTS, type RuleResult, type SandboxRule } from '../../../model/sandbox-rule.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import { MAX_RULES_PER_DOMAIN, type SandboxRules } from '../../../policy/sandbox/sandbox-rules.ts';
-import type { Page } from '../contract/answers/page.ts';
-import type { RuleResultWord, SandboxRuleItem } from '../contract/answers/sandbox.ts';
 import { nothing } from '../contract/schemas/problem.ts';
-import { DOMAIN, PAGE, text } from '../contract/schemas/query.ts';
-import { capturesDeleted, ruleItem, ruleList } from '../contract/schemas/sandbox.ts';
+import { capturesDeleted } from '../contract/schemas/sandbox.ts';
+import { count, pageOf, time } from '../contract/schemas/shared.ts';
 import type { CreateOnce } from '../create-once.ts';
-import { readJsonBody } from '../json-request.ts';
-import { inOrder, memoryPage } from '../memory-page.ts';
-import { type ApiRoute, invalidParameter, isoTime, json, queryText, refuse } from '../route.ts';
-import { listedDomains, ownDomains } from '../tenancy.ts';
+import { type Answer, operation, withoutUndefined } from '../operation.ts';
+import { inOrder, memoryPage, paging } from '../paging.ts';
+import { DOMAIN, text } from '../query.ts';
+import { type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
+import { ownDomains } from '../tenancy.ts';
 
-const WORDS: Readonly<Record<RuleResult, RuleResultWord>> = {
+const WORDS = {
   deliver: 'Deliver',
   bounce: 'Bounce',
   softbounce: 'SoftBounce',
@@ -29,10 +29,35 @@ const WORDS: Readonly<Record<RuleResult, RuleResultWord>> = {
   complain: 'Complain',
   open: 'Open',
   click: 'Click',
-};
+} as const satisfies Readonly<Record<RuleResult, string>>;
+const RESULT_WORDS = Object.values(WORDS);
+
+const ruleItem = z
+  .object({
+    RuleID: z.uuid(),
+    Domain: z.string(),
+    Inbox: z.string().nullable(),
+    Recipient: z.string().nullable(),
+    Subject: z.string().nullable(),
+    Tag: z.string().nullable(),
+    Result: z.enum(RESULT_WORDS),
+    Defers: count.describe('Of Defer: how often before it is delivered'),
+    DelayMs: count,
+    Reply: z.object({ Code: count, Enhanced: z.string(), Text: z.string() }).nullable(),
+    Probability: z.number(),
+    Times: count.nullable().describe('null = every recipient that fits'),
+    Uses: count.describe('Recipients it was used for'),
+    CreatedAt: time,
+    ExpiresAt: time,
+  })
+  .meta({ id: 'SandboxRule' });
+
+export type SandboxRuleItem = Answer<typeof ruleItem>;
+
 const REPLIED: ReadonlySet<RuleResult> = new Set(['bounce', 'softbounce', 'defer']);
 const DAY_SECONDS = 86_400;
 const MAX_DELAY_MS = 3_600_000;
+const PAGES = paging('rules', z.string());
 const PLAIN = /^[\x20-\x7e]+$/;
 
 const RULE = z.object({
@@ -65,129 +90,109 @@ const RULE = z.object({
     .describe('Seconds; a day'),
 });
 
-/** The rule routes. */
-export function sandboxRuleRoutes(deps: {
+/** The operations of rules. */
+export function sandboxRuleOperations(deps: {
   sandboxRules: Pick<SandboxRules, 'list' | 'add' | 'remove'>;
   createOnce: CreateOnce;
   clock: Clock;
 }): readonly ApiRoute[] {
   const { sandboxRules: rules, createOnce, clock } = deps;
   return [
-    {
+    operation({
+      id: 'listSandboxRules',
       method: 'GET',
       path: '/sandbox/rules',
       scope: 'email:read',
       limitedTokens: true,
-      contract: {
-        id: 'listSandboxRules',
-        summary: 'List faults of the sandbox',
-        description:
-          'Rules of the sandbox that stand, oldest first, with their uses, a page. `Domain` filters',
-        query: { ...DOMAIN, ...PAGE },
-        answer: ruleList,
-      },
-      handle: async (request) => {
+      summary: 'List faults of the sandbox',
+      description: 'Rules of the sandbox that stand, oldest first, with their uses, a page. `Domain` filters',
+      query: { ...DOMAIN, ...PAGES.query },
+      answer: pageOf('SandboxRuleList', ruleItem),
+      handle: async ({ query, visible }) =>
         // At most 100 a domain, and this process holds them all in memory anyway.
-        const answer: Page<SandboxRuleItem> = memoryPage(
-          request.query,
-          await rules.list(listedDomains(request)),
-          {
-            list: 'rules',
-            keyOf: ({ createdAt, id }) => `${inOrder(createdAt)} ${id}`,
-            itemOf: toItem,
-          },
-        );
-        return json(answer);
-      },
-    },
-    {
+        memoryPage(PAGES, query, await rules.list(visible), {
+          keyOf: ({ createdAt, id }) => `${inOrder(createdAt)} ${id}`,
+          itemOf: toItem,
+        }),
+    }),
+    operation({
+      id: 'createSandboxRule',
       method: 'POST',
       path: '/sandbox/rules',
       scope: 'email:send',
       limitedTokens: true,
-      contract: {
-        id: 'createSandboxRule',
-        summary: 'Have the sandbox play a fault',
-        description:
-          '`{Domain?, Inbox?, Recipient?, Subject?, Tag?, Result, Defers?, DelayMs?, Code?, Enhanced?, Text?, Probability?, Times?, ExpiresIn?}`: what the sandbox plays for recipients that fit all that is named and would be delivered there otherwise, 201 with its `RuleID`. For mail accepted from now on; the first rule that fits is used. Results, events and webhooks are those of real mail, marked `Sandbox`; nothing is suppressed. A `Result` in the request and magic recipients win. Ends after `ExpiresIn` seconds (a day; at most 30). At most 100 a domain. Takes `Idempotency-Key`',
-        idempotent: true,
-        body: { schema: RULE, example: { Recipient: '*@example.net', Result: 'Defer', Defers: 2, Times: 1 } },
-        status: 201,
-        answer: ruleItem,
-        errors: ['domain-ambiguous', 'not-found', 'sandbox-result-unknown', 'sandbox-rule-limit'],
+      summary: 'Have the sandbox play a fault',
+      description:
+        '`{Domain?, Inbox?, Recipient?, Subject?, Tag?, Result, Defers?, DelayMs?, Code?, Enhanced?, Text?, Probability?, Times?, ExpiresIn?}`: what the sandbox plays for recipients that fit all that is named and would be delivered there otherwise, 201 with its `RuleID`. For mail accepted from now on; the first rule that fits is used. Results, events and webhooks are those of real mail, marked `Sandbox`; nothing is suppressed. A `Result` in the request and magic recipients win. Ends after `ExpiresIn` seconds (a day; at most 30). At most 100 a domain. Takes `Idempotency-Key`',
+      once: createOnce,
+      body: { schema: RULE, example: { Recipient: '*@example.net', Result: 'Defer', Defers: 2, Times: 1 } },
+      status: 201,
+      answer: ruleItem,
+      errors: ['domain-ambiguous', 'not-found', 'sandbox-result-unknown', 'sandbox-rule-limit'],
+      handle: async ({ caller, body, key }) => {
+        const domain = pickDomain(caller, body.Domain);
+        const result = RULE_RESULTS.find((known) => known === body.Result.toLowerCase());
+        if (result === undefined) {
+          throw refuse('sandbox-result-unknown', `Result must be one of ${Object.values(WORDS).join(', ')}`);
+        }
+        if (body.Defers !== undefined && result !== 'defer') {
+          throw invalidParameter('Defers belongs to the Result Defer', 'Defers');
+        }
+        const wanted = {
+          domain,
+          inbox: body.Inbox?.toLowerCase() ?? null,
+          recipient: recipientOf(body.Recipient),
+          subject: body.Subject ?? null,
+          tag: body.Tag ?? null,
+          result,
+          defers: result === 'defer' ? (body.Defers ?? 1) : 0,
+          delayMs: body.DelayMs ?? 0,
+          reply: replyOf(body, result),
+          probability: body.Probability ?? 1,
+          times: body.Times ?? null,
+          expiresAt: clock.now() + (body.ExpiresIn ?? DAY_SECONDS) * 1000,
+        };
+        const rule = await rules.add(wanted, key && ((made) => key(toItem(made))));
+        if (rule === null) {
+          throw refuse('sandbox-rule-limit', `${domain} has ${MAX_RULES_PER_DOMAIN} rules; delete some`);
+        }
+        return toItem(rule);
       },
-      handle: (request) =>
-        createOnce(request, 'POST /sandbox/rules', async (key) => {
-          const body = readJsonBody(request, RULE);
-          const domain = pickDomain(request.caller, body.Domain);
-          const result = RULE_RESULTS.find((known) => known === body.Result.toLowerCase());
-          if (result === undefined) {
-            throw refuse(
-              'sandbox-result-unknown',
-              `Result must be one of ${Object.values(WORDS).join(', ')}`,
-            );
-          }
-          if (body.Defers !== undefined && result !== 'defer') {
-            throw invalidParameter('Defers belongs to the Result Defer', 'Defers');
-          }
-          const wanted = {
-            domain,
-            inbox: body.Inbox?.toLowerCase() ?? null,
-            recipient: recipientOf(body.Recipient),
-            subject: body.Subject ?? null,
-            tag: body.Tag ?? null,
-            result,
-            defers: result === 'defer' ? (body.Defers ?? 1) : 0,
-            delayMs: body.DelayMs ?? 0,
-            reply: replyOf(body, result),
-            probability: body.Probability ?? 1,
-            times: body.Times ?? null,
-            expiresAt: clock.now() + (body.ExpiresIn ?? DAY_SECONDS) * 1000,
-          };
-          const rule = await rules.add(wanted, key === null ? undefined : (made) => key(201, toItem(made)));
-          if (rule === null) {
-            throw refuse('sandbox-rule-limit', `${domain} has ${MAX_RULES_PER_DOMAIN} rules; delete some`);
-          }
-          return json(toItem(rule), 201);
-        }),
-    },
-    {
+    }),
+    operation({
+      id: 'deleteSandboxRules',
       method: 'DELETE',
       path: '/sandbox/rules',
       scope: 'email:send',
       limitedTokens: true,
-      contract: {
-        id: 'deleteSandboxRules',
-        summary: 'End faults of the sandbox',
-        description:
-          'Ends the rules of the token’s domains, or those of one `Inbox`, or of one `Domain`: `{Deleted}`',
-        query: { Inbox: text('Only those of this inbox'), ...DOMAIN },
-        answer: capturesDeleted,
-      },
-      handle: async (request) => {
-        const inbox = queryText(request.query, 'Inbox', 320)?.toLowerCase();
-        const wanted = { ...listedDomains(request), ...(inbox === undefined ? {} : { inbox }) };
-        return json({ Deleted: await rules.remove(wanted) });
-      },
-    },
-    {
+      summary: 'End faults of the sandbox',
+      description:
+        'Ends the rules of the token’s domains, or those of one `Inbox`, or of one `Domain`: `{Deleted}`',
+      query: { Inbox: text('Only those of this inbox', 320), ...DOMAIN },
+      answer: capturesDeleted,
+      handle: async ({ query, visible }) => ({
+        Deleted: await rules.remove({
+          ...visible,
+          ...withoutUndefined({ inbox: query.Inbox?.toLowerCase() }),
+        }),
+      }),
+    }),
+    operation({
+      id: 'deleteSandboxRule',
       method: 'DELETE',
       path: '/sandbox/rules/:id',
       scope: 'email:send',
       limitedTokens: true,
-      contract: {
-        id: 'deleteSandboxRule',
-        summary: 'End one fault of the sandbox',
-        description: 'Ends one rule: `{}`. What waits for it is delivered at its next try',
-        answer: nothing,
-      },
+      summary: 'End one fault of the sandbox',
+      description: 'Ends one rule: `{}`. What waits for it is delivered at its next try',
+      answer: nothing,
       handle: async ({ caller, params }) => {
-        const id = (params.id ?? '').toLowerCase();
+        const id = params.id.toLowerCase();
         const gone = isUuid(id) ? await rules.remove({ ids: [id], ...ownDomains(caller) }) : 0;
         if (gone === 0) throw refuse('not-found');
-        return json({});
+        return {};
       },
-    },
+    }),
   ];
 }
 

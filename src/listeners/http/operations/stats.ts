@@ -3,18 +3,57 @@
  * that follow. Given the caller's domains and a bounded range; read from the event log on the reader for searches. Mail
  * of the sandbox is left out unless it is asked for.
  */
+
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
 import type { Store } from '../../../store/store.ts';
-import type { StatsCount, StatsGroupBy } from '../../../store/topics/events.ts';
+import type { StatsCount } from '../../../store/topics/events.ts';
 import { createCallRate } from '../call-rate.ts';
-import type { StatsAnswer, StatsCounts, StatsInterval, StatsRates } from '../contract/answers/stats.ts';
-import { statsAnswer } from '../contract/schemas/events.ts';
-import { DOMAIN, moment } from '../contract/schemas/query.ts';
-import { type ApiRoute, invalidParameter, isoTime, json, queryFlag, queryText, queryTime } from '../route.ts';
-import { listedDomains } from '../tenancy.ts';
+import { time } from '../contract/schemas/shared.ts';
+import { operation } from '../operation.ts';
+import { DOMAIN, flag, moment, word } from '../query.ts';
+import { type ApiRoute, invalidParameter, isoTime } from '../route.ts';
+
+const counts = z.record(z.string(), z.int()).describe('Events by kind: Accepted, Delivered, …');
+
+const share = z.number().nullable();
+
+const rates = z
+  .object({
+    Delivered: share.describe('Of those that were delivered, bounced or failed'),
+    Bounced: share,
+    Failed: share,
+    Opened: share.describe('Events per delivered recipient; may be above 1'),
+    Clicked: share,
+    Complained: share,
+    Unsubscribed: share,
+  })
+  .meta({ id: 'StatsRates', description: 'Null where there is nothing to divide by' });
+
+const shownFigures = {
+  Counts: counts,
+  Rates: rates,
+  Intervals: z
+    .array(z.object({ At: time, Counts: counts, Rates: rates }))
+    .describe('Those with events, by time'),
+};
+
+const statsAnswer = z
+  .object({
+    From: time,
+    To: time,
+    Interval: z.enum(['hour', 'day']),
+    GroupBy: z.enum(['Tag', 'Domain', 'RecipientDomain']).nullable(),
+    Items: z
+      .array(
+        z.object({ Group: z.string().nullable().describe('Empty under Tag: without tags'), ...shownFigures }),
+      )
+      .describe('Largest first'),
+    Rest: z.object(shownFigures).nullable().describe('Everything beyond the hundredth group'),
+  })
+  .meta({ id: 'StatsAnswer' });
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -23,11 +62,7 @@ const INTERVALS = {
   hour: { ms: HOUR_MS, usualMs: DAY_MS, longestMs: 8 * DAY_MS, longest: '8 days' },
   day: { ms: DAY_MS, usualMs: 30 * DAY_MS, longestMs: 92 * DAY_MS, longest: '92 days' },
 } as const;
-const GROUPS: ReadonlyMap<string, readonly ['Tag' | 'Domain' | 'RecipientDomain', StatsGroupBy]> = new Map([
-  ['tag', ['Tag', 'tag']],
-  ['domain', ['Domain', 'domain']],
-  ['recipientdomain', ['RecipientDomain', 'recipient-domain']],
-]);
+const GROUPS = { Tag: 'tag', Domain: 'domain', RecipientDomain: 'recipient-domain' } as const;
 /** Measured: 0.6 s of the searching reader without groups, 1.5 s by tag. */
 const MAX_EVENTS = 1_000_000;
 const MAX_GROUPS = 100;
@@ -37,43 +72,40 @@ const KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
   EVENT_KINDS[kind].payloadType?.startsWith('email.'),
 );
 
-/** The one route. */
-export function statsRoutes({ store, clock }: { store: Store; clock: Clock }): readonly ApiRoute[] {
+/** The one operation. */
+export function statsOperations({ store, clock }: { store: Store; clock: Clock }): readonly ApiRoute[] {
   const takeCall = createCallRate(clock, { perSecond: CALLS_PER_SECOND, what: 'statistics' });
   return [
-    {
+    operation({
+      id: 'getStats',
       method: 'GET',
       path: '/stats',
       scope: 'stats:read',
       limitedTokens: true,
-      contract: {
-        id: 'getStats',
-        summary: 'Count events',
-        description:
-          'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. At most 92 days by day, 8 by hour, and a million events; 5 times a second a token. Mail of the sandbox only with `IncludeSandbox=true`',
-        query: {
-          From: moment('Beginning'),
-          To: moment('End'),
-          Interval: z.enum(['hour', 'day']).default('day'),
-          GroupBy: z.enum(['Tag', 'Domain', 'RecipientDomain']).optional(),
-          IncludeSandbox: z.boolean().default(false),
-          ...DOMAIN,
-        },
-        answer: statsAnswer,
+      summary: 'Count events',
+      description:
+        'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. At most 92 days by day, 8 by hour, and a million events; 5 times a second a token. Mail of the sandbox only with `IncludeSandbox=true`',
+      query: {
+        From: moment('Beginning'),
+        To: moment('End'),
+        Interval: word(['hour', 'day'], 'is hour or day').default('day'),
+        GroupBy: word(['Tag', 'Domain', 'RecipientDomain'], 'is Tag, Domain or RecipientDomain').optional(),
+        IncludeSandbox: flag().default(false),
+        ...DOMAIN,
       },
-      handle: async (request) => {
-        takeCall(request.caller);
-        const { query } = request;
-        const [interval, from, to] = range(query, clock.now());
-        const groupBy = wantedGroup(queryText(query, 'GroupBy', 32));
+      answer: statsAnswer,
+      handle: async ({ caller, query, visible }) => {
+        takeCall(caller);
+        const { Interval, GroupBy } = query;
+        const [from, to] = range(query, clock.now());
         const result = await store.stats({
-          ...listedDomains(request),
+          ...visible,
           kinds: KINDS,
           from,
           to,
-          intervalMs: INTERVALS[interval].ms,
-          groupBy: groupBy?.[1] ?? null,
-          includeSandbox: queryFlag(query, 'IncludeSandbox') ?? false,
+          intervalMs: INTERVALS[Interval].ms,
+          groupBy: GroupBy === undefined ? null : GROUPS[GroupBy],
+          includeSandbox: query.IncludeSandbox,
           maxEvents: MAX_EVENTS,
           maxGroups: MAX_GROUPS,
         });
@@ -84,51 +116,48 @@ export function statsRoutes({ store, clock }: { store: Store; clock: Clock }): r
           });
         }
         const groups =
-          groupBy === undefined && result.groups.length === 0 ? [{ name: '', counts: [] }] : result.groups;
-        const answer: StatsAnswer = {
+          GroupBy === undefined && result.groups.length === 0 ? [{ name: '', counts: [] }] : result.groups;
+        return {
           From: isoTime(from),
           To: isoTime(to),
-          Interval: interval,
-          GroupBy: groupBy?.[0] ?? null,
+          Interval,
+          GroupBy: GroupBy ?? null,
           Items: groups.map(({ name, counts }) => ({
-            Group: groupBy === undefined ? null : name,
+            Group: GroupBy === undefined ? null : name,
             ...figures(counts),
             Intervals: intervals(counts),
           })),
           Rest: result.rest === null ? null : { ...figures(result.rest), Intervals: intervals(result.rest) },
         };
-        return json(answer);
       },
-    },
+    }),
   ];
 }
 
 /** From at the beginning of its interval, so that the first one is whole. Throws AppError invalid-parameter. */
-function range(query: ReadonlyMap<string, string>, now: number): ['hour' | 'day', number, number] {
-  const word = (queryText(query, 'Interval', 16) ?? 'day').toLowerCase();
-  if (word !== 'hour' && word !== 'day') throw invalidParameter('Interval is hour or day', 'Interval');
-  const { ms, usualMs, longestMs, longest } = INTERVALS[word];
-  const to = queryTime(query, 'To') ?? now;
-  const from = queryTime(query, 'From') ?? to - usualMs;
+function range(
+  {
+    Interval,
+    From,
+    To,
+  }: { Interval: keyof typeof INTERVALS; From?: number | undefined; To?: number | undefined },
+  now: number,
+): [number, number] {
+  const { ms, usualMs, longestMs, longest } = INTERVALS[Interval];
+  const to = To ?? now;
+  const from = From ?? to - usualMs;
   if (from >= to) throw invalidParameter('From must be before To', 'From');
-  if (to - from > longestMs) throw invalidParameter(`At most ${longest} by ${word}`, 'From');
-  return [word, Math.floor(from / ms) * ms, to];
+  if (to - from > longestMs) throw invalidParameter(`At most ${longest} by ${Interval}`, 'From');
+  return [Math.floor(from / ms) * ms, to];
 }
 
-function wantedGroup(word: string | undefined) {
-  if (word === undefined) return undefined;
-  const group = GROUPS.get(word.toLowerCase());
-  if (group === undefined) throw invalidParameter('GroupBy is Tag, Domain or RecipientDomain', 'GroupBy');
-  return group;
-}
-
-function intervals(counts: readonly StatsCount[]): StatsInterval[] {
+function intervals(counts: readonly StatsCount[]) {
   const byTime = new Map<number, StatsCount[]>();
   for (const count of counts) byTime.set(count.at, [...(byTime.get(count.at) ?? []), count]);
   return [...byTime].map(([at, own]) => ({ At: isoTime(at), ...figures(own) }));
 }
 
-function figures(counts: readonly StatsCount[]): { Counts: StatsCounts; Rates: StatsRates } {
+function figures(counts: readonly StatsCount[]) {
   const of = (kind: EventKind): number =>
     counts.reduce((sum, count) => (count.kind === kind ? sum + count.n : sum), 0);
   const share = (part: number, whole: number) =>

@@ -15,34 +15,34 @@ import type { ApiRoute } from '../route.ts';
 import { createStoredTemplates } from '../stored-templates.ts';
 import { createTemplateWork } from '../template-work.ts';
 import type { WorkerPool } from '../worker-pool.ts';
-import { cancelRetryRoutes } from './cancel-retry.ts';
-import { causeRoutes } from './causes.ts';
+import { cancelRetryOperations } from './cancel-retry.ts';
+import { causeOperations } from './causes.ts';
 import { doctorOperations } from './doctor.ts';
 import { domainOperations } from './domains.ts';
 import { batchEmailRoute } from './email-batch.ts';
 import { validateEmailRoute } from './email-validate.ts';
-import { eraseRoute } from './erase.ts';
+import { eraseOperation } from './erase.ts';
 import { eventStreamRoutes } from './event-stream.ts';
 import { eventRoutes } from './events.ts';
-import { holdRoutes } from './holds.ts';
+import { holdOperations } from './holds.ts';
 import { meOperation } from './me.ts';
 import { messageRoutes } from './messages.ts';
-import { nodeRoutes } from './nodes.ts';
-import { operatorRoutes } from './operator.ts';
-import { overrideRoutes } from './overrides.ts';
-import { pathRoutes } from './paths.ts';
-import { refusalRoutes } from './refusals.ts';
-import { rescheduleRoute } from './reschedule.ts';
+import { nodeOperations } from './nodes.ts';
+import { operatorOperations } from './operator.ts';
+import { overrideOperations } from './overrides.ts';
+import { pathOperations } from './paths.ts';
+import { refusalOperations } from './refusals.ts';
+import { rescheduleOperation } from './reschedule.ts';
 import { sandboxRoutes } from './sandbox.ts';
 import { createNearestCaptures } from './sandbox-nearest.ts';
 import { sandboxReleaseRoute } from './sandbox-release.ts';
-import { sandboxRuleRoutes } from './sandbox-rules.ts';
+import { sandboxRuleOperations } from './sandbox-rules.ts';
 import { createCaptureSearch } from './sandbox-search.ts';
 import { sandboxStreamRoutes } from './sandbox-stream.ts';
 import { sandboxWaitRoutes } from './sandbox-wait.ts';
 import { sendEmailRoute } from './send-email.ts';
 import { smtpCredentialOperations } from './smtp-credentials.ts';
-import { statsRoutes } from './stats.ts';
+import { statsOperations } from './stats.ts';
 import { suppressionOperations } from './suppressions.ts';
 import { templateOperations } from './templates.ts';
 import { tokenOperations } from './tokens.ts';
@@ -83,11 +83,11 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...webhookOperations({ ...deps, createOnce }),
     ...eventRoutes(deps),
     ...eventStreamRoutes(deps, { perTenant: options.streamsPerTenant }),
-    ...statsRoutes(deps),
+    ...statsOperations(deps),
     ...messageRoutes({ ...deps, captured }),
-    ...cancelRetryRoutes(deps, { maxAgeMs: options.maxAgeMs }),
-    rescheduleRoute(deps, { maxAgeMs: options.maxAgeMs }),
-    eraseRoute(deps),
+    ...cancelRetryOperations(deps, { maxAgeMs: options.maxAgeMs }),
+    rescheduleOperation(deps, { maxAgeMs: options.maxAgeMs }),
+    eraseOperation(deps),
     ...domainOperations({ ...deps, createOnce }),
     ...suppressionOperations({ ...deps, createOnce }),
     ...templateOperations({
@@ -103,20 +103,20 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     }),
     ...smtpCredentialOperations({ ...deps, createOnce }),
     ...sandboxRoutes({ ...deps, search, captured }),
-    ...sandboxRuleRoutes({ ...deps, createOnce }),
+    ...sandboxRuleOperations({ ...deps, createOnce }),
     sandboxReleaseRoute(
       { ...deps, idempotency: shared.idempotency },
       { simulatorDomain: options.simulatorDomain },
     ),
     ...sandboxWaitRoutes({ ...deps, search, feed, nearest }),
     ...sandboxStreamRoutes({ ...deps, search, feed }, { perTenant: options.streamsPerTenant }),
-    ...operatorRoutes(deps),
-    ...refusalRoutes(deps),
-    ...nodeRoutes(deps),
+    ...operatorOperations(deps),
+    ...refusalOperations(deps),
+    ...nodeOperations(deps),
     ...doctorOperations(deps),
-    ...pathRoutes(deps),
-    ...holdRoutes({ ...deps, createOnce }),
-    ...overrideRoutes(deps),
-    ...causeRoutes(deps, { maxAgeMs: options.maxAgeMs }),
+    ...pathOperations(deps),
+    ...holdOperations({ ...deps, createOnce }),
+    ...overrideOperations(deps),
+    ...causeOperations(deps, { maxAgeMs: options.maxAgeMs }),
   ];
 }

@@ -1,18 +1,98 @@
 /** Paths, limits, overrides and holds in the words of the API. Pure. */
+import { z } from 'zod';
 import type { PathSnapshot, PathWord } from '../../../pipeline/deliver/path/state.ts';
 import type { RelayState } from '../../../pipeline/deliver/routing/relay-health.ts';
 import type { Hold } from '../../../policy/limits/holds.ts';
 import { LIMIT_NAMES } from '../../../policy/limits/shaping/limit-values.ts';
 import type { EffectiveLimits, LimitOrigin, Override } from '../../../policy/limits/shaping/types.ts';
-import type {
-  HoldItem,
-  OverrideItem,
-  PathItem,
-  PathLimitItem,
-  PathWordItem,
-  RelayItem,
-} from '../contract/answers/traffic.ts';
+import { priority } from '../contract/schemas/email.ts';
+import { count, time } from '../contract/schemas/shared.ts';
+import type { Answer } from '../operation.ts';
 import { isoTime, isoTimeOrNull } from '../route.ts';
+
+const value = z.union([z.number(), z.string()]);
+
+export const limitItem = z
+  .object({
+    Name: z.string(),
+    Value: value.nullable().describe('null = no limit'),
+    From: z
+      .enum(['data', 'user', 'config', 'override'])
+      .describe('data: a shipped row; user: shaping.json of the operator; config: a key'),
+    Detail: z.string().describe('The row, the key, or the rule of the override'),
+    Until: time.nullable().describe('When an override ends'),
+  })
+  .meta({ id: 'PathLimit' });
+
+export const overrideItem = z
+  .object({
+    OverrideID: z.string(),
+    Scope: z.enum(['path', 'tenant@site', 'domain@provider']),
+    Key: z.string(),
+    Param: z.string(),
+    Value: value,
+    Until: time,
+    Rule: z.string(),
+    Why: z.string(),
+    CreatedAt: time,
+  })
+  .meta({ id: 'Override' });
+
+export const holdItem = z
+  .object({
+    HoldID: z.string(),
+    SenderDomain: z.string().nullable().describe('null does not restrict; the same for the next three'),
+    RecipientDomain: z.string().nullable(),
+    Site: z.string().nullable(),
+    Priority: priority.nullable(),
+    Reason: z.string(),
+    Until: time.nullable().describe('null = until it is released'),
+    CreatedAt: time,
+  })
+  .meta({ id: 'Hold' });
+
+const pathWord = z.object({ At: time, Text: z.string() }).meta({ id: 'PathWord' });
+
+export const pathItem = z
+  .object({
+    Site: z.string(),
+    Source: z.string().describe('Empty where no source is configured'),
+    Provider: z.string().nullable(),
+    Route: z.enum(['mx', 'relay']),
+    Domains: z.array(z.string()).describe('Recipient domains met on it, the last ones'),
+    State: z.enum(['closed', 'open', 'half-open']).describe('Of the breaker: open = nothing goes'),
+    Reason: z.string().nullable().describe('Why what waits does not go; null where nothing holds it back'),
+    WaitsFor: z.string(),
+    WaitsUntil: time.nullable().describe('When that ends by itself'),
+    Connections: z.object({ Open: count, Busy: count, Opening: count }),
+    Window: z.number().describe('Connections that experience allows at the moment'),
+    Limits: z.array(limitItem),
+    Overrides: z.array(overrideItem),
+    Waiting: z
+      .object({ critical: count, normal: count, bulk: count })
+      .describe('Held in memory and not being sent, by priority'),
+    InFlight: count,
+    LastSuccess: pathWord.nullable(),
+    LastFailure: pathWord.nullable(),
+  })
+  .meta({ id: 'Path', description: 'An egress source towards a site' });
+
+export const relayItem = z
+  .object({
+    Relay: z.string().describe('host:port'),
+    Failures: count.describe('In a row'),
+    Until: time.describe('Tried again then; before, only where nothing else is left'),
+    Why: z.string(),
+  })
+  .meta({ id: 'Relay', description: 'A relay that failed and is passed over' });
+
+export const reasons = z.array(z.object({ Reason: z.string(), Count: count }));
+
+export type PathLimitItem = Answer<typeof limitItem>;
+export type OverrideItem = Answer<typeof overrideItem>;
+export type HoldItem = Answer<typeof holdItem>;
+export type PathItem = Answer<typeof pathItem>;
+export type RelayItem = Answer<typeof relayItem>;
 
 /** A path as the API shows it. */
 export function toPath(path: PathSnapshot): PathItem {
@@ -46,7 +126,7 @@ export function toRelay({ relay, failures, until, why }: RelayState): RelayItem 
   return { Relay: relay, Failures: failures, Until: isoTime(until), Why: why };
 }
 
-function toWord(word: PathWord | null): PathWordItem | null {
+function toWord(word: PathWord | null): Answer<typeof pathWord> | null {
   return word === null ? null : { At: isoTime(word.at), Text: word.text };
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the operations about traffic (api.md §3: paths, holds, overrides) look at and change, and the gate before all of
- * them: they concern everybody's mail, so that only admin tokens of all domains come through.
+ * What the operations about traffic (paths, holds, overrides) look at and change. They concern everybody's mail: only
+ * admin tokens of all domains may call them.
  */
 import type { Lane } from '../../../model/message.ts';
 import type { MemoryWaits } from '../../../pipeline/deliver/memory-waits.ts';
@@ -10,8 +10,6 @@ import type { TryNow } from '../../../pipeline/deliver/try-now.ts';
 import type { Hold, Holds } from '../../../policy/limits/holds.ts';
 import type { OverrideBook } from '../../../policy/limits/shaping/overrides.ts';
 import type { EffectiveLimits, PathQuery } from '../../../policy/limits/shaping/types.ts';
-import type { ApiContract } from '../contract/operation.ts';
-import type { ApiRequest, ApiRoute } from '../route.ts';
 
 /** Mail of one queue. */
 export interface WaitingMail {
@@ -51,19 +49,3 @@ export interface Traffic {
 
 /** Octets of a name: a site, a domain, a provider. */
 export const MAX_NAME = 255;
-
-/** A route for administrators of all domains. */
-export function trafficRoute(
-  method: ApiRoute['method'],
-  path: string,
-  contract: ApiContract,
-  handle: (request: ApiRequest) => ReturnType<ApiRoute['handle']>,
-): ApiRoute {
-  return {
-    method,
-    path,
-    scope: 'admin',
-    contract,
-    handle,
-  };
-}

@@ -4,14 +4,12 @@ import { LIST_WORDS, MESSAGE_STATUSES, RECIPIENT_STATUSES, wordsOf } from '../..
 import type {
   AttachmentFacts,
   BatchAnswer,
-  CancelAnswer,
   EmailAnswer,
   EmailWarning,
   MessageDetail,
   MessageRecipient,
   MessageSummary,
   MessageWithContents,
-  RetryAnswer,
   ValidateAnswer,
 } from '../answers/email.ts';
 import type { Page } from '../answers/page.ts';
@@ -57,27 +55,6 @@ export const batchAnswer = exactly<BatchAnswer>()(
       Rejected: count,
     })
     .meta({ id: 'BatchAnswer' }),
-);
-
-export const cancelAnswer = exactly<CancelAnswer>()(
-  z
-    .object({
-      Canceled: count.describe('Recipients that were stopped'),
-      TooLate: count.describe('Recipients that are being sent or were delivered'),
-    })
-    .meta({ id: 'CancelAnswer' }),
-);
-
-export const retryAnswer = exactly<RetryAnswer>()(
-  z
-    .object({
-      Queued: count.describe('Recipients that were queued again'),
-      Opened: count.describe('Paths that were closed and are tried now; for administrators of all domains'),
-      Closed: z
-        .array(z.object({ Site: z.string(), Reason: z.string(), Until: time.nullable() }))
-        .describe('Paths that take no mail at the moment: it goes when they open'),
-    })
-    .meta({ id: 'RetryAnswer' }),
 );
 
 export const priority = z.enum(['critical', 'normal', 'bulk']);

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { Bounce } from '../../../../model/bounce.ts';
 import type { EventList, EventRecord, StreamedEvent, TimelineEntry } from '../answers/events.ts';
 import type { Page } from '../answers/page.ts';
-import type { StatsAnswer, StatsFigures } from '../answers/stats.ts';
 import { metadata, route } from './email.ts';
 import { exactly } from './exactly.ts';
 import { count, pageOf, time } from './shared.ts';
@@ -106,45 +105,4 @@ export const streamedEvent = exactly<StreamedEvent>()(
       Sandbox: z.boolean(),
     })
     .meta({ id: 'StreamedEvent', description: 'The `data` of one server-sent event' }),
-);
-
-const counts = z.record(z.string(), z.int()).describe('Events by kind: Accepted, Delivered, …');
-const share = z.number().nullable();
-const rates = z
-  .object({
-    Delivered: share.describe('Of those that were delivered, bounced or failed'),
-    Bounced: share,
-    Failed: share,
-    Opened: share.describe('Events per delivered recipient; may be above 1'),
-    Clicked: share,
-    Complained: share,
-    Unsubscribed: share,
-  })
-  .meta({ id: 'StatsRates', description: 'Null where there is nothing to divide by' });
-
-const figures = {
-  Counts: counts,
-  Rates: rates,
-  Intervals: z
-    .array(z.object({ At: time, Counts: counts, Rates: rates }))
-    .describe('Those with events, by time'),
-};
-
-export const statsAnswer = exactly<StatsAnswer>()(
-  z
-    .object({
-      From: time,
-      To: time,
-      Interval: z.enum(['hour', 'day']),
-      GroupBy: z.enum(['Tag', 'Domain', 'RecipientDomain']).nullable(),
-      Items: z
-        .array(
-          z.object({ Group: z.string().nullable().describe('Empty under Tag: without tags'), ...figures }),
-        )
-        .describe('Largest first'),
-      Rest: exactly<StatsFigures>()(z.object(figures))
-        .nullable()
-        .describe('Everything beyond the hundredth group'),
-    })
-    .meta({ id: 'StatsAnswer' }),
 );

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { CaptureSummary } from '../answers/captures.ts';
 import type { Page } from '../answers/page.ts';
-import type { CaptureDetail, InboxItem, ReleasedAnswer, SandboxRuleItem } from '../answers/sandbox.ts';
+import type { CaptureDetail, InboxItem, ReleasedAnswer } from '../answers/sandbox.ts';
 import { captureSummary, summary } from './captures.ts';
 import { attachmentFacts } from './email.ts';
 import { exactly } from './exactly.ts';
@@ -49,29 +49,5 @@ export const captureDetail = exactly<CaptureDetail>()(
 );
 
 export const released = exactly<ReleasedAnswer>()(z.object({ MessageID: z.uuid() }).meta({ id: 'Released' }));
-
-export const ruleItem = exactly<SandboxRuleItem>()(
-  z
-    .object({
-      RuleID: z.uuid(),
-      Domain: z.string(),
-      Inbox: z.string().nullable(),
-      Recipient: z.string().nullable(),
-      Subject: z.string().nullable(),
-      Tag: z.string().nullable(),
-      Result: z.enum(['Deliver', 'Bounce', 'SoftBounce', 'Defer', 'Fail', 'Complain', 'Open', 'Click']),
-      Defers: count.describe('Of Defer: how often before it is delivered'),
-      DelayMs: count,
-      Reply: z.object({ Code: count, Enhanced: z.string(), Text: z.string() }).nullable(),
-      Probability: z.number(),
-      Times: count.nullable().describe('null = every recipient that fits'),
-      Uses: count.describe('Recipients it was used for'),
-      CreatedAt: time,
-      ExpiresAt: time,
-    })
-    .meta({ id: 'SandboxRule' }),
-);
-
-export const ruleList = exactly<Page<SandboxRuleItem>>()(pageOf('SandboxRuleList', ruleItem));
 
 export const capturesDeleted = z.object({ Deleted: count }).meta({ id: 'CapturesDeleted' });
