@@ -28,6 +28,7 @@ import { describeRouteKeys } from './route-keys.ts';
 import { describeSandboxRules } from './sandbox-rules.ts';
 import { describeScheduling } from './scheduling.ts';
 import { describeSettling } from './settling.ts';
+import { describeSharing } from './sharing.ts';
 import { describeSmtpCredentials } from './smtp-credentials.ts';
 import { describeStats } from './stats.ts';
 import { describeSuppressions } from './suppressions.ts';
@@ -80,6 +81,9 @@ export const EVERY_PART: readonly Part[] = [
   describeReaders,
 ];
 
+/** The same of an engine that several processes share. */
+export const EVERY_SHARED_PART: readonly Part[] = [...EVERY_PART, describeSharing];
+
 /** Declares the suite, or the given parts of it, for one engine. `openStore` must give an empty store each time. */
 export function describeStoreConformance(
   name: string,
@@ -105,6 +109,7 @@ export function describeStoreConformance(
         const now = current();
         now.store = await now.reopen();
       },
+      openAnother: () => current().openAnother(),
     };
     for (const part of parts) part(suite);
   });

@@ -20,7 +20,9 @@ export interface OpenedStore {
   store: Store;
   /** Closes the store and opens the same data again. */
   reopen(): Promise<Store>;
-  /** Closes the store and removes its data. */
+  /** Opens another store over the same data, where the engine can be shared. */
+  openAnother(): Promise<Store>;
+  /** Closes the stores and removes their data. */
   close(): Promise<void>;
 }
 
@@ -29,6 +31,8 @@ export interface Suite {
   /** The store of the running test; another one after `reopen`. */
   store(): Store;
   reopen(): Promise<void>;
+  /** A second store over the data of the running test. */
+  openAnother(): Promise<Store>;
 }
 
 /** An instant well inside the range of dates. */

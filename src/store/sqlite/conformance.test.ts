@@ -9,12 +9,13 @@ import { systemClock } from '../../lib/clock.ts';
 import { describeAcceptance } from '../conformance/acceptance.ts';
 import { describeCaptures } from '../conformance/captures.ts';
 import { describeClaims } from '../conformance/claims.ts';
-import { describeStoreConformance } from '../conformance/conformance.ts';
+import { describeStoreConformance, EVERY_SHARED_PART } from '../conformance/conformance.ts';
 import { describeEvents } from '../conformance/events.ts';
 import { describeInstance } from '../conformance/instance.ts';
 import { describeKeyed } from '../conformance/keyed.ts';
 import { describeNodes } from '../conformance/nodes.ts';
 import { describeReaders } from '../conformance/readers.ts';
+import { describeSharing } from '../conformance/sharing.ts';
 import type { Store } from '../store.ts';
 import { openSqliteStore } from './open.ts';
 import { temporaryFolder } from './test-support.ts';
@@ -31,8 +32,9 @@ const ON_THREADS = [
 ];
 
 describeStoreConformance('SQLite', () => opened({ threads: 0 }));
-describeStoreConformance('SQLite shared', () => opened({ threads: 0, shared: true }));
+describeStoreConformance('SQLite shared', () => opened({ threads: 0, shared: true }), EVERY_SHARED_PART);
 describeStoreConformance('SQLite on threads', () => opened({}), ON_THREADS);
+describeStoreConformance('SQLite shared on threads', () => opened({ shared: true }), [describeSharing]);
 
 async function opened(options: { threads?: 0; shared?: boolean }) {
   const folder = temporaryFolder();
@@ -42,6 +44,7 @@ async function opened(options: { threads?: 0; shared?: boolean }) {
     return options.threads === 0 ? cloning(store) : store;
   };
   let store = await open();
+  const others: Store[] = [];
   return {
     store,
     async reopen() {
@@ -49,8 +52,13 @@ async function opened(options: { threads?: 0; shared?: boolean }) {
       store = await open();
       return store;
     },
+    async openAnother() {
+      const other = await open();
+      others.push(other);
+      return other;
+    },
     async close() {
-      await store.close();
+      await Promise.all([store, ...others].map((one) => one.close()));
       folder.remove();
     },
   };

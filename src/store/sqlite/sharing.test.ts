@@ -1,19 +1,10 @@
-/** Several stores over one file, as processes of one machine have them: who may join whom, and what each sees of the others. */
+/** Several stores over one file, as processes of one machine have them: who may join whom (conformance/sharing.ts: what each sees). */
 import { spawnSync } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
-import {
-  claim,
-  claimCalls,
-  commit,
-  commitOne,
-  createWebhook,
-  message,
-  recipient,
-  T0,
-} from '../conformance/fixtures.ts';
+import { commitOne, T0 } from '../conformance/fixtures.ts';
 import type { Store } from '../store.ts';
 import { joinLock, takeLock } from './engine/lock.ts';
 import { storeFolder } from './test-support.ts';
@@ -35,13 +26,6 @@ const refusal = (opening: Promise<Store>): Promise<string> =>
   );
 
 describe('sharing a database file', () => {
-  it('says so, and only when it was asked for', async () => {
-    const alone = await open(false);
-    expect(alone.capabilities.manyProcesses).toBe(false);
-    await alone.close();
-    expect((await open(true)).capabilities.manyProcesses).toBe(true);
-  });
-
   it('is refused beside a store that is alone with it', async () => {
     await open(false);
     expect(await refusal(open(true))).toMatch(/^locked: .*does not share it/);
@@ -100,55 +84,6 @@ describe('sharing a database file', () => {
     const opened = await Promise.all([open(true), open(true), open(true)]);
     const ids = await Promise.all(opened.map((store, i) => store.instanceId({ proposedId: `id ${i}` })));
     expect(new Set(ids).size).toBe(1);
-  });
-
-  it('gives epochs, rows and claims that never overlap', async () => {
-    const [one, two] = [await open(true), await open(true)];
-    const epochs = await Promise.all([
-      one.beginEpoch({ nodeId: 'a', now: T0 }),
-      two.beginEpoch({ nodeId: 'b', now: T0 }),
-    ]);
-    expect(new Set(epochs).size).toBe(2);
-    const made = await Promise.all(
-      Array.from({ length: 20 }, (_, i) =>
-        commit(i % 2 === 0 ? one : two, [
-          message({ recipients: Array.from({ length: 5 }, () => recipient()) }),
-        ]),
-      ),
-    );
-    const all = made.flat().flatMap(({ deliveries }) => deliveries);
-    const queueId = all[0]?.queueId ?? 0;
-    expect(new Set(all.map((row) => row.queueId)).size).toBe(1);
-    const claims = await Promise.all(
-      Array.from({ length: 20 }, (_, i) =>
-        claim(i % 2 === 0 ? one : two, queueId, { epoch: epochs[i % 2] ?? 0, limit: 7 }),
-      ),
-    );
-    const claimed = claims.flat().map(({ id }) => id);
-    expect(claimed.toSorted((a, b) => a - b)).toEqual(all.map(({ id }) => id).toSorted((a, b) => a - b));
-  });
-
-  it('shows each what the others changed: webhooks, suppressions, ended epochs', async () => {
-    const [one, two] = [await open(true), await open(true)];
-    const epoch = await one.beginEpoch({ nodeId: 'a', now: T0 });
-    // Now the first remembers that there are none of them, and that it lives.
-    const { queueId } = await commitOne(one, {}, epoch);
-    expect(
-      await one.suppressedAmong({ domain: 'example.com', addresses: ['reader@example.net'], now: T0 }),
-    ).toEqual([]);
-    await createWebhook(two);
-    await two.addSuppressions({
-      domain: 'example.com',
-      now: T0,
-      entries: [{ address: 'reader@example.net', reason: 'Manual', note: '', expiresAt: null, source: null }],
-    });
-    expect(
-      await one.suppressedAmong({ domain: 'example.com', addresses: ['reader@example.net'], now: T0 }),
-    ).toHaveLength(1);
-    await commitOne(one, {}, epoch);
-    expect(await claimCalls(one, { epoch })).toHaveLength(1);
-    await two.endEpoch({ epoch, now: T0 });
-    expect(await claim(one, queueId, { epoch })).toEqual([]);
   });
 
   it('goes on where another process dies in the middle of its work', async () => {
