@@ -209,6 +209,7 @@ export const AREAS: readonly Area[] = [
   ...POLICY.map((name) => ({ name, at: `src/${name}/`, may: ['store', 'mail', 'net', ...BASE] })),
   { name: 'store', at: 'src/store/store.ts', may: BASE },
   { name: 'store', at: 'src/store/topics/', may: BASE },
+  { name: 'store', at: 'src/store/shared/', may: BASE },
   ...ENGINES.map((name) => ({ name, at: `src/${name}/`, may: ['store', ...BASE] })),
   { name: 'store/conformance', at: 'src/store/conformance/', may: ['store', ...BASE] },
   { name: 'smtp', at: 'src/smtp/', may: ['mail', 'net', 'lib'] },

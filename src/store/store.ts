@@ -78,7 +78,6 @@ export interface Store
     WarmupStore,
     TlsStore,
     ReaderStore {
-  readonly capabilities: { wakeups: boolean; manyProcesses: boolean };
   /** Whether the last write or probe succeeded, and no answer of a write was ever lost; `reason` says what is wrong. */
   writable(): { ok: true } | { ok: false; reason: string };
   close(): Promise<void>;

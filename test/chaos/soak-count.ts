@@ -14,7 +14,7 @@ export interface Sums {
   wrong: string[];
 }
 
-/** `delivery.state` in words (src/store/sqlite/codes.ts). */
+/** `delivery.state` in words (src/store/shared/codes.ts). */
 const STATES = ['queued', 'sending', 'delivered', 'bounced', 'failed', 'suppressed', 'canceled', 'rejected'];
 const MOST_NAMED = 10;
 

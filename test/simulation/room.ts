@@ -10,7 +10,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { DeliveryState } from '../../src/model/delivery.ts';
 import type { Lane } from '../../src/model/message.ts';
-import { laneCode, stateCode } from '../../src/store/sqlite/codes.ts';
+import { laneCode, stateCode } from '../../src/store/shared/codes.ts';
 import { type Connection, connectionOver } from '../../src/store/sqlite/engine/connection.ts';
 import { openDatabase } from '../../src/store/sqlite/engine/open-database.ts';
 import type { FailStoreWrites } from '../../src/store/sqlite/engine/protocol.ts';

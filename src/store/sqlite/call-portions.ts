@@ -4,7 +4,7 @@
  * of rows, `prepareCalls` goes on with both, an even share for each domain and webhook, so that nobody's backlog is in
  * front of another's.
  */
-import { callStateCode } from './codes.ts';
+import { callStateCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
 

@@ -3,7 +3,7 @@
  * or to try again what ended badly. Each recipient is compared and set by its own row, so that a row which delivery
  * claimed in between, and has not given up for this, is left alone; the change and its event are one transaction.
  */
-import { stateCode } from './codes.ts';
+import { stateCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
 import { appendEvent } from './events.ts';

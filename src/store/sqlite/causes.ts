@@ -4,8 +4,8 @@
  */
 import { uuidText } from '../../lib/ids.ts';
 import type { BounceScope } from '../../model/bounce.ts';
+import { laneCode, stateCode } from '../shared/codes.ts';
 import type { CauseView, NewCause } from '../topics/causes.ts';
-import { laneCode, stateCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';

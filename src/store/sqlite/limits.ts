@@ -2,6 +2,8 @@
  * What slows, stops or keeps back delivery, and what delivery has observed: small tables that are read whole at the start and
  * written as things change. Each has columns of its own, told once as a record (docs/decisions/0064-small-tables.md).
  */
+
+import { laneCode } from '../shared/codes.ts';
 import type {
   StoredEgressFact,
   StoredHold,
@@ -11,7 +13,6 @@ import type {
   StoredPathState,
 } from '../topics/limits.ts';
 import type { WarmupRow } from '../topics/warmups.ts';
-import { laneCode } from './codes.ts';
 import { read, write } from './engine/operation.ts';
 import { record } from './engine/record.ts';
 

@@ -5,8 +5,8 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
+import { laneCode, recipientKindCode, routeCode, stateCode } from '../shared/codes.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../topics/messages.ts';
-import { laneCode, recipientKindCode, routeCode, stateCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';

@@ -6,10 +6,10 @@
 import { uuidText } from '../../lib/ids.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { NoticeKind } from '../../model/notice.ts';
+import { noticeKindCode, routeCode, stateCode } from '../shared/codes.ts';
 import type { NewMessage } from '../topics/acceptance.ts';
 import type { EventDetail } from '../topics/events.ts';
 import type { DueNotice, DueRecipient } from '../topics/notices.ts';
-import { noticeKindCode, routeCode, stateCode } from './codes.ts';
 import { dropUnkeptContent } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import type { ParamsOf } from './engine/operation.ts';

@@ -6,12 +6,13 @@
  */
 import { closeSync, openSync } from 'node:fs';
 import type { Clock, Timer } from '../../lib/clock.ts';
+import { createCaptureTeller } from '../shared/capture-teller.ts';
+import { createGroupCommit, type Operation } from '../shared/group-commit.ts';
+import { createSuppressionFilter } from '../shared/suppression-filter.ts';
 import { KeyTaken, type Store, StoreUnavailable } from '../store.ts';
 import type { SuppressionChange } from '../topics/suppressions.ts';
 import { contentBytes, createArena } from './engine/arena.ts';
-import { createCaptureTeller } from './engine/capture-teller.ts';
 import type { Connection } from './engine/connection.ts';
-import { createGroupCommit, type Operation } from './engine/group-commit.ts';
 import { createInProcess } from './engine/in-process.ts';
 import { joinLock, type StoreLock, takeLock } from './engine/lock.ts';
 import { countOf, type OperationName, type ParamsOf, type ResultOf } from './engine/operation.ts';
@@ -29,7 +30,6 @@ import type {
 } from './engine/protocol.ts';
 import { openReader } from './engine/reader-work.ts';
 import { StoreRefused } from './engine/refusal.ts';
-import { createSuppressionFilter } from './engine/suppression-filter.ts';
 import { createThread } from './engine/thread.ts';
 import { openWriter } from './engine/writer-work.ts';
 import { READS, type ReadName, WRITES, type WriteName } from './operations.ts';
@@ -285,7 +285,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
   log('info', 'the store is open', { path });
   return {
-    capabilities: { wakeups: false, manyProcesses: shared },
     writable() {
       const reason = lost ?? trouble;
       return reason === null ? { ok: true } : { ok: false, reason };

@@ -2,7 +2,7 @@
  * Every operation of this engine, gathered from the files of the topics: each export that was made by `read` or `write`
  * (engine/operation.ts) and bears a name of the Store. One that no file has does not compile here; a new file needs its line.
  */
-import * as accept from './accept.ts';
+import * as accept from './acceptance.ts';
 import * as callPortions from './call-portions.ts';
 import * as cancelRetry from './cancel-retry.ts';
 import * as captures from './captures.ts';

@@ -3,7 +3,7 @@
  * delivery's number and, once per reader, the address. The token in the mail holds nothing but that number, so this is all
  * that a later opt-out needs. Some twenty octets a link; a reader who is erased takes the meaning of all of them along.
  */
-import { stateCode } from './codes.ts';
+import { stateCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
 

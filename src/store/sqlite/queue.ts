@@ -10,10 +10,17 @@ import { uuidText } from '../../lib/ids.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { NoticeKind } from '../../model/notice.ts';
+import {
+  laneCode,
+  queueLaneCode,
+  recipientKindCode,
+  routeCode,
+  sandboxCode,
+  stateCode,
+} from '../shared/codes.ts';
 import type { Settlement } from '../topics/queue.ts';
 import { insertCapture } from './captures.ts';
 import { causeId } from './causes.ts';
-import { laneCode, queueLaneCode, recipientKindCode, routeCode, sandboxCode, stateCode } from './codes.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendEvent } from './events.ts';

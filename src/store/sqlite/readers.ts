@@ -5,7 +5,7 @@
  */
 import { uuidText } from '../../lib/ids.ts';
 import type { Places } from '../../model/personal.ts';
-import { eventKindCode, stateCode } from './codes.ts';
+import { eventKindCode, stateCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';
 import type { ParamsOf, ResultOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';

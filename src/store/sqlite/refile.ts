@@ -4,7 +4,7 @@
  * was broken off goes on where it was. Where the tags are as they were it costs one look.
  */
 import { routeKeyOf, routeKeyParts } from '../../model/route-key.ts';
-import { queueLaneCode } from './codes.ts';
+import { queueLaneCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
 

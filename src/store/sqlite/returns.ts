@@ -6,8 +6,14 @@
 import { uuidText } from '../../lib/ids.ts';
 import type { MessageId } from '../../model/message.ts';
 import { suppressionKey } from '../../model/suppression.ts';
+import {
+  eventKindCode,
+  returnKindCode,
+  routeCode,
+  stateCode,
+  suppressionReasonCode,
+} from '../shared/codes.ts';
 import type { ReturnFact, ReturnResult } from '../topics/returns.ts';
-import { eventKindCode, returnKindCode, routeCode, stateCode, suppressionReasonCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameId, type Session } from './engine/session.ts';

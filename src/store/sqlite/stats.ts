@@ -5,8 +5,8 @@
  * anything.
  */
 import type { EventKind } from '../../model/event.ts';
+import { eventKindCode } from '../shared/codes.ts';
 import type { EventPlace, StatsCount, StatsGroupBy } from '../topics/events.ts';
-import { eventKindCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { type ParamsOf, readInSteps, type Steps } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';

@@ -6,8 +6,8 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
 import { type Suppression, type SuppressionReason, suppressionKey } from '../../model/suppression.ts';
+import { suppressionReasonCode, uuidBytes } from '../shared/codes.ts';
 import type { NewSuppression, SuppressionSignal } from '../topics/suppressions.ts';
-import { suppressionReasonCode, uuidBytes } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Store } from '../store.ts';
 import type { NewMessage } from '../topics/acceptance.ts';
-import { commitAccepted } from './accept.ts';
+import { commitAccepted } from './acceptance.ts';
 import type { Connection } from './engine/connection.ts';
 import { openDatabase } from './engine/open-database.ts';
 import { createSession, type Session } from './engine/session.ts';

@@ -3,8 +3,9 @@
  * through the queues by the due index and looks at a bounded number of rows of each, so that the answer costs the same
  * over a queue of millions.
  */
+
+import { queueLaneCode } from '../shared/codes.ts';
 import type { WaitingQueue } from '../topics/queue.ts';
-import { queueLaneCode } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
 import { type ParamsOf, readInSteps, type Steps } from './engine/operation.ts';

@@ -3,8 +3,9 @@
  * anew, resumes the calls that waited for less than the given age and gives up the older ones, which can still be
  * replayed. What is being called at that moment ends as it began.
  */
+
+import { webhookEvents } from '../shared/codes.ts';
 import { beginResume } from './call-portions.ts';
-import { webhookEvents } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import type { ParamsOf } from './engine/operation.ts';

@@ -6,10 +6,10 @@
 import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import { listensTo, type Webhook } from '../../model/webhook.ts';
+import { callStateCode, eventKindCode, webhookEvents } from '../shared/codes.ts';
 import type { EventPlace } from '../topics/events.ts';
 import type { CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
 import { mustPrepare } from './call-portions.ts';
-import { callStateCode, eventKindCode, webhookEvents } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows } from './engine/merged.ts';

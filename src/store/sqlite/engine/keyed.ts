@@ -4,7 +4,7 @@
  * with its key, or neither. An operation that creates nothing (a limit, a name that is taken) leaves the key free.
  */
 import type { IdempotencyEntry } from '../../topics/acceptance.ts';
-import { heldKey, storeKey } from '../accept.ts';
+import { heldKey, storeKey } from '../acceptance.ts';
 import type { WriteName } from '../operations.ts';
 import type { ResultOf } from './operation.ts';
 import type { Answer, WriteCall } from './protocol.ts';

@@ -7,9 +7,9 @@
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Lane } from '../../../model/message.ts';
+import { queueLaneCode, webhookEvents } from '../../shared/codes.ts';
 import type { CaptureView } from '../../topics/captures.ts';
 import type { SuppressionChange } from '../../topics/suppressions.ts';
-import { queueLaneCode, webhookEvents } from '../codes.ts';
 import type { Connection } from './connection.ts';
 
 /** Bounds memory where recipients are spread over very many domains; dropped whole and read again when full. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createManualClock } from '../test-support.ts';
+import { createManualClock } from '../sqlite/test-support.ts';
 import { createGroupCommit, type Operation } from './group-commit.ts';
 
 const LIMITS = { maxOperations: 4, maxBytes: 100, maxRows: 50, patienceMs: 20, patienceRows: 8 };

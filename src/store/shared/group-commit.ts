@@ -7,7 +7,7 @@
  * Portions of longer work (deleting, retention, imports) wait apart: each batch takes one of them behind everything else,
  * so that however many portions wait, nobody waits for more than one.
  */
-import type { Clock, Timer } from '../../../lib/clock.ts';
+import type { Clock, Timer } from '../../lib/clock.ts';
 
 /** One operation on its way. */
 export interface Operation<Call, Result> {

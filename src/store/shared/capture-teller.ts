@@ -3,18 +3,17 @@
  * order of the commits, it hands them to everybody who listens at that moment. Contents that come with a capture stay on this
  * thread: they are kept beside the operation on its way and put back into what is told.
  */
-import type { CaptureView } from '../../topics/captures.ts';
-import type { ParamsOf } from './operation.ts';
+import type { Store } from '../store.ts';
+import type { CaptureView } from '../topics/captures.ts';
+
+type Settling = Parameters<Store['settle']>[0];
 
 type Listener = (captures: readonly CaptureView[]) => void;
 
 /** Between settling and those who wait for captured mail. */
 export interface CaptureTeller {
   /** Runs a settling whose contents wait here. Given the parameters without them. */
-  settling<Result>(
-    params: ParamsOf<'settle'>,
-    run: (params: ParamsOf<'settle'>) => Promise<Result>,
-  ): Promise<Result>;
+  settling<Result>(params: Settling, run: (params: Settling) => Promise<Result>): Promise<Result>;
   tell(captures: readonly CaptureView[]): void;
   /** Until the function that it gives back is called. */
   subscribe(listener: Listener): () => void;

@@ -3,8 +3,9 @@
  * Given checked and composed messages, leaves rows that delivery can claim; recipients born `sending` are leased
  * from the start, so nothing else claims them. An idempotency key that is taken leaves nothing behind.
  */
+
+import { laneCode, recipientKindCode, sandboxCode, stateCode, uuidBytes } from '../shared/codes.ts';
 import type { IdempotencyEntry, KeyHeld, NewMessage } from '../topics/acceptance.ts';
-import { laneCode, recipientKindCode, sandboxCode, stateCode, uuidBytes } from './codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
