@@ -70,7 +70,7 @@ function lane(plan: InjectPlan, mayPipeline: boolean, tally: Tally): void {
           repliesDue -= 1;
           const wanted = repliesDue === 0 ? '3' : '2';
           if (!line.startsWith(wanted)) {
-            // With pipelining the rest of the group is still answered; a new connection is the simple way out.
+            // With pipelining the rest of the group is still answered; a new connection is the simplest solution.
             if (!pipelining || repliesDue === 0) {
               turnedDown(line);
               return;

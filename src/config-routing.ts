@@ -1,11 +1,11 @@
 /**
- * Ways out: the texts a route is written in, and the structured part of `postrider.json`, `sources[]` (addresses mail
+ * Routes: the texts they are written in, and the structured part of `postrider.json`, `sources[]` (addresses mail
  * leaves from) and `routes[]` (which mail goes which way). Given what stands in the file, leaves checked values, or
  * problems that name the place, the value and the fix.
  */
 import { isIPv4 } from 'node:net';
 
-/** One way out: the local sandbox, direct delivery, or a relay. */
+/** One route: the local sandbox, direct delivery, or a relay. */
 export type RouteTarget =
   | { kind: 'sandbox' }
   /** `pool`: whose sources it leaves from; absent: the pool `default`, where it has any. */
@@ -61,7 +61,7 @@ const PATTERN = new RegExp(`^(?:\\*\\.)?${DOMAIN.source.slice(1)}`);
 const ROUTE_FORMS =
   'sandbox, mx, pool:NAME, smtp://user:password@host:port or smtps://host:port, or a list of these';
 
-/** One way out as it is written, or null. */
+/** One route from its text, or null. */
 export function parseRouteTarget(item: string): RouteTarget | null {
   if (item === 'sandbox' || item === 'mx') return { kind: item };
   if (item.startsWith('pool:')) return ID.test(item.slice(5)) ? { kind: 'mx', pool: item.slice(5) } : null;

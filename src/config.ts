@@ -1,5 +1,5 @@
 /**
- * Configuration (operating.md §3): reads every key of the table in src/config/ from flags, then the environment (also
+ * Configuration: reads every key of the table in src/config/ from flags, then the environment (also
  * `NAME_FILE`), then `postrider.json` in the data folder, then the default. Unknown keys and bad values are `ConfigError`s
  * that name the key, the value and the fix.
  */

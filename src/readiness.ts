@@ -17,7 +17,7 @@ export function missingSources<Source extends { address: string }>(sources: read
   return sources.filter(({ address }) => !own.has(address) && !address.startsWith('127.'));
 }
 
-/** Each check with what is wrong. `suspicion`: why nothing, or nothing by some way out, seems to leave this machine. */
+/** Each check with what is wrong. `suspicion`: why nothing, or nothing by some route, seems to leave this machine. */
 export async function readiness(store: Store, refusing: () => string | null, suspicion: () => string | null) {
   const writable = store.writable();
   const refused = refusing();

@@ -51,7 +51,7 @@ describe('postrider explain', () => {
     ]);
     expect(starttls.out).toContain('It is sent again at once under TLS');
     const many = await run(['explain', '452 4.5.3 Too many recipients']);
-    expect(many.out).toContain('The rest goes at once in further transactions');
+    expect(many.out).toContain('The other recipients follow at once in further transactions');
   });
 
   it('admits it where the words are not known well', async () => {

@@ -1,5 +1,5 @@
 /**
- * The table of all keys (operating.md §3), put together from its topics. The reference page, the flags of commands and
+ * The table of all keys, put together from its topics. The reference page, the flags of commands and
  * `postrider config` are made from it.
  */
 import type { KeyTable } from './key-facts.ts';

@@ -1,5 +1,5 @@
 /**
- * The one registry of error codes that clients see (api.md §5): number, name, HTTP status, public text.
+ * The one registry of error codes that clients see: number, name, HTTP status, public text.
  * Codes and names are stable for v1, texts are not. Expected refusals are thrown as `AppError` and shaped once, by
  * the listener; anything else that is thrown is a bug and becomes 500 without details.
  */

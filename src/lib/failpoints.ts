@@ -1,5 +1,5 @@
 /**
- * Named points at which a test may end the process, to prove what survives (reliability.md §4). The specification is
+ * Named points at which a test may end the process, to prove what survives. The specification is
  * `name` or `name:n` (the n-th time the point is reached); several are separated by commas. Inactive unless one is
  * given, and the composition root gives one only where NODE_ENV is `test`.
  */

@@ -1,5 +1,5 @@
 /**
- * Return-path tokens (delivery.md §11): local parts that name a delivery and prove that we made them, so that a
+ * Return-path tokens: local parts that name a delivery and prove that we made them, so that a
  * bounce, a complaint or an unsubscribe finds its delivery and nobody can invent one.
  *
  * Shape: `<purpose>-<id>-<mac>`, 33 octets. `id`: 14 digits of base32 (Crockford, lower case) of the number made of

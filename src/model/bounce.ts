@@ -4,7 +4,7 @@ export type BounceType = 'Permanent' | 'Transient' | 'Undetermined';
 export type BounceScope = 'recipient' | 'message' | 'domain' | 'sender_domain' | 'batch' | 'path';
 export type BouncePhase = 'Session' | 'Async';
 
-/** The `Bounce` object of api.md §6.2. */
+/** The `Bounce` object of events and webhooks: what the far end said about a recipient. */
 export interface Bounce {
   Type: BounceType;
   /** The engine's category in PascalCase, e.g. RecipientInvalid. */

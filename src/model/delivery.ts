@@ -69,7 +69,7 @@ export interface ClaimedDelivery {
   mayBeDuplicate: boolean;
   /** When the first `deferred` event was emitted; null = never. */
   firstDeferredAt: number | null;
-  /** When a `deferred` event last went to webhooks; null = never. At most one an hour (api.md §6.1). */
+  /** When a `deferred` event last went to webhooks; null = never. At most one an hour. */
   lastDeferredEventAt: number | null;
   lastReply: string | null;
   lastCategory: string | null;

@@ -1,6 +1,6 @@
 /**
  * Event kinds and their three vocabularies: what is stored, what `GET /events` and payloads say, and the token a
- * webhook subscribes with (api.md §6.2). One table; everything else derives from it.
+ * webhook subscribes with. One table; everything else derives from it.
  */
 
 export type EventKind =

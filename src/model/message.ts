@@ -24,7 +24,7 @@ export interface AddressLists {
   replyTo: Mailbox[];
 }
 
-/** What the sandbox pretends to a message or recipient (api.md §4 `Sandbox`, §8 magic recipients). */
+/** The result that the sandbox simulates, asked for by `Sandbox` in the request or by a recipient at the simulator domain. */
 export type SandboxResult =
   | 'deliver'
   | 'bounce'

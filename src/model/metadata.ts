@@ -1,5 +1,5 @@
 /**
- * Metadata of a message (api.md §4): texts of the sender's own, in events and webhooks and never in the mail. One rule
+ * Metadata of a message: texts of the sender's own, in events and webhooks and never in the mail. One rule
  * for the API and for SMTP. Given a parsed JSON value, leaves the pairs or what is wrong with which of them. Pure; keys
  * such as `__proto__` are data.
  */

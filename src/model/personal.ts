@@ -79,7 +79,7 @@ export function fillPlaces(bytes: Uint8Array, { places }: Places, texts: readonl
   return filled;
 }
 
-/** What a message asks for, given its lane, its own header, and what its domain says (delivery.md §10.3). */
+/** What a message asks for, given its lane, its own header, and what its domain says. */
 export function personalChoice(
   wish: PersonalWish | null,
   settings: PersonalSettings | null,

@@ -16,7 +16,7 @@ export interface RouteKeyParts {
 
 const NONE: RouteKeyParts = { tags: [], place: 0 };
 
-/** The key of parts; '' where there are no tags and the place is the first. Tags hold no line ends (api.md §4). */
+/** The key of parts; '' where there are no tags and the place is the first. Tags contain no line ends. */
 export function routeKeyOf({ tags, place }: RouteKeyParts): string {
   const first = place === 0 ? '' : String(place);
   return tags.length === 0 ? first : [first, ...[...tags].sort()].join('\n');

@@ -1,5 +1,5 @@
 /**
- * When a message may be asked to go, and when to be given up (api.md §4, SendAt and ExpiresAt): one rule for the API and
+ * When a message may be asked to go, and when to be given up (SendAt and ExpiresAt): one rule for the API and
  * for SMTP. Given a value from outside and the time, leaves an instant or a sentence that says what is wrong. Pure.
  */
 import { parseInstant } from '../lib/instant.ts';

@@ -1,4 +1,4 @@
-/** An API token as stored: the row is the authority, the JWT only proves possession (api.md §7). */
+/** An API token as stored: the row is the authority, the JWT only proves possession. */
 
 export const SCOPES = [
   'email:send',

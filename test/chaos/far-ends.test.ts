@@ -1,6 +1,6 @@
 /**
  * The real server, sending direct to the recipients' servers over a DNS of its own, against far ends that fail in every
- * way of reliability.md §4. Each recipient ends in the right state with the right events, a doubtful one is sent once
+ * way. Each recipient ends in the right state with the right events, a doubtful one is sent once
  * more with its mark, and nobody waits for a neighbour that hangs.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * Counts both ends and holds them against each other (reliability.md §1): what clients were told, what the server's
+ * Counts both ends and holds them against each other: what clients were told, what the server's
  * own API says became of every recipient, and what the far end took. `reckon` throws with the first item that does not
  * fit, and gives the figures where everything does.
  */
@@ -8,7 +8,7 @@ import type { SmtpSink } from '../fakes/smtp-sink.ts';
 import type { Posted } from './load.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** Final states of a recipient, as event kinds (api.md §6.1). */
+/** Final states of a recipient, as event kinds. */
 const FINAL = ['delivered', 'bounced', 'failed', 'suppressed', 'canceled', 'rejected'];
 
 interface EventPage {

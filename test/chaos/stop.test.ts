@@ -1,5 +1,5 @@
 /**
- * SIGTERM under load (delivery.md §15, scenario 56): transactions in DATA finish, everything else is given back, and
+ * SIGTERM under load: transactions in DATA finish, everything else is given back, and
  * the process ends by itself with exit code 0. Clients meanwhile get 503 with Retry-After or no connection, never
  * silence. The next start finds no lease of the earlier one.
  */

@@ -1,5 +1,5 @@
 /**
- * docs/howto/reverse-proxy.md and monitor.md with the programs they are written for: nginx and Caddy are started with the
+ * docs/howto/reverse-proxy.md and docs/howto/monitor.md with the programs they are written for: nginx and Caddy are started with the
  * page's own blocks, a client comes through them over TLS, and promtool reads the rules. What is not installed is skipped,
  * which is said aloud.
  */

@@ -1,5 +1,5 @@
 /**
- * Every command of operating.md, row by row, beside a running server and without one: its exit code, and JSON alone on standard
+ * Every command, beside a running server and without one: its exit code, and JSON alone on standard
  * output where `--json` asks for it. The commands run inside this process, with a terminal of their own.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -228,7 +228,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   }
   const held = process?.engine.queue.held;
   if (room.unfinished() === 0 && held !== undefined && (held.rows > 0 || held.bytes > 0)) {
-    // What ended a moment ago may still be on its way out of memory.
+    // What ended a moment ago may still be being removed from memory.
     await clock.advance(SECOND);
     const left = process?.engine.queue.held;
     if (left !== undefined && (left.rows > 0 || left.bytes > 0))

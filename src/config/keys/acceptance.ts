@@ -44,7 +44,7 @@ export const ACCEPTANCE_KEYS: KeyTable<AcceptanceConfig> = {
   'queue-limit': key(
     'recipients',
     both('5000000'),
-    'high-water mark: above this many waiting recipients new mail is answered 503',
+    'above this number of waiting recipients, new mail is answered with 503',
     (t) => parseInteger(t, 1, 1_000_000_000),
   ),
   'queue-limit-per-domain': key(
@@ -59,7 +59,7 @@ export const ACCEPTANCE_KEYS: KeyTable<AcceptanceConfig> = {
   'stored-bytes': key(
     'bytes, `auto` or `off`',
     both('auto'),
-    'what one sender domain may have on the disk: mail that waits, captured copies, contents that are kept; more is answered 429. `auto`: four fifths of what it has and what is free above the last 5 %',
+    'disk space for one sender domain: waiting mail, captured copies, stored contents; above it, new mail is answered with 429. `auto`: four fifths of the sum of what it uses and what is free above the last 5 %',
     (t): Parsed<number | 'auto' | null> => {
       if (t === 'auto' || t === 'off') return good(t === 'auto' ? t : null);
       return parseInteger(t, 1_048_576, 1_000_000_000_000_000);
@@ -68,19 +68,19 @@ export const ACCEPTANCE_KEYS: KeyTable<AcceptanceConfig> = {
   'streams-per-tenant': key(
     '1 … 200',
     both('25'),
-    'streams of events, and as many of captured mail, that the tokens of one domain or of one maker may hold open at once',
+    'streams of events, and as many of captured mail, that the tokens of one domain or one creator may have open at the same time',
     (t) => parseInteger(t, 1, 200),
   ),
   'simulator-domain': key(
     'domain',
     both('simulator.test'),
-    'recipients there are played by the sandbox and never leave the machine',
+    'recipients at this domain get simulated results; their mail is never sent',
     domainText,
   ),
 };
 
 function quotaMeaning(period: string): string {
-  return `recipients a sender domain may write to in a ${period} (of UTC), where it has no quota of its own`;
+  return `recipients a sender domain may write to in a ${period} (of UTC), if it has no own quota`;
 }
 
 function parseQuota(text: string): Parsed<number | null> {

@@ -1,4 +1,4 @@
-/** How mail leaves: the way out, DNS, how often and how long it is tried. */
+/** How mail is delivered: the route, DNS, how often and how long delivery is tried. */
 
 import { parseRouteTarget, type RouteTarget, withoutPasswords } from '../../config-routing.ts';
 import {
@@ -31,14 +31,14 @@ export interface DeliveryConfig {
 export const DELIVERY_KEYS: KeyTable<DeliveryConfig> = {
   route: {
     ...key(
-      '`sandbox`, `mx`, `pool:NAME`, `smtp://…`, `smtps://…`; a list fails over in order',
+      '`sandbox`, `mx`, `pool:NAME`, `smtp://…`, `smtps://…`; of a list, the first that works',
       { dev: 'sandbox', serve: 'mx' },
-      'the way out: captured here, direct to the recipients’ servers, or through a relay',
+      'where mail is sent: captured here, directly to the recipients’ servers, or through a relay',
       parseRoutes,
     ),
     shown: withoutPasswords,
   },
-  dns: key('`host:port` list', both(''), 'resolvers; the system’s where not set', (t) => {
+  dns: key('`host:port` list', both(''), 'resolvers; those of the system if not set', (t) => {
     const list = splitList(t);
     const wrong = list.find((item) => !/^(\[[0-9a-f:.]+\]|[0-9.]+|[0-9a-f:]+)(:\d{1,5})?$/i.test(item));
     return wrong === undefined ? good(list) : bad(`"${wrong}" is not address[:port], e.g. 127.0.0.1:53`);
@@ -46,32 +46,32 @@ export const DELIVERY_KEYS: KeyTable<DeliveryConfig> = {
   'dns-trusted': key(
     '`on` or `off`',
     both('off'),
-    'believes the resolvers of `dns` that an answer is DNSSEC-validated (the AD bit), which DANE needs; those on loopback are believed anyway. Only for validating resolvers that nobody stands between',
+    'trusts the AD bit (DNSSEC-validated) in answers of the resolvers in `dns`, which DANE needs; resolvers on loopback are always trusted. Use it only for validating resolvers on a secure network',
     parseSwitch,
   ),
   ipv6: key(
     '`on` or `off`',
     both('off'),
-    'direct delivery to IPv6 addresses too, after the IPv4 ones; only with an IPv6 address of this server that has a PTR record and stands in SPF',
+    'direct delivery also to IPv6 addresses, after the IPv4 ones; this server needs an IPv6 address with a PTR record that is covered by SPF',
     parseSwitch,
   ),
   'mx-port': key('port', both('25'), 'port for direct delivery', (t) => parseInteger(t, 1, 65_535)),
   'allow-networks': key(
     'CIDR list',
     { dev: '127.0.0.0/8,::1/128', serve: '' },
-    'networks, otherwise refused as private, that MX hosts and webhook targets may lie in',
+    'private networks in which MX hosts and webhook targets are allowed',
     parseCidrs,
   ),
   retry: key(
     'list of waits',
     both(null),
-    'replaces every computed wait before the next attempt, e.g. `1s,2s,5s`; the last one repeats',
+    'replaces the computed waits before the next attempt, e.g. `1s,2s,5s`; the last one repeats',
     parseDurations,
   ),
   'max-age': key(
     'duration',
     both(null),
-    'give-up age; where not set 1 h critical, 72 h normal and bulk',
+    'maximum age of a message; if not set, 1 h for critical, 72 h for normal and bulk',
     (t) => {
       const ms = parseDuration(t);
       return ms === null || ms < 1000 ? bad('use a duration of at least 1s, e.g. 72h') : good(ms);
@@ -80,7 +80,7 @@ export const DELIVERY_KEYS: KeyTable<DeliveryConfig> = {
   'max-connections': key(
     '1 … 1000',
     both(null),
-    'SMTP connections from one source to one site: what sites of no known provider and relays get, and a cap for known providers; the shaping data decides where not set',
+    'SMTP connections from one source to one site: the number for relays and for sites of unknown providers, and the maximum for known providers; if not set, the shaping data decides',
     (t) => parseInteger(t, 1, 1000),
   ),
 };

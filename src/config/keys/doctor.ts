@@ -15,7 +15,7 @@ export const DOCTOR_KEYS: KeyTable<DoctorConfig> = {
   'doctor-probe': key(
     '`address:port` list',
     both(''),
-    'mail servers of yours elsewhere that `doctor` tries to reach, to see whether port 25 is open outwards; nobody else is tried',
+    'mail servers of yours on other networks that `doctor` connects to, to check that outgoing port 25 is open',
     (t) => {
       const list = splitList(t);
       const wrong = list.find((item) => !/^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]):\d{1,5}$/i.test(item));
@@ -26,7 +26,7 @@ export const DOCTOR_KEYS: KeyTable<DoctorConfig> = {
     ...key(
       'list of zones',
       both(''),
-      'block lists that `doctor` asks about the addresses mail leaves from, each with your key where the list gives one, e.g. `KEY.zen.dq.spamhaus.net`',
+      'block lists that `doctor` checks the source addresses against, with your key if the list has one, e.g. `KEY.zen.dq.spamhaus.net`',
       (t) => {
         const list = splitList(t).map((item) => item.toLowerCase().replace(/\.$/, ''));
         const wrong = list.find((item) => !/^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})+$/.test(item));
@@ -38,7 +38,7 @@ export const DOCTOR_KEYS: KeyTable<DoctorConfig> = {
   'doctor-clock': key(
     'URL',
     both(null),
-    'a web server of yours whose clock is right; `doctor` compares this one with it',
+    'a web server of yours with a correct clock, which `doctor` compares with the clock of this machine',
     (t) => (/^https?:\/\/[^/\s]+/.test(t) ? good(t) : bad('use a URL such as https://www.example.com/')),
   ),
 };

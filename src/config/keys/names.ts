@@ -16,25 +16,25 @@ export const NAMES_KEYS: KeyTable<NameConfig> = {
   hostname: key(
     'host name',
     both(null),
-    'EHLO name; the system name where not set',
+    'EHLO name; the system name if not set',
     domainText,
   ) as KeyFacts<string>,
   'bounce-domain': key(
     'domain',
     both(null),
-    'domain of return-path addresses; `hostname` where not set',
+    'domain of return-path addresses; `hostname` if not set',
     domainText,
   ),
   'service-domain': key(
     'domain',
     both(null),
-    'a sender domain of the operator’s, added at the start, whose key signs every message beside its sender’s own, so that feedback loops are enrolled in once; it signs once its records are published',
+    'a sender domain of the operator, added at the start, whose key also signs every message, so that you sign up for feedback loops only once; it signs as soon as its records are published',
     domainText,
   ),
   dkim: key(
     '`on` or `off`',
     both('on'),
-    'signs every message; `off` only where a relay behind this server signs instead',
+    'signs every message; use `off` only if a relay signs them instead',
     parseSwitch,
   ),
 };

@@ -24,7 +24,7 @@ export const RETENTION_KEYS: KeyTable<RetentionConfig> = {
   'retain-content-bytes': key(
     'bytes or `off`',
     both('off'),
-    'above this size of all contents together the oldest go, whose recipients are final',
+    'above this total size the oldest contents are removed whose recipients are final',
     (t) => (t === 'off' ? good(null) : parseInteger(t, 0, Number.MAX_SAFE_INTEGER)),
   ),
   'retain-events': key(
@@ -42,14 +42,11 @@ export const RETENTION_KEYS: KeyTable<RetentionConfig> = {
   'retain-unsubscribe': key(
     'duration',
     both('730d'),
-    'how long unsubscribe links work, from the acceptance of their message on; what is kept for that is the address',
+    'how long unsubscribe links work after their message was accepted; the address is kept for that time',
     (t) => parseRetention(t, 86_400_000),
   ),
-  'retain-captures': key(
-    'duration',
-    both('7d'),
-    'how long the sandbox keeps what it captured, with its content',
-    (t) => parseRetention(t, 60_000),
+  'retain-captures': key('duration', both('7d'), 'how long captured mail is kept', (t) =>
+    parseRetention(t, 60_000),
   ),
 };
 

@@ -60,7 +60,7 @@ export const SERVER_KEYS: KeyTable<ServerConfig> = {
   'shared-store': key(
     '`on` or `off`',
     both('off'),
-    'other processes of this machine work with the same database, each with a data folder of its own; on in all of them',
+    'other processes of this machine use the same database, each with its own data folder; must be `on` for all of them',
     parseSwitch,
   ),
   http: key('`host:port`', both('127.0.0.1:8025'), 'API listener; port 0 takes a free port', parseListen),
@@ -73,7 +73,7 @@ export const SERVER_KEYS: KeyTable<ServerConfig> = {
   'submission-tls': key(
     '`host:port` or `off`',
     both('off'),
-    'SMTP submission listener that begins with TLS',
+    'SMTP submission listener with implicit TLS',
     parseOptionalListen,
   ),
   'submission-starttls': key(
@@ -85,39 +85,43 @@ export const SERVER_KEYS: KeyTable<ServerConfig> = {
   expose: key(
     '`on` or `off`',
     both('off'),
-    'lets `dev` listen beyond loopback, for containers; whoever is not on loopback then needs a token, by SMTP too',
+    'lets `dev` listen on addresses other than loopback, for containers; clients that are not on loopback then need a token, also for SMTP',
     parseSwitch,
   ),
   returns: key(
     '`host:port` or `off`',
     both('off'),
-    'inbound SMTP for bounces and complaints, with STARTTLS; the internet reaches it at port 25 of the bounce domain',
+    'inbound SMTP for bounces and complaints, with STARTTLS; must be reachable at port 25 of the bounce domain',
     parseOptionalListen,
   ),
-  'public-url': key('URL', both(null), 'what clients and links use; made from `http` where not set', (t) =>
-    /^https?:\/\/[^/\s]+/.test(t)
-      ? good(t.replace(/\/+$/, ''))
-      : bad('use http://host[:port] or https://host[:port]'),
+  'public-url': key(
+    'URL',
+    both(null),
+    'the URL that clients and links use; derived from `http` if not set',
+    (t) =>
+      /^https?:\/\/[^/\s]+/.test(t)
+        ? good(t.replace(/\/+$/, ''))
+        : bad('use http://host[:port] or https://host[:port]'),
   ),
-  'trusted-proxies': key('CIDR list', both(''), 'proxies whose X-Forwarded-For is believed', parseCidrs),
+  'trusted-proxies': key('CIDR list', both(''), 'proxies whose X-Forwarded-For is trusted', parseCidrs),
   'metrics-from': key(
     'CIDR list',
     both(''),
-    'addresses that read `/metrics` without a token; not through a proxy, which speaks for anybody',
+    'addresses that may read `/metrics` without a token, but not through a proxy',
     parseCidrs,
   ),
   'tls-cert': key(
     'file',
     both(null),
-    'certificate chain (PEM) of the SMTP listeners, read again when it changes; self-signed where not set',
+    'certificate chain (PEM) of the SMTP listeners, read again when it changes; self-signed if not set',
     (t) => nonEmpty(t, 'a file'),
   ),
   'tls-key': key('file', both(null), 'key (PEM) of `tls-cert`', (t) => nonEmpty(t, 'a file')),
   'secret-key': {
     ...key(
-      '64 hexadecimal digits; several separated by commas, the first seals',
+      '64 hexadecimal digits; several separated by commas, the first encrypts',
       both(null),
-      'seals keys and secrets at rest; made at the first start (file `secret-key`, mode 0600) where not set',
+      'encrypts keys and secrets in the database; created at the first start (file `secret-key`, mode 0600) if not set',
       (t) =>
         t.split(',').every((part) => /^[0-9a-f]{64}$/i.test(part.trim()))
           ? good(t)
@@ -128,16 +132,16 @@ export const SERVER_KEYS: KeyTable<ServerConfig> = {
   'operator-address': key(
     'address',
     both(null),
-    'where mail for postmaster and abuse at the bounce domain is passed on to; kept in the spool where not set',
+    'where mail for postmaster and abuse at the bounce domain is forwarded to; if not set, it is kept in the spool',
     (t) => (/^[^\s@]+@[^\s@]+$/.test(t) ? good(t) : bad('use an address, e.g. ops@example.com')),
   ),
-  roles: key('list', both(ROLES.join(',')), 'what this process does', (t) => {
+  roles: key('list', both(ROLES.join(',')), 'the parts of the server that this process runs', (t) => {
     const list = splitList(t);
     const wrong = list.find((item) => !(ROLES as readonly string[]).includes(item));
     if (wrong !== undefined || list.length === 0) return bad(`use some of ${ROLES.join(', ')}`);
     return good(list as Role[]);
   }),
-  'log-level': key('`debug`, `info`, `warn`, `error`', both('info'), 'least level that is logged', (t) =>
+  'log-level': key('`debug`, `info`, `warn`, `error`', both('info'), 'lowest level that is logged', (t) =>
     t === 'debug' || t === 'info' || t === 'warn' || t === 'error'
       ? good(t)
       : bad('use debug, info, warn or error'),

@@ -16,19 +16,19 @@ export const TELLING_KEYS: KeyTable<TellingConfig> = {
   'webhook-retry': key(
     'list of waits',
     both(null),
-    'replaces the table of waits between webhook tries; after the last one the call has failed',
+    'replaces the waits between the attempts of a webhook call; after the last one the call has failed',
     parseDurations,
   ),
   'webhook-allow-http': key(
     '`on` or `off`',
     { dev: 'on', serve: 'off' },
-    'takes http: webhook targets outside `allow-networks` too',
+    'allows `http:` webhook URLs also outside `allow-networks`',
     parseSwitch,
   ),
   'notice-wait': key(
     'duration',
     both('30s'),
-    'from the first failure of a message that came by SMTP to the notice to its sender; others until then share it',
+    'time from the first failure of a message that came by SMTP to the notice to its sender; later failures within it are in the same notice',
     (t) => {
       const ms = parseDuration(t);
       return ms === null || ms > 3_600_000 ? bad('use a duration of at most an hour, e.g. 30s') : good(ms);
@@ -37,7 +37,7 @@ export const TELLING_KEYS: KeyTable<TellingConfig> = {
   'notices-per-hour': key(
     '1 … 100000',
     both('50'),
-    'notices to one sender in an hour; the others wait for the next one, a day at most',
+    'notices to one sender in an hour; further ones wait for the next hour, at most a day',
     (t) => parseInteger(t, 1, 100_000),
   ),
 };

@@ -1,5 +1,5 @@
 /**
- * Whether this process lives, whether it can keep its promise, and its figures (operating.md §4).
+ * Whether this process lives, whether it can keep its promise, and its figures.
  * Given named checks and the metrics registry, it leaves three plain routes to mount on a port: `/healthz` answers as
  * long as the process does; `/readyz` says which check is not met, with 503; `/metrics` answers an
  * administrator of all domains, because figures tell about everybody's business, and addresses that the operator names.

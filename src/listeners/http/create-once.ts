@@ -1,5 +1,5 @@
 /**
- * Idempotency-Key for the creating operations that are not mail (webhooks, domains, tokens …; api.md §8). The key is
+ * Idempotency-Key for the creating operations that are not mail (webhooks, domains, tokens …). The key is
  * stored in the transaction that makes the thing: the operation hands it to the store with the answer to keep. Secrets
  * never enter that answer: the full one is kept in memory for five minutes, after that a replay comes without its secret.
  */

@@ -1,5 +1,5 @@
 /**
- * Idempotency-Key (api.md §8): the key's syntax, who is still running in this process, and the stored first answer.
+ * Idempotency-Key: the key's syntax, who is still running in this process, and the stored first answer.
  * Given a caller, an operation and the raw body, it either repeats the first answer, refuses (another body under the
  * key, or the first request still running), or holds the key until the caller is done. The row itself is written by
  * acceptance, in the transaction of the message: only that makes "exactly one" true across crashes and nodes.

@@ -1,6 +1,6 @@
 /**
  * Whether a request's Content-Type means JSON: `application/json` or any `+json`, with any parameters; absent counts
- * as JSON (api.md §4). Bodies that are empty are not asked.
+ * as JSON. Bodies that are empty are not asked.
  */
 import { AppError } from '../../lib/errors.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The one error body (api.md §5): RFC 9457 members, an `Errors` array with stable codes and an `Error` text, for the
+ * The one error body: RFC 9457 members, an `Errors` array with stable codes and an `Error` text, for the
  * three kinds of clients there are. Given an `AppError`, or anything that was thrown, it leaves status, headers and
  * text; what is not an expected refusal becomes 500 or 503 and shows nothing of the inside.
  */

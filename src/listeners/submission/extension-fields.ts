@@ -1,5 +1,5 @@
 /**
- * The `X-Postrider-` fields of a submitted message (api.md §6.1): Tag, Metadata, Send-At, Expires-At, Priority, Sandbox,
+ * The `X-Postrider-` fields of a submitted message: Tag, Metadata, Send-At, Expires-At, Priority, Sandbox,
  * Track, List-Unsubscribe and Idempotency-Key mean what their JSON twins mean and are checked alike; those that have no
  * effect in this version are refused by name, as the API does. Fields of other names are no wish of the sender and say
  * nothing here; acceptance never sees them, and the message travels without any of them.

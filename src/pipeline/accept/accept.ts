@@ -5,7 +5,7 @@
  *
  * Given a `Submission` and who sent it (`acceptRaw`: a message that brought its own bytes); leaves a message, its
  * recipients and their events in the store, and hands the rows that fit to the queue's window already leased. Refusals
- * are AppErrors with the codes of api.md §5; nothing is stored then. The answer is given only after the commit has
+ * are AppErrors with codes of the registry in src/lib/errors.ts; nothing is stored then. The answer is given only after the commit has
  * reached the disk.
  */
 import type { Clock } from '../../lib/clock.ts';

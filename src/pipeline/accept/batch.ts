@@ -1,7 +1,7 @@
 /**
- * Many messages in one request (api.md §3, POST /email/batch): each is checked by itself and has an outcome of its own;
- * those that can be taken are one commit, with the idempotency key of the whole batch. Given items that were read already;
- * leaves the answer. What refuses everything (the store, a shutdown) is thrown and leaves nothing behind.
+ * Many messages in one request (POST /email/batch). Each is checked separately and has its own result; those that are
+ * accepted are one commit, with the idempotency key of the whole batch. Given parsed items, returns the answer. What
+ * refuses the whole batch (the store, a shutdown) is thrown, and nothing is stored.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, type Problem } from '../../lib/errors.ts';

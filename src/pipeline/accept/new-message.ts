@@ -87,7 +87,7 @@ export function newMessage(
               id: uuidv7(clock, random),
               kind: 'suppressed',
               at: now,
-              detail: { reason: 'played by the sandbox' },
+              detail: { reason: 'simulated by the sandbox' },
             }
           : sendAt === null
             ? { id: uuidv7(clock, random), kind: 'accepted', at: now, detail: null }

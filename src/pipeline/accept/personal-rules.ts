@@ -1,6 +1,6 @@
 /**
- * Which personal links a message gets: from the sender's wish, the domain's settings and the lane (delivery.md §10.3,
- * §10.4). Costs three comparisons where nothing is wanted. Pure but for the public URL, which is known once the
+ * Which personal links a message gets: from the sender's wish, the domain's settings and the lane. Costs three comparisons
+ * where nothing is wanted. Pure but for the public URL, which is known once the
  * listener is up.
  */
 import type { Lane } from '../../model/message.ts';

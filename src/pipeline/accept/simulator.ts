@@ -1,6 +1,6 @@
 /**
  * Magic recipients: addresses at the simulator domain (config `simulator-domain`) that the sandbox plays and that
- * never leave the machine (api.md §8). `bounced+any-label@simulator.test` is the same as `bounced@simulator.test`.
+ * never leave the machine. `bounced+any-label@simulator.test` is the same as `bounced@simulator.test`.
  */
 import type { SandboxResult } from '../../model/message.ts';
 

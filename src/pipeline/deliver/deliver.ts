@@ -1,6 +1,6 @@
 /**
  * The delivery role: one `Path` per destination that has work, the sandbox, and the rules they share. Given the
- * queue's window and ways out (DNS, sockets); leaves settled recipients. Stops by finishing what is under way and
+ * queue's window and outgoing network (DNS, sockets); leaves settled recipients. Stops by finishing what is under way and
  * giving the rest back.
  */
 import type { Clock } from '../../lib/clock.ts';

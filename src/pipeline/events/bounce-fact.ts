@@ -81,7 +81,7 @@ export function bounceFact(
     deliveryId,
     class: verdict.category,
     event: deps.event('bounced', detail),
-    note: deps.event('return_noted', { ...detail, reason: cut(`It changes nothing now. ${reason}`) }),
+    note: deps.event('return_noted', { ...detail, reason: cut(`It has no effect now. ${reason}`) }),
     lastReply: words,
     lastCode: one.isSmtp ? code : 0,
     suppress: suppression(subject, choice, verdict, enhanced, words, report.returned, deps),
@@ -141,7 +141,7 @@ function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 }
 
-/** The SMTP reply where the report quotes one, else its status, as a reply (delivery.md §11). */
+/** The SMTP reply where the report quotes one, else its status, as a reply. */
 function judge(
   one: DsnRecipient,
   report: DsnReport,

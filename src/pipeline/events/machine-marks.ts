@@ -1,5 +1,5 @@
 /**
- * Whether a program, not a reader, fetched a personal link (delivery.md §10.4): what its name says. What only time can
+ * Whether a program, not a reader, fetched a personal link: what its name says. What only time can
  * tell (many links at once, a click at the moment of delivery) is judged where the facts are gathered and stored.
  * Pure. A mark is an opinion: the fact is stored all the same, with `Bot` and the reason.
  */

@@ -59,7 +59,7 @@ const MAX_PER_COPY = 100;
 const COPY_WINDOW_MS = 3_600_000;
 const MAX_COPIES = 100_000;
 const MAX_UNSUBSCRIBING = 64;
-/** A click nearer to its delivery comes from a scanner on the way (delivery.md §10.4). */
+/** A click nearer to its delivery comes from a scanner on the way. */
 const QUICK_MS = 1_000;
 const MAX_AGENT_CHARS = 512;
 const BURST_REASON = 'many links were followed at once';

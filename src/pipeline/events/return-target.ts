@@ -1,5 +1,5 @@
 /**
- * Which addresses are taken back, and what each is for (delivery.md §11). Given the local part of an address at a bounce
+ * Which addresses are taken back, and what each is for. Given the local part of an address at a bounce
  * domain, leaves its target or null: a token of ours that verifies, or one of a handful of names that every mail domain
  * or feedback loop needs. Anything else is nobody here.
  */

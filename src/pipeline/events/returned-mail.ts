@@ -71,7 +71,7 @@ const MAX_READ_BYTES = 512 * 1024;
 const UNDER_WAY_MS = 15 * 60_000;
 const MAX_TEXT = 512;
 const BY_MAIL = 'Opted out by mail';
-/** Signatures of providers that send complaints (delivery.md §2). */
+/** Signatures of providers that send complaints. */
 const FEEDBACK_SIGNERS: ReadonlySet<string> = new Set(['arf.mail.yahoo.com']);
 const OPT_OUT_TOKEN = /\bu-[0-9a-z]{14}-[0-9a-z]{16}/gi;
 const OWN_MESSAGE_ID = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})@/i;
@@ -230,7 +230,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
     );
   }
 
-  /** The delivery a report is about, by the first token that holds (delivery.md §11); its text is no evidence. */
+  /** The delivery a report is about, by the first token that holds; its text is no evidence. */
   async function attribute(
     report: FeedbackReport,
     sentTo: ReturnSubject | null,

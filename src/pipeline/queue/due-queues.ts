@@ -1,5 +1,5 @@
 /**
- * What is due, without asking the store again and again (delivery.md §3.3): per queue of the store (lane, tenant,
+ * What is due, without asking the store again and again: per queue of the store (lane, tenant,
  * recipient domain) the instants at which rows become due, in a heap; and per site the queues whose time has come, in
  * rotation. Fed by what this process inserts and defers, and by a sweep that repairs whatever was lost. Only ever a hint:
  * the claim decides, so a wrong instant costs one empty claim. Bounded; pure but for what it remembers.
@@ -13,7 +13,7 @@ export interface QueueRef {
   lane: Lane;
   senderDomain: string;
   recipientDomain: string;
-  /** Its rows are played by the sandbox. */
+  /** Its rows are simulated by the sandbox. */
   sandbox: boolean;
   /** What else its way goes by (model/route-key.ts); absent = ''. */
   routeKey?: string;

@@ -1,4 +1,4 @@
-/** In which order lanes are asked for the next message: critical first, then normal and bulk 8:2 (delivery.md §4.2). */
+/** In which order lanes are asked for the next message: critical first, then normal and bulk 8:2. */
 import type { Lane } from '../../model/message.ts';
 
 export interface LaneTurns {

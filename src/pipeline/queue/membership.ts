@@ -1,5 +1,5 @@
 /**
- * This process as one of several nodes on one store (delivery.md §3.5): it says that it lives, notices who does not, takes
+ * This process as one of several nodes on one store: it says that it lives, notices who does not, takes
  * over what they held, and holds leases on what only one node may do at a time.
  *
  *   alive ──no beat stored for `fenceMs`──► in doubt (begins nothing) ──beat stored──► alive

@@ -5,7 +5,7 @@
  *
  * Every row in the window is leased to this node's epoch. A row leaves memory only when its outcome (or its return) is
  * stored; while the store cannot write, nothing new is handed out, because a success that cannot be recorded would
- * become a duplicate (reliability.md §1.4). Correctness rests on the sweep: hints and wake-ups only make things sooner.
+ * become a duplicate. Correctness rests on the sweep: hints and wake-ups only make things sooner.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';

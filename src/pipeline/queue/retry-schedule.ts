@@ -23,7 +23,7 @@ export const LANE_MAX_AGE: Readonly<Record<Lane, number>> = {
   bulk: 72 * HOUR,
 };
 
-/** Waits of a path whose connections fail: 30 s, 1, 2, 5, 10, 15, then 30 min (delivery.md §4.3). */
+/** Waits of a path whose connections fail: 30 s, 1, 2, 5, 10, 15, then 30 min. */
 export const BREAKER_WAITS: readonly number[] = [0.5, 1, 2, 5, 10, 15, 30].map((m) => m * MINUTE);
 
 const HINT_MIN_MS = 15 * SECOND;
@@ -37,7 +37,7 @@ const LAST_CHANCE_MS = 30 * SECOND;
 /** What waits for nothing but its end. */
 export const NO_TIME_LEFT = 'no time is left for another try before it is given up';
 
-/** A remote's own wait within 15 s and 30 min, and a little more: clocks differ (delivery.md §5). */
+/** A remote's own wait within 15 s and 30 min, and a little more: clocks differ. */
 export function clampHintMs(hintMs: number): number {
   return Math.min(Math.max(hintMs, HINT_MIN_MS), HINT_MAX_MS) + HINT_SLACK_MS;
 }

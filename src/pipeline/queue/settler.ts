@@ -1,7 +1,7 @@
 /**
  * Writes down what became of deliveries: outcomes, and leases that are given back. Outcomes go as they come, those of
  * one turn together. While the store cannot write they are kept and offered again, and `paused` says so: a success that
- * cannot be recorded would become a duplicate, so nothing new may be sent (reliability.md §1.4).
+ * cannot be recorded would become a duplicate, so nothing new may be sent.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';

@@ -1,6 +1,5 @@
 /**
- * One lane of one site in memory: rows by tenant, first in first out within each, and deficit round robin between them
- * (delivery.md §4.2): a message costs one and one more for each whole 64 KiB, a tenant may spend one a turn, and what it
+ * One lane of one site in memory: rows by tenant, first in first out within each, and deficit round robin between them: a message costs one and one more for each whole 64 KiB, a tenant may spend one a turn, and what it
  * does not spend is lost when it has nothing left to send. Nothing here touches the store or the network.
  */
 import type { ReadyItem } from './ready-item.ts';

@@ -32,7 +32,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   });
   const disabled = new Counter({
     name: 'postrider_webhooks_disabled_total',
-    help: 'Webhooks switched off by the server, by reason: Gone, Failures, Blocked',
+    help: 'Webhooks disabled by the server, by reason: Gone, Failures, Blocked',
     labelNames: ['reason'],
     registers,
   });

@@ -1,5 +1,5 @@
 /**
- * What one try means for its call and its webhook: done, later, given up, or switched off (api.md §6.3). Given the
+ * What one try means for its call and its webhook: done, later, given up, or switched off. Given the
  * call as claimed and what the receiver said; leaves the record for the store. Pure but for the jitter.
  *
  *   pending ──try──► succeeded                       2xx

@@ -1,5 +1,5 @@
 /**
- * The body of one webhook call (api.md §6.3): from an event and the webhook it goes to, the exact bytes that are
+ * The body of one webhook call: from an event and the webhook it goes to, the exact bytes that are
  * signed and sent. Key order is part of the interface. It names one recipient and never an address list, so nobody
  * learns of a BCC. What is longer than 20 kB is shortened, most expendable first, and says so with `Truncated`.
  * Pure; cannot fail.

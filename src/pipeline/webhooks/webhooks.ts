@@ -68,7 +68,7 @@ export interface WebhookService {
   test(id: number, domains?: readonly string[]): Promise<WebhookTest | null>;
 }
 
-/** How many webhooks a domain may have: the list has no paging (api.md §3). */
+/** How many webhooks a domain may have: the list has no paging. */
 export const MAX_WEBHOOKS_PER_DOMAIN = 100;
 /** Calls that waited longer than this are not made when the webhook is switched on again. */
 const RESUMED_MS = 72 * 3_600_000;

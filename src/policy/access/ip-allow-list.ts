@@ -5,7 +5,7 @@
  */
 import { BlockList, isIP } from 'node:net';
 
-/** At most this many ranges a token (api.md §7). */
+/** At most this many ranges a token. */
 export const MAX_RANGES = 100;
 
 /** Says whether an address is inside. */

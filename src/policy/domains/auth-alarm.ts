@@ -1,5 +1,5 @@
 /**
- * What follows when receivers say again and again that a sender domain's authentication fails (delivery.md §7.2): an event
+ * What follows when receivers say again and again that a sender domain's authentication fails: an event
  * that its webhooks tell, and the doctor looks at the domain at once. Delivery counts the replies and pauses the mail
  * (pipeline/deliver/outcome/tenant-lessons.ts); this is the part that reaches a person.
  */

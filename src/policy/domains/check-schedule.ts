@@ -1,5 +1,5 @@
 /**
- * When a sender domain is looked up again without anybody asking (delivery.md §14): soon and often while its records
+ * When a sender domain is looked up again without anybody asking: soon and often while its records
  * are being published, then ever more rarely; once a day when all is well; often again while it fails. Pure. Each
  * domain has its own share of jitter, so that a thousand added at once are not checked at once for ever.
  */

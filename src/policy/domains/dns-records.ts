@@ -10,7 +10,7 @@ import { spfText } from './relay-spf.ts';
 /** What a record is for, by which the owner and the dashboard tell them apart. */
 export type DnsRecordPurpose = 'Ownership' | 'DKIM' | 'SPF' | 'DMARC' | 'ReturnPath' | 'Tracking';
 
-/** One record as API and dashboard show it (api.md §3). */
+/** One record as API and dashboard show it. */
 export interface DnsRecord {
   Type: 'TXT' | 'MX' | 'CNAME';
   /** Full name without trailing dot; `relativeHost` gives what most panels want. */

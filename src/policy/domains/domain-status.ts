@@ -1,5 +1,5 @@
 /**
- * The state of a sender domain (delivery.md §14), from what a check found; pure.
+ * The state of a sender domain, from what a check found; pure.
  *
  *   Pending ──verified──► Verified ──a check fails──► Failing ──verified──► Verified
  *   Suspended stays until a person changes it; the operator's word and a DNS failure take nothing away.

@@ -392,7 +392,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     const { domain } = cached;
     if (domain === null) {
       return options.anyDomain
-        ? ({ kind: 'unsigned', reason: `unsigned: ${name} was never added here` } as const)
+        ? ({ kind: 'unsigned', reason: `unsigned: ${name} was not added to this server` } as const)
         : held(
             'domain_not_verified',
             `the domain ${name} is no longer registered; postrider domain add ${name} lets its mail go on`,
@@ -410,7 +410,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     if (own.kind === 'held') return own;
     const service = await serviceSigners(name);
     if (service.kind === 'held') return service;
-    // The order of the fields: whom mail comes from, then who sends it (delivery.md §10.1).
+    // The order of the fields: whom mail comes from, then who sends it.
     return { kind: 'signers', signers: [...own.signers, ...service.signers] } as const;
   }
 

@@ -1,5 +1,5 @@
 /**
- * Rotating DKIM keys without a gap (delivery.md §10.2): signing moves to the standby key, which has been published since
+ * Rotating DKIM keys without a gap: signing moves to the standby key, which has been published since
  * it was made; the old one stays published for a week, so that mail under way can be verified; then a new standby takes
  * its place, under a selector that was never used before, because receivers remember keys by selector.
  *

@@ -1,5 +1,5 @@
 /**
- * The service domain (delivery.md §10.1): a sender domain of the operator's whose key signs below that of every sender,
+ * The service domain: a sender domain of the operator's whose key signs below that of every sender,
  * so that feedback loops by signature are enrolled in once. It is a sender domain like any other: its keys are sealed,
  * shown, checked and rotated in the same way. Given its name, leaves it added; its records are still to be published.
  */

@@ -1,6 +1,5 @@
 /**
- * Looks at a sender domain's ownership and DKIM records and says in sentences what is right, wrong and to be done
- * (delivery.md §14).
+ * Looks at a sender domain's ownership and DKIM records and says in sentences what is right, wrong and to be done.
  *
  * Given: a resolver and the domain's row. Leaves behind: a verdict and the checks behind it; nothing is stored here.
  * Verified: the active selector's key stands in DNS as ours, and the domain is owned, which either the ownership

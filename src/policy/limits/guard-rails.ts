@@ -1,5 +1,5 @@
 /**
- * Guard-rails of a sender domain (delivery.md §12): among its last 1000 outcomes, more than 5 % bounced or 0.3 % complained
+ * Guard-rails of a sender domain: among its last 1000 outcomes, more than 5 % bounced or 0.3 % complained
  * warns, more than 10 % or 0.5 % holds its bulk lane until that is better or the operator releases it. Given a store and
  * the holds, looks once a minute at the domains to which something came back. Shares are of 1000 also where there were fewer
  * outcomes: a handful of bounces in a young domain is no rate. Leaves events at each change, a hold, and what the API shows.

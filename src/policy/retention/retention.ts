@@ -1,5 +1,5 @@
 /**
- * How long things are kept (api.md §8), and the rounds that forget them: contents, messages with their events, webhook
+ * How long things are kept, and the rounds that forget them: contents, messages with their events, webhook
  * calls, captures of the sandbox; by age, contents also by size. What may go is found by reading; what goes, goes in
  * steps of a few milliseconds of the writer, with a pause of several times that behind each, so that accepting and
  * sending hardly notice. Nothing is remembered between rounds: whoever is stopped in the middle starts again.

@@ -1,5 +1,5 @@
 /**
- * To whom not (delivery.md §12): which reason stops which mail, for how long a reason holds, and what an outcome says
+ * To whom not: which reason stops which mail, for how long a reason holds, and what an outcome says
  * about writing to its recipient again. Rules only, and one question to the store; entries and counts are the store's.
  *
  * Suppressing wrongly loses mail for good and in silence, so an outcome suppresses only where the receiver spoke about
@@ -25,7 +25,7 @@ const LIFETIME_MS: Readonly<Record<SuppressionReason, number | null>> = {
 /** Counts towards a suppression are forgotten after so long without another bounce, ms. */
 export const EVIDENCE_KEPT_MS = 180 * DAY_MS;
 
-/** Three days with a soft bounce, two weeks from the first to the last (delivery.md §12). */
+/** Three days with a soft bounce, two weeks from the first to the last. */
 const SOFT_NEEDS = { days: 3, spanMs: 14 * DAY_MS };
 /** A reply that probably means "no such mailbox" has to come twice, a day apart. */
 const UNSURE_NEEDS = { days: 2, spanMs: DAY_MS };

@@ -121,7 +121,7 @@ export interface WebhookStore {
     excludeDomains?: readonly string[];
   }): Promise<readonly ClaimedCall[]>;
   /**
-   * Records tries: the call, the webhook's LastResponse* as one, its failure counters (api.md §6.3), and a disable with
+   * Records tries: the call, the webhook's LastResponse* as one, its failure counters, and a disable with
    * its event. A call that is no longer leased to the epoch, or gone, changes nothing. Not synced, may wait for company.
    */
   settleCalls(params: { settlements: readonly CallSettlement[] }): Promise<void>;

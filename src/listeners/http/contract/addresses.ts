@@ -1,5 +1,5 @@
 /**
- * From, To, CC, BCC and ReplyTo: objects `{name?, email}` (api.md §4).
+ * From, To, CC, BCC and ReplyTo: objects `{name?, email}`.
  * Given the parsed values, it leaves mailboxes with canonical addresses and the recipients merged over the three
  * lists: the first of To > CC > BCC keeps an address, so nobody gets two copies and a BCC duplicate of a To
  * vanishes. Domains are compared as lower-case A-labels, local parts exactly. A bare string instead of an object

@@ -1,5 +1,5 @@
 /**
- * Attachments (api.md §4): base64 content, media type, file name, disposition and content id.
+ * Attachments: base64 content, media type, file name, disposition and content id.
  * Given the parsed value, it leaves decoded files whose names are plain data: no path, no controls. The alphabet of
  * the content is checked in one search before it is decoded, because the decoder skips what it does not know.
  */

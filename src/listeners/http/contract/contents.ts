@@ -1,5 +1,5 @@
 /**
- * Subject, ContentType, HTMLContent and PlainContent (api.md §4).
+ * Subject, ContentType, HTMLContent and PlainContent.
  * ContentType says which content is authoritative. With HTML, PlainContent has three meanings: absent = a text part
  * is made later from the HTML, '' = no text part, text = the alternative. With Text, PlainContent is the body, and
  * HTMLContent stands in where PlainContent is absent: `html-as-text` asks the caller to turn it into text.

@@ -1,5 +1,5 @@
 /**
- * The body of POST /email → a `Submission`, or every problem in it (api.md §4). Hand-written, one pass, no schema
+ * The body of POST /email → a `Submission`, or every problem in it. Hand-written, one pass, no schema
  * library: this runs for each message and takes a few microseconds. Given raw bytes from anyone; it leaves checked
  * and normalised values, and never throws for what a client sent. Fields are read in documented order, so problems
  * come out in that order; the sender domain, sizes and suppressions are acceptance's to judge, not this file's.
@@ -139,7 +139,7 @@ export function parseEmailBody(
 
 /**
  * Reads one request that is parsed already. `withExactIds` gives the same object with long integer content ids as
- * text; it is asked only where such a number occurs (clients send 64-bit hashes, api.md §1.2).
+ * text; it is asked only where such a number occurs (clients send 64-bit hashes).
  */
 export function readEmailObject(
   object: JsonObject,

@@ -1,5 +1,5 @@
 /**
- * The fields beyond the specification (api.md §4, "Extension fields") that are one value each; Tracking and
+ * The fields beyond the specification that are one value each; Tracking and
  * ListUnsubscribe are in personal-fields.ts, templates in template-fields.ts.
  */
 import { LANES, type Lane, type SandboxResult } from '../../../model/message.ts';

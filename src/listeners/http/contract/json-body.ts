@@ -13,7 +13,7 @@ export function bodyText(body: Uint8Array): string | null {
   return Buffer.from(body.buffer, body.byteOffset + start, body.byteLength - start).toString('utf8');
 }
 
-/** The object in `text`, or null (api.md §5: 400/1001). */
+/** The object in `text`, or null (the caller answers 400 `json-malformed`). */
 export function parseJsonObject(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,5 +1,5 @@
 /**
- * Reads the properties of one JSON object by their documented names (api.md §4, "Reading the JSON").
+ * Reads the properties of one JSON object by their documented names.
  * Names match ASCII-case-insensitively; the exact spelling wins; two other spellings of one name are reported;
  * null counts as absent; unknown names are reported only in strict mode. Keys are looked up in tables, never
  * assigned onto an object, so `__proto__` and its like are plain data.

@@ -1,5 +1,5 @@
 /**
- * Tracking and ListUnsubscribe of a request (api.md §4): what the sender wishes beside the settings of the domain.
+ * Tracking and ListUnsubscribe of a request: what the sender wishes beside the settings of the domain.
  * A member that is left out stays as the domain says. Gives null where nothing is said, so that a message without
  * wishes costs nothing.
  */

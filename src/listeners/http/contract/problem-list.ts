@@ -5,7 +5,7 @@
  */
 import type { ErrorName, Problem } from '../../../lib/errors.ts';
 
-/** How many problems one answer lists (api.md §4). */
+/** How many problems one answer lists. */
 export const MAX_PROBLEMS = 25;
 
 /** Kept while reading: a little more than is shown, because late findings are put in order at the end. */

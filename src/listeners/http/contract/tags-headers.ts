@@ -1,5 +1,5 @@
 /**
- * Tags and custom Headers (api.md §4).
+ * Tags and custom Headers.
  * Tags are labels: trimmed, duplicates dropped. Headers are checked by grammar and against the names the service
  * writes itself; a forbidden one is refused by name, never dropped in silence. Two spellings of one header name are
  * refused as well, because most headers may stand in a message only once (RFC 5322 §3.6).

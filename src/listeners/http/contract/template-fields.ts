@@ -1,5 +1,5 @@
 /**
- * TemplateID, TemplateVersion, Variables and StrictVariables of an email request (api.md §4): the texts that the
+ * TemplateID, TemplateVersion, Variables and StrictVariables of an email request: the texts that the
  * request leaves out come from a stored template, filled in. Which template that is has been looked up before, because
  * reading a request waits for nothing; `namedTemplate` says which one to look up.
  */

@@ -1,5 +1,5 @@
 /**
- * POST /email/batch (api.md §3): up to 100 messages, each read by the rules of POST /email and answered in its place.
+ * POST /email/batch: up to 100 messages, each read by the rules of POST /email and answered in its place.
  * Those that are taken are one commit, together with the idempotency key of the whole batch. Given a large body, a worker
  * takes it apart, and large messages are composed there one after the other.
  */

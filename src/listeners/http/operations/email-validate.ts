@@ -1,5 +1,5 @@
 /**
- * POST /email/validate (api.md §3): everything POST /email checks, from the fields to the quota, and nothing stored.
+ * POST /email/validate: everything POST /email checks, from the fields to the quota, and nothing stored.
  * Given the same body, leaves `{Valid, Size, Recipients, Warnings}` or the same refusal; warnings say what would be
  * taken but is likely not meant.
  */

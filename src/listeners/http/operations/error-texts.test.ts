@@ -1,4 +1,4 @@
-/** Refusals and warnings that name the way out, as somebody meets them who writes a first request. */
+/** Refusals and warnings that say what to write instead, for somebody who writes a first request. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorld, type World } from '../test-world.ts';
 

@@ -1,5 +1,5 @@
 /**
- * GET /events, the core list (api.md §1.1), and the timeline of one message, GET /email/{MessageID}/events.
+ * GET /events, the core list, and the timeline of one message, GET /email/{MessageID}/events.
  * Given the caller's domains and the query (names in any case), it leaves the frozen shape of the first and the full
  * facts of the second; the SMTP conversation is shown only to tokens that may read mail.
  */

@@ -1,5 +1,5 @@
 /**
- * The ways out: GET /queue/paths, every path with its limits and state, GET /queue/paths/{site}, one site by any of its
+ * Paths: GET /queue/paths, every path with its limits and state, GET /queue/paths/{site}, one site by any of its
  * names with what waits for it, and POST /queue/paths/{site}/try, which lets it be tried now. A name that nothing goes by is shown only where mail could go there: a domain
  * or a provider, with the limits it would begin with, and said to be unused.
  */

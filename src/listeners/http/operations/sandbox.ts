@@ -1,5 +1,5 @@
 /**
- * The sandbox inbox (api.md §3): captured copies, one per recipient, with the very bytes that would have been sent. Given
+ * The sandbox inbox: captured copies, one per recipient, with the very bytes that would have been sent. Given
  * the caller's domains; lists, shows, hands out raw bytes and deletes. A cursor is a place in the order of capturing.
  * What a browser is given of a captured message is somebody's: files are downloads, and the page may neither run nor load
  * anything (`captured-parts.ts`).

@@ -1,5 +1,5 @@
 /**
- * POST /email (api.md §4, §5, §8): body → submission → acceptance → `{MessageID}`.
+ * POST /email: body → submission → acceptance → `{MessageID}`.
  * The order of refusals is part of the interface: media type, JSON, idempotency, all field errors together, then what
  * acceptance itself refuses. 200 is given only after acceptance has committed. Large bodies are read and composed in
  * a worker; the answer is the same.

@@ -1,5 +1,5 @@
 /**
- * Every operation of the API in one list, in documented order (api.md §3). The server mounts what stands here and
+ * Every operation of the API in one list, in documented order. The server mounts what stands here and
  * nothing else; the reference pages and the contract are checked against it.
  */
 

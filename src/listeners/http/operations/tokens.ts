@@ -1,5 +1,5 @@
 /**
- * Tokens (api.md §7): mint, list, show, revoke, and GET /me. A token can give away only what it holds itself, and
+ * Tokens: mint, list, show, revoke, and GET /me. A token can give away only what it holds itself, and
  * sees only tokens whose domains are all its own. Who made a token is kept, and revoking one can take those along that were
  * made with it. The text of a token is in the answer that made it and nowhere else.
  */

@@ -1,6 +1,6 @@
 /**
  * What a reply or a failed opening teaches about the way to a domain, beyond the message it answered: DNS that is out of
- * date, a server that wants TLS, a refusal that had to do with IPv6 (delivery.md §7.2, §9.1). One call per ended attempt.
+ * date, a server that wants TLS, a refusal that had to do with IPv6. One call per ended attempt.
  */
 import { isIP } from 'node:net';
 import type { OpenResult } from '../../../smtp/client-types.ts';

@@ -1,6 +1,6 @@
 /**
  * From an attempt's outcome to what is stored: the recipient's new state, when it is tried next, and the events that
- * say so (api.md §6.1). Pure but for the ids of events; the same rules for SMTP and the sandbox.
+ * say so. Pure but for the ids of events; the same rules for SMTP and the sandbox.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
@@ -108,7 +108,7 @@ export function createSettlementRules({
       }
       case 'unknown': {
         // A far end that never confirms may have taken every copy: the next ones come at growing distance, and a
-        // one-time code is sent twice, not until its expiry (delivery.md §3.6).
+        // one-time code is sent twice, not until its expiry.
         const again = delivery.lastCategory === 'outcome_unknown';
         const end = atMostOnce(delivery.senderDomain)
           ? 'given up, it may have arrived and this domain sends at most once'
@@ -248,7 +248,9 @@ export function createSettlementRules({
     if (why === null) return null;
     return {
       ...base(delivery, 'suppressed', false),
-      events: [event('suppressed', now, { reason: `On the suppression list since it was accepted: ${why}` })],
+      events: [
+        event('suppressed', now, { reason: `Put on the suppression list after it was accepted: ${why}` }),
+      ],
     };
   }
 
@@ -270,10 +272,11 @@ export function createSettlementRules({
       events: [
         event('failed', now, {
           attempt: delivery.attempts,
-          reason: `Given up after ${tries}: the time for this message is over. Last answer: ${last}`.slice(
-            0,
-            MAX_TEXT,
-          ),
+          reason:
+            `Given up after ${tries}: the maximum age of this message was reached. Last answer: ${last}`.slice(
+              0,
+              MAX_TEXT,
+            ),
           bounce: {
             Type: 'Undetermined',
             Class: 'Expired',
@@ -290,7 +293,7 @@ export function createSettlementRules({
     };
   }
 
-  /** Time ran out while the recipient's own mailbox refused it: a soft bounce that counts (delivery.md §12). */
+  /** Time ran out while the recipient's own mailbox refused it: a soft bounce that counts. */
   function expirySuppression(
     delivery: ClaimedDelivery,
     now: number,
@@ -309,7 +312,7 @@ export function createSettlementRules({
     });
   }
 
-  /** Some permanent answers are looked at twice before they are believed (delivery.md §7.2, §9.1). */
+  /** Some permanent answers are looked at twice before they are believed. */
   function secondLook(delivery: ClaimedDelivery, category: Category, now: number): number | null {
     if (delivery.lastCategory === category || delivery.lane === 'critical') return null;
     const waitMs = retry.fixedWaitMs(
@@ -402,7 +405,7 @@ function replyColumns(reply: ReplyFacts | null, detail?: string): { lastCode?: n
 }
 
 /**
- * The group of recipients that share this fault (delivery.md §7: path, sender domain, domain or message). A recipient's
+ * The group of recipients that share this fault (the path, the sender domain, the recipient domain or the message). A recipient's
  * own mailbox is nobody else's, and what the sandbox plays has no cause.
  */
 function causeOf(

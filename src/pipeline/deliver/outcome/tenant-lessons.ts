@@ -1,7 +1,7 @@
 /**
- * What replies teach about one sender domain, and nobody else (delivery.md §7.2): mail that fails authentication again
+ * What replies teach about one sender domain, and nobody else: mail that fails authentication again
  * and again at a provider pauses there while its records are looked at; links on a blocklist hold the domain's bulk
- * mail; a provider that complains of the domain is sent less of it. Only words of the far end get here (delivery.md D7).
+ * mail; a provider that complains of the domain is sent less of it. Only words of the far end get here.
  * What concerns the operator's own addresses is said aloud, with the page where a listing is taken off.
  */
 

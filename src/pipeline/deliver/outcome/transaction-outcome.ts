@@ -20,7 +20,7 @@ export interface Peer {
 
 /** So often a message may come back from behind others; then it goes on a connection of its own. */
 const MOST_BEHIND = 2;
-/** Refusals that come from wrong DNS more often than not: believed when they are said again (delivery.md §7.2). */
+/** Refusals that come from wrong DNS more often than not: believed when they are said again. */
 const TWICE: ReadonlySet<Category> = new Set(['relay_denied', 'routing_loop']);
 
 /** What a 421 in the middle of a session may say of our address, our rate or our connections: no message pays for it. */

@@ -1,5 +1,5 @@
 /**
- * How many connections experience allows towards one path (delivery.md §4.3): the window grows by one after a whole
+ * How many connections experience allows towards one path: the window grows by one after a whole
  * window's worth of successes, shrinks by one at the first of a series of failures, and a whole window's worth of
  * failures without a success between them (a cohort) means that the far end is gone. Pure.
  */

@@ -1,7 +1,7 @@
 /**
  * What happens when a path, or the way to one of its domains, fails: who hears of it, what is learnt, how long nothing
  * goes. One row hears of a failure of the path and is charged nothing; what waits behind it only shows the reason, and
- * nothing in the store is rewritten (delivery.md D4). A message alone never closes a path.
+ * nothing in the store is rewritten. A message alone never closes a path.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';

@@ -1,7 +1,7 @@
 /**
- * What a reply about the path teaches for a time (delivery.md §4.3, §7.2): fewer connections, fewer messages on one,
+ * What a reply about the path teaches for a time: fewer connections, fewer messages on one,
  * half the rate, a rest. Given an outcome and what the path was doing, gives the overrides to note. Pure; only replies
- * of the far end get here, never words of our own (delivery.md D7).
+ * of the far end get here, never words of our own.
  */
 import { type OverrideNote, pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Outcome } from '../outcome/outcome.ts';

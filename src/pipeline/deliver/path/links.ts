@@ -51,7 +51,7 @@ export interface Links {
   busyOf(tenant: string): number;
   /** These take nothing new and close after what is in flight. */
   leaveThose(which: (link: Link) => boolean): void;
-  /** Least recently used first, so that no host draws everything (delivery.md §4.2). */
+  /** Least recently used first, so that no host draws everything. */
   idle(may: (link: Link) => boolean): Link | null;
   /** One that carries this lane, answered its last message within `withinMs`, and may carry this one behind it. */
   busy<Mail>(lane: Lane, withinMs: number, may: (link: Link, mail: Mail) => boolean, mail: Mail): Link | null;

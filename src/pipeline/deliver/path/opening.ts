@@ -41,7 +41,7 @@ export interface OpeningDeps {
   tried: TriedHosts;
 }
 
-/** Sessions that got as far as a connection, for one attempt (delivery.md §4.4). */
+/** Sessions that got as far as a connection, for one attempt. */
 const MAX_SESSIONS = 2;
 
 export async function openForHead(

@@ -1,7 +1,7 @@
 /**
  * What goes next on a path, of the messages that are ready: critical first, then normal and bulk 8:2, each lane within
  * the connections it may use, one tenant's critical mail within half of them while others wait, large bulk mail never
- * on the last one (delivery.md §4.2). Order between tenants is the window's, which handed these out. Holds the messages
+ * on the last one. Order between tenants is the window's, which handed these out. Holds the messages
  * that are read and signed; a handful.
  */
 import type { Lane } from '../../../model/message.ts';

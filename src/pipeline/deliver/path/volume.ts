@@ -1,6 +1,5 @@
 /**
- * How many messages a path got through today and yesterday (UTC), which is what tells a small site from others
- * (delivery.md §8). Counted in memory and kept with the path's state: at every doubling, with whatever else is kept of
+ * How many messages a path got through today and yesterday (UTC), which is what tells a small site from others. Counted in memory and kept with the path's state: at every doubling, with whatever else is kept of
  * the path, and when the path stops; a crash forgets at most what came since.
  */
 import type { Clock } from '../../../lib/clock.ts';

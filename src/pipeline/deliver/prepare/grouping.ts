@@ -1,5 +1,5 @@
 /**
- * Several recipients in one transaction (delivery.md §4.5): which copies may travel together, and what the replies to
+ * Several recipients in one transaction: which copies may travel together, and what the replies to
  * them say. Only copies of one large message that differ in nothing but the recipient, to one domain, never one that a
  * Bcc asked for: some servers write the envelope into the header. Pure.
  */

@@ -1,6 +1,6 @@
 /**
  * Who sends, where several nodes share a source: one node at a time per source and provider (or site, where it belongs to
- * none), so that every limit is kept exactly in the memory of that one (delivery.md D3). The unit is the provider and not
+ * none), so that every limit is kept exactly in the memory of that one. The unit is the provider and not
  * the site, because limits over all sites of a provider are limits too. Leases are wanted by paths and named here.
  */
 import { pathKey } from '../../../policy/limits/shaping/types.ts';

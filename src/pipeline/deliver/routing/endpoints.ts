@@ -39,7 +39,7 @@ export interface Endpoint {
   budget: AttemptBudget;
 }
 
-/** What the addresses of one attempt may use up together (delivery.md §9.3). */
+/** What the addresses of one attempt may use up together. */
 export interface AttemptBudget {
   /** Of the minute for connecting; whoever connects takes off what it cost. */
   connectLeftMs: number;
@@ -93,9 +93,9 @@ export interface Endpoints {
   avoidIpv6(recipientDomain: string): void;
 }
 
-/** At most this many addresses are tried for one attempt (delivery.md §4.4). */
+/** At most this many addresses are tried for one attempt. */
 const MAX_ADDRESSES = 5;
-/** For connecting to all addresses of one attempt (delivery.md §9.3). */
+/** For connecting to all addresses of one attempt. */
 const CONNECT_ALL_MS = 60_000;
 const NONE_TRIED: Pick<TriedHosts, 'has'> = { has: () => false };
 const AVOID_IPV6_MS = 24 * 3_600_000;

@@ -2,7 +2,7 @@
  * Where recipients belong: from a recipient to the path its mail goes by, an egress source towards a site. A domain's
  * site follows from its MX hosts, so it is known only once DNS was asked; until then its mail waits in a room of its own
  * (`?domain`). What DNS said is kept for its TTL and asked again behind the mail that goes on; when a domain turns out
- * to belong elsewhere, `moved` says from where, and rows are never rewritten for it (delivery.md §9.1).
+ * to belong elsewhere, `moved` says from where, and rows are never rewritten for it.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';

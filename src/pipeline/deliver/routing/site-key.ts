@@ -1,5 +1,5 @@
 /**
- * The name of the site that a recipient domain belongs to (delivery.md §0 D2, §9.1): its provider where all hosts are
+ * The name of the site that a recipient domain belongs to: its provider where all hosts are
  * one provider's, else the set of its MX hosts, else the domain. Domains of one name share connections and limits, so
  * the name must not depend on the order or letter case in which DNS gave the hosts. Pure.
  */

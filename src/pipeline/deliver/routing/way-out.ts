@@ -34,7 +34,7 @@ export interface WayOut {
   proving(endpoint: Endpoint): boolean;
 }
 
-/** One message does not make a relay fail that may have meant it alone (delivery.md D4). */
+/** One message does not make a relay fail that may have meant it alone. */
 const MESSAGES_TO_BLAME = 2;
 
 export function createWayOut(deps: {

@@ -1,5 +1,5 @@
 /**
- * What is asked of TLS towards one MX host: the ladder (delivery.md §9.2), whose first rung that applies decides.
+ * What is asked of TLS towards one MX host: the ladder, whose first rung that applies decides.
  *
  *   1 the sender's domain requires it  → verified, by DANE where the host has it, else by its certificate; or not at all
  *   2 DANE (RFC 7672)                  → a certificate that TLSA pins; where no record is usable any certificate

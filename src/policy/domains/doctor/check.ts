@@ -1,5 +1,5 @@
 /**
- * What one check of the doctor says (delivery.md §14), and how several findings about one record become one check.
+ * What one check of the doctor says, and how several findings about one record become one check.
  * Everything shown comes from strangers' DNS, so it is cut and freed of control characters here.
  */
 import type { DnsFailureReason } from '../../../net/dns-types.ts';

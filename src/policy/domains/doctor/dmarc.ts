@@ -230,14 +230,14 @@ export function judgeAlignment(params: {
   if (!dkim) {
     findings.push({
       severity: spf ? 'warn' : 'fail',
-      message: `adkim=s asks that DKIM's d= is the From domain itself: mail from below ${domain} is signed as d=${domain}, so strict alignment will fail for it.`,
+      message: `adkim=s requires DKIM's d= to be exactly the From domain: mail from sub-domains of ${domain} is signed as d=${domain}, so strict alignment will fail for it.`,
       fix: 'Remove adkim=s, or add each sub-domain as a sender domain of its own.',
     });
   }
   if (strict('aspf') && !spf && (returnHost === domain || isUnder(returnHost, climb.organisation))) {
     findings.push({
       severity: dkim ? 'warn' : 'fail',
-      message: `aspf=s asks that the return path is at ${domain} itself: strict alignment will fail for ${returnHost}.`,
+      message: `aspf=s requires the return path to be exactly at ${domain}: strict alignment will fail for ${returnHost}.`,
       fix: dkim ? 'Remove aspf=s; until then DMARC rests on DKIM alone.' : 'Remove aspf=s.',
     });
   }

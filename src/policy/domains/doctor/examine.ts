@@ -1,5 +1,5 @@
 /**
- * Examines one sender domain: every row of the table in delivery.md §14, looked up together and judged one by one.
+ * Examines one sender domain: every check that docs/howto/dns-and-doctor.md lists, looked up together and judged one by one.
  *
  * Given: look-ups (bounded, the zone's own servers first), the domain's row and the names of this server. Leaves
  * behind: the verdict of `verifyDomain`, on which sending depends, and the checks, which advise. Nothing is stored, and
@@ -235,7 +235,7 @@ function withDifference(check: DomainCheck, differences: ReadonlyMap<string, Dif
   const seen = others.length === 0 ? 'no record there' : `"${others.slice(0, 2).map(brief).join('", "')}"`;
   return {
     ...check,
-    message: `${check.message} This is what the zone's own name servers say; others still see ${seen} for up to ${ttlSeconds} s.`,
+    message: `${check.message} The name servers of the zone say this; others still see ${seen} for up to ${ttlSeconds} s.`,
   };
 }
 

@@ -1,6 +1,6 @@
 /**
  * Judges the other names of a sender domain: where its return paths lead, whether it can be answered, where its links
- * lead and with which certificate, and what makes every answer meaningless (delivery.md §14: rp, from-mx, track, bimi,
+ * lead and with which certificate, and what makes every answer meaningless (rp, from-mx, track, bimi,
  * cname-loop, wildcard). Pure: given what was looked up, each leaves one check.
  */
 import type { CertificateFacts } from '../../../net/certificate-probe.ts';
@@ -234,7 +234,7 @@ export function judgeAliasLoops(domain: string, hosts: ReadonlyMap<string, Alias
   const findings = loops.map(
     ([host, { chain }]): Finding => ({
       severity: 'fail',
-      message: `The CNAME of ${showable(host)} leads in a circle or does not end (${[host, ...chain].slice(0, 6).map(showable).join(' → ')}), so nothing can be found there.`,
+      message: `The CNAME of ${showable(host)} is a loop or too long (${[host, ...chain].slice(0, 6).map(showable).join(' → ')}), so nothing can be found there.`,
       fix: `Let the CNAME at ${showable(host)} name its target directly.`,
     }),
   );

@@ -46,7 +46,7 @@ export async function checkAddress(
   if (generic !== undefined) {
     findings.push({
       severity: 'warn',
-      message: `${showable(generic)} looks like a name for customers' lines, which many receivers refuse.`,
+      message: `${showable(generic)} looks like a generic name of an access network, which many receivers refuse.`,
       fix: setIt,
     });
   }

@@ -72,7 +72,7 @@ export function checkOperator({ operatorAddress, bounceDomain, returns }: Instan
   } as const;
   const finding: Finding = {
     severity: 'warn',
-    message: `Nobody reads postmaster@${bounceDomain} and abuse@${bounceDomain}, which every mail domain must have (RFC 2142).`,
+    message: `Mail for postmaster@${bounceDomain} and abuse@${bounceDomain}, which every mail domain must have (RFC 2142), is not forwarded to anybody.`,
     fix: 'Set the key operator-address to the address of a person.',
   };
   return checkOf(
@@ -119,7 +119,7 @@ export async function checkFolder(
   const record = { type: 'HOST', name: dataFolder, expected: '', found: open } as const;
   const finding: Finding = {
     severity: 'fail',
-    message: `Others on this machine can read ${showable(open.slice(0, 5).join(', '))}, where keys and tokens lie.`,
+    message: `Others on this machine can read ${showable(open.slice(0, 5).join(', '))}, which contains keys and tokens.`,
     fix: `chmod -R go-rwx ${showable(dataFolder)}`,
   };
   return checkOf('data', record, open.length === 0 ? [] : [finding], 'Nobody else can read the data folder.');

@@ -66,7 +66,7 @@ function readyFindings(
     list.push({
       severity: 'warn',
       message: `The relay ${at} takes messages of up to ${size} bytes, and this server takes up to ${maxMessageBytes}: larger ones bounce.`,
-      fix: `Set the key max-message-bytes to ${size} or less, so that their senders are told at once.`,
+      fix: `Set the key max-message-bytes to ${size} or less, so that their senders get an error at once.`,
     });
   }
   return list;

@@ -1,5 +1,5 @@
 /**
- * The doctor's checks of this server itself (delivery.md §14): the addresses mail leaves from and their names, port 25
+ * The doctor's checks of this server itself: the addresses mail leaves from and their names, port 25
  * outwards and inwards, the resolver, block lists, the clock, the disk and the data folder, and what a person must do.
  *
  * All of them in order, and those of the ways in and out of the server; addresses are in instance-addresses.ts, the machine in
@@ -64,7 +64,7 @@ async function checkPort25(probes: InstanceProbes): Promise<DomainCheck> {
   if (kind === 'unknown') {
     findings.push({
       severity: 'unknown',
-      message: `Whether port 25 is open outwards is not known: ${showable(detail)}.`,
+      message: `It is not known whether outgoing port 25 is open: ${showable(detail)}.`,
       fix: 'Name a mail server of yours elsewhere in the key doctor-probe.',
     });
   }
@@ -108,7 +108,7 @@ async function checkReturns(
     case 'invalid':
       findings.push({
         severity: 'warn',
-        message: `The listener for bounces shows a certificate that is not trusted (${showable(facts.detail)}); bounces come all the same, but not from who insists on a good one.`,
+        message: `The listener for bounces shows a certificate that is not trusted (${showable(facts.detail)}); bounces still arrive, except from servers that require a trusted one.`,
         fix: certificate,
       });
       break;

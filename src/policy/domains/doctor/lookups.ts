@@ -1,6 +1,6 @@
 /**
  * The look-ups of one run of the doctor: the zone's own servers first, then the resolver that others would ask, and
- * the difference between the two (delivery.md §14).
+ * the difference between the two.
  *
  * Given: a resolver, and the servers of the zone where they can be asked. Leaves behind: the fresher answer, in the
  * shape any resolver gives, and for each record what others still see. Bounded in questions and in time: what is over

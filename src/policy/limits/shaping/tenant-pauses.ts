@@ -1,6 +1,6 @@
 /**
  * Mail of one sender domain that may not go to one site or provider for a time, while everybody else's does: the
- * overrides of scope `tenant@site` and `domain@provider` that say `suspended` (delivery.md §8). Given where a recipient
+ * overrides of scope `tenant@site` and `domain@provider` that say `suspended`. Given where a recipient
  * goes; answers from memory, at once where there is no such override at all.
  */
 import { domainKey, type Override, type Overrides, tenantKey } from './types.ts';

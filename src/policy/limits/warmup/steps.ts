@@ -1,5 +1,5 @@
 /**
- * The ladder of daily budgets a new source climbs at each provider, and when it climbs or falls (delivery.md §13): a
+ * The ladder of daily budgets a new source climbs at each provider, and when it climbs or falls: a
  * step up after a day that was well used and well received, two down when the provider names the source's reputation,
  * half way down after a month of silence, for then nobody remembers it. Pure.
  */

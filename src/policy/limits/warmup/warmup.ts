@@ -1,5 +1,5 @@
 /**
- * Warm-up of new sources (delivery.md §13): asked before each message of a source that was declared new, it says go, or
+ * Warm-up of new sources: asked before each message of a source that was declared new, it says go, or
  * until when to wait. Kept per source and provider of the shaping data; small sites have no budget of their own here, they
  * judge by behaviour rather than volume and their shaping row keeps it low. A source not declared new always may.
  *
@@ -150,7 +150,7 @@ export function createWarmup(
         return {
           kind: 'wait',
           until: null,
-          reason: `warm-up of ${source} at ${provider}: being written down`,
+          reason: `warm-up of ${source} at ${provider}: being recorded`,
         };
       }
       entry.reserved -= 1;

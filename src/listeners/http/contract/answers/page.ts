@@ -1,4 +1,4 @@
-/** One page of a list that is read by cursor (api.md §3). */
+/** One page of a list that is read by cursor. */
 
 /** A page of a list; `NextCursor` is null on the last one. */
 export interface Page<T> {

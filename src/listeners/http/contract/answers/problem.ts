@@ -1,4 +1,4 @@
-/** The body of every refusal (api.md §5): RFC 9457 members, `Errors` with stable codes, `Error` as one text. */
+/** The body of every refusal: RFC 9457 members, `Errors` with stable codes, `Error` as one text. */
 import type { CaptureSummary } from './captures.ts';
 
 /** One problem of a request. */

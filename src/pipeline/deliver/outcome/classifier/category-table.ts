@@ -1,5 +1,5 @@
 /**
- * The table of categories (delivery.md §7.2), as data: what each is about, what is done on a temporary and on a
+ * The table of categories, as data: what each is about, what is done on a temporary and on a
  * permanent reply, whether it may ever suppress an address, and what it means in plain words. Read through
  * categories.ts.
  */
@@ -22,7 +22,7 @@ export const TABLE = {
     fault: 'recipient',
     means: 'The mailbox does not exist at the recipient’s mail server.',
     meansTemporary: 'The receiver does not know this mailbox, or has not found out yet whether it exists.',
-    fix: 'Check the address for typing mistakes, or take it off your lists.',
+    fix: 'Check the address for typing mistakes, or remove it from your lists.',
   },
   mailbox_inactive: {
     scope: 'recipient',
@@ -31,8 +31,8 @@ export const TABLE = {
     suppress: 'inactive',
     suppressTemporary: 'soft',
     fault: 'recipient',
-    means: 'The mailbox exists but is switched off, closed or abandoned.',
-    meansTemporary: 'The mailbox takes no mail at the moment: it is switched off or out of reach.',
+    means: 'The mailbox exists but is disabled, closed or abandoned.',
+    meansTemporary: 'The mailbox accepts no mail at the moment: it is disabled or cannot be reached.',
     fix: 'Only the recipient or their provider can open it again; use another address.',
   },
   mailbox_full: {
@@ -43,8 +43,8 @@ export const TABLE = {
     suppressTemporary: 'soft',
     soft: true,
     fault: 'recipient',
-    means: 'The recipient’s mailbox has no room left.',
-    fix: 'The recipient has to make room; send it again later.',
+    means: 'The recipient’s mailbox is full.',
+    fix: 'The recipient has to free some space; send it again later.',
   },
   recipient_rate_limited: {
     scope: 'recipient',
@@ -68,9 +68,9 @@ export const TABLE = {
     temporary: RETRY,
     permanent: BOUNCE,
     fault: 'recipient',
-    means: 'The recipient’s domain does not exist or takes no mail.',
+    means: 'The recipient’s domain does not exist or accepts no mail.',
     meansTemporary:
-      'The recipient’s domain was not found, or has no mail server; that is looked at again before it is believed.',
+      'The recipient’s domain was not found, or has no mail server; this is checked again later.',
     fix: 'Check the part of the address after the @.',
   },
   greylisted: {
@@ -79,7 +79,7 @@ export const TABLE = {
     permanent: { action: 'retry', waitMs: 5 * MINUTE, giveUp: null },
     fault: 'nobody',
     means: 'The server asks every sender it does not know to come back a little later (greylisting).',
-    fix: 'Nothing needs to be done; it is taken at one of the next attempts.',
+    fix: 'Nothing needs to be done; it is accepted at one of the next attempts.',
   },
 
   // ── about the path: our address, our rate, the connection ─────────────────────────────────────────────────
@@ -89,15 +89,16 @@ export const TABLE = {
     permanent: path(15 * MINUTE),
     fault: 'operator',
     means: 'The receiver is getting more mail from this server than it wants at the moment.',
-    fix: 'Mail to this receiver slows down by itself; if it stays, the operator spreads it over more time or sources.',
+    fix: 'Mail to this receiver slows down by itself; if this continues, the operator spreads it over more time or sources.',
   },
   connection_limited: {
     scope: 'path',
     temporary: path(MINUTE),
     permanent: path(5 * MINUTE),
     fault: 'operator',
-    means: 'The receiver allows fewer connections at a time, or fewer messages on one, than were used.',
-    fix: 'Nothing needs to be done; fewer are used. If it stays, the operator lowers the limit for this receiver.',
+    means:
+      'The receiver allows fewer connections at the same time, or fewer messages per connection, than were used.',
+    fix: 'Nothing needs to be done; fewer are used. If this continues, the operator lowers the limit for this receiver.',
   },
   ip_reputation: {
     scope: 'path',
@@ -105,8 +106,8 @@ export const TABLE = {
     permanent: defer(30 * MINUTE),
     soft: true,
     fault: 'operator',
-    means: 'The receiver distrusts the address of this server because of the mail it has seen from it.',
-    fix: 'The operator checks what was sent, lets volume grow slowly and asks the receiver’s postmaster for a review.',
+    means: 'The receiver does not trust the address of this server because of mail that it received from it.',
+    fix: 'The operator checks what was sent, increases the volume slowly and asks the receiver’s postmaster for a review.',
   },
   ip_blocklisted: {
     scope: 'path',
@@ -123,8 +124,8 @@ export const TABLE = {
     permanent: defer(30 * MINUTE),
     soft: true,
     fault: 'operator',
-    means: 'The address of this server has no name in reverse DNS, or one that does not lead back to it.',
-    fix: 'The operator gives the address a PTR record whose name leads back to it: `postrider doctor` shows what is missing.',
+    means: 'The address of this server has no name in reverse DNS, or one that does not resolve back to it.',
+    fix: 'The operator gives the address a PTR record whose name resolves back to it: `postrider doctor` shows what is missing.',
   },
   helo: {
     scope: 'path',
@@ -133,24 +134,24 @@ export const TABLE = {
     soft: true,
     fault: 'operator',
     means: 'The receiver does not accept the name that this server gives itself in EHLO.',
-    fix: 'The operator sets `hostname` to a name that is in DNS and leads to the sending address: `postrider doctor` shows what is missing.',
+    fix: 'The operator sets `hostname` to a name that is in DNS and resolves to the sending address: `postrider doctor` shows what is missing.',
   },
   tls_required: {
     scope: 'path',
     temporary: path(10 * MINUTE),
     permanent: path(10 * MINUTE),
     fault: 'operator',
-    means: 'The receiver takes mail over encrypted connections only.',
-    next: 'It is sent again at once under TLS, and nothing goes to this receiver in the clear for a week.',
-    fix: 'Nothing needs to be done. If it stays, the operator checks that TLS to this receiver works from here.',
+    means: 'The receiver accepts mail only over encrypted connections.',
+    next: 'It is sent again at once under TLS, and no mail is sent to this receiver without TLS for a week.',
+    fix: 'Nothing needs to be done. If this continues, the operator checks that TLS to this receiver works from here.',
   },
   tls_failed: {
     scope: 'path',
     temporary: PATH,
     permanent: PATH,
     fault: 'next_host',
-    means: 'No encrypted connection could be made, and this mail may not go without one.',
-    fix: 'The administrator of that server mends its certificate or its TLS. A policy that the recipient’s domain publishes (MTA-STS, DANE) is its owner’s to mend; nothing here relaxes it. Where the sender domain requires TLS, `postrider domain set <domain> RequireTls=false` lets its mail go without; where the operator does, it is `tls` in shaping.json.',
+    means: 'No encrypted connection could be made, and this mail must not be sent without one.',
+    fix: 'The administrator of that server corrects its certificate or its TLS. A policy that the recipient’s domain publishes (MTA-STS, DANE) can only be corrected by its owner. If the sender domain requires TLS, `postrider domain set <domain> RequireTls=false` turns that off; if the operator requires it, it is `tls` in shaping.json.',
   },
   relay_login_failed: {
     scope: 'path',
@@ -165,8 +166,8 @@ export const TABLE = {
     temporary: PATH,
     permanent: PATH,
     fault: 'operator',
-    means: 'The name of the relay that this mail goes through was not found in DNS.',
-    fix: 'The operator corrects the relay’s records in DNS, or the name in `route` (or `routes` in postrider.json); `postrider queue try` then tries at once. A changed configuration is read at the next start.',
+    means: 'The name of the relay of this mail was not found in DNS.',
+    fix: 'The operator corrects the relay’s records in DNS, the resolver (`dns`), or the name in `route` (or `routes` in postrider.json); `postrider queue try` then tries at once. A changed configuration is read at the next start.',
   },
   greeting_refused: {
     scope: 'path',
@@ -174,8 +175,8 @@ export const TABLE = {
     permanent: PATH,
     fault: 'receiver',
     means:
-      'The server refuses in its greeting: it takes no mail from the address of this server, or none at all.',
-    fix: 'Where other receivers take mail, the operator runs `postrider doctor` (reverse DNS, blocklists) and asks the postmaster there; otherwise the owner of the recipient’s domain corrects its MX records.',
+      'The server refuses in its greeting: it accepts no mail from the address of this server, or none at all.',
+    fix: 'If other receivers accept mail, the operator runs `postrider doctor` (reverse DNS, blocklists) and asks the postmaster there; otherwise the owner of the recipient’s domain corrects its MX records.',
   },
   dns_failure: {
     scope: 'path',
@@ -190,33 +191,33 @@ export const TABLE = {
     temporary: PATH,
     permanent: PATH,
     fault: 'next_host',
-    means: 'The mail server it goes to could not be reached.',
-    fix: 'Where that is a relay of a route, the operator checks its address and that it runs; where it concerns every receiver, that port 25 is open outwards.',
+    means: 'The mail server could not be reached.',
+    fix: 'If it is a relay of a route, the operator checks its address and that it runs; if all receivers are concerned, that outgoing port 25 is open.',
   },
   timeout: {
     scope: 'path',
     temporary: PATH,
     permanent: PATH,
     fault: 'next_host',
-    means: 'The mail server it goes to did not answer in time.',
-    fix: 'Nothing needs to be done. If it concerns every receiver or a relay, the operator looks at the network, the relay and port 25.',
+    means: 'The mail server did not answer in time.',
+    fix: 'Nothing needs to be done. If it concerns every receiver or a relay, the operator checks the network, the relay and port 25.',
   },
   conn_lost: {
     scope: 'path',
     temporary: PATH,
     permanent: PATH,
     fault: 'next_host',
-    means: 'The connection broke before the message was taken.',
-    fix: 'Nothing needs to be done. If it concerns every receiver or a relay, the operator looks at the network, the relay and port 25.',
+    means: 'The connection was lost before the message was accepted.',
+    fix: 'Nothing needs to be done. If it concerns every receiver or a relay, the operator checks the network, the relay and port 25.',
   },
   service_unavailable: {
     scope: 'path',
-    // Within a transaction only 421 stops the path: one message must not do that alone (delivery.md D4).
+    // Within a transaction only 421 stops the path: one message must not do that alone.
     temporary: RETRY,
     permanent: BOUNCE,
     fault: 'next_host',
-    means: 'The mail server it goes to is busy, broken or being maintained.',
-    fix: 'Nothing needs to be done unless it stays for hours; then the postmaster of that server, or whoever runs the relay, knows more.',
+    means: 'The mail server is busy, out of order or under maintenance.',
+    fix: 'Nothing needs to be done unless it lasts for hours; then ask the postmaster of that server or the operator of the relay.',
   },
 
   // ── about the sender domain ───────────────────────────────────────────────────────────────────────────────
@@ -253,7 +254,7 @@ export const TABLE = {
     temporary: retry(HOUR, 3, 2 * HOUR),
     permanent: BOUNCE,
     fault: 'content',
-    means: 'The receiver takes this message for spam.',
+    means: 'The receiver classified this message as spam.',
     fix: 'The sender changes the content and sends only to people who asked for it.',
   },
   virus: {
@@ -269,7 +270,7 @@ export const TABLE = {
     temporary: retry(null, 3, HOUR),
     permanent: BOUNCE,
     fault: 'content',
-    means: 'The receiver does not take this kind of attachment.',
+    means: 'The receiver does not accept this kind of attachment.',
     fix: 'The sender uses another format, or a link instead of the attachment.',
   },
   message_too_large: {
@@ -277,7 +278,7 @@ export const TABLE = {
     temporary: retry(null, 3, HOUR),
     permanent: BOUNCE,
     fault: 'content',
-    means: 'The message is larger than the receiver takes.',
+    means: 'The message is larger than the receiver accepts.',
     fix: 'The sender makes the attachments smaller, or links to them.',
   },
   too_many_recipients: {
@@ -286,7 +287,7 @@ export const TABLE = {
     permanent: RETRY,
     fault: 'nobody',
     means: 'The receiver wants fewer recipients in one transaction.',
-    next: 'The rest goes at once in further transactions, and this receiver gets fewer at a time for a day.',
+    next: 'The other recipients follow at once in further transactions, and this receiver gets fewer at a time for a day.',
     fix: 'Nothing needs to be done.',
   },
   protocol_error: {

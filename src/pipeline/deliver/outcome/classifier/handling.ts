@@ -1,5 +1,5 @@
 /**
- * How a refusal is dealt with, as types and the few shapes that the table of categories is made of (delivery.md §7.2):
+ * How a refusal is dealt with, as types and the few shapes that the table of categories is made of:
  * what is done with the recipient, how long is waited, when it is given up, and whether an address may be suppressed.
  */
 import type { BounceScope } from '../../../../model/bounce.ts';
@@ -11,7 +11,7 @@ import type { BounceScope } from '../../../../model/bounce.ts';
  */
 export type Action = 'retry' | 'bounce' | 'path' | 'defer';
 
-/** `hard` without an end, `inactive` 90 days, `soft` counted only (delivery.md §12). */
+/** `hard` without an end, `inactive` 90 days, `soft` counted only. */
 export type Suppress = 'no' | 'hard' | 'inactive' | 'soft';
 
 /** Whom the trouble lies with. `next_host`: the receiver's server or a relay, whichever a message is handed to. */

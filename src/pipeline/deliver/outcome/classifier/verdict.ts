@@ -72,7 +72,7 @@ export interface VerdictParts {
   closing?: boolean;
 }
 
-/** Stages before a message: whatever is said there is about the path, and is tried again (delivery.md §4.4). */
+/** Stages before a message: whatever is said there is about the path, and is tried again. */
 const PATH_STAGES: ReadonlySet<Stage> = new Set([
   'dns',
   'connect',

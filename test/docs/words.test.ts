@@ -1,0 +1,65 @@
+/**
+ * The words of code and documentation. Comments may cite only documents that a reader can open: a page of this
+ * repository by its path. Words of docs/glossary.md replaced others, which must not come back: the table lists them.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/** A word that is no longer used, and the word that replaced it. */
+const REPLACED: readonly (readonly [old: RegExp, instead: string])[] = [[/\bways? out\b/i, 'route']];
+
+const FOLDERS = ['src', 'test', 'bench', 'docs', 'bin', 'ui', 'packages'];
+const KINDS = /\.(?:ts|tsx|mjs|js|sql|md|css|html)$/;
+const SELF = 'test/docs/words.test.ts';
+
+const FILES: readonly string[] = [
+  ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
+  ...FOLDERS.filter((folder) => existsSync(join(ROOT, folder))).flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => KINDS.test(name) && !/(?:^|\/)(?:node_modules|\.cache|dist)\//.test(name))
+      .map((name) => `${folder}/${name}`),
+  ),
+].filter((path) => path !== SELF);
+
+describe('source files', () => {
+  it('cite only documents of this repository, by a path that leads there', () => {
+    const wrong = FILES.filter((path) => !path.endsWith('.md') && !writesPages(path)).flatMap((path) =>
+      unknownDocuments(path, readFileSync(join(ROOT, path), 'utf8')).map((cited) => `${path}: ${cited}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('would notice a document that is not there', () => {
+    expect(unknownDocuments('src/x.ts', '/** As delivery.md §4.2 says, and docs/flow.md. */')).toEqual([
+      'delivery.md',
+    ]);
+  });
+});
+
+describe('words that were replaced', () => {
+  it.each(REPLACED)('%s is now "%s"', (old) => {
+    const found = FILES.filter((path) => !/CHANGELOG\.md$|^docs\/decisions\//.test(path)).flatMap((path) =>
+      readFileSync(join(ROOT, path), 'utf8')
+        .split('\n')
+        .flatMap((line, i) => (old.test(line) ? [`${path}:${i + 1}`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
+});
+
+/** Files that name a page of docs/reference by its file name, because they write or check it. */
+function writesPages(path: string): boolean {
+  return path.startsWith('docs/generate') || path.startsWith('test/docs/');
+}
+
+/** Names of Markdown files in the comments of a source file that are neither in the repository nor beside the file. */
+function unknownDocuments(path: string, text: string): readonly string[] {
+  return [...text.matchAll(/(?:^\s*\*|\/\*\*|\/\/).*$/gm)].flatMap(([comment]) =>
+    [...comment.matchAll(/[\w./-]*\w\.md\b/g)]
+      .map(([cited]) => cited)
+      .filter((cited) => !existsSync(join(ROOT, cited)) && !existsSync(join(ROOT, dirname(path), cited))),
+  );
+}
