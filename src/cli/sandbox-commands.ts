@@ -55,11 +55,13 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     .option('--subject <text>', 'subject contains this text')
     .option('--text <text>', 'subject or content contains this text')
     .option('--tag <tag>', 'with this tag')
+    .option('--unseen', 'only mail that nobody has marked as seen')
     .option('--limit <n>', 'maximum number of entries', '25')
     .addHelpText('after', example('postrider sandbox list --inbox run-17'))
-    .action(async (options: Options) => {
+    .action(async ({ unseen, ...options }: Options & { unseen?: true }) => {
       const ctx = context();
       const query = queryOf(options);
+      if (unseen) query.set('Seen', 'false');
       query.set('Limit', options.limit ?? '25');
       await ctx.withApi(async (api) => {
         const { body } = await api.call('GET', `/sandbox/messages?${query}`);

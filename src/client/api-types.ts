@@ -60,6 +60,8 @@ export type CaptureDetail = {
   ReleasedAt: string | null;
   /** As which message */
   ReleasedAs: string | null;
+  /** When somebody marked it as seen; null = not yet */
+  SeenAt: string | null;
   HTMLContent: string;
   PlainContent: string;
   Headers: readonly {
@@ -99,6 +101,8 @@ export type CaptureSummary = {
   ReleasedAt: string | null;
   /** As which message */
   ReleasedAs: string | null;
+  /** When somebody marked it as seen; null = not yet */
+  SeenAt: string | null;
 };
 
 export type CapturesDeleted = {
@@ -371,6 +375,8 @@ export type Inbox = {
   Inbox: string;
   Domain: string;
   Count: number;
+  /** Of those nobody has marked as seen */
+  Unseen: number;
   LatestID: string;
   LatestAt: string;
   LatestSubject: string;
@@ -979,6 +985,8 @@ export interface Queries {
     Domain?: string;
     /** In the subject or a content */
     Text?: string;
+    /** Marked as seen, or not */
+    Seen?: boolean;
     /** With or without attachments */
     HasAttachment?: boolean;
     /** Items of a page */
@@ -1033,6 +1041,8 @@ export interface Queries {
     Domain?: string;
     /** In the subject or a content */
     Text?: string;
+    /** Marked as seen, or not */
+    Seen?: boolean;
     /** With or without attachments */
     HasAttachment?: boolean;
     /** Seconds */
@@ -1057,6 +1067,8 @@ export interface Queries {
     Domain?: string;
     /** In the subject or a content */
     Text?: string;
+    /** Marked as seen, or not */
+    Seen?: boolean;
     /** With or without attachments */
     HasAttachment?: boolean;
     /** `id` of the last copy that was seen; the header Last-Event-ID wins */

@@ -23,6 +23,7 @@ function capture(seq: number, more: Partial<CaptureView> = {}): CaptureView {
     prefix: new Uint8Array(),
     fill: null,
     released: null,
+    seenAt: null,
     ...more,
   };
 }

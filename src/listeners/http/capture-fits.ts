@@ -12,6 +12,7 @@ export function fits(capture: CaptureView, wish: CaptureFilter): boolean {
     (wish.subject === undefined || foldText(capture.subject).includes(wish.subject)) &&
     (wish.tag === undefined || capture.tags.includes(wish.tag)) &&
     (wish.since === undefined || capture.at >= wish.since) &&
+    (wish.seen === undefined || (capture.seenAt !== null) === wish.seen) &&
     (wish.until === undefined || capture.at < wish.until)
   );
 }

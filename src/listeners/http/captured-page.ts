@@ -6,11 +6,16 @@
  * that a browser could do in another way.
  */
 
-const SHOWN =
-  "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'" as const;
+/** With pictures of the web only where somebody asked for them: who sent the mail learns that it was opened. */
+function shownPolicy(remoteImages: boolean): string {
+  const from = remoteImages ? 'data: https: http:' : 'data:';
+  return `default-src 'none'; img-src ${from}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`;
+}
 
 /** What the page may do: show itself, with pictures that it brings along; in a frame of this origin at most. */
-export const PAGE_POLICY = `sandbox; ${SHOWN}; frame-ancestors 'self'`;
+export function pagePolicy(remoteImages: boolean): string {
+  return `sandbox; ${shownPolicy(remoteImages)}; frame-ancestors 'self'`;
+}
 
 /** Pictures are repeated wherever they are named, up to so many characters in all; beyond that they stay out. */
 const MAX_PICTURE_CHARS = 48 * 1024 * 1024;
@@ -28,8 +33,8 @@ const ADDRESS = /(?:href|src|action|data|background|poster|cite|longdesc|lowsrc|
 const HARMLESS =
   /[\t\n\f\r ]*=[\t\n\f\r ]*(?:["']? ?(?:https?:|mailto:|tel:|sms:|cid:|data:image\/|[#/?])|"[\w.~%-]{0,200}["/?#]|'[\w.~%-]{0,200}['/?#]|[\w.~%-]{1,200}[\t\n\f\r />?#]|>)/iy;
 
-/** A page that loads nothing: see the head of this file. `pictures`: data URLs by content id. */
-export function pageOf(html: string, pictures: ReadonlyMap<string, string>): string {
+/** A page that loads nothing, or pictures at the most: see the head of this file. `pictures`: data URLs by content id. */
+export function pageOf(html: string, pictures: ReadonlyMap<string, string>, remoteImages = false): string {
   let left = MAX_PICTURE_CHARS;
   const shown = withoutTargets(html.replace(REFUSED_ELEMENT, '<$1x-$2')).replace(
     /cid:([^"'\s)<>]{1,512})/gi,
@@ -40,7 +45,7 @@ export function pageOf(html: string, pictures: ReadonlyMap<string, string>): str
       return picture;
     },
   );
-  return `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${SHOWN}"><meta name="referrer" content="no-referrer">\n${shown}`;
+  return `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${shownPolicy(remoteImages)}"><meta name="referrer" content="no-referrer">\n${shown}`;
 }
 
 /** Addresses that could run something (`javascript:`, `data:text/html`, …) are attributes of another name. */

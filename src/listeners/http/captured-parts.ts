@@ -30,7 +30,7 @@ export async function readCapturedFile(bytes: Uint8Array, place: number): Promis
 }
 
 /** The message as a page: its HTML with the pictures it brought, or its text; null where it cannot be read. */
-export async function readCapturedPage(bytes: Uint8Array): Promise<string | null> {
+export async function readCapturedPage(bytes: Uint8Array, remoteImages = false): Promise<string | null> {
   const mail = await PostalMime.parse(new Uint8Array(bytes), OPTIONS).catch(() => null);
   if (mail === null) return null;
   const pictures = new Map<string, string>();
@@ -46,6 +46,7 @@ export async function readCapturedPage(bytes: Uint8Array): Promise<string | null
   return pageOf(
     html === '' ? `<pre style="white-space: pre-wrap">${escaped(mail.text ?? '')}</pre>` : html,
     pictures,
+    remoteImages,
   );
 }
 

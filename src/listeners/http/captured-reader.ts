@@ -19,7 +19,7 @@ export interface CapturedReader {
   /** The file at that place of `Attachments`; null where there is none. */
   file(bytes: Uint8Array, place: number, tenant: string): Promise<CapturedFile | null>;
   /** As a page for a browser; null where the message cannot be read. */
-  page(bytes: Uint8Array, tenant: string): Promise<Uint8Array | null>;
+  page(bytes: Uint8Array, tenant: string, remoteImages: boolean): Promise<Uint8Array | null>;
 }
 
 /** A reader that leaves to the workers what has more octets than `hereBytes`. */
@@ -48,8 +48,8 @@ export function createCapturedReader(
       if (answer.kind === 'file') return answer.file;
       throw unexpected();
     },
-    async page(bytes, tenant) {
-      const answer = await read(bytes, { kind: 'page' }, tenant);
+    async page(bytes, tenant, remoteImages) {
+      const answer = await read(bytes, { kind: 'page', remoteImages }, tenant);
       if (answer.kind === 'page') return answer.page;
       throw unexpected();
     },

@@ -8,7 +8,7 @@ export type CapturedWish =
   | { kind: 'contents'; of: 'capture' | 'email' }
   | { kind: 'search' }
   | { kind: 'file'; place: number }
-  | { kind: 'page' };
+  | { kind: 'page'; remoteImages: boolean };
 
 export type CapturedAnswer =
   /** An object as JSON: contents of megabytes take long to write as JSON, too. */
@@ -27,7 +27,7 @@ export async function readCaptured(bytes: Uint8Array, wish: CapturedWish): Promi
     case 'file':
       return { kind: 'file', file: await readCapturedFile(bytes, wish.place) };
     case 'page': {
-      const page = await readCapturedPage(bytes);
+      const page = await readCapturedPage(bytes, wish.remoteImages);
       return { kind: 'page', page: page === null ? null : new TextEncoder().encode(page) };
     }
   }

@@ -4,7 +4,7 @@ import type { NewMessage } from '../topics/acceptance.ts';
 import { commit, delivered, message, newId, only, recipient, type Suite, T0, token } from './fixtures.ts';
 import { credential } from './smtp-credentials.ts';
 
-/** Tests of `findCaptures`, `capturesSince`, `getCapture`, `releaseFacts`, `listInboxes`, `deleteCaptures`. */
+/** Tests of `findCaptures`, `markCaptures`, `capturesSince`, `getCapture`, `releaseFacts`, `listInboxes`, `deleteCaptures`. */
 export function describeCaptures(suite: Suite): void {
   describe('captures', () => {
     /** Accepts and captures one message; the capture's id. */
@@ -44,10 +44,39 @@ export function describeCaptures(suite: Suite): void {
         prefix: new Uint8Array([1]),
         fill: null,
         released: null,
+        seenAt: null,
       });
       expect(await suite.store().getCapture({ id, domains: ['example.com'] })).not.toBeNull();
       expect(await suite.store().getCapture({ id, domains: ['example.org'] })).toBeNull();
       expect(await suite.store().getCapture({ id: 'nothing' })).toBeNull();
+    });
+
+    it('are marked as seen and as not, within the domains, and counted so', async () => {
+      const a = await capture();
+      const b = await capture({}, 'other');
+      const c = await capture({ domain: 'example.org' });
+      const mark = (which: object, seenAt: number | null = T0 + 1) =>
+        suite.store().markCaptures({ limit: 100, seenAt, ...which });
+      const unseen = async () => (await suite.store().listInboxes({ limit: 9 })).map((one) => one.unseen);
+      expect(await unseen()).toEqual([1, 1, 1]);
+      expect(await mark({ ids: [a, c, 'nothing'], domains: ['example.com'] })).toEqual({
+        changed: 1,
+        next: null,
+      });
+      expect(await mark({ ids: [a] }, T0 + 9)).toEqual({ changed: 0, next: null });
+      expect((await suite.store().getCapture({ id: a }))?.seenAt).toBe(T0 + 1);
+      expect((await suite.store().getCapture({ id: c }))?.seenAt).toBeNull();
+      expect(await list({ seen: true })).toEqual([a]);
+      expect(await list({ seen: false })).toEqual([c, b]);
+      expect(await unseen()).toEqual([0, 1, 1]);
+      const { changed, next } = await mark({ limit: 2 });
+      expect(changed).toBe(2);
+      expect(await mark({ limit: 2, beforeSeq: next })).toEqual({ changed: 0, next: null });
+      expect(await unseen()).toEqual([0, 0, 0]);
+      expect((await mark({ inbox: 'other' }, null)).changed).toBe(1);
+      expect(await list({ seen: false })).toEqual([b]);
+      await erase({ inbox: 'other' });
+      expect(await unseen()).toEqual([0, 0]);
     });
 
     it('know what a release of their message needs, until it is gone', async () => {
@@ -238,9 +267,15 @@ export function describeCaptures(suite: Suite): void {
       const c = await captured('nobody knows');
       const inboxes = (more: object = {}) => suite.store().listInboxes({ limit: 10, ...more });
       const latest = (id: string, subject = 'Hello') => ({ id, at: T0, subject });
-      const none = { domain: 'example.com', inbox: '', count: 1, latest: latest(c) };
-      const app = { domain: 'example.org', inbox: 'app', count: 1, latest: latest(b) };
-      const run = { domain: 'example.com', inbox: 'run-7 ä', count: 2, latest: latest(a, 'Newest') };
+      const none = { domain: 'example.com', inbox: '', count: 1, unseen: 1, latest: latest(c) };
+      const app = { domain: 'example.org', inbox: 'app', count: 1, unseen: 1, latest: latest(b) };
+      const run = {
+        domain: 'example.com',
+        inbox: 'run-7 ä',
+        count: 2,
+        unseen: 2,
+        latest: latest(a, 'Newest'),
+      };
       expect(await inboxes()).toEqual([none, app, run]);
       expect(await inboxes({ limit: 1 })).toEqual([none]);
       expect(await inboxes({ domains: ['example.com'] })).toEqual([none, run]);

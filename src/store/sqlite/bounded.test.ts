@@ -104,6 +104,10 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
   findMentions: [{ address: 'none@example.net', afterSeq: 0, limit: 100 }],
   returnSubjects: [{ messageSeq: 3 }, { deliveryId: 3 }],
   suppressedAmong: [{ domain: 'example.com', addresses: ['none@example.net'], now: T0 }],
+  markCaptures: [
+    { limit: 100, seenAt: T0 },
+    { inbox: 'main', domains: ['other.example'], seenAt: T0, limit: 100 },
+  ],
   deleteCaptures: [
     { limit: 100 },
     { inbox: 'main', domains: ['example.com'], limit: 100 },

@@ -32,6 +32,7 @@ export function insertCapture(
     ...message,
     released_at: null,
     released_as: null,
+    seen_at: null,
     id: capture.id,
     message_seq: subject.messageSeq,
     inbox: (capture.inbox ?? senderName(db, subject.messageSeq)).toLowerCase(),
@@ -73,7 +74,7 @@ export function senderName(db: Connection, messageSeq: number): string {
   return row?.name ?? '';
 }
 
-const VIEW = `c.seq, c.released_at, c.released_as, c.id, c.message_seq, c.inbox, c.at, c.envelope_from, c.envelope_to, c.prefix, c.fill, m.id AS message_id,
+const VIEW = `c.seq, c.released_at, c.released_as, c.seen_at, c.id, c.message_seq, c.inbox, c.at, c.envelope_from, c.envelope_to, c.prefix, c.fill, m.id AS message_id,
     m.lists, m.subject, m.size, m.tags, n.text AS domain`;
 const MESSAGE = 'CROSS JOIN message m ON m.seq = c.message_seq CROSS JOIN name n ON n.id = c.domain_id';
 
@@ -175,8 +176,29 @@ function viewsOf(db: Connection, keys: readonly Key[]): CaptureView[] {
 }
 
 /** Whether some of what stands at the place may not match: then as much as is asked for may be far away. */
-function isNarrow({ inbox, to, since, until, subject, from, tag, text, hasFiles }: CaptureQuestion): boolean {
-  const wishes = [inbox === undefined ? undefined : to, since, until, subject, from, tag, text, hasFiles];
+function isNarrow({
+  inbox,
+  to,
+  since,
+  until,
+  subject,
+  from,
+  tag,
+  seen,
+  text,
+  hasFiles,
+}: CaptureQuestion): boolean {
+  const wishes = [
+    inbox === undefined ? undefined : to,
+    since,
+    until,
+    subject,
+    from,
+    tag,
+    seen,
+    text,
+    hasFiles,
+  ];
   return wishes.some((wish) => wish !== undefined);
 }
 
@@ -188,6 +210,7 @@ function narrow(filter: Filter, params: CaptureFilter): void {
   filter.when('instr(c.subject, ?) > 0', params.subject);
   filter.when('m.from_address = ?', params.from);
   filter.when('EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)', params.tag);
+  filter.when('(c.seen_at IS NOT NULL) = ?', params.seen === undefined ? undefined : +params.seen);
 }
 
 /** What was captured after a seq, oldest first. */
@@ -245,7 +268,8 @@ export const listInboxes = read('listInboxes', 'measured', (db, params) => {
   const { inbox = '', domain = '' } = params.after ?? {};
   const behind = '(i.inbox > ? OR (i.inbox = ? AND n.text > ?))';
   const name = 'CROSS JOIN name n ON n.id = i.domain_id WHERE i.inbox >= ?';
-  const columns = 'SELECT i.inbox AS inbox, n.text AS domain, i.domain_id AS domainId, i.count AS count';
+  const columns =
+    'SELECT i.inbox AS inbox, n.text AS domain, i.domain_id AS domainId, i.count AS count, i.unseen AS unseen';
   const after = [inbox, inbox, inbox, domain];
   const ranges: Ranges<InboxRow> = {
     ...(domainIds === undefined
@@ -264,7 +288,8 @@ export const listInboxes = read('listInboxes', 'measured', (db, params) => {
       row.domainId,
       row.inbox,
     );
-    return latest === undefined ? [] : [{ domain: row.domain, inbox: row.inbox, count: row.count, latest }];
+    const { domain, inbox, count, unseen } = row;
+    return latest === undefined ? [] : [{ domain, inbox, count, unseen, latest }];
   });
 });
 
@@ -273,6 +298,7 @@ interface InboxRow {
   domain: string;
   domainId: number;
   count: number;
+  unseen: number;
 }
 
 /** As the database orders texts: by their octets. */
@@ -280,13 +306,22 @@ function order(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
+export const markCaptures = write('markCaptures', 'measured', { portion: true }, ({ db }, params) => {
+  const { seenAt, limit } = params;
+  const found = chosen(db, params);
+  let changed = 0;
+  for (const { seq } of found) {
+    const sql = 'UPDATE capture SET seen_at = ?1 WHERE seq = ?2 AND (seen_at IS NULL) <> (?1 IS NULL)';
+    changed += Number(db.run(sql, seenAt, seq).changes);
+  }
+  const isWhole = found.length < limit;
+  return { changed, next: isWhole ? null : (found.at(-1)?.seq ?? null) };
+});
+
 /** Deletes captures by id, by inbox, by domain, or all of them, the newest first. */
 export const deleteCaptures = write('deleteCaptures', 'measured', { portion: true }, ({ db }, params) => {
-  const { ids, beforeSeq = Number.MAX_SAFE_INTEGER, limit } = params;
-  const gone =
-    ids === undefined
-      ? mergedRows(db, keysOf(db, params, beforeSeq, 'DESC'), limit)
-      : namedCaptures(db, params, ids, beforeSeq);
+  const { limit } = params;
+  const gone = chosen(db, params);
   let deleted = 0;
   let bytes = 0;
   for (const { seq } of gone) {
@@ -300,12 +335,10 @@ export const deleteCaptures = write('deleteCaptures', 'measured', { portion: tru
   return { deleted, next: isWhole ? null : (gone[deleted - 1]?.seq ?? null) };
 });
 
-function namedCaptures(
-  db: Connection,
-  params: ParamsOf<'deleteCaptures'>,
-  ids: readonly string[],
-  beforeSeq: number,
-): Key[] {
+/** What is to be deleted or marked: those of some ids, or the next portion of an inbox, of domains or of all. */
+function chosen(db: Connection, params: ParamsOf<'deleteCaptures'>): Key[] {
+  const { ids, beforeSeq = Number.MAX_SAFE_INTEGER, limit } = params;
+  if (ids === undefined) return mergedRows(db, keysOf(db, params, beforeSeq, 'DESC'), limit);
   const filter = createFilter();
   filter.oneOf('id', ids);
   filter.when('inbox = ?', params.inbox);
@@ -344,6 +377,7 @@ interface CaptureRow {
   seq: number;
   released_at: number | null;
   released_as: string | null;
+  seen_at: number | null;
   id: string;
   message_seq: number;
   inbox: string;
@@ -381,5 +415,6 @@ function toView(row: CaptureRow): CaptureView {
       row.released_at === null || row.released_as === null
         ? null
         : { at: row.released_at, messageId: row.released_as },
+    seenAt: row.seen_at,
   };
 }

@@ -45,7 +45,7 @@ CREATE INDEX webhook_call_due ON webhook_call (webhook_id, due_at) WHERE state =
 CREATE INDEX webhook_call_lease ON webhook_call (epoch) WHERE state = 1;
 CREATE INDEX webhook_domain ON webhook (domain_id);
 CREATE INDEX webhook_maker ON webhook (created_by) WHERE created_by IS NOT NULL;
-CREATE TABLE capture ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, domain_id INTEGER NOT NULL, message_seq INTEGER NOT NULL, delivery_id INTEGER NOT NULL, at INTEGER NOT NULL, inbox TEXT NOT NULL, envelope_from TEXT NOT NULL, envelope_to TEXT NOT NULL, prefix BLOB NOT NULL , fill TEXT, released_at INTEGER, released_as TEXT, subject TEXT NOT NULL DEFAULT '') STRICT;
+CREATE TABLE capture ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, domain_id INTEGER NOT NULL, message_seq INTEGER NOT NULL, delivery_id INTEGER NOT NULL, at INTEGER NOT NULL, inbox TEXT NOT NULL, envelope_from TEXT NOT NULL, envelope_to TEXT NOT NULL, prefix BLOB NOT NULL , fill TEXT, released_at INTEGER, released_as TEXT, subject TEXT NOT NULL DEFAULT '', seen_at INTEGER) STRICT;
 CREATE TABLE capture_text ( message_seq INTEGER PRIMARY KEY, has_files INTEGER NOT NULL, text TEXT NOT NULL ) STRICT;
 CREATE TABLE capture_unread ( message_seq INTEGER PRIMARY KEY ) STRICT;
 CREATE TABLE cause ( id INTEGER PRIMARY KEY AUTOINCREMENT, category TEXT NOT NULL, scope TEXT NOT NULL, site TEXT NOT NULL, sender_domain INTEGER NOT NULL, shape TEXT NOT NULL, reply TEXT NOT NULL, first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL, UNIQUE (category, site, sender_domain, shape) ) STRICT;
@@ -58,7 +58,7 @@ CREATE TABLE egress_fact ( kind TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT
 CREATE TABLE event ( seq INTEGER PRIMARY KEY AUTOINCREMENT, event_id BLOB NOT NULL, domain_id INTEGER NOT NULL, kind INTEGER NOT NULL, at INTEGER NOT NULL, message_seq INTEGER, delivery_id INTEGER, detail TEXT ) STRICT;
 CREATE TABLE hold ( id TEXT NOT NULL UNIQUE, sender_domain TEXT, recipient_domain TEXT, site TEXT, lane INTEGER, reason TEXT NOT NULL, until INTEGER, created_at INTEGER NOT NULL, created_by TEXT NOT NULL , released_at INTEGER) STRICT;
 CREATE TABLE idempotency ( id INTEGER PRIMARY KEY, owner TEXT NOT NULL, operation TEXT NOT NULL, key TEXT NOT NULL, fingerprint BLOB NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL, created_at INTEGER NOT NULL, UNIQUE (owner, operation, key) ) STRICT;
-CREATE TABLE inbox ( inbox TEXT NOT NULL, domain_id INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (inbox, domain_id) ) STRICT, WITHOUT ROWID;
+CREATE TABLE inbox ( inbox TEXT NOT NULL, domain_id INTEGER NOT NULL, count INTEGER NOT NULL, unseen INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (inbox, domain_id) ) STRICT, WITHOUT ROWID;
 CREATE TABLE kept_content ( domain_id INTEGER NOT NULL, message_seq INTEGER NOT NULL, size INTEGER NOT NULL, PRIMARY KEY (domain_id, message_seq) ) STRICT, WITHOUT ROWID;
 CREATE TABLE later_call ( domain_id INTEGER NOT NULL, event_seq INTEGER NOT NULL, at INTEGER NOT NULL, webhooks TEXT NOT NULL, PRIMARY KEY (domain_id, event_seq) ) STRICT, WITHOUT ROWID;
 CREATE TABLE leftover ( kind TEXT NOT NULL, owner INTEGER NOT NULL, PRIMARY KEY (kind, owner) ) STRICT, WITHOUT ROWID;
@@ -125,8 +125,9 @@ CREATE TRIGGER hook_gone AFTER DELETE ON webhook BEGIN UPDATE waiting_hook SET r
 CREATE TRIGGER hook_resumed AFTER DELETE ON webhook_resume BEGIN UPDATE waiting_hook SET ready = EXISTS (SELECT 1 FROM webhook WHERE id = OLD.webhook_id AND enabled = 1) WHERE webhook_id = OLD.webhook_id; END;
 CREATE TRIGGER hook_resumes AFTER INSERT ON webhook_resume BEGIN UPDATE waiting_hook SET ready = 0 WHERE webhook_id = NEW.webhook_id; END;
 CREATE TRIGGER hook_switched AFTER UPDATE OF enabled ON webhook BEGIN UPDATE waiting_hook SET ready = NEW.enabled = 1 AND NOT EXISTS (SELECT 1 FROM webhook_resume WHERE webhook_id = NEW.id) WHERE webhook_id = NEW.id; END;
-CREATE TRIGGER inbox_gains AFTER INSERT ON capture BEGIN INSERT INTO inbox (inbox, domain_id, count) VALUES (NEW.inbox, NEW.domain_id, 1) ON CONFLICT DO UPDATE SET count = count + 1; END;
-CREATE TRIGGER inbox_loses AFTER DELETE ON capture BEGIN UPDATE inbox SET count = count - 1 WHERE inbox = OLD.inbox AND domain_id = OLD.domain_id; DELETE FROM inbox WHERE inbox = OLD.inbox AND domain_id = OLD.domain_id AND count <= 0; END;
+CREATE TRIGGER inbox_gains AFTER INSERT ON capture BEGIN INSERT INTO inbox (inbox, domain_id, count, unseen) VALUES (NEW.inbox, NEW.domain_id, 1, NEW.seen_at IS NULL) ON CONFLICT DO UPDATE SET count = count + 1, unseen = unseen + excluded.unseen; END;
+CREATE TRIGGER inbox_loses AFTER DELETE ON capture BEGIN UPDATE inbox SET count = count - 1, unseen = unseen - (OLD.seen_at IS NULL) WHERE inbox = OLD.inbox AND domain_id = OLD.domain_id; DELETE FROM inbox WHERE inbox = OLD.inbox AND domain_id = OLD.domain_id AND count <= 0; END;
+CREATE TRIGGER inbox_seen AFTER UPDATE OF seen_at ON capture BEGIN UPDATE inbox SET unseen = unseen + (NEW.seen_at IS NULL) - (OLD.seen_at IS NULL) WHERE inbox = NEW.inbox AND domain_id = NEW.domain_id; END;
 CREATE TRIGGER later_call_gone AFTER DELETE ON later_call BEGIN UPDATE total SET n = n - json_array_length(OLD.webhooks) WHERE name = 'calls'; END;
 CREATE TRIGGER later_call_less AFTER UPDATE OF webhooks ON later_call BEGIN UPDATE total SET n = n + json_array_length(NEW.webhooks) - json_array_length(OLD.webhooks) WHERE name = 'calls'; END;
 CREATE TRIGGER later_call_owed AFTER INSERT ON later_call BEGIN UPDATE total SET n = n + json_array_length(NEW.webhooks) WHERE name = 'calls'; END;

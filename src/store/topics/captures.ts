@@ -35,6 +35,8 @@ export interface CaptureView {
   fill: readonly string[] | null;
   /** When it was last sent for real, and as which message; null = never. */
   released: { at: number; messageId: string } | null;
+  /** When somebody marked it as seen; null = not yet. */
+  seenAt: number | null;
   /** Only where `onCaptured` tells it, and it was given: see NewCapture. */
   content?: Uint8Array;
 }
@@ -44,6 +46,8 @@ export interface InboxView {
   domain: string;
   inbox: string;
   count: number;
+  /** Of those nobody has seen. */
+  unseen: number;
   /** Its newest capture. */
   latest: { id: string; at: number; subject: string };
 }
@@ -69,6 +73,7 @@ export interface CaptureFilter {
   tag?: string;
   since?: number;
   until?: number;
+  seen?: boolean;
 }
 
 /** The same, and what only those messages can tell that were read. */
@@ -129,6 +134,18 @@ export interface CaptureStore {
     after?: { inbox: string; domain: string };
     limit: number;
   }): Promise<readonly InboxView[]>;
+  /**
+   * Marks as seen (`seenAt` null: as not seen) those that match every given condition, as `deleteCaptures` takes them.
+   * `changed` counts those whose mark was another; the time of the first look stays.
+   */
+  markCaptures(params: {
+    ids?: readonly string[];
+    inbox?: string;
+    domains?: readonly string[];
+    seenAt: number | null;
+    beforeSeq?: number;
+    limit: number;
+  }): Promise<{ changed: number; next: number | null }>;
   /**
    * Those that match every given condition (with none, all), the newest first, at most `limit` of them. `next`
    * is `beforeSeq` of the next portion, null = there is none.

@@ -70,6 +70,42 @@ describe.each([
     expect(page.text).toContain('<img src="data:image/png;base64,iVBORw==">');
   });
 
+  it('loads pictures from elsewhere only where it is asked to', async () => {
+    const policy = async (query: string) => {
+      const page = await world.call('GET', `/sandbox/messages/${id}/html${query}`);
+      expect(page.text).toContain(
+        /img-src [^;]+/.exec(page.headers['content-security-policy'] as string)?.[0],
+      );
+      return page.headers['content-security-policy'];
+    };
+    expect(await policy('')).toContain('img-src data:;');
+    expect(await policy('?RemoteImages=true')).toContain('img-src data: https: http:;');
+    expect(await policy('?RemoteImages=true')).toMatch(/^sandbox; default-src 'none';/);
+    expect((await world.call('GET', `/sandbox/messages/${id}/html?RemoteImages=x`)).status).toBe(422);
+  });
+
+  it('is marked as seen, and not by others', async () => {
+    const mark = (body: object, options: object = {}) =>
+      world.call('PATCH', '/sandbox/messages', { body, ...options });
+    const found = async (query: string) =>
+      (
+        (await world.call('GET', `/sandbox/messages?${query}`)).json() as { Items: { ID: string }[] }
+      ).Items.map((item) => item.ID);
+    const unseen = async () =>
+      ((await world.call('GET', '/sandbox/inboxes')).json() as { Items: { Unseen: number }[] }).Items.map(
+        (item) => item.Unseen,
+      );
+    const other = { token: world.tokens.other };
+    expect((await mark({ Seen: true, IDs: [id] }, other)).json()).toEqual({ Changed: 0 });
+    expect([await found('Seen=false'), await unseen()]).toEqual([[id], [1]]);
+    expect((await mark({ Seen: true, IDs: [id.toUpperCase()] })).json()).toEqual({ Changed: 1 });
+    expect((await world.call('GET', `/sandbox/messages/${id}`)).json().SeenAt).toMatch(/^2/);
+    expect([await found('Seen=true'), await unseen()]).toEqual([[id], [0]]);
+    expect((await mark({ Seen: false })).json()).toEqual({ Changed: 1 });
+    expect((await mark({ Seen: true, IDs: ['none'] })).status).toBe(422);
+    expect((await mark({})).status).toBe(422);
+  });
+
   it('belongs to its domain', async () => {
     for (const path of ['html', 'attachments/0']) {
       const { status } = await world.call('GET', `/sandbox/messages/${id}/${path}`, {

@@ -88,6 +88,7 @@ export function createCaptureSearch(
         tag: queryText(query, 'Tag', 256),
         since: queryTime(query, 'Since'),
         until: queryTime(query, 'Until'),
+        seen: queryFlag(query, 'Seen'),
       };
       return {
         stored: withoutUndefined(filters),
@@ -198,6 +199,7 @@ export function toCaptureSummary(capture: CaptureView): CaptureSummary {
     Tags: capture.tags,
     ReleasedAt: capture.released === null ? null : isoTime(capture.released.at),
     ReleasedAs: capture.released?.messageId ?? null,
+    SeenAt: capture.seenAt === null ? null : isoTime(capture.seenAt),
   };
 }
 

@@ -11,7 +11,7 @@ import type { Caller } from '../../../model/submission.ts';
 import { lineOf } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
-import { PAGE_POLICY } from '../captured-page.ts';
+import { pagePolicy } from '../captured-page.ts';
 import { downloadAs } from '../captured-parts.ts';
 import type { CapturedReader } from '../captured-reader.ts';
 import type { CaptureSummary } from '../contract/answers/captures.ts';
@@ -28,6 +28,7 @@ import {
   page,
   pageLimit,
   queryCursor,
+  queryFlag,
   queryText,
   refuse,
 } from '../route.ts';
@@ -59,7 +60,7 @@ export function sandboxRoutes({
         id: 'listCaptures',
         summary: 'List captured mail',
         description:
-          'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Text` (in the subject or in what can be read, links included; any case, blanks count as one; the first 65,536 characters of a mail), `Tag`, `HasAttachment`, `Since`, `Until`, `Domain`. A search through very many copies may answer a page with fewer than there are: go on with its cursor. A cursor stays good while mail comes and goes',
+          'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Text` (in the subject or in what can be read, links included; any case, blanks count as one; the first 65,536 characters of a mail), `Tag`, `HasAttachment`, `Seen`, `Since`, `Until`, `Domain`. A search through very many copies may answer a page with fewer than there are: go on with its cursor. A cursor stays good while mail comes and goes',
         query: { ...CAPTURE_FILTERS, ...PAGE },
         answer: captureList,
       },
@@ -126,7 +127,7 @@ export function sandboxRoutes({
         id: 'listInboxes',
         summary: 'List inboxes',
         description:
-          'Inboxes that hold something, by name: `Inbox, Domain, Count, LatestID, LatestAt, LatestSubject`; `Domain` filters. A copy lies in the inbox of the `+label` in its recipient’s address (`ada+run-17@example.net`: `run-17`), and without one in that of the token or SMTP credential that sent it, by its name; always in lower case',
+          'Inboxes that hold something, by name: `Inbox, Domain, Count, Unseen, LatestID, LatestAt, LatestSubject`; `Domain` filters. A copy lies in the inbox of the `+label` in its recipient’s address (`ada+run-17@example.net`: `run-17`), and without one in that of the token or SMTP credential that sent it, by its name; always in lower case',
         query: { ...DOMAIN, ...PAGE },
         answer: inboxList,
       },
@@ -142,10 +143,11 @@ export function sandboxRoutes({
           rows,
           limit,
           ({ inbox, domain }) => Buffer.from(JSON.stringify([inbox, domain])).toString('base64url'),
-          ({ inbox, domain, count, latest }) => ({
+          ({ inbox, domain, count, unseen, latest }) => ({
             Inbox: inbox,
             Domain: domain,
             Count: count,
+            Unseen: unseen,
             LatestID: latest.id,
             LatestAt: isoTime(latest.at),
             LatestSubject: latest.subject,
@@ -216,21 +218,23 @@ export function sandboxRoutes({
         id: 'getCapturePage',
         summary: 'Show a captured message as a page',
         description:
-          'One copy as a page for a browser: its HTML with the pictures it brought, or its text. Its policy lets it run nothing and load nothing; what it names elsewhere stays empty, and links that could run something are none. Only a page of the same origin may show it in a frame. To show it from a string, use `<iframe sandbox srcdoc>`: the page carries its policy along',
+          'One copy as a page for a browser: its HTML with the pictures it brought, or its text. Its policy lets it run nothing and load nothing; what it names elsewhere stays empty, and links that could run something are none. Only a page of the same origin may show it in a frame. To show it from a string, use `<iframe sandbox srcdoc>`: the page carries its policy along. With `RemoteImages=true` pictures are loaded from where the mail says, which tells its sender that it was opened',
+        query: { RemoteImages: z.boolean().default(false).describe('Load pictures from elsewhere') },
         answer: z.string(),
         media: 'text/html',
         errors: ['content-expired'],
       },
-      handle: async ({ caller, params }) => {
+      handle: async ({ caller, params, query }) => {
         const capture = await ownCapture(caller, params.id);
-        const page = await captured.page(await search.bytesOf(capture), lineOf(caller));
+        const images = queryFlag(query, 'RemoteImages') ?? false;
+        const page = await captured.page(await search.bytesOf(capture), lineOf(caller), images);
         if (page === null)
           throw refuse('not-found', 'The message is not readable as MIME; use its raw bytes');
         return {
           status: 200,
           headers: {
             'content-type': 'text/html; charset=utf-8',
-            'content-security-policy': PAGE_POLICY,
+            'content-security-policy': pagePolicy(images),
             'referrer-policy': 'no-referrer',
             'x-dns-prefetch-control': 'off',
             'cross-origin-resource-policy': 'same-origin',

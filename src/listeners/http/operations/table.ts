@@ -38,6 +38,7 @@ import { createNearestCaptures } from './sandbox-nearest.ts';
 import { sandboxReleaseRoute } from './sandbox-release.ts';
 import { sandboxRuleOperations } from './sandbox-rules.ts';
 import { createCaptureSearch } from './sandbox-search.ts';
+import { sandboxSeenRoute } from './sandbox-seen.ts';
 import { sandboxStreamRoutes } from './sandbox-stream.ts';
 import { sandboxWaitRoutes } from './sandbox-wait.ts';
 import { sendEmailRoute } from './send-email.ts';
@@ -108,6 +109,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
       { ...deps, idempotency: shared.idempotency },
       { simulatorDomain: options.simulatorDomain },
     ),
+    sandboxSeenRoute(deps),
     ...sandboxWaitRoutes({ ...deps, search, feed, nearest }),
     ...sandboxStreamRoutes({ ...deps, search, feed }, { perTenant: options.streamsPerTenant }),
     ...operatorOperations(deps),

@@ -22,4 +22,6 @@ export interface CaptureSummary {
   /** When it was last released, and as which message; null = never. */
   ReleasedAt: string | null;
   ReleasedAs: string | null;
+  /** When somebody marked it as seen; null = not yet. */
+  SeenAt: string | null;
 }

@@ -47,6 +47,8 @@ export interface InboxItem {
   Inbox: string;
   Domain: string;
   Count: number;
+  /** Of those nobody has marked as seen. */
+  Unseen: number;
   LatestID: string;
   LatestAt: string;
   LatestSubject: string;

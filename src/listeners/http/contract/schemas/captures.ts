@@ -26,6 +26,7 @@ export const summary = {
   Tags: z.array(z.string()),
   ReleasedAt: time.nullable().describe('When it was last released; null = never'),
   ReleasedAs: z.string().nullable().describe('As which message'),
+  SeenAt: time.nullable().describe('When somebody marked it as seen; null = not yet'),
 };
 
 /** An entry of the list. */

@@ -38,6 +38,7 @@ export const CAPTURE_FILTERS = {
   Inbox: text('Name of the inbox'),
   ...MAIL_FILTERS,
   Text: text('In the subject or a content'),
+  Seen: z.boolean().optional().describe('Marked as seen, or not'),
   HasAttachment: z.boolean().optional().describe('With or without attachments'),
 };
 

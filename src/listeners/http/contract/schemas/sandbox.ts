@@ -16,6 +16,7 @@ const inbox = exactly<InboxItem>()(
       Inbox: z.string().describe('Empty for mail whose sender has no name'),
       Domain: z.string(),
       Count: count,
+      Unseen: count.describe('Of those nobody has marked as seen'),
       LatestID: z.uuid(),
       LatestAt: time,
       LatestSubject: z.string(),

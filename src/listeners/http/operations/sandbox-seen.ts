@@ -1,0 +1,65 @@
+/**
+ * PATCH /sandbox/messages: marks captured copies as seen or not, so that everybody who looks into an inbox, in whatever tab,
+ * sees the same. Given ids, or whole inboxes of the caller's domains; leaves how many changed.
+ */
+import { z } from 'zod';
+import type { Clock } from '../../../lib/clock.ts';
+import type { Store } from '../../../store/store.ts';
+import { count } from '../contract/schemas/shared.ts';
+import { operation } from '../operation.ts';
+import { DOMAIN, text } from '../query.ts';
+import type { ApiRoute } from '../route.ts';
+
+/** Copies that one transaction marks: some milliseconds. */
+const AT_ONCE = 100;
+
+const MARK = z.object({
+  Seen: z.boolean(),
+  IDs: z
+    .array(z.uuid())
+    .max(AT_ONCE)
+    .optional()
+    .describe('At most 100 copies; left out: all that the query names'),
+});
+
+const ANSWER = z
+  .object({ Changed: count.describe('Copies whose mark was another before') })
+  .meta({ id: 'CapturesMarked' });
+
+/** The one route. */
+export function sandboxSeenRoute({ store, clock }: { store: Store; clock: Clock }): ApiRoute {
+  return operation({
+    id: 'markCaptures',
+    method: 'PATCH',
+    path: '/sandbox/messages',
+    scope: 'email:read',
+    limitedTokens: true,
+    summary: 'Mark captured mail as seen',
+    description:
+      '`{Seen, IDs?}`: marks the copies of `IDs` (at most 100), or without them all of the token’s domains, of one `Inbox` or of one `Domain`: `{Changed}`. Ids that are not there are passed over. Reading a copy by the API marks nothing',
+    query: { Inbox: text('Only this inbox', 320), ...DOMAIN },
+    body: { schema: MARK, example: { Seen: true } },
+    answer: ANSWER,
+    handle: async ({ visible, query, body, request }) => {
+      const wanted = {
+        ...visible,
+        ...(query.Inbox === undefined ? {} : { inbox: query.Inbox.toLowerCase() }),
+        ...(body.IDs === undefined ? {} : { ids: body.IDs.map((id) => id.toLowerCase()) }),
+        seenAt: body.Seen ? clock.now() : null,
+        limit: AT_ONCE,
+      };
+      const ended = request.ended();
+      let changed = 0;
+      let next: number | null = Number.MAX_SAFE_INTEGER;
+      while (next !== null && !ended.aborted) {
+        const done: Awaited<ReturnType<Store['markCaptures']>> = await store.markCaptures({
+          ...wanted,
+          beforeSeq: next,
+        });
+        changed += done.changed;
+        next = done.next;
+      }
+      return { Changed: changed };
+    },
+  });
+}
