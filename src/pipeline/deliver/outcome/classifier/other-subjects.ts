@@ -37,6 +37,8 @@ const OTHERS = new RegExp(
     // What has failed there.
     '\\b(?:directory service|database|queue|lookup|ldap (?:server|lookup)|map|file|mailer|store|stores|dismounted|offline|migration|maintenance|temporary|timed? ?out|unreachable|all users|these users|our users|users of|storage exhausted|system (?:mail|storage|full))\\b',
     '\\b(?:unknown|no such|invalid|bad) (?:client|host|network|route|destination for|domain|character|parameter|option|header|link|service|name server)|(?:service|policy|zone|domain|account-level|domain name) (?:does not|doesn.t|do not) exist|\\bdomain has moved\\b|\\bno (?:one|person|user|account)\\b.{0,20} (?:wants|reads|needed|input|manager)|deliverable due|undeliverable because',
+    // The recipient has blocked the sender, and is not blocked.
+    "\\b(?:sie|dich|euch|ihnen)\\b.{0,20}(?:gesperrt|blockiert|geblockt)|\\b(?:vous (?:a|ont)|t'a|t'ont)\\b|\\b(?:le|te|lo|la|ti|vi|li|les) (?:ha|han|hanno|as)\\b|\\b(?:heeft|hebben) (?:u|jou|je)\\b|\\b(?:te|v)-a\\b|\\b(?:cie|pana?|panstwa|vas|dig|deg|dej|sizi|seni|ont|teged|sinut|teidat|voce|voces)\\b|\\bte (?:bloque|deshabilit|desactiv)|(?:^|\\s)(?:вас|вам|тебя|тебе)(?:\\s|$)|[你妳您]",
     // The same in other languages.
     '\\b(?:originat\\w{0,5}|origin|origine|source|submit\\w{0,5}|authors?|autore?s?|auteur|emisor\\w?|provenienza|herkunft\\w{0,8}|versender\\w?|zrodl\\w{1,3}|kaynak|service account|login of|password)\\b|источник|автор',
     // An address that is blocked may be that of who sends.
