@@ -103,7 +103,7 @@ export const RECIPIENT_WORDS: ReadonlySet<string> = new Set(
   a без более бы было быть во все до его ее еще же за из или им к как ко которыи ли над него ни но о об он она они от под при со так также то том у чем что эта это этот
   att av den det de detta dette eller har med mer men nu og om pa til till ved var vid ve ile icin bu da olan olarak artik jako jiz ke nebo pri se si to uz
   assigned address vergeben solcher solches solche moglich bitte prufen sie adresse
-  estado esta encontra-se consta favor verifique compruebe revise correcto correcta
+  dieses jenes wurden sei estado esta encontra-se consta favor verifique compruebe revise correcto correcta
   indicato indicata risulta presente corretto corretta inserito verificare controllare
   semble incorrecte erronee verifier saisie
   таким такои такому этим этому им ними у нас здесь данныи данного проверьте правильность тут адресом вказано вказании цеи такии в у
