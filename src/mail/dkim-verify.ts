@@ -2,7 +2,7 @@
  * A small DKIM verifier (RFC 6376 §6, RFC 8301, RFC 8463), for deciding whether a report really comes from a provider.
  * Given a message as it arrived and a way to look keys up, leaves one verdict for each of its first signatures. It is
  * stricter than a receiver of mail would be: a signature that covers part of the body (`l=`), leaves From out, is made
- * with SHA-1 or a short key, or has expired, does not count. It never throws and never rejects.
+ * with SHA-1 or a short key, or has expired, does not count. It never throws and never rejects. Why it is ours: decision 0064.
  */
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { bodyHash, canonicalField } from './dkim-canonical.ts';

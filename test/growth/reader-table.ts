@@ -87,7 +87,7 @@ import { encodeName, isHostName, normalizeName, readName } from '../../src/net/d
 import { parseIp, parseNetwork, reverseName } from '../../src/net/ip-address.ts';
 import { isNamedByPolicy, parseMtaStsPolicy, readMtaStsRecord } from '../../src/net/mta-sts.ts';
 import { parseServers } from '../../src/net/system-resolvers.ts';
-import { decodeEntities } from '../../src/pipeline/compose/html-entities.ts';
+import { decodeEntities, escapeHtml } from '../../src/pipeline/compose/html-entities.ts';
 import { findLinks, linkTarget } from '../../src/pipeline/compose/html-links.ts';
 import { attributeOf, endTagOf, readTag } from '../../src/pipeline/compose/html-tags.ts';
 import { leafText } from '../../src/pipeline/compose/leaf-text.ts';
@@ -440,6 +440,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'net/mta-sts.ts readMtaStsRecord': (text) => readMtaStsRecord([text, `v=STSv1; id=${text}`]),
   'net/system-resolvers.ts parseServers': parseServers,
   'pipeline/compose/html-entities.ts decodeEntities': decodeEntities,
+  'pipeline/compose/html-entities.ts escapeHtml': escapeHtml,
   'pipeline/compose/html-links.ts findLinks': (text) => [
     findLinks(text, 1_000),
     findLinks(`<a href="${text}`, 1_000),

@@ -3,6 +3,7 @@
  * message (RFC 5322 bytes), which is somebody's.
  */
 import PostalMime from 'postal-mime';
+import { escapeHtml } from '../../pipeline/compose/html-entities.ts';
 import { pageOf } from './captured-page.ts';
 
 /** A part as a file. */
@@ -44,7 +45,7 @@ export async function readCapturedPage(bytes: Uint8Array, remoteImages = false):
   }
   const html = mail.html ?? '';
   return pageOf(
-    html === '' ? `<pre style="white-space: pre-wrap">${escaped(mail.text ?? '')}</pre>` : html,
+    html === '' ? `<pre style="white-space: pre-wrap">${escapeHtml(mail.text ?? '')}</pre>` : html,
     pictures,
     remoteImages,
   );
@@ -88,8 +89,4 @@ export function downloadAs(filename: string): string {
 function contentOf(content: ArrayBuffer | Uint8Array | string): Uint8Array<ArrayBuffer> {
   if (typeof content === 'string') return new TextEncoder().encode(content);
   return content instanceof Uint8Array ? new Uint8Array(content) : new Uint8Array(content);
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -12,7 +12,7 @@ import type { EventDetail, NewEvent } from '../../store/topics/events.ts';
 import type { ReturnFact, ReturnSubject } from '../../store/topics/returns.ts';
 import { pascalCase } from '../deliver/outcome/classifier/categories.ts';
 import type { Classifier } from '../deliver/outcome/classifier/classify.ts';
-import type { Verdict } from '../deliver/outcome/classifier/verdict.ts';
+import { isProbablyInvalid, type Verdict } from '../deliver/outcome/classifier/verdict.ts';
 
 export type MakeEvent = (kind: NewEvent['kind'], detail: EventDetail) => NewEvent;
 
@@ -179,12 +179,7 @@ function suppression(
   const signal = signalOf(
     {
       suppress: verdict.suppress,
-      probablyInvalid:
-        verdict.category === 'recipient_invalid' &&
-        verdict.confidence === 'medium' &&
-        verdict.action === 'bounce' &&
-        verdict.scope === 'recipient' &&
-        !choice.forwarded,
+      probablyInvalid: isProbablyInvalid(verdict) && !choice.forwarded,
       enhanced,
       relayed: subject.route === 'relay',
       sandbox: subject.sandbox,

@@ -4,20 +4,13 @@
  * rotation. Fed by what this process inserts and defers, and by a sweep that repairs whatever was lost. Only ever a hint:
  * the claim decides, so a wrong instant costs one empty claim. Bounded; pure but for what it remembers.
  */
+
 import type { Lane } from '../../model/message.ts';
+import type { QueueHint } from '../../store/topics/queue.ts';
 import { createHeap } from './heap.ts';
 
 /** One queue of the store. */
-export interface QueueRef {
-  queueId: number;
-  lane: Lane;
-  senderDomain: string;
-  recipientDomain: string;
-  /** Its rows are simulated by the sandbox. */
-  sandbox: boolean;
-  /** What else its way goes by (model/route-key.ts); absent = ''. */
-  routeKey?: string;
-}
+export type QueueRef = Omit<QueueHint, 'nextDueAt'>;
 
 /** A queue with rows that are due, at its site. */
 export interface DueQueue extends QueueRef {

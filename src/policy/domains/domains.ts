@@ -247,12 +247,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     const domain = await store.getDomain({ name });
     if (domain === null) throw unknownDomain(name);
     const result = await doctor.examine({
-      domain: domain.name,
-      verifyToken: domain.verifyToken,
-      keys: domain.keys,
-      bounceDomain: options.bounceDomain,
-      returnPathHost: domain.settings.returnPathHost,
-      tracking: trackingOf(domain),
+      ...zoneOf(domain),
       bulk: domain.settings.listUnsubscribe,
       subdomains: domain.settings.subdomains,
     });
@@ -327,15 +322,19 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   }
 
   function records(domain: Domain): readonly DnsRecord[] {
-    return domainRecords({
+    return domainRecords({ ...zoneOf(domain), spfIncludes: options.spfIncludes ?? [] });
+  }
+
+  /** What the records of a domain are made of. */
+  function zoneOf(domain: Domain) {
+    return {
       domain: domain.name,
       verifyToken: domain.verifyToken,
       keys: domain.keys,
       bounceDomain: options.bounceDomain,
       returnPathHost: domain.settings.returnPathHost,
       tracking: trackingOf(domain),
-      spfIncludes: options.spfIncludes ?? [],
-    });
+    };
   }
 
   function trackingOf({ settings }: Domain): { host: string; target: string } | null {

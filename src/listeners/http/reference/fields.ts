@@ -1,6 +1,7 @@
 /** The members of a schema as rows of a table: name, type, meaning. References are followed, a few levels deep. */
+import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
 import type { Json } from '../openapi/components.ts';
-import { escapeHtml, inline } from './html.ts';
+import { inline } from './html.ts';
 import { list, object, resolve, text } from './spec.ts';
 
 const MAX_DEPTH = 4;

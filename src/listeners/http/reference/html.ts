@@ -1,14 +1,5 @@
 /** Text for a page: whatever comes from outside a template is escaped, and code marks become code. */
-
-/** Safe between tags and in quoted attributes. */
-export function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
-}
+import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
 
 /** Paragraphs with `code`, of the little Markdown that the document's sentences hold. */
 export function prose(text: string): string {

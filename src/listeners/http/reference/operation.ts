@@ -1,8 +1,9 @@
 /** One operation as a card: closed it says what it does, open it has its parameters, answers, a command and a form. */
+import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
 import type { Json } from '../openapi/components.ts';
 import { command, curlOf } from './curl.ts';
 import { fieldTable } from './fields.ts';
-import { escapeHtml, inline, prose } from './html.ts';
+import { inline, prose } from './html.ts';
 import { list, object, type PageOperation, resolve, text } from './spec.ts';
 
 /** The card. Its id is the operation's; `data-words` is what finds it. */

@@ -3,12 +3,14 @@
  * needs nothing else: no font, script or style from anywhere, and no JavaScript for reading. Sections and operations are
  * closed until they are asked for. The token of the forms stays in the memory of the page.
  */
+
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
 import type { Json } from '../openapi/components.ts';
 import { fieldTable } from './fields.ts';
-import { escapeHtml, inline, prose } from './html.ts';
+import { inline, prose } from './html.ts';
 import { operationCard } from './operation.ts';
 import { quickStart } from './quick-start.ts';
 import { list, object, operationsOf, type PageOperation, text } from './spec.ts';

@@ -19,7 +19,7 @@ import {
   SUPPRESSING,
 } from './classifier/categories.ts';
 import { replyShape } from './classifier/shape.ts';
-import { isRecipientStage, type Stage, type Verdict } from './classifier/verdict.ts';
+import { isProbablyInvalid, isRecipientStage, type Stage, type Verdict } from './classifier/verdict.ts';
 import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
 
 const MINUTE = 60_000;
@@ -213,12 +213,7 @@ export function createSettlementRules({
       ],
       ...suppression(delivery, now, {
         suppress: verdict.suppress,
-        probablyInvalid:
-          verdict.category === 'recipient_invalid' &&
-          verdict.confidence === 'medium' &&
-          verdict.action === 'bounce' &&
-          verdict.scope === 'recipient' &&
-          isRecipientStage(why.stage),
+        probablyInvalid: isProbablyInvalid(verdict) && isRecipientStage(why.stage),
         enhanced: why.reply?.enhanced ?? null,
         relayed: why.facts.route === 'relay',
         reply: why.reply === null ? why.detail : replyText(why.reply),

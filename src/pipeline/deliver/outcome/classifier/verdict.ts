@@ -58,6 +58,16 @@ export interface Verdict {
   giveUp: GiveUp | null;
 }
 
+/** The recipient is probably wrong, on evidence that is not enough to suppress it by itself. */
+export function isProbablyInvalid({ category, confidence, action, scope }: Verdict): boolean {
+  return (
+    category === 'recipient_invalid' &&
+    confidence === 'medium' &&
+    action === 'bounce' &&
+    scope === 'recipient'
+  );
+}
+
 export interface VerdictParts {
   category: Category;
   /** Class 5 of the reply code. */
