@@ -9,7 +9,7 @@ import { RECIPIENT_WORDS } from './recipient-words.ts';
 
 /** Nothing that a server writes here is a word of its own: addresses, links, and what Postfix names its tables. */
 const NAMES =
-  /\S{0,200}@\S{0,200}|https?:\/\/\S{1,200}|relay=\[\S{1,60}|(?:relay |local |virtual )?(?:recipient|mailbox|alias|user|domain) table|(?:recipients?|badrcptto|allowed recipients) list|list of allowed recipients|undeliverable address: host \S{1,200} said:|or you do not have authori[sz]ation/g;
+  /\S{0,200}@\S{0,200}|https?:\/\/\S{1,200}|relay=\[\S{1,60}|(?:relay |local |virtual )?(?:recipient|mailbox|alias|user|domain) table|(?:recipients?|badrcptto|allowed recipients) list|list of allowed recipients|(?:known|listed|be|not) on file\b|undeliverable address: host \S{1,200} said:|or you do not have authori[sz]ation/g;
 
 /** Said of the recipient's own mail server: `user unknown on this server`. */
 const PLACES =
