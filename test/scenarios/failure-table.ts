@@ -333,14 +333,14 @@ export const FAILURES: readonly FailureRow[] = [
     far: at('rcpt', '552 5.2.2 Mailbox full'),
     comes: 'bounced',
     class: 'MailboxFull',
-    says: ['Mailbox full', 'no room'],
+    says: ['Mailbox full', 'free some space'],
   },
   {
     what: 'disabled: the mailbox is switched off',
     far: at('rcpt', '550 5.2.1 The mailbox is disabled'),
     comes: 'bounced',
     class: 'MailboxInactive',
-    says: ['disabled', 'switched off'],
+    says: ['disabled', 'closed or abandoned'],
   },
   {
     what: 'grey: it greylists',
