@@ -124,7 +124,7 @@ export function createHttpApi(
         overrides: traffic.overrides,
         holds: traffic.holds,
         heldBy: (question) => engine.heldBy({ ...question, sandbox: null }),
-        pausedBy: (question) => engine.pausedBy({ ...question, sandbox: null })?.reason ?? null,
+        pausedBy: (question) => engine.pausedBy({ ...question, sandbox: null }),
         closedFor: (question) => engine.closedFor({ ...question, sandbox: null }),
         tryNow: engine.tryNow,
         routeOf: (question) =>

@@ -29,7 +29,8 @@ export const queueCommand: CommandGroup = (program, context) => {
   addTrafficCommands(queue, context);
 };
 
-function queueText(answer: QueueAnswer): string {
+/** What waits, as a table; printable. */
+export function queueText(answer: QueueAnswer): string {
   const blocks: string[] = [];
   if (answer.Waiting !== null) {
     blocks.push(
@@ -61,7 +62,7 @@ function row(item: QueueItem): string[] {
     printable([item.Route, ...item.Tags.map((tag) => `#${tag}`)].join(' ')),
     `${item.Waiting}${item.Complete ? '' : '+'}`,
     ...[Ages.Under1m, Ages.Under10m, Ages.Under1h, Ages.Under1d, Ages.Older].map(String),
-    item.NextDueAt,
+    item.NextDueAt ?? '',
     reasons.join(', '),
   ];
 }

@@ -15,6 +15,8 @@ export interface DirectKit {
   start(options?: {
     settings?: Record<string, string>;
     shaping?: readonly object[];
+    /** Of postrider.json. */
+    file?: object;
   }): Promise<{ server: Instance; token: string }>;
 }
 
@@ -31,9 +33,10 @@ export function directKit(scope: Scope, dns: () => FakeDns, net: string): Direct
       scope.defer(() => mx.close());
       return { ...mx, address };
     },
-    async start({ settings = {}, shaping } = {}) {
+    async start({ settings = {}, shaping, file } = {}) {
       const folder = await temporaryFolder(scope);
       if (shaping !== undefined) await writeFile(join(folder, 'shaping.json'), JSON.stringify(shaping));
+      if (file !== undefined) await writeFile(join(folder, 'postrider.json'), JSON.stringify(file));
       const server = await startInstance(scope, {
         folder,
         settings: {

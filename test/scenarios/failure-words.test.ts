@@ -212,6 +212,17 @@ describe.each(closing)('$what', (row) => {
     const { Items } = (await server.call('GET', '/queue/paths?Limit=100')).json;
     saying(JSON.stringify(Items), row.path ?? '', found);
   });
+
+  it('is what new mail behind it waits for', async () => {
+    const found = of(row);
+    const id = await send(row, found.domain);
+    const waiting = await until('it waits behind the path', async () => {
+      const [recipient] = (await server.call('GET', `/email/${id}`)).json.Recipients;
+      return recipient.WaitReason.startsWith('path:') ? recipient : null;
+    });
+    saying(waiting.WaitReason, row.path ?? '', found);
+    expect(Date.parse(waiting.NextAttemptAt)).toBeGreaterThan(Date.now());
+  });
 });
 
 describe('who looks from further away', () => {

@@ -106,12 +106,14 @@ describe('a message behind one that is not answered', () => {
     const world = await bound({ limits: { connections: 1 } });
     await world.clock.advance(600);
     const { id } = world.row('later1');
-    expect(world.engine.deliver.waits.reasonOf(id)).toContain('behind another message');
+    expect(world.engine.deliver.waits.waitOf(id)?.reason).toContain('behind another message');
     expect(world.engine.queue.itemOf(id)?.underWay).toBe(false);
     expect(world.engine.queue.itemOf(world.row('hang1').id)?.underWay).toBe(true);
     // Its connection is the only one: it waits for that, and says this too.
     await world.clock.advance(10_000);
-    expect(world.engine.deliver.waits.reasonOf(id)).toMatch(/all connections .* have not answered for long/);
+    expect(world.engine.deliver.waits.waitOf(id)?.reason).toMatch(
+      /all connections .* have not answered for long/,
+    );
     world.release();
     expect(await world.until(allTaken(world, ['later1']), 5_000)).toBe(true);
   });

@@ -43,7 +43,7 @@ function stateOf(engine: Engine, item: ReadyItem): [what: string | null, mostMs:
   if (item.leaving) return ['is on its way to the store', CLOSED_MS];
   if (engine.closedFor(item.delivery)?.path === item.site)
     return ['waits while its path is closed', CLOSED_MS];
-  const reason = engine.deliver.waits.reasonOf(item.delivery.id) ?? '';
+  const reason = engine.deliver.waits.waitOf(item.delivery.id)?.reason ?? '';
   if (reason.includes('behind another message')) return ['waits behind another message', BOUND_MS];
   if (reason.startsWith('it is made ready')) return ['was taken and does not go', BOUND_MS];
   return [null, 0];

@@ -134,7 +134,7 @@ export async function openWorld(
   const shaping = createShaping(overrides, { maxConnections: null, sourceIds: new Set() });
   const paths: PathSnapshot[] = [];
   const inMemory: { -readonly [name in keyof MemoryWaits]: MemoryWaits[name] } = {
-    reasonOf: () => null,
+    waitOf: () => null,
     queues: () => [],
   };
   const at = await startListener(
@@ -168,7 +168,7 @@ export async function openWorld(
         routeOf: () => 'route mx',
         sitesOf: async ({ recipientDomain }) => [recipientDomain],
         paths: () => paths.map((shown) => ({ ...shown, snapshot: () => shown })),
-        waits: { reasonOf: (id) => inMemory.reasonOf(id), queues: () => inMemory.queues() },
+        waits: { waitOf: (id) => inMemory.waitOf(id), queues: () => inMemory.queues() },
         relays: () => [],
         limitsFor: shaping.limitsFor,
         isProvider: (name) => shaping.isProvider(name),

@@ -21,7 +21,7 @@ import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { TlsContexts } from '../../smtp/client-tls.ts';
 import type { Store } from '../../store/store.ts';
-import type { Gate } from '../queue/gate.ts';
+import type { Gate, KeptBack } from '../queue/gate.ts';
 import type { Lease, LeaseListener } from '../queue/membership.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
@@ -146,7 +146,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
       stopping = true;
       await Promise.all([...[...paths.values()].map((path) => path.stop(deadlineMs)), playedOut(deadlineMs)]);
     },
-    waits: createMemoryWaits(queue, whyItWaits),
+    waits: createMemoryWaits(queue, waitOf),
     reconnect: (name) => paths.get(name)?.reconnect(),
     paths() {
       const used = [...paths.values()].map(({ ref }) => ref);
@@ -156,17 +156,19 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
     },
   };
 
-  function whyItWaits(item: ReadyItem): string {
+  function waitOf(item: ReadyItem): KeptBack {
     const { site, delivery } = item;
     const kept = deps.gate.mail(delivery, site);
-    if (kept !== null) return kept.reason;
+    if (kept !== null) return kept;
     const place = placements.placement(site);
-    if (place?.kind === 'unknown') return `DNS is asked where mail for ${place.domain} goes`;
-    const said = paths.get(site)?.reason(item) ?? '';
-    if (said !== '') return said;
+    if (place?.kind === 'unknown')
+      return { reason: `DNS is asked where mail for ${place.domain} goes`, until: null };
+    const said = paths.get(site)?.waitOf(item) ?? null;
+    if (said !== null) return said;
     const where = place?.kind === 'path' ? place.site : site;
     // Checked when it was taken: it is on its way to a connection.
-    return item.checked < 0 ? `its turn at ${where}` : `it is made ready to be sent to ${where}`;
+    const reason = item.checked < 0 ? `its turn at ${where}` : `it is made ready to be sent to ${where}`;
+    return { reason, until: null };
   }
 
   /** An outcome that cannot be stored is no reason to stay: the next start takes its lease back. */

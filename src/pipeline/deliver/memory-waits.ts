@@ -4,6 +4,7 @@
  * says now. Given the queue's rows in memory and a word for each; leaves nothing behind.
  */
 import type { Lane } from '../../model/message.ts';
+import type { KeptBack } from '../queue/gate.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
 
@@ -20,27 +21,27 @@ export interface MemoryQueue {
 }
 
 export interface MemoryWaits {
-  /** Why this recipient waits in memory, never ''; null: it does not, or it is being sent. */
-  reasonOf(deliveryId: number): string | null;
+  /** What this recipient waits for in memory, the reason never ''; null: it does not, or it is being sent. */
+  waitOf(deliveryId: number): KeptBack | null;
   /** All that wait in memory. */
   queues(): readonly MemoryQueue[];
 }
 
-/** `word`: why an item that is not being sent waits, never ''. */
+/** `waitOf`: what an item that is not being sent waits for, its reason never ''. */
 export function createMemoryWaits(
   queue: Pick<Queue, 'items' | 'itemOf'>,
-  word: (item: ReadyItem) => string,
+  waitOf: (item: ReadyItem) => KeptBack,
 ): MemoryWaits {
   return {
-    reasonOf(deliveryId) {
+    waitOf(deliveryId) {
       const item = queue.itemOf(deliveryId);
-      return item === null || item.underWay || item.leaving ? null : word(item);
+      return item === null || item.underWay || item.leaving ? null : waitOf(item);
     },
     queues() {
       const found = new Map<string, MemoryQueue & { createdAt: number[] }>();
       for (const item of queue.items()) {
         if (item.underWay || item.leaving) continue;
-        const reason = word(item);
+        const { reason } = waitOf(item);
         const { senderDomain, recipientDomain, lane, createdAt, routeKey = '' } = item.delivery;
         const sandbox = item.delivery.sandbox !== null;
         const key = `${item.delivery.queueId} ${reason}`;

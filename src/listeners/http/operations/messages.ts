@@ -235,18 +235,20 @@ export function withReasons(
   const recipients = message.recipients.map((row) => {
     if (row.state === 'sending') {
       // Leased and in memory, it waits like any other until its transaction begins.
-      const reason = traffic.waits.reasonOf(row.deliveryId);
-      if (reason === null) return row;
+      const wait = traffic.waits.waitOf(row.deliveryId);
+      if (wait === null) return row;
       changed = true;
-      return { ...row, state: 'queued' as const, waitReason: reason };
+      const dueAt = Math.max(row.dueAt, now, wait.until ?? 0);
+      return { ...row, state: 'queued' as const, waitReason: wait.reason, dueAt };
     }
     if (row.state !== 'queued') return row;
     changed = true;
-    if (message.sandbox) return { ...row, waitReason: row.waitReason ?? ITS_TURN };
+    if (message.sandbox)
+      return { ...row, waitReason: row.waitReason ?? ITS_TURN, dueAt: Math.max(row.dueAt, now) };
     const recipientDomain = row.address.slice(row.address.lastIndexOf('@') + 1);
     const mail = { senderDomain, recipientDomain, lane, routeKey: row.routeKey };
     const reason = waitReason(row.waitReason, row.dueAt <= now, mail, traffic);
-    return { ...row, waitReason: reason, dueAt: nextTryAt(row.dueAt, mail, traffic) };
+    return { ...row, waitReason: reason, dueAt: nextTryAt(row.dueAt, mail, traffic, now) ?? row.expiresAt };
   });
   return changed ? { ...message, recipients } : message;
 }

@@ -34,7 +34,9 @@ const queueItem = z
     Complete: z.boolean().describe('false: there are more than were looked at'),
     Due: count.describe('Of them due already'),
     OldestAt: time,
-    NextDueAt: time,
+    NextDueAt: time
+      .nullable()
+      .describe('When the first of them is tried; null: they are held without an end'),
     Ages: z
       .object({ Under1m: count, Under10m: count, Under1h: count, Under1d: count, Older: count })
       .describe('By the age of their message'),
@@ -148,7 +150,7 @@ export function operatorOperations(deps: {
           Sending: sending,
           PendingCalls: counts?.pendingCalls ?? null,
           OldestDueAt: isoTimeOrNull(counts?.oldestDueAt ?? null),
-          Queues: queues.slice(0, limit).map((queue) => toItem(queue, deps.traffic)),
+          Queues: queues.slice(0, limit).map((queue) => toItem(queue, deps.traffic, now)),
           More: waiting.more || queues.length > limit,
         };
       },
@@ -198,6 +200,7 @@ function toWarmupItem(view: WarmupView): WarmupItem {
 function toItem(
   queue: WaitingQueue,
   traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor' | 'routeOf'>,
+  now: number,
 ): QueueItem {
   const [under1m = 0, under10m = 0, under1h = 0, under1d = 0, older = 0] = queue.byAge;
   return {
@@ -210,7 +213,9 @@ function toItem(
     Complete: queue.complete,
     Due: queue.due,
     OldestAt: isoTime(queue.oldestCreatedAt),
-    NextDueAt: isoTime(queue.sandbox ? queue.nextDueAt : nextTryAt(queue.nextDueAt, queue, traffic)),
+    NextDueAt: isoTimeOrNull(
+      queue.sandbox ? Math.max(queue.nextDueAt, now) : nextTryAt(queue.nextDueAt, queue, traffic, now),
+    ),
     Ages: { Under1m: under1m, Under10m: under10m, Under1h: under1h, Under1d: under1d, Older: older },
     Reasons: queueReasons(queue, traffic)
       .slice(0, MAX_REASONS)

@@ -26,7 +26,7 @@ export interface Traffic {
   /** The hold that keeps a queue's mail back, or null. */
   heldBy(question: WaitingMail): Hold | null;
   /** Why a sender domain's mail may not go to a site for a time, or null. */
-  pausedBy(question: WaitingMail): string | null;
+  pausedBy(question: WaitingMail): { reason: string; until: number } | null;
   /** The path of such mail and why it is closed, null: it is open. */
   closedFor(question: WaitingMail): { path: string; reason: string; until: number | null } | null;
   /** Whatever keeps paths (by name) or a relay waiting ends, and one message finds out. */

@@ -1,5 +1,6 @@
 /** When waiting mail is tried next, as it is shown. */
 import { describe, expect, it } from 'vitest';
+import type { Hold } from '../../../policy/limits/holds.ts';
 import { nextTryAt } from './wait-words.ts';
 
 const MAIL = {
@@ -8,18 +9,29 @@ const MAIL = {
   lane: 'normal',
   routeKey: '',
 } as const;
+const FREE = { heldBy: () => null, pausedBy: () => null, closedFor: () => null };
 const closedUntil = (until: number | null) => ({
+  ...FREE,
   closedFor: () => ({ path: '>b.example', reason: 'path: x', until }),
 });
+const heldUntil = (until: number | null) => ({ ...FREE, heldBy: () => ({ until }) as Hold });
 
 describe('the next try', () => {
-  it('is not before the path opens, and never before its own time', () => {
-    expect(nextTryAt(1_000, MAIL, closedUntil(5_000))).toBe(5_000);
-    expect(nextTryAt(9_000, MAIL, closedUntil(5_000))).toBe(9_000);
+  it('is not before what keeps it back ends, and never before its own time', () => {
+    expect(nextTryAt(1_000, MAIL, closedUntil(5_000), 0)).toBe(5_000);
+    expect(nextTryAt(9_000, MAIL, closedUntil(5_000), 0)).toBe(9_000);
+    expect(nextTryAt(1_000, MAIL, heldUntil(5_000), 0)).toBe(5_000);
+    const paused = { ...FREE, pausedBy: () => ({ reason: 'x', until: 7_000 }) };
+    expect(nextTryAt(1_000, MAIL, paused, 0)).toBe(7_000);
   });
 
-  it('is its own time where the path is open, or nobody knows when it opens', () => {
-    expect(nextTryAt(1_000, MAIL, { closedFor: () => null })).toBe(1_000);
-    expect(nextTryAt(1_000, MAIL, closedUntil(null))).toBe(1_000);
+  it('is its own time where nothing is in its way, or nobody knows when the path opens', () => {
+    expect(nextTryAt(1_000, MAIL, FREE, 0)).toBe(1_000);
+    expect(nextTryAt(1_000, MAIL, closedUntil(null), 0)).toBe(1_000);
+  });
+
+  it('is never past, and unknown where a person ends what keeps it back', () => {
+    expect(nextTryAt(1_000, MAIL, FREE, 2_000)).toBe(2_000);
+    expect(nextTryAt(1_000, MAIL, heldUntil(null), 2_000)).toBeNull();
   });
 });

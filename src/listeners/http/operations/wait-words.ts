@@ -16,7 +16,7 @@ export function waitReason(
   const hold = traffic.heldBy(mail);
   if (hold !== null) return holdReason(hold);
   const paused = traffic.pausedBy(mail);
-  if (paused !== null) return paused;
+  if (paused !== null) return paused.reason;
   const said = stored ?? '';
   // A time of its own, a retry or a schedule, comes before anything that its path may say by then.
   if (!isDue && said !== '') return said;
@@ -25,9 +25,20 @@ export function waitReason(
   return said === '' || said.startsWith('path:') || said === 'scheduled' ? ITS_TURN : said;
 }
 
-/** When it is tried next, epoch milliseconds: at its own time, or when its path opens, whichever is later. */
-export function nextTryAt(dueAt: number, mail: WaitingMail, traffic: Pick<Traffic, 'closedFor'>): number {
-  return Math.max(dueAt, traffic.closedFor(mail)?.until ?? 0);
+/**
+ * When it is tried next, epoch milliseconds, never before `now`: at its own time, or when what keeps it back ends,
+ * whichever is later. null: a person ends that, nobody knows when.
+ */
+export function nextTryAt(
+  dueAt: number,
+  mail: WaitingMail,
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor'>,
+  now: number,
+): number | null {
+  const hold = traffic.heldBy(mail);
+  if (hold !== null && hold.until === null) return null;
+  const ends = [hold, traffic.pausedBy(mail), traffic.closedFor(mail)].map((kept) => kept?.until ?? 0);
+  return Math.max(now, dueAt, ...ends);
 }
 
 /** What the rows of one queue wait for, and how many, most first. Never ''. */

@@ -26,6 +26,7 @@ import {
 } from '../../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../../policy/limits/warmup/warmup.ts';
 import type { SessionClose } from '../../../smtp/client-types.ts';
+import type { KeptBack } from '../../queue/gate.ts';
 import type { Lease, LeaseListener } from '../../queue/membership.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
@@ -69,8 +70,8 @@ export interface Path {
   pace(): number;
   /** What is shown of it. */
   readonly ref: PathRef;
-  /** Why this item, which waits for it in memory, is not being sent, '' = it is about to go. */
-  reason(item: ReadyItem): string;
+  /** What this item, which is in memory, waits for; null: it is about to go. */
+  waitOf(item: ReadyItem): KeptBack | null;
   /** Its connections take nothing new: the next message opens one. */
   reconnect(): void;
   /** Finishes what is in flight until `deadlineMs`, gives everything else back. */
@@ -228,7 +229,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     demand,
     pace: pace.perSecond,
     ref: view,
-    reason: (item) => reasonBehind(item) || tenants.reason(item.delivery.senderDomain) || view.reason(),
+    waitOf: (item) => waitBehind(item) ?? tenants.waitOf(item.delivery.senderDomain) ?? view.waitNow(),
     reconnect: links.leaveAll,
     stop,
     forget() {
@@ -381,11 +382,12 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     if (mayOpen()) openLink(prepared).catch(openingBroke);
   }
 
-  /** Why an item waits that a connection has already, behind another message; '' = it does not, or not for long. */
-  function reasonBehind(item: ReadyItem): string {
+  /** Of an item that a connection has already, behind another message; null: it does not wait, or not for long. */
+  function waitBehind(item: ReadyItem): KeptBack | null {
     const link = links.behind(item);
-    if (link?.behind == null || clock.monotonicMs() - link.behind.sinceMs < NAMED_AFTER_MS) return '';
-    return `it waits behind another message that ${link.endpoint.host} has not answered yet`;
+    if (link?.behind == null || clock.monotonicMs() - link.behind.sinceMs < NAMED_AFTER_MS) return null;
+    const reason = `it waits behind another message that ${link.endpoint.host} has not answered yet`;
+    return { reason, until: null };
   }
 
   function regroup(): void {

@@ -51,8 +51,11 @@ describe('the limits of one sender domain', () => {
     expect(tenants.mayTake('a.example')).toBe(true);
     tenants.took('a.example');
     expect([tenants.mayTake('a.example'), tenants.mayTake('b.example')]).toEqual([false, true]);
-    expect(tenants.reason('a.example')).toBe('rate limit of a.example at google: 10/min');
-    expect(tenants.reason('b.example')).toBe('');
+    expect(tenants.waitOf('a.example')).toEqual({
+      reason: 'rate limit of a.example at google: 10/min',
+      until: clock.now() + 6_000,
+    });
+    expect(tenants.waitOf('b.example')).toBeNull();
     expect(tenants.refusedForMs()).toBe(6_000);
     expect(tenants.refusedForMs()).toBeNull();
     await clock.advance(6_000);

@@ -6,6 +6,7 @@ import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { createRateGate, type RateGate } from '../../../lib/rate-gate.ts';
 import type { EffectiveLimits, Overrides } from '../../../policy/limits/shaping/types.ts';
+import type { KeptBack } from '../../queue/gate.ts';
 
 export interface PathTenants {
   /** Whether a message of this sender domain may be taken now as far as its own rate goes. */
@@ -16,8 +17,8 @@ export interface PathTenants {
   cameBack(senderDomain: string): void;
   /** Connections that its mail may use at a time. */
   connections(senderDomain: string): number;
-  /** Why its mail waits at this moment, '' = for nothing of its own. */
-  reason(senderDomain: string): string;
+  /** What its mail waits for at this moment; null: for nothing of its own. */
+  waitOf(senderDomain: string): KeptBack | null;
   /** Until the next of those that were refused may be taken; null where none was. Asking begins anew. */
   refusedForMs(): number | null;
 }
@@ -52,12 +53,13 @@ export function createPathTenants(
     cameBack: (senderDomain) => gateOf(senderDomain)?.giveBack(),
     connections: (senderDomain) =>
       none() ? Number.POSITIVE_INFINITY : limits(senderDomain).limits.connections,
-    reason(senderDomain) {
+    waitOf(senderDomain) {
       const waitMs = gateOf(senderDomain)?.waitMs(clock.monotonicMs()) ?? 0;
       const rate = gates.get(senderDomain)?.rate ?? 0;
-      if (waitMs === 0) return '';
+      if (waitMs === 0) return null;
       const perMinute = Math.round(rate * 6_000) / 100;
-      return `rate limit of ${senderDomain} at ${site}: ${perMinute}/min`;
+      const reason = `rate limit of ${senderDomain} at ${site}: ${perMinute}/min`;
+      return { reason, until: clock.now() + Math.ceil(waitMs) };
     },
     refusedForMs() {
       const ms = refusedMs;

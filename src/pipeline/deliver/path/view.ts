@@ -4,6 +4,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import { maskAddresses } from '../../../lib/log.ts';
 import type { Lane } from '../../../model/message.ts';
 import { type Overrides, pathKey, type Shaping } from '../../../policy/limits/shaping/types.ts';
+import type { KeptBack } from '../../queue/gate.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { Placement } from '../routing/placements.ts';
 import type { PathGates } from './limits.ts';
@@ -12,8 +13,8 @@ import type { PathRef, PathWord, WaitKind } from './state.ts';
 import { type Closed, ELSEWHERE, type PathState } from './states.ts';
 
 export interface PathView extends PathRef {
-  /** Why what waits here is not being sent, '' = it is about to go. */
-  reason(): string;
+  /** What mail that is in memory for this path waits for; null: it is about to go. */
+  waitNow(): KeptBack | null;
   /** Mail for this domain came by. */
   met(recipientDomain: string): void;
   /** `why`: in words, where the kind does not say it. */
@@ -90,7 +91,10 @@ export function createPathView(
         lastFailure,
       };
     },
-    reason: () => reason(true).text ?? '',
+    waitNow() {
+      const { text, until } = reason(true);
+      return text === null ? null : { reason: text, until };
+    },
     met(recipientDomain) {
       domains.set(recipientDomain, true);
     },
