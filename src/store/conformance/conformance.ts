@@ -22,6 +22,7 @@ import { describeMessages } from './messages.ts';
 import { describeNodes } from './nodes.ts';
 import { describeNotices } from './notices.ts';
 import { describeReaders } from './readers.ts';
+import { describeRepeats } from './repeats.ts';
 import { describeRetention } from './retention.ts';
 import { describeReturns } from './returns.ts';
 import { describeRouteKeys } from './route-keys.ts';
@@ -55,6 +56,7 @@ export const EVERY_PART: readonly Part[] = [
   describeCancelRetry,
   describeScheduling,
   describeKeyed,
+  describeRepeats,
   describeSuppressions,
   describeEvents,
   describeWarmups,

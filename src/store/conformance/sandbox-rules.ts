@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { SandboxRule } from '../../model/sandbox-rule.ts';
 import { commit, message, newId, only, recipient, type Suite, T0, token } from './fixtures.ts';
 
-function rule(more: Partial<SandboxRule> = {}): SandboxRule {
+/** A rule that bounces everything of example.com. */
+export function rule(more: Partial<SandboxRule> = {}): SandboxRule {
   return {
     id: newId(),
     domain: 'example.com',

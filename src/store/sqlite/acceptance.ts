@@ -22,6 +22,8 @@ export const commitAccepted = write(
     rows: ({ messages }) => messages.reduce((sum, { recipients }) => sum + recipients.length, 1),
   },
   (session, params) => {
+    const stored = storedMessages(session.db, params.messages);
+    if (stored !== null) return { kind: 'committed', messages: stored };
     if (params.idempotency !== null) {
       const taken = heldKey(session.db, params.idempotency);
       if (taken !== null) return taken;
@@ -40,6 +42,19 @@ export const commitAccepted = write(
     };
   },
 );
+
+/** Rows of messages that were committed before, where the answer was lost; null: they are new. */
+function storedMessages(db: Connection, messages: readonly NewMessage[]) {
+  const seqOf = ({ id }: NewMessage) =>
+    db.get<{ seq: number }>('SELECT seq FROM message WHERE id = ?', uuidBytes(id))?.seq;
+  const [first] = messages;
+  if (first === undefined || seqOf(first) === undefined) return null;
+  return messages.map((message) => {
+    const seq = seqOf(message) ?? 0;
+    const sql = 'SELECT id, queue_id AS queueId FROM delivery WHERE message_seq = ? ORDER BY id';
+    return { seq, deliveries: db.all<{ id: number; queueId: number }>(sql, seq) };
+  });
+}
 
 /** The stored answer for a key younger than `expiresBefore`, or null. */
 export const findIdempotent = read('findIdempotent', 'by key', (db, params) => {

@@ -6,7 +6,7 @@
 import { stateCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
-import { appendEvent } from './events.ts';
+import { appendEvent, isStored } from './events.ts';
 import { dropOrLeaveContent } from './leftovers.ts';
 
 /** Of no lease. */
@@ -22,6 +22,10 @@ export const cancelQueued = write(
     const domainId = domainOf(db, params.messageSeq);
     const changed: number[] = [];
     for (const { deliveryId, event, epoch = NO_EPOCH } of params.recipients) {
+      if (isStored(db, domainId, event)) {
+        changed.push(deliveryId);
+        continue;
+      }
       const { changes } = db.run(
         `UPDATE delivery SET state = ?, epoch = 0, wait_reason = NULL, updated_at = ?
        WHERE id = ? AND message_seq = ? AND (state = 0 OR state = 1 AND epoch = ?)`,
@@ -55,6 +59,10 @@ export const requeue = write('requeue', 'by key', { synced: true, rows: 'recipie
   }
   let count = 0;
   for (const { deliveryId, event } of params.recipients) {
+    if (isStored(db, domainId, event)) {
+      count += 1;
+      continue;
+    }
     const { changes } = db.run(
       `UPDATE delivery SET state = 0, epoch = 0, due_at = ?, expires_at = max(expires_at, ?), updated_at = ?,
          wait_reason = NULL, first_deferred_at = NULL, last_deferred_event_at = NULL, cause_id = NULL
@@ -105,6 +113,10 @@ export const reschedule = write(
     if (!rewriteDate(db, messageSeq, params.date)) return { kind: 'content-gone' };
     const changed: number[] = [];
     for (const { deliveryId, event, epoch = NO_EPOCH } of params.recipients) {
+      if (isStored(db, domainId, event)) {
+        changed.push(deliveryId);
+        continue;
+      }
       const { changes } = db.run(
         `UPDATE delivery SET state = 0, epoch = 0, due_at = ?, expires_at = ?, updated_at = ?, wait_reason = 'scheduled'
        WHERE id = ? AND message_seq = ? AND (state = 0 OR state = 1 AND epoch = ?)`,

@@ -39,7 +39,10 @@ const KEY = record<DkimKey>({
 
 /** Adds a domain with its keys; `exists` where the name is taken. */
 export const addDomain = write('addDomain', 'by key', { synced: true }, ({ db }, params) => {
-  if (getDomain(db, params) !== null) return { kind: 'exists' };
+  const known = getDomain(db, params);
+  if (known !== null) {
+    return known.verifyToken === params.verifyToken ? { kind: 'added', domain: known } : { kind: 'exists' };
+  }
   const id = db.insert('domain', {
     name: params.name,
     status: params.status,

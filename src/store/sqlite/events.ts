@@ -58,6 +58,17 @@ export function appendEvent(session: Session, event: NewEvent, subject: EventSub
   return seq;
 }
 
+/** Whether the event is stored: the write that brings it was told before, and its answer lost. */
+export function isStored(
+  db: Connection,
+  domainId: number,
+  event: Pick<NewEvent, 'id' | 'kind' | 'at'>,
+): boolean {
+  const sql =
+    'SELECT 1 FROM event INDEXED BY event_kind WHERE domain_id = ? AND kind = ? AND at = ? AND event_id = ?';
+  return db.get(sql, domainId, eventKindCode.of(event.kind), event.at, uuidBytes(event.id)) !== undefined;
+}
+
 /** Appends facts from outside the queue: opens, clicks, complaints, changes of a domain. */
 export const appendEvents = write(
   'appendEvents',
@@ -72,8 +83,10 @@ export const appendEvents = write(
               'SELECT message_seq FROM delivery WHERE id = ?',
               event.deliveryId,
             )?.message_seq ?? null);
+      const domainId = session.nameId(event.domain);
+      if (isStored(session.db, domainId, event)) continue;
       appendEvent(session, event, {
-        domainId: session.nameId(event.domain),
+        domainId,
         messageSeq,
         deliveryId: messageSeq === null ? null : event.deliveryId,
       });

@@ -117,7 +117,7 @@ const IN_FORCE = 'released_at IS NULL AND (until IS NULL OR until > ?)';
 
 /** Who keeps mail back relies on it. */
 export const addHold = write('addHold', 'by key', { synced: true }, ({ db }, { hold }) => {
-  db.insert('hold', HOLD.row(hold));
+  db.insert('hold', HOLD.row(hold), 'ON CONFLICT DO NOTHING');
 });
 
 export const listHolds = read('listHolds', 'small', (db, { now }) => {

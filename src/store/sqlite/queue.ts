@@ -23,7 +23,7 @@ import { insertCapture } from './captures.ts';
 import { causeId } from './causes.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
-import { appendEvent } from './events.ts';
+import { appendEvent, isStored } from './events.ts';
 import { dropOrLeaveContent } from './leftovers.ts';
 import { noteFact } from './notices.ts';
 import { applySignal, forgetEvidence, reasonsFor } from './suppressions.ts';
@@ -280,10 +280,7 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
     outcome.deliveryId,
     outcome.epoch,
   );
-  if (row === undefined) {
-    recordLate(session, outcome);
-    return 'fenced';
-  }
+  if (row === undefined) return recordLate(session, outcome);
   const subject = { domainId: row.domain_id, messageSeq: row.message_seq, deliveryId: outcome.deliveryId };
   let eventSeq: number | null = null;
   for (const event of outcome.events) eventSeq = appendEvent(session, event, subject);
@@ -321,23 +318,25 @@ function toldAs(state: Settlement['state']): NoticeKind | null {
   }
 }
 
-/** One timeline entry under the id of the outcome's first event; an outcome without events leaves no trace. */
-function recordLate(session: Session, outcome: Settlement): void {
+/**
+ * One timeline entry under the id of the outcome's first event; an outcome without events leaves no trace. One that is told
+ * again, because its answer was lost, was settled under its lease.
+ */
+function recordLate(session: Session, outcome: Settlement): 'settled' | 'fenced' {
+  const { db } = session;
   const [first] = outcome.events;
-  if (first === undefined) return;
-  const row = session.db.get<{ message_seq: number; domain_id: number }>(
+  if (first === undefined) return 'fenced';
+  const row = db.get<{ message_seq: number; domain_id: number }>(
     `SELECT d.message_seq, m.domain_id FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq WHERE d.id = ?`,
     outcome.deliveryId,
   );
-  if (row === undefined) return;
-  appendEvent(
-    session,
-    {
-      id: first.id,
-      kind: 'late_outcome',
-      at: first.at,
-      detail: { ...first.detail, reason: `The outcome "${outcome.state}" came after the lease was lost` },
-    },
-    { domainId: row.domain_id, messageSeq: row.message_seq, deliveryId: outcome.deliveryId },
-  );
+  if (row === undefined) return 'fenced';
+  const { domain_id: domainId, message_seq: messageSeq } = row;
+  if (isStored(db, domainId, first)) return 'settled';
+  const late = { id: first.id, kind: 'late_outcome', at: first.at } as const;
+  if (isStored(db, domainId, late)) return 'fenced';
+  const reason = `The outcome "${outcome.state}" came after the lease was lost`;
+  const subject = { domainId, messageSeq, deliveryId: outcome.deliveryId };
+  appendEvent(session, { ...late, detail: { ...first.detail, reason } }, subject);
+  return 'fenced';
 }

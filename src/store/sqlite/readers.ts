@@ -10,7 +10,7 @@ import type { Connection } from './engine/connection.ts';
 import type { ParamsOf, ResultOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
-import { appendEvent, type EventSubject } from './events.ts';
+import { appendEvent, type EventSubject, isStored } from './events.ts';
 import { optOutReader } from './opt-outs.ts';
 import { insertSuppression } from './suppressions.ts';
 
@@ -41,8 +41,8 @@ export const appendReaderFacts = write(
         quick && fact.detail?.bot !== true
           ? { ...fact, detail: { ...fact.detail, bot: true, reason: TOO_QUICK } }
           : fact;
-      appendEvent(session, event, found.subject);
       stored += 1;
+      if (!isStored(session.db, found.subject.domainId, event)) appendEvent(session, event, found.subject);
     }
     return stored;
   },

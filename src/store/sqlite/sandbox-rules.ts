@@ -40,6 +40,7 @@ const RULES_PER_STEP = 500;
 export const addSandboxRule = write('addSandboxRule', 'by key', { synced: true }, (session, params) => {
   const { db } = session;
   const { rule } = params;
+  if (db.get('SELECT 1 FROM sandbox_rule WHERE id = ?', rule.id) !== undefined) return true;
   drop(db, db.all('SELECT seq FROM sandbox_rule WHERE expires_at <= ? LIMIT ?', params.now, ENDED_AT_ONCE));
   const domainId = session.nameId(rule.domain);
   const there = db.get<{ n: number }>('SELECT count(*) AS n FROM sandbox_rule WHERE domain_id = ?', domainId);

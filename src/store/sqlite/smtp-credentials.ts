@@ -32,12 +32,9 @@ export const addSmtpCredential = write(
   { synced: true },
   ({ db }, { credential }) => {
     if (isMakerRevoked(db, credential.createdBy)) return 'ended';
-    const { changes } = db.insert(
-      'smtp_credential',
-      CREDENTIAL.row(credential),
-      'ON CONFLICT (username) DO NOTHING',
-    );
-    return changes > 0 ? 'added' : 'taken';
+    const { changes } = db.insert('smtp_credential', CREDENTIAL.row(credential), 'ON CONFLICT DO NOTHING');
+    if (changes > 0) return 'added';
+    return getSmtpCredential(db, credential)?.id === credential.id ? 'added' : 'taken';
   },
 );
 

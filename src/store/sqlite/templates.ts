@@ -9,6 +9,7 @@ import { leaveRows } from './leftovers.ts';
 const COLUMNS = 'seq, id, domain, name, version, created_at AS createdAt, updated_at AS updatedAt';
 
 export const addTemplate = write('addTemplate', 'by key', { synced: true }, ({ db }, params) => {
+  if (findRow(db, { id: params.id }) !== undefined) return 'added';
   const count = db.get<{ n: number }>('SELECT count(*) AS n FROM template WHERE domain = ?', params.domain);
   if (isTaken(db, params.domain, params.name, '')) return 'taken';
   if ((count?.n ?? 0) >= params.maxPerDomain) return 'full';

@@ -43,10 +43,10 @@ export function isMakerRevoked(db: Connection, createdBy: string | null): boolea
   return db.get('SELECT 1 FROM token WHERE id = ? AND revoked_at IS NOT NULL', createdBy) !== undefined;
 }
 
-/** Stores a token; a second one with the same id throws. */
+/** Stores a token. */
 export const addToken = write('addToken', 'by key', { synced: true }, ({ db }, { token }) => {
   if (isMakerRevoked(db, token.createdBy)) return false;
-  db.insert('token', TOKEN.row(token));
+  db.insert('token', TOKEN.row(token), 'ON CONFLICT DO NOTHING');
   return true;
 });
 
@@ -120,6 +120,7 @@ export const endMadeWith = write('endMadeWith', 'measured', { synced: true }, (s
 /** Replaces a token that is still good by a new one, with an overlap. */
 export const rotateToken = write('rotateToken', 'by key', { synced: true }, (session, params) => {
   const { now, oldEndsAt, token } = params;
+  if (getToken(session.db, token) !== null) return true;
   if (isMakerRevoked(session.db, token.createdBy)) return false;
   const { changes } = session.db.run(
     `UPDATE token SET expires_at = min(coalesce(expires_at, ?), ?), revoked_at = CASE WHEN ? <= ? THEN ? END
@@ -148,7 +149,7 @@ export const signingKeys = read('signingKeys', 'small', (db) => {
   return db.all(sql).map(SIGNING_KEY.value);
 });
 
-/** Stores a signing key; a second one with the same kid throws. */
+/** Stores a signing key. */
 export const addSigningKey = write('addSigningKey', 'by key', { synced: true }, ({ db }, params) => {
-  db.insert('signing_key', SIGNING_KEY.row(params));
+  db.insert('signing_key', SIGNING_KEY.row(params), 'ON CONFLICT DO NOTHING');
 });

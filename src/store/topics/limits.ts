@@ -109,7 +109,7 @@ export interface LimitStore {
   putEgressFacts(params: { facts: readonly StoredEgressFact[] }): Promise<void>;
   /** Those that have not ended, those that last longest first, at most so many of each kind. */
   listEgressFacts(params: { now: number; perKind: number }): Promise<readonly StoredEgressFact[]>;
-  /** Synced. Rejects where the id exists. */
+  /** Synced. */
   addHold(params: { hold: StoredHold; idempotency?: IdempotencyEntry }): Promise<void>;
   /** Those that have not ended, oldest first. */
   listHolds(params: { now: number }): Promise<readonly StoredHold[]>;
