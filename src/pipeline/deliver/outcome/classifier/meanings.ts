@@ -141,20 +141,21 @@ export function meaningsOf(subject: string): ReadonlySet<string> {
       return;
     }
     for (let count = Math.min(MOST_WORDS_JOINED, words.length - at); count > 1; count -= 1) {
-      const kinds = whole.get(words.slice(at, at + count).join('_'));
-      if (kinds === undefined) continue;
-      for (const kind of kinds) said.add(kind);
+      const together = whole.get(words.slice(at, at + count).join('_'));
+      if (together === undefined) continue;
+      for (const kind of together) said.add(kind);
       joinedUntil = Math.max(joinedUntil, at + count);
     }
     if (at < joinedUntil) return;
-    for (const kind of kindsOf(word)) {
+    const kinds = kindsOf(word);
+    for (const kind of kinds) {
       if (kind === 'not') {
         sinceNot = 0;
         if (turnable !== undefined && sinceTurnable <= NEGATION_REACH) said.add(turnable);
       } else if (!NEGATED.has(kind)) said.add(kind);
     }
     for (const [kind, turned] of NEGATED) {
-      if (!kindsOf(word).has(kind)) continue;
+      if (!kinds.has(kind)) continue;
       if (sinceNot <= NEGATION_REACH) said.add(turned);
       turnable = turned;
       sinceTurnable = 0;
