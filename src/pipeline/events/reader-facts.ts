@@ -11,6 +11,7 @@ import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
+import { createKeptWrites } from '../../lib/kept-writes.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
@@ -80,14 +81,30 @@ interface Visit {
 /** Nothing is lost by a stop: what is held goes to the store first. */
 export function createReaderFacts(deps: Deps): ReaderFacts {
   const { store, clock, random, log, metrics } = deps;
-  let held: Held[] = [];
+  const held: Held[] = [];
   const visits = new BoundedMap<number, Visit>(MAX_PENDING);
   const copies = new BoundedMap<number, number>(MAX_COPIES);
   let copiesSinceMs = clock.monotonicMs();
   const unsubscribing = new Map<number, Promise<'done' | 'unknown'>>();
   let timer: Timer | null = null;
-  let flushing: Promise<void> | null = null;
   let dropping = false;
+  const writes = createKeptWrites<Held['fact'], undefined>({
+    clock,
+    retryMs: RETRY_MS,
+    maxBatch: MAX_PER_CALL,
+    async write(facts) {
+      await store.appendReaderFacts({ facts, quickMs: QUICK_MS });
+      return undefined;
+    },
+    isAway: (cause) => cause instanceof StoreUnavailable,
+    written: ({ kind, detail }) => metrics.noted(kind, detail.bot === true),
+    wrote: deps.eventsStored,
+    refused(_, err) {
+      log.error({ err }, 'an open or a click could not be stored');
+      metrics.dropped(1);
+    },
+    away: (err) => log.warn({ err }, 'opens and clicks wait for the store'),
+  });
 
   return {
     async start() {},
@@ -97,7 +114,9 @@ export function createReaderFacts(deps: Deps): ReaderFacts {
       const deadline = new Promise<void>((resolve) => {
         clock.setTimer(deadlineMs, resolve);
       });
-      await Promise.race([Promise.allSettled([drain(), ...unsubscribing.values()]), deadline]);
+      passOn(Number.MAX_VALUE);
+      await Promise.race([Promise.allSettled([writes.drained(), ...unsubscribing.values()]), deadline]);
+      writes.stop();
     },
     opened: (deliveryId, visitor) => note('opened', deliveryId, null, visitor),
     clicked: (deliveryId, link, url, visitor) =>
@@ -112,7 +131,7 @@ export function createReaderFacts(deps: Deps): ReaderFacts {
     followed: { link: string; url: string } | null,
     { ip, userAgent }: Visitor,
   ): void {
-    if (held.length >= MAX_PENDING || !mayTell(deliveryId)) {
+    if (held.length + writes.size >= MAX_PENDING || !mayTell(deliveryId)) {
       drop(1);
       return;
     }
@@ -177,7 +196,10 @@ export function createReaderFacts(deps: Deps): ReaderFacts {
     metrics.dropped(count);
     if (dropping) return;
     dropping = true;
-    log.warn({ held: held.length }, 'opens and clicks are dropped: more arrive than can be stored');
+    log.warn(
+      { held: held.length + writes.size },
+      'opens and clicks are dropped: more arrive than can be stored',
+    );
     clock.setTimer(60_000, () => {
       dropping = false;
     });
@@ -186,44 +208,20 @@ export function createReaderFacts(deps: Deps): ReaderFacts {
   function schedule(delayMs: number): void {
     timer ??= clock.setTimer(delayMs, () => {
       timer = null;
-      flushing ??= flush(clock.monotonicMs()).finally(() => {
-        flushing = null;
-      });
+      passOn(clock.monotonicMs());
     });
   }
 
-  /** Stores what is due by then; what cannot be stored stays in front. */
-  async function flush(nowMs: number): Promise<void> {
+  /** Has what is due by then stored. */
+  function passOn(nowMs: number): void {
     for (const [deliveryId, visit] of visits) {
       visit.held = visit.held.filter(({ dueMs }) => dueMs > nowMs);
       if (visit.held.length === 0 && nowMs - visit.lastMs >= BURST_MS) visits.delete(deliveryId);
     }
-    while ((held[0]?.dueMs ?? Number.POSITIVE_INFINITY) <= nowMs) {
-      const batch = held.slice(0, MAX_PER_CALL).filter(({ dueMs }) => dueMs <= nowMs);
-      try {
-        await store.appendReaderFacts({ facts: batch.map(({ fact }) => fact), quickMs: QUICK_MS });
-      } catch (cause) {
-        if (!(cause instanceof StoreUnavailable)) {
-          log.error({ err: cause }, 'opens and clicks could not be stored');
-          held = held.slice(batch.length);
-          metrics.dropped(batch.length);
-          continue;
-        }
-        schedule(RETRY_MS);
-        return;
-      }
-      held = held.slice(batch.length);
-      for (const { fact } of batch) metrics.noted(fact.kind, fact.detail.bot === true);
-      deps.eventsStored();
-    }
-    if (held.length > 0 || visits.size > 0) schedule(FLUSH_EVERY_MS);
-  }
-
-  async function drain(): Promise<void> {
-    await flushing;
-    await flush(Number.MAX_VALUE);
-    timer?.cancel();
-    timer = null;
+    const later = held.findIndex(({ dueMs }) => dueMs > nowMs);
+    const due = held.splice(0, later === -1 ? held.length : later);
+    for (const { fact } of due) void writes.put(fact);
+    if (nowMs < Number.MAX_VALUE && (held.length > 0 || visits.size > 0)) schedule(FLUSH_EVERY_MS);
   }
 
   function unsubscribe(deliveryId: number, visitor: Visitor, rule: string): Promise<'done' | 'unknown'> {

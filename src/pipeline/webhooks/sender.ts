@@ -259,7 +259,7 @@ export function createWebhookSender(
   /** From the body to the committed record. Never rejects. */
   async function carryOut(call: ClaimedCall, endpoint: Endpoint, signal: AbortSignal): Promise<void> {
     const settlement = await tryCall(call, endpoint, signal);
-    if (settlement !== null) await settler.settle(settlement);
+    if (settlement !== null) await settler.put(settlement);
   }
 
   /** null where the lease was given back meanwhile, because the process stops. */
@@ -335,7 +335,7 @@ export function createWebhookSender(
   }
 
   function returnCall(call: ClaimedCall, endpoint: Endpoint, delayMs: number): void {
-    void settler.settle(giveBack(call, clock.now(), clock.now() + delayMs));
+    void settler.put(giveBack(call, clock.now(), clock.now() + delayMs));
     forgetIfIdle(endpoint);
   }
 
@@ -357,7 +357,7 @@ export function createWebhookSender(
       await within(Math.max(0, deadlineMs - RECORD_MS), Promise.all([pumped(), idle()]));
       for (const { call, abort } of flying.values()) {
         abort.abort();
-        void settler.settle(giveBack(call, clock.now(), clock.now()));
+        void settler.put(giveBack(call, clock.now(), clock.now()));
       }
       await within(RECORD_MS, settler.drained());
       settler.stop();

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../test/fakes/virtual-clock.ts';
+import { createKeptWrites } from './kept-writes.ts';
+
+class Away extends Error {}
+
+function world(options: { maxBatch?: number } = {}) {
+  const clock = createVirtualClock(0);
+  const tried: string[][] = [];
+  const told: string[] = [];
+  const bad = new Set<string>();
+  const state = { away: false };
+  const writes = createKeptWrites<string, string>({
+    ...options,
+    clock,
+    retryMs: 100,
+    async write(items) {
+      tried.push([...items]);
+      if (state.away) throw new Away();
+      if (items.some((item) => bad.has(item))) throw new TypeError();
+      return items.map((item) => item.toUpperCase());
+    },
+    isAway: (cause) => cause instanceof Away,
+    written: (item, result) => told.push(`${item}=${result}`),
+    refused: (item) => told.push(`${item} refused`),
+    away: (_, count) => told.push(`away with ${count}`),
+    back: () => told.push('back'),
+  });
+  return { clock, writes, tried, told, bad, state };
+}
+
+describe('what must not get lost', () => {
+  it('goes together where it comes in one turn, in portions of at most so many', async () => {
+    const { writes, tried, told } = world({ maxBatch: 2 });
+    await Promise.all(['a', 'b', 'c'].map((item) => writes.put(item)));
+    expect(tried).toEqual([['a', 'b'], ['c']]);
+    expect(told).toEqual(['a=A', 'b=B', 'c=C']);
+  });
+
+  it('is kept while nothing can be written, and goes with what came meanwhile, in order', async () => {
+    const { clock, writes, tried, told, state } = world();
+    state.away = true;
+    const stored = [writes.put('a'), writes.put('b')];
+    await clock.advance(50);
+    expect([writes.paused, writes.size]).toEqual([true, 2]);
+    stored.push(writes.put('c'));
+    await clock.advance(100);
+    state.away = false;
+    await clock.advance(100);
+    await Promise.all([...stored, writes.drained()]);
+    expect(tried).toEqual([
+      ['a', 'b'],
+      ['a', 'b', 'c'],
+      ['a', 'b', 'c'],
+    ]);
+    expect(told).toEqual(['away with 2', 'a=A', 'b=B', 'c=C', 'back']);
+    expect([writes.paused, writes.size]).toEqual([false, 0]);
+  });
+
+  it('is not held up by one that is refused for what it is', async () => {
+    const { writes, tried, told, bad } = world();
+    bad.add('b');
+    await Promise.all(['a', 'b', 'c'].map((item) => writes.put(item)));
+    expect(tried).toEqual([['a', 'b', 'c'], ['a'], ['b'], ['c']]);
+    expect(told.toSorted()).toEqual(['a=A', 'b refused', 'c=C']);
+  });
+
+  it('is not offered again after a stop', async () => {
+    const { clock, writes, tried, state } = world();
+    state.away = true;
+    void writes.put('a');
+    await clock.advance(50);
+    writes.stop();
+    await clock.advance(1_000);
+    expect(tried).toEqual([['a']]);
+  });
+});
