@@ -40,3 +40,13 @@ export function createSharedTurns(clock: Pick<Clock, 'monotonicMs'>, workMs = 8)
     return last;
   };
 }
+
+/** Goes through work in steps, with a turn for others between two of them where this one has worked long enough. */
+export async function inTurns<Result>(steps: Generator<void, Result, void>, turn: Turn): Promise<Result> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    const rest = turn();
+    if (rest !== undefined) await rest;
+  }
+}

@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../test/fakes/thread-cpu.ts';
-import { toSevenBit } from './seven-bit.ts';
+import { toSevenBit, toSevenBitInSteps } from './seven-bit.ts';
+import {
+  base64Size,
+  encodeBase64,
+  encodeQuotedPrintable,
+  quotedPrintableBound,
+} from './transfer-encoding.ts';
 
 const wire = (...lines: string[]) => Buffer.from(`${lines.join('\r\n')}\r\n`, 'utf8');
 const TOP = ['From: a@example.com', 'Subject: x', 'MIME-Version: 1.0'];
@@ -245,5 +251,33 @@ describe('a message that cannot be', () => {
         if (result.kind === 'converted') expect(result.bytes.every((octet) => octet < 128)).toBe(true);
       }),
     );
+  });
+
+  it.each([
+    ['text/plain', encodeQuotedPrintable, quotedPrintableBound],
+    ['application/octet-stream', encodeBase64, base64Size],
+  ] as const)('is encoded in steps where it is large, %s to the same octets', (type, encode, room) => {
+    const body = Buffer.from('Gr\u00fc\u00dfe an alle, die das lesen. \r\n'.repeat(100_000));
+    const head = `MIME-Version: 1.0\r\nContent-Type: ${type}\r\n\r\n`;
+    const steps = toSevenBitInSteps(Buffer.concat([Buffer.from(head), body]));
+    let count = 0;
+    let made = steps.next();
+    for (; made.done !== true; made = steps.next()) count += 1;
+    expect(count).toBeGreaterThan(3);
+    if (made.value.kind === 'impossible') throw new Error(made.value.why);
+    const whole = Buffer.alloc(room(body.length));
+    const end = encode(body, whole, 0);
+    expect(Buffer.from(made.value.bytes).subarray(made.value.bodyOffset).equals(whole.subarray(0, end))).toBe(
+      true,
+    );
+  });
+
+  it('is no text where it has no line ends for very long', () => {
+    const head = 'MIME-Version: 1.0\r\nContent-Type: text/plain\r\n\r\n';
+    const made = toSevenBit(
+      Buffer.concat([Buffer.from(head), Buffer.from('\u00fc and more'.repeat(200_000))]),
+    );
+    if (made.kind === 'impossible') throw new Error(made.why);
+    expect(Buffer.from(made.bytes).subarray(0, made.bodyOffset).toString()).toContain('base64');
   });
 });

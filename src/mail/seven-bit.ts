@@ -9,6 +9,7 @@ import { isAscii } from 'node:buffer';
 import { type MimePart, readMime } from './mime-tree.ts';
 import { readHeaderLines } from './raw-header.ts';
 import {
+  BASE64_BYTES_PER_LINE,
   base64Size,
   countNonAscii,
   encodeBase64,
@@ -24,18 +25,34 @@ export type SevenBit =
 /** Above this share of octets beyond ASCII base64 is the shorter one. */
 const BASE64_SHARE = 1 / 6;
 const QUESTION_MARK = 63;
+const LF = 10;
+
+/** Octets that are encoded in one step: some milliseconds. */
+const STEP_BYTES = 1_048_576;
+/** Whole lines of base64, so that the pieces together are what one piece would be. */
+const BASE64_STEP = BASE64_BYTES_PER_LINE * 16_384;
 
 /** Converts `message`. One without octets above 127 comes back as it is. */
 export function toSevenBit(message: Uint8Array): SevenBit {
+  const steps = toSevenBitInSteps(message);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** The same, with a rest wherever others may be let in. */
+export function* toSevenBitInSteps(message: Uint8Array): Generator<void, SevenBit, void> {
   const chunks: Uint8Array[] = [];
-  const why = convert(readMime(message), true, chunks);
+  const why = yield* convert(readMime(message), true, chunks);
   if (why !== null) return { kind: 'impossible', why };
+  yield;
   const bytes = Buffer.concat(chunks);
   return { kind: 'converted', bytes, bodyOffset: readHeaderLines(bytes, 0).bodyOffset };
 }
 
 /** Adds the octets of one part, header and body, to `out`; why not, or null. */
-function convert(part: MimePart, isTop: boolean, out: Uint8Array[]): string | null {
+function* convert(part: MimePart, isTop: boolean, out: Uint8Array[]): Generator<void, string | null, void> {
   const { source, start, bodyStart, end, header, type, encoding, parts } = part;
   const whole = source.subarray(start, end);
   if (isAscii(whole)) {
@@ -58,7 +75,7 @@ function convert(part: MimePart, isTop: boolean, out: Uint8Array[]): string | nu
     for (const child of parts) {
       // What stands between the parts is nobody's content.
       out.push(withoutHighOctets(source.subarray(from, child.start)));
-      const why = convert(child, false, out);
+      const why = yield* convert(child, false, out);
       if (why !== null) return why;
       from = child.end;
     }
@@ -67,10 +84,38 @@ function convert(part: MimePart, isTop: boolean, out: Uint8Array[]): string | nu
   }
   if (type.startsWith('message/')) return `a part of the type ${type} has octets above 127`;
   const body = source.subarray(bodyStart, end);
-  const asText = type.startsWith('text/') && countNonAscii(body) <= body.length * BASE64_SHARE;
+  const asText = type.startsWith('text/') && (yield* highOctets(body)) <= body.length * BASE64_SHARE;
   out.push(...headerWith(part, asText ? 'quoted-printable' : 'base64', isTop));
-  out.push(asText ? quotedPrintable(body) : base64(body));
+  for (let from = 0; from < body.length; ) {
+    const to = asText ? textStep(body, from) : Math.min(body.length, from + BASE64_STEP);
+    const piece = body.subarray(from, to);
+    out.push(asText ? quotedPrintable(piece) : base64(piece));
+    from = to;
+    yield;
+  }
   return null;
+}
+
+function* highOctets(body: Uint8Array): Generator<void, number, void> {
+  let count = 0;
+  for (let from = 0; from < body.length; from += STEP_BYTES) {
+    const piece = body.subarray(from, from + STEP_BYTES);
+    // Without line ends it is no text, and could not be encoded piece by piece.
+    if (piece.length === STEP_BYTES && !piece.includes(LF)) return Number.POSITIVE_INFINITY;
+    count += countNonAscii(piece);
+    yield;
+  }
+  return count;
+}
+
+/** Where a step that begins at `from` ends: behind the last line end in it, since only there lines of text can be cut. */
+function textStep(body: Uint8Array, from: number): number {
+  const to = from + STEP_BYTES;
+  if (to >= body.length) return body.length;
+  const last = body.subarray(from, to).lastIndexOf(LF);
+  if (last >= 0) return from + last + 1;
+  const next = body.indexOf(LF, to);
+  return next < 0 ? body.length : next + 1;
 }
 
 /** The header with its transfer encoding named, and the empty line. Everything else stays as it was. */
@@ -89,7 +134,7 @@ function headerWith({ source, start, header }: MimePart, encoding: string, isTop
 
 function quotedPrintable(body: Uint8Array): Uint8Array {
   const target = Buffer.allocUnsafe(quotedPrintableBound(body.length));
-  return target.subarray(0, encodeQuotedPrintable(body, target, 0));
+  return Buffer.from(target.subarray(0, encodeQuotedPrintable(body, target, 0)));
 }
 
 function base64(body: Uint8Array): Uint8Array {

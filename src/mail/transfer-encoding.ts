@@ -15,7 +15,7 @@ const TAB = 9;
 const SPACE = 32;
 const EQUALS = 61;
 const MAX_COLUMN = 75;
-const BASE64_BYTES_PER_LINE = 57;
+export const BASE64_BYTES_PER_LINE = 57;
 
 /** 1 where a byte may stand for itself; blanks too, a line's last one is encoded afterwards. */
 const QP_LITERAL = Uint8Array.from({ length: 256 }, (_, byte) =>

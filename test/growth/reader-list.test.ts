@@ -56,6 +56,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
 
     'listeners/http/captured-wish.ts readCaptured',
   ],
+  'gone through by toSevenBit': ['mail/seven-bit.ts toSevenBitInSteps'],
   'called by readMime, readDsn, readTag, the classifier or the reader of templates': [
     'mail/dsn.ts fieldGroups',
     'mail/dsn.ts fieldValue',

@@ -4,9 +4,9 @@
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { createSharedTurns } from '../../../lib/turns.ts';
+import { createSharedTurns, inTurns } from '../../../lib/turns.ts';
 import type { PersonalTokens } from '../../../mail/personal-token.ts';
-import { toSevenBit } from '../../../mail/seven-bit.ts';
+import { toSevenBitInSteps } from '../../../mail/seven-bit.ts';
 import type { ReturnPathTokens } from '../../../mail/verp.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { DomainSettings } from '../../../model/domain.ts';
@@ -157,7 +157,7 @@ export function createPreparer(
     },
     async inSevenBit(prepared) {
       const { delivery } = prepared.item;
-      const made = toSevenBit(prepared.content);
+      const made = await inTurns(toSevenBitInSteps(prepared.content), turn);
       if (made.kind === 'impossible') return made;
       const signed = await signing.signOnce(delivery, made.bytes, made.bodyOffset);
       if (signed.kind === 'held') return { kind: 'outcome', outcome: signed };
