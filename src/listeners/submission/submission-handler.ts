@@ -9,6 +9,7 @@ import { AppError, isErrorName } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
+import { createTurns } from '../../lib/turns.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { RawAcceptance, SenderDomains } from '../../pipeline/accept/accept.ts';
@@ -66,6 +67,8 @@ export interface HandlerOptions {
 }
 
 /** Name of the operation for idempotency keys, beside those of the API. */
+/** Octets of a message that are hashed before others are let in again. */
+const HASHED_AT_ONCE = 4 * 1024 * 1024;
 const OPERATION = 'SMTP submission';
 /** A JWT: three parts of base64url. No password of ours has two dots. */
 const LOOKS_LIKE_TOKEN = /^[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}$/;
@@ -222,22 +225,27 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
       caller: from,
       submission: raw.submission,
       prepared: { messageId, dateMs: nowMs, composed: raw.composed },
-      idempotency: idempotencyOf(raw, envelope, message),
+      idempotency: await idempotencyOf(raw, envelope, message),
     });
     fromDomain = null;
     const queued = result.kind === 'accepted' ? result.messageId : storedId(result.body);
     return reply(250, '2.6.0', `Queued as ${queued}`);
   }
-}
 
-function idempotencyOf(raw: RawResult, envelope: ServerEnvelope, message: ReceivedMessage) {
-  if (raw.idempotencyKey === null) return null;
-  const hash = createHash('sha256');
-  for (const address of [envelope.from.address, ...envelope.recipients.map((each) => each.address)]) {
-    hash.update(`${address?.text ?? ''}\n`);
+  async function idempotencyOf(raw: RawResult, envelope: ServerEnvelope, message: ReceivedMessage) {
+    if (raw.idempotencyKey === null) return null;
+    const turn = createTurns(clock);
+    const hash = createHash('sha256');
+    for (const address of [envelope.from.address, ...envelope.recipients.map((each) => each.address)]) {
+      hash.update(`${address?.text ?? ''}\n`);
+    }
+    const { bytes } = message;
+    for (let from = 0; from < bytes.length; from += HASHED_AT_ONCE) {
+      hash.update(bytes.subarray(from, from + HASHED_AT_ONCE));
+      await turn();
+    }
+    return { operation: OPERATION, key: raw.idempotencyKey, fingerprint: hash.digest() };
   }
-  const fingerprint = hash.update(message.bytes).digest();
-  return { operation: OPERATION, key: raw.idempotencyKey, fingerprint };
 }
 
 /** The MessageID of an earlier answer to the same key. */

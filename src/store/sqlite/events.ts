@@ -146,7 +146,8 @@ export interface EventViewRow {
 }
 
 /** A joined row as the event everyone knows. */
-export function toEventView(row: EventViewRow): EventView {
+/** `known`: lists of messages by id, so that those of one message are read, and cross between threads, once for a page. */
+export function toEventView(row: EventViewRow, known: Map<string, AddressLists> = new Map()): EventView {
   const detail = row.detail === null ? null : (JSON.parse(row.detail) as EventDetail);
   return {
     seq: row.seq,
@@ -160,7 +161,7 @@ export function toEventView(row: EventViewRow): EventView {
         ? null
         : {
             id: uuidText(row.message_id) as MessageId,
-            lists: JSON.parse(row.lists) as AddressLists,
+            lists: listsOf(row.lists, uuidText(row.message_id), known),
             subject: row.subject ?? '',
             size: row.size ?? 0,
             tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
@@ -173,16 +174,23 @@ export function toEventView(row: EventViewRow): EventView {
   };
 }
 
+function listsOf(text: string, id: string, known: Map<string, AddressLists>): AddressLists {
+  const lists = known.get(id) ?? (JSON.parse(text) as AddressLists);
+  known.set(id, lists);
+  return lists;
+}
+
 /** One look at events. */
 export const findEvents = read('findEvents', 'measured', { search: true }, (db, params) => {
   const { keys, next } = look(db, params, params.limit);
   const events: EventView[] = [];
+  const known = new Map<string, AddressLists>();
   for (const { seq } of keys) {
     const row = db.get<EventViewRow>(
       `SELECT ${EVENT_VIEW_COLUMNS} FROM event e ${EVENT_VIEW_JOINS} WHERE e.seq = ?`,
       seq,
     );
-    if (row !== undefined) events.push(toEventView(row));
+    if (row !== undefined) events.push(toEventView(row, known));
   }
   return { events, next };
 });

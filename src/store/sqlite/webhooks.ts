@@ -5,6 +5,7 @@
  */
 import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
+import type { AddressLists } from '../../model/message.ts';
 import { listensTo, type Webhook } from '../../model/webhook.ts';
 import { callStateCode, eventKindCode, webhookEvents } from '../shared/codes.ts';
 import type { EventPlace } from '../topics/events.ts';
@@ -215,6 +216,7 @@ function claimOf(
     params.now,
     limit,
   );
+  const known = new Map<string, AddressLists>();
   return rows.map((row) => {
     db.run(
       'UPDATE webhook_call SET state = 1, epoch = ?, updated_at = ? WHERE id = ?',
@@ -223,7 +225,13 @@ function claimOf(
       row.call_id,
     );
     const { epoch } = params;
-    return { id: row.call_id, epoch, webhook: toWebhook(row), tries: row.tries, event: toEventView(row) };
+    return {
+      id: row.call_id,
+      epoch,
+      webhook: toWebhook(row),
+      tries: row.tries,
+      event: toEventView(row, known),
+    };
   });
 }
 
