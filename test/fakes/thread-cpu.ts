@@ -11,3 +11,26 @@ export function cpuMsOf(work: () => void): number {
   const { user, system } = process.threadCpuUsage(before);
   return (user + system) / 1000;
 }
+
+/**
+ * The longest stretch of processor time, in milliseconds, that this thread worked without coming back to its event loop
+ * while `work` went on. Ask from another thread, or what the test itself does is counted too.
+ */
+export async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let last = process.threadCpuUsage();
+  let over = false;
+  const turn = (): void => {
+    const { user, system } = process.threadCpuUsage(last);
+    longest = Math.max(longest, user + system);
+    last = process.threadCpuUsage();
+    if (!over) setImmediate(turn);
+  };
+  setImmediate(turn);
+  try {
+    await work();
+  } finally {
+    over = true;
+  }
+  return longest / 1000;
+}
