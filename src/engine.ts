@@ -153,7 +153,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   await sandboxRules.load();
   const routes = createRoutes(options);
   const traffic = await openTraffic(
-    { store, clock, random, classifier, log },
+    { store, node, clock, random, classifier, log },
     {
       folder: options.folder,
       maxConnections: options.maxConnections,
@@ -172,7 +172,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     atMostOnce: domains.sendsAtMostOnce,
   });
   const newSources = options.sources.flatMap(({ id, newSince }) => (newSince === null ? [] : [id]));
-  const warmup = createWarmup({ store, clock, log }, { sources: newSources });
+  const warmup = createWarmup({ store, node, clock, log }, { sources: newSources });
   const egress = deps.membership === undefined ? null : createEgressLeases(deps.membership, options.sources);
   await warmup.start();
   const placements = createPlacements({ routes, resolver, shaping, warmup, learnt, clock });

@@ -6,6 +6,7 @@
 import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
 import type { Random } from './lib/random.ts';
+import type { NodeLease } from './model/node.ts';
 import { createOperatorFiles, replyRulesFile, shapingFile } from './operator-files.ts';
 import { createHolds, type Holds } from './policy/limits/holds.ts';
 import { createEgressMemory, type EgressMemory } from './policy/limits/shaping/egress-memory.ts';
@@ -42,6 +43,7 @@ export interface TrafficOptions {
 export async function openTraffic(
   deps: {
     store: LimitStore;
+    node: NodeLease;
     clock: Clock;
     random: Random;
     classifier: Parameters<typeof replyRulesFile>[0];

@@ -166,7 +166,7 @@ export const AREAS: readonly Area[] = [
   { name: 'data-folder', at: 'src/data-folder.ts', may: ['lib'] },
   { name: 'operator-files', at: 'src/operator-files.ts', may: ['lib'] },
   { name: 'readiness', at: 'src/readiness.ts', may: ['store', 'lib'] },
-  { name: 'traffic', at: 'src/traffic.ts', may: ['operator-files', 'policy/limits', 'store', 'lib'] },
+  { name: 'traffic', at: 'src/traffic.ts', may: ['operator-files', 'policy/limits', 'store', ...BASE] },
   {
     name: 'upkeep',
     at: 'src/upkeep.ts',

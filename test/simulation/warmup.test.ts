@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/log.ts';
 import type { Lane } from '../../src/model/message.ts';
+import { soleLease } from '../../src/model/node.ts';
 import { warmupPlan } from '../../src/policy/limits/warmup/plan.ts';
 import { budgetOf } from '../../src/policy/limits/warmup/steps.ts';
 import { createWarmup, type Warmup } from '../../src/policy/limits/warmup/warmup.ts';
@@ -134,7 +135,7 @@ async function sixtyDays(): Promise<void> {
 }
 
 async function started(clock: ReturnType<typeof createVirtualClock>): Promise<Warmup> {
-  const warmup = createWarmup({ store, clock, log: silentLogger }, { sources: [SOURCE] });
+  const warmup = createWarmup({ store, node: soleLease(1), clock, log: silentLogger }, { sources: [SOURCE] });
   await warmup.start();
   return warmup;
 }

@@ -106,11 +106,23 @@ export function describeLimits(suite: Suite): void {
   });
 
   describe('states of paths', () => {
+    const put = (states: readonly StoredPathState[], epoch = 1) =>
+      suite.store().putPathStates({ states: states.map((one) => ({ ...one, epoch })) });
+
+    it('are not overwritten by a node whose epoch others have ended', async () => {
+      const paused = await suite.store().beginEpoch({ nodeId: 'a', now: T0 });
+      const successor = await suite.store().beginEpoch({ nodeId: 'b', now: T0 });
+      await suite.store().endEpoch({ epoch: paused, now: T0 });
+      await put([state({ failures: 1 })], successor);
+      await put([state({ failures: 9 }), state({ key: 'other' })], paused);
+      expect(await suite.store().listPathStates({ limit: 9 })).toEqual([state({ failures: 1 })]);
+    });
+
     it('are kept by key, the last one counting', async () => {
       const other = state({ key: 'a>yahoo', source: 'a', site: 'yahoo', blockedUntil: null, reason: '' });
-      await suite.store().putPathStates({ states: [state(), other] });
+      await put([state(), other]);
       const now = state({ blockedUntil: null, reason: '', failures: 0, concurrency: 7, updatedAt: T0 + 9 });
-      await suite.store().putPathStates({ states: [now] });
+      await put([now]);
       await suite.reopen();
       expect(await suite.store().listPathStates({ limit: 10 })).toEqual([now, other]);
       expect(await suite.store().listPathStates({ limit: 1 })).toEqual([now]);
@@ -123,7 +135,7 @@ export function describeLimits(suite: Suite): void {
         state({ key: 'free', blockedUntil: null }),
         state({ key: 'fresh', blockedUntil: null, updatedAt: T0 + 5 }),
       ];
-      await suite.store().putPathStates({ states });
+      await put(states);
       const unused = { unusedSince: T0 + 5, now: T0 + 1 };
       expect(await purge(unused, 1)).toBe(1);
       expect(await purge(unused)).toBe(1);

@@ -57,8 +57,10 @@ const PATH_STATE = record<StoredPathState>({
   updatedAt: 'plain',
 });
 
-export const putPathStates = write('putPathStates', 'by key', ({ db }, { states }) => {
-  for (const one of states) db.put('path_state', 'key', PATH_STATE.row(one));
+export const putPathStates = write('putPathStates', 'by key', (session, { states }) => {
+  for (const one of states) {
+    if (!session.hasEnded(one.epoch)) session.db.put('path_state', 'key', PATH_STATE.row(one));
+  }
 });
 
 export const listPathStates = read('listPathStates', 'as asked', (db, { limit }) => {
@@ -152,8 +154,10 @@ export const listWarmups = read('listWarmups', 'small', (db) => {
 });
 
 /** What it reserves must not be reserved again. */
-export const saveWarmup = write('saveWarmup', 'by key', { synced: true }, ({ db }, params) => {
-  db.put('warmup', 'source, provider', WARMUP.row(params));
+export const saveWarmup = write('saveWarmup', 'by key', { synced: true }, (session, params) => {
+  if (session.hasEnded(params.epoch)) return false;
+  session.db.put('warmup', 'source, provider', WARMUP.row(params));
+  return true;
 });
 
 export const purgeLimits = write('purgeLimits', 'as asked', { portion: true }, ({ db }, params) => {

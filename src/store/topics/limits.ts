@@ -92,8 +92,11 @@ export interface LimitStore {
   listOverrides(params: { now: number }): Promise<readonly StoredOverride[]>;
   /** Synced; false where there is none of that id. */
   removeOverride(params: { id: string }): Promise<boolean>;
-  /** Stores the state of paths by their keys. Not synced. */
-  putPathStates(params: { states: readonly StoredPathState[] }): Promise<void>;
+  /**
+   * Stores the state of paths by their keys. Not synced. What was observed under an epoch that has ended is passed over: what
+   * its successor stored since is newer.
+   */
+  putPathStates(params: { states: readonly (StoredPathState & { epoch: number })[] }): Promise<void>;
   /** Last changed first, at most `limit`. */
   listPathStates(params: { limit: number }): Promise<readonly StoredPathState[]>;
   /** Appends. Not synced. */

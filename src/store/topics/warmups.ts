@@ -22,6 +22,9 @@ export interface WarmupRow {
 export interface WarmupStore {
   /** In no promised order. */
   listWarmups(): Promise<readonly WarmupRow[]>;
-  /** Replaces what is stored for the source and provider. Synced: what it reserves must not be reserved again. */
-  saveWarmup(params: WarmupRow): Promise<void>;
+  /**
+   * Replaces what is stored for the source and provider. Synced: what it reserves must not be reserved again. false, and
+   * nothing is stored, where the writer's epoch has ended: what its successor stored since is newer.
+   */
+  saveWarmup(params: WarmupRow & { epoch: number }): Promise<boolean>;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import { systemClock } from '../../../lib/clock.ts';
+import { soleLease } from '../../../model/node.ts';
 import { createWarmup } from '../../../policy/limits/warmup/warmup.ts';
 import { T0 } from '../../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../../store/sqlite/open.ts';
@@ -32,7 +33,7 @@ afterAll(async () => {
 it('gives back what was taken for recipients that the far end had no say about', async () => {
   const clock = createVirtualClock(T0);
   const log = { debug() {}, info() {}, warn() {}, error() {} };
-  const warmup = createWarmup({ store, clock, log }, { sources: ['fresh'] });
+  const warmup = createWarmup({ store, node: soleLease(1), clock, log }, { sources: ['fresh'] });
   await warmup.start();
   const written = new Promise<void>((wake) => {
     const path = createPathWarmup(

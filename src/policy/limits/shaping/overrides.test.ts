@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { createSystemRandom } from '../../../lib/random.ts';
+import { soleLease } from '../../../model/node.ts';
 import { openSqliteStore } from '../../../store/sqlite/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { createHolds, type HoldMatch, type Holds, holdReason, siteNames } from '../holds.ts';
@@ -147,7 +148,7 @@ describe('overrides', () => {
 
 describe('the memory of paths', () => {
   const open = async () => {
-    const memory = createPathMemory({ store, clock, log });
+    const memory = createPathMemory({ store, node: soleLease(1), clock, log });
     await memory.load();
     return memory;
   };
@@ -322,7 +323,10 @@ describe('what several processes on one store change', () => {
   });
 
   it('does not take the place of what this process knows better of a path', async () => {
-    const [mine, other] = [createPathMemory({ store, clock, log }), createPathMemory({ store, clock, log })];
+    const [mine, other] = [
+      createPathMemory({ store, node: soleLease(1), clock, log }),
+      createPathMemory({ store, node: soleLease(1), clock, log }),
+    ];
     const state = {
       ...{ source: 'nat', site: 'a', blockedUntil: null, reason: '', failures: 0, concurrency: 2 },
       ...{ day: 0, sent: 0, sentBefore: 0, asked: false, fingerprint: '' },

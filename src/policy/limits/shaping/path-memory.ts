@@ -8,6 +8,7 @@ import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { createWriteBehind } from '../../../lib/write-behind.ts';
+import type { NodeLease } from '../../../model/node.ts';
 import type { LimitStore, StoredPathChange, StoredPathState } from '../../../store/topics/limits.ts';
 import { pathKey } from './types.ts';
 
@@ -36,10 +37,11 @@ const SAID_AGAIN_MS = 3_600_000;
 /** Empty until `load`. */
 export function createPathMemory(deps: {
   store: Pick<LimitStore, 'putPathStates' | 'listPathStates' | 'addPathChanges'>;
+  node: NodeLease;
   clock: Clock;
   log: Logger;
 }): PathMemory {
-  const { store, clock, log } = deps;
+  const { store, node, clock, log } = deps;
   const known = new BoundedMap<string, RememberedPath>(MAX_PATHS);
   /** Each is written once; together with what comes meanwhile. */
   const changes = createWriteBehind<StoredPathChange>(
@@ -48,7 +50,7 @@ export function createPathMemory(deps: {
     (err) => log.warn({ err }, 'the history of paths cannot be stored yet'),
   );
   let lastChange = 0;
-  const behind = createWriteBehind<StoredPathState>(
+  const behind = createWriteBehind<StoredPathState & { epoch: number }>(
     clock,
     (states) => store.putPathStates({ states }),
     (err) => log.warn({ err }, 'the state of paths cannot be stored yet'),
@@ -75,7 +77,7 @@ export function createPathMemory(deps: {
       if (before !== undefined && same(before, state) && updatedAt - before.updatedAt < SAID_AGAIN_MS) return;
       noteChange(before, state, updatedAt);
       known.set(key, { ...state, updatedAt });
-      behind.put(key, { ...state, key, reason: state.reason.slice(0, 512), updatedAt });
+      behind.put(key, { ...state, key, reason: state.reason.slice(0, 512), updatedAt, epoch: node.epoch });
     },
     async flush() {
       const done = await Promise.all([behind.flush(), changes.flush()]);

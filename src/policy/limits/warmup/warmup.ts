@@ -13,6 +13,7 @@
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Lane } from '../../../model/message.ts';
+import type { NodeLease } from '../../../model/node.ts';
 import type { Store } from '../../../store/store.ts';
 import {
   count,
@@ -90,7 +91,12 @@ const RETRY_MS = 250;
 
 /** `sources`: ids of those that are declared new. */
 export function createWarmup(
-  { store, clock, log }: { store: Pick<Store, 'listWarmups' | 'saveWarmup'>; clock: Clock; log: Logger },
+  {
+    store,
+    node,
+    clock,
+    log,
+  }: { store: Pick<Store, 'listWarmups' | 'saveWarmup'>; node: NodeLease; clock: Clock; log: Logger },
   options: { sources: readonly string[] },
 ): Warmup {
   const warming = new Set(options.sources);
@@ -254,7 +260,10 @@ export function createWarmup(
     // What is left of the last portion is not in `stored`: nothing may go by it from now on.
     entry.reserved = 0;
     if (portion > 0) count(stored, portion, clock.now());
-    await store.saveWarmup({ source: entry.source, provider: entry.provider, state: stored });
+    const { source, provider } = entry;
+    if (!(await store.saveWarmup({ source, provider, state: stored, epoch: node.epoch }))) {
+      throw new Error('others hold this process for dead; it goes on under a new epoch');
+    }
     entry.reserved += portion;
   }
 
