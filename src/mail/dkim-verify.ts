@@ -7,6 +7,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { bodyHash, canonicalField } from './dkim-canonical.ts';
 import { type RawField, type RawHeader, readRawHeader } from './raw-header.ts';
+import { readTagList } from './tag-list.ts';
 
 export interface DkimVerdict {
   /** The `d=` domain, lower case; '' where it could not be read. */
@@ -47,7 +48,7 @@ export async function verifyDkim(
   const signatures = header.fields.filter(({ name }) => name === 'dkim-signature').slice(0, MAX_SIGNATURES);
   const verdicts: DkimVerdict[] = [];
   for (const field of signatures) {
-    const tags = readTags(fieldText(message, field));
+    const tags = readTagList(fieldText(message, field), MAX_TAGS);
     const domain = (tags.get('d') ?? '').toLowerCase();
     const check = await checkSignature(message, header, field, tags, lookUp, nowMs);
     verdicts.push(
@@ -158,7 +159,7 @@ async function findKey(
   if (answer.kind === 'none') return no('there is no key');
   const [text] = answer.texts;
   if (text === undefined || answer.texts.length > 1) return no('there is not exactly one key');
-  const tags = readTags(text);
+  const tags = readTagList(text, MAX_TAGS);
   const kind = (tags.get('k') ?? 'rsa').toLowerCase();
   if ((tags.get('v') ?? 'DKIM1') !== 'DKIM1' || !algorithm.startsWith(kind))
     return no('the key is of another kind');
@@ -222,17 +223,6 @@ function simpleBodyHash(body: Uint8Array): string {
   let end = body.length;
   while (end >= 2 && body[end - 1] === 10 && body[end - 2] === 13) end -= 2;
   return createHash('sha256').update(body.subarray(0, end)).update(CRLF).digest('base64');
-}
-
-function readTags(text: string): Map<string, string> {
-  const tags = new Map<string, string>();
-  for (const item of text.split(';', MAX_TAGS)) {
-    const equals = item.indexOf('=');
-    const name = item.slice(0, Math.max(0, equals)).trim();
-    if (/^[A-Za-z][A-Za-z0-9_]{0,20}$/.test(name) && !tags.has(name))
-      tags.set(name, item.slice(equals + 1).trim());
-  }
-  return tags;
 }
 
 /** The value as it stands, folds and all. */

@@ -35,7 +35,7 @@ export const MAX_PARTS = 1000;
 const MAX_BOUNDARY_CHARS = 200;
 const MAX_VALUE_CHARS = 8 * 1024;
 const MESSAGE_TYPES: ReadonlySet<string> = new Set(['message/rfc822', 'message/global']);
-const LINE_BEGINS = Buffer.from('\n--', 'latin1');
+const HYPHENS = Buffer.from('--', 'latin1');
 const TAB = 9;
 const LF = 10;
 const CR = 13;
@@ -63,25 +63,25 @@ export function readMime(bytes: Uint8Array): MimePart {
   let count = 0;
 
   const root = begin(0, 'text/plain');
-  // The line end in front of a boundary line is looked for with it.
-  let at = innermost().bodyStart - 1;
+  let at = innermost().bodyStart;
   while (boundaries.length > 0) {
-    at = source.indexOf(LINE_BEGINS, at);
+    // Encoded files have hardly any hyphens, and many line ends.
+    at = source.indexOf(HYPHENS, at);
     if (at === -1) break;
-    const found = delimiterAt(at + 1);
+    const found = source[at - 1] === LF ? delimiterAt(at) : null;
     if (found === null) {
-      at += 1;
+      while (source[at] === HYPHEN) at += 1;
       continue;
     }
     const { boundary, isClosing, next } = found;
-    endDownTo(boundary.depth, source[at - 1] === CR ? at - 1 : at);
-    at = next - 1;
+    endDownTo(boundary.depth, source[at - 2] === CR ? at - 2 : at - 1);
+    at = next;
     const multipart = innermost();
     if (isClosing) boundaries.pop();
     else if (count >= MAX_PARTS) multipart.cut = true;
     else {
       begin(next, boundary.partType);
-      at = innermost().bodyStart - 1;
+      at = innermost().bodyStart;
     }
   }
   endDownTo(0, source.length);

@@ -4,6 +4,7 @@
  * Given: one text from DNS, from anybody, of any length. Leaves behind: the tags that matter, or a comparison as a
  * value. Tolerant of blanks anywhere and of pieces joined with blanks between them, as panels make them. Never throws.
  */
+import { readTagList } from '../../mail/tag-list.ts';
 
 export interface DkimRecord {
   /** Without blanks; '' is a revoked key; undefined where there is no `p=`. */
@@ -40,20 +41,15 @@ const MAX_TAGS = 64;
 export function parseDkimRecord(text: string): DkimRecord {
   const given = text.slice(0, MAX_TEXT);
   const escaped = given.includes('"') || given.includes('\\');
-  const tags = new Map<string, string>();
-  for (const part of (escaped ? given.replace(/["\\]/g, '') : given).split(';', MAX_TAGS)) {
-    const equals = part.indexOf('=');
-    if (equals < 0) continue;
-    const name = part.slice(0, equals).trim();
-    if (!tags.has(name)) tags.set(name, part.slice(equals + 1).replace(/\s+/g, ''));
-  }
+  const tags = readTagList(escaped ? given.replace(/["\\]/g, '') : given, MAX_TAGS);
+  const value = (name: string) => tags.get(name)?.replace(/\s+/g, '');
   return {
-    publicKey: tags.get('p'),
-    version: tags.get('v'),
-    keyType: (tags.get('k') ?? 'rsa').toLowerCase(),
-    hashes: items(tags.get('h')),
-    services: items(tags.get('s')),
-    flags: items(tags.get('t')) ?? [],
+    publicKey: value('p'),
+    version: value('v'),
+    keyType: (value('k') ?? 'rsa').toLowerCase(),
+    hashes: items(value('h')),
+    services: items(value('s')),
+    flags: items(value('t')) ?? [],
     escaped,
   };
 }

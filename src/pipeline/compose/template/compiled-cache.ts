@@ -2,6 +2,7 @@
  * Compiled templates that were used lately, bounded by number and weight. A key names one version, and versions never
  * change, so nothing in here can be out of date; what was not used for longest goes first.
  */
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { CompiledTemplate } from './template.ts';
 
 export interface CompiledCache {
@@ -15,7 +16,7 @@ export const COMPILED_CACHE_LIMITS = { maxTemplates: 200, maxBytes: 32 * 1024 * 
 
 /** An empty cache. */
 export function createCompiledCache(limits = COMPILED_CACHE_LIMITS): CompiledCache {
-  const kept = new Map<string, CompiledTemplate>();
+  const kept = new BoundedMap<string, CompiledTemplate>(limits.maxTemplates);
   let bytes = 0;
 
   function drop(key: string): void {
@@ -26,21 +27,16 @@ export function createCompiledCache(limits = COMPILED_CACHE_LIMITS): CompiledCac
   return {
     get(key) {
       const found = kept.get(key);
-      if (found !== undefined) {
-        kept.delete(key);
-        kept.set(key, found);
-      }
+      if (found !== undefined) kept.set(key, found);
       return found;
     },
     set(key, template) {
       drop(key);
       if (template.weight > limits.maxBytes) return;
-      kept.set(key, template);
       bytes += template.weight;
-      for (const oldest of kept.keys()) {
-        if (kept.size <= limits.maxTemplates && bytes <= limits.maxBytes) break;
-        drop(oldest);
-      }
+      while (kept.size >= limits.maxTemplates || bytes > limits.maxBytes)
+        bytes -= kept.shift()?.weight ?? bytes;
+      kept.set(key, template);
     },
     size: () => ({ templates: kept.size, bytes }),
   };

@@ -6,6 +6,7 @@
  * pure. `pct`, `rf` and `ri` are gone from the standard: they are never written here, and warned of where found.
  * At most eight names are asked on the way up (RFC 9989 §4.10), at most three receivers of reports are looked at.
  */
+import { readTagList } from '../../../mail/tag-list.ts';
 import type { DnsAnswer } from '../../../net/dns-types.ts';
 import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
 
@@ -47,13 +48,7 @@ export function isDmarc(text: string): boolean {
 
 /** The tags of a record that `isDmarc`. */
 export function parseDmarc(text: string): DmarcRecord {
-  const tags = new Map<string, string>();
-  for (const part of text.slice(0, MAX_TEXT).split(';', MAX_TAGS)) {
-    const equals = part.indexOf('=');
-    if (equals < 0) continue;
-    const name = part.slice(0, equals).trim().toLowerCase();
-    if (!tags.has(name)) tags.set(name, part.slice(equals + 1).trim());
-  }
+  const tags = readTagList(text.slice(0, MAX_TEXT), MAX_TAGS, (name) => name.toLowerCase());
   const reportDomains = (tags.get('rua') ?? '')
     .split(',', 20)
     .map((uri) => /^\s*mailto:[^@\s]+@([a-z0-9.-]+)/i.exec(uri)?.[1]?.toLowerCase().replace(/\.$/, ''))
