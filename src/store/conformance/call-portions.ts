@@ -39,6 +39,10 @@ export function describeCallPortions(suite: Suite): void {
       const atOnce = (await Promise.all(hooks.map(callsOf))).flat().length;
       expect(atOnce).toBeLessThanOrEqual(500);
       expect(await suite.store().nextCallDueAt()).toBe(0);
+      // What is owed is pending, too.
+      expect((await suite.store().queueCounts({ now: T0 })).pendingCalls).toBe(19 * 100);
+      const [, , webhookId = 0] = hooks;
+      expect(await suite.store().countPendingCalls({ webhookId, countUpTo: 1_000 })).toBe(100);
       await suite.reopen();
       expect(await prepared()).toBeGreaterThanOrEqual((19 * 100 - atOnce) / 100);
       for (const id of hooks.slice(1)) {
