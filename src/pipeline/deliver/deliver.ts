@@ -227,9 +227,9 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         refusedBy: (endpoint, outcome, messageId) => wayOut.replied(place.way, endpoint, outcome, messageId),
         proving: wayOut.proving,
         open: (endpoint, wish) => wayOut.open(place.way, endpoint, place.site, wish),
-        heard: (endpoint, outcome, senderDomain) => {
+        onOutcome: (endpoint, outcome, senderDomain) => {
           learnFromOutcome({ endpoints, opener }, endpoint, outcome);
-          deps.tenantLessons.heard(place, senderDomain, outcome);
+          deps.tenantLessons.onOutcome(place, senderDomain, outcome);
         },
         notOpened: (endpoint, result, category) =>
           learnFromOpening({ endpoints, opener }, endpoint, result, category),

@@ -332,7 +332,7 @@ export function createClaims(
 
   /** True where the queue had due rows. */
   async function claimFrom(queue: DueQueue, limit: number, maxBytes: number): Promise<boolean> {
-    const { heard, queueId, site } = queue;
+    const { revision, queueId, site } = queue;
     promised.rows += limit;
     promised.at.add(site, limit);
     promised.bytes += maxBytes;
@@ -350,7 +350,7 @@ export function createClaims(
     deps.add(rows, sinceMs);
     // Neither rows nor bytes ended this claim, so the due rows did. A row larger than half the room is left for the
     // sweep to find.
-    if (rows.length < limit && bytes <= maxBytes / 2) due.exhausted(queue, heard);
+    if (rows.length < limit && bytes <= maxBytes / 2) due.exhausted(queue, revision);
     else due.leftMore(queue);
     return rows.length > 0;
   }

@@ -40,17 +40,17 @@ describe('queues that are due', () => {
     expect(due.next('elsewhere', any)).toBeNull();
   });
 
-  it('leave when a claim found nothing more, unless more was heard of them meanwhile', () => {
+  it('leave when a claim found nothing more, unless more was revision of them meanwhile', () => {
     const due = createDueQueues(() => 'site');
     due.note(ref(1), 0, 0);
     due.advance(0);
     const queue = due.next('site', any);
     if (queue === null) throw new Error('one is due');
-    const { heard } = queue;
+    const { revision } = queue;
     due.note(ref(1), 0, 0);
-    due.exhausted(queue, heard);
+    due.exhausted(queue, revision);
     expect(due.count('site')).toBe(1);
-    due.exhausted(queue, queue.heard);
+    due.exhausted(queue, queue.revision);
     expect(due.count('site')).toBe(0);
     expect(due.has(ref(1))).toBe(false);
   });
@@ -63,7 +63,7 @@ describe('queues that are due', () => {
       seen.push(at);
       due.advance(at);
       const queue = due.next('site', any);
-      if (queue !== null) due.exhausted(queue, queue.heard);
+      if (queue !== null) due.exhausted(queue, queue.revision);
     }
     expect(seen).toEqual([100, 3_000, 5_000]);
   });
@@ -104,7 +104,7 @@ describe('queues that are due', () => {
     expect(instants).toBe(32);
   });
 
-  it('come back at once when they were heard of at their site and something later waits as well', () => {
+  it('come back at once when they were revision of at their site and something later waits as well', () => {
     const due = createDueQueues(() => 'site');
     due.note(ref(1), 1_800_000, 0);
     due.note(ref(1), 0, 0);
@@ -112,7 +112,7 @@ describe('queues that are due', () => {
     due.note(ref(1), 0, 0);
     const queue = due.next('site', any);
     if (queue === null) throw new Error('one is due');
-    due.exhausted(queue, queue.heard);
+    due.exhausted(queue, queue.revision);
     expect(due.count('site')).toBe(0);
     due.note(ref(1), 10, 10);
     expect([...due.advance(10)]).toEqual(['site']);

@@ -15,8 +15,8 @@ export type QueueRef = Omit<QueueHint, 'nextDueAt'>;
 /** A queue with rows that are due, at its site. */
 export interface DueQueue extends QueueRef {
   site: string;
-  /** Grows with everything heard of it: what was heard during a claim is not settled by it. */
-  heard: number;
+  /** Grows with every change of the queue, so that a claim does not settle changes made while it ran. */
+  revision: number;
 }
 
 export interface DueQueues {
@@ -27,10 +27,10 @@ export interface DueQueues {
   /** The site's next queue in rotation, or null. `admits` passes over others. */
   next(site: string, admits: (queue: DueQueue) => boolean): DueQueue | null;
   /**
-   * The claim found no more due rows: the queue leaves its site. Where more was heard of it since `heard` it stays, but
+   * The claim found no more due rows: the queue leaves its site. If it changed since `revision` it stays, but
    * has caught up.
    */
-  exhausted(queue: DueQueue, heard: number): void;
+  exhausted(queue: DueQueue, revision: number): void;
   /** The claim left due rows behind. */
   leftMore(queue: DueQueue): void;
   /** Whether a backlog of this queue waits in the store: fresh mail joins its end. */
@@ -96,11 +96,11 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
         queue = {
           ...{ queueId, lane, senderDomain, recipientDomain, sandbox },
           ...(routeKey === undefined ? {} : { routeKey }),
-          ...{ key: keyOf(ref), site: '', heard: 0, due: false, soon: false, instants: [] },
+          ...{ key: keyOf(ref), site: '', revision: 0, due: false, soon: false, instants: [] },
         };
         byId.set(ref.queueId, queue);
       }
-      queue.heard += 1;
+      queue.revision += 1;
       if (at <= now) {
         if (queue.due || queue.soon) return;
         // It reaches its site by the next `advance`, which tells whom to wake.
@@ -120,7 +120,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
         const { at, queue } = top;
         const index = queue.instants.indexOf(at);
         if (index >= 0) queue.instants.splice(index, 1);
-        queue.heard += 1;
+        queue.revision += 1;
         queue.soon = false;
         if (!queue.due) park(queue, siteOf(queue));
         reached.add(queue.site);
@@ -138,11 +138,11 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       there.push(queue);
       return queue;
     },
-    exhausted(queue, heard) {
+    exhausted(queue, revision) {
       const known = byId.get(queue.queueId);
       if (known === undefined) return;
       dueKeys.delete(known.key);
-      if (known.heard !== heard) return;
+      if (known.revision !== revision) return;
       unpark(known);
       if (known.instants.length === 0) byId.delete(known.queueId);
     },

@@ -21,7 +21,7 @@ import type { Outcome } from './outcome.ts';
 
 export interface TenantLessons {
   /** An attempt ended with a reply, or without one, which teaches nothing. */
-  heard(
+  onOutcome(
     place: { source: string; site: string; provider: string | null },
     senderDomain: string,
     outcome: Outcome,
@@ -57,7 +57,7 @@ export function createTenantLessons({ clock, log, overrides, authFailing, holdBu
   const alerted = new BoundedMap<string, number>(MAX_ALERTS);
 
   return {
-    heard(place, senderDomain, outcome) {
+    onOutcome(place, senderDomain, outcome) {
       if (!('verdict' in outcome) || outcome.verdict === null) return;
       const { verdict, reply, detail } = outcome;
       if (reply === null || reply.code === 0) return;

@@ -112,7 +112,7 @@ export interface PathDeps extends Omit<OpeningDeps, 'tried'> {
   /** Where the domain's mail goes by what DNS says now is known when this resolves; never rejects. */
   placed(recipientDomain: string): Promise<void>;
   /** An attempt ended: what it teaches about the way there is remembered elsewhere. */
-  heard(endpoint: Endpoint, outcome: Outcome, senderDomain: string): void;
+  onOutcome(endpoint: Endpoint, outcome: Outcome, senderDomain: string): void;
   /** The first message of a session under TLS was answered, or the session ended before that. */
   firstUnderTls(endpoint: Endpoint, why: string | null): void;
   /** A domain of this site has DNS of its own mind: it goes by a path of its own. */
@@ -183,9 +183,9 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     stopping: () => stopping,
     note: (lesson: Pick<OverrideNote, 'param' | 'value' | 'until' | 'rule' | 'why'>) =>
       deps.overrides.note({ scope: 'path', key: pathKey(source, site), ...lesson }),
-    heard(endpoint: Endpoint, outcome: Outcome, senderDomain: string, reached: boolean) {
-      deps.heard(endpoint, outcome, senderDomain);
-      if (reached) warm.heard(outcome);
+    onOutcome(endpoint: Endpoint, outcome: Outcome, senderDomain: string, reached: boolean) {
+      deps.onOutcome(endpoint, outcome, senderDomain);
+      if (reached) warm.onOutcome(outcome);
     },
     refusedBy: deps.refusedBy,
     firstUnderTls: deps.firstUnderTls,

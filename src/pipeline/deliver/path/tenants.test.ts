@@ -98,19 +98,19 @@ describe('what replies teach about a sender domain', () => {
       clock,
       overrides,
       checked,
-      heard: (outcome: Outcome) => made.heard(place, 'a.example', outcome),
+      onOutcome: (outcome: Outcome) => made.onOutcome(place, 'a.example', outcome),
     };
   }
 
   it('takes three failures within ten minutes to pause it, and has its records looked at', async () => {
-    const { clock, overrides, checked, heard } = lessons();
-    heard(reply('auth_failed'));
-    heard(reply('auth_failed'));
+    const { clock, overrides, checked, onOutcome } = lessons();
+    onOutcome(reply('auth_failed'));
+    onOutcome(reply('auth_failed'));
     await clock.advance(11 * MINUTE);
-    heard(reply('auth_failed'));
+    onOutcome(reply('auth_failed'));
     expect(overrides.list()).toEqual([]);
-    heard(reply('auth_failed'));
-    heard(reply('auth_failed'));
+    onOutcome(reply('auth_failed'));
+    onOutcome(reply('auth_failed'));
     expect(checked).toEqual(['a.example']);
     const pauses = createTenantPauses(overrides);
     expect(pauses.of('a.example', place)?.until).toBe(clock.now() + 60 * MINUTE);
@@ -122,11 +122,11 @@ describe('what replies teach about a sender domain', () => {
   });
 
   it('slows it where the provider complains of the domain, and never by words of our own', () => {
-    const { overrides, heard } = lessons();
-    for (let n = 0; n < 5; n++) heard(reply('spam_content', 0));
+    const { overrides, onOutcome } = lessons();
+    for (let n = 0; n < 5; n++) onOutcome(reply('spam_content', 0));
     expect(overrides.list()).toEqual([]);
-    heard(reply('spam_content'));
-    heard(reply('spam_content'));
+    onOutcome(reply('spam_content'));
+    onOutcome(reply('spam_content'));
     expect(overrides.list()).toMatchObject([
       { scope: 'domain@provider', param: 'messagesPerSecond', value: 1 / 6 },
     ]);

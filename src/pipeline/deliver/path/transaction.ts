@@ -35,7 +35,7 @@ interface Deps {
   ready: Pick<Picker, 'addFirst'>;
   note(lesson: Pick<OverrideNote, 'param' | 'value' | 'until' | 'rule' | 'why'>): void;
   /** `reached`: the far end had a say about it. */
-  heard(endpoint: Endpoint, outcome: Outcome, senderDomain: string, reached: boolean): void;
+  onOutcome(endpoint: Endpoint, outcome: Outcome, senderDomain: string, reached: boolean): void;
   /** True: a relay that does not take our mail; another one is to take this message. */
   refusedBy(endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
   /** These went and never reached the far end. `sent`: something of their transaction did. */
@@ -111,7 +111,7 @@ export async function transact(
     if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
     const reached = hasReached(result, outcome, index);
     if (!reached) notReached.push(one);
-    deps.heard(link.endpoint, outcome, one.delivery.senderDomain, reached);
+    deps.onOutcome(link.endpoint, outcome, one.delivery.senderDomain, reached);
     if (outcome.kind !== 'again' || !isUntried(result))
       metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
     if (deps.refusedBy(link.endpoint, outcome, one.delivery.messageId)) {

@@ -15,7 +15,7 @@ export interface PathWarmup {
   /** One of this lane goes. */
   went(lane: Lane): void;
   /** What the provider made of one that reached it. */
-  heard(outcome: Outcome): void;
+  onOutcome(outcome: Outcome): void;
   /** So many that went never reached the provider. */
   cameBack(count: number): void;
   /** Nothing goes by this path any more: what was taken ahead is given back, and nobody is called. */
@@ -26,7 +26,7 @@ const FREE: PathWarmup = {
   mayGo: () => true,
   waiting: null,
   went() {},
-  heard() {},
+  onOutcome() {},
   cameBack() {},
   release() {},
 };
@@ -68,7 +68,7 @@ export function createPathWarmup(
       ahead.delete(lane);
       waiting = null;
     },
-    heard(outcome) {
+    onOutcome(outcome) {
       const verdict = 'verdict' in outcome ? outcome.verdict : null;
       const category = verdict?.category ?? null;
       if (category === 'ip_reputation' || category === 'ip_blocklisted') {
