@@ -9,7 +9,10 @@ import { describe, expect, it } from 'vitest';
 const ROOT = join(import.meta.dirname, '..', '..');
 
 /** A word that is no longer used, and the word that replaced it. */
-const REPLACED: readonly (readonly [old: RegExp, instead: string])[] = [[/\bways? out\b/i, 'route']];
+const REPLACED: readonly (readonly [old: RegExp, instead: string])[] = [
+  [/\bsetApart\b/, 'isolate'],
+  [/\bways? out\b/i, 'route'],
+];
 
 const FOLDERS = ['src', 'test', 'bench', 'docs', 'bin', 'ui', 'packages'];
 const KINDS = /\.(?:ts|tsx|mjs|js|sql|md|css|html)$/;

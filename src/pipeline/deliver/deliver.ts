@@ -235,7 +235,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
           learnFromOpening({ endpoints, opener }, endpoint, result, category),
         egress: (listener) => deps.egress?.(place, listener) ?? null,
         firstUnderTls: opener.firstUnderTls,
-        setApart: placements.setApart,
+        isolate: placements.isolate,
         elsewhere: (delivery) => placements.nameOf(delivery) !== name,
         // The names of relays are looked up on their way.
         placed: (domain) => (place.way.direct ? placements.lookUp(domain) : Promise.resolve()),

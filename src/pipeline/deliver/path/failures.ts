@@ -37,7 +37,7 @@ export interface PathFailures {
   /** Verified TLS is what a sender asks for, and it is not to be had: that concerns their mail, not the site. */
   withoutTls(outcome: PathOutcome): void;
   /** DNS gives no answer for one domain of the site: it goes by a path of its own. */
-  setApart(recipientDomain: string): void;
+  isolate(recipientDomain: string): void;
   /** A bug, not an outcome: the message may or may not be with the far end, and is tried again as such. */
   attemptBroke(item: ReadyItem, cause: unknown): void;
   /** The message goes on at once, elsewhere; false where it did so often enough, or nothing may go. */
@@ -73,7 +73,7 @@ interface Deps {
   stopping(): boolean;
   /** A further connection is not asked for before so long. */
   pauseOpening(forMs: number): void;
-  setApart(recipientDomain: string): void;
+  isolate(recipientDomain: string): void;
 }
 
 const FURTHER_CONNECTION_MS = 30_000;
@@ -110,7 +110,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     endedBetween,
     refuseDomain,
     withoutTls,
-    setApart: apart,
+    isolate,
     attemptBroke(item, cause) {
       log.error(
         { err: cause, deliveryId: item.delivery.id },
@@ -140,11 +140,11 @@ export function createPathFailures(deps: Deps): PathFailures {
     });
   }
 
-  function apart(recipientDomain: string): void {
+  function isolate(recipientDomain: string): void {
     for (const { item } of ready.remove((one) => one.item.delivery.recipientDomain === recipientDomain)) {
       queue.putBack(item);
     }
-    deps.setApart(recipientDomain);
+    deps.isolate(recipientDomain);
   }
 
   function refuseDomain(answer: Extract<EndpointAnswer, { kind: 'permanent' }>, domain: string): void {

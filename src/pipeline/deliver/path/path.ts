@@ -116,7 +116,7 @@ export interface PathDeps extends Omit<OpeningDeps, 'tried'> {
   /** The first message of a session under TLS was answered, or the session ended before that. */
   firstUnderTls(endpoint: Endpoint, why: string | null): void;
   /** A domain of this site has DNS of its own mind: it goes by a path of its own. */
-  setApart(recipientDomain: string): void;
+  isolate(recipientDomain: string): void;
 }
 
 /** Nearer far ends: one write and one reply a message beat spreading over idle connections (a fifth less CPU). */
@@ -551,7 +551,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
         return;
       case 'unresolved':
         // The others of the site need not wait for one domain's DNS.
-        if (route === 'mx' && recipientDomain !== place.hosts) failures.setApart(recipientDomain);
+        if (route === 'mx' && recipientDomain !== place.hosts) failures.isolate(recipientDomain);
         else failures.failed(opened.outcome);
         return;
       case 'without-tls':

@@ -40,7 +40,7 @@ export interface Placements {
   /** Asks DNS where a domain belongs. Never rejects; afterwards `nameOf` knows. */
   lookUp(domain: string): Promise<void>;
   /** For a while the domain is a site of its own: what DNS says of it and of its site do not fit together. */
-  setApart(domain: string): void;
+  isolate(domain: string): void;
   /** Told the name that a domain's mail was filed under before it moved. */
   onMoved(listener: (name: string) => void): void;
   /** Nothing is filed under this name any more. */
@@ -52,14 +52,14 @@ interface Known extends SiteName {
   freshUntilMs: number;
   usableUntilMs: number;
   /** Its path found out more than its MX says: no answer of DNS ends that before its time. */
-  apart: boolean;
+  isolated: boolean;
 }
 
 const MAX_DOMAINS = 50_000;
 const MAX_TTL_MS = 3_600_000;
 const MIN_TTL_MS = 60_000;
 /** A domain whose MX could not be learnt stands for itself so long. */
-const APART_MS = 30_000;
+const ISOLATED_MS = 30_000;
 const GRACE_MS = 300_000;
 const DAY_MS = 86_400_000;
 /** A provider is believed so long without having been seen. */
@@ -91,9 +91,9 @@ export function createPlacements(deps: {
     },
     placement: (name) => (name === SANDBOX_SITE ? { kind: 'sandbox' } : (names.get(name) ?? null)),
     lookUp,
-    setApart(domain) {
+    isolate(domain) {
       // Its provider, where one is known, goes on counting its connections.
-      keep(domain, { site: domain, provider: lastProvider(domain) }, APART_MS, true);
+      keep(domain, { site: domain, provider: lastProvider(domain) }, ISOLATED_MS, true);
     },
     onMoved(listener) {
       moved = listener;
@@ -167,15 +167,15 @@ export function createPlacements(deps: {
   async function ask(domain: string): Promise<void> {
     const answer = await resolver.mx(domain);
     const known = domains.get(domain);
-    if (known?.apart === true && known.freshUntilMs > clock.monotonicMs()) return;
+    if (known?.isolated === true && known.freshUntilMs > clock.monotonicMs()) return;
     if (answer.kind !== 'found') {
       // Without an MX it stands for itself; so it does where DNS gave no answer, and its path says why.
-      const ttlMs = answer.kind === 'failure' ? APART_MS : answer.ttlSeconds * 1000;
+      const ttlMs = answer.kind === 'failure' ? ISOLATED_MS : answer.ttlSeconds * 1000;
       if (answer.kind === 'failure' && (domains.get(domain)?.usableUntilMs ?? 0) > clock.monotonicMs())
         return;
       // A name that is gone for a moment comes back to the provider it had, perhaps before this is asked again.
       const provider = answer.kind === 'no-data' ? null : lastProvider(domain);
-      keep(domain, { site: domain, provider }, answer.kind === 'no-data' ? ttlMs : APART_MS);
+      keep(domain, { site: domain, provider }, answer.kind === 'no-data' ? ttlMs : ISOLATED_MS);
       return;
     }
     const hosts = [...answer.records]
@@ -201,10 +201,10 @@ export function createPlacements(deps: {
     else providers.set(domain, text, clock.now() + PROVIDER_KEPT_MS);
   }
 
-  function keep(domain: string, name: SiteName, ttlMs: number, apart = false): void {
+  function keep(domain: string, name: SiteName, ttlMs: number, isolated = false): void {
     const before = domains.get(domain);
     const freshUntilMs = clock.monotonicMs() + ttlMs;
-    domains.set(domain, { ...name, freshUntilMs, usableUntilMs: freshUntilMs + GRACE_MS, apart });
+    domains.set(domain, { ...name, freshUntilMs, usableUntilMs: freshUntilMs + GRACE_MS, isolated });
     moved(roomOf(domain));
     if (before === undefined || before.site === name.site) return;
     for (const [key, place] of names) {
