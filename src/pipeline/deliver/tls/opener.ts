@@ -70,8 +70,8 @@ const DYING_MS = 3_600_000;
 const LAST_BANNER_MS = 300_000;
 const CONNECT_MS = 15_000;
 
-/** How far TLS had to be bent for a host. */
-interface Bent {
+/** The weaker TLS that a host needs after handshakes failed; stored under the name `tls-bent`. */
+interface TlsFallback {
   to: 'small' | 'clear';
   /** What it is counted as while it goes in the clear. */
   result: TlsResult;
@@ -88,7 +88,7 @@ interface Dying {
 
 export function createOpener(deps: OpenerDeps, options: { heloName: string }): Opener {
   const { clock, log, tlsContexts, counters } = deps;
-  const bents = deps.learnt.facts('tls-bent', readBent, DAY_MS);
+  const fallbacks = deps.learnt.facts('tls-bent', readFallback, DAY_MS);
   const demanded = deps.learnt.facts('tls-demanded', readFlag, DEMANDED_MS);
   /** The day of a host's last session under TLS. */
   const didTls = deps.learnt.facts('tls-done', readNumber, DID_TLS_MS);
@@ -112,7 +112,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     },
     tlsDemanded(endpoint) {
       const key = keyOf(endpoint);
-      bents.forget(key);
+      fallbacks.forget(key);
       dying.forget(key);
       demanded.set(key, true, clock.now() + DEMANDED_MS);
     },
@@ -126,7 +126,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
 
   /** TLS is asked for: nothing but TLS. */
   async function openSecure(endpoint: Endpoint, wish: OpenWish, mode: TlsMode): Promise<OpenResult> {
-    const small = bents.get(keyOf(endpoint))?.to === 'small';
+    const small = fallbacks.get(keyOf(endpoint))?.to === 'small';
     const first = await connect(endpoint, wish, { mode, small });
     const once = !isBrokenHandshake(first) || small || wish.signal.aborted;
     const result = once ? first : await connect(endpoint, wish, { mode, small: true });
@@ -149,12 +149,12 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
   async function openAsOffered(endpoint: Endpoint, wish: OpenWish): Promise<OpenResult> {
     const key = keyOf(endpoint);
     const mode = 'opportunistic';
-    const bent = bents.get(key);
-    if (bent?.to === 'clear') return openInClear(endpoint, wish, bent);
+    const fallback = fallbacks.get(key);
+    if (fallback?.to === 'clear') return openInClear(endpoint, wish, fallback);
     const died = dying.get(key);
     if (died !== null && died.last - died.since >= LASTING_MS)
       return openInClear(endpoint, wish, { to: 'clear', result: 'validation-failure', why: died.why });
-    const small = bent?.to === 'small';
+    const small = fallback?.to === 'small';
     const mustDoTls = didTls.get(key) !== null && !lastsAlready(key);
     const first = held(await connect(endpoint, wish, { mode, small }), mustDoTls);
     if (!isTlsTrouble(first) || wish.signal.aborted) return ended(endpoint, first, small);
@@ -179,7 +179,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
       return counted(endpoint, last);
     }
     const why = { to: 'clear', result: failureResult(last), why: detail.slice(0, 256) } as const;
-    if (definite) bents.set(key, why, now + DAY_MS);
+    if (definite) fallbacks.set(key, why, now + DAY_MS);
     log.info({ host, address, detail, remembered: definite }, 'TLS failed; in the clear');
     return openInClear(endpoint, wish, why);
   }
@@ -190,9 +190,9 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     return since !== null && clock.now() - since >= LASTING_MS;
   }
 
-  async function openInClear(endpoint: Endpoint, wish: OpenWish, bent: Bent): Promise<OpenResult> {
-    const result = await connect(endpoint, wish, { mode: 'off', inClear: `TLS failed: ${bent.why}` });
-    if (result.kind === 'open') count(endpoint, bent.result);
+  async function openInClear(endpoint: Endpoint, wish: OpenWish, fallback: TlsFallback): Promise<OpenResult> {
+    const result = await connect(endpoint, wish, { mode: 'off', inClear: `TLS failed: ${fallback.why}` });
+    if (result.kind === 'open') count(endpoint, fallback.result);
     return result;
   }
 
@@ -201,10 +201,10 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     if (result.kind === 'open' && result.session.tls !== null) {
       const key = keyOf(endpoint);
       const now = clock.now();
-      const bent = bents.get(key);
-      if (small && bent?.to !== 'small') {
-        bents.set(key, { to: 'small', result: 'success', why: '' }, now + DAY_MS);
-      } else if (!small && bent !== null) bents.forget(key);
+      const fallback = fallbacks.get(key);
+      if (small && fallback?.to !== 'small') {
+        fallbacks.set(key, { to: 'small', result: 'success', why: '' }, now + DAY_MS);
+      } else if (!small && fallback !== null) fallbacks.forget(key);
       if (troubled.get(key) !== null) troubled.forget(key);
       // Written once a day for a host, not at every connection.
       const today = Math.floor(now / DAY_MS);
@@ -323,9 +323,9 @@ function isDefinite(failed: OpenFailure): boolean {
   return isBrokenHandshake(failed) && failed.reason !== 'timeout';
 }
 
-function readBent(json: unknown): Bent | null {
+function readFallback(json: unknown): TlsFallback | null {
   if (typeof json !== 'object' || json === null) return null;
-  const { to, result, why } = json as Partial<Record<keyof Bent, unknown>>;
+  const { to, result, why } = json as Partial<Record<keyof TlsFallback, unknown>>;
   if ((to !== 'small' && to !== 'clear') || typeof result !== 'string') return null;
   // Version 0.1 wrote no reason, and gave up TLS for one 421 or reset.
   if (to === 'clear' && typeof why !== 'string') return null;
