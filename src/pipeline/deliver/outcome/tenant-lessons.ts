@@ -9,7 +9,7 @@ import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { countAtEnd } from '../../../lib/edges.ts';
 import { type Logger, maskAddresses } from '../../../lib/log.ts';
-import { createTrips } from '../../../policy/limits/shaping/trips.ts';
+import { createThreshold } from '../../../policy/limits/shaping/threshold.ts';
 import {
   domainKey,
   type OverrideNote,
@@ -51,9 +51,9 @@ const OPERATORS: ReadonlySet<Category> = new Set(['ip_blocklisted', 'ip_reputati
 const PAGE = /https?:\/\/[^\s<>"'\])]{4,300}/i;
 
 export function createTenantLessons({ clock, log, overrides, authFailing, holdBulk }: Deps): TenantLessons {
-  const authFailures = createTrips({ times: 3, withinMs: 10 * MINUTE });
-  const listings = createTrips({ times: 3, withinMs: HOUR });
-  const complaints = createTrips({ times: 2, withinMs: HOUR });
+  const authFailures = createThreshold({ times: 3, withinMs: 10 * MINUTE });
+  const listings = createThreshold({ times: 3, withinMs: HOUR });
+  const complaints = createThreshold({ times: 2, withinMs: HOUR });
   const alerted = new BoundedMap<string, number>(MAX_ALERTS);
 
   return {

@@ -6,7 +6,7 @@ import { createSystemRandom } from '../../../lib/random.ts';
 import { createOverrides } from '../../../policy/limits/shaping/overrides.ts';
 import { createShaping } from '../../../policy/limits/shaping/shaping.ts';
 import { createTenantPauses } from '../../../policy/limits/shaping/tenant-pauses.ts';
-import { createTrips } from '../../../policy/limits/shaping/trips.ts';
+import { createThreshold } from '../../../policy/limits/shaping/threshold.ts';
 import { verdictOf } from '../outcome/classifier/verdict.ts';
 import { NO_FACTS, type Outcome } from '../outcome/outcome.ts';
 import { createTenantLessons } from '../outcome/tenant-lessons.ts';
@@ -134,11 +134,11 @@ describe('what replies teach about a sender domain', () => {
 });
 
 it('counts what happens within its span alone', () => {
-  const trips = createTrips({ times: 2, withinMs: 100 });
-  expect([trips.happened('a', 0), trips.happened('b', 50), trips.happened('a', 100)]).toEqual([
+  const threshold = createThreshold({ times: 2, withinMs: 100 });
+  expect([threshold.happened('a', 0), threshold.happened('b', 50), threshold.happened('a', 100)]).toEqual([
     false,
     false,
     false,
   ]);
-  expect([trips.happened('a', 150), trips.happened('a', 160)]).toEqual([true, false]);
+  expect([threshold.happened('a', 150), threshold.happened('a', 160)]).toEqual([true, false]);
 });

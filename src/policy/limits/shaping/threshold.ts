@@ -4,14 +4,14 @@
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 
-export interface Trips {
+export interface Threshold {
   /** It happened once more; true from the `times`-th time within the span on, which begins the count anew. */
   happened(key: string, nowMs: number): boolean;
 }
 
 const MAX_KEYS = 10_000;
 
-export function createTrips({ times, withinMs }: { times: number; withinMs: number }): Trips {
+export function createThreshold({ times, withinMs }: { times: number; withinMs: number }): Threshold {
   const seen = new BoundedMap<string, number[]>(MAX_KEYS);
   return {
     happened(key, nowMs) {
