@@ -68,8 +68,8 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'pipeline/compose/html-tags.ts attributesOf',
     'pipeline/compose/template/url-position.ts nextUrlState',
     'pipeline/deliver/outcome/classifier/rule-set.ts ruleMatches',
-    'pipeline/deliver/outcome/classifier/traces.ts needleOf',
-    'pipeline/deliver/outcome/classifier/traces.ts holds',
+    'pipeline/deliver/outcome/classifier/prefilter.ts needleOf',
+    'pipeline/deliver/outcome/classifier/prefilter.ts holds',
   ],
   'the rules of the operator and of this program': [
     'pipeline/deliver/outcome/classifier/categories.ts isCategory',

@@ -109,8 +109,8 @@ import {
   withoutAccents,
 } from '../../src/pipeline/deliver/outcome/classifier/normalise.ts';
 import { namesOtherSubjects } from '../../src/pipeline/deliver/outcome/classifier/other-subjects.ts';
+import { prefilterOf } from '../../src/pipeline/deliver/outcome/classifier/prefilter.ts';
 import { replyShape } from '../../src/pipeline/deliver/outcome/classifier/shape.ts';
-import { tracesOf } from '../../src/pipeline/deliver/outcome/classifier/traces.ts';
 import { machineReason } from '../../src/pipeline/events/machine-marks.ts';
 import { returnTarget } from '../../src/pipeline/events/return-target.ts';
 import { keptBody } from '../../src/pipeline/webhooks/call.ts';
@@ -502,7 +502,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'pipeline/deliver/outcome/classifier/normalise.ts withoutAccents': withoutAccents,
   'pipeline/deliver/outcome/classifier/other-subjects.ts namesOtherSubjects': namesOtherSubjects,
   'pipeline/deliver/outcome/classifier/shape.ts replyShape': replyShape,
-  'pipeline/deliver/outcome/classifier/traces.ts tracesOf': tracesOf,
+  'pipeline/deliver/outcome/classifier/prefilter.ts prefilterOf': prefilterOf,
   'pipeline/events/machine-marks.ts machineReason': machineReason,
   'pipeline/events/return-target.ts returnTarget': (text) => returnTarget(text, tokens),
   'policy/domains/doctor/hosts.ts judgeBimi': (text) =>

@@ -11,6 +11,7 @@ import type { Category } from './categories.ts';
 import { type Reading, readingOf } from './meanings.ts';
 import { enhancedIn, retryHintMs, subjectOf } from './normalise.ts';
 import { namesOtherSubjects } from './other-subjects.ts';
+import { type Prefilter, prefilterOf } from './prefilter.ts';
 import { createProviders, type Provider, type Providers } from './provider.ts';
 import {
   type Rule,
@@ -20,7 +21,6 @@ import {
   type StageGroup,
   stageGroupOf,
 } from './rule-set.ts';
-import { type Traces, tracesOf } from './traces.ts';
 import {
   type Confidence,
   GREETING_REFUSED,
@@ -118,16 +118,16 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
   let guess: Rule | Reading | null = null;
   if (question.origin === 'remote' && group !== null) {
     const subject = subjectOf(code, enhanced, text);
-    const traces = tracesOf(subject);
+    const prefilter = prefilterOf(subject);
     const provider =
       (question.mx === undefined ? null : providers.ofHost(question.mx)) ?? providers.ofText(subject);
     const rule =
       provider === null && question.mx === undefined
-        ? anyProvidersRule(rules, subject, traces, group)
+        ? anyProvidersRule(rules, subject, prefilter, group)
         : rules.find(
             (one) =>
               (one.provider === undefined || one.provider === provider) &&
-              ruleMatches(one, subject, traces, group),
+              ruleMatches(one, subject, prefilter, group),
           );
     const mayRead = !SPEAKING_CODES.has(code) && stage !== 'auth';
     const reading =
@@ -196,7 +196,7 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
 function anyProvidersRule(
   rules: readonly Rule[],
   subject: string,
-  traces: Traces,
+  prefilter: Prefilter,
   group: StageGroup,
 ): Rule | undefined {
   let ofProvider: Rule | undefined;
@@ -208,7 +208,7 @@ function anyProvidersRule(
         : ofProvider !== undefined
     )
       continue;
-    if (!ruleMatches(rule, subject, traces, group)) continue;
+    if (!ruleMatches(rule, subject, prefilter, group)) continue;
     if (rule.provider !== undefined) ofProvider = rule;
     else if (rule.confidence === 'high') return rule;
     else doubtful = rule;

@@ -9,7 +9,7 @@
 import type { BounceScope } from '../../../../model/bounce.ts';
 import { type Category, isCategory } from './categories.ts';
 import { type PastedReply, readReply, subjectOf, withoutAccents } from './normalise.ts';
-import { holds, type Needle, needleOf, type Traces, tracesOf } from './traces.ts';
+import { holds, type Needle, needleOf, type Prefilter, prefilterOf } from './prefilter.ts';
 import type { Confidence, Stage } from './verdict.ts';
 
 export type StageGroup = 'connection' | 'mail' | 'rcpt' | 'data';
@@ -144,10 +144,11 @@ export function stageGroupOf(stage: Stage): StageGroup | null {
  * Whether a rule's own condition holds for a normalised reply, given with its traces; provider and order are the
  * caller's.
  */
-export function ruleMatches(rule: Rule, subject: string, traces: Traces, group: StageGroup): boolean {
+export function ruleMatches(rule: Rule, subject: string, prefilter: Prefilter, group: StageGroup): boolean {
   if (rule.when !== 'any' && rule.when.charCodeAt(0) !== subject.charCodeAt(0)) return false;
   if (rule.groups !== null && !rule.groups.has(group)) return false;
-  for (const needle of rule.needles) if (holds(subject, traces, needle)) return rule.expression.test(subject);
+  for (const needle of rule.needles)
+    if (holds(subject, prefilter, needle)) return rule.expression.test(subject);
   return false;
 }
 
@@ -223,7 +224,7 @@ function behaviour(rule: Rule): string[] {
 
 function matchesReply(rule: Rule, { code, enhanced, text }: PastedReply, group: StageGroup): boolean {
   const subject = subjectOf(code, enhanced, text);
-  return ruleMatches(rule, subject, tracesOf(subject), group);
+  return ruleMatches(rule, subject, prefilterOf(subject), group);
 }
 
 function idOf(item: unknown): string {

@@ -1,5 +1,5 @@
 /**
- * A quick no before a search: which groups of three characters a text holds, as bits of a small table. Most literals of
+ * Excludes most literals before a search: which groups of three characters a text holds, as bits of a small table. Most literals of
  * most rules are not in a reply, and two looked-up bits say so without reading the text again. A set bit proves nothing
  * (groups share bits), so whoever hears "may hold" still searches. Measured on 771 replies of the corpus with 161 rules:
  * 17.2 µs of processor time a reply without it, 9.3 µs with it. Given text of at most 2 KiB; leaves nothing behind;
@@ -10,28 +10,28 @@ const BITS = 4096;
 const SHIFT = 32 - 12;
 
 /** The three-character groups of one text. */
-export type Traces = Int32Array;
+export type Prefilter = Int32Array;
 
-/** Two bits that are set in the traces of every text which holds the literal; -1 = too short to tell. */
+/** Two bits that are set in the prefilter of every text that contains the literal; -1 = too short to tell. */
 export interface Needle {
   literal: string;
   first: number;
   last: number;
 }
 
-/** Traces of `text`. */
-export function tracesOf(text: string): Traces {
-  const traces = new Int32Array(BITS / 32);
+/** The prefilter of `text`. */
+export function prefilterOf(text: string): Prefilter {
+  const prefilter = new Int32Array(BITS / 32);
   let a = text.charCodeAt(0);
   let b = text.charCodeAt(1);
   for (let at = 2; at < text.length; at += 1) {
     const c = text.charCodeAt(at);
     const bit = bitOf(a, b, c);
-    traces[bit >>> 5] = (traces[bit >>> 5] ?? 0) | (1 << (bit & 31));
+    prefilter[bit >>> 5] = (prefilter[bit >>> 5] ?? 0) | (1 << (bit & 31));
     a = b;
     b = c;
   }
-  return traces;
+  return prefilter;
 }
 
 /** A literal made ready for `holds`. */
@@ -46,11 +46,11 @@ export function needleOf(literal: string): Needle {
   };
 }
 
-/** Whether `text`, whose traces are given, holds the literal. */
-export function holds(text: string, traces: Traces, { literal, first, last }: Needle): boolean {
+/** Whether `text`, whose prefilter is given, contains the literal. */
+export function holds(text: string, prefilter: Prefilter, { literal, first, last }: Needle): boolean {
   if (first >= 0) {
-    if ((((traces[first >>> 5] ?? 0) >>> (first & 31)) & 1) === 0) return false;
-    if ((((traces[last >>> 5] ?? 0) >>> (last & 31)) & 1) === 0) return false;
+    if ((((prefilter[first >>> 5] ?? 0) >>> (first & 31)) & 1) === 0) return false;
+    if ((((prefilter[last >>> 5] ?? 0) >>> (last & 31)) & 1) === 0) return false;
   }
   return text.includes(literal);
 }
