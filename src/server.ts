@@ -39,9 +39,9 @@ import { createReaderFacts } from './pipeline/events/reader-facts.ts';
 import { createReaderMetrics } from './pipeline/events/reader-metrics.ts';
 import { createNoticeMetrics } from './pipeline/notices/notice-metrics.ts';
 import { createNotices } from './pipeline/notices/notices.ts';
-import { createDuty } from './pipeline/queue/duty.ts';
 import { type NodeTimes, openMembership } from './pipeline/queue/membership.ts';
 import { QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
+import { createSingletonJob } from './pipeline/queue/singleton-job.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { createAuthAlarm } from './policy/domains/auth-alarm.ts';
 import { createDomainService } from './policy/domains/domains.ts';
@@ -289,14 +289,16 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     );
     /** Done for the whole instance: by one node at a time, where there are several. */
     const once = [upkeep, guard, notices];
-    const duties =
-      membership === null ? once : [createDuty({ membership, clock, log: logs.service }, 'upkeep', once)];
+    const jobs =
+      membership === null
+        ? once
+        : [createSingletonJob({ membership, clock, log: logs.service }, 'upkeep', once)];
     if (membership !== null) await start(membership);
     // Listeners come last.
     if (roles.has('deliver')) await start(engine);
     if (roles.has('webhooks')) await start(sender);
     webhooks.sends();
-    if (roles.has('upkeep')) for (const duty of duties) await start(duty);
+    if (roles.has('upkeep')) for (const job of jobs) await start(job);
     await start(disk);
     await start(readerFacts);
     await start(http);
@@ -324,7 +326,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         const leftMs = () => Math.max(0, endMs - clock.monotonicMs());
         // All draw on one deadline. Nothing new is sent or called from now on; what still arrives is kept for the next
         // start.
-        const working = [...duties, sender].filter((service) => started.includes(service));
+        const working = [...jobs, sender].filter((service) => started.includes(service));
         const finished = Promise.all([
           ...working.map((service) => service.stop(leftMs())),
           engine.drain(leftMs()),

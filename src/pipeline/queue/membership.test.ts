@@ -9,8 +9,8 @@ import { silentLogger } from '../../lib/log.ts';
 import { commit, message, recipient, T0 } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
-import { createDuty } from './duty.ts';
 import { type LeaseState, type Membership, NODE_TIMES, openMembership } from './membership.ts';
+import { createSingletonJob } from './singleton-job.ts';
 
 const STEP_MS = 250;
 
@@ -307,12 +307,12 @@ describe('a node', () => {
   });
 });
 
-describe('a duty', () => {
+describe('a job', () => {
   it('is done by one node at a time, and goes over with its lease', async () => {
     const [one, two] = [await start('a', false), await start('b', false)];
     const doing: string[] = [];
-    const dutyOf = (node: Node, name: string) =>
-      createDuty({ membership: node.membership, clock, log: silentLogger }, 'upkeep', [
+    const jobOf = (node: Node, name: string) =>
+      createSingletonJob({ membership: node.membership, clock, log: silentLogger }, 'upkeep', [
         {
           async start() {
             doing.push(`${name} starts`);
@@ -322,10 +322,10 @@ describe('a duty', () => {
           },
         },
       ]);
-    const first = dutyOf(one, 'one');
+    const first = jobOf(one, 'one');
     await first.start();
     await turn();
-    await dutyOf(two, 'two').start();
+    await jobOf(two, 'two').start();
     await pass(60_000);
     expect(doing).toEqual(['one starts']);
     one.cut(true);
@@ -336,7 +336,7 @@ describe('a duty', () => {
   it('is tried again where it could not begin', async () => {
     const one = await start('a', false);
     let starts = 0;
-    const duty = createDuty({ membership: one.membership, clock, log: silentLogger }, 'upkeep', [
+    const job = createSingletonJob({ membership: one.membership, clock, log: silentLogger }, 'upkeep', [
       {
         async start() {
           starts += 1;
@@ -345,9 +345,9 @@ describe('a duty', () => {
         async stop() {},
       },
     ]);
-    await duty.start();
+    await job.start();
     await pass(60_000);
     expect(starts).toBe(3);
-    await duty.stop(1_000);
+    await job.stop(1_000);
   });
 });

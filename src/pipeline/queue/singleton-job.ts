@@ -1,5 +1,5 @@
 /**
- * What one of several nodes does for all of them: services that run here while this node holds the lease of their name.
+ * A job that only one of several nodes does: its services run here while this node holds the lease of their name.
  * Given services in the order of their starts; starts and stops them one after the other, however often the lease comes
  * and goes.
  */
@@ -14,7 +14,7 @@ const HAND_OVER_MS = 1_000;
 const RETRY_MS = 5_000;
 
 /** `services` must be able to start again after a stop. */
-export function createDuty(
+export function createSingletonJob(
   deps: { membership: Pick<Membership, 'want'>; clock: Clock; log: Logger },
   name: string,
   services: readonly Service[],
@@ -44,7 +44,7 @@ export function createDuty(
       }
     });
     working = working.catch((err: unknown) => {
-      deps.log.error({ err, duty: name }, 'a service of this node could not be started or stopped');
+      deps.log.error({ err, job: name }, 'a service of this node could not be started or stopped');
       if (lease !== null) retry = deps.clock.setTimer(RETRY_MS, () => void settle(HAND_OVER_MS));
     });
     return working;
