@@ -29,8 +29,8 @@ export interface PathIntake {
   /** Messages that are being read and signed. */
   readonly preparing: number;
   preparingOf(lane: Lane): number;
-  /** Further recipients of a message that goes now, for the same transaction. */
-  companionsOf(prepared: Prepared): ReadyItem[];
+  /** Takes further recipients of a message that is sent now, for the same transaction. */
+  takeForSameTransaction(prepared: Prepared): ReadyItem[];
 }
 
 interface Deps {
@@ -79,7 +79,7 @@ export function createPathIntake(deps: Deps): PathIntake {
       return preparingNow();
     },
     preparingOf: (lane) => preparing[lane],
-    companionsOf,
+    takeForSameTransaction,
   };
 
   function preparingNow(): number {
@@ -95,7 +95,7 @@ export function createPathIntake(deps: Deps): PathIntake {
         const item = queue.take(
           name,
           lane,
-          ({ delivery }) => !isLed(delivery) && tenants.mayTake(delivery.senderDomain),
+          ({ delivery }) => !joinsTransaction(delivery) && tenants.mayTake(delivery.senderDomain),
         );
         if (item === null) break;
         tenants.took(item.delivery.senderDomain);
@@ -128,29 +128,29 @@ export function createPathIntake(deps: Deps): PathIntake {
     deps.pump();
   }
 
-  /** A copy of the same message to the same domain is about to go, and takes this one along. */
-  function isLed(delivery: ClaimedDelivery): boolean {
+  /** A copy of the same message to the same domain is about to be sent, and this one joins its transaction. */
+  function joinsTransaction(delivery: ClaimedDelivery): boolean {
     if (!mayShare(delivery)) return false;
     const key = shareKey(delivery);
     return preparingShared.has(key) || ready.leads(key);
   }
 
-  /** Further recipients of a message that goes now, for the same transaction. */
-  function companionsOf({ item, shared }: Prepared): ReadyItem[] {
+  /** Takes further recipients of a message that is sent now, for the same transaction. */
+  function takeForSameTransaction({ item, shared }: Prepared): ReadyItem[] {
     const { lane } = item.delivery;
-    const companions: ReadyItem[] = [];
-    if (shared === null) return companions;
+    const sameTransaction: ReadyItem[] = [];
+    if (shared === null) return sameTransaction;
     const key = shareKey(item.delivery);
     const most = mostInOne(deps.recipientsInOne(item.delivery.senderDomain));
     const fits = ({ delivery }: ReadyItem) => mayShare(delivery) && shareKey(delivery) === key;
-    while (companions.length + 1 < most && warm.mayGo(lane)) {
+    while (sameTransaction.length + 1 < most && warm.mayGo(lane)) {
       const next = queue.take(name, lane, fits);
       if (next === null) break;
       warm.went(lane);
       tenants.took(item.delivery.senderDomain);
-      companions.push(next);
+      sameTransaction.push(next);
     }
-    if (companions.length > 0) preparer.sharedBy(item.delivery);
-    return companions;
+    if (sameTransaction.length > 0) preparer.sharedBy(item.delivery);
+    return sameTransaction;
   }
 }

@@ -473,10 +473,10 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     inFlight += 1;
     if (link.inFlight > 0) link.behind = { item, sinceMs: clock.monotonicMs() };
     links.take(link, item.delivery);
-    const companions = intake.companionsOf(prepared);
-    transact(transaction, link, prepared, companions)
+    const sameTransaction = intake.takeForSameTransaction(prepared);
+    transact(transaction, link, prepared, sameTransaction)
       .catch((cause: unknown) => {
-        for (const broken of [item, ...companions]) failures.attemptBroke(broken, cause);
+        for (const broken of [item, ...sameTransaction]) failures.attemptBroke(broken, cause);
       })
       .then(() => {
         inFlight -= 1;

@@ -52,18 +52,18 @@ interface Deps {
 
 const LEARNED_MS = 24 * 3_600_000;
 
-/** Sends `prepared` and, in the same transaction, the copies of its message for `companions`. */
+/** Sends `prepared` and, in the same transaction, the copies of its message for `sameTransaction`. */
 export async function transact(
   deps: Deps,
   link: Link,
   prepared: Prepared,
-  companions: readonly ReadyItem[],
+  sameTransaction: readonly ReadyItem[],
 ): Promise<void> {
   const { queue, failpoints, clock, failures, metrics } = deps;
   const { item, content } = prepared;
-  const items = [item, ...companions];
+  const items = [item, ...sameTransaction];
   const gone: ReadyItem[] = [];
-  const { mailFrom, prefix, dsn } = companions.length > 0 ? (prepared.shared ?? prepared) : prepared;
+  const { mailFrom, prefix, dsn } = sameTransaction.length > 0 ? (prepared.shared ?? prepared) : prepared;
   const result = await link.session.transact({
     mailFrom,
     recipients: items.map(({ delivery }) => delivery.address),
@@ -86,7 +86,7 @@ export async function transact(
     const again = await deps.preparer.inSevenBit(prepared);
     if (again.kind !== 'impossible') {
       deps.cameBack(items, false);
-      giveOn(companions);
+      giveOn(sameTransaction);
       if (again.kind === 'ready') deps.ready.addFirst(again.prepared);
       else deps.finish(item, again.outcome);
       return;
