@@ -225,7 +225,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         provider: place.provider === null ? null : providerOf(`${place.source} ${place.provider}`),
         endpoints: (recipientDomain, wish) => wayOut.endpointsOf(place.way, recipientDomain, wish),
         refusedBy: (endpoint, outcome, messageId) => wayOut.replied(place.way, endpoint, outcome, messageId),
-        proving: wayOut.proving,
+        halfOpen: wayOut.halfOpen,
         open: (endpoint, wish) => wayOut.open(place.way, endpoint, place.site, wish),
         onOutcome: (endpoint, outcome, senderDomain) => {
           learnFromOutcome({ endpoints, opener }, endpoint, outcome);

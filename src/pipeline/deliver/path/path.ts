@@ -108,7 +108,7 @@ export interface PathDeps extends Omit<OpeningDeps, 'tried'> {
   /** A relay does not take our mail, and another one of its list is to take the message. */
   refusedBy(endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
   /** The far end gets one message at a time. */
-  proving(endpoint: Endpoint): boolean;
+  halfOpen(endpoint: Endpoint): boolean;
   /** Where the domain's mail goes by what DNS says now is known when this resolves; never rejects. */
   placed(recipientDomain: string): Promise<void>;
   /** An attempt ended: what it teaches about the way there is remembered elsewhere. */
@@ -434,7 +434,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   function carries(link: Link, { item, requireTls, asksForTls }: Prepared): boolean {
     const { recipientDomain } = item.delivery;
     if (item.fresh && link.taken > 0) return false;
-    if (link.inFlight > 0 && deps.proving(link.endpoint)) return false;
+    if (link.inFlight > 0 && deps.halfOpen(link.endpoint)) return false;
     return mayCarry(link.endpoint, { recipientDomain, requireTls, asksForTls });
   }
 

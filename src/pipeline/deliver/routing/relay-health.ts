@@ -40,7 +40,7 @@ export interface RelayHealth {
   /** It took a message. */
   delivered(relay: string): void;
   /** Whether it takes one message at a time, because it refused before and has not shown yet that it works. */
-  proving(relay: string): boolean;
+  halfOpen(relay: string): boolean;
   /** Whether it is passed over now. */
   passedOver(relay: string): boolean;
   /** It may be asked again at once. False where it was not passed over. */
@@ -102,7 +102,7 @@ export function createRelayHealth(clock: Clock): RelayHealth {
     delivered(relay) {
       if (failing.size > 0 && failing.has(relay)) works(relay);
     },
-    proving: (relay) => failing.size > 0 && failing.get(relay)?.refuses === true,
+    halfOpen: (relay) => failing.size > 0 && failing.get(relay)?.refuses === true,
     passedOver: (relay) => (failing.get(relay)?.until ?? 0) > clock.now(),
     tryNow(relay) {
       const state = failing.get(relay);

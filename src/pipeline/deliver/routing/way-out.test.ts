@@ -54,14 +54,14 @@ describe('the health of relays', () => {
   it('believes one that refused mail only when it takes a message', async () => {
     const { clock, health } = relays();
     health.failed('a.example:25', '550 relay access denied', true);
-    expect([health.passedOver('a.example:25'), health.proving('a.example:25')]).toEqual([true, true]);
+    expect([health.passedOver('a.example:25'), health.halfOpen('a.example:25')]).toEqual([true, true]);
     await clock.advance(30_000);
     expect(health.order([A, B])).toEqual([A, B]);
     health.connected('a.example:25');
-    expect(health.proving('a.example:25')).toBe(true);
+    expect(health.halfOpen('a.example:25')).toBe(true);
     expect(health.order([A, B])).toEqual([B, A]);
     health.delivered('a.example:25');
-    expect([health.proving('a.example:25'), health.order([A, B])]).toEqual([false, [A, B]]);
+    expect([health.halfOpen('a.example:25'), health.order([A, B])]).toEqual([false, [A, B]]);
   });
 
   it('is asked again at once by hand, and passed over for longer if that fails', () => {

@@ -31,7 +31,7 @@ export interface WayOut {
    */
   replied(way: SmtpWay, endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
   /** Whether the far end gets one message at a time, to show that it takes our mail again. */
-  proving(endpoint: Endpoint): boolean;
+  halfOpen(endpoint: Endpoint): boolean;
 }
 
 /** One message does not make a relay fail that may have meant it alone. */
@@ -82,7 +82,7 @@ export function createWayOut(deps: {
       }
       const refusal = relayRefusal(outcome);
       if (refusal === null) return false;
-      if (refusal.believed === 'several' && !relays.proving(relay)) {
+      if (refusal.believed === 'several' && !relays.halfOpen(relay)) {
         const met = suspects.get(relay) ?? new Set<string>();
         suspects.set(relay, met.add(messageId));
         if (met.size < MESSAGES_TO_BLAME) return false;
@@ -94,7 +94,7 @@ export function createWayOut(deps: {
           target.kind === 'mx' || (relayName(target) !== relay && !relays.passedOver(relayName(target))),
       );
     },
-    proving: (endpoint) => endpoint.route === 'relay' && relays.proving(relayName(endpoint)),
+    halfOpen: (endpoint) => endpoint.route === 'relay' && relays.halfOpen(relayName(endpoint)),
   };
 
   function relayOpened(endpoint: Endpoint, result: OpenResult): OpenResult {
