@@ -136,7 +136,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
 
   return {
     async start() {
-      queue.onWork(wake, demand, (name) => paths.get(name)?.pace() ?? 0);
+      queue.onWork(wake, demand, (name) => paths.get(name)?.throughput() ?? 0);
       placements.onMoved((name) => {
         queue.regroup(name);
         paths.get(name)?.regroup();

@@ -236,11 +236,11 @@ describe('the window over the store', () => {
 
   it('lets a site that is quick hold about what it sends in a second, and no more', async () => {
     const { queue } = await start({ maxRowsPerSite: 8 });
-    let pace = 0;
+    let throughput = 0;
     queue.onWork(
       () => {},
       () => 5_000,
-      () => pace,
+      () => throughput,
     );
     const reservable = () => {
       const rooms: Reservation[] = [];
@@ -251,11 +251,11 @@ describe('the window over the store', () => {
     };
     // One sender leaves a quarter to others.
     expect(reservable()).toBe(6);
-    pace = 100;
+    throughput = 100;
     expect(reservable()).toBe(75);
-    pace = 50_000;
+    throughput = 50_000;
     expect(reservable()).toBe(768);
-    pace = 1;
+    throughput = 1;
     expect(reservable()).toBe(6);
   });
 

@@ -60,7 +60,7 @@ export interface Worker {
   /** How many rows a site can use within the next seconds: not more are claimed for it. */
   demand(site: string): number;
   /** How many it got through within about the last second. */
-  pace?(site: string): number;
+  throughput?(site: string): number;
 }
 
 /** Room that is kept for a message until it is committed. */
@@ -103,7 +103,7 @@ export interface Queue extends Service {
    */
   mayGoOn(item: ReadyItem): boolean;
   /** Who takes the work. Without `demand` a site may hold as much as the window allows. */
-  onWork(wake: Worker['wake'], demand?: Worker['demand'], pace?: Worker['pace']): void;
+  onWork(wake: Worker['wake'], demand?: Worker['demand'], throughput?: Worker['throughput']): void;
   /**
    * Next item of a site, of one lane where given, whose tenant's head `admits`; null where none waits, the site is
    * closed, or the store cannot record an outcome.
@@ -269,8 +269,8 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       claims.sweepSoon();
     },
     mayGoOn,
-    onWork(wake, demand = () => options.maxRowsPerSite, pace = () => 0) {
-      worker = { wake, demand, pace };
+    onWork(wake, demand = () => options.maxRowsPerSite, throughput = () => 0) {
+      worker = { wake, demand, throughput };
     },
     take,
     recordable,
@@ -375,7 +375,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   function allowance(site: string): number {
     // What spills into the store is read back, and all that follows has to wait behind it: a site that is quick holds
     // about what it sends in a second, and a burst stays in memory.
-    const quick = Math.min(FAST_SITE_ROWS, options.maxRows / 4, worker.pace?.(site) ?? 0);
+    const quick = Math.min(FAST_SITE_ROWS, options.maxRows / 4, worker.throughput?.(site) ?? 0);
     const most = Math.max(options.maxRowsPerSite, Math.floor(quick));
     const useful = Math.max(1, Math.min(most, worker.demand(site)));
     return window.rows > CROWDED_SHARE * options.maxRows ? Math.min(useful, CROWDED_ROWS) : useful;

@@ -3,21 +3,21 @@ import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import { registrableName, siteNameOf } from '../routing/site-key.ts';
 import { createConcurrencyWindow } from './concurrency.ts';
-import { createPace } from './pace.ts';
+import { createThroughput } from './throughput.ts';
 
-describe('the pace of a path', () => {
+describe('the throughput of a path', () => {
   it('is what it gets through in a second, soon after a burst begins, and nothing after a rest', async () => {
     const clock = createVirtualClock(0);
-    const pace = createPace(clock);
-    expect(pace.perSecond()).toBe(0);
-    for (let n = 0; n < 300; n++) pace.ended();
-    expect(pace.perSecond()).toBe(300);
+    const throughput = createThroughput(clock);
+    expect(throughput.perSecond()).toBe(0);
+    for (let n = 0; n < 300; n++) throughput.ended();
+    expect(throughput.perSecond()).toBe(300);
     await clock.advance(3_000);
-    expect(pace.perSecond()).toBe(100);
+    expect(throughput.perSecond()).toBe(100);
     await clock.advance(3_000);
-    expect(pace.perSecond()).toBe(60);
+    expect(throughput.perSecond()).toBe(60);
     await clock.advance(20_000);
-    expect(pace.perSecond()).toBe(0);
+    expect(throughput.perSecond()).toBe(0);
   });
 });
 

@@ -49,11 +49,11 @@ import { createPathIntake } from './intake.ts';
 import { createPathGates, type ProviderGate } from './limits.ts';
 import { createLinks, type Link } from './links.ts';
 import { type Opened, type OpeningDeps, openForHead, pathOutcome } from './opening.ts';
-import { createPace } from './pace.ts';
 import { createPicker } from './picker.ts';
 import type { PathRef, PathWord } from './state.ts';
 import type { PathStates } from './states.ts';
 import { createPathTenants } from './tenants.ts';
+import { createThroughput } from './throughput.ts';
 import { transact } from './transaction.ts';
 import { createPathView } from './view.ts';
 import { createPathVolume } from './volume.ts';
@@ -67,7 +67,7 @@ export interface Path {
   /** Rows it can use within the next seconds. */
   demand(): number;
   /** Messages it got through within about the last second. */
-  pace(): number;
+  throughput(): number;
   /** What is shown of it. */
   readonly ref: PathRef;
   /** What this item, which is in memory, waits for; null: it is about to go. */
@@ -159,7 +159,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     { warmup: deps.warmup, name, now: clock.now, wake: pump },
     { source, provider },
   );
-  const pace = createPace(clock);
+  const throughput = createThroughput(clock);
   const tenants = createPathTenants(
     { clock, overrides: deps.overrides, limits: (senderDomain) => limitsOf(senderDomain) },
     site,
@@ -197,7 +197,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       if (!sent) gates.messageNotSent();
     },
     replied({ endpoint }: Link, delivered: ReplyFacts | null) {
-      pace.ended();
+      throughput.ended();
       health.succeeded(`${endpoint.address}:${endpoint.port}`, links.busyCount, capNow());
       if (delivered === null) return;
       view.succeeded(word(delivered));
@@ -227,7 +227,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     wake: pump,
     regroup,
     demand,
-    pace: pace.perSecond,
+    throughput: throughput.perSecond,
     ref: view,
     waitOf: (item) => waitBehind(item) ?? tenants.waitOf(item.delivery.senderDomain) ?? view.waitNow(),
     reconnect: links.leaveAll,
@@ -275,7 +275,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
       messagesPerSecond === null
         ? Number.POSITIVE_INFINITY
         : Math.ceil(messagesPerSecond * RATE_AHEAD_SECONDS);
-    return Math.max(1, Math.min(Math.max(ROWS_PER_CONNECTION * usable(), pace.lately()), byRate));
+    return Math.max(1, Math.min(Math.max(ROWS_PER_CONNECTION * usable(), throughput.lately()), byRate));
   }
 
   /** A token, a connection or a pause comes at a known time: nothing is polled for. */

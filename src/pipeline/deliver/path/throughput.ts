@@ -1,7 +1,7 @@
 /** How many messages a path got through lately: what is claimed ahead for it. Pure but for its two counters. */
 import type { Clock } from '../../../lib/clock.ts';
 
-export interface Pace {
+export interface Throughput {
   ended(): void;
   /** Within about five seconds, at most ten. */
   lately(): number;
@@ -11,7 +11,7 @@ export interface Pace {
 
 const SPAN_MS = 5_000;
 
-export function createPace(clock: Clock): Pace {
+export function createThroughput(clock: Clock): Throughput {
   let startedAtMs = clock.monotonicMs();
   let now = 0;
   let before = 0;
