@@ -98,7 +98,7 @@ export function createSandboxRoute({ clock, random, rules, classifier }: Deps): 
     // A second look, as at a domain that seems gone, is nothing that a rule asks for.
     return rules.settle(
       delivery,
-      outcome.kind === 'bounced' && rule !== null ? { ...outcome, twice: false } : outcome,
+      outcome.kind === 'bounced' && rule !== null ? { ...outcome, confirm: false } : outcome,
     );
   }
 

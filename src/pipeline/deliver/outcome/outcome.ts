@@ -32,7 +32,7 @@ export type Outcome =
       reply: ReplyFacts | null;
       detail: string;
       facts: AttemptFacts;
-      twice?: boolean;
+      confirm?: boolean;
     }
   /** We cannot go on. */
   | { kind: 'failed'; category: Category; detail: string; facts: AttemptFacts }

@@ -46,7 +46,7 @@ const noDomain: Extract<Outcome, { kind: 'bounced' }> = {
   reply: { code: 0, enhanced: '5.1.2', text: 'the domain does not exist' },
   detail: 'the domain does not exist',
   facts: NO_FACTS,
-  twice: true,
+  confirm: true,
 };
 
 const unknown: Outcome & { kind: 'unknown' } = {

@@ -88,7 +88,7 @@ export function createSettlementRules({
           ],
         };
       case 'bounced': {
-        const again = outcome.twice ? secondLook(delivery, outcome.verdict.category, now) : null;
+        const again = outcome.confirm ? secondLook(delivery, outcome.verdict.category, now) : null;
         if (again !== null) return defer(delivery, now, attempt, outcome, again);
         return bounced(delivery, now, attempt, outcome, outcome.verdict);
       }

@@ -21,7 +21,7 @@ export interface Peer {
 /** So often a message may come back from behind others; then it goes on a connection of its own. */
 const MOST_BEHIND = 2;
 /** Refusals that come from wrong DNS more often than not: believed when they are said again. */
-const TWICE: ReadonlySet<Category> = new Set(['relay_denied', 'routing_loop']);
+const CONFIRM: ReadonlySet<Category> = new Set(['relay_denied', 'routing_loop']);
 
 /** What a 421 in the middle of a session may say of our address, our rate or our connections: no message pays for it. */
 const ABOUT_US: ReadonlySet<Category> = new Set([
@@ -112,7 +112,7 @@ export function replyOutcome(
     case 'retry':
       return { kind: 'deferred', ...common };
     case 'bounce':
-      return { kind: 'bounced', ...common, ...(TWICE.has(verdict.category) ? { twice: true } : {}) };
+      return { kind: 'bounced', ...common, ...(CONFIRM.has(verdict.category) ? { confirm: true } : {}) };
   }
 }
 

@@ -156,7 +156,7 @@ export function createPathFailures(deps: Deps): PathFailures {
         reply: { code: 0, enhanced: answer.enhanced, text: answer.detail },
         detail: answer.detail,
         facts: NO_FACTS,
-        twice: answer.twice,
+        confirm: answer.confirm,
       });
     }
   }

@@ -70,7 +70,7 @@ export type EndpointAnswer =
       enhanced: string;
       category: PermanentCategory;
       detail: string;
-      twice: boolean;
+      confirm: boolean;
     }
   /** `category`: why, where it is not DNS. */
   | { kind: 'temporary'; detail: string; category?: Category };
@@ -286,7 +286,7 @@ function permanent(
   enhanced: string,
   category: PermanentCategory,
   detail: string,
-  twice: boolean,
+  confirm: boolean,
 ): EndpointAnswer {
-  return { kind: 'permanent', enhanced, category, detail, twice };
+  return { kind: 'permanent', enhanced, category, detail, confirm };
 }
