@@ -41,7 +41,7 @@ export interface PathFailures {
   /** A bug, not an outcome: the message may or may not be with the far end, and is tried again as such. */
   attemptBroke(item: ReadyItem, cause: unknown): void;
   /** The message goes on at once, elsewhere; false where it did so often enough, or nothing may go. */
-  handOn(item: ReadyItem): boolean;
+  sendAgainAtOnce(item: ReadyItem): boolean;
 }
 
 /** `taken`: messages that the connection had been given by then, the refused one included. */
@@ -119,7 +119,7 @@ export function createPathFailures(deps: Deps): PathFailures {
       const detail = 'an internal error ended the attempt';
       void queue.settle(item, rules.settle(item.delivery, { kind: 'unknown', detail, facts: NO_FACTS }));
     },
-    handOn(item) {
+    sendAgainAtOnce(item) {
       if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || state.closed !== null) return false;
       item.redispatched += 1;
       queue.putBack(item);
@@ -194,7 +194,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     teach(false);
     const connection = item === undefined || outcome.category === 'connection_limited';
     const cohort = connection && health.window.failed();
-    if (handOn(outcome, item, link, taken)) return;
+    if (moveToOtherConnection(outcome, item, link, taken)) return;
     // Other connections still work: this one more is refused, the path is not down.
     if (item === undefined && links.size > 0 && !cohort) {
       deps.pauseOpening(FURTHER_CONNECTION_MS);
@@ -215,7 +215,7 @@ export function createPathFailures(deps: Deps): PathFailures {
   }
 
   /** Fewer connections, or fewer messages on one, is all that it asks for: others carry the message. */
-  function handOn(
+  function moveToOtherConnection(
     outcome: PathOutcome,
     item: ReadyItem | undefined,
     link: Link | undefined,

@@ -116,7 +116,7 @@ export async function transact(
       metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
     if (deps.refusedBy(link.endpoint, outcome, one.delivery.messageId)) {
       deps.leave(link.endpoint);
-      if (failures.handOn(one)) {
+      if (failures.sendAgainAtOnce(one)) {
         handedOn = true;
         return;
       }
