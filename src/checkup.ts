@@ -7,7 +7,7 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from './config/table.ts';
-import type { RouteTarget, Routing } from './config-routing.ts';
+import type { Route, Routing } from './config-routing.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Random } from './lib/random.ts';
 import { type AddressCheck, createAddressFilter } from './net/address-filter.ts';
@@ -41,7 +41,7 @@ export interface Checkup {
   instance(seen: { suspicion: string | null; returns: InstanceFacts['returns'] }): Promise<DomainCheck[]>;
 }
 
-type Relay = Extract<RouteTarget, { kind: 'relay' }>;
+type Relay = Extract<Route, { kind: 'relay' }>;
 
 interface Parts {
   config: Config;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseRouteTarget, type RouteTarget, readRouting, routingRows } from './config-routing.ts';
+import { parseRoute, type Route, readRouting, routingRows } from './config-routing.ts';
 
-function read(file: Record<string, unknown>, final: readonly RouteTarget[] = [{ kind: 'mx' }]) {
+function read(file: Record<string, unknown>, final: readonly Route[] = [{ kind: 'mx' }]) {
   const problems: string[] = [];
   return { routing: readRouting(file, final, problems), problems };
 }
@@ -127,7 +127,7 @@ describe('sources and routes of postrider.json', () => {
   });
 
   it('hold the key route to the same pools', () => {
-    const pool = parseRouteTarget('pool:bulk');
+    const pool = parseRoute('pool:bulk');
     expect(pool).toEqual({ kind: 'mx', pool: 'bulk' });
     expect(read({}, pool === null ? [] : [pool]).problems).toHaveLength(1);
     expect(read({ sources: SOURCES }, pool === null ? [] : [pool]).problems).toEqual([]);

@@ -6,7 +6,7 @@
 import { isIPv4 } from 'node:net';
 
 /** One route: the local sandbox, direct delivery, or a relay. */
-export type RouteTarget =
+export type Route =
   | { kind: 'sandbox' }
   /** `pool`: whose sources it leaves from; absent: the pool `default`, where it has any. */
   | { kind: 'mx'; pool?: string }
@@ -40,7 +40,7 @@ export interface RouteRule {
   priority: readonly string[] | null;
   /** The message has one of these tags. */
   tag: readonly string[] | null;
-  targets: readonly RouteTarget[];
+  targets: readonly Route[];
   /** As written, without passwords. */
   shown: string;
 }
@@ -62,7 +62,7 @@ const ROUTE_FORMS =
   'sandbox, mx, pool:NAME, smtp://user:password@host:port or smtps://host:port, or a list of these';
 
 /** One route from its text, or null. */
-export function parseRouteTarget(item: string): RouteTarget | null {
+export function parseRoute(item: string): Route | null {
   if (item === 'sandbox' || item === 'mx') return { kind: item };
   if (item.startsWith('pool:')) return ID.test(item.slice(5)) ? { kind: 'mx', pool: item.slice(5) } : null;
   if (!/^smtps?:\/\//i.test(item)) return null;
@@ -100,7 +100,7 @@ export function withoutPasswords(text: string): string {
   // A comma in a password cuts it in two, so a list is parted only where a route can begin.
   const items = text.split(/,(?=\s*(?:smtps?:|sandbox\b|mx\b|pool:))/i).map((item) => item.trim());
   const shown = items.flatMap((item) => {
-    const target = parseRouteTarget(item);
+    const target = parseRoute(item);
     if (target?.kind !== 'relay' || target.auth === null) return target === null ? [] : [item];
     return [item.replace(/\/\/.*@/s, '//(secret)@')];
   });
@@ -111,7 +111,7 @@ export function withoutPasswords(text: string): string {
 /** Reads `sources` and `routes` of the file. `final`: the key `route`, which comes last. */
 export function readRouting(
   file: Readonly<Record<string, unknown>>,
-  final: readonly RouteTarget[],
+  final: readonly Route[],
   problems: string[],
 ): Routing {
   const say: Say = (where, message) => void problems.push(`postrider.json: ${where}: ${message}`);
@@ -132,7 +132,7 @@ export function readRouting(
   checkTargets(final, 'route');
   return { sources, routes };
 
-  function checkTargets(targets: readonly RouteTarget[], where: string): void {
+  function checkTargets(targets: readonly Route[], where: string): void {
     const direct = targets.flatMap((target) => (target.kind === 'mx' ? [target.pool] : []));
     if (direct.length > 1)
       say(
@@ -262,7 +262,7 @@ function readRule(fields: Fields, where: string, say: Say): RouteRule | null {
   const { route } = fields;
   const written: readonly unknown[] = Array.isArray(route) ? route : [route];
   const targets = written.flatMap((item) => {
-    const target = typeof item === 'string' ? parseRouteTarget(item.trim()) : null;
+    const target = typeof item === 'string' ? parseRoute(item.trim()) : null;
     if (target !== null) return [target];
     say(`${where}.route`, `${shownRoute(item)}: use ${ROUTE_FORMS}`);
     ok = false;

@@ -8,7 +8,7 @@
  * is not stored yet. What `createEngine` throws is a mistake in an operator's file, or the store's.
  */
 import type { Registry } from 'prom-client';
-import type { RouteRule, RouteTarget, SourceConfig } from './config-routing.ts';
+import type { Route, RouteRule, SourceConfig } from './config-routing.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Failpoints } from './lib/failpoints.ts';
 import type { Loggers } from './lib/log.ts';
@@ -100,7 +100,7 @@ export interface EngineOptions {
   /** A mistake in them is thrown; otherwise logged. */
   strict: boolean;
   rules: readonly RouteRule[];
-  targets: readonly RouteTarget[];
+  targets: readonly Route[];
   sources: readonly SourceConfig[];
   /** The key `max-connections` where it is set. */
   maxConnections: number | null;

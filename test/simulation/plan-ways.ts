@@ -3,7 +3,7 @@
  * there, TLS that works, a store that takes its time, and what people do to mail, keys and paths meanwhile. Drawn from
  * dice of its own, so that a world's sites and mail stay as they are. Pure.
  */
-import type { RouteRule, RouteTarget } from '../../src/config-routing.ts';
+import type { Route, RouteRule } from '../../src/config-routing.ts';
 import type { SitePlan } from './far-end.ts';
 import type { Action, Timed } from './plan.ts';
 import type { Dice } from './seeded.ts';
@@ -14,7 +14,7 @@ export interface Ways {
   signs: boolean;
   /** Played as far ends whose one host is their address. */
   relays: readonly SitePlan[];
-  targets: readonly RouteTarget[];
+  targets: readonly Route[];
   rules: readonly RouteRule[];
   /** How long the store takes to answer. */
   storeMs: number;
@@ -27,7 +27,7 @@ export const PLAIN_WAYS: Ways = {
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-const DIRECT: RouteTarget = { kind: 'mx', pool: 'default' };
+const DIRECT: Route = { kind: 'mx', pool: 'default' };
 const PORT = 2525;
 
 interface Scene {
@@ -95,7 +95,7 @@ function routesOf(
   const all = relays.map(targetOf);
   const [first] = all;
   if (first === undefined) return { targets, rules };
-  const list = (): readonly RouteTarget[] => {
+  const list = (): readonly Route[] => {
     const some = dice.chance(0.6) ? all : dice.chance(0.5) ? all.toReversed() : [first];
     return dice.chance(0.2) ? [...some, DIRECT] : some;
   };
@@ -115,7 +115,7 @@ function routesOf(
   };
 }
 
-function targetOf({ hosts, login }: SitePlan): RouteTarget {
+function targetOf({ hosts, login }: SitePlan): Route {
   const auth = login === true ? { user: 'simulated', password: 'simulated' } : null;
   return { kind: 'relay', host: hosts[0]?.address ?? '', port: PORT, implicitTls: false, auth };
 }

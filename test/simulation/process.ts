@@ -5,7 +5,7 @@
  * reaches the store or the network, and nobody is told.
  */
 import { Registry } from 'prom-client';
-import type { RouteRule, RouteTarget } from '../../src/config-routing.ts';
+import type { Route, RouteRule } from '../../src/config-routing.ts';
 import { createEngine, type Engine } from '../../src/engine.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { Failpoints } from '../../src/lib/failpoints.ts';
@@ -55,7 +55,7 @@ export interface ProcessOptions {
   /** A bug made on purpose; null = as it is. */
   mutation: Mutation | null;
   /** Where mail goes; the recipients' own hosts where left out. */
-  targets?: readonly RouteTarget[];
+  targets?: readonly Route[];
   rules?: readonly RouteRule[];
   /** Mail is signed, by the keys that the store has for its sender domain. */
   signs?: boolean;

@@ -1,6 +1,6 @@
 /** How mail is delivered: the route, DNS, how often and how long delivery is tried. */
 
-import { parseRouteTarget, type RouteTarget, withoutPasswords } from '../../config-routing.ts';
+import { parseRoute, type Route, withoutPasswords } from '../../config-routing.ts';
 import {
   bad,
   good,
@@ -16,7 +16,7 @@ import { both, type KeyTable, key } from '../key-facts.ts';
 
 /** Their values, parsed. */
 export interface DeliveryConfig {
-  route: readonly RouteTarget[];
+  route: readonly Route[];
   dns: readonly string[];
   'dns-trusted': boolean;
   ipv6: boolean;
@@ -85,10 +85,10 @@ export const DELIVERY_KEYS: KeyTable<DeliveryConfig> = {
   ),
 };
 
-function parseRoutes(text: string): Parsed<readonly RouteTarget[]> {
-  const routes: RouteTarget[] = [];
+function parseRoutes(text: string): Parsed<readonly Route[]> {
+  const routes: Route[] = [];
   for (const item of splitList(text)) {
-    const route = parseRouteTarget(item);
+    const route = parseRoute(item);
     if (route === null) {
       return bad(
         'use sandbox, mx, pool:NAME, smtp://user:password@host:port or smtps://host:port, with special characters of a password percent-encoded (%2C for a comma, %25 for a percent sign)',
