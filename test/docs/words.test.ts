@@ -10,6 +10,8 @@ const ROOT = join(import.meta.dirname, '..', '..');
 
 /** A word that is no longer used, and the word that replaced it. */
 const REPLACED: readonly (readonly [old: RegExp, instead: string])[] = [
+  [/\bSmtpWay\b/, 'SmtpEgress'],
+  [/\bWayOut\b/, 'Connector'],
   [/\bRouteTarget\b/, 'Route'],
   [/\bhandOn\b/, 'sendAgainAtOnce, moveToOtherConnection'],
   [/\bcreatePace\b/, 'throughput'],

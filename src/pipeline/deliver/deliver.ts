@@ -40,12 +40,12 @@ import type { PathStates } from './path/states.ts';
 import { closedPath } from './path/view.ts';
 import { createPreparer, type SenderSettings } from './prepare/prepared.ts';
 import { createSigning, type SignerSource } from './prepare/signing.ts';
+import { createConnector } from './routing/connector.ts';
 import { createEndpoints } from './routing/endpoints.ts';
 import type { Placement, Placements } from './routing/placements.ts';
 import type { Port25Watch } from './routing/port-25.ts';
 import type { RelayHealth } from './routing/relay-health.ts';
 import { SANDBOX_SITE } from './routing/routes.ts';
-import { createWayOut } from './routing/way-out.ts';
 import { createSandboxRoute } from './sandbox.ts';
 import type { TlsCounters } from './tls/counters.ts';
 import type { MtaSts } from './tls/mta-sts.ts';
@@ -121,10 +121,10 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
   const counters = deps.tlsCounters;
   const endpoints = createEndpoints({ ...deps, counters }, options);
   const opener = createOpener({ ...deps, counters }, options);
-  const wayOut = createWayOut({ endpoints, opener, relays: deps.relays, port25: deps.port25 });
+  const connector = createConnector({ endpoints, opener, relays: deps.relays, port25: deps.port25 });
   const asksForTls = async (delivery: ClaimedDelivery): Promise<boolean> => {
     const place = placements.placement(placements.nameOf(delivery));
-    return place?.kind === 'path' && place.way.direct && endpoints.asksForTls(delivery.recipientDomain);
+    return place?.kind === 'path' && place.egress.direct && endpoints.asksForTls(delivery.recipientDomain);
   };
   const farEnds = createFarEnds({ clock, learnt: deps.learnt });
   const preparer = createPreparer({ ...deps, signing, asksForTls }, options);
@@ -223,10 +223,11 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         preparer,
         farEnds,
         provider: place.provider === null ? null : providerOf(`${place.source} ${place.provider}`),
-        endpoints: (recipientDomain, wish) => wayOut.endpointsOf(place.way, recipientDomain, wish),
-        refusedBy: (endpoint, outcome, messageId) => wayOut.replied(place.way, endpoint, outcome, messageId),
-        halfOpen: wayOut.halfOpen,
-        open: (endpoint, wish) => wayOut.open(place.way, endpoint, place.site, wish),
+        endpoints: (recipientDomain, wish) => connector.endpointsOf(place.egress, recipientDomain, wish),
+        refusedBy: (endpoint, outcome, messageId) =>
+          connector.replied(place.egress, endpoint, outcome, messageId),
+        halfOpen: connector.halfOpen,
+        open: (endpoint, wish) => connector.open(place.egress, endpoint, place.site, wish),
         onOutcome: (endpoint, outcome, senderDomain) => {
           learnFromOutcome({ endpoints, opener }, endpoint, outcome);
           deps.tenantLessons.onOutcome(place, senderDomain, outcome);
@@ -238,7 +239,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         isolate: placements.isolate,
         elsewhere: (delivery) => placements.nameOf(delivery) !== name,
         // The names of relays are looked up on their way.
-        placed: (domain) => (place.way.direct ? placements.lookUp(domain) : Promise.resolve()),
+        placed: (domain) => (place.egress.direct ? placements.lookUp(domain) : Promise.resolve()),
       },
       options,
     );

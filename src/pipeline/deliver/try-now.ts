@@ -62,7 +62,7 @@ export function createTryNow(deps: {
         const place = placements.placement(name);
         let passedOver = false;
         if (place?.kind === 'path')
-          for (const target of place.way.targets)
+          for (const target of place.egress.targets)
             if (target.kind === 'relay' && relays.tryNow(relayName(target))) passedOver = true;
         if (passedOver) deps.reconnect(name);
         if ((closed === null && !passedOver) || states.closed(name) !== null) continue;

@@ -36,10 +36,10 @@ import type { Outcome, ReplyFacts } from '../outcome/outcome.ts';
 import { logOutcome } from '../outcome/outcome-log.ts';
 import type { SettlementRules } from '../outcome/settlement.ts';
 import type { Prepared, Preparer } from '../prepare/prepared.ts';
+import { egressFingerprint } from '../routing/egress-fingerprint.ts';
 import type { Endpoint } from '../routing/endpoints.ts';
 import type { Placement } from '../routing/placements.ts';
 import { createTriedHosts } from '../routing/tried-hosts.ts';
-import { wayFingerprint } from '../routing/way-fingerprint.ts';
 import { mayCarry } from '../tls/plan.ts';
 import { createPathEgress } from './egress.ts';
 import { createPathFailures } from './failures.ts';
@@ -131,7 +131,7 @@ const RATE_AHEAD_SECONDS = 5;
 export function createPath(deps: PathDeps, options: { maxConnections: number }): Path {
   const { name, place, queue, preparer, rules, clock, log, mailLog, metrics, failpoints } = deps;
   const { source, site, provider } = place;
-  const route = place.way.targets[0]?.kind === 'relay' ? ('relay' as const) : ('mx' as const);
+  const route = place.egress.targets[0]?.kind === 'relay' ? ('relay' as const) : ('mx' as const);
   // The same object again and again: shaping answers it without building anything.
   let asked: PathQuery = { source, site, provider, route };
   const mayBeSmall = route === 'mx' && provider === null;
@@ -139,7 +139,7 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
   const recalled = deps.memory.recall(source, site);
   const volume = createPathVolume(clock, recalled);
   const startAt = route === 'relay' ? capNow() : null;
-  const state = deps.states.of(source, site, wayFingerprint(place.way));
+  const state = deps.states.of(source, site, egressFingerprint(place.egress));
   const health = createPathHealth({ clock, state, recalled, startAt });
   state.attach(() => ({ concurrency: health.window.size, ...volume.state() }));
   const links = createLinks({ clock, closed: linkClosed, hangs: pump });

@@ -11,9 +11,9 @@ import { type EgressMemory, readText } from '../../../policy/limits/shaping/egre
 import { pathKey, type Shaping } from '../../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../../policy/limits/warmup/warmup.ts';
 import type { SiteQuestion } from '../../queue/gate.ts';
+import type { SmtpEgress } from './connector.ts';
 import { type Routes, SANDBOX_SITE } from './routes.ts';
 import { type SiteName, siteNameOf } from './site-key.ts';
-import type { SmtpWay } from './way-out.ts';
 
 /** What a name that `nameOf` gave stands for. */
 export type Placement =
@@ -22,7 +22,7 @@ export type Placement =
   | { kind: 'unknown'; domain: string }
   | {
       kind: 'path';
-      way: SmtpWay;
+      egress: SmtpEgress;
       source: string;
       site: string;
       provider: string | null;
@@ -66,7 +66,7 @@ const DAY_MS = 86_400_000;
 const PROVIDER_KEPT_MS = 7 * DAY_MS;
 
 export function createPlacements(deps: {
-  routes: Pick<Routes, 'wayOf'>;
+  routes: Pick<Routes, 'egressOf'>;
   resolver: Pick<Resolver, 'mx'>;
   shaping: Pick<Shaping, 'groupingOf'>;
   warmup: Pick<Warmup, 'warms' | 'isFull'>;
@@ -79,7 +79,7 @@ export function createPlacements(deps: {
   const domains = new BoundedMap<string, Known>(MAX_DOMAINS);
   const asking = new Map<string, Promise<void>>();
   const names = new Map<string, Placement>();
-  const relayWays = new Map<string, SmtpWay[]>();
+  const egressesByRelays = new Map<string, SmtpEgress[]>();
   let moved: (name: string) => void = () => {};
 
   return {
@@ -103,15 +103,15 @@ export function createPlacements(deps: {
 
   function nameOf(recipient: SiteQuestion): string {
     const { recipientDomain } = recipient;
-    const way = routes.wayOf(recipient);
-    if (way.kind === 'sandbox') return SANDBOX_SITE;
-    if (!way.direct) return named(way, { site: relaysOf(way), provider: null });
+    const egress = routes.egressOf(recipient);
+    if (egress.kind === 'sandbox') return SANDBOX_SITE;
+    if (!egress.direct) return named(egress, { site: relaysOf(egress), provider: null });
     // Behind relays that come first, the domain's own hosts are only the last resort.
-    if (way.targets[0]?.kind === 'relay')
-      return named(way, { site: `${relaysOf(way)}|${recipientDomain}`, provider: null });
+    if (egress.targets[0]?.kind === 'relay')
+      return named(egress, { site: `${relaysOf(egress)}|${recipientDomain}`, provider: null });
     const known = usable(recipientDomain);
     if (known !== null) {
-      const other = instead(way, recipient, known.provider);
+      const other = instead(egress, recipient, known.provider);
       if (!other.direct) return named(other, { site: relaysOf(other), provider: null });
       // With relays to fall back on it is a path of its own, for the same provider.
       return named(
@@ -126,24 +126,25 @@ export function createPlacements(deps: {
   }
 
   /** Another way while the warm-up of the source has no room for more at the provider, where there is one. */
-  function instead(way: SmtpWay, recipient: SiteQuestion, provider: string | null): SmtpWay {
-    if (provider === null || !warmup.warms(way.source.id)) return way;
-    const other = routes.wayOf(recipient, ({ id }) => warmup.isFull(id, provider, recipient.lane));
-    return other.kind === 'smtp' ? other : way;
+  function instead(egress: SmtpEgress, recipient: SiteQuestion, provider: string | null): SmtpEgress {
+    if (provider === null || !warmup.warms(egress.source.id)) return egress;
+    const other = routes.egressOf(recipient, ({ id }) => warmup.isFull(id, provider, recipient.lane));
+    return other.kind === 'smtp' ? other : egress;
   }
 
   /** The relays' name; two ways over the same ones may differ in how they log in. */
-  function relaysOf(way: SmtpWay): string {
-    const same = relayWays.get(way.relays) ?? [];
-    if (same.length === 0) relayWays.set(way.relays, same);
-    let place = same.indexOf(way);
-    if (place < 0) place = same.push(way) - 1;
-    return place === 0 ? way.relays : `${way.relays}#${place + 1}`;
+  function relaysOf(egress: SmtpEgress): string {
+    const same = egressesByRelays.get(egress.relays) ?? [];
+    if (same.length === 0) egressesByRelays.set(egress.relays, same);
+    let place = same.indexOf(egress);
+    if (place < 0) place = same.push(egress) - 1;
+    return place === 0 ? egress.relays : `${egress.relays}#${place + 1}`;
   }
 
-  function named(way: SmtpWay, { site, provider }: SiteName, hosts = site): string {
-    const key = pathKey(way.source.id, site);
-    if (!names.has(key)) names.set(key, { kind: 'path', way, source: way.source.id, site, provider, hosts });
+  function named(egress: SmtpEgress, { site, provider }: SiteName, hosts = site): string {
+    const key = pathKey(egress.source.id, site);
+    if (!names.has(key))
+      names.set(key, { kind: 'path', egress, source: egress.source.id, site, provider, hosts });
     return key;
   }
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { routeKeyParts } from '../../../model/route-key.ts';
 import { stablePlace } from './route-rules.ts';
-import { createRoutes, type RoutesConfig, type WayQuestion } from './routes.ts';
+import { createRoutes, type EgressQuestion, type RoutesConfig } from './routes.ts';
 
 const RELAY = { kind: 'relay', host: 'a.example', port: 25, implicitTls: false, auth: null } as const;
 const OTHER = { ...RELAY, host: 'b.example', port: 587 };
 const ANY = { senderDomain: null, recipientDomain: null, priority: null, tag: null };
-const ask = (more: Partial<WayQuestion> = {}): WayQuestion => ({
+const ask = (more: Partial<EgressQuestion> = {}): EgressQuestion => ({
   senderDomain: 'shop.example',
   recipientDomain: 'corp.example',
   lane: 'normal',
@@ -17,9 +17,11 @@ const routes = (more: Partial<RoutesConfig> = {}) =>
   createRoutes({ rules: [], targets: [{ kind: 'mx' }], sources: [], ...more });
 
 /** The way in one word. */
-function named({ wayOf }: ReturnType<typeof routes>, question: WayQuestion): string {
-  const way = wayOf(question);
-  return way.kind === 'sandbox' ? 'sandbox' : `${way.source.id}>${way.relays}${way.direct ? '+mx' : ''}`;
+function named({ egressOf }: ReturnType<typeof routes>, question: EgressQuestion): string {
+  const egress = egressOf(question);
+  return egress.kind === 'sandbox'
+    ? 'sandbox'
+    : `${egress.source.id}>${egress.relays}${egress.direct ? '+mx' : ''}`;
 }
 
 describe('the way of a recipient', () => {
@@ -41,7 +43,7 @@ describe('the way of a recipient', () => {
   it('is the very same object for recipients that share it', () => {
     const all = routes({ targets: [RELAY, { kind: 'mx' }] });
     expect(named(all, ask())).toBe('>relay:a.example:25+mx');
-    expect(all.wayOf(ask({ recipientDomain: 'other.example' }))).toBe(all.wayOf(ask()));
+    expect(all.egressOf(ask({ recipientDomain: 'other.example' }))).toBe(all.egressOf(ask()));
   });
 
   it('follows tags that some rule names, as the key of its queue keeps them', () => {
@@ -57,11 +59,11 @@ describe('the way of a recipient', () => {
     expect([key(), key('other')]).toEqual(['', '']);
     expect(key('x', 'news')).toBe(key('news'));
     expect(key('receipt', 'news')).toBe(key('news', 'receipt'));
-    const way = (lane: 'normal' | 'bulk', ...tags: string[]) =>
+    const egress = (lane: 'normal' | 'bulk', ...tags: string[]) =>
       named(all, ask({ lane, routeKey: key(...tags) }));
-    expect(way('bulk', 'news', 'receipt')).toBe('>relay:a.example:25');
-    expect(way('normal', 'news', 'receipt')).toBe('>relay:b.example:587');
-    expect(way('normal', 'news')).toBe('>+mx');
+    expect(egress('bulk', 'news', 'receipt')).toBe('>relay:a.example:25');
+    expect(egress('normal', 'news', 'receipt')).toBe('>relay:b.example:587');
+    expect(egress('normal', 'news')).toBe('>+mx');
     expect(all.shown(ask({ routeKey: key('receipt') }))).toBe('routes[1] smtp://(secret)@b.example:587');
     expect(all.shown(ask({ routeKey: key('news') }))).toBe('route mx');
   });
@@ -71,8 +73,8 @@ describe('the way of a recipient', () => {
     const before = routes({ sources: [source('1'), source('2'), source('3')] });
     const mail = { ...ask(), tags: [], size: 100 };
     const from = (all: typeof before, address: string, size = 100) => {
-      const way = all.wayOf(ask({ routeKey: before.keyOf({ ...mail, address, size }) }));
-      return way.kind === 'smtp' ? way.source.id : null;
+      const egress = all.egressOf(ask({ routeKey: before.keyOf({ ...mail, address, size }) }));
+      return egress.kind === 'smtp' ? egress.source.id : null;
     };
     const people = Array.from({ length: 300 }, (_, i) => `r${i}@corp.example`);
     const counts = new Map<string | null, number>();
@@ -106,13 +108,13 @@ describe('the way of a recipient', () => {
       ehlo: `m${id}.example`,
       pool,
     });
-    const { wayOf } = routes({
+    const { egressOf } = routes({
       sources: [source('1', 'default'), source('2', 'default'), source('3', 'bulk')],
       rules: [{ ...ANY, priority: ['bulk'], targets: [{ kind: 'mx', pool: 'bulk' }] }],
     });
-    const from = (recipientDomain: string, lane: WayQuestion['lane'] = 'normal') => {
-      const way = wayOf(ask({ recipientDomain, lane }));
-      return way.kind === 'smtp' ? way.source : null;
+    const from = (recipientDomain: string, lane: EgressQuestion['lane'] = 'normal') => {
+      const egress = egressOf(ask({ recipientDomain, lane }));
+      return egress.kind === 'smtp' ? egress.source : null;
     };
     const used = new Set(Array.from({ length: 50 }, (_, i) => from(`d${i}.example`)?.id));
     expect(used).toEqual(new Set(['1', '2']));

@@ -35,7 +35,7 @@ export interface EgressSource {
 export const ANY_SOURCE: EgressSource = { id: '', address: null, heloName: null };
 
 /** The way of a recipient: what the scheduler makes a path of. Recipients of one way share the very same object. */
-export type Way =
+export type Egress =
   | { kind: 'sandbox' }
   | {
       kind: 'smtp';
@@ -49,7 +49,7 @@ export type Way =
     };
 
 /** Whose way is asked for. Without a lane, no rule that names one fits. */
-export interface WayQuestion extends RouteQuestion {
+export interface EgressQuestion extends RouteQuestion {
   sandbox: SandboxResult | null;
 }
 
@@ -69,12 +69,12 @@ export interface Routes {
   /** Tags that rules name, sorted. */
   readonly tags: readonly string[];
   /** The way as the configuration writes it: `routes[1] smtp://mail.example.net`. */
-  shown(question: WayQuestion): string;
+  shown(question: EgressQuestion): string;
   /**
    * The way of a recipient; decided by configuration alone, without waiting. Sources that are `full` at the moment are
    * passed over for others of their pool, then for the relays of the list; where there are none, they stay.
    */
-  wayOf(recipient: WayQuestion, full?: (source: EgressSource) => boolean): Way;
+  egressOf(recipient: EgressQuestion, full?: (source: EgressSource) => boolean): Egress;
 }
 
 /** One configured way: rules with their targets, in order. */
@@ -85,25 +85,26 @@ export interface RoutesConfig {
   sources: readonly { id: string; address: string; ehlo: string | null; pool: string }[];
 }
 
-const SANDBOX: Way = { kind: 'sandbox' };
+const SANDBOX: Egress = { kind: 'sandbox' };
 const DEFAULT_POOL = 'default';
 
 /** Throws TypeError for a list of targets that is empty. */
 export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes {
   // Made once, so that recipients of one way share the same object.
-  const waysOfRules = rules.map((rule) => waysOf(rule.targets));
-  const waysAtLast = waysOf(targets);
+  const choicesOfRules = rules.map((rule) => choicesOf(rule.targets));
+  const choicesAtLast = choicesOf(targets);
   const tags = tagsNamed(rules);
   const named = new Set(tags);
   /** Nothing has to be known of a recipient but its queue's domains and lane. */
-  const isPlain = tags.length === 0 && [...waysOfRules, waysAtLast].every(({ ways }) => ways.length === 1);
+  const isPlain =
+    tags.length === 0 && [...choicesOfRules, choicesAtLast].every(({ choices }) => choices.length === 1);
 
   return {
-    wayOf,
+    egressOf,
     keyOf,
     leadsOut(mail) {
       const routeKey = routeKeyOf({ tags: namedOf(mail.tags), place: 0 });
-      return wayOf({ ...mail, sandbox: null, routeKey }).kind !== 'sandbox';
+      return egressOf({ ...mail, sandbox: null, routeKey }).kind !== 'sandbox';
     },
     tags,
     shown,
@@ -112,11 +113,11 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
   function keyOf(mail: RoutedMail): string {
     if (isPlain) return '';
     const found = namedOf(mail.tags);
-    const { ways } = listOf({ ...mail, routeKey: routeKeyOf({ tags: found, place: 0 }) });
+    const { choices } = listOf({ ...mail, routeKey: routeKeyOf({ tags: found, place: 0 }) });
     // One recipient's mail of one sender has one source, which is what greylisting remembers; recipients of a large
     // message stay together, so that they can share a transaction.
-    const spread = ways.length > 1 && mail.size <= SHARED_FROM_BYTES;
-    const place = spread ? stablePlace(`${mail.senderDomain} ${mail.address}`, ways.length) : 0;
+    const spread = choices.length > 1 && mail.size <= SHARED_FROM_BYTES;
+    const place = spread ? stablePlace(`${mail.senderDomain} ${mail.address}`, choices.length) : 0;
     return routeKeyOf({ tags: found, place });
   }
 
@@ -126,28 +127,28 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
 
   function listOf(question: RouteQuestion) {
     const rule = rules.length === 0 ? -1 : firstRule(rules, question);
-    return waysOfRules[rule] ?? waysAtLast;
+    return choicesOfRules[rule] ?? choicesAtLast;
   }
 
-  function shown(question: WayQuestion): string {
+  function shown(question: EgressQuestion): string {
     if (question.sandbox !== null) return 'sandbox';
     const rule = firstRule(rules, question);
     const { shown: text = targetsText(rules[rule]?.targets ?? targets) } = rules[rule] ?? {};
     return `${rule < 0 ? 'route' : `routes[${rule}]`} ${text}`;
   }
 
-  function wayOf(question: WayQuestion, full: (source: EgressSource) => boolean = () => false): Way {
+  function egressOf(question: EgressQuestion, full: (source: EgressSource) => boolean = () => false): Egress {
     if (question.sandbox !== null) return SANDBOX;
-    const { ways, relaysOnly } = listOf(question);
-    const usual = ways[ways.length === 1 ? 0 : placeOf(question, ways.length)] ?? SANDBOX;
+    const { choices, relaysOnly } = listOf(question);
+    const usual = choices[choices.length === 1 ? 0 : placeOf(question, choices.length)] ?? SANDBOX;
     if (usual.kind === 'sandbox' || !usual.direct || !full(usual.source)) return usual;
-    return ways.find((way) => way.kind === 'smtp' && !full(way.source)) ?? relaysOnly ?? usual;
+    return choices.find((egress) => egress.kind === 'smtp' && !full(egress.source)) ?? relaysOnly ?? usual;
   }
 
   /** One way per source of the pool, and the one by the list's relays alone where it has any beside `mx`. */
-  function waysOf(list: readonly Route[]): { ways: readonly Way[]; relaysOnly: Way | null } {
+  function choicesOf(list: readonly Route[]): { choices: readonly Egress[]; relaysOnly: Egress | null } {
     if (list.length === 0) throw new TypeError('at least one route is needed');
-    if (list[0]?.kind === 'sandbox') return { ways: [SANDBOX], relaysOnly: null };
+    if (list[0]?.kind === 'sandbox') return { choices: [SANDBOX], relaysOnly: null };
     const smtp = list.filter((target) => target.kind !== 'sandbox');
     const direct = smtp.find((target) => target.kind === 'mx');
     const relays = smtp.flatMap((target) =>
@@ -155,8 +156,8 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
     );
     const pool = direct?.kind === 'mx' ? (direct.pool ?? DEFAULT_POOL) : null;
     const from = sources.filter((source) => source.pool === pool).map(toEgress);
-    const ways = (from.length === 0 ? [ANY_SOURCE] : from).map(
-      (source): Way => ({
+    const choices = (from.length === 0 ? [ANY_SOURCE] : from).map(
+      (source): Egress => ({
         kind: 'smtp',
         source,
         targets: smtp,
@@ -164,17 +165,17 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
         direct: direct !== undefined,
       }),
     );
-    if (direct === undefined || relays.length === 0) return { ways, relaysOnly: null };
+    if (direct === undefined || relays.length === 0) return { choices, relaysOnly: null };
     const targets = smtp.filter((target) => target.kind === 'relay');
-    const relaysOnly: Way = {
+    const relaysOnly: Egress = {
       ...{ kind: 'smtp', source: ANY_SOURCE, targets, relays: relays.join('|'), direct: false },
     };
-    return { ways, relaysOnly };
+    return { choices, relaysOnly };
   }
 }
 
 /** Always the same source for one queue. A pool that has grown or shrunk has a place for every key. */
-function placeOf({ senderDomain, recipientDomain, routeKey }: WayQuestion, sources: number): number {
+function placeOf({ senderDomain, recipientDomain, routeKey }: EgressQuestion, sources: number): number {
   const first = stablePlace(`${senderDomain} ${recipientDomain}`, sources);
   return (first + routeKeyParts(routeKey).place) % sources;
 }

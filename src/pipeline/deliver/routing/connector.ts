@@ -11,16 +11,16 @@ import type { Opener, OpenWish } from '../tls/opener.ts';
 import type { Endpoint, EndpointAnswer, Endpoints, EndpointWish } from './endpoints.ts';
 import type { Port25Watch } from './port-25.ts';
 import { type RelayHealth, relayName } from './relay-health.ts';
-import type { Way } from './routes.ts';
+import type { Egress } from './routes.ts';
 
-export type SmtpWay = Extract<Way, { kind: 'smtp' }>;
+export type SmtpEgress = Extract<Egress, { kind: 'smtp' }>;
 
-export interface WayOut {
+export interface Connector {
   /** A list fails over from one target to the next. Never rejects. */
-  endpointsOf(way: SmtpWay, recipientDomain: string, wish: EndpointWish): Promise<EndpointAnswer>;
+  endpointsOf(egress: SmtpEgress, recipientDomain: string, wish: EndpointWish): Promise<EndpointAnswer>;
   /** Never rejects for what a server does. `site`: for whom, where several that do not answer mean something. */
   open(
-    way: SmtpWay,
+    egress: SmtpEgress,
     endpoint: Endpoint,
     site: string,
     wish: Omit<OpenWish, 'localAddress' | 'heloName'>,
@@ -29,7 +29,7 @@ export interface WayOut {
    * What the far end made of a message. True where it is a relay that does not take our mail, and another one of the list
    * may: the message goes on at once, and over none of the connections to this one.
    */
-  replied(way: SmtpWay, endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
+  replied(egress: SmtpEgress, endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
   /** Whether the far end gets one message at a time, to show that it takes our mail again. */
   halfOpen(endpoint: Endpoint): boolean;
 }
@@ -37,22 +37,22 @@ export interface WayOut {
 /** One message does not make a relay fail that may have meant it alone. */
 const MESSAGES_TO_BLAME = 2;
 
-export function createWayOut(deps: {
+export function createConnector(deps: {
   endpoints: Endpoints;
   opener: Pick<Opener, 'open'>;
   relays: RelayHealth;
   port25: Port25Watch;
-}): WayOut {
+}): Connector {
   const { endpoints, opener, relays, port25 } = deps;
   /** Messages that a relay has put off for its service's sake since its last success. */
   const suspects = new Map<string, Set<string>>();
   return {
-    async endpointsOf(way, recipientDomain, wish) {
+    async endpointsOf(egress, recipientDomain, wish) {
       // An IPv4 source reaches no IPv6 host.
-      const ipv6 = way.source.address === null ? wish.ipv6 : false;
+      const ipv6 = egress.source.address === null ? wish.ipv6 : false;
       const found: Endpoint[] = [];
       let other: EndpointAnswer | null = null;
-      for (const target of relays.order(way.targets)) {
+      for (const target of relays.order(egress.targets)) {
         const answer = await endpoints.find(target, recipientDomain, { ...wish, ipv6 });
         if (answer.kind === 'endpoints') found.push(...answer.endpoints);
         // A permanent answer of the recipient's DNS decides; a relay that cannot be found may be passed over.
@@ -61,8 +61,8 @@ export function createWayOut(deps: {
       if (found.length > 0) return { kind: 'endpoints', endpoints: found };
       return other ?? { kind: 'temporary', detail: 'no route is configured' };
     },
-    async open(way, endpoint, site, wish) {
-      const { source } = way;
+    async open(egress, endpoint, site, wish) {
+      const { source } = egress;
       // An IPv4 source cannot reach an IPv6 relay; the system chooses there.
       const bind = source.address !== null && isIPv4(source.address) === isIPv4(endpoint.address);
       const result = await opener.open(endpoint, {
@@ -72,7 +72,7 @@ export function createWayOut(deps: {
       });
       return endpoint.route === 'relay' ? relayOpened(endpoint, result) : hostOpened(site, result);
     },
-    replied(way, endpoint, outcome, messageId) {
+    replied(egress, endpoint, outcome, messageId) {
       if (endpoint.route !== 'relay') return false;
       const relay = relayName(endpoint);
       if (outcome.kind === 'delivered') {
@@ -89,7 +89,7 @@ export function createWayOut(deps: {
       }
       suspects.delete(relay);
       relays.failed(relay, refusal.why, true);
-      return way.targets.some(
+      return egress.targets.some(
         (target) =>
           target.kind === 'mx' || (relayName(target) !== relay && !relays.passedOver(relayName(target))),
       );

@@ -1,12 +1,12 @@
 /** Tells one way from another one of the same name: what was learnt by one login or address says nothing of the next. */
 import { createHash } from 'node:crypto';
-import type { SmtpWay } from './way-out.ts';
+import type { SmtpEgress } from './connector.ts';
 
 /**
  * The same for the same source address, EHLO name, targets and logins. It is stored, so of a password it holds 16 bits:
  * enough to notice that it has changed, and nothing to try guesses against.
  */
-export function wayFingerprint({ source, targets }: SmtpWay): string {
+export function egressFingerprint({ source, targets }: SmtpEgress): string {
   const facts = targets.map((target) => {
     if (target.kind === 'mx') return 'mx';
     const { host, port, implicitTls, auth } = target;

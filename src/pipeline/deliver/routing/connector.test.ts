@@ -75,7 +75,7 @@ describe('the health of relays', () => {
     expect(health.unhealthy()).toMatchObject([{ failures: 2, until: clock.now() + 60_000 }]);
   });
 
-  it('counts openings that were under way together as one failure', async () => {
+  it('counts openings that were under egress together as one failure', async () => {
     const { health } = relays();
     for (let i = 0; i < 5; i++) health.failed('a.example:25', 'refused');
     expect(health.unhealthy()[0]?.failures).toBe(1);
