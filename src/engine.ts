@@ -31,10 +31,10 @@ import { createTenantLessons } from './pipeline/deliver/outcome/tenant-lessons.t
 import { createPathStates } from './pipeline/deliver/path/states.ts';
 import { createPersonalTexts, type PersonalTexts } from './pipeline/deliver/prepare/personal-texts.ts';
 import { createEgressLeases } from './pipeline/deliver/routing/egress-leases.ts';
-import { createPlacements } from './pipeline/deliver/routing/placements.ts';
 import { createPort25Watch, type Port25Watch } from './pipeline/deliver/routing/port-25.ts';
 import { createRelayHealth, type RelayHealth } from './pipeline/deliver/routing/relay-health.ts';
 import { createRoutes, type Routes } from './pipeline/deliver/routing/routes.ts';
+import { createSites } from './pipeline/deliver/routing/sites.ts';
 import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls/counters.ts';
 import { createMtaSts } from './pipeline/deliver/tls/mta-sts.ts';
 import { createTryNow, type TryNow } from './pipeline/deliver/try-now.ts';
@@ -175,15 +175,13 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   const warmup = createWarmup({ store, node, clock, log }, { sources: newSources });
   const egress = deps.membership === undefined ? null : createEgressLeases(deps.membership, options.sources);
   await warmup.start();
-  const placements = createPlacements({ routes, resolver, shaping, warmup, learnt, clock });
+  const sites = createSites({ routes, resolver, shaping, warmup, learnt, clock });
   const heldBy = (question: SiteQuestion): Hold | null =>
     // Without a hold nobody needs to know the names of the site.
-    holds.any()
-      ? holds.heldBy({ ...question, sites: placements.sitesOf(question).flatMap(siteNames) })
-      : null;
+    holds.any() ? holds.heldBy({ ...question, sites: sites.sitesOf(question).flatMap(siteNames) }) : null;
   const pauses = createTenantPauses(overrides);
   const pausedBy = (question: SiteQuestion): TenantPause | null => {
-    const place = pauses.any() ? placements.placement(placements.nameOf(question)) : null;
+    const place = pauses.any() ? sites.siteNamed(sites.nameOf(question)) : null;
     return place?.kind === 'path' ? pauses.of(question.senderDomain, place) : null;
   };
   const states = createPathStates({ clock, memory: traffic.pathMemory, overrides });
@@ -202,7 +200,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       random,
       log,
       node,
-      siteOf: placements.nameOf,
+      siteOf: sites.nameOf,
       expire: rules.expire,
       suppressed: rules.suppressed,
       gate,
@@ -232,7 +230,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       ...{
         store,
         queue,
-        placements,
+        sites,
         states,
         gate,
         shaping,
@@ -269,7 +267,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     { ...options.deliver, maxConnections: MAX_CONNECTIONS },
   );
   const { reconnect } = deliver;
-  const tryNow = createTryNow({ states, overrides, placements, relays, queue, reconnect, log });
+  const tryNow = createTryNow({ states, overrides, sites, relays, queue, reconnect, log });
   const acceptance = createAcceptance(
     {
       ...{ store, queue, clock, random, node, failpoints, eventsStored },
@@ -308,16 +306,16 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     heldBy,
     pausedBy,
     closedFor(question) {
-      const path = placements.nameOf(question);
+      const path = sites.nameOf(question);
       const closed = states.closed(path);
       if (closed === null) return null;
       const { reason, until } = closed;
       return { path, reason, until };
     },
     async sitesOf(question) {
-      if (placements.placement(placements.nameOf(question))?.kind === 'unknown')
-        await placements.lookUp(question.recipientDomain);
-      return placements.sitesOf(question);
+      if (sites.siteNamed(sites.nameOf(question))?.kind === 'unresolved')
+        await sites.lookUp(question.recipientDomain);
+      return sites.sitesOf(question);
     },
     personalTexts: createPersonalTexts(deps.personalTokens, deps.tokens),
     async start() {

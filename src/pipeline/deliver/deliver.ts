@@ -42,10 +42,10 @@ import { createPreparer, type SenderSettings } from './prepare/prepared.ts';
 import { createSigning, type SignerSource } from './prepare/signing.ts';
 import { createConnector } from './routing/connector.ts';
 import { createEndpoints } from './routing/endpoints.ts';
-import type { Placement, Placements } from './routing/placements.ts';
 import type { Port25Watch } from './routing/port-25.ts';
 import type { RelayHealth } from './routing/relay-health.ts';
 import { SANDBOX_SITE } from './routing/routes.ts';
+import type { Site, Sites } from './routing/sites.ts';
 import { createSandboxRoute } from './sandbox.ts';
 import type { TlsCounters } from './tls/counters.ts';
 import type { MtaSts } from './tls/mta-sts.ts';
@@ -61,7 +61,7 @@ export interface Deliver extends Service, PathsView {
 export interface DeliverDeps {
   store: Store;
   queue: Queue;
-  placements: Placements;
+  sites: Sites;
   shaping: Pick<Shaping, 'limitsFor'>;
   overrides: Overrides;
   memory: PathMemory;
@@ -95,7 +95,7 @@ export interface DeliverDeps {
   /** Faults that are played on demand. */
   faults: Pick<SandboxRules, 'faultFor'>;
   /** Asks for the lease on what a path sends by, where several nodes may; null = this node may anyway. */
-  egress?(place: Extract<Placement, { kind: 'path' }>, listener: LeaseListener): Lease | null;
+  egress?(place: Extract<Site, { kind: 'path' }>, listener: LeaseListener): Lease | null;
   /** Where connections come from; TCP where left out. */
   connect?: Connect;
 }
@@ -115,7 +115,7 @@ const FORGET_IDLE_PATHS_ABOVE = 256;
 const ROWS_WITHOUT_SITE = 32;
 
 export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliver {
-  const { queue, placements, rules, clock, random, log, mailLog, metrics } = deps;
+  const { queue, sites, rules, clock, random, log, mailLog, metrics } = deps;
   const signing = createSigning({ clock, signers: deps.signers });
   const sandbox = createSandboxRoute({ clock, random, rules, classifier: deps.classifier });
   const counters = deps.tlsCounters;
@@ -123,7 +123,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
   const opener = createOpener({ ...deps, counters }, options);
   const connector = createConnector({ endpoints, opener, relays: deps.relays, port25: deps.port25 });
   const asksForTls = async (delivery: ClaimedDelivery): Promise<boolean> => {
-    const place = placements.placement(placements.nameOf(delivery));
+    const place = sites.siteNamed(sites.nameOf(delivery));
     return place?.kind === 'path' && place.egress.direct && endpoints.asksForTls(delivery.recipientDomain);
   };
   const farEnds = createFarEnds({ clock, learnt: deps.learnt });
@@ -137,7 +137,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
   return {
     async start() {
       queue.onWork(wake, demand, (name) => paths.get(name)?.throughput() ?? 0);
-      placements.onMoved((name) => {
+      sites.onMoved((name) => {
         queue.regroup(name);
         paths.get(name)?.regroup();
       });
@@ -160,8 +160,8 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
     const { site, delivery } = item;
     const kept = deps.gate.mail(delivery, site);
     if (kept !== null) return kept;
-    const place = placements.placement(site);
-    if (place?.kind === 'unknown')
+    const place = sites.siteNamed(site);
+    if (place?.kind === 'unresolved')
       return { reason: `DNS is asked where mail for ${place.domain} goes`, until: null };
     const said = paths.get(site)?.waitOf(item) ?? null;
     if (said !== null) return said;
@@ -190,16 +190,16 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
       known.wake();
       return;
     }
-    if (placements.placement(name) === null) queue.regroup(name);
-    const place = placements.placement(name);
+    if (sites.siteNamed(name) === null) queue.regroup(name);
+    const place = sites.siteNamed(name);
     switch (place?.kind) {
       case 'sandbox':
         pumpSandbox();
         return;
-      case 'unknown':
-        void placements.lookUp(place.domain).then(() => {
+      case 'unresolved':
+        void sites.lookUp(place.domain).then(() => {
           queue.regroup(name);
-          placements.forget(name);
+          sites.forget(name);
         });
         return;
       case 'path':
@@ -210,10 +210,10 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
   function demand(name: string): number {
     const path = paths.get(name);
     if (path !== undefined) return path.demand();
-    return placements.placement(name)?.kind === 'unknown' ? ROWS_WITHOUT_SITE : Number.POSITIVE_INFINITY;
+    return sites.siteNamed(name)?.kind === 'unresolved' ? ROWS_WITHOUT_SITE : Number.POSITIVE_INFINITY;
   }
 
-  function pathOf(name: string, place: Extract<Placement, { kind: 'path' }>): Path {
+  function pathOf(name: string, place: Extract<Site, { kind: 'path' }>): Path {
     forgetIdlePaths();
     const path = createPath(
       {
@@ -236,10 +236,10 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
           learnFromOpening({ endpoints, opener }, endpoint, result, category),
         egress: (listener) => deps.egress?.(place, listener) ?? null,
         firstUnderTls: opener.firstUnderTls,
-        isolate: placements.isolate,
-        elsewhere: (delivery) => placements.nameOf(delivery) !== name,
+        isolate: sites.isolate,
+        elsewhere: (delivery) => sites.nameOf(delivery) !== name,
         // The names of relays are looked up on their way.
-        placed: (domain) => (place.egress.direct ? placements.lookUp(domain) : Promise.resolve()),
+        placed: (domain) => (place.egress.direct ? sites.lookUp(domain) : Promise.resolve()),
       },
       options,
     );
@@ -262,7 +262,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
       if (!path.idle || queue.heldBy(name) > 0) continue;
       path.forget();
       paths.delete(name);
-      placements.forget(name);
+      sites.forget(name);
     }
   }
 

@@ -7,8 +7,8 @@ import type { Logger } from '../../lib/log.ts';
 import type { OverrideBook } from '../../policy/limits/shaping/overrides.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { PathStates } from './path/states.ts';
-import type { Placements } from './routing/placements.ts';
 import { type RelayHealth, relayName } from './routing/relay-health.ts';
+import type { Sites } from './routing/sites.ts';
 
 export interface TryNow {
   /** Paths by name (`pathKey`). How many were closed and are tried now. */
@@ -20,14 +20,14 @@ export interface TryNow {
 export function createTryNow(deps: {
   states: PathStates;
   overrides: Pick<OverrideBook, 'of' | 'remove' | 'onChange'>;
-  placements: Pick<Placements, 'placement'>;
+  sites: Pick<Sites, 'siteNamed'>;
   relays: Pick<RelayHealth, 'tryNow'>;
   queue: Pick<Queue, 'hurry' | 'gateChanged'>;
   /** Its connections take nothing new, so that the next message opens one where it should go. */
   reconnect(name: string): void;
   log: Logger;
 }): TryNow {
-  const { states, overrides, placements, relays, queue, log } = deps;
+  const { states, overrides, sites, relays, queue, log } = deps;
   const hurry = (name: string): void => {
     queue.hurry(name).catch((err: unknown) => {
       log.warn({ err, path: name }, 'mail that was told a later time keeps to it');
@@ -59,7 +59,7 @@ export function createTryNow(deps: {
         for (const { id, param } of overrides.of('path', name))
           if (param === 'suspended') await overrides.remove(id);
         states.tryNow(name);
-        const place = placements.placement(name);
+        const place = sites.siteNamed(name);
         let passedOver = false;
         if (place?.kind === 'path')
           for (const target of place.egress.targets)

@@ -38,7 +38,7 @@ import type { SettlementRules } from '../outcome/settlement.ts';
 import type { Prepared, Preparer } from '../prepare/prepared.ts';
 import { egressFingerprint } from '../routing/egress-fingerprint.ts';
 import type { Endpoint } from '../routing/endpoints.ts';
-import type { Placement } from '../routing/placements.ts';
+import type { Site } from '../routing/sites.ts';
 import { createTriedHosts } from '../routing/tried-hosts.ts';
 import { mayCarry } from '../tls/plan.ts';
 import { createPathEgress } from './egress.ts';
@@ -84,7 +84,7 @@ export interface Path {
 
 export interface PathDeps extends Omit<OpeningDeps, 'tried'> {
   name: string;
-  place: Extract<Placement, { kind: 'path' }>;
+  place: Extract<Site, { kind: 'path' }>;
   queue: Queue;
   preparer: Preparer;
   rules: SettlementRules;

@@ -6,7 +6,7 @@ import type { Lane } from '../../../model/message.ts';
 import { type Overrides, pathKey, type Shaping } from '../../../policy/limits/shaping/types.ts';
 import type { KeptBack } from '../../queue/gate.ts';
 import type { Queue } from '../../queue/queue.ts';
-import type { Placement } from '../routing/placements.ts';
+import type { Site } from '../routing/sites.ts';
 import type { PathGates } from './limits.ts';
 import type { Links } from './links.ts';
 import type { PathRef, PathWord, WaitKind } from './state.ts';
@@ -25,7 +25,7 @@ export interface PathView extends PathRef {
 
 interface Deps {
   name: string;
-  place: Extract<Placement, { kind: 'path' }>;
+  place: Extract<Site, { kind: 'path' }>;
   route: 'mx' | 'relay';
   queue: Pick<Queue, 'waiting' | 'heldBy' | 'hasMail'>;
   gates: PathGates;

@@ -5,10 +5,10 @@
  */
 import { pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Lease, LeaseListener, Membership } from '../../queue/membership.ts';
-import type { Placement } from './placements.ts';
 import { ANY_SOURCE } from './routes.ts';
+import type { Site } from './sites.ts';
 
-type PathPlace = Pick<Extract<Placement, { kind: 'path' }>, 'source' | 'site' | 'provider'>;
+type PathPlace = Pick<Extract<Site, { kind: 'path' }>, 'source' | 'site' | 'provider'>;
 
 /** The leases that paths of shared sources ask for. */
 export interface EgressLeases {

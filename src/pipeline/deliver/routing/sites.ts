@@ -1,7 +1,7 @@
 /**
  * Where recipients belong: from a recipient to the path its mail goes by, an egress source towards a site. A domain's
- * site follows from its MX hosts, so it is known only once DNS was asked; until then its mail waits in a room of its own
- * (`?domain`). What DNS said is kept for its TTL and asked again behind the mail that goes on; when a domain turns out
+ * site follows from its MX hosts, so it is known only once DNS was asked; until then it is unresolved and its mail waits
+ * under the name `?domain`. What DNS said is kept for its TTL and asked again behind the mail that goes on; when a domain turns out
  * to belong elsewhere, `moved` says from where, and rows are never rewritten for it.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
@@ -16,10 +16,10 @@ import { type Routes, SANDBOX_SITE } from './routes.ts';
 import { type SiteName, siteNameOf } from './site-key.ts';
 
 /** What a name that `nameOf` gave stands for. */
-export type Placement =
+export type Site =
   | { kind: 'sandbox' }
   /** Not known yet: `lookUp` the domain. */
-  | { kind: 'unknown'; domain: string }
+  | { kind: 'unresolved'; domain: string }
   | {
       kind: 'path';
       egress: SmtpEgress;
@@ -30,13 +30,13 @@ export type Placement =
       hosts: string;
     };
 
-export interface Placements {
-  /** Name of the path, the room or the sandbox that a recipient belongs to now. Never waits. */
+export interface Sites {
+  /** Name of the path, the unresolved domain or the sandbox that a recipient belongs to now. Never waits. */
   nameOf(recipient: SiteQuestion): string;
   /** Every name that a recipient's site goes by, the provider's included; none while it is not known. */
   sitesOf(recipient: SiteQuestion): string[];
   /** What a name stands for; null for one that was forgotten. */
-  placement(name: string): Placement | null;
+  siteNamed(name: string): Site | null;
   /** Asks DNS where a domain belongs. Never rejects; afterwards `nameOf` knows. */
   lookUp(domain: string): Promise<void>;
   /** For a while the domain is a site of its own: what DNS says of it and of its site do not fit together. */
@@ -65,7 +65,7 @@ const DAY_MS = 86_400_000;
 /** A provider is believed so long without having been seen. */
 const PROVIDER_KEPT_MS = 7 * DAY_MS;
 
-export function createPlacements(deps: {
+export function createSites(deps: {
   routes: Pick<Routes, 'egressOf'>;
   resolver: Pick<Resolver, 'mx'>;
   shaping: Pick<Shaping, 'groupingOf'>;
@@ -73,12 +73,12 @@ export function createPlacements(deps: {
   /** Which provider each domain had, for a start while DNS is away. */
   learnt: Pick<EgressMemory, 'facts'>;
   clock: Clock;
-}): Placements {
+}): Sites {
   const { routes, resolver, shaping, warmup, clock } = deps;
   const providers = deps.learnt.facts('provider', readText, PROVIDER_KEPT_MS);
   const domains = new BoundedMap<string, Known>(MAX_DOMAINS);
   const asking = new Map<string, Promise<void>>();
-  const names = new Map<string, Placement>();
+  const names = new Map<string, Site>();
   const egressesByRelays = new Map<string, SmtpEgress[]>();
   let moved: (name: string) => void = () => {};
 
@@ -89,7 +89,7 @@ export function createPlacements(deps: {
       if (place?.kind !== 'path') return [];
       return place.provider === null ? [place.site] : [place.site, place.provider];
     },
-    placement: (name) => (name === SANDBOX_SITE ? { kind: 'sandbox' } : (names.get(name) ?? null)),
+    siteNamed: (name) => (name === SANDBOX_SITE ? { kind: 'sandbox' } : (names.get(name) ?? null)),
     lookUp,
     isolate(domain) {
       // Its provider, where one is known, goes on counting its connections.
@@ -120,9 +120,9 @@ export function createPlacements(deps: {
         known.site,
       );
     }
-    const room = roomOf(recipientDomain);
-    if (!names.has(room)) names.set(room, { kind: 'unknown', domain: recipientDomain });
-    return room;
+    const unresolved = unresolvedName(recipientDomain);
+    if (!names.has(unresolved)) names.set(unresolved, { kind: 'unresolved', domain: recipientDomain });
+    return unresolved;
   }
 
   /** Another way while the warm-up of the source has no room for more at the provider, where there is one. */
@@ -206,7 +206,7 @@ export function createPlacements(deps: {
     const before = domains.get(domain);
     const freshUntilMs = clock.monotonicMs() + ttlMs;
     domains.set(domain, { ...name, freshUntilMs, usableUntilMs: freshUntilMs + GRACE_MS, isolated });
-    moved(roomOf(domain));
+    moved(unresolvedName(domain));
     if (before === undefined || before.site === name.site) return;
     for (const [key, place] of names) {
       if (place.kind === 'path' && place.hosts === before.site) moved(key);
@@ -214,6 +214,6 @@ export function createPlacements(deps: {
   }
 }
 
-function roomOf(domain: string): string {
+function unresolvedName(domain: string): string {
   return `?${domain}`;
 }
