@@ -27,7 +27,7 @@ import { createDeliver, type Deliver, type DeliverOptions } from './pipeline/del
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
 import type { Classifier } from './pipeline/deliver/outcome/classifier/classify.ts';
 import { createSettlementRules } from './pipeline/deliver/outcome/settlement.ts';
-import { createTenantLessons } from './pipeline/deliver/outcome/tenant-lessons.ts';
+import { createTenantLimits } from './pipeline/deliver/outcome/tenant-limits.ts';
 import { createPathStates } from './pipeline/deliver/path/states.ts';
 import { createPersonalTexts, type PersonalTexts } from './pipeline/deliver/prepare/personal-texts.ts';
 import { createEgressLeases } from './pipeline/deliver/routing/egress-leases.ts';
@@ -80,9 +80,9 @@ export interface EngineDeps {
   /** Events were stored: webhook calls may be due. */
   eventsStored(): void;
   /** A receiver says that a sender domain's authentication fails. */
-  authFailing: Parameters<typeof createTenantLessons>[0]['authFailing'];
+  authFailing: Parameters<typeof createTenantLimits>[0]['authFailing'];
   /** A receiver has listed a sender domain: its bulk mail is to wait. */
-  holdBulk: Parameters<typeof createTenantLessons>[0]['holdBulk'];
+  holdBulk: Parameters<typeof createTenantLimits>[0]['holdBulk'];
   /** Whether contents of a sender domain are kept once every recipient is final. */
   keepsContent(domain: string): Promise<boolean>;
   /** How much each sender domain may store; absent = any. */
@@ -161,7 +161,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       strict: options.strict,
     },
   );
-  const { holds, shaping, overrides, learnt } = traffic;
+  const { holds, shaping, overrides, egressMemory } = traffic;
   const retry = createRetrySchedule(random, options.retry);
   const targets = [...options.targets, ...options.rules.flatMap((rule) => rule.targets)];
   const rules = createSettlementRules({
@@ -175,7 +175,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   const warmup = createWarmup({ store, node, clock, log }, { sources: newSources });
   const egress = deps.membership === undefined ? null : createEgressLeases(deps.membership, options.sources);
   await warmup.start();
-  const sites = createSites({ routes, resolver, shaping, warmup, learnt, clock });
+  const sites = createSites({ routes, resolver, shaping, warmup, egressMemory, clock });
   const heldBy = (question: SiteQuestion): Hold | null =>
     // Without a hold nobody needs to know the names of the site.
     holds.any() ? holds.heldBy({ ...question, sites: sites.sitesOf(question).flatMap(siteNames) }) : null;
@@ -236,7 +236,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
         shaping,
         warmup,
         overrides,
-        learnt,
+        egressMemory,
         rules,
         retry,
         resolver,
@@ -253,7 +253,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       tlsContexts: deps.tlsContexts,
       mailLog: logs.mail,
       metrics: createDeliverMetrics(registry),
-      tenantLessons: createTenantLessons({
+      tenantLimits: createTenantLimits({
         clock,
         log,
         overrides,

@@ -22,7 +22,7 @@ export interface TrafficParts {
   pathMemory: PathMemory;
   holds: Holds;
   /** About far ends. */
-  learnt: EgressMemory;
+  egressMemory: EgressMemory;
   reload(): Promise<void>;
   /** Reads again what other processes on the same store may have changed. */
   refresh(): Promise<void>;
@@ -54,12 +54,12 @@ export async function openTraffic(
   const overrides = createOverrides(deps);
   const pathMemory = createPathMemory(deps);
   const holds = createHolds(deps);
-  const learnt = createEgressMemory(deps);
+  const egressMemory = createEgressMemory(deps);
   const refresh = async (): Promise<void> => {
     for (const memory of [overrides, pathMemory, holds]) await memory.load();
   };
   await refresh();
-  await learnt.load();
+  await egressMemory.load();
   const shaping = createShaping(overrides, options);
   const files = createOperatorFiles(
     options.folder,
@@ -72,11 +72,11 @@ export async function openTraffic(
     overrides,
     pathMemory,
     holds,
-    learnt,
+    egressMemory,
     reload: () => files.reload(),
     refresh,
     async flush() {
-      await Promise.all([overrides.flush(), pathMemory.flush(), learnt.flush()]);
+      await Promise.all([overrides.flush(), pathMemory.flush(), egressMemory.flush()]);
     },
   };
 }

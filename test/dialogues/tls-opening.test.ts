@@ -32,7 +32,7 @@ const OPPORTUNISTIC: TlsPlan = {
   testing: null,
 };
 
-function opener(clock: VirtualClock, learnt: EgressMemory = createEgressFacts(clock).fresh()) {
+function opener(clock: VirtualClock, egressMemory: EgressMemory = createEgressFacts(clock).fresh()) {
   const counted: string[] = [];
   const { service } = createLoggers({
     destination: new Writable({ write: (_, __, done) => done() }),
@@ -42,7 +42,7 @@ function opener(clock: VirtualClock, learnt: EgressMemory = createEgressFacts(cl
   const made = createOpener(
     {
       clock,
-      learnt,
+      egressMemory,
       log: service,
       tlsContexts: createTlsContexts({ ca: ca.cert }),
       counters: { count: ({ result }) => counted.push(result) },
@@ -161,13 +161,13 @@ describe('where the handshake breaks', () => {
     const clock = createVirtualClock(0);
     const server = await startSmtpSink({ tls: pair });
     open.push(server);
-    const learnt = createEgressFacts(clock).fresh();
-    const kept = learnt.facts('tls-bent', (json) => json, DAY_MS);
+    const egressMemory = createEgressFacts(clock).fresh();
+    const kept = egressMemory.facts('tls-bent', (json) => json, DAY_MS);
     const key = `127.0.0.1:${server.port}`;
     kept.set(key, { to: 'clear', result: 'validation-failure' }, DAY_MS);
-    expect(await opener(clock, learnt).how(server.port)).toBe('TLSv1.3');
+    expect(await opener(clock, egressMemory).how(server.port)).toBe('TLSv1.3');
     kept.set(key, { to: 'clear', result: 'validation-failure', why: 'the handshake' }, DAY_MS);
-    expect(await opener(clock, learnt).how(server.port)).toBe('clear');
+    expect(await opener(clock, egressMemory).how(server.port)).toBe('clear');
   });
 
   it('it never goes in the clear where TLS is asked for, by the plan or by the path', async () => {

@@ -10,6 +10,8 @@ const ROOT = join(import.meta.dirname, '..', '..');
 
 /** A word that is no longer used, and the word that replaced it. */
 const REPLACED: readonly (readonly [old: RegExp, instead: string])[] = [
+  [/\blessonsOf\b/, 'observedLimits'],
+  [/\blearnt\b/, 'learned, observed'],
   [/\bPlacements?\b/, 'Site'],
   [/\bSmtpWay\b/, 'SmtpEgress'],
   [/\bWayOut\b/, 'Connector'],

@@ -385,7 +385,7 @@ export const PEER_CASES: readonly PeerCase[] = [
   ),
   shown(
     58,
-    'nothing is learnt from words of our own',
+    'nothing is learned from words of our own',
     [PATH_RULES, 'is never less than one connection, nor from words of our own'],
     [CLASSIFY, 'never meets a text rule with a text of our own'],
   ),

@@ -261,19 +261,19 @@ export const MUTATIONS: readonly Mutation[] = [
 
 /** A fault at STARTTLS is remembered for a day as a host that cannot do TLS. */
 function oneFaultOfTls(): Mutation {
-  let learnt: EgressMemory | null = null;
+  let egressMemory: EgressMemory | null = null;
   return {
     name: 'one fault at STARTTLS that is taken for a host without TLS',
     notices: /went in the clear to .* whose TLS works/,
     engine: ({ traffic }) => {
-      ({ learnt } = traffic);
+      ({ egressMemory } = traffic);
     },
     store: (store) =>
       replaced(store, 'putEgressFacts', async (params) => {
         for (const { kind, key, until } of params.facts)
           if (kind === 'tls-trouble' && until > 0) {
             const bent = { to: 'clear', result: 'validation-failure', why: 'simulated' };
-            learnt?.facts('tls-bent', (json) => json, 86_400_000).set(key, bent, until);
+            egressMemory?.facts('tls-bent', (json) => json, 86_400_000).set(key, bent, until);
           }
         return store.putEgressFacts(params);
       }),

@@ -245,7 +245,7 @@ function mail(dice: Dice, size: Size, { loadUntilMs, tenants, domains }: Scene):
     const recipients = new Set<string>();
     while (recipients.size < count) {
       const domain = dice.chance(0.5) ? home : dice.pick(domains);
-      // Some people get mail again and again, so that what is learnt of them shows.
+      // Some people get mail again and again, so that what is learned of them shows.
       recipients.add(dice.chance(0.1) ? `again${dice.whole(1, 30)}@${domain}` : `u${user++}@${domain}`);
     }
     timed.push({

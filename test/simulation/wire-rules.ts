@@ -1,7 +1,7 @@
 /**
  * What must hold on the wire at every instant: connections within their limits, towards a site and over a provider,
  * messages and new connections no faster than allowed, no more messages on a connection than it may carry, nothing of
- * what is held. The limits are the operator's and those learnt; a learnt one counts once it has stood for a while,
+ * what is held. The limits are the operator's and those learned; a learned one counts once it has stood for a while,
  * because what was decided before it came may still be under way.
  */
 import type { Override, PathLimits } from '../../src/policy/limits/shaping/types.ts';
@@ -12,7 +12,7 @@ export interface RuleQuestions {
   wallMs(): number;
   /** By the operator's file alone. */
   written(site: string, source: string): PathLimits;
-  /** With what was learnt, as the process has it. */
+  /** With what was learned, as the process has it. */
   inForce(site: string, source: string): PathLimits;
   overrides(site: string, source: string): readonly Override[];
   /**
@@ -45,13 +45,13 @@ export function createWireRules(asked: RuleQuestions, wrong: (what: string) => v
     opened(connection, open) {
       const { site, source } = connection;
       const written = asked.written(site, source);
-      const learnt = asked
+      const learned = asked
         .overrides(site, source)
         .filter(
           ({ param, createdAt }) => param === 'connections' && asked.wallMs() - createdAt > UNDER_WAY_MS,
         )
         .map(({ value }) => Number(value));
-      const most = Math.min(written.connections, ...learnt);
+      const most = Math.min(written.connections, ...learned);
       const apart = asked.isApart(site);
       if (open.path > most && !apart)
         wrong(`${open.path} connections from ${source} to ${site}, where ${most} are allowed`);

@@ -121,7 +121,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     return shaping;
   };
   const written = limitsBy({ of: () => [] });
-  const learnt = limitsBy({ of: (scope, key) => process?.engine.traffic.overrides.of(scope, key) ?? [] });
+  const learned = limitsBy({ of: (scope, key) => process?.engine.traffic.overrides.of(scope, key) ?? [] });
   const hostsOf = (site: number) => plan.sites[site]?.hosts.map(({ name }) => name) ?? [];
   const engineSites = new Map(
     plan.sites.map((site, i) => {
@@ -144,7 +144,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
       nowMs: () => clock.monotonicMs(),
       wallMs: () => clock.now(),
       written: (site, source) => written.limitsFor({ ...where(site, source), route: 'mx' }).limits,
-      inForce: (site, source) => learnt.limitsFor({ ...where(site, source), route: 'mx' }).limits,
+      inForce: (site, source) => learned.limitsFor({ ...where(site, source), route: 'mx' }).limits,
       overrides: (site, source) =>
         process?.engine.traffic.overrides.of('path', pathKey(source, where(site, source).site)) ?? [],
       process: () => processes,

@@ -29,9 +29,9 @@ import type { RetrySchedule } from '../queue/retry-schedule.ts';
 import type { DeliverMetrics } from './deliver-metrics.ts';
 import { createMemoryWaits, type MemoryWaits } from './memory-waits.ts';
 import type { Classifier } from './outcome/classifier/classify.ts';
-import { learnFromOpening, learnFromOutcome } from './outcome/reply-lessons.ts';
+import { learnFromOpening, learnFromOutcome } from './outcome/reply-facts.ts';
 import type { SettlementRules } from './outcome/settlement.ts';
-import type { TenantLessons } from './outcome/tenant-lessons.ts';
+import type { TenantLimits } from './outcome/tenant-limits.ts';
 import { createFarEnds } from './path/far-ends.ts';
 import type { ProviderGate } from './path/limits.ts';
 import { createPath, type Path } from './path/path.ts';
@@ -86,11 +86,11 @@ export interface DeliverDeps {
   metrics: DeliverMetrics;
   failpoints: Failpoints;
   relays: RelayHealth;
-  /** What was learnt about far ends. */
-  learnt: Pick<EgressMemory, 'facts'>;
+  /** What was learned about far ends. */
+  egressMemory: Pick<EgressMemory, 'facts'>;
   port25: Port25Watch;
   /** What replies teach about one sender domain. */
-  tenantLessons: TenantLessons;
+  tenantLimits: TenantLimits;
   warmup: Warmup;
   /** Faults that are played on demand. */
   faults: Pick<SandboxRules, 'faultFor'>;
@@ -126,7 +126,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
     const place = sites.siteNamed(sites.nameOf(delivery));
     return place?.kind === 'path' && place.egress.direct && endpoints.asksForTls(delivery.recipientDomain);
   };
-  const farEnds = createFarEnds({ clock, learnt: deps.learnt });
+  const farEnds = createFarEnds({ clock, egressMemory: deps.egressMemory });
   const preparer = createPreparer({ ...deps, signing, asksForTls }, options);
   const paths = new Map<string, Path>();
   const providers = new Map<string, ProviderGate>();
@@ -230,7 +230,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         open: (endpoint, wish) => connector.open(place.egress, endpoint, place.site, wish),
         onOutcome: (endpoint, outcome, senderDomain) => {
           learnFromOutcome({ endpoints, opener }, endpoint, outcome);
-          deps.tenantLessons.onOutcome(place, senderDomain, outcome);
+          deps.tenantLimits.onOutcome(place, senderDomain, outcome);
         },
         notOpened: (endpoint, result, category) =>
           learnFromOpening({ endpoints, opener }, endpoint, result, category),

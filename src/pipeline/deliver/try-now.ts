@@ -46,7 +46,7 @@ export function createTryNow(deps: {
     for (const { id, rule } of overrides.of('path', name)) {
       if (rule === 'operator') continue;
       overrides.remove(id).catch((err: unknown) => {
-        log.warn({ err, path: name }, 'what was learnt of another way to this site still counts');
+        log.warn({ err, path: name }, 'what was learned of another way to this site still counts');
       });
     }
   });

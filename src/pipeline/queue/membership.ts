@@ -310,7 +310,7 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
     const got = new Set(
       await store.takeLeases({ epoch: mine, names, quiet: quietFor(leaseMs), now: clock.now() }),
     );
-    // What the former holder learnt and stored counts from the first message on.
+    // What the former holder learned and stored counts from the first message on.
     if (got.size > 0) await refresh([...got]);
     for (const name of names) set(name, got.has(name) ? 'held' : 'elsewhere', 0);
   }

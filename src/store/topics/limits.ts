@@ -54,7 +54,7 @@ export interface StoredPathChange {
   reason: string | null;
 }
 
-/** Something that delivery has learnt and goes by until then. */
+/** Something that delivery has learned and goes by until then. */
 export interface StoredEgressFact {
   kind: string;
   /** Unique within its kind. */

@@ -1,5 +1,5 @@
 /**
- * What happens when a path, or the way to one of its domains, fails: who hears of it, what is learnt, how long nothing
+ * What happens when a path, or the way to one of its domains, fails: who hears of it, what is learned, how long nothing
  * goes. One row hears of a failure of the path and is charged nothing; what waits behind it only shows the reason, and
  * nothing in the store is rewritten. A message alone never closes a path.
  */
@@ -17,9 +17,9 @@ import type { SettlementRules } from '../outcome/settlement.ts';
 import type { EndpointAnswer } from '../routing/endpoints.ts';
 import type { TriedHosts } from '../routing/tried-hosts.ts';
 import type { PathHealth } from './health.ts';
-import { lessonsOf } from './lessons.ts';
 import type { PathGates } from './limits.ts';
 import type { Link, Links } from './links.ts';
+import { observedLimits } from './observed-limits.ts';
 import type { PathOutcome } from './opening.ts';
 import type { Picker } from './picker.ts';
 import type { PathState } from './states.ts';
@@ -179,7 +179,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     const now = clock.now();
     const waitMs = pauseMs(outcome, timedOut);
     view.failed(outcome.detail);
-    const learned = lessonsOf(outcome, {
+    const learned = observedLimits(outcome, {
       ...{ source, site, now, waitMs },
       open: Math.max(1, links.size + (item === undefined ? 1 : 0)),
       taken,

@@ -1,4 +1,4 @@
-/** What is learnt of how far ends treat connections, and which hosts of a site are avoided. */
+/** What is learned of how far ends treat connections, and which hosts of a site are avoided. */
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import { silentLogger } from '../../../lib/log.ts';
@@ -21,8 +21,8 @@ function world(stored: StoredEgressFact[] = []) {
     },
     listEgressFacts: async () => stored,
   };
-  const learnt = createEgressMemory({ store, clock, log: silentLogger });
-  return { clock, learnt, stored, farEnds: createFarEnds({ clock, learnt }) };
+  const egressMemory = createEgressMemory({ store, clock, log: silentLogger });
+  return { clock, egressMemory, stored, farEnds: createFarEnds({ clock, egressMemory }) };
 }
 
 describe('a far end', () => {
@@ -59,7 +59,7 @@ describe('a far end', () => {
   });
 
   it('that drops what follows a dot is known for a day, also over a restart', async () => {
-    const { clock, farEnds, learnt, stored } = world();
+    const { clock, farEnds, egressMemory, stored } = world();
     const farEnd = farEnds.of(A);
     expect(farEnd.takesBehind).toBe(true);
     farEnd.droppedBehind();
@@ -68,9 +68,9 @@ describe('a far end', () => {
       false,
       true,
     ]);
-    await learnt.flush();
+    await egressMemory.flush();
     const next = world(stored);
-    await next.learnt.load();
+    await next.egressMemory.load();
     expect(next.farEnds.of(A).takesBehind).toBe(false);
     await clock.advance(DAY + 1);
     expect(farEnds.of(A).takesBehind).toBe(true);

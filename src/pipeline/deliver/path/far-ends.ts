@@ -37,10 +37,10 @@ const MOST_PATIENCE_MS = 60_000;
 /** Of one that has not answered yet. */
 const FIRST_PATIENCE_MS = 15_000;
 
-/** Nothing is known but what `learnt` keeps. */
-export function createFarEnds(deps: { clock: Clock; learnt: Pick<EgressMemory, 'facts'> }): FarEnds {
+/** Nothing is known but what `learned` keeps. */
+export function createFarEnds(deps: { clock: Clock; egressMemory: Pick<EgressMemory, 'facts'> }): FarEnds {
   const { clock } = deps;
-  const dropping = deps.learnt.facts('drops-behind', readFlag, KEPT_MS);
+  const dropping = deps.egressMemory.facts('drops-behind', readFlag, KEPT_MS);
   const known = new BoundedMap<string, FarEnd & { takesBehind: boolean }>(MOST);
 
   return {

@@ -181,8 +181,8 @@ export function createPath(deps: PathDeps, options: { maxConnections: number }):
     ...{ queue, state, preparer, clock, metrics, failpoints, failures, ready, finish },
     classifier: deps.classifier,
     stopping: () => stopping,
-    note: (lesson: Pick<OverrideNote, 'param' | 'value' | 'until' | 'rule' | 'why'>) =>
-      deps.overrides.note({ scope: 'path', key: pathKey(source, site), ...lesson }),
+    note: (limit: Pick<OverrideNote, 'param' | 'value' | 'until' | 'rule' | 'why'>) =>
+      deps.overrides.note({ scope: 'path', key: pathKey(source, site), ...limit }),
     onOutcome(endpoint: Endpoint, outcome: Outcome, senderDomain: string, reached: boolean) {
       deps.onOutcome(endpoint, outcome, senderDomain);
       if (reached) warm.onOutcome(outcome);

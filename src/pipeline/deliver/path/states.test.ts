@@ -163,7 +163,7 @@ describe('the state of a path', () => {
     expect(states.of('', 'b.example').breaker).toEqual({ kind: 'half-open', failures: 3 });
   });
 
-  it('forgets what was learnt by another login or address', () => {
+  it('forgets what was learned by another login or address', () => {
     const { states, told } = world([
       { site: 'relay:r:25', blockedUntil: T0 + HOUR, failures: 3, fingerprint: 'old' },
       { site: 'relay:s:25', blockedUntil: T0 + HOUR, failures: 3, fingerprint: 'same' },

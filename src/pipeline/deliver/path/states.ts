@@ -79,7 +79,7 @@ export interface PathStates {
   tryNow(name: string): boolean;
   /** To be told of every change of overrides; `byHand`: a person ended it, and with it what came of the same reply. */
   overrideChanged(override: Pick<Override, 'scope' | 'key' | 'param' | 'rule'>, byHand: boolean): void;
-  /** Told the name of a path that goes another way now: what was learnt of it was about the old one. */
+  /** Told the name of a path that goes another way now: what was learned of it was about the old one. */
   onOutdated(listener: (name: string) => void): void;
   /** Told the name of a path that closed or may be used again. */
   onChange(listener: (name: string) => void): void;

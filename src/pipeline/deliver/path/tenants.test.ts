@@ -9,7 +9,7 @@ import { createTenantPauses } from '../../../policy/limits/shaping/tenant-pauses
 import { createThreshold } from '../../../policy/limits/shaping/threshold.ts';
 import { verdictOf } from '../outcome/classifier/verdict.ts';
 import { NO_FACTS, type Outcome } from '../outcome/outcome.ts';
-import { createTenantLessons } from '../outcome/tenant-lessons.ts';
+import { createTenantLimits } from '../outcome/tenant-limits.ts';
 import { createPathTenants } from './tenants.ts';
 
 const quietLog: Logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -86,10 +86,10 @@ describe('what replies teach about a sender domain', () => {
     facts: NO_FACTS,
   });
 
-  function lessons() {
+  function limits() {
     const { clock, overrides } = setting();
     const checked: string[] = [];
-    const made = createTenantLessons({
+    const made = createTenantLimits({
       ...{ clock, overrides, log: quietLog },
       authFailing: (name: string) => void checked.push(name),
       holdBulk() {},
@@ -103,7 +103,7 @@ describe('what replies teach about a sender domain', () => {
   }
 
   it('takes three failures within ten minutes to pause it, and has its records looked at', async () => {
-    const { clock, overrides, checked, onOutcome } = lessons();
+    const { clock, overrides, checked, onOutcome } = limits();
     onOutcome(reply('auth_failed'));
     onOutcome(reply('auth_failed'));
     await clock.advance(11 * MINUTE);
@@ -122,7 +122,7 @@ describe('what replies teach about a sender domain', () => {
   });
 
   it('slows it where the provider complains of the domain, and never by words of our own', () => {
-    const { overrides, onOutcome } = lessons();
+    const { overrides, onOutcome } = limits();
     for (let n = 0; n < 5; n++) onOutcome(reply('spam_content', 0));
     expect(overrides.list()).toEqual([]);
     onOutcome(reply('spam_content'));

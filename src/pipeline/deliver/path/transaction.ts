@@ -2,7 +2,7 @@
  * One transaction of a path, with one recipient or several of one message: hands it to the connection and gives every
  * recipient what the replies say of it. Recipients that were one too many go on at once in the next transaction, and
  * the number that the server took is kept for a day; what says something about the path stops the path once; what a
- * connection did, and nobody's message, is learnt of its far end. A message that waits behind another one on its
+ * connection did, and nobody's message, is learned of its far end. A message that waits behind another one on its
  * connection is looked at once more when its turn comes: until then it may be taken back.
  */
 import type { Clock } from '../../../lib/clock.ts';
@@ -33,7 +33,7 @@ interface Deps {
   failpoints: Failpoints;
   failures: PathFailures;
   ready: Pick<Picker, 'addFirst'>;
-  note(lesson: Pick<OverrideNote, 'param' | 'value' | 'until' | 'rule' | 'why'>): void;
+  note(limit: Pick<OverrideNote, 'param' | 'value' | 'until' | 'rule' | 'why'>): void;
   /** `reached`: the far end had a say about it. */
   onOutcome(endpoint: Endpoint, outcome: Outcome, senderDomain: string, reached: boolean): void;
   /** True: a relay that does not take our mail; another one is to take this message. */

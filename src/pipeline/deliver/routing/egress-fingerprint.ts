@@ -1,4 +1,4 @@
-/** Tells one way from another one of the same name: what was learnt by one login or address says nothing of the next. */
+/** Tells one way from another one of the same name: what was learned by one login or address says nothing of the next. */
 import { createHash } from 'node:crypto';
 import type { SmtpEgress } from './connector.ts';
 

@@ -22,7 +22,7 @@ it('whether a domain has a TLS policy is asked again after a minute, or once its
       filter: { check: () => ({ allowed: true, listed: false }) },
       mtaSts: { policyOf: async () => null },
       counters: { count() {} },
-      learnt: createEgressFacts(clock).fresh(),
+      egressMemory: createEgressFacts(clock).fresh(),
     },
     { mxPort: 25, ipv6: false },
   );

@@ -111,12 +111,12 @@ interface Deps {
   mtaSts: { policyOf(domain: string): Promise<MtaStsPolicy | null> };
   counters: Pick<TlsCounters, 'count'>;
   /** What is kept over a restart. */
-  learnt: Pick<EgressMemory, 'facts'>;
+  egressMemory: Pick<EgressMemory, 'facts'>;
 }
 
 export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boolean }): Endpoints {
   const { resolver, random, clock, filter, mtaSts, counters } = deps;
-  const ipv4Only = deps.learnt.facts('ipv4-only', readFlag, AVOID_IPV6_MS);
+  const ipv4Only = deps.egressMemory.facts('ipv4-only', readFlag, AVOID_IPV6_MS);
   const asking = new BoundedMap<string, { answer: Promise<boolean>; untilMs: number }>(MAX_ASKING);
   return {
     find: (target, recipientDomain, wish = {}) =>

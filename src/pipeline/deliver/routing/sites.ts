@@ -58,7 +58,7 @@ interface Known extends SiteName {
 const MAX_DOMAINS = 50_000;
 const MAX_TTL_MS = 3_600_000;
 const MIN_TTL_MS = 60_000;
-/** A domain whose MX could not be learnt stands for itself so long. */
+/** A domain whose MX could not be learned stands for itself so long. */
 const ISOLATED_MS = 30_000;
 const GRACE_MS = 300_000;
 const DAY_MS = 86_400_000;
@@ -71,11 +71,11 @@ export function createSites(deps: {
   shaping: Pick<Shaping, 'groupingOf'>;
   warmup: Pick<Warmup, 'warms' | 'isFull'>;
   /** Which provider each domain had, for a start while DNS is away. */
-  learnt: Pick<EgressMemory, 'facts'>;
+  egressMemory: Pick<EgressMemory, 'facts'>;
   clock: Clock;
 }): Sites {
   const { routes, resolver, shaping, warmup, clock } = deps;
-  const providers = deps.learnt.facts('provider', readText, PROVIDER_KEPT_MS);
+  const providers = deps.egressMemory.facts('provider', readText, PROVIDER_KEPT_MS);
   const domains = new BoundedMap<string, Known>(MAX_DOMAINS);
   const asking = new Map<string, Promise<void>>();
   const names = new Map<string, Site>();

@@ -51,7 +51,7 @@ export interface OpenerDeps {
   tlsContexts: TlsContexts;
   counters: Pick<TlsCounters, 'count'>;
   /** What is kept over a restart. */
-  learnt: Pick<EgressMemory, 'facts'>;
+  egressMemory: Pick<EgressMemory, 'facts'>;
   /** Where connections come from; TCP where left out. */
   connect?: Connect | undefined;
 }
@@ -88,14 +88,14 @@ interface Dying {
 
 export function createOpener(deps: OpenerDeps, options: { heloName: string }): Opener {
   const { clock, log, tlsContexts, counters } = deps;
-  const fallbacks = deps.learnt.facts('tls-bent', readFallback, DAY_MS);
-  const demanded = deps.learnt.facts('tls-demanded', readFlag, DEMANDED_MS);
+  const fallbacks = deps.egressMemory.facts('tls-bent', readFallback, DAY_MS);
+  const demanded = deps.egressMemory.facts('tls-demanded', readFlag, DEMANDED_MS);
   /** The day of a host's last session under TLS. */
-  const didTls = deps.learnt.facts('tls-done', readNumber, DID_TLS_MS);
+  const didTls = deps.egressMemory.facts('tls-done', readNumber, DID_TLS_MS);
   /** Since when every attempt at TLS with a host has failed (epoch milliseconds). */
-  const troubled = deps.learnt.facts('tls-trouble', readNumber, TROUBLE_MS);
+  const troubled = deps.egressMemory.facts('tls-trouble', readNumber, TROUBLE_MS);
 
-  const dying = deps.learnt.facts('tls-dying', readDying, DYING_MS);
+  const dying = deps.egressMemory.facts('tls-dying', readDying, DYING_MS);
 
   return {
     open,

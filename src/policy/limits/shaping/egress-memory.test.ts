@@ -1,4 +1,4 @@
-/** What is learnt of far ends holds for its time and no longer, whatever the clock was when it was learnt. */
+/** What is learned of far ends holds for its time and no longer, whatever the clock was when it was learned. */
 import { describe, expect, it } from 'vitest';
 import { createEgressFacts } from '../../../../test/fakes/egress-facts.ts';
 import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
 
 describe('a fact about a far end', () => {
-  it('that was learnt while the clock was ahead ends at its time from now, also over restarts', async () => {
+  it('that was learned while the clock was ahead ends at its time from now, also over restarts', async () => {
     const ahead = createVirtualClock(YEAR_MS);
     const clock = createVirtualClock(0);
     const facts = createEgressFacts(ahead);

@@ -1,7 +1,7 @@
 /**
- * What delivery has learnt about the world outside and goes by for a time, kept over a restart: which relays fail, which
+ * What delivery has learned about the world outside and goes by for a time, kept over a restart: which relays fail, which
  * hosts cannot do TLS, which domains are spoken to by IPv4, which provider a domain belongs to. Given a fact when it is
- * learnt, stores it behind the caller; gives what was stored at the start. Reading is from memory, bounded by kind.
+ * learned, stores it behind the caller; gives what was stored at the start. Reading is from memory, bounded by kind.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
@@ -25,7 +25,7 @@ export interface EgressMemory {
   load(): Promise<void>;
   /**
    * The facts of a kind. `read`: a value from its JSON, null for one that makes no sense. `longestMs`: no fact of the kind
-   * holds for longer, also where the clock was ahead when it was learnt.
+   * holds for longer, also where the clock was ahead when it was learned.
    */
   facts<Value>(kind: string, read: (json: unknown) => Value | null, longestMs: number): Facts<Value>;
   /** Stores what is not stored yet. */
@@ -51,7 +51,7 @@ export function createEgressMemory(deps: {
   const behind = createWriteBehind<StoredEgressFact>(
     clock,
     (facts) => store.putEgressFacts({ facts }),
-    (err) => log.warn({ err }, 'what was learnt about far ends cannot be stored yet'),
+    (err) => log.warn({ err }, 'what was learned about far ends cannot be stored yet'),
   );
 
   return {

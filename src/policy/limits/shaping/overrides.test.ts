@@ -305,19 +305,19 @@ describe('what several processes on one store change', () => {
     await mine.load();
     expect(mine.of('path', google)).toMatchObject([{ value: 3 }]);
     await clock.advance(1_000);
-    // Learnt here and not stored yet: newer than what is read.
+    // Learned here and not stored yet: newer than what is read.
     mine.note(note({ value: 2 }));
     await mine.load();
     expect(mine.of('path', google)).toMatchObject([{ value: 2 }]);
     await mine.flush();
     await other.load();
-    const [learnt] = other.list();
-    expect(learnt).toMatchObject({ value: 2 });
+    const [learned] = other.list();
+    expect(learned).toMatchObject({ value: 2 });
     let told = 0;
     mine.onChange((_, removed) => {
       if (removed) told += 1;
     });
-    await other.remove(learnt?.id ?? '');
+    await other.remove(learned?.id ?? '');
     await mine.load();
     expect([mine.list(), told]).toEqual([[], 1]);
   });

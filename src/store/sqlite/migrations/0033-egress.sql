@@ -15,7 +15,7 @@ CREATE TABLE path_change (
 CREATE INDEX path_change_site ON path_change (site, at);
 CREATE INDEX path_change_age ON path_change (at);
 
--- What delivery has learnt about the world outside and goes by for a time; `value` is JSON (store/topics/limits.ts).
+-- What delivery has learned about the world outside and goes by for a time; `value` is JSON (store/topics/limits.ts).
 CREATE TABLE egress_fact (
   kind TEXT NOT NULL,
   key TEXT NOT NULL,

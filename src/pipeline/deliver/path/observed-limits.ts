@@ -6,7 +6,7 @@
 import { type OverrideNote, pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Outcome } from '../outcome/outcome.ts';
 
-export interface LessonContext {
+export interface ObservedContext {
   source: string;
   site: string;
   now: number;
@@ -28,9 +28,9 @@ const SLOWEST = 1 / 60;
 /** Rules whose text is about messages on one connection, not about connections. */
 const MESSAGES_ON_ONE = new Set(['P09']);
 
-export function lessonsOf(
+export function observedLimits(
   outcome: Extract<Outcome, { kind: 'path' }>,
-  context: LessonContext,
+  context: ObservedContext,
 ): OverrideNote[] {
   const { source, site, now } = context;
   if (outcome.reply === null || outcome.verdict === null) return [];

@@ -19,7 +19,7 @@ import {
 import type { Category } from './classifier/categories.ts';
 import type { Outcome } from './outcome.ts';
 
-export interface TenantLessons {
+export interface TenantLimits {
   /** An attempt ended with a reply, or without one, which teaches nothing. */
   onOutcome(
     place: { source: string; site: string; provider: string | null },
@@ -50,7 +50,7 @@ const MAX_ALERTS = 10_000;
 const OPERATORS: ReadonlySet<Category> = new Set(['ip_blocklisted', 'ip_reputation', 'ptr_missing', 'helo']);
 const PAGE = /https?:\/\/[^\s<>"'\])]{4,300}/i;
 
-export function createTenantLessons({ clock, log, overrides, authFailing, holdBulk }: Deps): TenantLessons {
+export function createTenantLimits({ clock, log, overrides, authFailing, holdBulk }: Deps): TenantLimits {
   const authFailures = createThreshold({ times: 3, withinMs: 10 * MINUTE });
   const listings = createThreshold({ times: 3, withinMs: HOUR });
   const complaints = createThreshold({ times: 2, withinMs: HOUR });
