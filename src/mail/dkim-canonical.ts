@@ -8,7 +8,9 @@
  * The body is looked at once. Long stretches that are canonical already go to the hash as they lie; only the
  * surroundings of blanks that change are gathered in a small buffer.
  */
+
 import { createHash, type Hash, hash } from 'node:crypto';
+import { asBuffer } from '../lib/as-buffer.ts';
 
 /**
  * Why a message cannot be signed. `malformed`: its bytes; `signer`: the domain, selector or key; `crypto`: the signing
@@ -190,11 +192,7 @@ function digestChanged(digest: Hash, message: Uint8Array, start: number, change:
  * a name with other than printable ASCII, a bare CR or LF.
  */
 export function headerFields(message: Uint8Array, bodyOffset: number): HeaderField[] {
-  const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength).toString(
-    'latin1',
-    0,
-    bodyOffset,
-  );
+  const text = asBuffer(message).toString('latin1', 0, bodyOffset);
   if (!text.endsWith('\r\n\r\n')) {
     throw new DkimError('malformed', 'no blank line in front of the body offset');
   }

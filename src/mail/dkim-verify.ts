@@ -4,7 +4,9 @@
  * stricter than a receiver of mail would be: a signature that covers part of the body (`l=`), leaves From out, is made
  * with SHA-1 or a short key, or has expired, does not count. It never throws and never rejects. Why it is ours: decision 0064.
  */
+
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { asBuffer } from '../lib/as-buffer.ts';
 import { bodyHash, canonicalField } from './dkim-canonical.ts';
 import { type RawField, type RawHeader, readRawHeader } from './raw-header.ts';
 import { readTagList } from './tag-list.ts';
@@ -231,7 +233,7 @@ function fieldText(message: Uint8Array, field: RawField): string {
 }
 
 function octets(message: Uint8Array, from: number, to: number): string {
-  return Buffer.from(message.buffer, message.byteOffset + from, to - from).toString('latin1');
+  return asBuffer(message, from, to).toString('latin1');
 }
 
 function no(detail: string): Check & { ok: false } {

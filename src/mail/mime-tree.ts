@@ -5,6 +5,7 @@
  * around it, or with the text. Lines end with CRLF or a bare LF. Depth and number of parts are bounded, and a part with
  * more inside is marked `cut`. One pass: a line is compared with the boundaries that are open, at most `MAX_DEPTH`.
  */
+import { asBuffer } from '../lib/as-buffer.ts';
 import { readType } from './content-type.ts';
 import { type HeaderLines, rawFieldValue, readHeaderLines } from './raw-header.ts';
 import { decodeTransfer, IDENTITY_ENCODINGS } from './transfer-encoding.ts';
@@ -56,7 +57,7 @@ interface Boundary {
 
 /** The parts of the message `bytes`. */
 export function readMime(bytes: Uint8Array): MimePart {
-  const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const source = asBuffer(bytes);
   /** From the message itself to the part that is being read. */
   const open: OpenPart[] = [];
   const boundaries: Boundary[] = [];

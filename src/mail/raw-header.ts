@@ -4,6 +4,8 @@
  * the body. Wrong: a line that is neither a field nor a continuation, or more header than anybody needs, is
  * `malformed`; nothing is repaired, because every reader would repair it in a way of its own. One pass.
  */
+import { asBuffer } from '../lib/as-buffer.ts';
+import { textOfOctets } from './readable-text.ts';
 
 export interface RawField {
   /** Lower case. */
@@ -91,7 +93,7 @@ export function readHeaderLines(
 }
 
 function nameAt(source: Uint8Array, start: number, valueStart: number): string {
-  return Buffer.from(source.buffer, source.byteOffset + start, valueStart - 1 - start)
+  return asBuffer(source, start, valueStart - 1)
     .toString('latin1')
     .trimEnd()
     .toLowerCase();
@@ -99,13 +101,7 @@ function nameAt(source: Uint8Array, start: number, valueStart: number): string {
 
 /** The value of a field, unfolded (RFC 5322 §2.2.3), trimmed; UTF-8 where it is valid, else Latin-1. */
 export function rawFieldValue(message: Uint8Array, field: RawField): string {
-  const bytes = Buffer.from(
-    message.buffer,
-    message.byteOffset + field.valueStart,
-    field.end - field.valueStart,
-  );
-  const utf8 = bytes.toString('utf8');
-  const text = utf8.includes('\ufffd') ? bytes.toString('latin1') : utf8;
+  const text = textOfOctets(asBuffer(message, field.valueStart, field.end));
   return text.replace(/\r?\n/g, '').trim();
 }
 
@@ -116,8 +112,7 @@ export function rawFieldValue(message: Uint8Array, field: RawField): string {
 export function strictFieldValue(message: Uint8Array, field: RawField): string | null {
   const { start, end, name, valueStart } = field;
   if (valueStart !== start + name.length + 1) return null;
-  const bytes = Buffer.from(message.buffer, message.byteOffset + valueStart, end - valueStart);
-  const text = bytes.toString('utf8');
+  const text = asBuffer(message, valueStart, end).toString('utf8');
   if (text.includes('\ufffd') || /\r\n[ \t]+\r\n/.test(text)) return null;
   return text.replaceAll('\r\n', '').trim();
 }

@@ -5,6 +5,7 @@
  * and uncopied where nothing is to double (nearly always), and the terminator text that fits how the data ended.
  * Lines end at CRLF only; a bare CR or LF is not repaired here: messages are brought to CRLF when they are composed.
  */
+import { asBuffer } from '../lib/as-buffer.ts';
 
 export interface DotStuffer {
   /** The chunk itself, or a copy with dots doubled. */
@@ -20,10 +21,6 @@ const LINE_THEN_DOT = Buffer.from('\r\n.');
 
 /** How the bytes so far end. */
 type Ending = 'line-start' | 'cr' | 'other';
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
 
 function endingOf(bytes: Buffer, before: Ending): Ending {
   const last = bytes[bytes.length - 1];

@@ -5,6 +5,7 @@
  * characters become spaces, so that a reply cannot steer a terminal or a log.
  * Memory: at most `maxLineBytes` of an unfinished line are kept, the rest of that line is counted and dropped.
  */
+import { asBuffer } from '../lib/as-buffer.ts';
 
 export interface LineReader {
   /** Takes the next bytes. They are read in place: the caller must not reuse the buffer before `next()` gave null. */
@@ -53,9 +54,7 @@ export function createLineReader(options: { maxLineBytes: number }): LineReader 
 
   return {
     push(bytes) {
-      const next = Buffer.isBuffer(bytes)
-        ? bytes
-        : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const next = asBuffer(bytes);
       chunk = at < chunk.length ? Buffer.concat([chunk.subarray(at), next]) : next;
       at = 0;
     },

@@ -3,6 +3,7 @@
  * that refuses it (RFC 5321 §4.1, and the extensions' parameters). Pure, one pass, nothing is guessed: a second
  * command cannot hide in an argument because no control character gets past `commandText`.
  */
+import { asBuffer } from '../lib/as-buffer.ts';
 import { parseAddress } from '../mail/address.ts';
 import { REPLIES, reply } from './server-reply.ts';
 import type { MailFrom, RcptTo, ServerReply } from './server-types.ts';
@@ -47,7 +48,7 @@ export function commandText(line: Uint8Array): string | null {
     if (octet < 32 || octet === 127) return null;
     if (octet > 127) ascii = false;
   }
-  const bytes = Buffer.from(line.buffer, line.byteOffset, line.length);
+  const bytes = asBuffer(line);
   if (ascii) return bytes.toString('latin1');
   const text = bytes.toString('utf8');
   // C1 controls come as two octets.

@@ -5,9 +5,11 @@
  * every error, those of the HTTP parser included, as one problem body. While stopping, requests that run are
  * finished, new ones get 503, and idle connections are closed.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { asBuffer } from '../../lib/as-buffer.ts';
 import { AppError, ERRORS, type Problem } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Service } from '../../lib/loop.ts';
@@ -406,9 +408,7 @@ function sendAnswer(reply: FastifyReply, answer: ApiAnswer): FastifyReply {
   reply.code(answer.status).header('content-type', 'application/json; charset=utf-8');
   if (answer.headers !== undefined) reply.headers(answer.headers);
   const { body } = answer;
-  return reply.send(
-    body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : body,
-  );
+  return reply.send(body instanceof Uint8Array ? asBuffer(body) : body);
 }
 
 function contextOf(request: FastifyRequest) {
