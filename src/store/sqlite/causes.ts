@@ -3,35 +3,38 @@
  * time; a delivery or a new try takes it out. Counts go through the partial index over members and stop at a bound.
  */
 import { uuidText } from '../../lib/ids.ts';
-import type { BounceScope } from '../../model/bounce.ts';
 import { laneCode, stateCode } from '../shared/codes.ts';
-import type { CauseView, NewCause } from '../topics/causes.ts';
+import type { CauseMember, CauseView, NewCause } from '../topics/causes.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
+import { record } from './engine/record.ts';
 import type { Session } from './engine/session.ts';
 
 /** Causes kept; a new one past this replaces nothing and its recipients stay without a group. */
 const MAX_CAUSES = 5_000;
 
-interface CauseRow {
-  id: number;
-  category: string;
-  scope: string;
-  site: string;
-  sender_domain: string | null;
-  shape: string;
-  reply: string;
-  first_seen: number;
-  last_seen: number;
-}
+type CauseRow = Omit<CauseView, 'waiting' | 'failed' | 'example'>;
 
-const COLUMNS = `c.id, c.category, c.scope, c.site, n.text AS sender_domain, c.shape, c.reply, c.first_seen, c.last_seen`;
+const COLUMNS = `c.id, c.category, c.scope, c.site, coalesce(n.text, '') AS senderDomain, c.shape, c.reply,
+  c.first_seen AS firstSeen, c.last_seen AS lastSeen`;
 const FROM = 'FROM cause c LEFT JOIN name n ON n.id = c.sender_domain';
 
 const RESENT_STATES = ['queued', 'bounced', 'failed'] as const;
 
+const MEMBER = record<CauseMember>({
+  deliveryId: 'plain',
+  messageSeq: 'plain',
+  domain: 'plain',
+  lane: laneCode,
+  sandbox: 'flag',
+  address: 'plain',
+  routeKey: 'plain',
+  state: stateCode,
+});
+
 /** Members in one state behind an id. Tests hold its plan to the index. */
-export const MEMBERS_SQL = `SELECT d.id, d.message_seq, n.text AS domain, m.lane, d.sandbox, d.address, d.state, q.route_key
+export const MEMBERS_SQL = `SELECT d.id AS deliveryId, d.message_seq AS messageSeq, n.text AS domain, m.lane,
+    d.sandbox IS NOT NULL AS sandbox, d.address, d.state, q.route_key AS routeKey
   FROM delivery d INDEXED BY delivery_cause CROSS JOIN message m ON m.seq = d.message_seq
     CROSS JOIN name n ON n.id = m.domain_id CROSS JOIN dest_queue q ON q.id = d.queue_id
   WHERE d.cause_id = ? AND d.state = ? AND d.id > ? ORDER BY d.id LIMIT ?`;
@@ -98,33 +101,13 @@ export const getCause = read('getCause', 'measured', (db, params) => {
 export const causeMembers = read('causeMembers', 'measured', (db, params) => {
   // Each state is one range of the index in the order of ids; one statement over all of them would sort every member.
   const rows = RESENT_STATES.flatMap((state) =>
-    db.all<MemberRow>(MEMBERS_SQL, params.id, stateCode.of(state), params.afterId, params.limit),
+    db.all<{ deliveryId: number }>(MEMBERS_SQL, params.id, stateCode.of(state), params.afterId, params.limit),
   );
   return rows
-    .sort((a, b) => a.id - b.id)
+    .sort((a, b) => a.deliveryId - b.deliveryId)
     .slice(0, params.limit)
-    .map((row) => ({
-      deliveryId: row.id,
-      messageSeq: row.message_seq,
-      domain: row.domain,
-      lane: laneCode.word(row.lane),
-      sandbox: row.sandbox !== null,
-      address: row.address,
-      routeKey: row.route_key,
-      state: stateCode.word(row.state),
-    }));
+    .map(MEMBER.value);
 });
-
-interface MemberRow {
-  id: number;
-  message_seq: number;
-  domain: string;
-  lane: number;
-  sandbox: number | null;
-  address: string;
-  state: number;
-  route_key: string;
-}
 
 export const purgeCauses = write('purgeCauses', 'as asked', { portion: true }, ({ db }, params) => {
   return db.run(
@@ -149,15 +132,7 @@ function toView(db: Connection, row: CauseRow, countUpTo: number): CauseView {
     row.id,
   );
   return {
-    id: row.id,
-    category: row.category,
-    scope: row.scope as BounceScope,
-    site: row.site,
-    senderDomain: row.sender_domain ?? '',
-    shape: row.shape,
-    reply: row.reply,
-    firstSeen: row.first_seen,
-    lastSeen: row.last_seen,
+    ...row,
     waiting: count('0, 1'),
     failed: count('3, 4'),
     example: latest === undefined ? null : { messageId: uuidText(latest.id), recipient: latest.address },

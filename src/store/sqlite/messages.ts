@@ -11,6 +11,7 @@ import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
 import { read } from './engine/operation.ts';
+import { record } from './engine/record.ts';
 import { domainIdsIn, findNameIds } from './engine/session.ts';
 import { idBytes } from './events.ts';
 
@@ -207,41 +208,28 @@ function toView(db: Connection, row: MessageRow): MessageView {
   };
 }
 
+const RECIPIENT = record<Omit<RecipientView, 'deliveryId' | 'lastCode' | 'routeKey'>>(
+  {
+    address: 'plain',
+    kind: recipientKindCode,
+    state: stateCode,
+    attempts: 'plain',
+    dueAt: 'plain',
+    expiresAt: 'plain',
+    waitReason: 'plain',
+    lastReply: 'plain',
+    lastCategory: 'plain',
+    route: routeCode,
+    updatedAt: 'plain',
+  },
+  'd.',
+);
+
 function recipientsOf(db: Connection, messageSeq: number): RecipientView[] {
-  const rows = db.all<{
-    id: number;
-    address: string;
-    kind: number;
-    state: number;
-    attempts: number;
-    due_at: number;
-    expires_at: number;
-    wait_reason: string | null;
-    last_code: number | null;
-    last_reply: string | null;
-    last_category: string | null;
-    route: number | null;
-    updated_at: number;
-    route_key: string;
-  }>(
-    `SELECT d.*, q.route_key FROM delivery d CROSS JOIN dest_queue q ON q.id = d.queue_id
-     WHERE d.message_seq = ? ORDER BY d.id`,
+  const rows = db.all<Pick<RecipientView, 'deliveryId' | 'lastCode' | 'routeKey'>>(
+    `SELECT d.id AS deliveryId, coalesce(d.last_code, 0) AS lastCode, q.route_key AS routeKey, ${RECIPIENT.columns}
+     FROM delivery d CROSS JOIN dest_queue q ON q.id = d.queue_id WHERE d.message_seq = ? ORDER BY d.id`,
     messageSeq,
   );
-  return rows.map((row) => ({
-    deliveryId: row.id,
-    address: row.address,
-    kind: recipientKindCode.word(row.kind),
-    state: stateCode.word(row.state),
-    routeKey: row.route_key,
-    attempts: row.attempts,
-    dueAt: row.due_at,
-    expiresAt: row.expires_at,
-    waitReason: row.wait_reason,
-    lastCode: row.last_code ?? 0,
-    lastReply: row.last_reply,
-    lastCategory: row.last_category,
-    route: row.route === null ? null : routeCode.word(row.route),
-    updatedAt: row.updated_at,
-  }));
+  return rows.map((row) => ({ ...row, ...RECIPIENT.value(row) }));
 }

@@ -1,44 +1,36 @@
 /** MTA-STS policies and the days' TLS counters (`../topics/tls.ts`). Nothing here belongs to a sender domain. */
 import type { StoredMtaSts, TlsCount } from '../topics/tls.ts';
 import { read, write } from './engine/operation.ts';
+import { record } from './engine/record.ts';
 
-interface PolicyRow {
-  domain: string;
-  policy_id: string;
-  mode: string;
-  mx: string;
-  max_age: number;
-  fetched_at: number;
-  expires_at: number;
-  renew_at: number;
-  renew_failures: number;
-}
+const POLICY = record<Omit<StoredMtaSts, 'maxAgeSeconds'>>({
+  domain: 'plain',
+  policyId: 'plain',
+  mode: 'plain',
+  mx: {
+    of: (hosts) => hosts.join(' '),
+    word: (text: string) => (text === '' ? [] : text.split(' ')),
+  },
+  fetchedAt: 'plain',
+  expiresAt: 'plain',
+  renewAt: 'plain',
+  renewFailures: 'plain',
+});
+const COLUMNS = `${POLICY.columns}, max_age`;
 
 export const putMtaSts = write('putMtaSts', 'by key', ({ db }, params) => {
-  db.run(
-    `INSERT OR REPLACE INTO mta_sts (domain, policy_id, mode, mx, max_age, fetched_at, expires_at, renew_at, renew_failures)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    params.domain,
-    params.policyId,
-    params.mode,
-    params.mx.join(' '),
-    params.maxAgeSeconds,
-    params.fetchedAt,
-    params.expiresAt,
-    params.renewAt,
-    params.renewFailures,
-  );
+  db.put('mta_sts', 'domain', { ...POLICY.row(params), max_age: params.maxAgeSeconds });
 });
 
 export const getMtaSts = read('getMtaSts', 'by key', (db, params) => {
-  const row = db.get<PolicyRow>('SELECT * FROM mta_sts WHERE domain = ?', params.domain);
+  const row = db.get<{ max_age: number }>(`SELECT ${COLUMNS} FROM mta_sts WHERE domain = ?`, params.domain);
   return row === undefined ? null : toPolicy(row);
 });
 
 export const staleMtaSts = read('staleMtaSts', 'as asked', (db, params) => {
   return db
-    .all<PolicyRow>(
-      `SELECT * FROM mta_sts WHERE renew_at <= ? AND expires_at > ? AND mode <> 'none' ORDER BY renew_at, domain LIMIT ?`,
+    .all<{ max_age: number }>(
+      `SELECT ${COLUMNS} FROM mta_sts WHERE renew_at <= ? AND expires_at > ? AND mode <> 'none' ORDER BY renew_at, domain LIMIT ?`,
       params.now,
       params.now,
       params.limit,
@@ -91,16 +83,6 @@ export const purgeTls = write('purgeTls', 'as asked', { portion: true }, ({ db }
   return policies + counts;
 });
 
-function toPolicy(row: PolicyRow): StoredMtaSts {
-  return {
-    domain: row.domain,
-    policyId: row.policy_id,
-    mode: row.mode as StoredMtaSts['mode'],
-    mx: row.mx === '' ? [] : row.mx.split(' '),
-    maxAgeSeconds: row.max_age,
-    fetchedAt: row.fetched_at,
-    expiresAt: row.expires_at,
-    renewAt: row.renew_at,
-    renewFailures: row.renew_failures,
-  };
+function toPolicy(row: { max_age: number }): StoredMtaSts {
+  return { ...POLICY.value(row), maxAgeSeconds: row.max_age };
 }

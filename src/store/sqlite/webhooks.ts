@@ -9,7 +9,7 @@ import type { AddressLists } from '../../model/message.ts';
 import { listensTo, type Webhook } from '../../model/webhook.ts';
 import { callStateCode, eventKindCode, webhookEvents } from '../shared/codes.ts';
 import type { EventPlace } from '../topics/events.ts';
-import type { CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
+import type { CallLogEntry, CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
 import { mustPrepare } from './call-portions.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
@@ -314,21 +314,24 @@ export const nextCallDueAt = read('nextCallDueAt', 'measured', (db) => {
   return db.get<{ due_at: number | null }>(sql)?.due_at ?? null;
 });
 
+const CALL = record<Omit<CallLogEntry, 'eventId' | 'eventKind'>>(
+  {
+    id: 'plain',
+    eventSeq: 'plain',
+    state: callStateCode,
+    tries: 'plain',
+    responseCode: 'plain',
+    error: 'plain',
+    createdAt: 'plain',
+    updatedAt: 'plain',
+  },
+  'c.',
+);
+
 /** Calls of a webhook, those of the newest events first. */
 export const listCalls = read('listCalls', 'measured', { search: true }, (db, params) => {
-  const rows = db.all<{
-    id: number;
-    event_seq: number;
-    event_id: Uint8Array;
-    kind: number;
-    state: number;
-    tries: number;
-    response_code: number;
-    error: string;
-    created_at: number;
-    updated_at: number;
-  }>(
-    `SELECT c.id, c.event_seq, e.event_id, e.kind, c.state, c.tries, c.response_code, c.error, c.created_at, c.updated_at
+  const rows = db.all<{ event_id: Uint8Array; kind: number }>(
+    `SELECT ${CALL.columns}, e.event_id, e.kind
      FROM webhook_call c CROSS JOIN event e ON e.seq = c.event_seq
      WHERE c.webhook_id = ? AND c.event_seq < ? ORDER BY c.event_seq DESC LIMIT ?`,
     params.webhookId,
@@ -336,16 +339,9 @@ export const listCalls = read('listCalls', 'measured', { search: true }, (db, pa
     params.limit,
   );
   return rows.map((row) => ({
-    id: row.id,
-    eventSeq: row.event_seq,
+    ...CALL.value(row),
     eventId: uuidText(row.event_id),
     eventKind: eventKindCode.word(row.kind),
-    state: callStateCode.word(row.state),
-    tries: row.tries,
-    responseCode: row.response_code,
-    error: row.error,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
   }));
 });
 
