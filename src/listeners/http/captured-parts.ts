@@ -45,7 +45,9 @@ export async function readCapturedPage(bytes: Uint8Array, remoteImages = false):
   }
   const html = mail.html ?? '';
   return pageOf(
-    html === '' ? `<pre style="white-space: pre-wrap">${escapeHtml(mail.text ?? '')}</pre>` : html,
+    html === ''
+      ? `<pre style="white-space: pre-wrap; overflow-wrap: anywhere">${escapeHtml(mail.text ?? '')}</pre>`
+      : html,
     pictures,
     remoteImages,
   );
