@@ -55,7 +55,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/corpus/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'ui/**/*.test.ts', 'test/corpus/**/*.test.ts'],
           exclude: ['src/store/**', ...parts],
         },
       },

@@ -223,7 +223,7 @@ function rulesOf(files: ReadonlyMap<string, string>): readonly string[] {
 
 /** Those that run in the browser. */
 function uiFiles(): ReadonlyMap<string, string> {
-  return filesBelow('ui', (path) => /\.tsx?$/.test(path) && path !== 'ui/vite.config.ts');
+  return filesBelow('ui', (path) => /(?<!\.test)\.tsx?$/.test(path) && path !== 'ui/vite.config.ts');
 }
 
 function sourceFiles(): ReadonlyMap<string, string> {

@@ -33,7 +33,7 @@ export interface Watched {
   page: Page;
   /** Errors of scripts and of the console, policy violations among them. */
   errors: string[];
-  /** Addresses that anything in the page asked for. */
+  /** Addresses that anything in the page asked for and got an answer from: what a policy stopped is not among them. */
   requests: string[];
 }
 
@@ -45,9 +45,11 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   const requests: string[] = [];
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('console', (message) => {
-    if (message.type() === 'error') errors.push(message.text());
+    // A picture that is kept out of a mail is said, and is meant.
+    if (message.type() === 'error' && !message.text().startsWith('Loading the image'))
+      errors.push(message.text());
   });
-  page.on('request', (request) => requests.push(request.url()));
+  page.on('response', (response) => requests.push(response.url()));
   return { page, errors, requests };
 }
 

@@ -70,7 +70,7 @@ export async function open(method: Method, path: string, options: CallOptions = 
 /** Where a GET leads: for frames, pictures and links. */
 export function urlOf(path: string, query: Query = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  const words = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+  const words = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
   return given.length === 0 ? BASE + path : `${BASE}${path}?${words}`;
 }
 

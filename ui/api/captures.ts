@@ -52,7 +52,23 @@ export function releaseCapture(id: string, to: string): Promise<{ MessageID: str
   return call('POST', `/sandbox/messages/${part(id)}/release`, { body: to === '' ? {} : { To: to } });
 }
 
+/** So that other tabs and programs know, too; at most 100 at once. */
+export async function markSeen(ids: readonly string[], seen: boolean): Promise<void> {
+  await open('PATCH', '/sandbox/messages', { body: { Seen: seen, IDs: ids } });
+}
+
+/** All of one inbox, or of every inbox. */
+export async function markAllSeen(inbox: string | undefined): Promise<void> {
+  await open('PATCH', '/sandbox/messages', { query: { Inbox: inbox }, body: { Seen: true } });
+}
+
+/** All of one inbox, or of every inbox; how many there were. */
+export function emptyInbox(inbox: string | undefined): Promise<{ Deleted: number }> {
+  return call('DELETE', '/sandbox/messages', { query: { Inbox: inbox } });
+}
+
 export const sourceUrl = (id: string) => urlOf(`/sandbox/messages/${part(id)}/raw`);
-export const pageUrl = (id: string) => urlOf(`/sandbox/messages/${part(id)}/html`);
+export const pageUrl = (id: string, remoteImages: boolean) =>
+  urlOf(`/sandbox/messages/${part(id)}/html`, { RemoteImages: remoteImages || undefined });
 export const attachmentUrl = (id: string, place: number) =>
   urlOf(`/sandbox/messages/${part(id)}/attachments/${place}`);

@@ -14,7 +14,7 @@ export function Button({ look = 'plain', className = '', ...rest }: ButtonProps)
     <button
       type="button"
       {...rest}
-      className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md px-3 py-1 disabled:opacity-50 ${SHAPES[look]} ${className}`}
+      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md px-3 py-1 disabled:opacity-50 ${SHAPES[look]} ${className}`}
     />
   );
 }

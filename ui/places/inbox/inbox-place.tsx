@@ -1,32 +1,181 @@
-/** The inbox: captured mail as it comes. */
-import { useEffect, useState, useSyncExternalStore } from 'react';
+/**
+ * The inbox: captured mail as it comes. Inboxes at the left, the list, one mail; on a narrow screen one after the other. What
+ * is looked for and which mail is open stand in the address.
+ */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useCallback, useMemo, useRef, useState } from 'react';
 import { ApiError } from '../../api/call.ts';
-import { Notice } from '../../components/notice.tsx';
-import { openCaptureList } from './capture-list.ts';
+import { listInboxes } from '../../api/captures.ts';
+import { TWO_PANES, useMedia } from '../../components/media.ts';
+import { CaptureRows, type RowsHandle } from './capture-rows.tsx';
+import { InboxSide, joinInboxes } from './inbox-side.tsx';
+import { KeysHelp } from './keys-help.tsx';
+import { ListBar } from './list-bar.tsx';
+import { ListState } from './list-state.tsx';
+import { MailPane } from './mail-pane.tsx';
+import { OfflineBanner } from './offline-banner.tsx';
+import { readSearch } from './search-words.ts';
 import { TokenNeeded } from './token-needed.tsx';
+import { INBOXES, useCaptures } from './use-captures.ts';
+import { useKeys } from './use-keys.ts';
+
+const NONE: ReadonlySet<string> = new Set();
 
 export function InboxPlace() {
-  const [list, setList] = useState<ReturnType<typeof openCaptureList> | null>(null);
-  useEffect(() => {
-    const opened = openCaptureList({}, () => {});
-    setList(opened);
-    return () => opened.close();
-  }, []);
-  return list === null ? null : <Captures list={list} />;
-}
+  const { q = '', inbox } = useSearch({ from: '/inbox' });
+  const { id: openId = null } = useParams({ strict: false });
+  const navigate = useNavigate();
+  const twoPanes = useMedia(TWO_PANES);
+  const { filters, problem } = useMemo(() => readSearch(q, Date.now()), [q]);
+  const wanted = useMemo(
+    () => ({ ...filters, ...(inbox === undefined ? {} : { Inbox: inbox }) }),
+    [filters, inbox],
+  );
+  const captures = useCaptures(wanted, JSON.stringify(wanted));
+  const { items } = captures;
+  const inboxes = useQuery({
+    queryKey: INBOXES,
+    queryFn: ({ signal }) => listInboxes(signal),
+    select: joinInboxes,
+    refetchOnWindowFocus: true,
+  });
+  const [selected, setSelected] = useState(NONE);
+  const [walked, setCursor] = useState<string | null>(null);
+  const cursorId = openId ?? walked;
+  const rows = useRef<RowsHandle>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const mail = useRef<HTMLElement>(null);
+  const [showsKeys, setShowsKeys] = useState(false);
 
-function Captures({ list }: { list: ReturnType<typeof openCaptureList> }) {
-  const { items, state, error } = useSyncExternalStore(list.subscribe, list.snapshot);
-  if (error instanceof ApiError && error.status === 401) return <TokenNeeded />;
-  if (state === 'failed') return <Notice title="The list cannot be read">{String(error)}</Notice>;
+  const goTo = useCallback(
+    (id: string | null) =>
+      id === null
+        ? navigate({ to: '/inbox', search: true })
+        : navigate({ to: '/inbox/$id', params: { id }, search: true, replace: openId !== null }),
+    [navigate, openId],
+  );
+  const toggle = useCallback((id: string) => {
+    setSelected((before) => {
+      const next = new Set(before);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+  }, []);
+  const step = (by: number): void => {
+    const at = items.findIndex((item) => item.ID === cursorId);
+    const index = at === -1 ? (by > 0 ? 0 : -1) : at + by;
+    const next = items[index];
+    if (next === undefined) return;
+    rows.current?.reveal(index);
+    setCursor(next.ID);
+    if (twoPanes || openId !== null) void goTo(next.ID);
+  };
+  /** What a key acts on: the selection, else the mail where the reader is. */
+  const chosen = (): readonly string[] => {
+    if (selected.size > 0) return items.filter((item) => selected.has(item.ID)).map((item) => item.ID);
+    return cursorId === null ? [] : [cursorId];
+  };
+  const remove = (ids: readonly string[]): void => {
+    const gone = new Set(ids);
+    if (openId !== null && gone.has(openId)) {
+      const at = items.findIndex((item) => item.ID === openId);
+      const next = items.slice(at + 1).find((item) => !gone.has(item.ID));
+      void goTo(twoPanes ? (next?.ID ?? null) : null);
+    }
+    setSelected(NONE);
+    captures.remove(ids);
+  };
+  const markChosen = (): void => {
+    const ids = chosen();
+    const anyUnread = items.some((item) => ids.includes(item.ID) && item.SeenAt === null);
+    captures.mark(ids, anyUnread);
+    setSelected(NONE);
+  };
+  const setQuery = (words: string): void => {
+    void navigate({
+      to: '/inbox',
+      search: { ...(inbox === undefined ? {} : { inbox }), ...(words === '' ? {} : { q: words }) },
+    });
+  };
+
+  useKeys({
+    j: () => step(1),
+    k: () => step(-1),
+    Enter() {
+      if (cursorId === null) return;
+      void goTo(cursorId);
+      mail.current?.focus();
+    },
+    u: () => void goTo(null),
+    x: () => cursorId !== null && toggle(cursorId),
+    e: markChosen,
+    '#': () => remove(chosen()),
+    '/': () => search.current?.focus(),
+    '?': () => setShowsKeys(true),
+    Escape() {
+      if (selected.size > 0) setSelected(NONE);
+      else if (q !== '') setQuery('');
+    },
+  });
+
+  if (captures.state === 'failed' && captures.error instanceof ApiError && captures.error.status === 401)
+    return <TokenNeeded />;
   return (
-    <main className="p-4">
-      <h1 className="text-lg font-semibold">Inbox</h1>
-      <ul className="mt-2">
-        {items.map((item) => (
-          <li key={item.ID}>{item.Subject}</li>
-        ))}
-      </ul>
-    </main>
+    <div className="flex h-full flex-col">
+      {captures.offline && <OfflineBanner />}
+      <div className="flex min-h-0 flex-1 bg-surface">
+        <InboxSide inboxes={inboxes.data ?? []} current={inbox} onKeys={() => setShowsKeys(true)} />
+        {(twoPanes || openId === null) && (
+          <section
+            aria-label="Mail"
+            className="flex w-full min-w-0 flex-col border-line md:border-r min-[44rem]:w-80 min-[44rem]:shrink-0 lg:w-96"
+          >
+            <ListBar
+              ref={search}
+              words={q}
+              problem={problem}
+              onWords={setQuery}
+              inboxes={inboxes.data ?? []}
+              inbox={inbox}
+              selected={selected.size}
+              onClear={() => setSelected(NONE)}
+              onMark={markChosen}
+              onRemove={() => remove(chosen())}
+              onKeys={() => setShowsKeys(true)}
+              onChanged={captures.reload}
+            />
+            <ListState
+              captures={captures}
+              isNarrowed={q !== '' || inbox !== undefined}
+              showsFirst={!twoPanes}
+              onEverything={() => void navigate({ to: '/inbox' })}
+            >
+              <CaptureRows
+                ref={rows}
+                items={items}
+                cursorId={cursorId}
+                openId={openId}
+                selected={selected}
+                hasMore={captures.hasMore && !captures.loadingMore}
+                onMore={captures.loadMore}
+                onToggle={toggle}
+              />
+            </ListState>
+          </section>
+        )}
+        {(twoPanes || openId !== null) && (
+          <MailPane
+            ref={mail}
+            id={openId}
+            isEmpty={captures.state === 'ready' && items.length === 0 && q === '' && inbox === undefined}
+            onBack={() => void goTo(null)}
+            onDelete={(id) => remove([id])}
+            onMark={captures.mark}
+          />
+        )}
+      </div>
+      {showsKeys && <KeysHelp onClose={() => setShowsKeys(false)} />}
+    </div>
   );
 }

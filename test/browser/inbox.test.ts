@@ -1,0 +1,174 @@
+/**
+ * The inbox in a browser, before a real server: mail as it comes, the keys, reading, marking, deleting with a way back,
+ * searching, on a desktop and on a phone; and a server that goes away and comes back.
+ */
+import type { Browser, Page } from 'playwright-core';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { fileScope, type Instance, startInstance, temporaryFolder, until } from '../scenarios/harness.ts';
+import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
+import { SHOWN_MAILS } from './mails.ts';
+
+const rows = (page: Page) => page.getByRole('list', { name: 'Captured mail' }).getByRole('link');
+const subjects = async (page: Page) =>
+  (await rows(page).allInnerTexts()).map((text) => text.replace(/^Unread:\s+/, 'Unread: ').split('\n')[0]);
+
+describe.skipIf(!hasBrowser)('the inbox', () => {
+  const scope = fileScope();
+  let server: Instance;
+  let browser: Browser;
+  let url: string;
+
+  beforeAll(async () => {
+    server = await startInstance(scope, { mode: 'dev' });
+    browser = await openBrowser(scope);
+    url = `${server.server.localUrl}/inbox`;
+  });
+  beforeEach(async () => {
+    await server.call('DELETE', '/sandbox/messages');
+  });
+
+  it('says how to send the first mail, and shows it as it comes', async () => {
+    const { page, errors } = await openPage(browser);
+    await page.goto(url);
+    await page.getByText('Send the first mail').waitFor();
+    expect(await page.locator('pre').first().innerText()).toContain(`${server.server.localUrl}/api/v1/email`);
+    await server.send({ Subject: 'The first' });
+    await rows(page).first().waitFor();
+    expect(await subjects(page)).toEqual(['Unread: The first']);
+    expect(errors).toEqual([]);
+  });
+
+  it('is used by keys alone: through the list, read, select, delete and take back, search', async () => {
+    for (const n of [1, 2, 3]) await server.send({ Subject: `Mail ${n}`, Tags: [`tag-${n}`] });
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await until('three mails are listed', async () => (await rows(page).count()) === 3);
+    await page.keyboard.press('j');
+    await page.getByRole('heading', { name: 'Mail 3' }).waitFor();
+    await until('it is read', async () => (await subjects(page))[0] === 'Mail 3');
+    await page.keyboard.press('j');
+    await page.getByRole('heading', { name: 'Mail 2' }).waitFor();
+    await page.keyboard.press('x');
+    await page.getByText('1 selected').waitFor();
+    await page.keyboard.press('#');
+    await until('it is gone from the list', async () => (await rows(page).count()) === 2);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await until('it is back', async () => (await rows(page).count()) === 3);
+    expect((await server.call('GET', '/sandbox/messages')).json.Items).toHaveLength(3);
+    await page.keyboard.press('u');
+    await until('the list has the address', () => page.url() === url);
+    await page.keyboard.press('/');
+    await page.keyboard.type('tag:tag-1');
+    await until('one is found', async () => (await rows(page).count()) === 1);
+    expect(new URL(page.url()).searchParams.get('q')).toBe('tag:tag-1');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys and search' }).waitFor();
+  });
+
+  it('marks as read for every tab, and back', async () => {
+    await server.send({ Subject: 'Seen by all' });
+    const one = await openPage(browser);
+    await one.page.goto(url);
+    await rows(one.page).first().click();
+    await until('the store knows', async () => {
+      const { Items } = (await server.call('GET', '/sandbox/messages')).json;
+      return Items[0].SeenAt !== null;
+    });
+    const other = await openPage(browser);
+    await other.page.goto(url);
+    await until('another browser sees it', async () => (await subjects(other.page))[0] === 'Seen by all');
+    await one.page.getByRole('button', { name: 'Mark as unread' }).click();
+    await until('it is new again', async () => (await subjects(one.page))[0] === 'Unread: Seen by all');
+  });
+
+  it('deletes when the page is left', async () => {
+    await server.send({ Subject: 'To be deleted' });
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await rows(page).first().click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: 'Undo' }).waitFor();
+    await page.goto('about:blank');
+    await until(
+      'it is gone',
+      async () => (await server.call('GET', '/sandbox/messages')).json.Items.length === 0,
+    );
+  });
+
+  it('shows all of a mail: preview, text, source, headers, links, files, checks, test code', async () => {
+    await server.call('POST', '/email', { body: SHOWN_MAILS[2] });
+    const { page, errors, requests } = await openPage(browser);
+    await page.goto(url);
+    await rows(page).first().click();
+    const frame = page.frameLocator('iframe');
+    await frame.getByText('On its way').waitFor();
+    for (const [view, words] of [
+      ['Text', 'Your order leaves today'],
+      ['Source', 'multipart/alternative'],
+      ['Headers', 'MIME-Version'],
+      ['Links', 'https://example.com/track/4711'],
+      ['Attachments', 'delivery-note.pdf'],
+      ['Checks', '1 link leads to this machine'],
+      ['Test code', 'sandbox wait --to ada@example.net'],
+    ] as const) {
+      await page.getByRole('tab', { name: view }).click();
+      await page.getByRole('tabpanel', { name: view }).getByText(words).first().waitFor();
+    }
+    expect(errors).toEqual([]);
+    expect(requests.filter((one) => !one.startsWith(server.server.localUrl))).toEqual([]);
+    await page.getByRole('button', { name: 'Release' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Release', exact: true }).click();
+    await page.getByRole('alert').getByText('stays in the sandbox').waitFor();
+  });
+
+  it('is one pane after the other on a phone, nothing wider than it', async () => {
+    await server.send({ Subject: `On a phone ${'Donaudampfschifffahrt'.repeat(9)}` });
+    const { page } = await openPage(browser, { viewport: PHONE, hasTouch: true });
+    await page.goto(url);
+    await rows(page).first().tap();
+    await page.getByRole('tab', { name: 'Preview' }).waitFor();
+    expect(await rows(page).count()).toBe(0);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(PHONE.width);
+    await page.getByRole('button', { name: 'Back to the list' }).tap();
+    await rows(page).first().waitFor();
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(PHONE.width);
+  });
+
+  it('does not move what is read while mail pours in above', async () => {
+    const mails = Array.from({ length: 60 }, (_, n) => ({ ...SHOWN_MAILS[0], Subject: `Old ${n}` }));
+    await server.call('POST', '/email/batch', { body: { Messages: mails } });
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await until('they are listed', async () => (await rows(page).count()) > 10);
+    await page.mouse.move(400, 400);
+    await page.mouse.wheel(0, 1_500);
+    const place = async () => (await page.getByRole('link', { name: 'Old 30' }).boundingBox())?.y;
+    await until('the place is reached', async () => (await place()) !== undefined);
+    const before = await place();
+    await server.call('POST', '/email/batch', {
+      body: { Messages: mails.slice(0, 20).map((mail) => ({ ...mail, Subject: 'New' })) },
+    });
+    await page.getByRole('button', { name: '20 new' }).waitFor();
+    expect(await place()).toBe(before);
+    await page.getByRole('button', { name: '20 new' }).click();
+    await until('the top is shown', async () => (await subjects(page))[0] === 'Unread: New');
+  });
+
+  it('says that the server is gone, and heals when it is back', { timeout: 180_000 }, async () => {
+    const folder = await temporaryFolder(scope);
+    const first = await startInstance(scope, { mode: 'dev', folder });
+    const address = new URL(first.server.localUrl).host;
+    await first.send({ Subject: 'Before' });
+    const { page } = await openPage(browser);
+    await page.goto(`${first.server.localUrl}/inbox`);
+    await rows(page).first().waitFor();
+    await first.stop();
+    await page.getByRole('alert').getByText('The server does not answer').waitFor();
+    expect(await subjects(page)).toEqual(['Unread: Before']);
+    const second = await startInstance(scope, { mode: 'dev', folder, settings: { http: address } });
+    await second.send({ Subject: 'After' });
+    await until('what was missed is there', async () => (await rows(page).count()) === 2);
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+  });
+});

@@ -1,0 +1,43 @@
+/** When something happened: relative, and the exact instant in the reader's zone when it is pointed at. */
+import { useSyncExternalStore } from 'react';
+
+const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** One clock for all of them. */
+const listeners = new Set<() => void>();
+let now = Date.now();
+setInterval(() => {
+  now = Date.now();
+  for (const listener of listeners) listener();
+}, 20_000);
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function Time({ at, className = '' }: { at: string; className?: string }) {
+  const words = useSyncExternalStore(subscribe, () => relative(new Date(at), Math.max(now, Date.parse(at))));
+  return (
+    <time dateTime={at} title={EXACT.format(new Date(at))} className={`tabular-nums ${className}`}>
+      {words}
+    </time>
+  );
+}
+
+function relative(at: Date, nowMs: number): string {
+  const age = nowMs - at.getTime();
+  if (age < MINUTE) return 'now';
+  if (age < HOUR) return `${Math.floor(age / MINUTE)} min`;
+  if (age < 24 * HOUR) return `${Math.floor(age / HOUR)} h`;
+  return age < 300 * 24 * HOUR ? DAY.format(at) : DATE.format(at);
+}
+
+/** The instant in full. */
+export function exactTime(at: string): string {
+  return EXACT.format(new Date(at));
+}

@@ -1,0 +1,53 @@
+/** What to do while nothing was captured: send the first mail by HTTP or SMTP, ready to paste. */
+import { CodeBlock } from '../../components/copy.tsx';
+
+const SMTP_PORT = 1025;
+
+export function FirstMail() {
+  const { origin, hostname } = location;
+  const body = JSON.stringify({
+    From: { name: 'Postrider', email: 'hello@example.com' },
+    To: [{ name: 'You', email: 'you@example.net' }],
+    Subject: 'It works',
+    ContentType: 'HTML',
+    HTMLContent: '<h1>It works</h1><p>Your code is 482913.</p>',
+  });
+  const curl = [
+    `curl -sS ${origin}/api/v1/email \\`,
+    `  -H "Authorization: Bearer $(cat postrider-data/admin-token)" \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '${body}'`,
+  ].join('\n');
+  return (
+    <div className="min-h-0 flex-1 overflow-y-auto">
+      <div className="mx-auto grid max-w-2xl gap-5 p-6">
+        <div>
+          <h1 className="text-lg">Send the first mail</h1>
+          <p className="mt-1 text-soft">
+            Everything is captured here; what it looks like is shown as soon as it comes.
+          </p>
+        </div>
+        <section>
+          <h2 className="mb-1 font-semibold">By HTTP</h2>
+          <p className="mb-2 text-soft">In the folder where the server was started:</p>
+          <CodeBlock text={curl} label="Copy the command" />
+        </section>
+        <section>
+          <h2 className="mb-1 font-semibold">By SMTP</h2>
+          <p className="mb-2 text-soft">
+            Any user name and password, or none. The port is that of the start, if you chose another.
+          </p>
+          <CodeBlock
+            text={`SMTP_HOST=${hostname.replace(/^\[|\]$/g, '')}\nSMTP_PORT=${SMTP_PORT}`}
+            label="Copy the SMTP settings"
+          />
+        </section>
+        <p>
+          <a href="/api/v1/docs" className="text-accent underline">
+            All of the API
+          </a>
+        </p>
+      </div>
+    </div>
+  );
+}

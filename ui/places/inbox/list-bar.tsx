@@ -1,0 +1,189 @@
+/** Above the list: the search, the choice of an inbox where there is no room for all, and what is done with a selection. */
+
+import { useNavigate } from '@tanstack/react-router';
+import { CheckCheck, ChevronDown, EllipsisVertical, Mail, Search, Trash2, X } from 'lucide-react';
+import { type Ref, useEffect, useState } from 'react';
+import { emptyInbox, markAllSeen } from '../../api/captures.ts';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { Brand, inboxLabel, type NamedInbox, SideTools } from './inbox-side.tsx';
+
+const TYPING_MS = 250;
+
+export interface ListBarProps {
+  ref: Ref<HTMLInputElement>;
+  words: string;
+  problem: string | null;
+  onWords(words: string): void;
+  inboxes: readonly NamedInbox[];
+  inbox: string | undefined;
+  selected: number;
+  onClear(): void;
+  onMark(): void;
+  onRemove(): void;
+  onKeys(): void;
+  /** The list has changed as a whole. */
+  onChanged(): void;
+}
+
+export function ListBar(props: ListBarProps) {
+  const { selected, problem } = props;
+  return (
+    <header className="shrink-0 border-line border-b">
+      <div className="flex h-12 items-center gap-1 px-3 xl:hidden">
+        <Brand />
+        <span className="ml-auto" />
+        <SideTools onKeys={props.onKeys} />
+      </div>
+      {selected > 0 ? (
+        <div className="flex h-12 items-center gap-1 px-3">
+          <IconButton label="Clear the selection" keys="Escape" onClick={props.onClear}>
+            <X size={16} aria-hidden />
+          </IconButton>
+          <span className="mr-auto tabular-nums">{selected} selected</span>
+          <IconButton label="Mark as read or unread" keys="e" onClick={props.onMark}>
+            <Mail size={16} aria-hidden />
+          </IconButton>
+          <IconButton label="Delete" keys="#" onClick={props.onRemove}>
+            <Trash2 size={16} aria-hidden />
+          </IconButton>
+        </div>
+      ) : (
+        <div className="flex h-12 items-center gap-1 px-3">
+          <SearchBox {...props} />
+          <WholeInbox {...props} />
+        </div>
+      )}
+      {problem !== null && <p className="px-3 pb-2 text-bad text-xs">{problem}</p>}
+      {props.inboxes.length > 1 && (
+        <div className="px-3 pb-2 xl:hidden">
+          <InboxChoice {...props} />
+        </div>
+      )}
+    </header>
+  );
+}
+
+function SearchBox({ ref, words, onWords, problem }: ListBarProps) {
+  const [typed, setTyped] = useState(words);
+  useEffect(() => setTyped(words), [words]);
+  useEffect(() => {
+    if (typed === words) return;
+    const timer = setTimeout(() => onWords(typed), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed, words, onWords]);
+  return (
+    <div className="relative min-w-0 flex-1">
+      <Search size={14} aria-hidden className="absolute top-2.5 left-2.5 text-soft" />
+      <input
+        ref={ref}
+        type="search"
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') onWords(typed);
+          if (event.key === 'Escape') event.currentTarget.blur();
+        }}
+        placeholder="Search"
+        aria-label="Search captured mail"
+        aria-invalid={problem !== null}
+        aria-keyshortcuts="/"
+        className="h-8.5 w-full rounded-md border border-line-strong bg-page pr-2 pl-8 placeholder:text-soft"
+      />
+    </div>
+  );
+}
+
+function WholeInbox({ inbox, onChanged }: ListBarProps) {
+  const [asks, setAsks] = useState(false);
+  const where = inbox === undefined ? 'all inboxes' : inboxLabel(inbox);
+  const done = (text: string) => {
+    toast({ text });
+    onChanged();
+  };
+  const failed = (error: unknown) => toast({ text: error instanceof Error ? error.message : String(error) });
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton label="More">
+            <EllipsisVertical size={16} aria-hidden />
+          </IconButton>
+        }
+        entries={[
+          {
+            label: 'Mark all as read',
+            name: (
+              <>
+                <CheckCheck size={14} aria-hidden /> Mark all as read
+              </>
+            ),
+            run: () => void markAllSeen(inbox).then(() => done('Marked as read'), failed),
+          },
+          {
+            label: 'Delete all',
+            name: (
+              <>
+                <Trash2 size={14} aria-hidden /> Delete all…
+              </>
+            ),
+            isDangerous: true,
+            run: () => setAsks(true),
+          },
+        ]}
+      />
+      {asks && (
+        <Dialog title={`Delete all mail in ${where}?`} onClose={() => setAsks(false)}>
+          <p className="text-soft">
+            Everything that was captured there is deleted for everybody. This cannot be undone.
+          </p>
+          <div className="mt-4 flex justify-end gap-2">
+            <Button onClick={() => setAsks(false)}>Cancel</Button>
+            <Button
+              className="border-bad text-bad"
+              onClick={() => {
+                setAsks(false);
+                void emptyInbox(inbox).then(({ Deleted }) => done(`${Deleted} mails deleted`), failed);
+              }}
+            >
+              Delete all
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function InboxChoice({ inboxes, inbox }: ListBarProps) {
+  const navigate = useNavigate();
+  const go = (name: string | undefined) =>
+    void navigate({ to: '/inbox', search: name === undefined ? {} : { inbox: name } });
+  return (
+    <Menu
+      align="start"
+      trigger={
+        <Button className="w-full justify-between">
+          <bdi className="truncate">{inbox === undefined ? 'All inboxes' : inboxLabel(inbox)}</bdi>
+          <ChevronDown size={14} aria-hidden className="shrink-0" />
+        </Button>
+      }
+      entries={[
+        { name: 'All inboxes', run: () => go(undefined), isCurrent: inbox === undefined },
+        ...inboxes.map(({ name, unseen }) => ({
+          label: inboxLabel(name),
+          name: (
+            <>
+              <bdi className="truncate">{inboxLabel(name)}</bdi>
+              {unseen > 0 && <span className="ml-auto text-soft text-xs">{unseen}</span>}
+            </>
+          ),
+          run: () => go(name),
+          isCurrent: name === inbox,
+        })),
+      ]}
+    />
+  );
+}

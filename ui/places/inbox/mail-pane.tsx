@@ -1,0 +1,157 @@
+/** One mail: what it is, what can be done with it, and its views. Opening it marks it as read. */
+import { useQuery } from '@tanstack/react-query';
+import { ArrowLeft, Download, EllipsisVertical, Link2, MailOpen, Send, Trash2 } from 'lucide-react';
+import { type Ref, useEffect, useState } from 'react';
+import type { CaptureDetail } from '../../../src/client/api-types.ts';
+import { ApiError } from '../../api/call.ts';
+import { getCapture, sourceUrl } from '../../api/captures.ts';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { FirstMail } from './first-mail.tsx';
+import { MailHead } from './mail/mail-head.tsx';
+import { MailViews } from './mail/mail-views.tsx';
+import { ReleaseDialog } from './mail/release-dialog.tsx';
+
+export function MailPane(props: {
+  ref: Ref<HTMLElement>;
+  id: string | null;
+  /** Nothing was captured yet. */
+  isEmpty: boolean;
+  onBack(): void;
+  onDelete(id: string): void;
+  onMark(ids: readonly string[], seen: boolean): void;
+}) {
+  const { id, isEmpty } = props;
+  return (
+    <main
+      ref={props.ref}
+      tabIndex={-1}
+      aria-label="Open mail"
+      className="flex min-w-0 flex-1 flex-col outline-none"
+    >
+      {id !== null ? (
+        <Mail key={id} {...props} id={id} />
+      ) : isEmpty ? (
+        <FirstMail />
+      ) : (
+        <Notice title="Choose a mail">
+          <kbd>j</kbd> and <kbd>k</kbd> go through the list, <kbd>?</kbd> shows all keys.
+        </Notice>
+      )}
+    </main>
+  );
+}
+
+interface MailProps {
+  id: string;
+  onBack(): void;
+  onDelete(id: string): void;
+  onMark(ids: readonly string[], seen: boolean): void;
+}
+
+function Mail({ id, onBack, onDelete, onMark }: MailProps) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['capture', id],
+    queryFn: ({ signal }) => getCapture(id, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const there = data?.ID;
+  useEffect(() => {
+    if (there !== undefined) onMark([there], true);
+  }, [there, onMark]);
+  const back = (
+    <IconButton label="Back to the list" keys="u" onClick={onBack} className="min-[44rem]:hidden">
+      <ArrowLeft size={16} aria-hidden />
+    </IconButton>
+  );
+  if (data === undefined)
+    return (
+      <>
+        <div className="flex h-12 items-center px-3">{back}</div>
+        {error !== null && <Failed error={error} onAgain={() => void refetch()} />}
+      </>
+    );
+  return (
+    <>
+      <div className="flex h-12 shrink-0 items-center gap-1 px-3">
+        {back}
+        <MailTools mail={data} onDelete={onDelete} onMark={onMark} />
+      </div>
+      <MailHead mail={data} />
+      <MailViews mail={data} />
+    </>
+  );
+}
+
+function Failed({ error, onAgain }: { error: Error; onAgain(): void }) {
+  const isGone = error instanceof ApiError && error.status === 404;
+  return isGone ? (
+    <Notice title="This mail is not here any more">It was deleted, or its time to be kept is over.</Notice>
+  ) : (
+    <Notice title="The mail cannot be read">
+      <p className="mb-3">{error.message}</p>
+      <Button onClick={onAgain}>Try again</Button>
+    </Notice>
+  );
+}
+
+function MailTools({
+  mail,
+  onDelete,
+  onMark,
+}: { mail: CaptureDetail } & Pick<MailProps, 'onDelete' | 'onMark'>) {
+  const [releases, setReleases] = useState(false);
+  const copyLink = () =>
+    void navigator.clipboard.writeText(location.href).then(() => toast({ text: 'Link copied' }));
+  return (
+    <>
+      <Button look="quiet" onClick={() => setReleases(true)}>
+        <Send size={14} aria-hidden /> Release…
+      </Button>
+      <span className="ml-auto" />
+      <IconButton label="Mark as unread" keys="e" onClick={() => onMark([mail.ID], false)}>
+        <MailOpen size={16} aria-hidden />
+      </IconButton>
+      <IconButton label="Delete" keys="#" onClick={() => onDelete(mail.ID)}>
+        <Trash2 size={16} aria-hidden />
+      </IconButton>
+      <Menu
+        trigger={
+          <IconButton label="More about this mail">
+            <EllipsisVertical size={16} aria-hidden />
+          </IconButton>
+        }
+        entries={[
+          {
+            label: 'Download',
+            name: (
+              <>
+                <Download size={14} aria-hidden /> Download (.eml)
+              </>
+            ),
+            run: () => downloadFrom(sourceUrl(mail.ID), `${mail.ID}.eml`),
+          },
+          {
+            label: 'Copy link',
+            name: (
+              <>
+                <Link2 size={14} aria-hidden /> Copy link
+              </>
+            ),
+            run: copyLink,
+          },
+        ]}
+      />
+      {releases && <ReleaseDialog mail={mail} onClose={() => setReleases(false)} />}
+    </>
+  );
+}
+
+function downloadFrom(url: string, name: string): void {
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+}

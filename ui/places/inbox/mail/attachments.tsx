@@ -1,0 +1,83 @@
+/** The files of a mail: pictures and PDF documents to look at, everything to download. */
+import { Download, File } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import type { AttachmentFacts, CaptureDetail } from '../../../../src/client/api-types.ts';
+import { attachmentUrl } from '../../../api/captures.ts';
+import { Button } from '../../../components/button.tsx';
+import { bytesText } from '../../../components/bytes.ts';
+import { Notice } from '../../../components/notice.tsx';
+import { toast } from '../../../components/toasts.tsx';
+
+/** What a browser shows in an `img`, where nothing in it can run. */
+const PICTURE = /^image\/(?:png|jpe?g|gif|webp|avif|bmp|svg\+xml)$/;
+const PDF_START = '%PDF-';
+
+export function Attachments({ mail }: { mail: CaptureDetail }) {
+  if (mail.Attachments.length === 0) return <Notice title="No files in this mail" />;
+  return (
+    <ul className="grid gap-3 p-4">
+      {mail.Attachments.map((file, place) => (
+        <Attachment key={attachmentUrl(mail.ID, place)} file={file} url={attachmentUrl(mail.ID, place)} />
+      ))}
+    </ul>
+  );
+}
+
+function Attachment({ file, url }: { file: AttachmentFacts; url: string }) {
+  const name = file.Filename === '' ? '(no name)' : file.Filename;
+  const [pdf, setPdf] = useState<string | null>(null);
+  useEffect(() => (pdf === null ? undefined : () => URL.revokeObjectURL(pdf)), [pdf]);
+  const isPicture = PICTURE.test(file.Type);
+  return (
+    <li className="overflow-hidden rounded-md border border-line">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
+        <File size={16} aria-hidden className="shrink-0 text-soft" />
+        <span className="min-w-0 flex-1 basis-40">
+          <bdi className="block font-semibold">{name}</bdi>
+          <span className="text-soft text-xs">
+            {file.Type}, {bytesText(file.Size)}
+            {file.ContentId !== '' && `, shown in the mail as ${file.ContentId}`}
+          </span>
+        </span>
+        {file.Type === 'application/pdf' && (
+          <Button
+            onClick={() =>
+              pdf === null
+                ? void openPdf(url).then(setPdf, (error: unknown) => toast({ text: String(error) }))
+                : setPdf(null)
+            }
+          >
+            {pdf === null ? 'Preview' : 'Close'}
+          </Button>
+        )}
+        <a
+          href={url}
+          download={file.Filename}
+          className="inline-flex min-h-8 items-center gap-1.5 rounded-md border border-line-strong px-3 hover:bg-hover"
+        >
+          <Download size={14} aria-hidden /> Download
+        </a>
+      </div>
+      {isPicture && (
+        <img
+          src={url}
+          alt={`Preview of ${name}`}
+          loading="lazy"
+          className="mx-auto max-h-96 max-w-full bg-page"
+        />
+      )}
+      {pdf !== null && (
+        <iframe src={pdf} title={`Preview of ${name}`} className="h-[32rem] w-full border-line border-t" />
+      )}
+    </li>
+  );
+}
+
+/** An address of our own for the document, so that it is nothing else than a PDF, whatever its sender says. */
+async function openPdf(url: string): Promise<string> {
+  const answer = await fetch(url, { headers: { 'x-postrider-dashboard': '1' } });
+  const content = await answer.arrayBuffer();
+  const start = new TextDecoder('latin1').decode(content.slice(0, 1_024));
+  if (!answer.ok || !start.includes(PDF_START)) throw new Error('This file is not a PDF document');
+  return URL.createObjectURL(new Blob([content], { type: 'application/pdf' }));
+}

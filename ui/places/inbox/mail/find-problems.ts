@@ -1,0 +1,190 @@
+/**
+ * What is likely wrong with a mail before it goes to people: parts, links, pictures, size. Given the parsed mail and its
+ * HTML as a document that nobody shows; leaves findings, the worst first, each with what to do. Pure.
+ */
+import type { CaptureDetail } from '../../../../src/client/api-types.ts';
+
+export interface Finding {
+  level: 'bad' | 'warn' | 'good';
+  title: string;
+  /** Why it matters, or what to do. */
+  advice: string;
+  /** Where: addresses, texts. */
+  places: readonly string[];
+}
+
+/** Gmail cuts the HTML of a mail off behind this many octets. */
+const CLIPPED_AT = 102 * 1024;
+const LONG_SUBJECT = 70;
+const PLACES_SHOWN = 20;
+const ORDER = { bad: 0, warn: 1, good: 2 } as const;
+
+export function findProblems(mail: CaptureDetail, html: Document | null): readonly Finding[] {
+  const found = [
+    ...partsOf(mail),
+    ...subjectOf(mail),
+    ...(html === null ? [] : [...linksOf(html), ...picturesOf(html)]),
+  ];
+  found.push(...listHeadersOf(mail), ...leftoversOf(mail));
+  return found.sort((a, b) => ORDER[a.level] - ORDER[b.level]);
+}
+
+function partsOf({ HTMLContent, PlainContent }: CaptureDetail): Finding[] {
+  const bytes = new TextEncoder().encode(HTMLContent).length;
+  const kib = Math.round(bytes / 1024);
+  return [
+    PlainContent.trim() === ''
+      ? warn(
+          'There is no text part',
+          'Watches, screen readers and spam filters read it: send PlainContent too.',
+        )
+      : good('It has a text part'),
+    ...(HTMLContent === ''
+      ? []
+      : [
+          bytes > CLIPPED_AT
+            ? bad(
+                `The HTML has ${kib} KiB`,
+                'Gmail shows the first 102 KiB and hides the rest, the unsubscribe link with it.',
+              )
+            : good(`The HTML has ${kib} KiB, less than Gmail’s 102`),
+        ]),
+  ];
+}
+
+function subjectOf({ Subject }: CaptureDetail): Finding[] {
+  if (Subject.trim() === '') return [bad('There is no subject', 'Many filters take that for spam.')];
+  const length = [...Subject].length;
+  return length > LONG_SUBJECT
+    ? [warn(`The subject has ${length} characters`, 'Phones show some 40, most programs 70.')]
+    : [];
+}
+
+function linksOf(html: Document): Finding[] {
+  const targets = [...html.querySelectorAll('a[href], area[href]')].map((link) =>
+    (link.getAttribute('href') ?? '').trim(),
+  );
+  if (targets.length === 0) return [];
+  const some = (test: (target: string) => boolean) =>
+    [...new Set(targets.filter(test))].slice(0, PLACES_SHOWN);
+  const bare = some((one) => one === '' || !/^(?:[a-z][a-z0-9+.-]*:|#|\/\/)/i.test(one));
+  const local = some((one) => isLocal(one));
+  const plain = some((one) => /^http:\/\//i.test(one) && !isLocal(one));
+  const found = [
+    ...(bare.length === 0
+      ? []
+      : [
+          bad(
+            countOf(bare.length, 'link has no scheme', 'links have no scheme'),
+            'They lead nowhere in a mail: begin them with https://.',
+            bare,
+          ),
+        ]),
+    ...(local.length === 0
+      ? []
+      : [
+          bad(
+            countOf(local.length, 'link leads to this machine', 'links lead to this machine'),
+            'Nobody else reaches localhost or a private address.',
+            local,
+          ),
+        ]),
+    ...(plain.length === 0
+      ? []
+      : [
+          warn(
+            countOf(plain.length, 'link is not encrypted', 'links are not encrypted'),
+            'Use https:// where the site has it.',
+            plain,
+          ),
+        ]),
+  ];
+  return found.length > 0 ? found : [good('Every link has a scheme and leads to the network')];
+}
+
+function picturesOf(html: Document): Finding[] {
+  const pictures = [...html.querySelectorAll('img')];
+  if (pictures.length === 0) return [];
+  const sourceOf = (one: Element) => (one.getAttribute('src') ?? '').slice(0, 200);
+  const silent = pictures.filter((one) => !one.hasAttribute('alt')).map(sourceOf);
+  const local = pictures
+    .map(sourceOf)
+    .filter((one) => isLocal(one) || (one !== '' && !/^(?:https?:|cid:|data:|\/\/)/i.test(one)));
+  return [
+    silent.length === 0
+      ? good('Every picture has an alt text')
+      : warn(
+          countOf(silent.length, 'picture has no alt text', 'pictures have no alt text'),
+          'It is read out, and shown while pictures are blocked. alt="" for mere decoration.',
+          silent.slice(0, PLACES_SHOWN),
+        ),
+    ...(local.length === 0
+      ? []
+      : [
+          bad(
+            countOf(local.length, 'picture is out of reach', 'pictures are out of reach'),
+            'Give an address that begins with https://, or attach it with a Content-ID.',
+            local.slice(0, PLACES_SHOWN),
+          ),
+        ]),
+  ];
+}
+
+function listHeadersOf({ Headers }: CaptureDetail): Finding[] {
+  const has = (name: string) => Headers.some((one) => one.Name.toLowerCase() === name);
+  if (has('list-unsubscribe'))
+    return has('list-unsubscribe-post')
+      ? [good('It can be unsubscribed with one click (List-Unsubscribe)')]
+      : [
+          warn(
+            'List-Unsubscribe is without List-Unsubscribe-Post',
+            'Gmail and Yahoo ask bulk senders for one click (RFC 8058).',
+          ),
+        ];
+  return [
+    warn(
+      'There is no List-Unsubscribe',
+      'Only newsletters and other bulk mail need it; Gmail and Yahoo ask for it there.',
+    ),
+  ];
+}
+
+/** Placeholders of a template that nobody filled in. */
+function leftoversOf({ Subject, PlainContent, HTMLContent }: CaptureDetail): Finding[] {
+  const text = `${Subject}\n${PlainContent}\n${HTMLContent}`;
+  const left = new Set(
+    [
+      ...text.matchAll(/\{\{[^{}\n]{1,60}\}\}|\{%[^%\n]{1,60}%\}|\[object Object\]|\bundefined\b(?=[,!.<])/g),
+    ].map(([one]) => one),
+  );
+  return left.size === 0
+    ? []
+    : [
+        bad(
+          countOf(left.size, 'placeholder is not filled in', 'placeholders are not filled in'),
+          'A value is missing in the program that sends it.',
+          [...left].slice(0, PLACES_SHOWN),
+        ),
+      ];
+}
+
+function isLocal(target: string): boolean {
+  return /^(?:https?:)?\/\/(?:localhost|127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2[0-9]|3[01])\.|\[::1\])/i.test(
+    target,
+  );
+}
+
+const countOf = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+const good = (title: string): Finding => ({ level: 'good', title, advice: '', places: [] });
+const warn = (title: string, advice: string, places: readonly string[] = []): Finding => ({
+  level: 'warn',
+  title,
+  advice,
+  places,
+});
+const bad = (title: string, advice: string, places: readonly string[] = []): Finding => ({
+  level: 'bad',
+  title,
+  advice,
+  places,
+});

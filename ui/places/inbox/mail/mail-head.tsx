@@ -1,0 +1,70 @@
+/** Above the views of a mail: subject, who to whom, when, and the codes in it, because they are looked for most. */
+import type { CaptureDetail, NamedAddress } from '../../../../src/client/api-types.ts';
+import { CopyButton } from '../../../components/copy.tsx';
+import { exactTime, Time } from '../../../components/time.tsx';
+
+const CODES_SHOWN = 3;
+
+export function MailHead({ mail }: { mail: CaptureDetail }) {
+  const { From, To, EnvelopeTo } = mail;
+  // A blind copy, or a +label that the header does not show.
+  const hidden = !To.some(({ Email }) => Email.toLowerCase() === EnvelopeTo.toLowerCase());
+  return (
+    <header className="shrink-0 px-4 pb-3">
+      <h1 dir="auto" className="max-h-20 overflow-y-auto text-lg">
+        <bdi>{mail.Subject === '' ? '(no subject)' : mail.Subject}</bdi>
+      </h1>
+      <dl className="mt-2 grid max-h-32 grid-cols-[auto_1fr] gap-x-3 gap-y-0.5 overflow-y-auto">
+        <Row name="From">
+          <Addresses list={[From]} />
+        </Row>
+        <Row name="To">
+          <Addresses list={To} />
+        </Row>
+        {hidden && (
+          <Row name="Sent to">
+            <bdi>{EnvelopeTo}</bdi>
+          </Row>
+        )}
+        <Row name="Captured">
+          {exactTime(mail.CapturedAt)}{' '}
+          <span className="text-soft">
+            (<Time at={mail.CapturedAt} />, inbox{' '}
+            <bdi>{mail.Inbox === '' ? 'without a name' : mail.Inbox}</bdi>
+            {mail.Tags.length > 0 && <>, tags {mail.Tags.join(', ')}</>})
+          </span>
+        </Row>
+        {mail.ReleasedAt !== null && <Row name="Released">{exactTime(mail.ReleasedAt)}</Row>}
+      </dl>
+      {mail.Codes.length > 0 && (
+        <ul aria-label="Codes" className="mt-2 flex flex-wrap gap-2">
+          {mail.Codes.slice(0, CODES_SHOWN).map((code) => (
+            <li key={code} className="inline-flex items-center rounded-md border border-line-strong pl-2.5">
+              <span className="font-mono text-base">{code}</span>
+              <CopyButton text={code} label={`Copy the code ${code}`} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </header>
+  );
+}
+
+function Row({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <>
+      <dt className="text-soft">{name}</dt>
+      <dd className="min-w-0">{children}</dd>
+    </>
+  );
+}
+
+function Addresses({ list }: { list: readonly NamedAddress[] }) {
+  return list.map(({ Name, Email }, index) => (
+    <span key={`${Email} ${String(index)}`}>
+      {index > 0 && ', '}
+      {Name !== '' && <bdi>{Name} </bdi>}
+      <bdi className={Name === '' ? '' : 'text-soft'}>{Name === '' ? Email : `<${Email}>`}</bdi>
+    </span>
+  ));
+}

@@ -1,0 +1,67 @@
+/** The views of one mail. Which one is open is remembered while mails are gone through. */
+import { lazy, Suspense, useState } from 'react';
+import type { CaptureDetail } from '../../../../src/client/api-types.ts';
+import { Notice } from '../../../components/notice.tsx';
+import { Tabs } from '../../../components/tabs.tsx';
+import { Attachments } from './attachments.tsx';
+import { Headers } from './headers.tsx';
+import { Links } from './links.tsx';
+import { Preview } from './preview.tsx';
+import { Source } from './source.tsx';
+import { TestCode } from './test-code.tsx';
+
+// What is not seen at first is loaded when it is looked at.
+const Checks = lazy(() => import('./checks.tsx').then((module) => ({ default: module.Checks })));
+
+let lastView = 'preview';
+
+export function MailViews({ mail }: { mail: CaptureDetail }) {
+  const tabs = [
+    { value: 'preview', name: 'Preview', view: () => <Preview mail={mail} /> },
+    { value: 'text', name: 'Text', view: () => <Text mail={mail} /> },
+    { value: 'source', name: 'Source', view: () => <Source id={mail.ID} /> },
+    { value: 'headers', name: 'Headers', view: () => <Headers mail={mail} /> },
+    {
+      value: 'links',
+      name: 'Links',
+      count: mail.Links.length + mail.Codes.length,
+      view: () => <Links mail={mail} />,
+    },
+    {
+      value: 'attachments',
+      name: 'Attachments',
+      count: mail.Attachments.length,
+      view: () => <Attachments mail={mail} />,
+    },
+    {
+      value: 'checks',
+      name: 'Checks',
+      view: () => (
+        <Suspense fallback={null}>
+          <Checks mail={mail} />
+        </Suspense>
+      ),
+    },
+    { value: 'code', name: 'Test code', view: () => <TestCode mail={mail} /> },
+  ];
+  const [view, setView] = useState(lastView);
+  const open = (value: string): void => {
+    lastView = value;
+    setView(value);
+  };
+  return <Tabs label="Views of the mail" value={view} onValue={open} tabs={tabs} />;
+}
+
+function Text({ mail }: { mail: CaptureDetail }) {
+  if (mail.PlainContent === '')
+    return (
+      <Notice title="This mail has no text part">
+        Readers without HTML see nothing. “Checks” says more.
+      </Notice>
+    );
+  return (
+    <pre dir="auto" className="whitespace-pre-wrap p-4 font-mono">
+      {mail.PlainContent}
+    </pre>
+  );
+}

@@ -1,0 +1,54 @@
+/** The very bytes that would have been sent, as text: header names highlighted, the body as it travels. */
+import { useQuery } from '@tanstack/react-query';
+import { getSource, sourceUrl } from '../../../api/captures.ts';
+import { CopyButton } from '../../../components/copy.tsx';
+import { Notice } from '../../../components/notice.tsx';
+
+/** Characters shown; a longer source is downloaded. */
+const MOST = 256 * 1024;
+
+export function Source({ id }: { id: string }) {
+  const { data, error } = useQuery({
+    queryKey: ['source', id],
+    queryFn: ({ signal }) => getSource(id, signal),
+  });
+  if (error !== null) return <Notice title="The source cannot be read">{error.message}</Notice>;
+  if (data === undefined) return <p className="p-4 text-soft">Loading…</p>;
+  const { lines, body } = splitSource(data.slice(0, MOST));
+  return (
+    <div className="p-4">
+      <div className="mb-2 flex flex-wrap items-center gap-2">
+        <CopyButton text={data} label="Copy the source" words="Copy" />
+        <a href={sourceUrl(id)} download={`${id}.eml`} className="text-accent underline">
+          Download
+        </a>
+        {data.length > MOST && <span className="text-soft">The first 256 KiB are shown.</span>}
+      </div>
+      <pre dir="ltr" className="whitespace-pre-wrap font-mono text-xs">
+        {lines.map(({ name, rest }, index) => (
+          <span key={`${name}${String(index)}`}>
+            {name !== '' && <span className="font-semibold text-accent">{name}:</span>}
+            {rest}
+            {'\n'}
+          </span>
+        ))}
+        {body}
+      </pre>
+    </div>
+  );
+}
+
+/** Header fields by their names, folded lines with them, and what comes behind the first empty line. */
+export function splitSource(source: string): {
+  lines: readonly { name: string; rest: string }[];
+  body: string;
+} {
+  const text = source.replaceAll('\r\n', '\n');
+  const end = text.indexOf('\n\n');
+  const head = end === -1 ? text : text.slice(0, end);
+  const lines = head.split('\n').map((line) => {
+    const name = /^[!-9;-~]{1,200}(?=:)/.exec(line)?.[0] ?? '';
+    return { name, rest: name === '' ? line : line.slice(name.length + 1) };
+  });
+  return { lines, body: end === -1 ? '' : text.slice(end + 1) };
+}

@@ -1,0 +1,50 @@
+/** Test code that waits for such a mail as one that was captured, in several languages. Pure. */
+import type { CaptureDetail } from '../../../../src/client/api-types.ts';
+
+export type Kind = 'cli' | 'curl' | 'node' | 'python';
+
+/** `origin`: where this server is. */
+export function testCode(kind: Kind, mail: CaptureDetail, origin: string): string {
+  const { EnvelopeTo: to, Subject: subject, Codes, Links } = mail;
+  const find = Codes.length > 0 ? 'code' : Links.length > 0 ? 'link' : null;
+  const query = new URLSearchParams({ To: to, Subject: subject, Timeout: '30' });
+  switch (kind) {
+    case 'cli':
+      return `postrider sandbox wait --to ${shell(to)} --subject ${shell(subject)}${find === null ? '' : ` --${find}`}`;
+    case 'curl':
+      return [
+        `curl -sS --fail-with-body ${shell(`${origin}/api/v1/sandbox/wait?${query}`)} \\`,
+        `  -H "Authorization: Bearer $(cat postrider-data/admin-token)"`,
+      ].join('\n');
+    case 'node':
+      return [
+        "import assert from 'node:assert/strict';",
+        "import { readFileSync } from 'node:fs';",
+        '',
+        `const query = new URLSearchParams(${JSON.stringify({ To: to, Subject: subject, Timeout: '30' })});`,
+        `const answer = await fetch(\`${origin}/api/v1/sandbox/wait?\${query}\`, {`,
+        "  headers: { authorization: 'Bearer ' + readFileSync('postrider-data/admin-token', 'utf8').trim() },",
+        '});',
+        'assert.equal(answer.status, 200);',
+        'const mail = await answer.json();',
+        ...(find === null ? [] : [`assert.ok(mail.${find === 'code' ? 'Codes' : 'Links'}[0]);`]),
+      ].join('\n');
+    case 'python':
+      return [
+        'import json, pathlib, urllib.parse, urllib.request',
+        '',
+        `query = urllib.parse.urlencode({"To": ${JSON.stringify(to)}, "Subject": ${JSON.stringify(subject)}, "Timeout": 30})`,
+        'token = pathlib.Path("postrider-data/admin-token").read_text().strip()',
+        'request = urllib.request.Request(',
+        `    "${origin}/api/v1/sandbox/wait?" + query, headers={"Authorization": "Bearer " + token}`,
+        ')',
+        'mail = json.load(urllib.request.urlopen(request, timeout=40))',
+        ...(find === null ? [] : [`assert mail["${find === 'code' ? 'Codes' : 'Links'}"][0]`]),
+      ].join('\n');
+  }
+}
+
+/** One word of a POSIX shell. */
+function shell(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,130 @@
+/** The list and what is done with it, for the inbox: reading, marking, selecting, deleting with a way back. */
+import { useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { deleteCapture, type Filters, markSeen } from '../../api/captures.ts';
+import { toast } from '../../components/toasts.tsx';
+import { type CaptureList, type ListSnapshot, openCaptureList } from './capture-list.ts';
+
+export const INBOXES = ['inboxes'] as const;
+
+const NOTHING: ListSnapshot = {
+  items: [],
+  state: 'loading',
+  error: null,
+  offline: false,
+  hasMore: false,
+  loadingMore: false,
+};
+const UNDO_MS = 10_000;
+/** The counts of the inboxes are asked for at most so often while mail pours in. */
+const COUNTS_MS = 1_000;
+/** Tabs of this browser tell each other what they changed. */
+const CHANNEL = 'postrider.captures';
+
+export interface Captures extends ListSnapshot {
+  reload(): void;
+  loadMore(): void;
+  mark(ids: readonly string[], seen: boolean): void;
+  /** Gone at once, deleted in ten seconds unless it is undone. */
+  remove(ids: readonly string[]): void;
+}
+
+/** `key` names the filters: another one opens another list. */
+export function useCaptures(filters: Filters, key: string): Captures {
+  const queries = useQueryClient();
+  const [list, setList] = useState<CaptureList | null>(null);
+  const channel = useMemo(() => new BroadcastChannel(CHANNEL), []);
+  const counting = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const given = useRef(filters);
+  given.current = filters;
+
+  const recount = useCallback(() => {
+    counting.current ??= setTimeout(() => {
+      counting.current = undefined;
+      void queries.invalidateQueries({ queryKey: INBOXES });
+    }, COUNTS_MS);
+  }, [queries]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the filters
+  useEffect(() => {
+    const opened = openCaptureList(given.current, recount);
+    setList(opened);
+    channel.onmessage = () => {
+      opened.reload();
+      recount();
+    };
+    return () => opened.close();
+  }, [key, channel, recount]);
+
+  const snapshot = useSyncExternalStore(
+    useCallback((listener: () => void) => list?.subscribe(listener) ?? (() => {}), [list]),
+    () => list?.snapshot() ?? NOTHING,
+  );
+
+  const changed = useCallback(() => {
+    recount();
+    channel.postMessage('changed');
+  }, [recount, channel]);
+
+  const mark = useCallback(
+    (ids: readonly string[], seen: boolean) => {
+      list?.patch(new Set(ids), { SeenAt: seen ? new Date().toISOString() : null });
+      const portions = Array.from({ length: Math.ceil(ids.length / 100) }, (_, n) =>
+        ids.slice(100 * n, 100 * n + 100),
+      );
+      Promise.all(portions.map((portion) => markSeen(portion, seen))).then(changed, (error: unknown) => {
+        toast({ text: `Not marked: ${messageOf(error)}` });
+        list?.reload();
+      });
+    },
+    [list, changed],
+  );
+
+  const remove = useCallback(
+    (ids: readonly string[]) => {
+      if (list === null || ids.length === 0) return;
+      list.hide(ids);
+      const go = async (leaving: boolean): Promise<void> => {
+        clearTimeout(timer);
+        removeEventListener('pagehide', onLeave);
+        try {
+          for (const id of ids) await deleteCapture(id, leaving).catch(unlessGone);
+          changed();
+        } catch (error) {
+          list.show(ids);
+          toast({ text: `Not deleted: ${messageOf(error)}` });
+        }
+      };
+      const timer = setTimeout(() => void go(false), UNDO_MS);
+      const onLeave = () => void go(true);
+      addEventListener('pagehide', onLeave);
+      const close = toast({
+        text: ids.length === 1 ? 'Deleted' : `${ids.length} mails deleted`,
+        standsMs: UNDO_MS,
+        action: {
+          name: 'Undo',
+          run() {
+            clearTimeout(timer);
+            removeEventListener('pagehide', onLeave);
+            list.show(ids);
+            close();
+          },
+        },
+      });
+    },
+    [list, changed],
+  );
+
+  const reload = useCallback(() => list?.reload(), [list]);
+  const loadMore = useCallback(() => list?.loadMore(), [list]);
+  return { ...snapshot, reload, loadMore, mark, remove };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Somebody else was quicker. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof Error && 'status' in error && error.status === 404)) throw error;
+}
