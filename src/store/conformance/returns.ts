@@ -133,7 +133,13 @@ export function describeReturns(suite: Suite): void {
       expect(await reasons()).toEqual(['Complaint']);
       expect(await record(notSpam(other.id))).toBe('nothing');
       expect(await reasons()).toEqual(['Complaint']);
+      const told: unknown[] = [];
+      const stop = suite.store().onSuppressed((changes) => told.push(...changes));
       expect(await record(notSpam(id))).toBe('recorded');
+      stop();
+      expect(told).toEqual([
+        { senderDomain: 'example.com', key: ADDRESS, reason: 'Complaint', lifted: true },
+      ]);
       expect(await record(notSpam(id))).toBe('repeated');
       expect(await reasons()).toEqual([]);
       expect(await record(complaint(id))).toBe('repeated');

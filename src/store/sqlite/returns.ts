@@ -19,7 +19,7 @@ import { read, write } from './engine/operation.ts';
 import { findNameId, type Session } from './engine/session.ts';
 import { appendEvent, type EventSubject, idBytes } from './events.ts';
 import { noteFact } from './notices.ts';
-import { applySignal } from './suppressions.ts';
+import { applySignal, tellChange } from './suppressions.ts';
 
 const MAX_SUBJECTS = 1000;
 /** Of a message, oldest first: opens and clicks, of which there may be any number, come after what was delivered. */
@@ -196,13 +196,15 @@ function takeBack(
   if (complaint === undefined) return 'nothing';
   if (!isNew(session, fact, '', 0, now)) return 'repeated';
   // Only what this message's complaint made: one by hand, or about other mail, stays.
-  session.db.run(
+  const key = suppressionKey(row.address);
+  const { changes } = session.db.run(
     'DELETE FROM suppression WHERE domain_id = ? AND key = ? AND reason = ? AND message_id = ?',
     row.domain_id,
-    suppressionKey(row.address),
+    key,
     suppressionReasonCode.of('Complaint'),
     row.message_id,
   );
+  if (changes > 0) tellChange(session, row.domain_id, { key, reason: 'Complaint', lifted: true });
   appendEvent(session, fact.event, subject);
   return 'recorded';
 }

@@ -7,7 +7,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
 import { type Suppression, type SuppressionReason, suppressionKey } from '../../model/suppression.ts';
 import { suppressionReasonCode, uuidBytes } from '../shared/codes.ts';
-import type { NewSuppression, SuppressionSignal } from '../topics/suppressions.ts';
+import type { NewSuppression, SuppressionChange, SuppressionSignal } from '../topics/suppressions.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
@@ -190,10 +190,7 @@ export const removeSuppressions = write(
     );
     const lifted = removed.filter((row) => row.expires_at === null || row.expires_at > params.now);
     lifted.forEach((row, i) => {
-      session.suppressed.push({
-        ...{ senderDomain: params.domain, key, lifted: true },
-        reason: suppressionReasonCode.word(row.reason),
-      });
+      tellChange(session, domainId, { key, reason: suppressionReasonCode.word(row.reason), lifted: true });
       const id = params.eventIds?.[i];
       if (id !== undefined) tellLifted(session, domainId, row, { id, at: params.now });
     });
@@ -358,9 +355,18 @@ export function insertSuppression(
   );
   session.suppressing().entries.add(domainId);
   if (changes === 0) return false;
-  const name = db.get<{ text: string }>('SELECT text FROM name WHERE id = ?', domainId);
-  if (name !== undefined) session.suppressed.push({ senderDomain: name.text, key, reason: entry.reason });
+  tellChange(session, domainId, { key, reason: entry.reason });
   return true;
+}
+
+/** Has a change of the list told after the commit: mail that waits in memory was looked up before it. */
+export function tellChange(
+  session: Session,
+  domainId: number,
+  change: Omit<SuppressionChange, 'senderDomain'>,
+): void {
+  const name = session.db.get<{ text: string }>('SELECT text FROM name WHERE id = ?', domainId);
+  if (name !== undefined) session.suppressed.push({ senderDomain: name.text, ...change });
 }
 
 interface SuppressionRow {
