@@ -9,13 +9,14 @@ function world(options: { maxBatch?: number } = {}) {
   const tried: string[][] = [];
   const told: string[] = [];
   const bad = new Set<string>();
-  const state = { away: false };
+  const state = { away: false, answer: Promise.resolve() };
   const writes = createKeptWrites<string, string>({
     ...options,
     clock,
     retryMs: 100,
     async write(items) {
       tried.push([...items]);
+      await state.answer;
       if (state.away) throw new Away();
       if (items.some((item) => bad.has(item))) throw new TypeError();
       return items.map((item) => item.toUpperCase());
@@ -63,6 +64,33 @@ describe('what must not get lost', () => {
     await Promise.all(['a', 'b', 'c'].map((item) => writes.put(item)));
     expect(tried).toEqual([['a', 'b', 'c'], ['a'], ['b'], ['c']]);
     expect(told.toSorted()).toEqual(['a=A', 'b refused', 'c=C']);
+  });
+
+  it('goes on after an outage that ended with a refusal', async () => {
+    const { clock, writes, told, bad, state } = world();
+    bad.add('b');
+    state.away = true;
+    void writes.put('b');
+    await clock.advance(50);
+    state.away = false;
+    await clock.advance(100);
+    expect(told).toEqual(['away with 1', 'b refused', 'back']);
+    await writes.put('c');
+    expect(told.at(-1)).toBe('c=C');
+  });
+
+  it('stays in order where several batches were under way when it went', async () => {
+    const { clock, writes, tried, state } = world({ maxBatch: 1 });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    Object.assign(state, { away: true, answer: promise });
+    for (const item of ['a', 'b', 'c']) void writes.put(item);
+    await clock.advance(50);
+    resolve();
+    await clock.advance(50);
+    state.away = false;
+    await clock.advance(100);
+    await writes.drained();
+    expect(tried.slice(-3)).toEqual([['a'], ['b'], ['c']]);
   });
 
   it('is not offered again after a stop', async () => {

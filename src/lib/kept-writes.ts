@@ -22,6 +22,8 @@ export interface KeptWrites<Item> {
 
 interface Kept<Item> {
   item: Item;
+  /** Counts up, in the order in which they came. */
+  place: number;
   resolve: () => void;
 }
 
@@ -46,6 +48,7 @@ export function createKeptWrites<Item, Result>(given: {
   const { clock, retryMs, maxBatch = Number.POSITIVE_INFINITY } = given;
   let waiting: Kept<Item>[] = [];
   let size = 0;
+  let places = 0;
   let flushing = false;
   let paused = false;
   let stopped = false;
@@ -55,7 +58,7 @@ export function createKeptWrites<Item, Result>(given: {
   return {
     put(item) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      waiting.push({ item, resolve });
+      waiting.push({ item, resolve, place: places++ });
       size += 1;
       // While it is away, the next try takes everything along.
       if (!paused) startFlush();
@@ -108,6 +111,8 @@ export function createKeptWrites<Item, Result>(given: {
         else {
           given.refused(only.item, cause);
           finish(only);
+          // Whoever looks at an item and refuses it is there.
+          resume();
         }
       },
     );
@@ -116,7 +121,8 @@ export function createKeptWrites<Item, Result>(given: {
   function keep(batch: readonly Kept<Item>[], cause: unknown): void {
     if (!paused) given.away(cause, batch.length);
     paused = true;
-    waiting = [...batch, ...waiting];
+    // Of several batches under way the last may fail first.
+    waiting = [...batch, ...waiting].sort((a, b) => a.place - b.place);
     if (stopped) return;
     retry ??= clock.setTimer(retryMs, () => {
       retry = null;
