@@ -11,9 +11,11 @@ function setUp(
   const stored = new Map<string, number>();
   const waiting = new Map<string, number>();
   const counts = { reads: 0 };
+  const away = { why: null as Error | null };
   const store = {
     async domainUse({ domains }: { domains: readonly string[] }) {
       counts.reads += 1;
+      if (away.why !== null) throw away.why;
       return domains.map((domain) => ({
         domain,
         bytes: stored.get(domain) ?? 0,
@@ -29,12 +31,13 @@ function setUp(
   const fits = (domain: string, bytes: number, recipients = 1) =>
     storage.take(domain, { bytes, recipients }).then(
       () => true,
-      (error: { problems: { name: string }[] }) => {
+      (error: { problems?: { name: string }[] }) => {
+        if (error.problems === undefined) throw error;
         expect(error.problems[0]?.name).toBe('quota-exceeded');
         return false;
       },
     );
-  return { clock, stored, waiting, counts, storage, fits };
+  return { clock, stored, waiting, counts, away, storage, fits };
 }
 
 describe('what a domain may store', () => {
@@ -49,6 +52,22 @@ describe('what a domain may store', () => {
     stored.set('a.test', 400);
     await clock.advance(1_001);
     expect(await fits('a.test', 600)).toBe(true);
+  });
+
+  it('holds for those that ask at the same moment', async () => {
+    const { fits, counts } = setUp(1_000);
+    expect(await Promise.all([1, 2, 3].map(() => fits('a.test', 600)))).toEqual([true, false, false]);
+    expect(counts.reads).toBe(1);
+  });
+
+  it('is read again where reading failed', async () => {
+    const { fits, counts, away } = setUp(1_000);
+    away.why = new Error('away');
+    const refused = [fits('a.test', 1), fits('a.test', 1)];
+    for (const one of refused) await expect(one).rejects.toThrow('away');
+    away.why = null;
+    expect(await fits('a.test', 1)).toBe(true);
+    expect(counts.reads).toBe(2);
   });
 
   it('comes back as what is stored is counted down', async () => {
@@ -104,7 +123,10 @@ describe('what a domain may have in the queue', () => {
     expect(await storage.use(['greedy.test'])).toMatchObject([
       { recipients: 50_000, recipientLimit: 50_000 },
     ]);
-    // Within the second that a figure is believed, too.
+    // Within the second that a figure is believed, and for those that ask at the same moment, too.
+    await clock.advance(1_001);
+    expect(await Promise.all([20_000, 20_000].map((n) => fits('third.test', 1, n)))).toEqual([true, false]);
+    await clock.advance(1_001);
     expect([await fits('other.test', 1, 20_000), await fits('other.test', 1, 20_000)]).toEqual([true, false]);
     await expect(storage.take('greedy.test', { bytes: 1, recipients: 1 })).rejects.toMatchObject({
       problems: [{ message: expect.stringContaining('queue-limit-per-domain') }],

@@ -48,19 +48,20 @@ export function createStorage(
   options: { limit: StorageLimit; recipientLimit: StorageLimit; queueLimit: number },
 ): Storage {
   const { store, clock } = deps;
-  const known = new BoundedMap<string, { use: DomainUse; untilMs: number }>(MAX_REMEMBERED);
-  let queued = { recipients: 0, untilMs: Number.NEGATIVE_INFINITY };
+  const known = new BoundedMap<string, Figure<DomainUse>>(MAX_REMEMBERED);
+  let queued: Figure<{ recipients: number }> | undefined;
 
   return {
     async take(domain, more) {
-      const use = await current(domain);
+      const queue = await queueNow();
+      const use = await useNow(domain);
       const limit = limitFor(use.bytes);
       if (limit !== null && use.bytes + more.bytes > limit) {
         throw tooMuch(
           `${domain} has ${use.bytes} bytes stored and may have ${limit} (stored-bytes); room comes as mail is delivered and as what is kept runs out`,
         );
       }
-      const recipientLimit = recipientLimitFor(use.recipients);
+      const recipientLimit = recipientLimitFor(use, queue);
       if (recipientLimit !== null && use.recipients + more.recipients > recipientLimit) {
         throw tooMuch(
           `${domain} has ${use.recipients} recipients in the queue and may have ${recipientLimit} (queue-limit-per-domain); room comes as mail is delivered`,
@@ -68,15 +69,15 @@ export function createStorage(
       }
       use.bytes += more.bytes;
       use.recipients += more.recipients;
-      queued.recipients += more.recipients;
+      queue.recipients += more.recipients;
     },
     async use(domains) {
-      await countQueued();
+      const queue = await queueNow();
       const rows = await store.domainUse({ domains });
       return rows.map((row) => ({
         ...row,
         limit: limitFor(row.bytes),
-        recipientLimit: recipientLimitFor(row.recipients),
+        recipientLimit: recipientLimitFor(row, queue),
       }));
     },
   };
@@ -87,27 +88,44 @@ export function createStorage(
     return free === null ? null : Math.max(0, Math.floor((bytes + free) * AUTO_SHARE));
   }
 
-  function recipientLimitFor(recipients: number): number | null {
+  function recipientLimitFor(use: { recipients: number }, queue: { recipients: number }): number | null {
     if (options.recipientLimit !== 'auto') return options.recipientLimit;
-    const free = Math.max(0, options.queueLimit - queued.recipients);
-    return Math.max(LEAST_RECIPIENTS, Math.floor((recipients + free) * AUTO_RECIPIENTS));
+    const free = Math.max(0, options.queueLimit - queue.recipients);
+    return Math.max(LEAST_RECIPIENTS, Math.floor((use.recipients + free) * AUTO_RECIPIENTS));
   }
 
-  async function current(domain: string): Promise<DomainUse> {
-    await countQueued();
-    const found = known.get(domain);
-    if (found !== undefined && found.untilMs > clock.monotonicMs()) return found.use;
-    const [row] = await store.domainUse({ domains: [domain] });
-    const use = { domain, bytes: row?.bytes ?? 0, recipients: row?.recipients ?? 0 };
-    known.set(domain, { use, untilMs: clock.monotonicMs() + FRESH_MS });
-    return use;
+  function useNow(domain: string): Promise<DomainUse> {
+    const figure = fresh(known.get(domain), async () => {
+      const [row] = await store.domainUse({ domains: [domain] });
+      return { domain, bytes: row?.bytes ?? 0, recipients: row?.recipients ?? 0 };
+    });
+    known.set(domain, figure);
+    return figure.value;
   }
 
-  async function countQueued(): Promise<void> {
-    if (options.recipientLimit !== 'auto' || queued.untilMs > clock.monotonicMs()) return;
-    const { queued: recipients } = await store.queueCounts({ now: clock.now() });
-    queued = { recipients, untilMs: clock.monotonicMs() + FRESH_MS };
+  async function queueNow(): Promise<{ recipients: number }> {
+    if (options.recipientLimit !== 'auto') return { recipients: 0 };
+    queued = fresh(queued, async () => ({
+      recipients: (await store.queueCounts({ now: clock.now() })).queued,
+    }));
+    return queued.value;
   }
+
+  /** The figure that is known, where it may still be believed. All who ask while it is read get the same, and add to it. */
+  function fresh<Value>(found: Figure<Value> | undefined, read: () => Promise<Value>): Figure<Value> {
+    if (found !== undefined && found.untilMs > clock.monotonicMs()) return found;
+    const figure = { value: read(), untilMs: clock.monotonicMs() + FRESH_MS };
+    figure.value.catch(() => {
+      figure.untilMs = Number.NEGATIVE_INFINITY;
+    });
+    return figure;
+  }
+}
+
+/** What the store counted, and what was taken since then. */
+interface Figure<Value> {
+  value: Promise<Value>;
+  untilMs: number;
 }
 
 function tooMuch(message: string): AppError {
