@@ -4,9 +4,10 @@
  * claimed in between, and has not given up for this, is left alone; the change and its event are one transaction.
  */
 import { stateCode } from '../shared/codes.ts';
+import type { NewEvent } from '../topics/events.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
-import { appendEvent, isStored } from './events.ts';
+import { appendEvent, storedBeside } from './events.ts';
 import { dropOrLeaveContent } from './leftovers.ts';
 
 /** Of no lease. */
@@ -20,9 +21,10 @@ export const cancelQueued = write(
   (session, params) => {
     const { db } = session;
     const domainId = domainOf(db, params.messageSeq);
+    const told = toldBefore(db, domainId, params.recipients);
     const changed: number[] = [];
     for (const { deliveryId, event, epoch = NO_EPOCH } of params.recipients) {
-      if (isStored(db, domainId, event)) {
+      if (told.has(event.id)) {
         changed.push(deliveryId);
         continue;
       }
@@ -57,9 +59,10 @@ export const requeue = write('requeue', 'by key', { synced: true, rows: 'recipie
   if (db.get('SELECT 1 FROM content WHERE message_seq = ?', params.messageSeq) === undefined) {
     return { kind: 'content-gone' };
   }
+  const told = toldBefore(db, domainId, params.recipients);
   let count = 0;
   for (const { deliveryId, event } of params.recipients) {
-    if (isStored(db, domainId, event)) {
+    if (told.has(event.id)) {
       count += 1;
       continue;
     }
@@ -111,9 +114,10 @@ export const reschedule = write(
     );
     if (scheduled === undefined || rows.length === 0 || !waits) return { kind: 'not-scheduled' };
     if (!rewriteDate(db, messageSeq, params.date)) return { kind: 'content-gone' };
+    const told = toldBefore(db, domainId, params.recipients);
     const changed: number[] = [];
     for (const { deliveryId, event, epoch = NO_EPOCH } of params.recipients) {
-      if (isStored(db, domainId, event)) {
+      if (told.has(event.id)) {
         changed.push(deliveryId);
         continue;
       }
@@ -135,6 +139,15 @@ export const reschedule = write(
     return { kind: 'rescheduled', changed };
   },
 );
+
+/** Ids of events that are stored already, where the change is told again because its answer was lost. */
+function toldBefore(db: Connection, domainId: number, recipients: readonly { readonly event: NewEvent }[]) {
+  return storedBeside(
+    db,
+    domainId,
+    recipients.map(({ event }) => event),
+  );
+}
 
 /** Puts another Date of the same length where ours stands; false where the content is gone. */
 function rewriteDate(db: Connection, messageSeq: number, date: string): boolean {
