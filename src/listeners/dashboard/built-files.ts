@@ -8,6 +8,7 @@ import { extname, join } from 'node:path';
 
 export interface BuiltFile {
   type: string;
+  /** Weak: all forms of the file have the same (RFC 9110 §8.8.1). */
   etag: string;
   plain: Uint8Array;
   /** Null: the file is no smaller that way. */
@@ -32,7 +33,7 @@ export function openBuiltFiles(folder: string): ReadonlyMap<string, BuiltFile> {
     const type = TYPES[extname(name)];
     if (type === undefined) continue;
     const plain = readFileSync(join(folder, name));
-    const etag = `"${hash('sha256', plain, 'base64url').slice(0, 22)}"`;
+    const etag = `W/"${hash('sha256', plain, 'base64url').slice(0, 22)}"`;
     files.set(name, { type, etag, plain, br: packed(`${name}.br`), gzip: packed(`${name}.gz`) });
   }
   return files;

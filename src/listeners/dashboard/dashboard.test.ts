@@ -63,8 +63,14 @@ describe('the dashboard', () => {
     const refused = ask('/assets/:file', { 'accept-encoding': 'gzip;q=0, br' }, folder, file);
     expect(refused.headers['content-encoding']).toBeUndefined();
     expect(String(refused.body)).toBe('run()');
-    const again = ask('/assets/:file', { 'if-none-match': small.headers.etag ?? '' }, folder, file);
-    expect([again.status, again.body]).toEqual([304, '']);
+    const tag = small.headers.etag ?? '';
+    // Forms of one file that differ in their octets may not share a strong tag.
+    expect(tag).toMatch(/^W\/"/);
+    for (const known of [tag, `"other", ${tag}`, '*']) {
+      const again = ask('/assets/:file', { 'if-none-match': known }, folder, file);
+      expect([again.status, again.body, again.headers.vary]).toEqual([304, '', small.headers.vary]);
+    }
+    expect(ask('/assets/:file', { 'if-none-match': '"other"' }, folder, file).status).toBe(200);
   });
 
   it('answers nothing outside its folder', () => {

@@ -99,16 +99,24 @@ function sent(
   header: (name: string) => string | undefined,
   more: Readonly<Record<string, string>>,
 ): DashboardAnswer {
-  const headers = { ...SECURE, ...more, 'content-type': file.type, etag: file.etag };
-  if (header('if-none-match') === file.etag) return { status: 304, headers, body: '' };
+  const headers = {
+    ...{ ...SECURE, ...more, 'content-type': file.type, etag: file.etag },
+    vary: 'accept, accept-encoding',
+  };
+  if (names(header('if-none-match'), file.etag)) return { status: 304, headers, body: '' };
   const accepted = encodings(header('accept-encoding'));
-  const vary = { vary: 'accept, accept-encoding' };
   for (const encoding of ['br', 'gzip'] as const) {
     const body = file[encoding];
     if (body === null || !accepted.has(encoding)) continue;
-    return { status: 200, headers: { ...headers, ...vary, 'content-encoding': encoding }, body };
+    return { status: 200, headers: { ...headers, 'content-encoding': encoding }, body };
   }
-  return { status: 200, headers: { ...headers, ...vary }, body: file.plain };
+  return { status: 200, headers, body: file.plain };
+}
+
+/** If-None-Match (RFC 9110 §13.1.2): a list, or `*`. */
+function names(ifNoneMatch: string | undefined, etag: string): boolean {
+  const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim());
+  return tags.includes(etag) || tags.includes('*');
 }
 
 function missing(): DashboardAnswer {
