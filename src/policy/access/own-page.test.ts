@@ -39,6 +39,7 @@ describe('a request of the dashboard', () => {
     ['a change without origin', 'POST', { ...CHANGE, origin: undefined }],
     ['another port that claims the header', 'POST', { ...CHANGE, origin: 'http://127.0.0.1:3000' }],
     ['a proxy', 'GET', { ...READ, 'x-forwarded-for': '198.51.100.7' }],
+    ['a proxy that says no more than how it was asked', 'GET', { ...READ, 'x-forwarded-proto': 'https' }],
     ['a proxy of RFC 7239', 'GET', { ...READ, forwarded: 'for=198.51.100.7' }],
   ])('is not %s', (_, method, headers) => {
     expect(asked(method, headers)).toBe(false);
