@@ -78,16 +78,16 @@ export async function writeBackup(params: {
     const out = await open(part, 'w', 0o600);
     try {
       const list = Buffer.from(`${JSON.stringify(header, null, 2)}\n`);
-      await out.write(tarHeader({ name: LIST, size: list.length }, clock.now()));
-      await out.write(list);
-      await out.write(Buffer.alloc(tarPadding(list.length)));
+      await out.appendFile(tarHeader({ name: LIST, size: list.length }, clock.now()));
+      await out.appendFile(list);
+      await out.appendFile(Buffer.alloc(tarPadding(list.length)));
       for (const [i, { path }] of sources.entries()) {
         const entry = files[i] as (typeof files)[number];
-        await out.write(tarHeader(entry, clock.now()));
-        for await (const chunk of createReadStream(path)) await out.write(chunk);
-        await out.write(Buffer.alloc(tarPadding(entry.size)));
+        await out.appendFile(tarHeader(entry, clock.now()));
+        for await (const chunk of createReadStream(path)) await out.appendFile(chunk);
+        await out.appendFile(Buffer.alloc(tarPadding(entry.size)));
       }
-      await out.write(TAR_END);
+      await out.appendFile(TAR_END);
       await out.sync();
     } finally {
       await out.close();
@@ -259,7 +259,7 @@ async function extract(
       if (bytesRead === 0) throw new BackupError(`${from.file} is cut off; it cannot be restored`);
       const chunk = buffer.subarray(0, bytesRead);
       hash.update(chunk);
-      await out.write(chunk);
+      await out.appendFile(chunk);
       done += bytesRead;
       progress(done);
     }
