@@ -14,6 +14,19 @@ describe('whom a reply is about', () => {
     '550 конто отправителя',
     '550 发件人账号已停用',
     '554 the address in the subject line is invalid',
+    '550 5.1.1 <b-08000000000042-0123456789abcdef@bounce.example>: user unknown',
+    '550 el usuario te tiene bloqueado',
+    '550 o usuario te tem bloqueado',
+    '550 ha sido bloqueado por el usuario',
+    '550 foi bloqueado pelo destinatario',
+    '550 bloccato dal destinatario',
+    "550 bloccato dall'utente",
+    '550 bloque par le destinataire',
+    '550 vom empfanger gesperrt',
+    '550 durch den benutzer blockiert',
+    '550 geblokkeerd door de ontvanger',
+    '550 zablokowane przez odbiorce',
+    '550 заблокирован получателем',
   ])('may be somebody else: %s', (subject) => {
     expect(namesOtherSubjects(subject)).toBe(true);
   });
@@ -25,6 +38,9 @@ describe('whom a reply is about', () => {
     '550 5.1.1 words never heard of before',
     '550 5.1.1 user unknown [192.0.2.1]',
     '550 utilisateur inconnu',
+    '550 cuenta bloqueada',
+    '550 postfach gesperrt',
+    '550 5.1.1 <b-side@recipient.example>: user unknown',
   ])('is the recipient: %s', (subject) => {
     expect(namesOtherSubjects(subject)).toBe(false);
   });

@@ -38,7 +38,9 @@ const OTHERS = new RegExp(
     '\\b(?:directory service|database|queue|lookup|ldap (?:server|lookup)|map|file|mailer|store|stores|dismounted|offline|migration|maintenance|temporary|timed? ?out|unreachable|all users|these users|our users|users of|storage exhausted|system (?:mail|storage|full))\\b',
     '\\b(?:unknown|no such|invalid|bad) (?:client|host|network|route|destination for|domain|character|parameter|option|header|link|service|name server)|(?:service|policy|zone|domain|account-level|domain name) (?:does not|doesn.t|do not) exist|\\bdomain has moved\\b|\\bno (?:one|person|user|account)\\b.{0,20} (?:wants|reads|needed|input|manager)|deliverable due|undeliverable because',
     // The recipient has blocked the sender, and is not blocked.
-    "\\b(?:sie|dich|euch|ihnen)\\b.{0,20}(?:gesperrt|blockiert|geblockt)|\\b(?:vous (?:a|ont)|t'a|t'ont)\\b|\\b(?:le|te|lo|la|ti|vi|li|les) (?:ha|han|hanno|as)\\b|\\b(?:heeft|hebben) (?:u|jou|je)\\b|\\b(?:te|v)-a\\b|\\b(?:cie|pana?|panstwa|vas|dig|deg|dej|sizi|seni|ont|teged|sinut|teidat|voce|voces)\\b|\\bte (?:bloque|deshabilit|desactiv)|(?:^|\\s)(?:вас|вам|тебя|тебе)(?:\\s|$)|[你妳您]",
+    "\\b(?:sie|dich|euch|ihnen)\\b.{0,20}(?:gesperrt|blockiert|geblockt)|\\b(?:vous (?:a|ont)|t'a|t'ont)\\b|\\b(?:le|te|lo|la|os|ti|vi|li|les) (?:ha|han|hanno|as|tiene|tienen|tem|tien)\\b|\\b(?:heeft|hebben) (?:u|jou|je)\\b|\\b(?:te|v)-a\\b|\\b(?:cie|pana?|panstwa|vas|dig|deg|dej|sizi|seni|ont|teged|sinut|teidat|voce|voces)\\b|\\bte (?:bloque|deshabilit|desactiv)|(?:^|\\s)(?:вас|вам|тебя|тебе)(?:\\s|$)|[你妳您]",
+    // The same, said of whoever did it: blocked by the recipient.
+    "\\b(?:bloque\\w{0,4}|bloccat\\w|blocat\\w?|geblokkeerd|zablokowan\\w{1,2}|blokovan\\w|blockerad|blokeret) (?:por (?:el|la|su|o|a)|pel[oa]|par (?:le |la |l'|son )|dal(?:la|l')?|de catre|door(?: de| het)?|przez|av|af) ?(?:destinat|usuari|utilizador|utilisateur|titular|propietari|utente|titolare|utilizator|ontvanger|gebruiker|odbiorc|uzytkownik|mottagar|anvandar|modtager|bruger)|\\b(?:vom|von der|von dem|durch den|durch die) (?:empfang|empfaeng|benutzer|nutzer|anwender|kunde|inhaber)\\w{0,4} (?:gesperrt|blockiert|geblockt)|заблокир\\S{1,8} (?:получател|пользовател|адресат|владельц)(?:ем|ями|ом)",
     // The same in other languages.
     '\\b(?:originat\\w{0,5}|origin|origine|source|submit\\w{0,5}|authors?|autore?s?|auteur|emisor\\w?|provenienza|herkunft\\w{0,8}|versender\\w?|zrodl\\w{1,3}|kaynak|service account|login of|password)\\b|источник|автор',
     // An address that is blocked may be that of who sends.
@@ -59,8 +61,9 @@ const OTHERS = new RegExp(
   ].join('|'),
 );
 
-/** What the next steps would take for a name or for the mail's writer. */
-const ABOUT_ANOTHER = /\b(?:postmaster|abuse)@|\bdomain of (?:your|the sender)\b/;
+/** What the next steps would take for a name or for the mail's writer; the last is a return path of ours (mail/verp.ts). */
+const ABOUT_ANOTHER =
+  /\b(?:postmaster|abuse)@|\bdomain of (?:your|the sender)\b|\b[bgu]-[0-9a-z]{14}-[0-9a-z]{16}@/;
 
 /** Letters of languages that write blanks between their words; the others are held to OTHERS alone. */
 const WORDS =
