@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { cpuMsOf } from '../../test/fakes/thread-cpu.ts';
@@ -26,4 +28,22 @@ it('takes a further key as quickly however many it holds', () => {
   };
   const least = (max: number) => Math.min(...[1, 2, 3].map(() => cpuMsOf(() => fill(max))));
   expect(least(50_000)).toBeLessThan(20 * least(500) + 50);
+});
+
+it('keeps nothing of what was in it, however often its keys are set', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const map = new BoundedMap<number, object>(2);
+  // Full once, so that an old key has gone by its place.
+  for (const key of [1, 2, 3]) map.set(key, {});
+  const forgotten = Array.from({ length: 10_000 }, (_, i) => {
+    const value = {};
+    map.set(i % 2, value);
+    return new WeakRef(value);
+  }).slice(0, -2);
+  // What was given to a reference stays until the end of the turn.
+  await new Promise(setImmediate);
+  collect();
+  expect(forgotten.filter((value) => value.deref() !== undefined)).toHaveLength(0);
+  expect(map.size).toBe(2);
 });
