@@ -21,12 +21,12 @@ export interface Operation {
 
 /** The operations of the API. No handler is called, so none of the parts behind them is needed. */
 export function operations(): readonly Operation[] {
-  return contractRoutes().map(({ method, path, scope, limitedTokens, contract }) => ({
+  return contractRoutes().map(({ method, path, scope, limitedTokens, description }) => ({
     method,
     path: braces(path),
     scope,
     limitedTokens: limitedTokens === true,
-    description: contract.description,
+    description,
   }));
 }
 

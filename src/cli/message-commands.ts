@@ -1,8 +1,8 @@
 /** `messages`, `message`, `send`: what was sent, what became of it, and sending one by hand. */
 import { basename } from 'node:path';
-import type { MessageDetail, MessageSummary } from '../listeners/http/contract/answers/email.ts';
-import type { TimelineEntry } from '../listeners/http/contract/answers/events.ts';
 import type { CancelAnswer, RetryAnswer } from '../listeners/http/operations/cancel-retry.ts';
+import type { MessageDetail, MessageSummary } from '../listeners/http/operations/messages.ts';
+import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
 import { LANES } from '../model/message.ts';
 import { STATUS_WORDS, wordsText } from '../model/status.ts';
 import { EXISTING } from './api-client.ts';

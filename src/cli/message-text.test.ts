@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { MessageDetail } from '../listeners/http/contract/answers/email.ts';
-import type { TimelineEntry } from '../listeners/http/contract/answers/events.ts';
+import type { MessageDetail } from '../listeners/http/operations/messages.ts';
+import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
 import { messageText } from './message-text.ts';
 import { type Screen, wrapped } from './terminal.ts';
 

@@ -3,8 +3,8 @@
  * timeline with the SMTP conversation. Given the API's answers; leaves text, wrapped where a terminal shows it.
  * Everything that came from outside is made safe for the terminal.
  */
-import type { MessageDetail } from '../listeners/http/contract/answers/email.ts';
-import type { TimelineEntry } from '../listeners/http/contract/answers/events.ts';
+import type { MessageDetail } from '../listeners/http/operations/messages.ts';
+import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
 import { listWord, wordsText } from '../model/status.ts';
 import { printable, type Screen, styled, wrapped } from './terminal.ts';
 

@@ -1,5 +1,5 @@
 /** `tail`: events as they happen, until the server stops or the person does. */
-import type { StreamedEvent } from '../listeners/http/contract/answers/events.ts';
+import type { StreamedEvent } from '../listeners/http/operations/event-stream.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { CommandError, printable, styled } from './terminal.ts';
 

@@ -896,8 +896,21 @@ export interface Queries {
     Until?: string;
     /** Only of this sender domain, one of the token’s */
     Domain?: string;
-    /** Of the message or one of its recipients: Scheduled, Queued, Held, Sending, Deferred, Delivered, Bounced, Failed, Rejected, Suppressed, Canceled, Captured, PartiallyDelivered */
-    Status?: string;
+    /** Of the message or one of its recipients */
+    Status?:
+      | 'Scheduled'
+      | 'Queued'
+      | 'Held'
+      | 'Sending'
+      | 'Deferred'
+      | 'Delivered'
+      | 'Bounced'
+      | 'Failed'
+      | 'Rejected'
+      | 'Suppressed'
+      | 'Canceled'
+      | 'Captured'
+      | 'PartiallyDelivered';
     /** Items of a page */
     Limit?: number;
     /** `NextCursor` of the page before */
@@ -925,7 +938,7 @@ export interface Queries {
     /** Only of this sender domain, one of the token’s */
     Domain?: string;
     /** `id` of the last event that was seen; the header Last-Event-ID wins */
-    After?: string;
+    After?: number;
   };
   getStats: {
     /** Beginning: Unix seconds or ISO 8601 */
@@ -1072,6 +1085,6 @@ export interface Queries {
     /** With or without attachments */
     HasAttachment?: boolean;
     /** `id` of the last copy that was seen; the header Last-Event-ID wins */
-    After?: string;
+    After?: number;
   };
 }

@@ -3,7 +3,7 @@
  * and its examples fit its schemas. That answers fit it is held by test/scenarios/contract.test.ts.
  */
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +14,6 @@ import { judge, lookUp } from '../fakes/json-schema.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const LINTER = join(ROOT, 'node_modules', '@redocly', 'cli', 'bin', 'cli.js');
-const OPERATIONS = join(ROOT, 'src', 'listeners', 'http', 'operations');
 
 interface Operation {
   operationId: string;
@@ -96,21 +95,6 @@ describe('openapi.json', () => {
     expect(bodies.length).toBeGreaterThan(15);
     for (const { name, schema, example } of bodies) {
       expect(judge(document, schema, example, { closed: true }), name).toEqual([]);
-    }
-  });
-
-  it('names every query parameter that an operation reads, by file', () => {
-    for (const file of readdirSync(OPERATIONS)) {
-      if (!file.endsWith('.ts') || file.endsWith('.test.ts') || file === 'sandbox-search.ts') continue;
-      const source = readFileSync(join(OPERATIONS, file), 'utf8');
-      const read = [
-        ...source.matchAll(/\bquery(?:Text|Integer|Time|Flag|Address)\((?:request\.)?query, '(\w+)'/g),
-      ];
-      const ids = [...source.matchAll(/^\s*id: '(\w+)',\n\s*summary:/gm)].map(([, id]) => id);
-      const documented = operations
-        .filter(({ operation }) => ids.includes(operation.operationId))
-        .flatMap(({ operation }) => (operation.parameters ?? []).map(({ name }) => name));
-      for (const [, name] of read) expect(documented, `${file} reads ${name}`).toContain(name);
     }
   });
 });

@@ -81,19 +81,15 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   'a query of at most some kilobytes, read by route.ts': [
     'listeners/http/paging.ts memoryPage',
-    'listeners/http/operations/events.ts wantedKinds',
     'listeners/http/operations/messages.ts rawHeaders',
     'listeners/http/operations/problem-pages.ts problemPage',
-    'listeners/http/operations/sandbox-search.ts isCursor',
-    'listeners/http/operations/sandbox-search.ts seqOf',
     'listeners/http/operations/shared-entry.ts sharedEntry',
-    'listeners/http/route.ts queryCursor',
-    'listeners/http/route.ts pageLimit',
   ],
   'describes a parameter in words of this program': [
     'listeners/http/paging.ts paging',
     'listeners/http/query.ts text',
     'listeners/http/query.ts word',
+    'listeners/http/server-sent.ts resumeAfter',
   ],
   'writes what was read, or shapes an answer': [
     'listeners/http/operation.ts withHeaders',

@@ -28,13 +28,6 @@ import { requireJson } from '../../src/listeners/http/json-media-type.ts';
 import { cursor } from '../../src/listeners/http/paging.ts';
 import { prefersStrict } from '../../src/listeners/http/prefer.ts';
 import { address, moment } from '../../src/listeners/http/query.ts';
-import {
-  queryAddress,
-  queryFlag,
-  queryInteger,
-  queryText,
-  queryTime,
-} from '../../src/listeners/http/route.ts';
 import { readRender, readTemplate } from '../../src/listeners/http/template-request.ts';
 import { readExtensionFields } from '../../src/listeners/submission/extension-fields.ts';
 import { parseAddress, toALabelDomain } from '../../src/mail/address.ts';
@@ -291,13 +284,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'listeners/http/paging.ts cursor': (text) => cursor('list', z.string()).safeParse(text),
   'listeners/http/query.ts address': (text) => address('To').safeParse(text),
   'listeners/http/query.ts moment': (text) => moment('Since').safeParse(text),
-  'listeners/http/route.ts queryAddress': refusing((text) => queryAddress(new Map([['to', text]]), 'To')),
-  'listeners/http/route.ts queryFlag': refusing((text) => queryFlag(new Map([['to', text]]), 'To')),
-  'listeners/http/route.ts queryInteger': refusing((text) =>
-    queryInteger(new Map([['to', text]]), 'To', { min: 0, max: 9, fallback: 1 }),
-  ),
-  'listeners/http/route.ts queryText': refusing((text) => queryText(new Map([['to', text]]), 'To')),
-  'listeners/http/route.ts queryTime': refusing((text) => queryTime(new Map([['to', text]]), 'To')),
+
   'listeners/http/template-request.ts readRender': refusing((text) =>
     readRender(bytes(JSON.stringify({ Variables: { [text]: text } })), false),
   ),

@@ -5,7 +5,7 @@
  */
 import PostalMime from 'postal-mime';
 import { textFromHtml } from '../../pipeline/compose/text-from-html.ts';
-import type { CaptureDetail } from './contract/answers/sandbox.ts';
+import type { CaptureDetail } from './contract/schemas/captures.ts';
 import { findCodes } from './find-codes.ts';
 import { findLinks } from './find-links.ts';
 

@@ -16,11 +16,11 @@ const MAX_KEPT = 1000;
 /** The key of a request, with the answer that a replay repeats: no secret may be in it. */
 export type KeyFor = (status: number, answerWithoutSecrets: object) => IdempotencyEntry;
 
-/** Runs `create` at most once per key, which it must hand to the store; null = the request has none. */
+/** Runs `create` at most once per key, which it must hand to the store; undefined = the request has none. */
 export type CreateOnce = (
   request: ApiRequest,
   operation: string,
-  create: (key: KeyFor | null) => Promise<ApiAnswer>,
+  create: (key: KeyFor | undefined) => Promise<ApiAnswer>,
 ) => Promise<ApiAnswer>;
 
 /** One per process. */
@@ -34,7 +34,7 @@ export function createCreateOnce(
     const { owner } = request.caller;
     const id = `${owner}\0${operation}\0${request.header('idempotency-key') ?? ''}`;
     const answer = await withKey(deps.idempotency, request, operation, async (key) => {
-      if (key === null) return create(null);
+      if (key === null) return create(undefined);
       const createdAt = deps.clock.now();
       const expiresBefore = createdAt - options.windowMs;
       try {
@@ -71,9 +71,4 @@ export function createCreateOnce(
     }
     fresh.set(id, { answer, until: now + KEEP_SECRETS_MS });
   }
-}
-
-/** Members for parameters that may carry a key. */
-export function withEntry<Key>(key: KeyFor | null, make: (key: KeyFor) => Key): { idempotency?: Key } {
-  return key === null ? {} : { idempotency: make(key) };
 }

@@ -28,8 +28,12 @@ export interface StreamSource {
   subscribe(listener: () => void): () => void;
 }
 
-/** Opens a stream. Throws AppError rate-limited, invalid-parameter. */
-export type OpenStream = (request: ApiRequest, source: StreamSource) => Promise<ApiAnswer>;
+/** Opens a stream behind `after`, or from now on. Throws AppError rate-limited, invalid-parameter. */
+export type OpenStream = (
+  request: ApiRequest,
+  after: number | undefined,
+  source: StreamSource,
+) => Promise<ApiAnswer>;
 
 /**
  * `pauseMs`: looks are so far apart at least, what happens in between comes together; `pollMs`: without news it looks by
@@ -42,8 +46,8 @@ export function createEventStreams(
   const { clock } = deps;
   const slots = createSlots({ ...options, what: 'streams are open' });
 
-  return async (request, source) => {
-    const given = lastSeen(request);
+  return async (request, after, source) => {
+    const given = lastSeen(request, after);
     const leave = slots(request.caller);
     try {
       const from = given ?? (await source.newest());

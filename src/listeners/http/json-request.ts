@@ -13,12 +13,6 @@ import { requireJson } from './json-media-type.ts';
 import { prefersStrict } from './prefer.ts';
 import type { ApiRequest } from './route.ts';
 
-/** Throws AppError media-type or json-malformed. An empty body is an empty object where `mayBeEmpty`. */
-export function readJsonObject(request: ApiRequest, mayBeEmpty = false): JsonObject {
-  if (!(mayBeEmpty && request.body.length === 0)) requireJson(request.header('content-type'));
-  return objectOf(request.body, mayBeEmpty);
-}
-
 /** The body as `schema` says. A custom issue may name its error in `params.problem`. */
 export function readJsonBody<Shape extends z.ZodRawShape>(
   request: ApiRequest,

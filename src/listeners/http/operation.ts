@@ -3,28 +3,17 @@
  * handler. The schemas read the query and the body, type the handler and its answer, and make the document, the reference
  * and the types of the client. Answers are not checked at run time; a test holds every one against its schema.
  */
+
 import type { z } from 'zod';
 import type { Caller } from '../../model/submission.ts';
-import type { Scope } from '../../model/token.ts';
 import { pickDomain } from '../../policy/access/access.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
-import type { ApiContract } from './contract/operation.ts';
+import type { Answer } from './contract/schemas/shared.ts';
 import type { CreateOnce } from './create-once.ts';
 import { readJsonBody } from './json-request.ts';
 import { queryReader } from './query.ts';
 import { type ApiAnswer, type ApiRequest, type ApiRoute, json } from './route.ts';
 import { ownDomains } from './tenancy.ts';
-
-/** What a schema of an answer describes, as handlers give it: lists may be readonly. */
-export type Answer<Schema extends z.ZodType> = Given<z.output<Schema>>;
-
-type Given<T> = T extends readonly (infer Item)[]
-  ? number extends T['length']
-    ? readonly Given<Item>[]
-    : { readonly [K in keyof T]: Given<T[K]> }
-  : T extends object
-    ? { [K in keyof T]: Given<T[K]> }
-    : T;
 
 /** `/domains/:name` has the parameter `name`. */
 type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
@@ -51,31 +40,10 @@ export interface Call<Path extends string, Query, Body> {
   request: ApiRequest;
 }
 
-interface Description<Path extends string, Query extends z.ZodRawShape, Schema extends z.ZodType> {
-  /** `operationId`: what a generated client calls it. */
-  id: string;
-  method: ApiRoute['method'];
-  /** Below /api/v1, e.g. `/email/:id`. */
-  path: Path;
-  /** null: any valid token. */
-  scope: Scope | null;
-  /** Tokens that are limited to domains may call it. Left out: it is about the whole server. */
-  limitedTokens?: true;
-  /** A few words, for lists. */
-  summary: string;
-  /** Sentences in Markdown, as in the reference. */
-  description: string;
-  query?: Query;
-  /** 200 where left out. */
-  status?: 201;
-  answer: Schema;
-  /** Headers of the answer beside the common ones, with their meaning. */
-  headers?: ApiContract['headers'];
-  /** Refusals beside those that any operation with such a path, query and body has. */
-  errors?: ApiContract['errors'];
-  countsAsSend?: ApiRoute['countsAsSend'];
-  takesLargeBody?: true;
-}
+type Description<Path extends string, Query extends z.ZodRawShape, Schema extends z.ZodType> = Omit<
+  ApiRoute,
+  'path' | 'query' | 'answer' | 'body' | 'media' | 'idempotent' | 'endless' | 'handle'
+> & { path: Path; query?: Query; answer: Schema };
 
 /** An answer with headers of its own. */
 export interface WithHeaders<Body> {
@@ -112,10 +80,12 @@ export function operation<
     ): Answered<Schema> | Promise<Answered<Schema>>;
   },
 ): ApiRoute {
-  const { body, once, status = 200, handle } = given;
+  const { once, read, handle, ...described } = given;
+  const { body, status = 200 } = described;
   const readQuery = queryReader<Query>(given.query ?? ({} as Query));
-  const readBody = given.read ?? ((request) => readShape(request, body) as Body);
-  return mounted({ ...given, ...(once === undefined ? {} : { idempotent: true }) }, async (request) => {
+  const readBody = read ?? ((request) => readShape(request, body) as Body);
+
+  async function answered(request: ApiRequest): Promise<ApiAnswer> {
     const query = readQuery(request.query);
     const run = async (key: Call<Path, unknown, unknown>['key']) =>
       written(
@@ -123,11 +93,12 @@ export function operation<
         status,
       );
     if (once === undefined) return run(undefined);
-    const name = `${given.method} ${given.path.replace(/:(\w+)/g, (_, param) => request.params[param] ?? '')}`;
-    return once(request, name, (key) =>
-      run(key === null ? undefined : (answerWithoutSecrets) => key(status, answerWithoutSecrets)),
+    const path = given.path.replace(/:(\w+)/g, (_, name) => request.params[name] ?? '');
+    return once(request, `${given.method} ${path}`, (key) =>
+      run(key && ((answerWithoutSecrets) => key(status, answerWithoutSecrets))),
     );
-  });
+  }
+  return { ...described, ...(once === undefined ? {} : { idempotent: true }), handle: answered };
 }
 
 /**
@@ -140,28 +111,15 @@ export function rawOperation<
   Query extends z.ZodRawShape = Record<never, never>,
 >(
   given: Description<Path, Query, Schema> &
-    Pick<ApiContract, 'body' | 'media' | 'idempotent'> &
-    Pick<ApiRoute, 'endless'> & {
+    Pick<ApiRoute, 'body' | 'media' | 'idempotent' | 'endless'> & {
       handle(call: Call<Path, z.output<z.ZodObject<Query>>, undefined>): ApiAnswer | Promise<ApiAnswer>;
     },
 ): ApiRoute {
   const readQuery = queryReader<Query>(given.query ?? ({} as Query));
-  return mounted(given, (request) =>
-    given.handle(callOf(request, readQuery(request.query), undefined, undefined)),
-  );
-}
-
-function mounted(
-  given: Omit<Description<string, z.ZodRawShape, z.ZodType>, 'path'> &
-    Pick<ApiContract, 'body' | 'media' | 'idempotent'> &
-    Pick<ApiRoute, 'endless' | 'path'>,
-  handle: ApiRoute['handle'],
-): ApiRoute {
-  const { method, path, scope, limitedTokens, countsAsSend, takesLargeBody, endless, ...contract } = given;
-  return withoutUndefined({
-    ...{ method, path, scope, limitedTokens, countsAsSend, takesLargeBody, endless },
-    ...{ contract, handle },
-  }) as ApiRoute;
+  return {
+    ...given,
+    handle: (request) => given.handle(callOf(request, readQuery(request.query), undefined, undefined)),
+  };
 }
 
 function readShape<Shape extends z.ZodRawShape>(

@@ -55,7 +55,7 @@ export function cursorText(name: string, place: unknown): string | null {
 }
 
 /** A cursor of the list `name` as it comes in; its place comes out. `of` stands in the sentence that refuses another. */
-export function cursor<Place>(name: string, place: z.ZodType<Place>, of = 'this list') {
+export function cursor<Place>(name: string, place: z.ZodType<Place>, of = 'this list', what = 'NextCursor') {
   const known = z.tuple([z.literal(name), place]);
   return z
     .string()
@@ -63,7 +63,10 @@ export function cursor<Place>(name: string, place: z.ZodType<Place>, of = 'this 
     .transform((given, context): Place => {
       const read = known.safeParse(fromJson(Buffer.from(given, 'base64url').toString()));
       if (read.success) return read.data[1];
-      context.addIssue({ code: 'custom', message: `is not a NextCursor of ${of}` });
+      context.addIssue({
+        code: 'custom',
+        message: `is not ${/^[AX]/.test(what) ? 'an' : 'a'} ${what} of ${of}`,
+      });
       return z.NEVER;
     });
 }

@@ -3,10 +3,42 @@
  * three kinds of clients there are. Given an `AppError`, or anything that was thrown, it leaves status, headers and
  * text; what is not an expected refusal becomes 500 or 503 and shows nothing of the inside.
  */
+
+import { z } from 'zod';
 import { AppError, ERRORS, type ErrorName, type Problem } from '../../lib/errors.ts';
 import { isUuid } from '../../lib/ids.ts';
 import { StoreUnavailable } from '../../store/store.ts';
-import type { ProblemBody, ProblemItem } from './contract/answers/problem.ts';
+import { captureSummary } from './contract/schemas/captures.ts';
+import type { Answer } from './contract/schemas/shared.ts';
+
+export const shownProblem = z
+  .object({
+    Code: z.int().describe('Stable'),
+    Name: z.string().describe('Stable'),
+    Message: z.string(),
+    Field: z.string().optional().describe('A JSON Pointer in documented spelling'),
+    Line: z.int().optional().describe('Where in a template, from 1'),
+    Column: z.int().optional(),
+  })
+  .meta({ id: 'ProblemItem' });
+
+export const problemBody = z
+  .object({
+    type: z.string().describe('Address of the page that explains the first error'),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    instance: z.string().describe('Names the request'),
+    Error: z.string().describe('The first error in words'),
+    Errors: z.array(shownProblem).min(1).describe('Every error that was found, in the order of the fields'),
+    Nearest: z
+      .array(captureSummary)
+      .optional()
+      .describe(
+        'GET /sandbox/wait, 408: the newest captures where it looked, or else elsewhere; at most three',
+      ),
+  })
+  .meta({ id: 'Problem', description: 'Why a request was refused' });
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
@@ -21,7 +53,7 @@ export function problemAnswer(error: AppError, publicUrl: string, requestId: str
   const [first] = error.problems;
   const status = error.status;
   const title = first.message ?? ERRORS[first.name].text;
-  const body: ProblemBody = {
+  const body: Answer<typeof problemBody> = {
     type: `${publicUrl}/api/v1/problems/${first.name}`,
     title: ERRORS[first.name].text,
     status,
@@ -56,7 +88,7 @@ export function toAppError(thrown: unknown): { error: AppError; expected: boolea
 }
 
 /** One problem as answers list it. */
-export function problemItem(problem: Problem): ProblemItem {
+export function problemItem(problem: Problem): Answer<typeof shownProblem> {
   const facts = ERRORS[problem.name];
   const item = { Code: facts.code, Name: problem.name, Message: problem.message ?? facts.text };
   return {

@@ -1,14 +1,13 @@
 /**
- * What an operation is, apart from any HTTP framework: a method, a path, the scope it asks for, and a function from a
- * request to an answer. Operations throw `AppError` for refusals; the server shapes them. Given to the server as
- * tables; also the small tools every operation uses to read its query and shape its answer.
+ * What the server mounts, apart from any HTTP framework: a method, a path, the scope it asks for, what its document says,
+ * and a function from a request to an answer. `operation()` makes it from typed values. Refusals are thrown as `AppError`;
+ * the server shapes them.
  */
 import type { Readable } from 'node:stream';
+import type { z } from 'zod';
 import { AppError, type ErrorName, type Problem } from '../../lib/errors.ts';
-import { parseAddress } from '../../mail/address.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Scope } from '../../model/token.ts';
-import type { ApiContract } from './contract/operation.ts';
 
 /** Query parameters that carry a key of the caller's own behind this prefix keep the case of that key. */
 export const METADATA_PREFIX = 'metadata.';
@@ -53,8 +52,32 @@ export interface ApiRoute {
    * the whole server, and only tokens of all domains may.
    */
   limitedTokens?: true;
-  /** What the document of the interface says of it. */
-  contract: ApiContract;
+  /** `operationId`: what a generated client calls it. */
+  id: string;
+  /** A few words, for lists. */
+  summary: string;
+  /** Sentences in Markdown, as in the reference. */
+  description: string;
+  /** Query parameters by documented name. */
+  query?: z.ZodRawShape;
+  body?: {
+    schema: z.ZodType;
+    /** A body that is taken as it stands, where what it names exists. */
+    example: Readonly<Record<string, unknown>>;
+    /** Nothing at all counts as `{}`. */
+    mayBeEmpty?: true;
+  };
+  /** 200 where left out. */
+  status?: 201;
+  /** Of the JSON body; with another `media`, of what it carries. */
+  answer: z.ZodType;
+  media?: 'message/rfc822' | 'text/event-stream' | 'text/html' | '*/*';
+  /** Headers of the answer beside the common ones, with their meaning. */
+  headers?: Readonly<Record<string, string>>;
+  /** Takes an Idempotency-Key. */
+  idempotent?: true;
+  /** Refusals beside those that any operation with such a path, query and body has. */
+  errors?: readonly ErrorName[];
   /** Each request takes one send of the token's rate, or is refused where none is left and takes its sends itself. */
   countsAsSend?: true | 'by-message';
   /** Its body may be as large as a message, and is read in a worker where it is; all others have `SMALL_BODY_BYTES`. */
@@ -103,70 +126,6 @@ export function isoTimeOrNull(at: number | null): string | null {
   return at === null ? null : isoTime(at);
 }
 
-/** A whole number from the query. Throws AppError invalid-parameter outside min…max. */
-export function queryInteger(
-  query: ReadonlyMap<string, string>,
-  name: string,
-  limits: { min: number; max: number; fallback: number },
-): number {
-  const text = query.get(name.toLowerCase());
-  if (text === undefined || text === '') return limits.fallback;
-  const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= limits.min && value <= limits.max)) {
-    throw invalidParameter(`${name} must be a whole number from ${limits.min} to ${limits.max}`, name);
-  }
-  return value;
-}
-
-/** A text of at most `max` characters from the query; undefined where absent or empty. */
-export function queryText(query: ReadonlyMap<string, string>, name: string, max = 1024): string | undefined {
-  const text = query.get(name.toLowerCase());
-  if (text === undefined || text === '') return undefined;
-  if (text.length > max) throw invalidParameter(`${name} is too long`, name);
-  return text;
-}
-
-/** An address from the query in its canonical form, or as it is where it is none (then nothing matches). */
-export function queryAddress(query: ReadonlyMap<string, string>, name: string): string | undefined {
-  const text = queryText(query, name, 320);
-  if (text === undefined) return undefined;
-  const parsed = parseAddress(text);
-  return parsed.ok ? parsed.address.text : text;
-}
-
-/** An instant from the query: Unix seconds or ISO 8601; milliseconds come back. */
-export function queryTime(query: ReadonlyMap<string, string>, name: string): number | undefined {
-  const text = queryText(query, name, 64);
-  if (text === undefined) return undefined;
-  if (/^[0-9]{1,12}$/.test(text)) return Number(text) * 1000;
-  const at = /^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ]|$)/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) throw invalidParameter(`${name} must be Unix seconds or an ISO 8601 time`, name);
-  return at;
-}
-
-/** `true` or `false` (also 1 and 0) from the query; undefined where absent or empty. */
-export function queryFlag(query: ReadonlyMap<string, string>, name: string): boolean | undefined {
-  const text = queryText(query, name, 8)?.toLowerCase();
-  if (text === undefined) return undefined;
-  if (text === 'true' || text === '1') return true;
-  if (text === 'false' || text === '0') return false;
-  throw invalidParameter(`${name} is true or false`, name);
-}
-
-/**
- * `After` of a list, where it looks like a cursor of it; undefined where absent or empty. Anything else is refused: taken
- * for a place in the list, it would skip or repeat without a word.
- */
-export function queryCursor(
-  query: ReadonlyMap<string, string>,
-  looksRight: (text: string) => boolean,
-  max = 320,
-): string | undefined {
-  const text = queryText(query, 'After', max);
-  if (text === undefined || looksRight(text)) return text;
-  throw invalidParameter('After is not a NextCursor of this list', 'After');
-}
-
 /** 422/422 that names the parameter. */
 export function invalidParameter(message: string, name: string): AppError {
   return new AppError('invalid-parameter', { message, field: `/${name}` });
@@ -175,22 +134,4 @@ export function invalidParameter(message: string, name: string): AppError {
 /** A refusal with one problem. */
 export function refuse(name: ErrorName, message?: string): AppError {
   return message === undefined ? new AppError(name) : new AppError(name, { message });
-}
-
-/** A page and the cursor for the next: `rows` holds one more than `limit` where there is more. */
-export function page<Row, Item>(
-  rows: readonly Row[],
-  limit: number,
-  cursorOf: (row: Row) => string,
-  itemOf: (row: Row) => Item,
-): { Items: Item[]; HasMore: boolean; NextCursor: string | null } {
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const more = rows.length > limit && last !== undefined;
-  return { Items: shown.map(itemOf), HasMore: more, NextCursor: more ? cursorOf(last) : null };
-}
-
-/** `Limit` of a list: 1 to 100, 25 where absent. */
-export function pageLimit(query: ReadonlyMap<string, string>): number {
-  return queryInteger(query, 'Limit', { min: 1, max: 100, fallback: 25 });
 }

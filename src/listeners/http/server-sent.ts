@@ -2,7 +2,8 @@
  * What streams of server-sent events share (WHATWG HTML §9.2): how they begin and beat, and where a client that comes back
  * goes on.
  */
-import { type ApiRequest, queryInteger } from './route.ts';
+import { integer, queryReader } from './query.ts';
+import type { ApiRequest } from './route.ts';
 
 /** Comments so far apart keep a connection, and move the place to resume from. */
 export const HEARTBEAT_MS = 15_000;
@@ -30,11 +31,15 @@ export function eventBlock(seq: number, name: string, data: unknown): string {
   return `id: ${seq}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** The header that browsers send when they come back, or `After`; undefined = from now on. Throws AppError invalid-parameter. */
-export function lastSeen(request: Pick<ApiRequest, 'header' | 'query'>): number | undefined {
-  const header = request.header('last-event-id');
-  const text = header === undefined || header === '' ? request.query.get('after') : header;
-  if (text === undefined || text === '') return undefined;
-  const limits = { min: 0, max: Number.MAX_SAFE_INTEGER, fallback: 0 };
-  return queryInteger(new Map([['after', text]]), 'After', limits);
+/** The parameter that says where a stream goes on: `id`s of its events are numbers. */
+export function resumeAfter(description: string) {
+  return { After: integer(0, Number.MAX_SAFE_INTEGER).optional().describe(description) };
+}
+
+const readHeader = queryReader(resumeAfter(''));
+
+/** The header that browsers send when they come back, else `after`; undefined = from now on. Throws AppError invalid-parameter. */
+export function lastSeen(request: Pick<ApiRequest, 'header'>, after: number | undefined): number | undefined {
+  const header = request.header('last-event-id') ?? '';
+  return header === '' ? after : readHeader(new Map([['after', header]])).After;
 }

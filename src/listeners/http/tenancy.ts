@@ -4,10 +4,10 @@
  */
 import { isUuid } from '../../lib/ids.ts';
 import type { Caller } from '../../model/submission.ts';
-import { callerDomains, pickDomain } from '../../policy/access/access.ts';
+import { callerDomains } from '../../policy/access/access.ts';
 import type { Store } from '../../store/store.ts';
 import type { MessageView } from '../../store/topics/messages.ts';
-import { type ApiRequest, refuse } from './route.ts';
+import { refuse } from './route.ts';
 
 /** `{ domains }` for a store operation; empty where the caller may see every domain. */
 export function ownDomains(caller: Caller): { domains?: readonly string[] } {
@@ -15,21 +15,13 @@ export function ownDomains(caller: Caller): { domains?: readonly string[] } {
   return domains === undefined ? {} : { domains };
 }
 
-/** The same for a list, narrowed by the query's `Domain`. Throws AppError not-found for a foreign one. */
-export function listedDomains(request: ApiRequest): { domains?: readonly string[] } {
-  const given = request.query.get('domain');
-  return given === undefined || given === ''
-    ? ownDomains(request.caller)
-    : { domains: [pickDomain(request.caller, given)] };
-}
-
 /** The caller's message of that id, in any case. Throws AppError not-found. */
 export async function ownMessage(
   store: Pick<Store, 'getMessage'>,
   caller: Caller,
-  given: string | undefined,
+  given: string,
 ): Promise<MessageView> {
-  const id = (given ?? '').toLowerCase();
+  const id = given.toLowerCase();
   const message = isUuid(id) ? await store.getMessage({ id, ...ownDomains(caller) }) : null;
   if (message === null) throw refuse('not-found');
   return message;

@@ -8,10 +8,10 @@ import { ERRORS, type Problem } from '../../../lib/errors.ts';
 import type { Submission } from '../../../model/submission.ts';
 import { textFromHtml } from '../../../pipeline/compose/text-from-html.ts';
 import { readFrom, readRecipients, readReplyTo } from './addresses.ts';
-import type { EmailWarning } from './answers/email.ts';
 import { hasUnsafeContentId, quoteLongContentIds, readAttachments } from './attachments.ts';
 import { readContents, readSubject } from './contents.ts';
 import type { EmailLimits } from './email-limits.ts';
+import type { EmailWarning } from './email-review.ts';
 import { contentWarnings, ignoredNames } from './email-review.ts';
 import {
   readKeepContent,

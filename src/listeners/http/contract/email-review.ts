@@ -2,9 +2,20 @@
  * What `POST /email/validate` says of a message that would be taken but is likely not meant so: members that are not
  * known, contents that readers show badly. Runs where the message is read, on the event loop or in a worker.
  */
+
+import { z } from 'zod';
 import type { Problem } from '../../../lib/errors.ts';
 import type { Submission } from '../../../model/submission.ts';
-import type { EmailWarning } from './answers/email.ts';
+
+export const warning = z
+  .object({
+    Name: z.string(),
+    Message: z.string(),
+    Field: z.string().optional().describe('A JSON Pointer, where one field is meant'),
+  })
+  .meta({ id: 'EmailWarning', description: 'What would be taken but is likely not meant' });
+
+export type EmailWarning = z.output<typeof warning>;
 
 /** Above this a well-known webmail hides the rest of the HTML. */
 const CLIPPED_HTML_BYTES = 102 * 1024;

@@ -1,12 +1,12 @@
 /**
- * The OpenAPI 3.1 document of the API, made from the routes with their contracts: what the server mounts is what stands
+ * The OpenAPI 3.1 document of the API, made from the routes: what the server mounts is what stands
  * in it. Given the routes and an address, leaves plain JSON with its keys in a fixed order. The committed `openapi.json`
  * is this without an address; a server serves it with its own.
  */
 import { EVENT_KINDS } from '../../../model/event.ts';
 import { SCOPES } from '../../../model/token.ts';
-import { problemBody } from '../contract/schemas/problem.ts';
 import { webhookPayloads } from '../contract/schemas/webhook-payload.ts';
+import { problemBody } from '../problem.ts';
 import type { ApiRoute } from '../route.ts';
 import { type Components, createComponents, type Json } from './components.ts';
 import { openPaths } from './open-paths.ts';
@@ -57,14 +57,13 @@ export function openApiDocument(routes: readonly ApiRoute[], publicUrl = ''): Js
 }
 
 function operation(route: ApiRoute, components: Components): Json {
-  const { contract, scope } = route;
-  const { id, summary, body } = contract;
+  const { scope, id, summary, body } = route;
   const parameters = parametersOf(route, components);
-  const status = String(contract.status ?? 200);
+  const status = String(route.status ?? 200);
   return {
     operationId: id,
     summary,
-    description: withoutLinks(contract.description),
+    description: withoutLinks(route.description),
     tags: [tagOf(route.path)],
     security: [{ bearer: scope === null ? [] : [scope] }],
     ...(route.limitedTokens === true ? {} : { 'x-all-domains': true }),
@@ -88,12 +87,12 @@ function operation(route: ApiRoute, components: Components): Json {
         headers: {
           'X-Request-Id': { $ref: `${HEADER}/RequestId` },
           ...Object.fromEntries(
-            Object.entries(contract.headers ?? {}).map(([name, description]) => [
+            Object.entries(route.headers ?? {}).map(([name, description]) => [
               name,
               { description, schema: { type: 'string' } },
             ]),
           ),
-          ...(contract.idempotent === true
+          ...(route.idempotent === true
             ? { 'Idempotency-Replayed': { $ref: `${HEADER}/IdempotencyReplayed` } }
             : {}),
           RateLimit: { $ref: `${HEADER}/RateLimit` },
@@ -106,18 +105,19 @@ function operation(route: ApiRoute, components: Components): Json {
   };
 }
 
-function contentOf({ contract }: ApiRoute, components: Components): Json {
-  const schema = components.output(contract.answer, `${capital(contract.id)}Answer`);
-  if (contract.media === undefined) return { 'application/json': { schema } };
-  if (contract.media !== 'text/event-stream') return { [contract.media]: { schema } };
+function contentOf(route: ApiRoute, components: Components): Json {
+  const schema = components.output(route.answer, `${capital(route.id)}Answer`);
+  if (route.media === undefined) return { 'application/json': { schema } };
+  if (route.media !== 'text/event-stream') return { [route.media]: { schema } };
   // OpenAPI 3.1 has no word for the parts of a stream: the extension names the schema of each `data`. It is a plain text,
   // because a reference object is allowed only where the specification has a place for one.
   const { $ref } = schema as { $ref?: unknown };
-  if (typeof $ref !== 'string') throw new TypeError(`the answer of ${contract.id} needs a name of its own`);
+  if (typeof $ref !== 'string') throw new TypeError(`the answer of ${route.id} needs a name of its own`);
   return { 'text/event-stream': { schema: { type: 'string' }, 'x-event-data': $ref } };
 }
 
-function parametersOf({ path, contract }: ApiRoute, components: Components): Json[] {
+function parametersOf(route: ApiRoute, components: Components): Json[] {
+  const { path } = route;
   const segments = path.split('/');
   const inPath = segments.flatMap((segment, i) => {
     if (!segment.startsWith(':')) return [];
@@ -126,7 +126,7 @@ function parametersOf({ path, contract }: ApiRoute, components: Components): Jso
     return [{ name: segment.slice(1), in: 'path', required: true, ...facts }];
   });
   const inQuery = components
-    .members(contract.query ?? {})
+    .members(route.query ?? {})
     .map(({ name, required, schema: { description, ...schema } }) => ({
       name,
       in: 'query',
@@ -135,9 +135,9 @@ function parametersOf({ path, contract }: ApiRoute, components: Components): Jso
       schema,
     }));
   const shared = [
-    ...(contract.idempotent === true ? ['IdempotencyKey'] : []),
-    ...(contract.body === undefined ? [] : ['Prefer']),
-    ...(contract.media === 'text/event-stream' ? ['LastEventId'] : []),
+    ...(route.idempotent === true ? ['IdempotencyKey'] : []),
+    ...(route.body === undefined ? [] : ['Prefer']),
+    ...(route.media === 'text/event-stream' ? ['LastEventId'] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return [...inPath, ...inQuery, ...shared];
 }

@@ -44,14 +44,14 @@ const SHARED: Readonly<Record<string, readonly ErrorName[]>> = {
 };
 
 /** Every refusal of an operation, in the order of the registry. */
-export function errorsOf({ path, contract }: ApiRoute): readonly ErrorName[] {
-  const found = new Set<ErrorName>([...ALWAYS, ...(contract.errors ?? [])]);
+export function errorsOf({ path, query, body, idempotent, errors = [] }: ApiRoute): readonly ErrorName[] {
+  const found = new Set<ErrorName>([...ALWAYS, ...errors]);
   if (path.includes(':')) found.add('not-found');
-  if (contract.query !== undefined) found.add('invalid-parameter');
+  if (query !== undefined) found.add('invalid-parameter');
   // Another tenant's domain is as good as none.
-  if (contract.query?.Domain !== undefined) found.add('not-found');
-  if (contract.body !== undefined) for (const name of WITH_BODY) found.add(name);
-  if (contract.idempotent === true) for (const name of WITH_KEY) found.add(name);
+  if (query?.Domain !== undefined) found.add('not-found');
+  if (body !== undefined) for (const name of WITH_BODY) found.add(name);
+  if (idempotent === true) for (const name of WITH_KEY) found.add(name);
   return (Object.keys(ERRORS) as ErrorName[]).filter((name) => found.has(name));
 }
 

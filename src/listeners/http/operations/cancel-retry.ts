@@ -17,8 +17,8 @@ import { suppressedRecipients } from '../../../policy/suppressions/suppressions.
 import type { Store } from '../../../store/store.ts';
 import type { NewEvent } from '../../../store/topics/events.ts';
 import type { RecipientView } from '../../../store/topics/messages.ts';
-import { count, time } from '../contract/schemas/shared.ts';
-import { type Answer, operation } from '../operation.ts';
+import { type Answer, count, time } from '../contract/schemas/shared.ts';
+import { operation } from '../operation.ts';
 import { type ApiRoute, isoTimeOrNull, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';
 import type { Traffic, WaitingMail } from './traffic.ts';

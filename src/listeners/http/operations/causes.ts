@@ -4,6 +4,7 @@
  * time, in bounded portions; delivery then paces them as it paces everything. Who is on the suppression list by now,
  * whose content is gone and who has moved on meanwhile (delivered, canceled, being sent) is left out and counted.
  */
+
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
@@ -17,9 +18,9 @@ import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CauseMember, CauseView } from '../../../store/topics/causes.ts';
-import { bounce } from '../contract/schemas/events.ts';
-import { count, pageOf, time } from '../contract/schemas/shared.ts';
-import { type Answer, operation, withoutUndefined } from '../operation.ts';
+import { bounce } from '../contract/schemas/bounce.ts';
+import { type Answer, count, pageOf, time } from '../contract/schemas/shared.ts';
+import { operation, withoutUndefined } from '../operation.ts';
 import { cursor, cursorText, paging } from '../paging.ts';
 import { type ApiRoute, isoTime, refuse } from '../route.ts';
 import type { Traffic, WaitingMail } from './traffic.ts';

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import type { Domain } from '../../../model/domain.ts';
 import { readChanges } from '../../../policy/domains/doctor/changes.ts';
 import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
-import { time } from '../contract/schemas/shared.ts';
-import type { Answer } from '../operation.ts';
+import { type Answer, time } from '../contract/schemas/shared.ts';
 import { isoTime } from '../route.ts';
 
 const checkStatus = z

@@ -20,10 +20,9 @@ import {
   settingsAnswer,
   settingsPatch,
 } from '../contract/domain-settings.ts';
-import { nothing } from '../contract/schemas/problem.ts';
-import { count, pageOf, time } from '../contract/schemas/shared.ts';
+import { type Answer, count, nothing, pageOf, time } from '../contract/schemas/shared.ts';
 import type { CreateOnce } from '../create-once.ts';
-import { type Answer, operation, withHeaders, withoutUndefined } from '../operation.ts';
+import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { change, changeItems, check, domainStatus, toCheckItem } from './domain-checks.ts';

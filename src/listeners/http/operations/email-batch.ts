@@ -4,7 +4,7 @@
  * takes it apart, and large messages are composed there one after the other.
  */
 
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { createTurns } from '../../../lib/turns.ts';
@@ -12,18 +12,28 @@ import type { Acceptance, BatchRequest } from '../../../pipeline/accept/accept.t
 import type { BatchItem, ItemOutcome } from '../../../pipeline/accept/batch.ts';
 import { lineOf } from '../../../policy/access/access.ts';
 import type { SendRate } from '../../../policy/limits/send-rate.ts';
-import type { BatchAnswer } from '../contract/answers/email.ts';
 import { readBatchEnvelope } from '../contract/email-batch.ts';
 import { isJsonObject } from '../contract/json-properties.ts';
-import { batchAnswer } from '../contract/schemas/email.ts';
 import { batchRequest, EMAIL_EXAMPLE } from '../contract/schemas/email-request.ts';
+import { type Answer, count, messageId } from '../contract/schemas/shared.ts';
 import { type EmailReader, parseBody } from '../email-reader.ts';
 import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
 import { requireJson } from '../json-media-type.ts';
+import { rawOperation } from '../operation.ts';
 import { prefersStrict } from '../prefer.ts';
-import { problemItem } from '../problem.ts';
+import { problemItem, shownProblem } from '../problem.ts';
 import type { ApiAnswer, ApiRequest, ApiRoute } from '../route.ts';
 import type { WorkerPool } from '../worker-pool.ts';
+
+const batchAnswer = z
+  .object({
+    Results: z
+      .array(z.union([z.object({ MessageID: messageId }), z.object({ Errors: z.array(shownProblem) })]))
+      .describe('One result a message, in order'),
+    Accepted: count,
+    Rejected: count,
+  })
+  .meta({ id: 'BatchAnswer' });
 
 interface Deps {
   /** Schema of one message. */
@@ -39,28 +49,26 @@ interface Deps {
 /** Reads one message of the batch. */
 type ReadOne = () => Promise<BatchItem>;
 
-/** The route. */
-export function batchEmailRoute(deps: Deps): ApiRoute {
+/** The operation. */
+export function batchEmailOperation(deps: Deps): ApiRoute {
   const { acceptance, idempotency, reader, workers, sendRate, email, clock } = deps;
-  return {
+  return rawOperation({
+    id: 'sendEmailBatch',
     method: 'POST',
     path: '/email/batch',
     scope: 'email:send',
     limitedTokens: true,
-    contract: {
-      id: 'sendEmailBatch',
-      summary: 'Send up to 100 messages',
-      description:
-        '`{Messages}`, 1 to 100: `{Results, Accepted, Rejected}`, a result a message in order, `{MessageID}` or `{Errors}`. 200 also where some are refused; what is taken is one commit. Each message counts for `rate-limit`. Takes `Idempotency-Key`, for the whole batch',
-      body: { schema: batchRequest(email), example: { Messages: [EMAIL_EXAMPLE] } },
-      answer: batchAnswer,
-      idempotent: true,
-      errors: ['wrong-type'],
-    },
+    summary: 'Send up to 100 messages',
+    description:
+      '`{Messages}`, 1 to 100: `{Results, Accepted, Rejected}`, a result a message in order, `{MessageID}` or `{Errors}`. 200 also where some are refused; what is taken is one commit. Each message counts for `rate-limit`. Takes `Idempotency-Key`, for the whole batch',
+    body: { schema: batchRequest(email), example: { Messages: [EMAIL_EXAMPLE] } },
+    answer: batchAnswer,
+    idempotent: true,
+    errors: ['wrong-type'],
     takesLargeBody: true,
     countsAsSend: 'by-message',
-    handle,
-  };
+    handle: ({ request }) => handle(request),
+  });
 
   async function handle(request: ApiRequest): Promise<ApiAnswer> {
     requireJson(request.header('content-type'));
@@ -155,7 +163,7 @@ async function noObject(): Promise<BatchItem> {
 
 function batchBody(outcomes: readonly ItemOutcome[]): string {
   const accepted = outcomes.filter(({ kind }) => kind === 'accepted').length;
-  const answer: BatchAnswer = {
+  const answer: Answer<typeof batchAnswer> = {
     Results: outcomes.map((outcome) =>
       outcome.kind === 'accepted'
         ? { MessageID: outcome.messageId }

@@ -4,72 +4,79 @@
  * taken but is likely not meant.
  */
 
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Submission } from '../../../model/submission.ts';
 import type { Acceptance, Checked } from '../../../pipeline/accept/accept.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
-import type { EmailWarning, ValidateAnswer } from '../contract/answers/email.ts';
-import { validateAnswer } from '../contract/schemas/email.ts';
-import { EMAIL_ERRORS, EMAIL_EXAMPLE } from '../contract/schemas/email-request.ts';
+import { type EmailWarning, warning } from '../contract/email-review.ts';
+import { EMAIL_ERRORS, EMAIL_EXAMPLE, type emailRequest } from '../contract/schemas/email-request.ts';
+import { count } from '../contract/schemas/shared.ts';
 import { type EmailReader, parseBody } from '../email-reader.ts';
 import { requireJson } from '../json-media-type.ts';
+import { operation } from '../operation.ts';
 import { prefersStrict } from '../prefer.ts';
-import { type ApiRequest, type ApiRoute, json } from '../route.ts';
+import type { ApiRequest, ApiRoute } from '../route.ts';
+
+const validateAnswer = z
+  .object({
+    Valid: z.literal(true),
+    Size: count.describe('Octets of the composed message'),
+    Recipients: count,
+    Warnings: z.array(warning),
+  })
+  .meta({ id: 'ValidateAnswer' });
 
 /** Above this many hosts refuse a message, whatever we take. */
 const LARGE_MESSAGE_BYTES = 10 * 1024 * 1024;
 const UNSUBSCRIBE = 'list-unsubscribe';
 const ONE_CLICK = 'list-unsubscribe-post';
 
-/** The route. */
-export function validateEmailRoute(deps: {
+/** The operation. */
+export function validateEmailOperation(deps: {
   acceptance: Acceptance;
   reader: EmailReader;
   domains: Pick<DomainService, 'get'>;
   /** Schema of the body. */
-  email: z.ZodType;
+  email: ReturnType<typeof emailRequest>;
 }): ApiRoute {
-  const { acceptance, reader, domains, email } = deps;
-  return {
+  const { acceptance, reader, domains } = deps;
+  return operation({
+    id: 'validateEmail',
     method: 'POST',
     path: '/email/validate',
     scope: 'email:send',
     limitedTokens: true,
-    contract: {
-      id: 'validateEmail',
-      summary: 'Check a message without sending it',
-      description:
-        'The same body and the same refusals, from the fields to the quota, and nothing stored: `{Valid, Size, Recipients, Warnings}`. A warning, `{Name, Message, Field?}`, says what would be taken but is likely not meant',
-      body: { schema: email, example: EMAIL_EXAMPLE },
-      answer: validateAnswer,
-      errors: EMAIL_ERRORS,
-    },
+    summary: 'Check a message without sending it',
+    description:
+      'The same body and the same refusals, from the fields to the quota, and nothing stored: `{Valid, Size, Recipients, Warnings}`. A warning, `{Name, Message, Field?}`, says what would be taken but is likely not meant',
+    body: { schema: deps.email, example: EMAIL_EXAMPLE },
+    answer: validateAnswer,
+    errors: EMAIL_ERRORS,
     takesLargeBody: true,
-    handle,
-  };
+    read: readMessage,
+    handle: async ({ caller, body: email }) => {
+      const checked = await acceptance.check({ caller, ...email });
+      return {
+        Valid: true as const,
+        Size: checked.size,
+        Recipients: email.submission.recipients.length,
+        Warnings: [
+          ...email.review,
+          ...email.warnings.map((Message) => ({ Name: 'template', Message })),
+          ...warnings(email.submission, checked),
+          ...(await domainWarnings(checked.domain)),
+        ],
+      };
+    },
+  });
 
-  async function handle(request: ApiRequest) {
+  function readMessage(request: ApiRequest) {
     requireJson(request.header('content-type'));
     const { caller } = request;
     const wish = { strict: prefersStrict(request.header('prefer')), review: true };
-    const parsed = reader.isLarge(request.body) ? null : parseBody(request.body);
-    const email =
-      parsed === null
-        ? await reader.readLarge(caller, request.body, wish)
-        : await reader.read(caller, parsed, wish);
-    const checked = await acceptance.check({ caller, ...email });
-    const answer: ValidateAnswer = {
-      Valid: true,
-      Size: checked.size,
-      Recipients: email.submission.recipients.length,
-      Warnings: [
-        ...email.review,
-        ...email.warnings.map((Message) => ({ Name: 'template', Message })),
-        ...warnings(email.submission, checked),
-        ...(await domainWarnings(checked.domain)),
-      ],
-    };
-    return json(answer);
+    return reader.isLarge(request.body)
+      ? reader.readLarge(caller, request.body, wish)
+      : reader.read(caller, parseBody(request.body), wish);
   }
 
   async function domainWarnings(name: string): Promise<EmailWarning[]> {

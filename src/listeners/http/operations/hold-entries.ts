@@ -7,8 +7,8 @@ import type { Clock } from '../../../lib/clock.ts';
 import { type HoldMatch, isFor, siteNames } from '../../../policy/limits/holds.ts';
 import type { LimitStore, StoredHoldTime } from '../../../store/topics/limits.ts';
 import type { MessageView, RecipientView } from '../../../store/topics/messages.ts';
-import type { TimelineEntry } from '../contract/answers/events.ts';
 import { sharedEntry } from './shared-entry.ts';
+import type { TimelineEntry } from './timeline-entry.ts';
 import type { Traffic } from './traffic.ts';
 
 /** Holds that are looked at for one message; the newest. */

@@ -6,8 +6,8 @@ import type { DomainService } from '../../../policy/domains/domains.ts';
 import type { Storage } from '../../../policy/limits/storage.ts';
 import type { Store } from '../../../store/store.ts';
 import type { EmailLimits } from '../contract/email-limits.ts';
-import { count, time } from '../contract/schemas/shared.ts';
-import { type Answer, operation } from '../operation.ts';
+import { type Answer, count, time } from '../contract/schemas/shared.ts';
+import { operation } from '../operation.ts';
 import { type ApiRoute, isoTime } from '../route.ts';
 import { domainStatus } from './domain-checks.ts';
 

@@ -3,6 +3,7 @@
  * bytes, without Bcc). Given the caller's domains, other people's messages are not found. Statuses are derived from
  * the recipients' rows at the time of asking.
  */
+
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Mailbox } from '../../../model/message.ts';
@@ -14,11 +15,15 @@ import {
 import { fillPlaces } from '../../../model/personal.ts';
 import {
   countWords,
+  LIST_WORDS,
   listWord,
+  MESSAGE_STATUSES,
   messageStatus,
+  RECIPIENT_STATUSES,
   recipientStatus,
   STATUS_WORDS,
   type StatusWord,
+  wordsOf,
 } from '../../../model/status.ts';
 import { suppressionKey } from '../../../model/suppression.ts';
 import type { PersonalTexts } from '../../../pipeline/deliver/prepare/personal-texts.ts';
@@ -26,34 +31,104 @@ import { lineOf } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../../../store/topics/messages.ts';
 import type { CapturedReader } from '../captured-reader.ts';
-import type { NamedAddress } from '../contract/answers/captures.ts';
-import type {
-  MessageDetail,
-  MessageRecipient,
-  MessageSummary,
-  MessageWithContents,
-} from '../contract/answers/email.ts';
-import type { Page } from '../contract/answers/page.ts';
-import { messageList, messageWithContents } from '../contract/schemas/email.ts';
-import { MAIL_FILTERS, PAGE, text } from '../contract/schemas/query.ts';
+import {
+  type Answer,
+  attachmentFacts,
+  count,
+  messageId,
+  metadata,
+  type NamedAddress,
+  namedAddress,
+  pageOf,
+  priority,
+  route,
+  time,
+} from '../contract/schemas/shared.ts';
 import { gather, looksOf } from '../looks.ts';
+import { operation, rawOperation, withoutUndefined } from '../operation.ts';
+import { paging } from '../paging.ts';
+import { address, MAIL_FILTERS, word } from '../query.ts';
 import {
   type ApiRoute,
   invalidParameter,
   isoTime,
   isoTimeOrNull,
-  json,
   METADATA_PREFIX,
-  pageLimit,
-  queryAddress,
-  queryInteger,
-  queryText,
-  queryTime,
   refuse,
 } from '../route.ts';
-import { listedDomains, ownMessage } from '../tenancy.ts';
+import { ownMessage } from '../tenancy.ts';
 import type { Traffic } from './traffic.ts';
 import { ITS_TURN, nextTryAt, waitReason } from './wait-words.ts';
+
+const counts = Object.fromEntries(
+  Object.entries(LIST_WORDS).map(([word, meaning]) => [word, count.optional().describe(meaning)]),
+) as Record<keyof typeof LIST_WORDS, ReturnType<typeof count.optional>>;
+
+const recipientStatuses = z.object(counts).meta({
+  id: 'RecipientStatuses',
+  description: 'How many recipients there are of each word; a word that none has is left out',
+});
+
+const members = {
+  MessageID: messageId,
+  Domain: z.string().describe('Sender domain it was accepted for'),
+  Status: z
+    .enum(wordsOf(MESSAGE_STATUSES))
+    .describe(
+      'Of the whole message: follows from its recipients by the first rule of the reference that fits',
+    ),
+  RecipientStatuses: recipientStatuses,
+  From: namedAddress,
+  To: z.array(namedAddress),
+  CC: z.array(namedAddress),
+  BCC: z.array(namedAddress).describe('Shown to the sender’s own tokens only, here'),
+  ReplyTo: z.array(namedAddress),
+  Subject: z.string(),
+  Tags: z.array(z.string()),
+  Metadata: metadata,
+  Priority: priority,
+  Sandbox: z.boolean().describe('It never leaves the machine'),
+  Size: count.describe('Octets of the composed message'),
+  CreatedAt: time,
+  SendAt: time.nullable().describe('When it was asked to go; null = at once'),
+  ExpiresAt: time.describe('When it is given up'),
+};
+
+const messageSummary = z.object(members).meta({ id: 'MessageSummary' });
+
+const messageRecipient = z
+  .object({
+    Email: z.string(),
+    Type: z.enum(['To', 'CC', 'BCC']),
+    Status: z.enum(wordsOf(RECIPIENT_STATUSES)),
+    Attempts: count,
+    LastSmtpCode: z.int().describe('0 where no SMTP reply was received'),
+    LastResponse: z.string(),
+    Class: z.string().describe('Category of the last failure; empty = none'),
+    WaitReason: z.string().describe('Why it waits; empty = it does not'),
+    NextAttemptAt: time.nullable(),
+    ExpiresAt: time,
+    Route: route.nullable().describe('How it was delivered'),
+    UpdatedAt: time,
+  })
+  .meta({ id: 'MessageRecipient' });
+
+export const messageDetail = z
+  .object({ ...members, Recipients: z.array(messageRecipient) })
+  .meta({ id: 'MessageDetail' });
+
+const messageWithContents = z
+  .object({
+    ...members,
+    Recipients: z.array(messageRecipient),
+    HTMLContent: z.string().nullable().describe('Null: none, or no longer kept'),
+    PlainContent: z.string().nullable().describe('Null: none, or no longer kept'),
+    Attachments: z.array(attachmentFacts).nullable().describe('Null: no longer kept'),
+  })
+  .meta({ id: 'MessageWithContents' });
+
+export type MessageSummary = Answer<typeof messageSummary>;
+export type MessageDetail = Answer<typeof messageDetail>;
 
 /** Rows that may lead to a word; the exact word is compared afterwards. */
 const ROWS_OF: Readonly<Record<StatusWord, Pick<MessageFilter, 'states' | 'waiting' | 'route' | 'mixed'>>> = {
@@ -75,10 +150,10 @@ const ROWS_OF: Readonly<Record<StatusWord, Pick<MessageFilter, 'states' | 'waiti
 };
 /** Messages that one read looks at: some ten milliseconds. */
 const LOOK = 2_000;
-const BY_LOWER_CASE = new Map(STATUS_WORDS.map((word) => [word.toLowerCase(), word]));
+const PAGES = paging('emails', z.int().min(1));
 
-/** The three reading routes. */
-export function messageRoutes(deps: {
+/** The three operations. */
+export function messageOperations(deps: {
   store: Store;
   clock: Clock;
   traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor' | 'waits'>;
@@ -87,44 +162,37 @@ export function messageRoutes(deps: {
 }): readonly ApiRoute[] {
   const { store, clock, traffic, captured } = deps;
   return [
-    {
+    operation({
+      id: 'listEmails',
       method: 'GET',
       path: '/email',
       scope: 'email:read',
       limitedTokens: true,
-      contract: {
-        id: 'listEmails',
-        summary: 'List messages',
-        description:
-          'Messages newest first, a page. `From`, `To`, `Subject` (holds), `Tag`, `Status`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, several of which must all hold. A search through very many messages may answer a page with fewer than there are: go on with its cursor',
-        query: {
-          ...MAIL_FILTERS,
-          Status: text(`Of the message or one of its recipients: ${STATUS_WORDS.join(', ')}`),
-          ...PAGE,
-        },
-        answer: messageList,
+      summary: 'List messages',
+      description:
+        'Messages newest first, a page. `From`, `To`, `Subject` (holds), `Tag`, `Status`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, several of which must all hold. A search through very many messages may answer a page with fewer than there are: go on with its cursor',
+      query: {
+        ...MAIL_FILTERS,
+        Status: word(STATUS_WORDS, `is not known; use one of ${STATUS_WORDS.join(', ')}`)
+          .optional()
+          .describe('Of the message or one of its recipients'),
+        ...PAGES.query,
       },
-      handle: async (request) => {
-        const { query } = request;
-        const limit = pageLimit(query);
-        const from = queryAddress(query, 'From');
-        const to = queryAddress(query, 'To');
-        const subject = queryText(query, 'Subject', 998);
-        const tag = queryText(query, 'Tag', 256);
-        const since = queryTime(query, 'Since');
-        const until = queryTime(query, 'Until');
-        const status = wantedStatus(queryText(query, 'Status', 32));
-        const metadata = wantedMetadata(query);
-        const before = queryInteger(query, 'After', { min: 1, max: Number.MAX_SAFE_INTEGER, fallback: 0 });
+      answer: pageOf('MessageList', messageSummary),
+      handle: async ({ query, visible, request }) => {
+        const { Limit: limit, Status: status } = query;
+        const metadata = wantedMetadata(request.query);
         const filter = {
-          ...listedDomains(request),
-          ...(from === undefined ? {} : { from }),
-          ...(to === undefined ? {} : { to }),
-          ...(subject === undefined ? {} : { subject }),
-          ...(tag === undefined ? {} : { tag }),
+          ...visible,
+          ...withoutUndefined({
+            from: query.From,
+            to: query.To,
+            subject: query.Subject,
+            tag: query.Tag,
+            since: query.Since,
+            until: query.Until,
+          }),
           ...(metadata.length === 0 ? {} : { metadata }),
-          ...(since === undefined ? {} : { since }),
-          ...(until === undefined ? {} : { until }),
           ...(status === undefined ? {} : ROWS_OF[status]),
           limit: limit + 1,
           look: LOOK,
@@ -133,9 +201,9 @@ export function messageRoutes(deps: {
         const { rows, next } = await gather(
           looksOf(request),
           limit,
-          before === 0 ? undefined : before,
+          query.After,
           async (beforeSeq) => {
-            const place = beforeSeq === undefined ? {} : { beforeSeq };
+            const place = withoutUndefined({ beforeSeq });
             const { messages, nextSeq } = await store.listMessages({ ...filter, ...place });
             const shown = messages.map((row) => withReasons(row, traffic, now));
             const fitting = shown.filter((row) => status === undefined || hasStatus(row, status, now));
@@ -143,61 +211,47 @@ export function messageRoutes(deps: {
           },
           ({ seq }) => seq,
         );
-        const answer: Page<MessageSummary> = {
-          Items: rows.map((row) => toSummary(row, now)),
-          HasMore: next !== null,
-          NextCursor: next === null ? null : String(next),
-        };
-        return json(answer);
+        return PAGES.page(
+          rows.map((row) => toSummary(row, now)),
+          next,
+        );
       },
-    },
-    {
+    }),
+    operation({
+      id: 'getEmail',
       method: 'GET',
       path: '/email/:id',
       scope: 'email:read',
       limitedTokens: true,
-      contract: {
-        id: 'getEmail',
-        summary: 'Show a message',
-        description:
-          'One message with every recipient: status, attempts, last reply, why it waits, when it is tried next; its contents and what is attached, as long as they are kept',
-        answer: messageWithContents,
-      },
+      summary: 'Show a message',
+      description:
+        'One message with every recipient: status, attempts, last reply, why it waits, when it is tried next; its contents and what is attached, as long as they are kept',
+      answer: messageWithContents,
       handle: async ({ caller, params }) => {
         const now = clock.now();
         const message = withReasons(await ownMessage(store, caller, params.id), traffic, now);
         const detail = toDetail(message, now);
         const bytes = await store.readContent({ messageSeq: message.seq });
-        if (bytes !== null) {
-          return { status: 200, body: await captured.detail(bytes, detail, 'email', lineOf(caller)) };
-        }
-        const gone: MessageWithContents = {
-          ...detail,
-          HTMLContent: null,
-          PlainContent: null,
-          Attachments: null,
-        };
-        return json(gone);
+        if (bytes !== null) return captured.detail(bytes, detail, 'email', lineOf(caller));
+        return { ...detail, HTMLContent: null, PlainContent: null, Attachments: null };
       },
-    },
-    {
+    }),
+    rawOperation({
+      id: 'getEmailSource',
       method: 'GET',
       path: '/email/:id/raw',
       scope: 'email:read',
       limitedTokens: true,
-      contract: {
-        id: 'getEmailSource',
-        summary: 'Download a message',
-        description:
-          'The composed bytes, `message/rfc822`, before signing, without Bcc. Personal links hold zeros, unless `Recipient` names one of its recipients: then it is that one’s copy',
-        query: { Recipient: text('Address of a recipient whose own links are wanted') },
-        answer: z.string(),
-        media: 'message/rfc822',
-        errors: ['content-expired'],
-      },
+      summary: 'Download a message',
+      description:
+        'The composed bytes, `message/rfc822`, before signing, without Bcc. Personal links hold zeros, unless `Recipient` names one of its recipients: then it is that one’s copy',
+      query: { Recipient: address('Address of a recipient whose own links are wanted') },
+      answer: z.string(),
+      media: 'message/rfc822',
+      errors: ['content-expired'],
       handle: async ({ caller, params, query }) => {
         const message = await ownMessage(store, caller, params.id);
-        const recipient = wantedRecipient(message, queryAddress(query, 'Recipient'));
+        const recipient = wantedRecipient(message, query.Recipient);
         const bytes = await store.readContent({ messageSeq: message.seq });
         if (bytes === null) throw refuse('content-expired');
         const places = recipient === null ? null : await store.readPlaces({ messageSeq: message.seq });
@@ -207,7 +261,7 @@ export function messageRoutes(deps: {
             : fillPlaces(bytes, places, deps.personalTexts(places, recipient.deliveryId));
         return { status: 200, headers: rawHeaders(message.id), body };
       },
-    },
+    }),
   ];
 }
 
@@ -295,15 +349,6 @@ function wantedMetadata(query: ReadonlyMap<string, string>): (readonly [string, 
   return wanted;
 }
 
-function wantedStatus(word: string | undefined): StatusWord | undefined {
-  if (word === undefined) return undefined;
-  const status = BY_LOWER_CASE.get(word.toLowerCase());
-  if (status === undefined) {
-    throw invalidParameter(`Status is not known; use one of ${STATUS_WORDS.join(', ')}`, 'Status');
-  }
-  return status;
-}
-
 /** Every word that the list shows of it, and that its recipients show, finds it. */
 function hasStatus(message: MessageView, wanted: StatusWord, now: number): boolean {
   const shown: readonly StatusWord[] = message.recipients.flatMap((row) => {
@@ -343,7 +388,7 @@ function toSummary(message: MessageView, now: number): MessageSummary {
   };
 }
 
-function toRecipient(row: RecipientView, now: number): MessageRecipient {
+function toRecipient(row: RecipientView, now: number): Answer<typeof messageRecipient> {
   const waits = row.state === 'queued';
   // Of one that is being sent the row still holds what it waited for before.
   const reason = waits || row.state === 'sending' ? row.waitReason : null;

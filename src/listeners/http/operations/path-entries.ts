@@ -5,8 +5,8 @@
  */
 import type { LimitStore, StoredPathChange } from '../../../store/topics/limits.ts';
 import type { MessageView } from '../../../store/topics/messages.ts';
-import type { TimelineEntry } from '../contract/answers/events.ts';
 import { sharedEntry } from './shared-entry.ts';
+import type { TimelineEntry } from './timeline-entry.ts';
 import type { Traffic } from './traffic.ts';
 
 /** Recipient domains whose ways are looked at for one message. */

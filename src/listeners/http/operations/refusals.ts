@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import type { Refusal, Refusals } from '../../../policy/access/refusals.ts';
-import { pageOf, time } from '../contract/schemas/shared.ts';
-import { type Answer, operation } from '../operation.ts';
+import { type Answer, pageOf, time } from '../contract/schemas/shared.ts';
+import { operation } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';
 import { DOMAIN } from '../query.ts';
 import { type ApiRoute, isoTime } from '../route.ts';

@@ -14,12 +14,11 @@ import { dateText } from '../../../pipeline/compose/compose.ts';
 import type { Queue } from '../../../pipeline/queue/queue.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import type { Store } from '../../../store/store.ts';
-import { messageDetail } from '../contract/schemas/email.ts';
 import { operation } from '../operation.ts';
 import { type ApiRoute, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';
 import { underLease } from './cancel-retry.ts';
-import { toDetail } from './messages.ts';
+import { messageDetail, toDetail } from './messages.ts';
 
 const CHANGES = z.object({
   SendAt: z

@@ -4,26 +4,31 @@
  * says so. `To` may be any address: whoever may release may also send that very mail to anybody, and read it. What would
  * only be captured again is refused, so that nobody waits for mail that never left.
  */
+
 import { z } from 'zod';
 import { isUuid } from '../../../lib/ids.ts';
 import { parseAddress } from '../../../mail/address.ts';
 import type { Acceptance } from '../../../pipeline/accept/accept.ts';
 import { requireScope } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
-import type { ReleasedAnswer } from '../contract/answers/sandbox.ts';
-import { released } from '../contract/schemas/sandbox.ts';
+import type { Answer } from '../contract/schemas/shared.ts';
 import type { HttpDeps } from '../deps.ts';
 import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
 import { readJsonBody } from '../json-request.ts';
+import { rawOperation } from '../operation.ts';
 import { type ApiRequest, type ApiRoute, invalidParameter, json, refuse } from '../route.ts';
 import { ownDomains } from '../tenancy.ts';
+
+const released = z.object({ MessageID: z.uuid() }).meta({ id: 'Released' });
+
+export type ReleasedAnswer = Answer<typeof released>;
 
 const RELEASE = z.object({
   To: z.string().max(320).optional().describe('Address to send it to; left out: the captured recipient'),
 });
 
-/** The one route. */
-export function sandboxReleaseRoute(
+/** The one operation. */
+export function sandboxReleaseOperation(
   deps: {
     store: Store;
     acceptance: Acceptance;
@@ -33,33 +38,31 @@ export function sandboxReleaseRoute(
   options: { simulatorDomain: string },
 ): ApiRoute {
   const { store, acceptance } = deps;
-  return {
+  return rawOperation({
+    id: 'releaseCapture',
     method: 'POST',
     path: '/sandbox/messages/:id/release',
     scope: 'email:send',
     limitedTokens: true,
-    contract: {
-      id: 'releaseCapture',
-      summary: 'Send captured mail for real',
-      description:
-        '`{To?}`: sends a captured copy for real, to its recipient or to another address, as a new message with events and links of its own: `{MessageID}`. The copy says `ReleasedAt`, `ReleasedAs`. Suppressions, quotas and verification hold as for any message. 409 where it would only be captured again: the route of the server is `sandbox`, the token is a sandbox token, the recipient is a magic one. Takes `Idempotency-Key`. Needs `email:read` besides, because whoever sends it to themselves reads it',
-      body: { schema: RELEASE, example: { To: 'me@example.net' }, mayBeEmpty: true },
-      answer: released,
-      headers: { Location: 'Address of the message' },
-      idempotent: true,
-      errors: [
-        'not-releasable',
-        'content-expired',
-        'from-domain-not-allowed',
-        'domain-not-verified',
-        'all-recipients-suppressed',
-        'quota-exceeded',
-        'message-too-large',
-      ],
-    },
+    summary: 'Send captured mail for real',
+    description:
+      '`{To?}`: sends a captured copy for real, to its recipient or to another address, as a new message with events and links of its own: `{MessageID}`. The copy says `ReleasedAt`, `ReleasedAs`. Suppressions, quotas and verification hold as for any message. 409 where it would only be captured again: the route of the server is `sandbox`, the token is a sandbox token, the recipient is a magic one. Takes `Idempotency-Key`. Needs `email:read` besides, because whoever sends it to themselves reads it',
+    body: { schema: RELEASE, example: { To: 'me@example.net' }, mayBeEmpty: true },
+    answer: released,
+    headers: { Location: 'Address of the message' },
+    idempotent: true,
+    errors: [
+      'not-releasable',
+      'content-expired',
+      'from-domain-not-allowed',
+      'domain-not-verified',
+      'all-recipients-suppressed',
+      'quota-exceeded',
+      'message-too-large',
+    ],
     countsAsSend: true,
-    handle: (request) => {
-      const id = (request.params.id ?? '').toLowerCase();
+    handle: ({ params, request }) => {
+      const id = params.id.toLowerCase();
       return withKey(deps.idempotency, request, `POST /sandbox/messages/${id}/release`, async (key) => {
         const result = await acceptance.release({
           caller: request.caller,
@@ -71,7 +74,7 @@ export function sandboxReleaseRoute(
         return json(answer, 200, { location: `/api/v1/email/${result.messageId}` });
       });
     },
-  };
+  });
 
   async function wanted(request: ApiRequest, id: string) {
     // Whoever may send but not read would read by sending it to themselves.

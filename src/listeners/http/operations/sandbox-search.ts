@@ -5,24 +5,47 @@
  * per question. A question looks at so many captures at the most; then the page ends early and its cursor goes on. The
  * cursor is a place in the order of capturing: what is deleted or comes meanwhile moves nothing.
  */
+
+import { z } from 'zod';
 import { fillPlaces } from '../../../model/personal.ts';
 import { foldText } from '../../../model/search-text.ts';
+import type { Caller } from '../../../model/submission.ts';
 import { lineOf } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureFilter, CaptureText, CaptureView } from '../../../store/topics/captures.ts';
 import type { CapturedReader } from '../captured-reader.ts';
-import type { CaptureSummary } from '../contract/answers/captures.ts';
-import {
-  type ApiRequest,
-  invalidParameter,
-  isoTime,
-  queryAddress,
-  queryFlag,
-  queryText,
-  queryTime,
-  refuse,
-} from '../route.ts';
+import type { CaptureSummary } from '../contract/schemas/captures.ts';
+import { withoutUndefined } from '../operation.ts';
+import { flag, MAIL_FILTERS, text } from '../query.ts';
+import { isoTime, refuse } from '../route.ts';
 import { toNamedAddress } from './messages.ts';
+
+/** A text that is searched for in any case. Blanks alone would be found everywhere: they are refused. */
+function folded(description: string, max: number) {
+  return z
+    .string()
+    .max(max, 'is too long')
+    .transform((given, context) => {
+      const text = foldText(given);
+      if (text === '') context.addIssue({ code: 'custom', message: 'holds nothing to search for' });
+      return text;
+    })
+    .optional()
+    .describe(description);
+}
+
+const MAX_TEXT_CHARS = 256;
+
+/** The filters of captured mail, as the query has them. */
+export const CAPTURE_FILTERS = {
+  Inbox: text('Name of the inbox', 320),
+  ...MAIL_FILTERS,
+  Subject: folded('Holds this text', 998),
+  Text: folded('In the subject or a content', MAX_TEXT_CHARS),
+  Seen: flag().optional().describe('Marked as seen, or not'),
+  HasAttachment: flag().optional().describe('With or without attachments'),
+};
+type CaptureQuery = Readonly<z.output<z.ZodObject<typeof CAPTURE_FILTERS>>>;
 
 /** What a request asks for. */
 export interface CaptureFilters {
@@ -42,8 +65,7 @@ interface Found {
 }
 
 export interface CaptureSearch {
-  /** Throws AppError invalid-parameter. */
-  filtersOf(request: Pick<ApiRequest, 'query' | 'caller'>): CaptureFilters;
+  filtersOf(query: CaptureQuery, caller: Caller): CaptureFilters;
   /** At most `limit` matches, of those captured before `beforeSeq` where it is given; looks no further once `ended`. */
   newest(
     domains: { domains?: readonly string[] },
@@ -67,7 +89,6 @@ const LOOK = 20_000;
 /** The same where the message of each is read: for its sender or a tag. */
 const LOOK_AT_MESSAGES = 4_000;
 const MAX_QUERIES = 50;
-const MAX_TEXT_CHARS = 256;
 /** Texts of messages that somebody waits to find are kept for the next who waits. */
 const MAX_KEPT_TEXTS = 32;
 
@@ -79,21 +100,20 @@ export function createCaptureSearch(
   const keptTexts = new Map<number, Promise<Omit<CaptureText, 'messageSeq'> | null>>();
 
   return {
-    filtersOf({ query, caller }) {
-      const filters = {
-        inbox: queryText(query, 'Inbox', 320)?.toLowerCase(),
-        from: queryAddress(query, 'From'),
-        to: queryAddress(query, 'To'),
-        subject: folded(query, 'Subject', 998),
-        tag: queryText(query, 'Tag', 256),
-        since: queryTime(query, 'Since'),
-        until: queryTime(query, 'Until'),
-        seen: queryFlag(query, 'Seen'),
-      };
+    filtersOf(query, caller) {
       return {
-        stored: withoutUndefined(filters),
-        text: folded(query, 'Text', MAX_TEXT_CHARS),
-        hasFiles: queryFlag(query, 'HasAttachment'),
+        stored: withoutUndefined({
+          inbox: query.Inbox?.toLowerCase(),
+          from: query.From,
+          to: query.To,
+          subject: query.Subject,
+          tag: query.Tag,
+          since: query.Since,
+          until: query.Until,
+          seen: query.Seen,
+        }),
+        text: query.Text,
+        hasFiles: query.HasAttachment,
         tenant: lineOf(caller),
       };
     },
@@ -201,32 +221,4 @@ export function toCaptureSummary(capture: CaptureView): CaptureSummary {
     ReleasedAs: capture.released?.messageId ?? null,
     SeenAt: capture.seenAt === null ? null : isoTime(capture.seenAt),
   };
-}
-
-/** `NextCursor` of a page, and back. */
-export function cursorOf(nextSeq: number | null): string | null {
-  return nextSeq === null ? null : String(nextSeq);
-}
-
-export function isCursor(text: string): boolean {
-  return /^[0-9]{1,15}$/.test(text);
-}
-
-export function seqOf(cursor: string | undefined): number | undefined {
-  return cursor === undefined ? undefined : Number(cursor);
-}
-
-/** Blanks alone would be found everywhere: they are refused. */
-function folded(query: ReadonlyMap<string, string>, name: string, max: number): string | undefined {
-  const given = queryText(query, name, max);
-  if (given === undefined) return undefined;
-  const text = foldText(given);
-  if (text === '') throw invalidParameter(`${name} holds nothing to search for`, name);
-  return text;
-}
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-function withoutUndefined<T extends object>(value: T): Defined<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Defined<T>;
 }

@@ -26,8 +26,8 @@ const ANSWER = z
   .object({ Changed: count.describe('Copies whose mark was another before') })
   .meta({ id: 'CapturesMarked' });
 
-/** The one route. */
-export function sandboxSeenRoute({ store, clock }: { store: Store; clock: Clock }): ApiRoute {
+/** The one operation. */
+export function sandboxSeenOperation({ store, clock }: { store: Store; clock: Clock }): ApiRoute {
   return operation({
     id: 'markCaptures',
     method: 'PATCH',

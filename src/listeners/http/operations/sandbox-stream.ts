@@ -4,17 +4,17 @@
  * what is captured from now on. The feed says when something fits, so a stream that nothing fits asks the store nothing but
  * a heartbeat's question.
  */
+
 import type { Clock } from '../../../lib/clock.ts';
 import type { Access } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureFeed } from '../capture-feed.ts';
 import { captureSummary } from '../contract/schemas/captures.ts';
-import { CAPTURE_FILTERS, text } from '../contract/schemas/query.ts';
 import { createEventStreams } from '../event-streams.ts';
+import { rawOperation } from '../operation.ts';
 import type { ApiRoute } from '../route.ts';
-import { eventBlock, HEARTBEAT_MS } from '../server-sent.ts';
-import { listedDomains } from '../tenancy.ts';
-import { type CaptureSearch, toCaptureSummary } from './sandbox-search.ts';
+import { eventBlock, HEARTBEAT_MS, resumeAfter } from '../server-sent.ts';
+import { CAPTURE_FILTERS, type CaptureSearch, toCaptureSummary } from './sandbox-search.ts';
 
 const CAPTURES_AT_ONCE = 100;
 /** Captures that one read looks at. */
@@ -22,8 +22,8 @@ const LOOK = 4_000;
 /** The feed looks by itself for what another process captured. */
 const STREAMS = { perToken: 20, total: 200, pauseMs: 25, pollMs: HEARTBEAT_MS };
 
-/** The one route. */
-export function sandboxStreamRoutes(
+/** The one operation. */
+export function sandboxStreamOperation(
   deps: {
     store: Store;
     access: Pick<Access, 'renew'>;
@@ -32,53 +32,49 @@ export function sandboxStreamRoutes(
     feed: CaptureFeed;
   },
   options: { perTenant: number },
-): readonly ApiRoute[] {
+): ApiRoute {
   const { store, search, feed } = deps;
   const openStream = createEventStreams(deps, { ...STREAMS, ...options });
 
-  return [
-    {
-      method: 'GET',
-      path: '/sandbox/stream',
-      scope: 'email:read',
-      limitedTokens: true,
-      contract: {
-        id: 'streamCaptures',
-        summary: 'Follow captured mail as it comes',
-        description:
-          'Captured copies as they come, as server-sent events: `event: captured`, `data` an item of the list, `id` the place to resume from (`Last-Event-ID`, or `After`). The filters of the list. A heartbeat every 15 seconds; 20 streams a token, `streams-per-tenant` a tenant, 200 in all',
-        query: {
-          ...CAPTURE_FILTERS,
-          After: text('`id` of the last copy that was seen; the header Last-Event-ID wins'),
-        },
-        answer: captureSummary,
-        media: 'text/event-stream',
-      },
-      endless: true,
-      handle: (request) => {
-        const filters = search.filtersOf(request);
-        const wish = { ...listedDomains(request), ...filters.stored };
-        return openStream(request, {
-          newest: async () =>
-            (await store.capturesSince({ afterSeq: Number.MAX_SAFE_INTEGER, limit: 1, look: 1 })).lastSeq,
-          subscribe: (listener) => feed.watch(wish, listener),
-          async after(seq) {
-            const page = await store.capturesSince({
-              ...wish,
-              afterSeq: seq,
-              limit: CAPTURES_AT_ONCE,
-              look: LOOK,
-            });
-            const items: { seq: number; block: string | null }[] = [];
-            for (const capture of page.captures) {
-              const fits = await search.matches(capture, filters);
-              const block = fits ? eventBlock(capture.seq, 'captured', toCaptureSummary(capture)) : null;
-              items.push({ seq: capture.seq, block });
-            }
-            return { items, upTo: page.lastSeq, more: page.more };
-          },
-        });
-      },
+  return rawOperation({
+    id: 'streamCaptures',
+    method: 'GET',
+    path: '/sandbox/stream',
+    scope: 'email:read',
+    limitedTokens: true,
+    summary: 'Follow captured mail as it comes',
+    description:
+      'Captured copies as they come, as server-sent events: `event: captured`, `data` an item of the list, `id` the place to resume from (`Last-Event-ID`, or `After`). The filters of the list. A heartbeat every 15 seconds; 20 streams a token, `streams-per-tenant` a tenant, 200 in all',
+    query: {
+      ...CAPTURE_FILTERS,
+      ...resumeAfter('`id` of the last copy that was seen; the header Last-Event-ID wins'),
     },
-  ];
+    answer: captureSummary,
+    media: 'text/event-stream',
+    endless: true,
+    handle: ({ caller, query, visible, request }) => {
+      const filters = search.filtersOf(query, caller);
+      const wish = { ...visible, ...filters.stored };
+      return openStream(request, query.After, {
+        newest: async () =>
+          (await store.capturesSince({ afterSeq: Number.MAX_SAFE_INTEGER, limit: 1, look: 1 })).lastSeq,
+        subscribe: (listener) => feed.watch(wish, listener),
+        async after(seq) {
+          const page = await store.capturesSince({
+            ...wish,
+            afterSeq: seq,
+            limit: CAPTURES_AT_ONCE,
+            look: LOOK,
+          });
+          const items: { seq: number; block: string | null }[] = [];
+          for (const capture of page.captures) {
+            const fits = await search.matches(capture, filters);
+            const block = fits ? eventBlock(capture.seq, 'captured', toCaptureSummary(capture)) : null;
+            items.push({ seq: capture.seq, block });
+          }
+          return { items, upTo: page.lastSeq, more: page.more };
+        },
+      });
+    },
+  });
 }

@@ -4,20 +4,20 @@
  * what was nearest. What arrives is handed over by the feed in memory: it is newer than anything that the look into the
  * store can find, so it does not wait for that look.
  */
-import { z } from 'zod';
+
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { Access } from '../../../policy/access/access.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
 import type { CaptureFeed } from '../capture-feed.ts';
 import { createChangeWaiter } from '../change-waiter.ts';
-import { CAPTURE_FILTERS } from '../contract/schemas/query.ts';
-import { captureDetail } from '../contract/schemas/sandbox.ts';
-import { type ApiRoute, queryInteger, type RequestEnd } from '../route.ts';
+import { captureDetail } from '../contract/schemas/captures.ts';
+import { operation } from '../operation.ts';
+import { integer } from '../query.ts';
+import type { ApiRoute, RequestEnd } from '../route.ts';
 import { createSlots } from '../slots.ts';
-import { listedDomains } from '../tenancy.ts';
 import type { NearestCaptures } from './sandbox-nearest.ts';
-import type { CaptureFilters, CaptureSearch } from './sandbox-search.ts';
+import { CAPTURE_FILTERS, type CaptureFilters, type CaptureSearch } from './sandbox-search.ts';
 
 const USUAL_SECONDS = 30;
 const MAX_SECONDS = 60;
@@ -26,14 +26,14 @@ const MAX_PER_TOKEN = 200;
 const MAX_PER_TENANT = 400;
 const MAX_TOTAL = 1_000;
 
-/** The one route. */
-export function sandboxWaitRoutes(deps: {
+/** The one operation. */
+export function sandboxWaitOperation(deps: {
   access: Pick<Access, 'renew'>;
   clock: Clock;
   feed: CaptureFeed;
   search: CaptureSearch;
   nearest: NearestCaptures;
-}): readonly ApiRoute[] {
+}): ApiRoute {
   const { clock, search, feed } = deps;
   const slots = createSlots({
     perToken: MAX_PER_TOKEN,
@@ -42,48 +42,39 @@ export function sandboxWaitRoutes(deps: {
     what: 'requests wait',
   });
 
-  return [
-    {
-      method: 'GET',
-      path: '/sandbox/wait',
-      scope: 'email:read',
-      limitedTokens: true,
-      contract: {
-        id: 'waitForCapture',
-        summary: 'Wait for captured mail',
-        description:
-          'The newest copy that matches the same filters, parsed, with its `Links` and `Codes`; where there is none, the first that arrives within `Timeout` seconds (0 to 60, 30); none: 408, which says what was nearest, also as `Nearest` (items of the list)',
-        query: {
-          ...CAPTURE_FILTERS,
-          Timeout: z.int().min(0).max(MAX_SECONDS).default(USUAL_SECONDS).describe('Seconds'),
-        },
-        answer: captureDetail,
-        errors: ['request-timeout', 'content-expired'],
-      },
-      handle: async (request) => {
-        const filters = search.filtersOf(request);
-        const domains = listedDomains(request);
-        const seconds = queryInteger(request.query, 'Timeout', {
-          min: 0,
-          max: MAX_SECONDS,
-          fallback: USUAL_SECONDS,
-        });
-        const leave = slots(request.caller);
-        const ended = request.ended();
-        try {
-          const found = await firstMatch(domains, filters, seconds * 1000, ended);
-          if ((await deps.access.renew(request.caller)) === null) throw new AppError('token-invalid');
-          if (found !== null) return { status: 200, body: await search.detailOf(found, filters.tenant) };
-        } finally {
-          leave();
-        }
-        if (ended.reason === ('stopping' satisfies RequestEnd)) {
-          throw new AppError('unavailable', { message: 'The server is stopping', retryAfterSeconds: 5 });
-        }
-        throw await deps.nearest(domains, filters, seconds);
-      },
+  return operation({
+    id: 'waitForCapture',
+    method: 'GET',
+    path: '/sandbox/wait',
+    scope: 'email:read',
+    limitedTokens: true,
+    summary: 'Wait for captured mail',
+    description:
+      'The newest copy that matches the same filters, parsed, with its `Links` and `Codes`; where there is none, the first that arrives within `Timeout` seconds (0 to 60, 30); none: 408, which says what was nearest, also as `Nearest` (items of the list)',
+    query: {
+      ...CAPTURE_FILTERS,
+      Timeout: integer(0, MAX_SECONDS).default(USUAL_SECONDS).describe('Seconds'),
     },
-  ];
+    answer: captureDetail,
+    errors: ['request-timeout', 'content-expired'],
+    handle: async ({ caller, query, visible: domains, request }) => {
+      const filters = search.filtersOf(query, caller);
+      const seconds = query.Timeout;
+      const leave = slots(caller);
+      const ended = request.ended();
+      try {
+        const found = await firstMatch(domains, filters, seconds * 1000, ended);
+        if ((await deps.access.renew(caller)) === null) throw new AppError('token-invalid');
+        if (found !== null) return await search.detailOf(found, filters.tenant);
+      } finally {
+        leave();
+      }
+      if (ended.reason === ('stopping' satisfies RequestEnd)) {
+        throw new AppError('unavailable', { message: 'The server is stopping', retryAfterSeconds: 5 });
+      }
+      throw await deps.nearest(domains, filters, seconds);
+    },
+  });
 
   /** Null where nothing came in time, or the request has ended. */
   async function firstMatch(

@@ -14,34 +14,38 @@ import type { CaptureView } from '../../../store/topics/captures.ts';
 import { pagePolicy } from '../captured-page.ts';
 import { downloadAs } from '../captured-parts.ts';
 import type { CapturedReader } from '../captured-reader.ts';
-import type { CaptureSummary } from '../contract/answers/captures.ts';
-import type { Page } from '../contract/answers/page.ts';
-import type { InboxItem } from '../contract/answers/sandbox.ts';
-import { nothing } from '../contract/schemas/problem.ts';
-import { CAPTURE_FILTERS, DOMAIN, PAGE, text } from '../contract/schemas/query.ts';
-import { captureDetail, captureList, capturesDeleted, inboxList } from '../contract/schemas/sandbox.ts';
-import {
-  type ApiRoute,
-  invalidParameter,
-  isoTime,
-  json,
-  page,
-  pageLimit,
-  queryCursor,
-  queryFlag,
-  queryText,
-  refuse,
-} from '../route.ts';
-import { listedDomains, ownDomains } from '../tenancy.ts';
+import { captureDetail, captureSummary, capturesDeleted } from '../contract/schemas/captures.ts';
+import { type Answer, count, nothing, pageOf, time } from '../contract/schemas/shared.ts';
+import { operation, rawOperation, withoutUndefined } from '../operation.ts';
+import { paging } from '../paging.ts';
+import { DOMAIN, flag, text } from '../query.ts';
+import { type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
+import { ownDomains } from '../tenancy.ts';
 import { rawHeaders } from './messages.ts';
-import { type CaptureSearch, cursorOf, isCursor, seqOf, toCaptureSummary } from './sandbox-search.ts';
+import { CAPTURE_FILTERS, type CaptureSearch, toCaptureSummary } from './sandbox-search.ts';
+
+const inboxItem = z
+  .object({
+    Inbox: z.string().describe('Empty for mail whose sender has no name'),
+    Domain: z.string(),
+    Count: count,
+    Unseen: count.describe('Of those nobody has marked as seen'),
+    LatestID: z.uuid(),
+    LatestAt: time,
+    LatestSubject: z.string(),
+  })
+  .meta({ id: 'Inbox' });
+
+export type InboxItem = Answer<typeof inboxItem>;
 
 /** Copies that one transaction removes: some milliseconds. */
 const DELETED_AT_ONCE = 100;
 const LAST = Number.MAX_SAFE_INTEGER;
+const PAGES = paging('captures', z.int().min(0));
+const INBOX_PAGES = paging('inboxes', z.object({ inbox: z.string(), domain: z.string() }));
 
-/** The sandbox routes. */
-export function sandboxRoutes({
+/** The operations of the sandbox inbox. */
+export function sandboxOperations({
   store,
   search,
   captured,
@@ -51,58 +55,45 @@ export function sandboxRoutes({
   captured: CapturedReader;
 }): readonly ApiRoute[] {
   return [
-    {
+    operation({
+      id: 'listCaptures',
       method: 'GET',
       path: '/sandbox/messages',
       scope: 'email:read',
       limitedTokens: true,
-      contract: {
-        id: 'listCaptures',
-        summary: 'List captured mail',
-        description:
-          'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Text` (in the subject or in what can be read, links included; any case, blanks count as one; the first 65,536 characters of a mail), `Tag`, `HasAttachment`, `Seen`, `Since`, `Until`, `Domain`. A search through very many copies may answer a page with fewer than there are: go on with its cursor. A cursor stays good while mail comes and goes',
-        query: { ...CAPTURE_FILTERS, ...PAGE },
-        answer: captureList,
-      },
-      handle: async (request) => {
-        const { query } = request;
-        const limit = pageLimit(query);
-        const before = seqOf(queryCursor(query, isCursor));
-        const filters = search.filtersOf(request);
-        const { found, nextSeq } = await search.newest(listedDomains(request), filters, limit, {
-          beforeSeq: before,
+      summary: 'List captured mail',
+      description:
+        'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Text` (in the subject or in what can be read, links included; any case, blanks count as one; the first 65,536 characters of a mail), `Tag`, `HasAttachment`, `Seen`, `Since`, `Until`, `Domain`. A search through very many copies may answer a page with fewer than there are: go on with its cursor. A cursor stays good while mail comes and goes',
+      query: { ...CAPTURE_FILTERS, ...PAGES.query },
+      answer: pageOf('CaptureList', captureSummary),
+      handle: async ({ caller, query, visible, request }) => {
+        const filters = search.filtersOf(query, caller);
+        const { found, nextSeq } = await search.newest(visible, filters, query.Limit, {
+          beforeSeq: query.After,
           ended: request.ended(),
         });
-        const answer: Page<CaptureSummary> = {
-          Items: found.map(toCaptureSummary),
-          HasMore: nextSeq !== null,
-          NextCursor: cursorOf(nextSeq),
-        };
-        return json(answer);
+        return PAGES.page(found.map(toCaptureSummary), nextSeq);
       },
-    },
-    {
+    }),
+    operation({
+      id: 'deleteCaptures',
       method: 'DELETE',
       path: '/sandbox/messages',
       scope: 'email:send',
       limitedTokens: true,
-      contract: {
-        id: 'deleteCaptures',
-        summary: 'Empty the sandbox inbox',
-        description:
-          'Empties the inboxes of the token’s domains, or one `Inbox`, or of one `Domain`: `{Deleted}`. Needs `email:send`: who may only look takes nothing away from others',
-        query: { Inbox: text('Only this inbox'), ...DOMAIN },
-        answer: capturesDeleted,
-      },
-      handle: async (request) => {
+      summary: 'Empty the sandbox inbox',
+      description:
+        'Empties the inboxes of the token’s domains, or one `Inbox`, or of one `Domain`: `{Deleted}`. Needs `email:send`: who may only look takes nothing away from others',
+      query: { Inbox: text('Only this inbox', 320), ...DOMAIN },
+      answer: capturesDeleted,
+      handle: async ({ query, visible, request }) => {
         // Whoever asks for one inbox and misspells the parameter would lose them all.
         const known = ['inbox', 'domain'];
         const unknown = [...request.query.keys()].find((name) => !known.includes(name));
         if (unknown !== undefined) {
           throw invalidParameter(`${unknown} does not narrow what is deleted: Inbox and Domain do`, unknown);
         }
-        const inbox = queryText(request.query, 'Inbox', 320)?.toLowerCase();
-        const wanted = { ...listedDomains(request), ...(inbox === undefined ? {} : { inbox }) };
+        const wanted = { ...visible, ...withoutUndefined({ inbox: query.Inbox?.toLowerCase() }) };
         const ended = request.ended();
         let deleted = 0;
         // What comes meanwhile stays. Who is cut off asks again, and goes on with what is left.
@@ -115,34 +106,30 @@ export function sandboxRoutes({
           deleted += done.deleted;
           next = done.next;
         }
-        return json({ Deleted: deleted });
+        return { Deleted: deleted };
       },
-    },
-    {
+    }),
+    operation({
+      id: 'listInboxes',
       method: 'GET',
       path: '/sandbox/inboxes',
       scope: 'email:read',
       limitedTokens: true,
-      contract: {
-        id: 'listInboxes',
-        summary: 'List inboxes',
-        description:
-          'Inboxes that hold something, by name: `Inbox, Domain, Count, Unseen, LatestID, LatestAt, LatestSubject`; `Domain` filters. A copy lies in the inbox of the `+label` in its recipient’s address (`ada+run-17@example.net`: `run-17`), and without one in that of the token or SMTP credential that sent it, by its name; always in lower case',
-        query: { ...DOMAIN, ...PAGE },
-        answer: inboxList,
-      },
-      handle: async (request) => {
-        const limit = pageLimit(request.query);
-        const after = inboxCursor(queryText(request.query, 'After', 1024));
+      summary: 'List inboxes',
+      description:
+        'Inboxes that hold something, by name: `Inbox, Domain, Count, Unseen, LatestID, LatestAt, LatestSubject`; `Domain` filters. A copy lies in the inbox of the `+label` in its recipient’s address (`ada+run-17@example.net`: `run-17`), and without one in that of the token or SMTP credential that sent it, by its name; always in lower case',
+      query: { ...DOMAIN, ...INBOX_PAGES.query },
+      answer: pageOf('InboxList', inboxItem),
+      handle: async ({ query, visible }) => {
         const rows = await store.listInboxes({
-          ...listedDomains(request),
-          ...(after === undefined ? {} : { after }),
-          limit: limit + 1,
+          ...visible,
+          ...withoutUndefined({ after: query.After }),
+          limit: query.Limit + 1,
         });
-        const answer: Page<InboxItem> = page(
+        return INBOX_PAGES.pageOf(
           rows,
-          limit,
-          ({ inbox, domain }) => Buffer.from(JSON.stringify([inbox, domain])).toString('base64url'),
+          query.Limit,
+          ({ inbox, domain }) => ({ inbox, domain }),
           ({ inbox, domain, count, unseen, latest }) => ({
             Inbox: inbox,
             Domain: domain,
@@ -153,88 +140,78 @@ export function sandboxRoutes({
             LatestSubject: latest.subject,
           }),
         );
-        return json(answer);
       },
-    },
-    {
+    }),
+    operation({
+      id: 'getCapture',
       method: 'GET',
       path: '/sandbox/messages/:id',
       scope: 'email:read',
       limitedTokens: true,
-      contract: {
-        id: 'getCapture',
-        summary: 'Show a captured message',
-        description:
-          'One copy, parsed: contents, headers, attachments, links, runs of digits that look like codes',
-        answer: captureDetail,
-        errors: ['content-expired'],
-      },
+      summary: 'Show a captured message',
+      description:
+        'One copy, parsed: contents, headers, attachments, links, runs of digits that look like codes',
+      answer: captureDetail,
+      errors: ['content-expired'],
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
-        return { status: 200, body: await search.detailOf(capture, lineOf(caller)) };
+        return search.detailOf(capture, lineOf(caller));
       },
-    },
-    {
+    }),
+    operation({
+      id: 'deleteCapture',
       method: 'DELETE',
       path: '/sandbox/messages/:id',
       scope: 'email:send',
       limitedTokens: true,
-      contract: {
-        id: 'deleteCapture',
-        summary: 'Remove a captured message',
-        description: 'Removes one copy: `{}`',
-        answer: nothing,
-      },
+      summary: 'Remove a captured message',
+      description: 'Removes one copy: `{}`',
+      answer: nothing,
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
         await store.deleteCaptures({ ids: [capture.id], ...ownDomains(caller), limit: 1 });
-        return json({});
+        return {};
       },
-    },
-    {
+    }),
+    rawOperation({
+      id: 'getCaptureSource',
       method: 'GET',
       path: '/sandbox/messages/:id/raw',
       scope: 'email:read',
       limitedTokens: true,
-      contract: {
-        id: 'getCaptureSource',
-        summary: 'Download a captured message',
-        description: 'The very bytes that would have been sent, signed where the domain has a key',
-        answer: z.string(),
-        media: 'message/rfc822',
-        errors: ['content-expired'],
-      },
+      summary: 'Download a captured message',
+      description: 'The very bytes that would have been sent, signed where the domain has a key',
+      answer: z.string(),
+      media: 'message/rfc822',
+      errors: ['content-expired'],
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
         return { status: 200, headers: rawHeaders(capture.id), body: await search.bytesOf(capture) };
       },
-    },
-    {
+    }),
+    rawOperation({
+      id: 'getCapturePage',
       method: 'GET',
       path: '/sandbox/messages/:id/html',
       scope: 'email:read',
       limitedTokens: true,
-      contract: {
-        id: 'getCapturePage',
-        summary: 'Show a captured message as a page',
-        description:
-          'One copy as a page for a browser: its HTML with the pictures it brought, or its text. Its policy lets it run nothing and load nothing; what it names elsewhere stays empty, and links that could run something are none. Only a page of the same origin may show it in a frame. To show it from a string, use `<iframe sandbox srcdoc>`: the page carries its policy along. With `RemoteImages=true` pictures are loaded from where the mail says, which tells its sender that it was opened',
-        query: { RemoteImages: z.boolean().default(false).describe('Load pictures from elsewhere') },
-        answer: z.string(),
-        media: 'text/html',
-        errors: ['content-expired'],
-      },
+      summary: 'Show a captured message as a page',
+      description:
+        'One copy as a page for a browser: its HTML with the pictures it brought, or its text. Its policy lets it run nothing and load nothing; what it names elsewhere stays empty, and links that could run something are none. Only a page of the same origin may show it in a frame. To show it from a string, use `<iframe sandbox srcdoc>`: the page carries its policy along. With `RemoteImages=true` pictures are loaded from where the mail says, which tells its sender that it was opened',
+      query: { RemoteImages: flag().default(false).describe('Load pictures from elsewhere') },
+      answer: z.string(),
+      media: 'text/html',
+      errors: ['content-expired'],
       handle: async ({ caller, params, query }) => {
         const capture = await ownCapture(caller, params.id);
-        const images = queryFlag(query, 'RemoteImages') ?? false;
-        const page = await captured.page(await search.bytesOf(capture), lineOf(caller), images);
+        const page = await captured.page(await search.bytesOf(capture), lineOf(caller), query.RemoteImages);
         if (page === null)
           throw refuse('not-found', 'The message is not readable as MIME; use its raw bytes');
         return {
           status: 200,
           headers: {
             'content-type': 'text/html; charset=utf-8',
-            'content-security-policy': pagePolicy(images),
+            'content-security-policy': pagePolicy(query.RemoteImages),
             'referrer-policy': 'no-referrer',
             'x-dns-prefetch-control': 'off',
             'cross-origin-resource-policy': 'same-origin',
@@ -242,23 +219,21 @@ export function sandboxRoutes({
           body: page,
         };
       },
-    },
-    {
+    }),
+    rawOperation({
+      id: 'getCaptureAttachment',
       method: 'GET',
       path: '/sandbox/messages/:id/attachments/:place',
       scope: 'email:read',
       limitedTokens: true,
-      contract: {
-        id: 'getCaptureAttachment',
-        summary: 'Download a file of a captured message',
-        description: 'One file of a copy, as a download: `place` is where it stands in `Attachments`, from 0',
-        answer: z.string(),
-        media: '*/*',
-        errors: ['content-expired'],
-      },
+      summary: 'Download a file of a captured message',
+      description: 'One file of a copy, as a download: `place` is where it stands in `Attachments`, from 0',
+      answer: z.string(),
+      media: '*/*',
+      errors: ['content-expired'],
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
-        const place = /^[0-9]{1,4}$/.test(params.place ?? '') ? Number(params.place) : null;
+        const place = /^[0-9]{1,4}$/.test(params.place) ? Number(params.place) : null;
         const file =
           place === null ? null : await captured.file(await search.bytesOf(capture), place, lineOf(caller));
         if (file === null)
@@ -274,32 +249,13 @@ export function sandboxRoutes({
           body: file.content,
         };
       },
-    },
+    }),
   ];
 
-  async function ownCapture(caller: Caller, given: string | undefined): Promise<CaptureView> {
-    const id = (given ?? '').toLowerCase();
+  async function ownCapture(caller: Caller, given: string): Promise<CaptureView> {
+    const id = given.toLowerCase();
     const capture = isUuid(id) ? await store.getCapture({ id, ...ownDomains(caller) }) : null;
     if (capture === null) throw refuse('not-found');
     return capture;
-  }
-}
-
-/** The place behind an inbox, as `NextCursor` gave it. Throws AppError invalid-parameter. */
-function inboxCursor(text: string | undefined): { inbox: string; domain: string } | undefined {
-  if (text === undefined) return undefined;
-  const parts = z
-    .tuple([z.string(), z.string()])
-    .safeParse(parsed(Buffer.from(text, 'base64url').toString()));
-  if (!parts.success) throw invalidParameter('After is not a NextCursor of this list', 'After');
-  const [inbox, domain] = parts.data;
-  return { inbox, domain };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }

@@ -5,11 +5,11 @@
  * a worker; the answer is the same.
  */
 
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Acceptance, AcceptRequest, AcceptResult } from '../../../pipeline/accept/accept.ts';
-import type { EmailAnswer } from '../contract/answers/email.ts';
-import { emailAnswer } from '../contract/schemas/email.ts';
 import { EMAIL_ERRORS, EMAIL_EXAMPLE } from '../contract/schemas/email-request.ts';
+import type { Answer } from '../contract/schemas/shared.ts';
+import { messageId } from '../contract/schemas/shared.ts';
 import { asHeader } from '../contract/unknown-members.ts';
 import {
   type EmailReader,
@@ -20,8 +20,11 @@ import {
 } from '../email-reader.ts';
 import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
 import { requireJson } from '../json-media-type.ts';
+import { rawOperation } from '../operation.ts';
 import { prefersStrict } from '../prefer.ts';
 import { type ApiAnswer, type ApiRequest, type ApiRoute, json } from '../route.ts';
+
+const emailAnswer = z.strictObject({ MessageID: messageId }).meta({ id: 'EmailAnswer' });
 
 export interface SendEmailDeps {
   /** Schema of the body. */
@@ -36,31 +39,29 @@ const NOTHING = new Uint8Array(0);
 const IGNORED = 'x-postrider-ignored';
 
 /** The route of the send operation. */
-export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendEmailDeps): ApiRoute {
-  return {
+export function sendEmailOperation({ acceptance, idempotency, reader, email }: SendEmailDeps): ApiRoute {
+  return rawOperation({
+    id: 'sendEmail',
     method: 'POST',
     path: '/email',
     scope: 'email:send',
     limitedTokens: true,
-    contract: {
-      id: 'sendEmail',
-      summary: 'Send a message',
-      description:
-        'Takes a message: `{MessageID}`. 200 means checked and on disk, not delivered. Takes `Idempotency-Key`',
-      body: { schema: email, example: EMAIL_EXAMPLE },
-      answer: emailAnswer,
-      headers: {
-        Location: 'Address of the message',
-        'X-Postrider-Ignored':
-          'Members of the request that are not known, each with the one that was probably meant',
-      },
-      idempotent: true,
-      errors: EMAIL_ERRORS,
+    summary: 'Send a message',
+    description:
+      'Takes a message: `{MessageID}`. 200 means checked and on disk, not delivered. Takes `Idempotency-Key`',
+    body: { schema: email, example: EMAIL_EXAMPLE },
+    answer: emailAnswer,
+    headers: {
+      Location: 'Address of the message',
+      'X-Postrider-Ignored':
+        'Members of the request that are not known, each with the one that was probably meant',
     },
+    idempotent: true,
+    errors: EMAIL_ERRORS,
     takesLargeBody: true,
     countsAsSend: true,
-    handle,
-  };
+    handle: ({ request }) => handle(request),
+  });
 
   async function handle(request: ApiRequest): Promise<ApiAnswer> {
     requireJson(request.header('content-type'));
@@ -76,7 +77,7 @@ export function sendEmailRoute({ acceptance, idempotency, reader, email }: SendE
   ): Promise<ApiAnswer> {
     const { result, ignored } = await accept(request, parsed, key);
     if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
-    const answer: EmailAnswer = { MessageID: result.messageId };
+    const answer: Answer<typeof emailAnswer> = { MessageID: result.messageId };
     return json(answer, 200, {
       location: `/api/v1/email/${result.messageId}`,
       ...(ignored.length === 0 ? {} : { [IGNORED]: asHeader(ignored) }),

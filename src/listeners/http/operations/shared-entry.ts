@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
-import type { TimelineEntry } from '../contract/answers/events.ts';
 import { isoTime, isoTimeOrNull } from '../route.ts';
+import type { TimelineEntry } from './timeline-entry.ts';
 
 /** `of` names what it happened to: with kind and time it makes the id, the same wherever the entry is shown. */
 export function sharedEntry(

@@ -19,33 +19,34 @@ import { cancelRetryOperations } from './cancel-retry.ts';
 import { causeOperations } from './causes.ts';
 import { doctorOperations } from './doctor.ts';
 import { domainOperations } from './domains.ts';
-import { batchEmailRoute } from './email-batch.ts';
-import { validateEmailRoute } from './email-validate.ts';
+import { batchEmailOperation } from './email-batch.ts';
+import { validateEmailOperation } from './email-validate.ts';
 import { eraseOperation } from './erase.ts';
-import { eventStreamRoutes } from './event-stream.ts';
-import { eventRoutes } from './events.ts';
+import { eventStreamOperation } from './event-stream.ts';
+import { eventListOperation } from './events.ts';
 import { holdOperations } from './holds.ts';
 import { meOperation } from './me.ts';
-import { messageRoutes } from './messages.ts';
+import { messageOperations } from './messages.ts';
 import { nodeOperations } from './nodes.ts';
 import { operatorOperations } from './operator.ts';
 import { overrideOperations } from './overrides.ts';
 import { pathOperations } from './paths.ts';
 import { refusalOperations } from './refusals.ts';
 import { rescheduleOperation } from './reschedule.ts';
-import { sandboxRoutes } from './sandbox.ts';
+import { sandboxOperations } from './sandbox.ts';
 import { createNearestCaptures } from './sandbox-nearest.ts';
-import { sandboxReleaseRoute } from './sandbox-release.ts';
+import { sandboxReleaseOperation } from './sandbox-release.ts';
 import { sandboxRuleOperations } from './sandbox-rules.ts';
 import { createCaptureSearch } from './sandbox-search.ts';
-import { sandboxSeenRoute } from './sandbox-seen.ts';
-import { sandboxStreamRoutes } from './sandbox-stream.ts';
-import { sandboxWaitRoutes } from './sandbox-wait.ts';
-import { sendEmailRoute } from './send-email.ts';
+import { sandboxSeenOperation } from './sandbox-seen.ts';
+import { sandboxStreamOperation } from './sandbox-stream.ts';
+import { sandboxWaitOperation } from './sandbox-wait.ts';
+import { sendEmailOperation } from './send-email.ts';
 import { smtpCredentialOperations } from './smtp-credentials.ts';
 import { statsOperations } from './stats.ts';
 import { suppressionOperations } from './suppressions.ts';
 import { templateOperations } from './templates.ts';
+import { timelineOperation } from './timeline.ts';
 import { tokenOperations } from './tokens.ts';
 import { webhookOperations } from './webhooks.ts';
 
@@ -78,14 +79,15 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
   const feed = createCaptureFeed(deps);
   const nearest = createNearestCaptures(deps.store);
   return [
-    sendEmailRoute({ ...shared, acceptance: deps.acceptance, reader, email }),
-    validateEmailRoute({ ...deps, reader, email }),
-    batchEmailRoute({ ...shared, clock: deps.clock, acceptance: deps.acceptance, reader, email }),
+    sendEmailOperation({ ...shared, acceptance: deps.acceptance, reader, email }),
+    validateEmailOperation({ ...deps, reader, email }),
+    batchEmailOperation({ ...shared, clock: deps.clock, acceptance: deps.acceptance, reader, email }),
     ...webhookOperations({ ...deps, createOnce }),
-    ...eventRoutes(deps),
-    ...eventStreamRoutes(deps, { perTenant: options.streamsPerTenant }),
+    eventListOperation(deps),
+    timelineOperation(deps),
+    eventStreamOperation(deps, { perTenant: options.streamsPerTenant }),
     ...statsOperations(deps),
-    ...messageRoutes({ ...deps, captured }),
+    ...messageOperations({ ...deps, captured }),
     ...cancelRetryOperations(deps, { maxAgeMs: options.maxAgeMs }),
     rescheduleOperation(deps, { maxAgeMs: options.maxAgeMs }),
     eraseOperation(deps),
@@ -103,15 +105,15 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
       streamsPerTenant: options.streamsPerTenant,
     }),
     ...smtpCredentialOperations({ ...deps, createOnce }),
-    ...sandboxRoutes({ ...deps, search, captured }),
+    ...sandboxOperations({ ...deps, search, captured }),
     ...sandboxRuleOperations({ ...deps, createOnce }),
-    sandboxReleaseRoute(
+    sandboxReleaseOperation(
       { ...deps, idempotency: shared.idempotency },
       { simulatorDomain: options.simulatorDomain },
     ),
-    sandboxSeenRoute(deps),
-    ...sandboxWaitRoutes({ ...deps, search, feed, nearest }),
-    ...sandboxStreamRoutes({ ...deps, search, feed }, { perTenant: options.streamsPerTenant }),
+    sandboxSeenOperation(deps),
+    sandboxWaitOperation({ ...deps, search, feed, nearest }),
+    sandboxStreamOperation({ ...deps, search, feed }, { perTenant: options.streamsPerTenant }),
     ...operatorOperations(deps),
     ...refusalOperations(deps),
     ...nodeOperations(deps),

@@ -13,8 +13,8 @@ import type { Store } from '../../../store/store.ts';
 import type { EventPlace } from '../../../store/topics/events.ts';
 import type { CallLogEntry } from '../../../store/topics/webhooks.ts';
 import { instant } from '../contract/instant.ts';
-import { count, pageOf, time } from '../contract/schemas/shared.ts';
-import { type Answer, operation } from '../operation.ts';
+import { type Answer, count, pageOf, time } from '../contract/schemas/shared.ts';
+import { operation } from '../operation.ts';
 import { cursor, cursorText, paging } from '../paging.ts';
 import { type ApiRoute, isoTime } from '../route.ts';
 

@@ -13,10 +13,9 @@ import { NEVER_CALLED_AT, type Webhook, type WebhookStatus } from '../../../mode
 import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
 import { pickDomain, requireScope } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
-import { nothing } from '../contract/schemas/problem.ts';
-import { count, time } from '../contract/schemas/shared.ts';
+import { type Answer, count, nothing, time } from '../contract/schemas/shared.ts';
 import type { CreateOnce } from '../create-once.ts';
-import { type Answer, operation, withoutUndefined } from '../operation.ts';
+import { operation, withoutUndefined } from '../operation.ts';
 import { DOMAIN } from '../query.ts';
 import { type ApiRoute, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { ownDomains } from '../tenancy.ts';

@@ -1,18 +1,9 @@
-/** Schema of a captured copy in a list, by itself: an error body may name some too. */
+/** Schemas of captured copies, in a list and as a whole; an error body names some too. */
 import { z } from 'zod';
-import type { CaptureSummary, NamedAddress } from '../answers/captures.ts';
-import { exactly } from './exactly.ts';
-import { count, time } from './shared.ts';
-
-/** An address of a header. */
-export const namedAddress = exactly<NamedAddress>()(
-  z
-    .object({ Name: z.string().describe('Empty where there is none'), Email: z.string() })
-    .meta({ id: 'NamedAddress' }),
-);
+import { type Answer, attachmentFacts, count, namedAddress, time } from './shared.ts';
 
 /** Members that list and detail share. */
-export const summary = {
+const members = {
   ID: z.uuid(),
   MessageID: z.string(),
   Inbox: z.string(),
@@ -30,4 +21,32 @@ export const summary = {
 };
 
 /** An entry of the list. */
-export const captureSummary = exactly<CaptureSummary>()(z.object(summary).meta({ id: 'CaptureSummary' }));
+export const captureSummary = z.object(members).meta({ id: 'CaptureSummary' });
+
+/** A copy, parsed. */
+export const captureDetail = z
+  .object({
+    ...members,
+    HTMLContent: z.string(),
+    PlainContent: z.string(),
+    Headers: z.array(z.object({ Name: z.string(), Value: z.string() })),
+    Attachments: z.array(attachmentFacts),
+    Links: z
+      .array(z.string())
+      .describe(
+        'Targets of its links, of the web and of apps, at most 200: what it asks to be followed first, what stands at its foot last',
+      ),
+    Codes: z
+      .array(z.string())
+      .describe(
+        'What looks like a one-time code, best first, at most 20; one in groups as it is typed (123456), then as it is written (123 456)',
+      ),
+    ParseError: z.string().nullable().describe('Why there is no parsed view; null = there is one'),
+  })
+  .meta({ id: 'CaptureDetail' });
+
+/** How many were removed. */
+export const capturesDeleted = z.object({ Deleted: count }).meta({ id: 'CapturesDeleted' });
+
+export type CaptureSummary = Answer<typeof captureSummary>;
+export type CaptureDetail = Answer<typeof captureDetail>;

@@ -1,4 +1,4 @@
-/** Schemas of the few values that most answers are made of. */
+/** Schemas that several operations share, and the type of an answer by its schema. */
 import { z } from 'zod';
 
 /** An instant: ISO 8601, UTC, milliseconds. */
@@ -17,3 +17,42 @@ export function pageOf<Item extends z.ZodType>(id: string, items: Item) {
     })
     .meta({ id });
 }
+
+/** What a schema of an answer describes, as handlers give it: lists may be readonly. */
+export type Answer<Schema extends z.ZodType> = Given<z.output<Schema>>;
+
+type Given<T> = T extends readonly (infer Item)[]
+  ? number extends T['length']
+    ? readonly Given<Item>[]
+    : { readonly [K in keyof T]: Given<T[K]> }
+  : T extends object
+    ? { [K in keyof T]: Given<Exclude<T[K], undefined>> }
+    : T;
+
+/** `{}`: done, and there is nothing to say. */
+export const nothing = z.strictObject({}).meta({ id: 'Nothing', description: 'Done' });
+
+/** An address of a header. */
+export const namedAddress = z
+  .object({ Name: z.string().describe('Empty where there is none'), Email: z.string() })
+  .meta({ id: 'NamedAddress' });
+
+export const messageId = z.uuid().describe('Of the message; also the left part of its Message-ID');
+
+export const priority = z.enum(['critical', 'normal', 'bulk']);
+
+export const metadata = z.record(z.string(), z.string()).describe('The sender’s own texts by key');
+
+export const route = z.enum(['mx', 'relay', 'sandbox']);
+
+export const attachmentFacts = z
+  .object({
+    Filename: z.string(),
+    Type: z.string(),
+    Disposition: z.string(),
+    ContentId: z.string(),
+    Size: count,
+  })
+  .meta({ id: 'AttachmentFacts' });
+
+export type NamedAddress = Answer<typeof namedAddress>;

@@ -1,9 +1,8 @@
 /** Schemas of the body of a webhook call, one per kind of event that webhooks carry. */
 import { z } from 'zod';
 import { EVENT_KINDS, type EventKind } from '../../../../model/event.ts';
-import { metadata, route } from './email.ts';
-import { bounce } from './events.ts';
-import { count, time } from './shared.ts';
+import { bounce } from './bounce.ts';
+import { count, metadata, route, time } from './shared.ts';
 
 const about = {
   EventID: z.uuid().describe('The same on every try'),

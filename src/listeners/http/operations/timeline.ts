@@ -1,0 +1,133 @@
+/**
+ * GET /email/{MessageID}/events: what happened to one message. Given the caller's domains; the SMTP conversation is shown
+ * only to tokens that may read mail. When its paths closed and opened and when it was held is kept once for all mail, and
+ * put to a message here.
+ */
+
+import { z } from 'zod';
+import type { Clock } from '../../../lib/clock.ts';
+import { EVENT_KINDS } from '../../../model/event.ts';
+import type { Caller } from '../../../model/submission.ts';
+import { categoryOfClass } from '../../../pipeline/deliver/outcome/classifier/categories.ts';
+import { outcomeSentence } from '../../../pipeline/deliver/outcome/classifier/verdict.ts';
+import type { Store } from '../../../store/store.ts';
+import type { EventPlace, EventView } from '../../../store/topics/events.ts';
+import { pageOf } from '../contract/schemas/shared.ts';
+import { gather, looksOf } from '../looks.ts';
+import { operation } from '../operation.ts';
+import { paging } from '../paging.ts';
+import { type ApiRoute, isoTime, isoTimeOrNull } from '../route.ts';
+import { ownDomains, ownMessage } from '../tenancy.ts';
+import { holdEntries } from './hold-entries.ts';
+import { pathEntries } from './path-entries.ts';
+import type { TimelineEntry } from './timeline-entry.ts';
+import { timelineEntry } from './timeline-entry.ts';
+import type { Traffic } from './traffic.ts';
+
+/** Events that one read looks at: some ten milliseconds. */
+const LOOK = 4_000;
+const PAGES = paging('timeline', z.int().min(0));
+
+/** The one operation. */
+export function timelineOperation({
+  store,
+  traffic,
+  clock,
+}: {
+  store: Store;
+  traffic: Pick<Traffic, 'sitesOf'>;
+  clock: Clock;
+}): ApiRoute {
+  return operation({
+    id: 'listEmailEvents',
+    method: 'GET',
+    path: '/email/:id/events',
+    scope: 'events:read',
+    limitedTokens: true,
+    summary: 'Show what happened to a message',
+    description:
+      'The timeline of one message, oldest first, a page; with it when the ways of its recipients closed and opened (`path_blocked`, `path_unblocked`), and when its mail was held and let go (`held`, `released`). The SMTP conversation only for tokens with `email:read`',
+    query: PAGES.query,
+    answer: pageOf('Timeline', timelineEntry),
+    handle: async ({ caller, params, query: { Limit: limit, After }, request }) => {
+      const message = await ownMessage(store, caller, params.id);
+      const { id } = message;
+      const { rows, next } = await gather<EventView, EventPlace>(
+        looksOf(request),
+        limit + 1,
+        undefined,
+        async (from) => {
+          const { events, next } = await store.findEvents({
+            ...ownDomains(caller),
+            messageId: id,
+            afterSeq: After ?? 0,
+            ...(from === undefined ? {} : { from }),
+            newestFirst: false,
+            limit: limit + 2,
+            look: LOOK,
+          });
+          return { rows: events, next };
+        },
+        ({ at, seq }) => ({ at, seq }),
+      );
+      const shown = rows.slice(0, limit);
+      const more = rows.length > limit || next !== null;
+      const showConversation = mayReadMail(caller);
+      // Each page has what lies between its first event and the next page's.
+      const from = After === undefined ? 0 : (shown[0]?.at ?? Number.MAX_SAFE_INTEGER);
+      const to = rows[limit]?.at ?? next?.at ?? Number.MAX_SAFE_INTEGER;
+      const shared = await Promise.all([
+        pathEntries({ store, traffic }, message, from, to),
+        holdEntries({ store, traffic, clock }, message, from, to),
+      ]);
+      const entries = [...shown.map((event) => toTimelineEntry(event, showConversation)), ...shared.flat()];
+      const last = rows.length > limit ? (shown.at(-1)?.seq ?? 0) : (next?.seq ?? 0);
+      const inOrder = entries.sort((a, b) => (a.At < b.At ? -1 : Number(a.At > b.At)));
+      return PAGES.page(inOrder, more ? last : null);
+    },
+  });
+}
+
+/** Whether the SMTP conversation is for this caller's eyes. */
+export function mayReadMail(caller: Caller): boolean {
+  return caller.scopes.has('admin') || caller.scopes.has('email:read');
+}
+
+/** One line of a timeline. */
+export function toTimelineEntry(event: EventView, showConversation: boolean): TimelineEntry {
+  const detail = event.detail;
+  const entry: TimelineEntry = {
+    EventID: event.id,
+    Event: event.kind,
+    At: isoTime(event.at),
+    LogLevel: EVENT_KINDS[event.kind].logLevel,
+    Recipient: event.recipient,
+    Attempt: detail?.attempt ?? null,
+    Route: detail?.route ?? event.route,
+    Reason: reasonOf(event),
+    RemoteMta: detail?.remoteMta ?? detail?.bounce?.RemoteMta ?? '',
+    Reply: detail?.reply ?? '',
+    Tls: detail?.tls ?? '',
+    DurationMs: detail?.durationMs ?? null,
+    NextAttemptAt: isoTimeOrNull(detail?.nextAttemptAt ?? null),
+    PossibleDuplicate: detail?.possibleDuplicate ?? false,
+    Bounce: detail?.bounce ?? null,
+    Explanation: explanation(event),
+    IPAddress: detail?.ipAddress ?? '',
+    UserAgent: detail?.userAgent ?? '',
+    URL: detail?.url ?? '',
+  };
+  if (showConversation) entry.Conversation = detail?.conversation ?? '';
+  return entry;
+}
+
+function explanation({ kind, detail }: EventView): string {
+  if (kind !== 'deferred' && kind !== 'bounced' && kind !== 'failed') return '';
+  const category = categoryOfClass(detail?.bounce?.Class ?? '');
+  return category === null ? '' : outcomeSentence(kind, category);
+}
+
+/** Why, in the words of whoever said it last; '' = nobody did. */
+export function reasonOf({ detail }: EventView): string {
+  return detail?.reason || detail?.bounce?.Diagnostic || detail?.reply || '';
+}
