@@ -23,11 +23,12 @@ import type { CachingResolver } from './net/resolver.ts';
 import type { Connect } from './net/sockets.ts';
 import { type AcceptOptions, createAcceptance } from './pipeline/accept/accept.ts';
 import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
-import { createDeliver, type Deliver, type DeliverOptions } from './pipeline/deliver/deliver.ts';
+import { createDeliver, type Deliver } from './pipeline/deliver/deliver.ts';
+import type { DeliverOptions } from './pipeline/deliver/deliver-deps.ts';
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
 import type { Classifier } from './pipeline/deliver/outcome/classifier/classify.ts';
+import { createSenderEffects } from './pipeline/deliver/outcome/sender-effects.ts';
 import { createSettlementRules } from './pipeline/deliver/outcome/settlement.ts';
-import { createTenantLimits } from './pipeline/deliver/outcome/tenant-limits.ts';
 import { createPathStates } from './pipeline/deliver/path/states.ts';
 import { createPersonalTexts, type PersonalTexts } from './pipeline/deliver/prepare/personal-texts.ts';
 import { createEgressLeases } from './pipeline/deliver/routing/egress-leases.ts';
@@ -80,9 +81,9 @@ export interface EngineDeps {
   /** Events were stored: webhook calls may be due. */
   eventsStored(): void;
   /** A receiver says that a sender domain's authentication fails. */
-  authFailing: Parameters<typeof createTenantLimits>[0]['authFailing'];
+  authFailing: Parameters<typeof createSenderEffects>[0]['authFailing'];
   /** A receiver has listed a sender domain: its bulk mail is to wait. */
-  holdBulk: Parameters<typeof createTenantLimits>[0]['holdBulk'];
+  holdBulk: Parameters<typeof createSenderEffects>[0]['holdBulk'];
   /** Whether contents of a sender domain are kept once every recipient is final. */
   keepsContent(domain: string): Promise<boolean>;
   /** How much each sender domain may store; absent = any. */
@@ -253,7 +254,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       tlsContexts: deps.tlsContexts,
       mailLog: logs.mail,
       metrics: createDeliverMetrics(registry),
-      tenantLimits: createTenantLimits({
+      senderEffects: createSenderEffects({
         clock,
         log,
         overrides,

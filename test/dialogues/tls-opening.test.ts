@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLoggers } from '../../src/lib/log.ts';
-import type { Endpoint } from '../../src/pipeline/deliver/routing/endpoints.ts';
+import type { Endpoint } from '../../src/pipeline/deliver/tls/endpoint.ts';
 import { createOpener, type OpenWish } from '../../src/pipeline/deliver/tls/opener.ts';
 import { relayTlsPlan, type TlsPlan } from '../../src/pipeline/deliver/tls/plan.ts';
 import type { EgressMemory } from '../../src/policy/limits/shaping/egress-memory.ts';

@@ -4,9 +4,11 @@
  * says now. Given the queue's rows in memory and a word for each; leaves nothing behind.
  */
 import type { Lane } from '../../model/message.ts';
-import type { KeptBack } from '../queue/gate.ts';
+import type { Gate, KeptBack } from '../queue/gate.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReadyItem } from '../queue/ready-item.ts';
+import type { Paths } from './path/paths.ts';
+import type { Sites } from './routing/sites.ts';
 
 /** Rows of one queue of the store that wait in memory for one reason. */
 export interface MemoryQueue {
@@ -27,11 +29,17 @@ export interface MemoryWaits {
   queues(): readonly MemoryQueue[];
 }
 
-/** `waitOf`: what an item that is not being sent waits for, its reason never ''. */
-export function createMemoryWaits(
-  queue: Pick<Queue, 'items' | 'itemOf'>,
-  waitOf: (item: ReadyItem) => KeptBack,
-): MemoryWaits {
+export function createMemoryWaits({
+  queue,
+  gate,
+  sites,
+  paths,
+}: {
+  queue: Pick<Queue, 'items' | 'itemOf'>;
+  gate: Pick<Gate, 'mail'>;
+  sites: Pick<Sites, 'siteNamed'>;
+  paths: Pick<Paths, 'known'>;
+}): MemoryWaits {
   return {
     waitOf(deliveryId) {
       const item = queue.itemOf(deliveryId);
@@ -56,4 +64,20 @@ export function createMemoryWaits(
       return [...found.values()];
     },
   };
+
+  /** What an item that is not being sent waits for, its reason never ''. */
+  function waitOf(item: ReadyItem): KeptBack {
+    const { site, delivery } = item;
+    const kept = gate.mail(delivery, site);
+    if (kept !== null) return kept;
+    const place = sites.siteNamed(site);
+    if (place?.kind === 'unresolved')
+      return { reason: `DNS is asked where mail for ${place.domain} goes`, until: null };
+    const said = paths.known(site)?.waitOf(item) ?? null;
+    if (said !== null) return said;
+    const where = place?.kind === 'path' ? place.site : site;
+    // Checked when it was taken: it is on its way to a connection.
+    const reason = item.checked < 0 ? `its turn at ${where}` : `it is made ready to be sent to ${where}`;
+    return { reason, until: null };
+  }
 }

@@ -1,7 +1,7 @@
 /**
  * What follows when receivers say again and again that a sender domain's authentication fails: an event
  * that its webhooks tell, and the doctor looks at the domain at once. Delivery counts the replies and pauses the mail
- * (pipeline/deliver/outcome/tenant-limits.ts); this is the part that reaches a person.
+ * (pipeline/deliver/outcome/sender-effects.ts); this is the part that reaches a person.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';

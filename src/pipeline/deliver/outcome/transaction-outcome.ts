@@ -5,8 +5,8 @@ import type { Reply } from '../../../smtp/reply.ts';
 import type { Category } from './classifier/categories.ts';
 import type { Classifier } from './classifier/classify.ts';
 import { localVerdict, type Stage, type Verdict } from './classifier/verdict.ts';
+import { WANTS_LOGIN } from './effects.ts';
 import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
-import { WANTS_LOGIN } from './relay-refusal.ts';
 
 export interface Peer {
   host: string;

@@ -28,7 +28,7 @@ function world(holder: LeaseState) {
   let listener: LeaseListener | null = null;
   let now = holder;
   const egress = createPathEgress(
-    { clock, links, state, view: { waits: (kind) => void done.push(`waits for ${kind}`) } },
+    { clock, links, state, notes: { waits: (kind) => void done.push(`waits for ${kind}`) } },
     (wanted) => {
       listener = wanted;
       return { state: () => now, end: () => void done.push('ended') };

@@ -6,8 +6,8 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { Lease, LeaseListener, LeaseState } from '../../queue/membership.ts';
 import type { Links } from './links.ts';
+import type { PathNotes } from './notes.ts';
 import type { PathState } from './states.ts';
-import type { PathView } from './view.ts';
 
 /** The leave of one path to send. */
 export interface PathEgress {
@@ -27,12 +27,12 @@ export function createPathEgress(
     clock: Clock;
     state: Pick<PathState, 'elsewhere' | 'leased' | 'closed'>;
     links: Pick<Links, 'leaveAll' | 'destroyAll' | 'all'>;
-    view: Pick<PathView, 'waits'>;
+    notes: Pick<PathNotes, 'waits'>;
   },
   want: ((listener: LeaseListener) => Lease | null) | undefined,
   on: { lost(): void; changed(): void },
 ): PathEgress {
-  const { clock, state, links, view } = deps;
+  const { clock, state, links, notes } = deps;
   let gone: (() => void) | null = null;
   const lease = want?.({ changed }) ?? null;
 
@@ -40,7 +40,7 @@ export function createPathEgress(
     may() {
       const holder = lease?.state() ?? 'held';
       if (holder === 'held') return true;
-      view.waits('lease');
+      notes.waits('lease');
       if (holder === 'elsewhere' && state.closed === null) state.elsewhere();
       return false;
     },

@@ -12,18 +12,20 @@ import { clampHintMs, type RetrySchedule } from '../../queue/retry-schedule.ts';
 import type { DeliverMetrics } from '../deliver-metrics.ts';
 import type { Category } from '../outcome/classifier/categories.ts';
 import { localVerdict } from '../outcome/classifier/verdict.ts';
-import { NO_FACTS, type Outcome } from '../outcome/outcome.ts';
-import type { SettlementRules } from '../outcome/settlement.ts';
+import { pathEffects } from '../outcome/effects.ts';
+import type { Finish } from '../outcome/finish.ts';
+import { NO_FACTS } from '../outcome/outcome.ts';
 import type { EndpointAnswer } from '../routing/endpoints.ts';
 import type { TriedHosts } from '../routing/tried-hosts.ts';
-import type { PathHealth } from './health.ts';
-import type { PathGates } from './limits.ts';
+import type { Capacity } from './capacity.ts';
+import type { Connecting } from './connecting.ts';
+import type { PathDomains } from './domains.ts';
+import type { Life } from './life.ts';
 import type { Link, Links } from './links.ts';
-import { observedLimits } from './observed-limits.ts';
+import type { PathNotes } from './notes.ts';
 import type { PathOutcome } from './opening.ts';
 import type { Picker } from './picker.ts';
 import type { PathState } from './states.ts';
-import type { PathView } from './view.ts';
 
 export interface PathFailures {
   /** The path failed: while opening, or (with `item`) by a reply to a message. */
@@ -56,24 +58,21 @@ interface Deps {
   source: string;
   site: string;
   queue: Queue;
-  rules: SettlementRules;
   retry: RetrySchedule;
   clock: Clock;
   log: Logger;
   metrics: Pick<DeliverMetrics, 'blocked'>;
   overrides: Pick<Overrides, 'note'>;
-  gates: PathGates;
-  health: PathHealth;
+  capacity: Pick<Capacity, 'gates' | 'health'>;
+  connecting: Pick<Connecting, 'pause'>;
   state: PathState;
   links: Links;
   tried: Pick<TriedHosts, 'avoid'>;
   ready: Picker;
-  view: PathView;
-  finish(item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>, blockedUntil?: number): void;
-  stopping(): boolean;
-  /** A further connection is not asked for before so long. */
-  pauseOpening(forMs: number): void;
-  isolate(recipientDomain: string): void;
+  notes: Pick<PathNotes, 'failed'>;
+  domains: Pick<PathDomains, 'isolate'>;
+  finish: Finish;
+  life: Life;
 }
 
 const FURTHER_CONNECTION_MS = 30_000;
@@ -90,13 +89,13 @@ const MESSAGES_LEARNT_MS = 24 * 3_600_000;
 const ADDRESS = /[^\s<>"(),;:]{1,320}@[^\s<>"(),;:]{1,255}/g;
 
 export function createPathFailures(deps: Deps): PathFailures {
-  const { source, site, queue, rules, retry, clock, log, metrics, gates, health, state, links, tried } = deps;
-  const { ready, view, finish } = deps;
+  const { source, site, queue, retry, clock, log, metrics, state, links, tried, ready, notes, finish } = deps;
+  const { gates, health } = deps.capacity;
 
   return {
     failed: pathFailed,
     lostUnder(messageId, { endpoint }, detail) {
-      view.failed(detail);
+      notes.failed(detail);
       const { address, port } = endpoint;
       if (!health.lostUnder(`${address}:${port}`, messageId) || state.closed !== null) return;
       if (tried.avoid(endpoint)) {
@@ -116,11 +115,10 @@ export function createPathFailures(deps: Deps): PathFailures {
         { err: cause, deliveryId: item.delivery.id },
         'an attempt broke; it counts as of unknown outcome',
       );
-      const detail = 'an internal error ended the attempt';
-      void queue.settle(item, rules.settle(item.delivery, { kind: 'unknown', detail, facts: NO_FACTS }));
+      finish(item, { kind: 'unknown', detail: 'an internal error ended the attempt', facts: NO_FACTS });
     },
     sendAgainAtOnce(item) {
-      if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || state.closed !== null) return false;
+      if (deps.life.stopping || item.redispatched >= MAX_HANDED_ON || state.closed !== null) return false;
       item.redispatched += 1;
       queue.putBack(item);
       return true;
@@ -144,7 +142,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     for (const { item } of ready.remove((one) => one.item.delivery.recipientDomain === recipientDomain)) {
       queue.putBack(item);
     }
-    deps.isolate(recipientDomain);
+    deps.domains.isolate(recipientDomain);
   }
 
   function refuseDomain(answer: Extract<EndpointAnswer, { kind: 'permanent' }>, domain: string): void {
@@ -178,27 +176,27 @@ export function createPathFailures(deps: Deps): PathFailures {
   ): void {
     const now = clock.now();
     const waitMs = pauseMs(outcome, timedOut);
-    view.failed(outcome.detail);
-    const learned = observedLimits(outcome, {
+    notes.failed(outcome.detail);
+    const effects = pathEffects(outcome, {
       ...{ source, site, now, waitMs },
       open: Math.max(1, links.size + (item === undefined ? 1 : 0)),
       taken,
       messagesPerSecond: gates.effective().limits.messagesPerSecond,
     });
     const { closed } = state;
-    // Replies that come together teach once. A suspension closes the path, so it comes when all else is settled.
-    const teach = (suspends: boolean): void => {
+    // Replies that come together count once. A suspension closes the path, so it comes when all else is settled.
+    const limit = (suspends: boolean): void => {
       if (closed !== null) return;
-      for (const note of learned) if ((note.param === 'suspended') === suspends) deps.overrides.note(note);
+      for (const note of effects) if ((note.param === 'suspended') === suspends) deps.overrides.note(note);
     };
-    teach(false);
+    limit(false);
     const connection = item === undefined || outcome.category === 'connection_limited';
     const cohort = connection && health.window.failed();
     if (moveToOtherConnection(outcome, item, link, taken)) return;
     // Other connections still work: this one more is refused, the path is not down.
     if (item === undefined && links.size > 0 && !cohort) {
-      deps.pauseOpening(FURTHER_CONNECTION_MS);
-      teach(true);
+      deps.connecting.pause(FURTHER_CONNECTION_MS);
+      limit(true);
       log.debug({ site, detail: outcome.detail }, 'a further connection failed; the open ones go on');
       return;
     }
@@ -211,7 +209,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     }
     const asked = outcome.verdict?.hintMs != null;
     if (closed === null) close(until, outcome.detail, outcome.category, asked);
-    teach(true);
+    limit(true);
   }
 
   /** Fewer connections, or fewer messages on one, is all that it asks for: others carry the message. */
@@ -224,7 +222,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     if (item === undefined || link === undefined) return false;
     if (outcome.category === 'tls_required') return underTls(item, link);
     if (outcome.category !== 'connection_limited') return false;
-    if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || (links.size <= 1 && taken <= 1))
+    if (deps.life.stopping || item.redispatched >= MAX_HANDED_ON || (links.size <= 1 && taken <= 1))
       return false;
     links.leave(link);
     item.redispatched += 1;
@@ -234,7 +232,7 @@ export function createPathFailures(deps: Deps): PathFailures {
 
   /** Asked for encryption on a connection in the clear: from now on there is none, and the message goes at once. */
   function underTls(item: ReadyItem, link: Link): boolean {
-    if (deps.stopping() || item.redispatched >= MAX_HANDED_ON || link.session.tls !== null) return false;
+    if (deps.life.stopping || item.redispatched >= MAX_HANDED_ON || link.session.tls !== null) return false;
     links.leaveThose(({ session }) => session.tls === null);
     item.redispatched += 1;
     queue.putBack(item);

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import type { Queue } from '../../queue/queue.ts';
+import type { ReadyItem } from '../../queue/ready-item.ts';
 import { testItem } from '../../queue/test-items.ts';
 import type { Outcome } from '../outcome/outcome.ts';
 import type { Prepared, PrepareResult } from '../prepare/prepared.ts';
@@ -16,13 +17,13 @@ it('is made ready anew when it has waited for its turn: the domain may have been
   const rest = { shared: null, note: null, requireTls: false, asksForTls: false, eightBit: false };
   const body = { mailFrom: '', prefix: new Uint8Array(0), content: new Uint8Array(1), dsn: {} };
   let removed = false;
-  const intake = createPathIntake({
+  const parts = {
     name: 'site',
     queue: {
       take: (_: string, lane: string) => (lane === 'normal' ? items.shift() : null) ?? null,
     } as unknown as Queue,
     preparer: {
-      async prepare(item): Promise<PrepareResult> {
+      async prepare(item: ReadyItem): Promise<PrepareResult> {
         const held = {
           kind: 'held',
           category: 'domain_not_verified',
@@ -32,23 +33,22 @@ it('is made ready anew when it has waited for its turn: the domain may have been
         return { kind: 'ready', prepared: { item, preparedAtMs: clock.monotonicMs(), ...body, ...rest } };
       },
       sharedBy() {},
-      inSevenBit: async () => ({ kind: 'impossible', why: '' }),
+      inSevenBit: async () => ({ kind: 'impossible', why: '' }) as const,
     },
     clock,
     log: { debug() {}, info() {}, warn() {}, error() {} },
     ready,
     tenants: { mayTake: () => true, took() {}, refusedForMs: () => null } as never,
     warm: { mayGo: () => true } as never,
-    view: { met() {} } as never,
-    finish: (item, outcome: Exclude<Outcome, { kind: 'again' }>) => {
+    notes: { met() {} },
+    finish: (item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>) => {
       finished.push(`${item.delivery.id} ${outcome.kind}`);
     },
-    demand: () => 2,
-    connections: () => 1,
-    recipientsInOne: () => 1,
-    pump() {},
-    wakeAfter() {},
-  });
+    capacity: { demand: () => 2 } as never,
+    links: { size: 1 },
+    alarm: { after() {} },
+  };
+  const intake = createPathIntake(parts, { prepared() {} });
   const settled = () => expect.poll(() => intake.preparing).toBe(0);
   const ids = () =>
     ready

@@ -9,12 +9,15 @@ import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { Lane } from '../../../model/message.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
-import type { Outcome } from '../outcome/outcome.ts';
+import type { Finish } from '../outcome/finish.ts';
 import { mayShare, mostInOne, shareKey } from '../prepare/grouping.ts';
 import type { Prepared, Preparer } from '../prepare/prepared.ts';
+import type { Alarm } from './alarm.ts';
+import type { Capacity } from './capacity.ts';
+import type { Links } from './links.ts';
+import type { PathNotes } from './notes.ts';
 import type { Picker } from './picker.ts';
 import type { PathTenants } from './tenants.ts';
-import type { PathView } from './view.ts';
 import type { PathWarmup } from './warmup.ts';
 
 /** What one path has taken and is making ready. */
@@ -29,7 +32,7 @@ export interface PathIntake {
   /** Messages that are being read and signed. */
   readonly preparing: number;
   preparingOf(lane: Lane): number;
-  /** Takes further recipients of a message that is sent now, for the same transaction. */
+  /** Further recipients of a message that goes now, for the same transaction. */
   takeForSameTransaction(prepared: Prepared): ReadyItem[];
 }
 
@@ -42,16 +45,11 @@ interface Deps {
   ready: Picker;
   tenants: PathTenants;
   warm: PathWarmup;
-  view: PathView;
-  finish(item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>): void;
-  /** Rows the path can use within the next seconds. */
-  demand(): number;
-  /** Connections that take messages. */
-  connections(): number;
-  /** Recipients that a sender domain's mail may have in one transaction here. */
-  recipientsInOne(senderDomain: string): number;
-  pump(): void;
-  wakeAfter(ms: number): void;
+  notes: Pick<PathNotes, 'met'>;
+  capacity: Pick<Capacity, 'demand' | 'limitsOf'>;
+  links: Pick<Links, 'size'>;
+  alarm: Pick<Alarm, 'after'>;
+  finish: Finish;
 }
 
 /** Waiting for the store to be readable again before the next try. */
@@ -60,9 +58,9 @@ const STORE_RETRY_MS = 500;
 const PREPARED_FOR_MS = 5_000;
 const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
 
-/** Nothing is taken before `take`. */
-export function createPathIntake(deps: Deps): PathIntake {
-  const { name, queue, preparer, clock, log, ready, tenants, warm, view } = deps;
+/** Nothing is taken before `take`. `on.prepared`: one more was made ready, or came to an end on the way. */
+export function createPathIntake(deps: Deps, on: { prepared(): void }): PathIntake {
+  const { name, queue, preparer, clock, log, ready, tenants, warm, notes, capacity, links } = deps;
   const preparing: Record<Lane, number> = { critical: 0, normal: 0, bulk: 0 };
   /** Of those being prepared, messages whose further copies travel with them. */
   const preparingShared = new Set<string>();
@@ -88,7 +86,7 @@ export function createPathIntake(deps: Deps): PathIntake {
 
   function takeWork(probes: number | null): void {
     for (const lane of LANES) {
-      const most = probes ?? Math.min(2 * (deps.connections() + 2), deps.demand());
+      const most = probes ?? Math.min(2 * (links.size + 2), capacity.demand());
       const busy = () =>
         probes === null ? preparing[lane] + ready.count(lane) : preparingNow() + ready.size;
       while (busy() < most) {
@@ -103,7 +101,7 @@ export function createPathIntake(deps: Deps): PathIntake {
       }
     }
     const refusedMs = tenants.refusedForMs();
-    if (refusedMs !== null) deps.wakeAfter(refusedMs);
+    if (refusedMs !== null) deps.alarm.after(refusedMs);
   }
 
   async function prepare(item: ReadyItem, add: (prepared: Prepared) => void): Promise<void> {
@@ -111,7 +109,7 @@ export function createPathIntake(deps: Deps): PathIntake {
     preparing[lane] += 1;
     const shared = mayShare(item.delivery) ? shareKey(item.delivery) : null;
     if (shared !== null) preparingShared.add(shared);
-    view.met(recipientDomain);
+    notes.met(recipientDomain);
     try {
       const result = await preparer.prepare(item);
       if (result.kind === 'ready') add(result.prepared);
@@ -125,23 +123,24 @@ export function createPathIntake(deps: Deps): PathIntake {
     }
     preparing[lane] -= 1;
     if (shared !== null) preparingShared.delete(shared);
-    deps.pump();
+    on.prepared();
   }
 
-  /** A copy of the same message to the same domain is about to be sent, and this one joins its transaction. */
+  /** A copy of the same message to the same domain is about to go, and takes this one along. */
   function joinsTransaction(delivery: ClaimedDelivery): boolean {
     if (!mayShare(delivery)) return false;
     const key = shareKey(delivery);
     return preparingShared.has(key) || ready.leads(key);
   }
 
-  /** Takes further recipients of a message that is sent now, for the same transaction. */
+  /** Further recipients of a message that goes now, for the same transaction. */
   function takeForSameTransaction({ item, shared }: Prepared): ReadyItem[] {
     const { lane } = item.delivery;
     const sameTransaction: ReadyItem[] = [];
     if (shared === null) return sameTransaction;
     const key = shareKey(item.delivery);
-    const most = mostInOne(deps.recipientsInOne(item.delivery.senderDomain));
+    const { recipientsPerTransaction } = capacity.limitsOf(item.delivery.senderDomain).limits;
+    const most = mostInOne(recipientsPerTransaction);
     const fits = ({ delivery }: ReadyItem) => mayShare(delivery) && shareKey(delivery) === key;
     while (sameTransaction.length + 1 < most && warm.mayGo(lane)) {
       const next = queue.take(name, lane, fits);

@@ -8,7 +8,7 @@ import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { Lane } from '../../../model/message.ts';
 import type { Session, SessionClose } from '../../../smtp/client-types.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
-import type { Endpoint } from '../routing/endpoints.ts';
+import type { Endpoint } from '../tls/endpoint.ts';
 import type { FarEnd } from './far-ends.ts';
 import type { Slots } from './picker.ts';
 

@@ -4,15 +4,17 @@
  * whole path. Nothing is remembered here.
  */
 import type { Clock } from '../../../lib/clock.ts';
-import type { OpenFailure, OpenResult, Session } from '../../../smtp/client-types.ts';
+import type { OpenFailure, Session } from '../../../smtp/client-types.ts';
 import type { DeliverMetrics } from '../deliver-metrics.ts';
 import type { Category } from '../outcome/classifier/categories.ts';
 import type { Classifier } from '../outcome/classifier/classify.ts';
 import { toldAs, type Verdict } from '../outcome/classifier/verdict.ts';
 import { NO_FACTS, type Outcome } from '../outcome/outcome.ts';
 import { tlsText } from '../outcome/transaction-outcome.ts';
-import type { Endpoint, EndpointAnswer, EndpointWish } from '../routing/endpoints.ts';
+import type { Connector } from '../routing/connector.ts';
+import type { EndpointAnswer } from '../routing/endpoints.ts';
 import { type TriedHosts, untriedFirst } from '../routing/tried-hosts.ts';
+import type { Endpoint } from '../tls/endpoint.ts';
 import { isByTls, type OpenWish } from '../tls/opener.ts';
 
 export type PathOutcome = Extract<Outcome, { kind: 'path' }>;
@@ -34,9 +36,7 @@ export interface OpeningDeps {
   clock: Clock;
   metrics: Pick<DeliverMetrics, 'opened'>;
   classifier: Pick<Classifier, 'classify'>;
-  endpoints(recipientDomain: string, wish: EndpointWish): Promise<EndpointAnswer>;
-  open(endpoint: Endpoint, wish: Pick<OpenWish, 'signal' | 'connecting'>): Promise<OpenResult>;
-  notOpened(endpoint: Endpoint, result: OpenFailure, category: Category | null): void;
+  connector: Pick<Connector, 'endpoints' | 'open' | 'notOpened'>;
   /** Met in vain by earlier attempts. */
   tried: TriedHosts;
 }
@@ -52,8 +52,8 @@ export async function openForHead(
   const { clock, metrics } = deps;
   const { signal } = opening;
   const { recipientDomain, ...wish } = head;
-  const { tried } = deps;
-  const answer = await deps.endpoints(recipientDomain, { ...wish, tried });
+  const { tried, connector } = deps;
+  const answer = await connector.endpoints(recipientDomain, { ...wish, tried });
   if (answer.kind === 'permanent') return { kind: 'permanent', answer };
   if (answer.kind === 'temporary') {
     const outcome = pathOutcome('dns', answer.category ?? 'dns_failure', answer.detail);
@@ -72,7 +72,7 @@ export async function openForHead(
     const met = sessions.get(target) ?? 0;
     if (met >= MAX_SESSIONS) continue;
     const startedAt = clock.monotonicMs();
-    const result = await deps.open(endpoint, opening);
+    const result = await connector.open(endpoint, opening);
     metrics.opened(result.kind, clock.monotonicMs() - startedAt);
     if (result.kind === 'open') {
       tried.clear();
@@ -81,7 +81,7 @@ export async function openForHead(
     if (result.reason !== 'aborted') tried.failed(endpoint);
     if (result.stage !== 'connect') sessions.set(target, met + 1);
     failure = { endpoint, result };
-    deps.notOpened(endpoint, result, verdictOf(deps, endpoint, result)?.category ?? null);
+    connector.notOpened(endpoint, result, verdictOf(deps, endpoint, result)?.category ?? null);
   }
   // Openings are broken off by a stop; that says nothing about the path.
   if (signal.aborted) return { kind: 'stopped' };

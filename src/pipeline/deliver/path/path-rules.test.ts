@@ -5,10 +5,10 @@ import type { Lane } from '../../../model/message.ts';
 import type { RememberedPath } from '../../../policy/limits/shaping/path-memory.ts';
 import { testItem } from '../../queue/test-items.ts';
 import { createClassifier } from '../outcome/classifier/classify.ts';
+import { type PathFacts, pathEffects } from '../outcome/effects.ts';
 import type { Prepared } from '../prepare/prepared.ts';
 import { createPathHealth } from './health.ts';
 import { laneSlots } from './limits.ts';
-import { type ObservedContext, observedLimits } from './observed-limits.ts';
 import { pathOutcome } from './opening.ts';
 import { createPicker, type Slots } from './picker.ts';
 
@@ -165,7 +165,7 @@ describe('what goes next', () => {
 
 describe('what a reply teaches', () => {
   const classifier = createClassifier();
-  const learned = (code: number, text: string, more: Partial<ObservedContext> = {}) => {
+  const egressMemory = (code: number, text: string, more: Partial<PathFacts> = {}) => {
     const verdict = classifier.classify({
       stage: 'mail',
       code,
@@ -188,7 +188,7 @@ describe('what a reply teaches', () => {
       messagesPerSecond: 100,
       waitMs: 7_200_000,
     };
-    return observedLimits(outcome, { ...context, ...more }).map(({ param, value, until }) => [
+    return pathEffects(outcome, { ...context, ...more }).map(({ param, value, until }) => [
       param,
       value,
       until - T0,
@@ -203,15 +203,15 @@ describe('what a reply teaches', () => {
     [554, 'blocked using zen.spamhaus.org; see spamhaus.org/query/ip', [['suspended', 'yes', 120 * MINUTE]]],
     [450, 'mailbox busy', []],
   ])('%i %s', (code, text, expected) => {
-    expect(learned(code, text)).toEqual(expected);
+    expect(egressMemory(code, text)).toEqual(expected);
   });
 
   it('is never less than one connection, nor from words of our own', () => {
-    expect(learned(421, 'too many concurrent connections', { open: 1 })).toEqual([
+    expect(egressMemory(421, 'too many concurrent connections', { open: 1 })).toEqual([
       ['connections', 1, 60 * MINUTE],
     ]);
     const ours = pathOutcome('connect', 'connection_limited', 'too many connections');
     const context = { source: '', site: 'a', now: T0, open: 5, taken: 0, messagesPerSecond: null, waitMs: 1 };
-    expect(observedLimits(ours, context)).toEqual([]);
+    expect(pathEffects(ours, context)).toEqual([]);
   });
 });

@@ -7,59 +7,64 @@
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Failpoints } from '../../../lib/failpoints.ts';
-import type { OverrideNote } from '../../../policy/limits/shaping/types.ts';
+import { type Overrides, pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { TransactionResult } from '../../../smtp/client-types.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
 import type { DeliverMetrics } from '../deliver-metrics.ts';
 import type { Classifier } from '../outcome/classifier/classify.ts';
+import type { Finish } from '../outcome/finish.ts';
 import type { Outcome, ReplyFacts } from '../outcome/outcome.ts';
+import type { SenderEffects } from '../outcome/sender-effects.ts';
 import { transactionOutcome } from '../outcome/transaction-outcome.ts';
 import { isAscii, oneTooMany } from '../prepare/grouping.ts';
 import type { Prepared, Preparer } from '../prepare/prepared.ts';
-import type { Endpoint } from '../routing/endpoints.ts';
+import type { Connector } from '../routing/connector.ts';
+import type { Site } from '../routing/sites.ts';
+import type { Capacity } from './capacity.ts';
 import type { PathFailures } from './failures.ts';
-import type { Link } from './links.ts';
+import type { Life } from './life.ts';
+import type { Link, Links } from './links.ts';
+import type { PathNotes } from './notes.ts';
 import type { Picker } from './picker.ts';
 import type { PathState } from './states.ts';
+import type { PathTenants } from './tenants.ts';
+import type { PathWarmup } from './warmup.ts';
 
-interface Deps {
-  queue: Queue;
+/** What a path sends with. */
+export interface TransactionParts {
+  place: Extract<Site, { kind: 'path' }>;
+  queue: Pick<Queue, 'mayGoOn' | 'giveBack' | 'putBack'>;
   state: Pick<PathState, 'closed'>;
   preparer: Pick<Preparer, 'inSevenBit'>;
   clock: Clock;
   classifier: Pick<Classifier, 'classify'>;
   metrics: Pick<DeliverMetrics, 'attempted'>;
   failpoints: Failpoints;
+  overrides: Pick<Overrides, 'note'>;
+  connector: Pick<Connector, 'replied' | 'firstUnderTls'>;
+  senderEffects: SenderEffects;
+  capacity: Pick<Capacity, 'gates' | 'answered'>;
+  tenants: Pick<PathTenants, 'cameBack'>;
+  warm: Pick<PathWarmup, 'onOutcome' | 'cameBack'>;
+  notes: Pick<PathNotes, 'succeeded'>;
+  links: Pick<Links, 'busyCount' | 'leaveThose'>;
   failures: PathFailures;
   ready: Pick<Picker, 'addFirst'>;
-  note(limit: Pick<OverrideNote, 'param' | 'value' | 'until' | 'rule' | 'why'>): void;
-  /** `reached`: the far end had a say about it. */
-  onOutcome(endpoint: Endpoint, outcome: Outcome, senderDomain: string, reached: boolean): void;
-  /** True: a relay that does not take our mail; another one is to take this message. */
-  refusedBy(endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
-  /** These went and never reached the far end. `sent`: something of their transaction did. */
-  cameBack(items: readonly ReadyItem[], sent: boolean): void;
-  /** A final reply came to this message. */
-  replied(link: Link, delivered: ReplyFacts | null): void;
-  /** The first message of a session under TLS was answered, or the session ended before that. */
-  firstUnderTls(endpoint: Endpoint, why: string | null): void;
-  /** No connection to this far end takes anything new. */
-  leave(endpoint: Endpoint): void;
-  finish(item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>): void;
-  stopping(): boolean;
+  finish: Finish;
+  life: Life;
 }
 
 const LEARNED_MS = 24 * 3_600_000;
 
 /** Sends `prepared` and, in the same transaction, the copies of its message for `sameTransaction`. */
 export async function transact(
-  deps: Deps,
+  parts: TransactionParts,
   link: Link,
   prepared: Prepared,
   sameTransaction: readonly ReadyItem[],
 ): Promise<void> {
-  const { queue, failpoints, clock, failures, metrics } = deps;
+  const { place, queue, failpoints, clock, failures, metrics, connector, warm, finish } = parts;
   const { item, content } = prepared;
   const items = [item, ...sameTransaction];
   const gone: ReadyItem[] = [];
@@ -78,24 +83,24 @@ export async function transact(
   });
   if (link.behind?.item === item) link.behind = null;
   if (gone.length > 0) {
-    deps.cameBack(items, false);
+    cameBack(items, false);
     giveOn(items.filter((one) => !gone.includes(one)));
     return;
   }
   if (result.kind === 'not-sendable' && result.why === 'eight-bit-unsupported') {
-    const again = await deps.preparer.inSevenBit(prepared);
+    const again = await parts.preparer.inSevenBit(prepared);
     if (again.kind !== 'impossible') {
-      deps.cameBack(items, false);
+      cameBack(items, false);
       giveOn(sameTransaction);
-      if (again.kind === 'ready') deps.ready.addFirst(again.prepared);
-      else deps.finish(item, again.outcome);
+      if (again.kind === 'ready') parts.ready.addFirst(again.prepared);
+      else finish(item, again.outcome);
       return;
     }
   }
   const { host, address, route: by } = link.endpoint;
   const peer = { host, address, route: by, opening: link.opening, inClear: link.session.inClear };
   heardOf(result);
-  const tooMany = oneTooMany(result, deps.classifier, host);
+  const tooMany = oneTooMany(result, parts.classifier, host);
   if (tooMany.limit !== null) learn(tooMany.limit, host);
   const notReached: ReadyItem[] = [];
   const goingOn: ReadyItem[] = [];
@@ -107,15 +112,18 @@ export async function transact(
       goingOn.push(one);
       return;
     }
-    const outcome = transactionOutcome(result, peer, one.redispatched, deps.classifier, index);
+    const outcome = transactionOutcome(result, peer, one.redispatched, parts.classifier, index);
     if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
     const reached = hasReached(result, outcome, index);
     if (!reached) notReached.push(one);
-    deps.onOutcome(link.endpoint, outcome, one.delivery.senderDomain, reached);
+    parts.senderEffects.onOutcome(place, one.delivery.senderDomain, outcome);
+    if (reached) warm.onOutcome(outcome);
     if (outcome.kind !== 'again' || !isUntried(result))
       metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
-    if (deps.refusedBy(link.endpoint, outcome, one.delivery.messageId)) {
-      deps.leave(link.endpoint);
+    if (connector.replied(link.endpoint, outcome, one.delivery.messageId)) {
+      parts.links.leaveThose(
+        ({ endpoint }) => endpoint.host === host && endpoint.port === link.endpoint.port,
+      );
       if (failures.sendAgainAtOnce(one)) {
         handedOn = true;
         return;
@@ -131,11 +139,11 @@ export async function transact(
       pathFailed = true;
     } else {
       // Any final reply says that the path works; what it says about the message does not matter here.
-      if (result.kind === 'done') deps.replied(link, outcome.kind === 'delivered' ? outcome.reply : null);
-      deps.finish(one, outcome);
+      if (result.kind === 'done') answered(outcome.kind === 'delivered' ? outcome.reply : null);
+      finish(one, outcome);
     }
   });
-  if (notReached.length > 0) deps.cameBack(notReached, !isUntried(result));
+  if (notReached.length > 0) cameBack(notReached, !isUntried(result));
   giveOn(goingOn);
   if (result.kind === 'lost' && !result.untried && goingOn.length === 0 && !pathFailed && !handedOn) {
     const detail = `connections to ${host} end early: ${result.detail}`;
@@ -158,8 +166,8 @@ export async function transact(
 
   function heardOf(ended: TransactionResult): void {
     if (link.session.tls !== null && ended.kind !== 'not-sendable') {
-      if (ended.kind === 'done') deps.firstUnderTls(link.endpoint, null);
-      else if (endedAtOnce(ended)) deps.firstUnderTls(link.endpoint, `${ended.stage}: ${ended.detail}`);
+      if (ended.kind === 'done') connector.firstUnderTls(link.endpoint, null);
+      else if (endedAtOnce(ended)) connector.firstUnderTls(link.endpoint, `${ended.stage}: ${ended.detail}`);
     }
     if (ended.kind === 'done') {
       link.latencyMs = ended.latencyMs;
@@ -178,15 +186,30 @@ export async function transact(
 
   /** To the head of what waits, in their order; or back to the store where nothing may go. */
   function giveOn(some: readonly ReadyItem[]): void {
-    const { closed } = deps.state;
+    const { closed } = parts.state;
     for (const one of [...some].reverse()) {
-      if (deps.stopping() || closed !== null) queue.giveBack(one, clock.now(), closed?.reason ?? null);
+      if (parts.life.stopping || closed !== null) queue.giveBack(one, clock.now(), closed?.reason ?? null);
       else queue.putBack(one);
     }
   }
 
+  /** These went and never reached the far end. `sent`: something of their transaction did. */
+  function cameBack(some: readonly ReadyItem[], sent: boolean): void {
+    warm.cameBack(some.length);
+    for (const { delivery } of some) parts.tenants.cameBack(delivery.senderDomain);
+    if (!sent) parts.capacity.gates.messageNotSent();
+  }
+
+  /** A final reply came to this message; `taken`: it was delivered, and said so. */
+  function answered(taken: ReplyFacts | null): void {
+    const { address, port } = link.endpoint;
+    parts.capacity.answered(`${address}:${port}`, parts.links.busyCount, taken !== null);
+    if (taken !== null) parts.notes.succeeded(taken);
+  }
+
   function learn(limit: number, host: string): void {
-    deps.note({
+    parts.overrides.note({
+      ...{ scope: 'path', key: pathKey(place.source, place.site) },
       param: 'recipientsPerTransaction',
       value: limit,
       until: clock.now() + LEARNED_MS,

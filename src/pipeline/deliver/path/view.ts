@@ -1,26 +1,22 @@
-/** What a path shows of itself (path-state.ts): remembers the last words and the last reason to wait, in plain words. */
-import { BoundedMap } from '../../../lib/bounded-map.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import { maskAddresses } from '../../../lib/log.ts';
+/** What a path shows of itself (state.ts), in plain words, made of its parts when it is asked for. */
 import type { Lane } from '../../../model/message.ts';
 import { type Overrides, pathKey, type Shaping } from '../../../policy/limits/shaping/types.ts';
 import type { KeptBack } from '../../queue/gate.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { Site } from '../routing/sites.ts';
-import type { PathGates } from './limits.ts';
+import type { Capacity } from './capacity.ts';
+import type { Connecting } from './connecting.ts';
+import type { PathIntake } from './intake.ts';
+import type { Life } from './life.ts';
 import type { Links } from './links.ts';
-import type { PathRef, PathWord, WaitKind } from './state.ts';
+import type { PathNotes } from './notes.ts';
+import type { Picker } from './picker.ts';
+import type { PathRef, WaitKind } from './state.ts';
 import { type Closed, ELSEWHERE, type PathState } from './states.ts';
 
 export interface PathView extends PathRef {
   /** What mail that is in memory for this path waits for; null: it is about to go. */
   waitNow(): KeptBack | null;
-  /** Mail for this domain came by. */
-  met(recipientDomain: string): void;
-  /** `why`: in words, where the kind does not say it. */
-  waits(kind: WaitKind, forMs?: number, why?: string): void;
-  succeeded(word: PathWord): void;
-  failed(detail: string): void;
 }
 
 interface Deps {
@@ -28,54 +24,47 @@ interface Deps {
   place: Extract<Site, { kind: 'path' }>;
   route: 'mx' | 'relay';
   queue: Pick<Queue, 'waiting' | 'heldBy' | 'hasMail'>;
-  gates: PathGates;
   state: Pick<PathState, 'closed' | 'breaker'>;
+  capacity: Pick<Capacity, 'gates' | 'usable'>;
   links: Links;
+  connecting: Pick<Connecting, 'stage'>;
+  ready: Pick<Picker, 'count'>;
+  intake: Pick<PathIntake, 'preparingOf'>;
+  notes: PathNotes;
+  life: Pick<Life, 'inFlight'>;
   overrides: Pick<Overrides, 'of'>;
-  clock: Clock;
 }
 
-const MAX_DOMAINS = 20;
-
-export function createPathView(
-  { name, place, route, queue, gates, state, links, overrides, clock }: Deps,
-  now: { usable(): number; inFlight(): number; opening(): number; ready(lane: Lane): number },
-): PathView {
+export function createPathView(deps: Deps): PathView {
+  const { name, place, route, queue, state, capacity, links, connecting, ready, intake, notes } = deps;
   const { source, site, provider } = place;
-  const domains = new BoundedMap<string, true>(MAX_DOMAINS);
-  let waitsFor: WaitKind = 'none';
-  let waitsWhy = '';
-  let waitsUntil: number | null = null;
-  let lastSuccess: PathWord | null = null;
-  let lastFailure: PathWord | null = null;
-
   const key = pathKey(source, site);
 
   return {
     ...{ key, site, provider },
     get domains() {
-      return [...domains.keys()];
+      return notes.domains;
     },
     snapshot() {
-      const effective = gates.effective();
       const lanes = queue.waiting(name);
+      const waitingOf = (lane: Lane) => lanes[lane] + ready.count(lane) + intake.preparingOf(lane);
       const waiting = {
-        critical: lanes.critical + now.ready('critical'),
-        normal: lanes.normal + now.ready('normal'),
-        bulk: lanes.bulk + now.ready('bulk'),
+        critical: waitingOf('critical'),
+        normal: waitingOf('normal'),
+        bulk: waitingOf('bulk'),
       };
       const why = reason(waiting.critical + waiting.normal + waiting.bulk > 0);
       return {
-        ...{ key, source, site, provider, route },
-        domains: [...domains.keys()],
+        ...{ key, source, site, provider, route, waiting },
+        domains: notes.domains,
         connections: {
           open: links.size,
           busy: links.busyCount,
-          opening: now.opening(),
+          opening: Number(connecting.stage !== null),
         },
-        window: now.usable(),
-        effective,
-        overrides: overrides.of('path', pathKey(source, site)),
+        window: capacity.usable(),
+        effective: capacity.gates.effective(),
+        overrides: deps.overrides.of('path', key),
         // A site that failed and that nobody writes to is not being asked.
         breaker:
           state.breaker.kind === 'half-open' && !queue.hasMail(name)
@@ -84,48 +73,34 @@ export function createPathView(
         reason: why.text,
         waitsFor: why.kind,
         waitsUntil: why.until,
-        waiting,
         held: queue.heldBy(name),
-        inFlight: now.inFlight(),
-        lastSuccess,
-        lastFailure,
+        inFlight: deps.life.inFlight,
+        lastSuccess: notes.lastSuccess,
+        lastFailure: notes.lastFailure,
       };
     },
     waitNow() {
       const { text, until } = reason(true);
       return text === null ? null : { reason: text, until };
     },
-    met(recipientDomain) {
-      domains.set(recipientDomain, true);
-    },
-    waits(kind, forMs, why = '') {
-      waitsFor = kind;
-      waitsWhy = why;
-      waitsUntil = forMs === undefined ? null : clock.now() + Math.ceil(forMs);
-    },
-    succeeded(word) {
-      lastSuccess = word;
-    },
-    failed(detail) {
-      lastFailure = { at: clock.now(), text: maskAddresses(detail).slice(0, 512) };
-    },
   };
 
   function reason(anybodyWaits: boolean): { kind: WaitKind; text: string | null; until: number | null } {
     const { closed } = state;
     if (closed !== null) return { kind: closed.kind, text: closedText(site, closed), until: closed.until };
-    if (waitsFor === 'lease') return { kind: 'lease', text: words(), until: null };
+    const { kind, why, until } = notes.waiting;
+    if (kind === 'lease') return { kind, text: ELSEWHERE, until: null };
     // What waits for the outcome of the one that is tried is mostly not in memory.
     if (state.breaker.kind === 'half-open' && queue.hasMail(name)) {
       return { kind: 'breaker', text: `${site} failed and is tried again with one message`, until: null };
     }
-    if (!anybodyWaits || waitsFor === 'none') return { kind: 'none', text: null, until: null };
-    return { kind: waitsFor, text: words(), until: waitsUntil };
+    if (!anybodyWaits || kind === 'none') return { kind: 'none', text: null, until: null };
+    return { kind, text: words(kind, why), until };
   }
 
-  function words(): string {
-    const { limits } = gates.effective();
-    switch (waitsFor) {
+  function words(kind: WaitKind, why: string): string {
+    const { limits } = capacity.gates.effective();
+    switch (kind) {
       case 'message-rate':
         return `rate limit of ${site}: ${rate(limits.messagesPerSecond ?? 0)}`;
       case 'connection-rate':
@@ -133,17 +108,15 @@ export function createPathView(
       case 'provider-connections':
         return `all ${limits.providerConnections ?? 0} connections to ${provider ?? site} are in use`;
       case 'warm-up':
-        return waitsWhy;
+        return why;
       case 'resolving':
         return `DNS is asked for the hosts of ${site}`;
       case 'connecting':
         return `a connection to ${site} is being opened`;
-      case 'lease':
-        return ELSEWHERE;
       case 'store':
         return 'outcomes cannot be stored at the moment, so nothing is sent';
       default:
-        return `all connections to ${site} are in use (${now.usable()}${hanging()})`;
+        return `all connections to ${site} are in use (${capacity.usable()}${hanging()})`;
     }
   }
 

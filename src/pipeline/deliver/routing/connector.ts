@@ -1,101 +1,143 @@
 /**
  * From a recipient's way to open connections: endpoints of every target in the order to be tried now, and opening one
- * from the way's source under its EHLO name. What openings show is remembered: which relays work, and whether anything
- * leaves this machine at all.
+ * from the way's source under its EHLO name. What openings and replies show is remembered by its owner: which relays work,
+ * what DNS said, which hosts want TLS or IPv4, and whether anything leaves this machine at all.
  */
-import { isIPv4 } from 'node:net';
-import type { OpenResult } from '../../../smtp/client-types.ts';
+import { isIPv4, isIPv6 } from 'node:net';
+import type { OpenFailure, OpenResult } from '../../../smtp/client-types.ts';
+import type { Category } from '../outcome/classifier/categories.ts';
+import { categoryOf, effectsOf, relayRefusal } from '../outcome/effects.ts';
 import type { Outcome } from '../outcome/outcome.ts';
-import { relayRefusal } from '../outcome/relay-refusal.ts';
+import type { Endpoint } from '../tls/endpoint.ts';
 import type { Opener, OpenWish } from '../tls/opener.ts';
-import type { Endpoint, EndpointAnswer, Endpoints, EndpointWish } from './endpoints.ts';
+import type { EndpointAnswer, Endpoints, EndpointWish } from './endpoints.ts';
 import type { Port25Watch } from './port-25.ts';
 import { type RelayHealth, relayName } from './relay-health.ts';
 import type { Egress } from './routes.ts';
 
 export type SmtpEgress = Extract<Egress, { kind: 'smtp' }>;
 
+/** The route of one path, as it is used. */
 export interface Connector {
   /** A list fails over from one target to the next. Never rejects. */
-  endpointsOf(egress: SmtpEgress, recipientDomain: string, wish: EndpointWish): Promise<EndpointAnswer>;
-  /** Never rejects for what a server does. `site`: for whom, where several that do not answer mean something. */
-  open(
-    egress: SmtpEgress,
-    endpoint: Endpoint,
-    site: string,
-    wish: Omit<OpenWish, 'localAddress' | 'heloName'>,
-  ): Promise<OpenResult>;
+  endpoints(recipientDomain: string, wish: EndpointWish): Promise<EndpointAnswer>;
+  /** Never rejects for what a server does. */
+  open(endpoint: Endpoint, wish: Omit<OpenWish, 'localAddress' | 'heloName'>): Promise<OpenResult>;
+  /** An endpoint did not open. `category`: of the reply that refused us, where there was one. */
+  notOpened(endpoint: Endpoint, failure: OpenFailure, category: Category | null): void;
   /**
    * What the far end made of a message. True where it is a relay that does not take our mail, and another one of the list
    * may: the message goes on at once, and over none of the connections to this one.
    */
-  replied(egress: SmtpEgress, endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
+  replied(endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
+  /** The first message of a session under TLS was answered, or (`why`) the session ended before that. */
+  firstUnderTls(endpoint: Endpoint, why: string | null): void;
   /** Whether the far end gets one message at a time, to show that it takes our mail again. */
   halfOpen(endpoint: Endpoint): boolean;
+}
+
+export interface Connectors {
+  /** `site`: for whom, where several that do not answer mean something. */
+  of(egress: SmtpEgress, site: string): Connector;
 }
 
 /** One message does not make a relay fail that may have meant it alone. */
 const MESSAGES_TO_BLAME = 2;
 
-export function createConnector(deps: {
+export function createConnectors(deps: {
   endpoints: Endpoints;
-  opener: Pick<Opener, 'open'>;
+  opener: Opener;
   relays: RelayHealth;
   port25: Port25Watch;
-}): Connector {
+}): Connectors {
   const { endpoints, opener, relays, port25 } = deps;
   /** Messages that a relay has put off for its service's sake since its last success. */
   const suspects = new Map<string, Set<string>>();
+
   return {
-    async endpointsOf(egress, recipientDomain, wish) {
-      // An IPv4 source reaches no IPv6 host.
-      const ipv6 = egress.source.address === null ? wish.ipv6 : false;
-      const found: Endpoint[] = [];
-      let other: EndpointAnswer | null = null;
-      for (const target of relays.order(egress.targets)) {
-        const answer = await endpoints.find(target, recipientDomain, { ...wish, ipv6 });
-        if (answer.kind === 'endpoints') found.push(...answer.endpoints);
-        // A permanent answer of the recipient's DNS decides; a relay that cannot be found may be passed over.
-        else if (other === null || answer.kind === 'permanent') other = answer;
-      }
-      if (found.length > 0) return { kind: 'endpoints', endpoints: found };
-      return other ?? { kind: 'temporary', detail: 'no route is configured' };
-    },
-    async open(egress, endpoint, site, wish) {
-      const { source } = egress;
-      // An IPv4 source cannot reach an IPv6 relay; the system chooses there.
-      const bind = source.address !== null && isIPv4(source.address) === isIPv4(endpoint.address);
-      const result = await opener.open(endpoint, {
-        ...wish,
-        localAddress: bind ? (source.address ?? undefined) : undefined,
-        heloName: source.heloName ?? undefined,
-      });
-      return endpoint.route === 'relay' ? relayOpened(endpoint, result) : hostOpened(site, result);
-    },
-    replied(egress, endpoint, outcome, messageId) {
-      if (endpoint.route !== 'relay') return false;
-      const relay = relayName(endpoint);
-      if (outcome.kind === 'delivered') {
-        relays.delivered(relay);
-        if (suspects.size > 0) suspects.delete(relay);
+    of: (egress, site) => ({
+      endpoints: (recipientDomain, wish) => endpointsOf(egress, recipientDomain, wish),
+      async open(endpoint, wish) {
+        const { source } = egress;
+        // An IPv4 source cannot reach an IPv6 relay; the system chooses there.
+        const bind = source.address !== null && isIPv4(source.address) === isIPv4(endpoint.address);
+        const result = await opener.open(endpoint, {
+          ...wish,
+          localAddress: bind ? (source.address ?? undefined) : undefined,
+          heloName: source.heloName ?? undefined,
+        });
+        return endpoint.route === 'relay' ? relayOpened(endpoint, result) : hostOpened(site, result);
+      },
+      notOpened(endpoint, { reason }, category) {
+        if (reason === 'aborted' || endpoint.route !== 'mx') return;
+        // None of the addresses could be used: the next attempt asks DNS again.
+        if (endpoint.isLast) endpoints.forget(endpoint.recipientDomain);
+        hostRefused(endpoint, { ...effectsOf(category), dnsAgain: undefined });
+      },
+      replied(endpoint, outcome, messageId) {
+        if (endpoint.route === 'relay') return relayReplied(egress, endpoint, outcome, messageId);
+        hostRefused(endpoint, effectsOf(categoryOf(outcome)));
         return false;
-      }
-      const refusal = relayRefusal(outcome);
-      if (refusal === null) return false;
-      if (refusal.believed === 'several' && !relays.halfOpen(relay)) {
-        const met = suspects.get(relay) ?? new Set<string>();
-        suspects.set(relay, met.add(messageId));
-        if (met.size < MESSAGES_TO_BLAME) return false;
-      }
-      suspects.delete(relay);
-      relays.failed(relay, refusal.why, true);
-      return egress.targets.some(
-        (target) =>
-          target.kind === 'mx' || (relayName(target) !== relay && !relays.passedOver(relayName(target))),
-      );
-    },
-    halfOpen: (endpoint) => endpoint.route === 'relay' && relays.halfOpen(relayName(endpoint)),
+      },
+      firstUnderTls: opener.firstUnderTls,
+      halfOpen: (endpoint) => endpoint.route === 'relay' && relays.halfOpen(relayName(endpoint)),
+    }),
   };
+
+  async function endpointsOf(
+    egress: SmtpEgress,
+    recipientDomain: string,
+    wish: EndpointWish,
+  ): Promise<EndpointAnswer> {
+    // An IPv4 source reaches no IPv6 host.
+    const ipv6 = egress.source.address === null ? wish.ipv6 : false;
+    const found: Endpoint[] = [];
+    let other: EndpointAnswer | null = null;
+    for (const target of relays.order(egress.targets)) {
+      const answer = await endpoints.find(target, recipientDomain, { ...wish, ipv6 });
+      if (answer.kind === 'endpoints') found.push(...answer.endpoints);
+      // A permanent answer of the recipient's DNS decides; a relay that cannot be found may be passed over.
+      else if (other === null || answer.kind === 'permanent') other = answer;
+    }
+    if (found.length > 0) return { kind: 'endpoints', endpoints: found };
+    return other ?? { kind: 'temporary', detail: 'no route is configured' };
+  }
+
+  function hostRefused(
+    endpoint: Endpoint,
+    { dnsAgain, wantTls, ipv4Only }: { [name in 'dnsAgain' | 'wantTls' | 'ipv4Only']?: true | undefined },
+  ): void {
+    if (dnsAgain) endpoints.forget(endpoint.recipientDomain);
+    if (wantTls) opener.tlsDemanded(endpoint);
+    if (ipv4Only && isIPv6(endpoint.address)) endpoints.avoidIpv6(endpoint.recipientDomain);
+  }
+
+  function relayReplied(
+    egress: SmtpEgress,
+    endpoint: Endpoint,
+    outcome: Outcome,
+    messageId: string,
+  ): boolean {
+    const relay = relayName(endpoint);
+    if (outcome.kind === 'delivered') {
+      relays.delivered(relay);
+      if (suspects.size > 0) suspects.delete(relay);
+      return false;
+    }
+    const refusal = relayRefusal(outcome);
+    if (refusal === null) return false;
+    if (refusal.believed === 'several' && !relays.halfOpen(relay)) {
+      const met = suspects.get(relay) ?? new Set<string>();
+      suspects.set(relay, met.add(messageId));
+      if (met.size < MESSAGES_TO_BLAME) return false;
+    }
+    suspects.delete(relay);
+    relays.failed(relay, refusal.why, true);
+    return egress.targets.some(
+      (target) =>
+        target.kind === 'mx' || (relayName(target) !== relay && !relays.passedOver(relayName(target))),
+    );
+  }
 
   function relayOpened(endpoint: Endpoint, result: OpenResult): OpenResult {
     if (result.kind === 'open') relays.connected(relayName(endpoint));

@@ -16,36 +16,11 @@ import { type EgressMemory, readFlag } from '../../../policy/limits/shaping/egre
 import type { TlsResult } from '../../../store/topics/tls.ts';
 import type { Category } from '../outcome/classifier/categories.ts';
 import type { TlsCounters } from '../tls/counters.ts';
+import type { AttemptBudget, Endpoint } from '../tls/endpoint.ts';
 import { planTls, relayTlsPlan, type TlsPlan } from '../tls/plan.ts';
 import { isThisMachine, relayAddresses, relayTlsMode } from './relay-host.ts';
 import type { Route } from './routes.ts';
 import { type TriedHosts, untriedFirst } from './tried-hosts.ts';
-
-export interface Endpoint {
-  host: string;
-  address: string;
-  port: number;
-  implicitTls: boolean;
-  /** What is asked of TLS there. */
-  tls: TlsPlan;
-  auth: { user: string; pass: string } | null;
-  /** A password may go without verified TLS: the peer is on loopback. */
-  allowPlaintextAuth: boolean;
-  route: 'mx' | 'relay';
-  recipientDomain: string;
-  /** No address of this answer comes after it. */
-  isLast: boolean;
-  /** Shared by the addresses of one answer. */
-  budget: AttemptBudget;
-}
-
-/** What the addresses of one attempt may use up together. */
-export interface AttemptBudget {
-  /** Of the minute for connecting; whoever connects takes off what it cost. */
-  connectLeftMs: number;
-  /** Somebody waits for a one-time code: the last host gets no more patience than the others. */
-  hurried: boolean;
-}
 
 /** What the mail that asks for endpoints needs of them. */
 export interface EndpointWish {

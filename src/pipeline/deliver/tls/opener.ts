@@ -19,8 +19,8 @@ import { openSession } from '../../../smtp/client-session.ts';
 import type { TlsContexts, TlsMode } from '../../../smtp/client-tls.ts';
 import type { OpenFailure, OpenResult, Timeouts } from '../../../smtp/client-types.ts';
 import type { TlsResult } from '../../../store/topics/tls.ts';
-import type { Endpoint } from '../routing/endpoints.ts';
 import { certificateResult, type TlsCounters } from './counters.ts';
+import type { Endpoint } from './endpoint.ts';
 import { askedBy } from './plan.ts';
 
 export interface OpenWish {

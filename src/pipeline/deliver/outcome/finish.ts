@@ -1,10 +1,35 @@
-/** The mail log's line for an ended attempt. */
+/** An attempt has ended: its line in the mail log, and its settlement to be stored. */
 import type { Logger } from '../../../lib/log.ts';
 import type { Settlement } from '../../../store/topics/queue.ts';
+import type { Queue } from '../../queue/queue.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
 import type { Outcome } from './outcome.ts';
+import type { SettlementRules } from './settlement.ts';
 
-export function logOutcome(
+/** Tells and stores an outcome; the queue keeps the item until it is stored. `blockedUntil`: its path is closed so long. */
+export type Finish = (
+  item: ReadyItem,
+  outcome: Exclude<Outcome, { kind: 'again' }>,
+  blockedUntil?: number,
+) => void;
+
+export function createFinish({
+  queue,
+  rules,
+  mailLog,
+}: {
+  queue: Pick<Queue, 'settle'>;
+  rules: Pick<SettlementRules, 'settle'>;
+  mailLog: Logger;
+}): Finish {
+  return (item, outcome, blockedUntil) => {
+    const settlement = rules.settle(item.delivery, outcome, blockedUntil);
+    logOutcome(mailLog, item, outcome, settlement);
+    void queue.settle(item, settlement);
+  };
+}
+
+function logOutcome(
   mailLog: Logger,
   item: ReadyItem,
   outcome: Exclude<Outcome, { kind: 'again' }>,

@@ -1,5 +1,5 @@
 /**
- * What replies teach about one sender domain, and nobody else: mail that fails authentication again
+ * What replies change for one sender domain, and nobody else (column `sender` of effects.ts): mail that fails authentication again
  * and again at a provider pauses there while its records are looked at; links on a blocklist hold the domain's bulk
  * mail; a provider that complains of the domain is sent less of it. Only words of the far end get here.
  * What concerns the operator's own addresses is said aloud, with the page where a listing is taken off.
@@ -17,10 +17,11 @@ import {
   tenantKey,
 } from '../../../policy/limits/shaping/types.ts';
 import type { Category } from './classifier/categories.ts';
+import { effectsOf } from './effects.ts';
 import type { Outcome } from './outcome.ts';
 
-export interface TenantLimits {
-  /** An attempt ended with a reply, or without one, which teaches nothing. */
+export interface SenderEffects {
+  /** An attempt ended with a reply, or without one, which changes nothing. */
   onOutcome(
     place: { source: string; site: string; provider: string | null },
     senderDomain: string,
@@ -47,10 +48,9 @@ const SLOWED_RATE = 1 / 6;
 /** Of one kind, source and site the operator hears once in so long. */
 const ALERT_EVERY_MS = HOUR;
 const MAX_ALERTS = 10_000;
-const OPERATORS: ReadonlySet<Category> = new Set(['ip_blocklisted', 'ip_reputation', 'ptr_missing', 'helo']);
 const PAGE = /https?:\/\/[^\s<>"'\])]{4,300}/i;
 
-export function createTenantLimits({ clock, log, overrides, authFailing, holdBulk }: Deps): TenantLimits {
+export function createSenderEffects({ clock, log, overrides, authFailing, holdBulk }: Deps): SenderEffects {
   const authFailures = createThreshold({ times: 3, withinMs: 10 * MINUTE });
   const listings = createThreshold({ times: 3, withinMs: HOUR });
   const complaints = createThreshold({ times: 2, withinMs: HOUR });
@@ -65,8 +65,9 @@ export function createTenantLimits({ clock, log, overrides, authFailing, holdBul
       const { source, site, provider } = place;
       const key = `${senderDomain} ${provider ?? site}`;
       const why = maskAddresses(detail).slice(0, 512);
-      if (OPERATORS.has(verdict.category)) alert(verdict.category, source, site, detail);
-      if (verdict.category === 'auth_failed') {
+      const { sender, alert: tells } = effectsOf(verdict.category);
+      if (tells) alert(verdict.category, source, site, detail);
+      if (sender === 'paused') {
         if (!authFailures.happened(key, nowMs)) return;
         overrides.note({ ...note(senderDomain, place, AUTH_PAUSE_MS, verdict.category, why), ...PAUSED });
         log.warn(
@@ -74,9 +75,9 @@ export function createTenantLimits({ clock, log, overrides, authFailing, holdBul
           'mail of a sender domain is paused at a site',
         );
         authFailing(senderDomain, provider ?? site);
-      } else if (verdict.category === 'url_or_domain_blocklisted') {
+      } else if (sender === 'bulk-held') {
         if (listings.happened(senderDomain, nowMs)) holdBulk(senderDomain, why);
-      } else if (verdict.category === 'spam_content' && verdict.scope === 'sender_domain') {
+      } else if (sender === 'slowed' && verdict.scope === 'sender_domain') {
         if (!complaints.happened(key, nowMs)) return;
         const slowed = { param: 'messagesPerSecond', value: SLOWED_RATE } as const;
         overrides.note({ ...note(senderDomain, place, SLOWED_MS, verdict.category, why), ...slowed });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createClassifier } from './classifier/classify.ts';
+import { relayRefusal } from './effects.ts';
 import { NO_FACTS } from './outcome.ts';
-import { relayRefusal } from './relay-refusal.ts';
 import { replyOutcome } from './transaction-outcome.ts';
 
 const classifier = createClassifier();

@@ -1,0 +1,64 @@
+/** What a path remembers of itself to be shown: the last words, the last reason to wait, the domains that came by. */
+import { BoundedMap } from '../../../lib/bounded-map.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { maskAddresses } from '../../../lib/log.ts';
+import type { ReplyFacts } from '../outcome/outcome.ts';
+import type { PathWord, WaitKind } from './state.ts';
+
+export interface PathNotes {
+  /** Mail for this domain came by. */
+  met(recipientDomain: string): void;
+  /** `why`: in words, where the kind does not say it. */
+  waits(kind: WaitKind, forMs?: number, why?: string): void;
+  succeeded(reply: ReplyFacts): void;
+  failed(detail: string): void;
+  readonly domains: readonly string[];
+  readonly waiting: { kind: WaitKind; why: string; until: number | null };
+  readonly lastSuccess: PathWord | null;
+  readonly lastFailure: PathWord | null;
+}
+
+const NOTHING: PathNotes['waiting'] = { kind: 'none', why: '', until: null };
+const MAX_DOMAINS = 20;
+const MAX_WORD = 512;
+
+export function createPathNotes(clock: Pick<Clock, 'now'>): PathNotes {
+  const domains = new BoundedMap<string, true>(MAX_DOMAINS);
+  let waiting = NOTHING;
+  let lastSuccess: PathWord | null = null;
+  let lastFailure: PathWord | null = null;
+
+  const word = (text: string): PathWord => ({
+    at: clock.now(),
+    text: maskAddresses(text).slice(0, MAX_WORD),
+  });
+
+  return {
+    met(recipientDomain) {
+      domains.set(recipientDomain, true);
+    },
+    waits(kind, forMs, why = '') {
+      // Said before every message that goes.
+      if (kind === 'none') waiting = NOTHING;
+      else waiting = { kind, why, until: forMs === undefined ? null : clock.now() + Math.ceil(forMs) };
+    },
+    succeeded({ code, text }) {
+      lastSuccess = word(`${code} ${text}`);
+    },
+    failed(detail) {
+      lastFailure = word(detail);
+    },
+    get domains() {
+      return [...domains.keys()];
+    },
+    get waiting() {
+      return waiting;
+    },
+    get lastSuccess() {
+      return lastSuccess;
+    },
+    get lastFailure() {
+      return lastFailure;
+    },
+  };
+}

@@ -1,0 +1,94 @@
+/**
+ * The paths that there are: one for each egress source and site that has work, made when its first mail comes and forgotten
+ * when there are many and it has none. Given what all of them share; each gets what is its own.
+ */
+import { pathKey } from '../../../policy/limits/shaping/types.ts';
+import type { Lease, LeaseListener } from '../../queue/membership.ts';
+import type { Connectors } from '../routing/connector.ts';
+import type { Site, Sites } from '../routing/sites.ts';
+import { createPathDomains } from './domains.ts';
+import type { ProviderGate } from './limits.ts';
+import { createPath, type Path, type PathDeps } from './path.ts';
+import type { PathRef, PathsView } from './state.ts';
+import type { PathStates } from './states.ts';
+import { closedPath } from './view.ts';
+
+type Place = Extract<Site, { kind: 'path' }>;
+
+export interface Paths extends PathsView {
+  /** The path of that name, where there is one. */
+  known(name: string): Path | undefined;
+  /** The path of that name, made where there is none. */
+  of(name: string, place: Place): Path;
+  stop(deadlineMs: number): Promise<void>;
+}
+
+/** Asks for the lease on what a path sends by, where several nodes may; null = this node may anyway. */
+export type WantEgress = (place: Place, listener: LeaseListener) => Lease | null;
+
+const FORGET_IDLE_ABOVE = 256;
+
+export function createPaths(
+  shared: PathDeps,
+  own: {
+    sites: Sites;
+    connectors: Connectors;
+    states: Pick<PathStates, 'list'>;
+    wantEgress: WantEgress | undefined;
+  },
+  options: { maxConnections: number },
+): Paths {
+  const { sites, connectors, states, wantEgress } = own;
+  const paths = new Map<string, Path>();
+  const providerGates = new Map<string, ProviderGate>();
+
+  return {
+    known: (name) => paths.get(name),
+    of: (name, place) => paths.get(name) ?? made(name, place),
+    async stop(deadlineMs) {
+      await Promise.all([...paths.values()].map((path) => path.stop(deadlineMs)));
+    },
+    paths(): PathRef[] {
+      const used = [...paths.values()].map(({ ref }) => ref);
+      // Closed before anything was sent to them since the start.
+      const others = states.list().filter(({ source, site }) => !paths.has(pathKey(source, site)));
+      return [...used, ...others.map((state) => closedPath(shared, state))];
+    },
+  };
+
+  function made(name: string, place: Place): Path {
+    forgetIdle();
+    const path = createPath(
+      shared,
+      {
+        ...{ name, place },
+        connector: connectors.of(place.egress, place.site),
+        domains: createPathDomains(sites, name, place),
+        providerGate: place.provider === null ? null : gateOf(`${place.source} ${place.provider}`),
+        egress: (listener) => wantEgress?.(place, listener) ?? null,
+      },
+      options,
+    );
+    paths.set(name, path);
+    return path;
+  }
+
+  function gateOf(provider: string): ProviderGate {
+    let gate = providerGates.get(provider);
+    if (gate === undefined) {
+      gate = { open: 0, waiting: new Set() };
+      providerGates.set(provider, gate);
+    }
+    return gate;
+  }
+
+  function forgetIdle(): void {
+    if (paths.size < FORGET_IDLE_ABOVE) return;
+    for (const [name, path] of paths) {
+      if (!path.idle || shared.queue.heldBy(name) > 0) continue;
+      path.forget();
+      paths.delete(name);
+      sites.forget(name);
+    }
+  }
+}

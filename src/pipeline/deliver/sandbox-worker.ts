@@ -1,0 +1,99 @@
+/**
+ * The work of the sandbox: takes its rows, makes each ready as for travelling, and settles it with what is played. Given
+ * the queue and the faults that are played on demand; some at a time. Stops by finishing what is being played.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
+import type { Queue } from '../queue/queue.ts';
+import type { ReadyItem } from '../queue/ready-item.ts';
+import type { DeliverMetrics } from './deliver-metrics.ts';
+import type { SettlementRules } from './outcome/settlement.ts';
+import type { Preparer } from './prepare/prepared.ts';
+import { SANDBOX_SITE } from './routing/routes.ts';
+import type { SandboxRoute } from './sandbox.ts';
+
+export interface SandboxWorker {
+  /** There may be work. */
+  wake(): void;
+  stop(deadlineMs: number): Promise<void>;
+}
+
+interface Deps {
+  clock: Clock;
+  log: Logger;
+  mailLog: Logger;
+  metrics: Pick<DeliverMetrics, 'attempted'>;
+  queue: Pick<Queue, 'take' | 'settle' | 'giveBack'>;
+  preparer: Pick<Preparer, 'prepare'>;
+  rules: Pick<SettlementRules, 'settle'>;
+  sandbox: SandboxRoute;
+  faults: Pick<SandboxRules, 'faultFor'>;
+}
+
+const AT_ONCE = 32;
+const STORE_RETRY_MS = 500;
+
+export function createSandboxWorker(deps: Deps): SandboxWorker {
+  const { clock, log, mailLog, metrics, queue, preparer, rules, sandbox, faults } = deps;
+  let playing = 0;
+  let stopping = false;
+  let idle: (() => void) | null = null;
+
+  return {
+    wake,
+    /** An outcome that cannot be stored is no reason to stay: the next start takes its lease back. */
+    stop(deadlineMs) {
+      stopping = true;
+      if (playing === 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        const timer = clock.setTimer(deadlineMs, resolve);
+        idle = () => {
+          timer.cancel();
+          resolve();
+        };
+      });
+    },
+  };
+
+  function wake(): void {
+    while (!stopping && playing < AT_ONCE) {
+      const item = queue.take(SANDBOX_SITE);
+      if (item === null) break;
+      playing += 1;
+      item.underWay = true;
+      void play(item).then(() => {
+        playing -= 1;
+        wake();
+        if (playing === 0) idle?.();
+      });
+    }
+  }
+
+  async function play(item: ReadyItem): Promise<void> {
+    const { delivery } = item;
+    try {
+      // What was asked for by name, a result or a magic recipient, stays as it is.
+      const fault = delivery.sandbox === 'deliver' ? await faults.faultFor(delivery) : null;
+      const delayedUntil = fault === null ? 0 : fault.since + fault.rule.delayMs;
+      if (delayedUntil > clock.now()) {
+        queue.giveBack(item, Math.min(delayedUntil, delivery.expiresAt), 'delayed by a sandbox rule');
+        return;
+      }
+      const result = await preparer.prepare(item);
+      const settlement =
+        result.kind === 'ready'
+          ? sandbox.play(delivery, result.prepared, fault?.rule ?? null)
+          : rules.settle(delivery, result.outcome);
+      const { state } = settlement;
+      metrics.attempted(state, 0);
+      const { messageId, id, address } = delivery;
+      const word = state === 'queued' ? 'deferred' : state;
+      mailLog.info({ messageId, deliveryId: id, to: address, route: 'sandbox' }, word);
+      await queue.settle(item, settlement);
+    } catch (cause) {
+      log.warn({ err: cause, deliveryId: delivery.id }, 'a sandbox delivery failed; it will be tried again');
+      queue.giveBack(item, clock.now() + STORE_RETRY_MS, null);
+    }
+  }
+}
