@@ -280,6 +280,28 @@ const WORDS: readonly { rule: string; pattern: RegExp; in: readonly string[]; wh
   },
 ];
 
+/**
+ * Rooms: folders of one area among which imports have one direction. Each may import itself and the rooms that it names;
+ * of the files beside the rooms, which put them together, only those in `shared`.
+ */
+export const ROOMS: readonly {
+  at: string;
+  rooms: Readonly<Record<string, readonly string[]>>;
+  shared: readonly string[];
+}[] = [
+  {
+    at: 'src/pipeline/deliver/',
+    rooms: {
+      outcome: [],
+      tls: [],
+      prepare: ['outcome'],
+      routing: ['tls', 'outcome'],
+      path: ['routing', 'prepare', 'tls', 'outcome'],
+    },
+    shared: ['deliver-metrics.ts'],
+  },
+];
+
 export const MAX_LINES = 600;
 /** A longer file says in its head comment why it is one piece, in these words. */
 const SAYS_WHY = /\bone piece\b/;
@@ -364,7 +386,10 @@ export function check(
         const target = resolveFrom(file, specifier);
         if (!one.thread) edges.set(file, [...(edges.get(file) ?? []), target]);
         if (!files.has(target)) add('imports name files that exist', specifier);
-        else checkEdge(area, target, one, add);
+        else {
+          checkEdge(area, target, one, add);
+          checkRooms(file, target, add);
+        }
       }
     }
   }
@@ -390,6 +415,21 @@ function checkEdge(from: Area, target: string, one: Import, add: Add): void {
   } else if (TYPES_ONLY.has(`${from.name} → ${to.name}`) && !one.typesOnly) {
     add('imports follow the table', `${from.name} may import only types of ${to.name} (${target})`);
   }
+}
+
+function checkRooms(file: string, target: string, add: Add): void {
+  const within = ROOMS.find(({ at }) => file.startsWith(at) && target.startsWith(at));
+  if (within === undefined) return;
+  const { at, rooms, shared } = within;
+  const from = file.slice(at.length).split('/', 1)[0] ?? '';
+  const to = target.slice(at.length);
+  const may = rooms[from];
+  if (may === undefined || to.startsWith(`${from}/`) || shared.includes(to)) return;
+  if (!may.includes(to.split('/', 1)[0] ?? ''))
+    add(
+      'imports among rooms have one direction',
+      `${from} → ${to}; ${from} may import ${may.join(' ') || 'no room'}`,
+    );
 }
 
 function checkPackage(file: string, specifier: string, dependencies: ReadonlySet<string>, add: Add): void {

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { READS, WRITES } from '../src/store/sqlite/operations.ts';
-import { AREAS, areaOf, check, importsOf, MAX_LINES } from './architecture-rules.ts';
+import { AREAS, areaOf, check, importsOf, MAX_LINES, ROOMS } from './architecture-rules.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
@@ -84,6 +84,23 @@ describe('the import table', () => {
       expect(row, `a row for ${name}`).toBeDefined();
       const cells = (row ?? '').split('|').map((cell) => cell.trim());
       expect((cells[2] ?? '').replaceAll('`', '').split(' ').filter(Boolean), name).toEqual([...may]);
+    }
+  });
+
+  it('has the rooms of an area with it, and they are the folders that there are', () => {
+    const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8').split('\n');
+    for (const { at, rooms } of ROOMS) {
+      const folders = readdirSync(join(ROOT, at), { withFileTypes: true }).filter((entry) =>
+        entry.isDirectory(),
+      );
+      expect(folders.map(({ name }) => name).sort()).toEqual(Object.keys(rooms).sort());
+      for (const [name, may] of Object.entries(rooms)) {
+        const cells = page.find((line) => line.startsWith(`| \`${name}/\` |`))?.split('|') ?? [];
+        expect(
+          (cells[2] ?? '').replaceAll('`', '').replaceAll('/', '').split(' ').filter(Boolean),
+          name,
+        ).toEqual([...may]);
+      }
     }
   });
 

@@ -31,6 +31,12 @@ export const TERMINAL_STATES: readonly DeliveryState[] = [
   'rejected',
 ];
 
+/**
+ * Copies of a message above this size share a transaction. Below it one transaction each costs less than what a return path
+ * for each copy is worth.
+ */
+export const SHARED_FROM_BYTES = 256 * 1024;
+
 /** How a delivered recipient was reached. */
 export type RouteKind = 'mx' | 'relay' | 'sandbox';
 

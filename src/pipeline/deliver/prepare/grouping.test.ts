@@ -1,10 +1,12 @@
 /** Who may share a transaction, and which replies say that somebody was one too many. */
+
 import { describe, expect, it } from 'vitest';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
+import { SHARED_FROM_BYTES } from '../../../model/delivery.ts';
 import type { RecipientResult, TransactionResult } from '../../../smtp/client-types.ts';
 import { testItem } from '../../queue/test-items.ts';
 import { createClassifier } from '../outcome/classifier/classify.ts';
-import { mayShare, mostInOne, oneTooMany, SHARED_FROM_BYTES, shareKey } from './grouping.ts';
+import { mayShare, mostInOne, oneTooMany, shareKey } from './grouping.ts';
 
 const copy = (more: Partial<ClaimedDelivery> = {}) =>
   testItem({ size: SHARED_FROM_BYTES + 1, ...more }).delivery;

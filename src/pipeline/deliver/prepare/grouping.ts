@@ -3,13 +3,11 @@
  * them say. Only copies of one large message that differ in nothing but the recipient, to one domain, never one that a
  * Bcc asked for: some servers write the envelope into the header. Pure.
  */
-import type { ClaimedDelivery } from '../../../model/delivery.ts';
+import { type ClaimedDelivery, SHARED_FROM_BYTES } from '../../../model/delivery.ts';
 import type { TransactionResult } from '../../../smtp/client-types.ts';
 import type { Reply } from '../../../smtp/reply.ts';
 import type { Classifier } from '../outcome/classifier/classify.ts';
 
-/** Below this a transaction each costs less than what one token a copy is worth. */
-export const SHARED_FROM_BYTES = 256 * 1024;
 /** However many a site may be given. */
 const MOST = 50;
 

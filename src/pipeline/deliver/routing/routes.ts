@@ -2,9 +2,9 @@
  * Which way a recipient goes, and the site it is counted for. A site shares connections and limits: the sandbox, one
  * relay list, or one recipient domain. Pure: configuration and a recipient in, names out.
  */
+import { SHARED_FROM_BYTES } from '../../../model/delivery.ts';
 import type { SandboxResult } from '../../../model/message.ts';
 import { routeKeyOf, routeKeyParts } from '../../../model/route-key.ts';
-import { SHARED_FROM_BYTES } from '../prepare/grouping.ts';
 import { firstRule, type RouteMatch, type RouteQuestion, stablePlace, tagsNamed } from './route-rules.ts';
 
 /** Structurally the configuration's route targets. */
