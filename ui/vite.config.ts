@@ -25,6 +25,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // The data about mail programs, which is loaded for the checks alone.
+    chunkSizeWarningLimit: 800,
   },
   server: {
     host: '127.0.0.1',

@@ -2,16 +2,13 @@
  * What every test in a browser needs: Chromium, a page before a real development server, and what went wrong in it. Where
  * there is no Chromium the tests are skipped, and it is said.
  */
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Scope } from '../scenarios/harness.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
   existsSync,
 );
-/** What `npm run build:ui` leaves. */
-export const BUILT = join(import.meta.dirname, '..', '..', 'dist', 'ui');
 
 export const hasBrowser = CHROMIUM !== undefined;
 if (!hasBrowser) process.stderr.write('SKIPPED: the dashboard in a browser (apt-get install chromium)\n');
@@ -51,11 +48,4 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   });
   page.on('response', (response) => requests.push(response.url()));
   return { page, errors, requests };
-}
-
-/** Octets of the compressed files that a first visit loads. */
-export function firstLoadBytes(): number {
-  const files = readdirSync(BUILT, { recursive: true, encoding: 'utf8' });
-  const first = files.filter((name) => /^(?:index\.html|assets\/(?:index|mark)-[^/]+)\.br$/.test(name));
-  return first.reduce((sum, name) => sum + statSync(join(BUILT, name)).size, 0);
 }

@@ -115,6 +115,9 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
       await page.getByRole('tab', { name: view }).click();
       await page.getByRole('tabpanel', { name: view }).getByText(words).first().waitFor();
     }
+    await page.getByRole('tab', { name: 'Checks' }).click();
+    await page.getByRole('heading', { name: 'What mail programs do not show' }).waitFor();
+    await page.getByRole('link', { name: 'border-radius' }).waitFor();
     expect(errors).toEqual([]);
     expect(requests.filter((one) => !one.startsWith(server.server.localUrl))).toEqual([]);
     await page.getByRole('button', { name: 'Release' }).click();
@@ -153,6 +156,31 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     expect(await place()).toBe(before);
     await page.getByRole('button', { name: '20 new' }).click();
     await until('the top is shown', async () => (await subjects(page))[0] === 'Unread: New');
+  });
+
+  it('holds only the rows in sight, however much there is, down to the oldest', async () => {
+    for (let n = 0; n < 5; n += 1) {
+      const mails = Array.from({ length: 100 }, (_, m) => ({
+        ...SHOWN_MAILS[0],
+        Subject: `Number ${100 * n + m}`,
+      }));
+      await server.call('POST', '/email/batch', { body: { Messages: mails } });
+    }
+    await until('all are captured', async () => {
+      const { Items } = (await server.call('GET', '/sandbox/inboxes')).json;
+      return Items[0]?.Count === 500;
+    });
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await rows(page).first().waitFor();
+    const atEnd = `(() => {
+      const list = document.querySelector('ul[aria-label="Captured mail"]');
+      list.parentElement.scrollTo(0, list.parentElement.scrollHeight);
+      return list.clientHeight === 500 * 64;
+    })()`;
+    await until('the end is reached', () => page.evaluate<boolean>(atEnd));
+    await page.getByRole('link', { name: /Number 0 / }).waitFor();
+    expect(await rows(page).count()).toBeLessThan(40);
   });
 
   it('says that the server is gone, and heals when it is back', { timeout: 180_000 }, async () => {

@@ -38,7 +38,7 @@ try {
   };
   await everywhere('empty', async (page) => page.goto(`${url}/inbox`));
   for (const mail of SHOWN_MAILS) await send(mail);
-  await everywhere('inbox', (page) => open(page, url, 'Your order'));
+  await everywhere('inbox', (page) => open(page, url, 'Your sign-in code'));
   for (const mail of [...LONG_MAILS, ...SHOWN_MAILS]) await send(mail);
   await everywhere('list', async (page) => {
     await page.goto(`${url}/inbox`);

@@ -1,7 +1,10 @@
 /** What is likely wrong with the mail, the worst first, each with what to do. */
+
+import { useQuery } from '@tanstack/react-query';
 import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react';
 import { useMemo } from 'react';
 import type { CaptureDetail } from '../../../../src/client/api-types.ts';
+import { type MissingFeature, missingFeatures, type SupportData } from './client-support.ts';
 import { type Finding, findProblems } from './find-problems.ts';
 
 const LOOKS = {
@@ -15,11 +18,61 @@ export function Checks({ mail }: { mail: CaptureDetail }) {
     return findProblems(mail, mail.HTMLContent === '' ? null : inertDocument(mail.HTMLContent));
   }, [mail]);
   return (
-    <ul className="p-4">
-      {findings.map((finding) => (
-        <Item key={finding.title} finding={finding} />
-      ))}
-    </ul>
+    <div className="p-4">
+      <ul>
+        {findings.map((finding) => (
+          <Item key={finding.title} finding={finding} />
+        ))}
+      </ul>
+      {mail.HTMLContent !== '' && <Programs html={mail.HTMLContent} />}
+    </div>
+  );
+}
+
+/** Which programs do not show what the mail uses. The data is large, and loaded for this alone. */
+function Programs({ html }: { html: string }) {
+  const { data, error } = useQuery({
+    queryKey: ['caniemail'],
+    queryFn: async () => (await import('caniemail/caniemail.json')).default as unknown as SupportData,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const missing = useMemo(() => (data === undefined ? null : missingFeatures(html, data)), [html, data]);
+  return (
+    <section className="mt-6">
+      <h2 className="font-semibold">What mail programs do not show</h2>
+      {error !== null && <p className="text-soft">The data of caniemail.com cannot be loaded.</p>}
+      {missing?.length === 0 && (
+        <p className="text-soft">Everything this mail uses is shown by the programs that were measured.</p>
+      )}
+      <ul className="mt-1">
+        {missing?.map((feature) => (
+          <Feature key={feature.url} feature={feature} />
+        ))}
+      </ul>
+      <p className="mt-2 text-soft text-xs">
+        By measurements of caniemail.com, found by name in the HTML and CSS of this mail.
+      </p>
+    </section>
+  );
+}
+
+function Feature({ feature: { title, url, none, partly } }: { feature: MissingFeature }) {
+  return (
+    <li className="border-line border-b py-2">
+      <a href={url} target="_blank" rel="noopener noreferrer" className="font-mono text-accent underline">
+        {title}
+      </a>
+      {none.length > 0 && (
+        <p>
+          <span className="text-bad">Not shown:</span> {none.join(', ')}
+        </p>
+      )}
+      {partly.length > 0 && (
+        <p className="text-soft">
+          <span className="text-warn">In part:</span> {partly.join(', ')}
+        </p>
+      )}
+    </li>
   );
 }
 
