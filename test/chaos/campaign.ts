@@ -62,7 +62,7 @@ const PASSES_A_SECOND = {
   'after-commit': 1_200,
   'after-data-sent': 1_200,
   'after-remote-250': 1_200,
-  'store-death': 60,
+  'store-death': 200,
 };
 /** A named point that is not reached (little load) is replaced by a signal after this. */
 const PATIENCE_MS = 30_000;

@@ -1,6 +1,6 @@
 /**
  * What slows, stops or keeps back delivery, and what delivery has observed: small tables that are read whole at the start and
- * written as things change. Each has columns of its own, told once as a record (docs/decisions/0064-small-tables.md).
+ * written as things change. Each has columns of its own, told once as a record (docs/decisions/0065-small-tables.md).
  */
 
 import { laneCode } from '../shared/codes.ts';
