@@ -148,6 +148,16 @@ describe('an answered call', () => {
     await isClosed;
   });
 
+  it('reads a whole body in chunks of one octet', async () => {
+    const body = 'x'.repeat(65_536);
+    const port = await rawServer((socket) => {
+      const chunks = [...body].map((octet) => `1\r\n${octet}\r\n`).join('');
+      socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`);
+    });
+    const outcome = await guarded().get(`http://hook.test:${port}/`, { allowHttp: 'always' });
+    expect(outcome).toMatchObject({ kind: 'answered', body, isCut: false });
+  });
+
   it('ignores proxy variables', async () => {
     const port = await httpServer((request, response) => response.end(request.url));
     const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY', 'NODE_USE_ENV_PROXY'];
@@ -313,6 +323,21 @@ describe('failures', () => {
       expect(outcome).toMatchObject({ kind: 'failed', reason: 'protocol' });
     }
   });
+
+  it.each(['\r\n', 'HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'])(
+    'say protocol for an answer that never begins: %j',
+    async (unit) => {
+      const port = await rawServer((socket) => {
+        const more = (): void => {
+          while (!socket.destroyed && socket.write(unit.repeat(1_000)));
+          socket.once('drain', more);
+        };
+        more();
+      });
+      const outcome = await guarded().get(`http://hook.test:${port}/`, { allowHttp: 'always' });
+      expect(outcome).toMatchObject({ kind: 'failed', reason: 'protocol' });
+    },
+  );
 
   it('say protocol for a header that HTTP cannot carry, and send nothing', async () => {
     let requests = 0;

@@ -49,6 +49,12 @@ export interface ConnectionPool {
 
 /** Header lines of an answer together; the default of Node, said here so that no start-up flag changes it. */
 const MAX_HEADER_BYTES = 16_384;
+/**
+ * What an answer may take on the connection: heads, what one read brings beyond the body, and eight octets for each one of
+ * the body (chunks of one octet take six). Empty lines and interim answers (RFC 9110 §15.2) would never end otherwise.
+ */
+const MAX_OVERHEAD_BYTES = 131_072;
+const WIRE_PER_BODY = 8;
 
 /**
  * Connections kept by address and server name: at most `perAddress` at once, idle ones closed after `idleMs`.
@@ -89,6 +95,7 @@ export function exchangeHttp(
     let isReused = false;
     let hasAnswer = false;
     let cancelConnectTimer = () => {};
+    let stopCounting = () => {};
     let isFinished = false;
     let request: http.ClientRequest | undefined;
 
@@ -96,6 +103,7 @@ export function exchangeHttp(
       if (isFinished) return;
       isFinished = true;
       cancelConnectTimer();
+      stopCounting();
       expired.removeEventListener('abort', onExpired);
       // After a whole answer the connection goes back to the pool; in every other case nobody may use it again.
       if (result.kind !== 'answered' || result.isCut) request?.destroy();
@@ -151,6 +159,14 @@ export function exchangeHttp(
     request.on('socket', (socket) => {
       const isSecuring = 'secureConnecting' in socket && socket.secureConnecting === true;
       isReused = !socket.connecting && !isSecuring;
+      let left = MAX_OVERHEAD_BYTES + WIRE_PER_BODY * wanted.maxResponseBytes;
+      const count = (chunk: Uint8Array) => {
+        left -= chunk.length;
+        if (left < 0)
+          finish({ kind: 'failed', reason: 'protocol', detail: 'the answer does not come to an end' });
+      };
+      socket.on('data', count);
+      stopCounting = () => socket.off('data', count);
       stage = isReused ? 'sent' : 'connecting';
       if (isReused) return;
       const timer = clock.setTimer(wanted.connectMs, () => {
