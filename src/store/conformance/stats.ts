@@ -27,6 +27,7 @@ export function describeStats(suite: Suite): void {
       includeSandbox: false,
       maxEvents: 1000,
       maxGroups: 10,
+      maxCountedGroups: 100,
       ...more,
     });
   const groups = async (more: Partial<Parameters<Store['stats']>[0]>) => {
@@ -114,7 +115,14 @@ export function describeStats(suite: Suite): void {
     it('refuses a range with more events than it may read', async () => {
       for (let i = 0; i < 3; i++) await commitOne(suite.store(), { recipients: [accepted(T0)] });
       expect((await ask({ maxEvents: 3 })).kind).toBe('counted');
-      expect(await ask({ maxEvents: 2 })).toEqual({ kind: 'too-many' });
+      expect(await ask({ maxEvents: 2 })).toEqual({ kind: 'too-many', of: 'events' });
+    });
+
+    it('refuses a range with more groups than it may keep in memory', async () => {
+      for (const tag of ['a', 'b', 'c'])
+        await commitOne(suite.store(), { recipients: [accepted(T0)], tags: [tag] });
+      expect((await ask({ groupBy: 'tag', maxCountedGroups: 3 })).kind).toBe('counted');
+      expect(await ask({ groupBy: 'tag', maxCountedGroups: 2 })).toEqual({ kind: 'too-many', of: 'groups' });
     });
   });
 }

@@ -40,6 +40,7 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
       includeSandbox: true,
       maxEvents: 1e6,
       maxGroups: 10,
+      maxCountedGroups: 100_000,
     },
   ],
   nextCallDueAt: [undefined],

@@ -66,11 +66,13 @@ interface Group {
 export const stats = readInSteps('stats', function* (db, params) {
   const domainIds = findNameIds(db, params.domains) ?? everyDomain(db, Number.MAX_SAFE_INTEGER);
   const pieces = yield* piecesOf(db, params, domainIds);
-  if (pieces === null) return { kind: 'too-many' };
+  if (pieces === null) return { kind: 'too-many', of: 'events' };
   const groups = new Map<string, Group>();
   const all = new Map<string, StatsCount>();
   const sql = countPieceSql(params.groupBy ?? 'none');
   let read = 0;
+  /** Counts of groups; an event counts under each of its tags. */
+  let held = 0;
   for (const { domainId, kind, after, last, n } of pieces) {
     if (read > 0 && read + n > EVENTS_PER_STEP) {
       yield;
@@ -89,6 +91,8 @@ export const stats = readInSteps('stats', function* (db, params) {
       params.includeSandbox ? 1 : 0,
     );
     for (const row of rows) add(groupOf(row.name), { at: row.bucket * params.intervalMs, kind, n: row.n });
+    if (groups.size > params.maxCountedGroups || held > params.maxEvents)
+      return { kind: 'too-many', of: 'groups' };
   }
   const largest = yield* largestOf(groups, params.maxGroups);
   const named = largest.map(({ name, counts }) => ({ name, counts: merged(counts) }));
@@ -111,7 +115,10 @@ export const stats = readInSteps('stats', function* (db, params) {
     const before = group.counts.at(-1);
     // The next piece of the same range often goes on in the same interval.
     if (before?.at === count.at && before.kind === count.kind) before.n += count.n;
-    else group.counts.push(count);
+    else {
+      group.counts.push(count);
+      held += 1;
+    }
   }
 });
 

@@ -128,7 +128,8 @@ export interface EventStore {
   /**
    * Counts of events about recipients per interval, kind and group; intervals without any are left out. At most
    * `maxGroups` groups, the largest first, the others together in `rest`. `too-many` where the range holds more than
-   * `maxEvents`.
+   * `maxEvents`, or more than `maxCountedGroups` different groups or `maxEvents` counts of them, which are in memory
+   * together.
    */
   stats(params: {
     domains?: readonly string[];
@@ -144,12 +145,13 @@ export interface EventStore {
     includeSandbox: boolean;
     maxEvents: number;
     maxGroups: number;
+    maxCountedGroups: number;
   }): Promise<
     | {
         kind: 'counted';
         groups: readonly { name: string; counts: readonly StatsCount[] }[];
         rest: readonly StatsCount[] | null;
       }
-    | { kind: 'too-many' }
+    | { kind: 'too-many'; of: 'events' | 'groups' }
   >;
 }

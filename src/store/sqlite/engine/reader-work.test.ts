@@ -22,6 +22,7 @@ it('answers others between the steps of a long read', () => {
     includeSandbox: true,
     maxEvents: 1e6,
     maxGroups: 10,
+    maxCountedGroups: 100_000,
   };
   let reply = reader.answer({ kind: 'read', call: { name: 'stats', params: stats } });
   let others = 0;
