@@ -8,6 +8,13 @@ export interface Asked {
   body?: Uint8Array;
 }
 
+export interface Submitted {
+  port: number;
+  message: Uint8Array;
+  from?: string;
+  to?: string;
+}
+
 export interface Told {
   status: number;
   bytes: number;
@@ -17,7 +24,7 @@ export interface Told {
 
 const PROGRAM = `
   const { parentPort } = require('node:worker_threads');
-  const submit = async ({ port, message }) => {
+  const submit = async ({ port, message, from, to }) => {
     const socket = require('node:net').connect(port, '127.0.0.1');
     const lines = require('node:readline').createInterface({ input: socket })[Symbol.asyncIterator]();
     const reply = async () => {
@@ -28,7 +35,7 @@ const PROGRAM = `
     };
     await reply();
     let last = '';
-    for (const line of ['EHLO test.example', 'MAIL FROM:<a@example.com>', 'RCPT TO:<b@example.net>', 'DATA']) {
+    for (const line of ['EHLO test.example', 'MAIL FROM:<' + from + '>', 'RCPT TO:<' + to + '>', 'DATA']) {
       socket.write(line + '\\r\\n');
       last = await reply();
     }
@@ -40,9 +47,15 @@ const PROGRAM = `
     socket.destroy();
     return last;
   };
-  parentPort.on('message', async ({ method, url, headers, body, port, message }) => {
+  const follow = async (asked) => {
+    const answers = await Promise.all(asked.map(({ url, ...rest }) => fetch(url, rest)));
+    for (const { body } of answers) body.pipeTo(new WritableStream()).catch(() => {});
+    return answers.map(({ status }) => status);
+  };
+  parentPort.on('message', async ({ method, url, headers, body, mail, followed }) => {
     try {
-      if (port !== undefined) return parentPort.postMessage(await submit({ port, message }));
+      if (mail !== undefined) return parentPort.postMessage(await submit(mail));
+      if (followed !== undefined) return parentPort.postMessage(await follow(followed));
       const response = await fetch(url, { method, headers, body, redirect: 'manual', signal: AbortSignal.timeout(100000) });
       const bytes = Buffer.from(await response.arrayBuffer());
       parentPort.postMessage({ status: response.status, bytes: bytes.length, text: bytes.toString('utf8', 0, 300) });
@@ -64,11 +77,18 @@ export function createAskingThread() {
       return promise;
     },
     /** One message, without a login; the last reply of the server. */
-    submit({ port, message }: { port: number; message: Uint8Array }): Promise<string> {
+    submit({ message, from = 'a@example.com', to = 'b@example.net', ...rest }: Submitted): Promise<string> {
       const copy = new Uint8Array(message);
       const { promise, resolve } = Promise.withResolvers<string>();
       worker.once('message', resolve);
-      worker.postMessage({ port, message: copy }, [copy.buffer]);
+      worker.postMessage({ mail: { ...rest, from, to, message: copy } }, [copy.buffer]);
+      return promise;
+    },
+    /** Opens answers that go on, and reads them until the thread ends; the status of each. */
+    follow(followed: readonly Asked[]): Promise<number[]> {
+      const { promise, resolve } = Promise.withResolvers<number[]>();
+      worker.once('message', resolve);
+      worker.postMessage({ followed });
       return promise;
     },
     end: () => worker.terminate(),

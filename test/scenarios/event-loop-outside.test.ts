@@ -1,0 +1,338 @@
+/**
+ * What comes from outside keeps the server from answering nobody: mail to the returns listener, personal links, answers of
+ * webhook receivers, and answers of DNS to the doctor. The far ends are in other
+ * threads, and the longest stretch of work of the server's thread without a return to its event loop is measured in
+ * processor time, the shortest of some tries.
+ */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, it } from 'vitest';
+import { createAskingThread } from '../fakes/asking-thread.ts';
+import { DKIM_RECORDS } from '../fakes/dkim-pair.ts';
+import type { FakeRecords, FakeZones } from '../fakes/fake-dns.ts';
+import { startSmtpSink } from '../fakes/smtp-sink.ts';
+import { longestTurnMs } from '../fakes/thread-cpu.ts';
+import { addDomain, fileScope, startInstance, temporaryFolder, until } from './harness.ts';
+import { readMail } from './signed-mail.ts';
+
+const LIMIT_MS = 50;
+const TRIES = 5;
+
+const scope = fileScope();
+const asker = createAskingThread();
+scope.defer(asker.end);
+
+const text = (length: number, of: string) => of.repeat(Math.floor(length / of.length));
+const many = <T>(count: number, make: (i: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => make(i));
+
+/** The shortest of some tries; `begin` starts the work in another thread and gives what ends with it. */
+async function shortest(begin: () => Promise<unknown>): Promise<number> {
+  let ms = Number.POSITIVE_INFINITY;
+  for (let n = 0; n < TRIES && ms > LIMIT_MS; n += 1) {
+    const ended = begin();
+    ms = Math.min(ms, await longestTurnMs(() => ended));
+  }
+  return ms;
+}
+
+describe('no mail to the returns listener holds the event loop', () => {
+  const MAIL_BYTES = 2_000_000;
+  const report = (type: string, body: string, head = '') =>
+    `From: MAILER-DAEMON@mx.reader.example\r\nSubject: Returned\r\n${head}MIME-Version: 1.0\r\nContent-Type: multipart/report; report-type=${type}; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nIt failed.\r\n--b\r\n${body}\r\n--b--\r\n`;
+  const dsnOf = (block: string) =>
+    report(
+      'delivery-status',
+      `Content-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; mx.reader.example\r\n\r\n${text(MAIL_BYTES, block)}`,
+    );
+  const nested = (kind: string, depth: number) =>
+    many(depth, (i) => `Content-Type: multipart/${kind}; boundary=b${i}\r\n\r\n--b${i}\r\n`).join('');
+  const encoded = (encoding: string, body: string) =>
+    report(
+      'delivery-status',
+      `Content-Type: message/delivery-status\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n${body}`,
+    );
+  const plain = (body: string, head = '') =>
+    `From: MAILER-DAEMON@mx.reader.example\r\nSubject: Undeliverable\r\n${head}\r\n${body}`;
+  const shapes: Record<string, () => string> = {
+    'of many recipients': () =>
+      dsnOf('Final-Recipient: rfc822; a@b.example\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n'),
+    'of blocks of one line': () => dsnOf('Action: failed\r\n\r\n'),
+    'of one long diagnostic': () =>
+      dsnOf(
+        `Final-Recipient: rfc822; a@b.example\r\nAction: failed\r\nStatus: 5.1.1\r\nDiagnostic-Code: smtp; 550 ${text(1_900_000, '5.1.1 no such user\r\n ')}\r\n\r\n`,
+      ),
+    'of many header lines': () => plain('x\r\n', text(MAIL_BYTES, 'X-A: b\r\n')),
+    'of one folded header': () => plain('x\r\n', `X-A: b\r\n${text(MAIL_BYTES, ' c\r\n')}`),
+    'of encoded words': () => plain('x\r\n', `Subject: ${text(MAIL_BYTES, '=?utf-8?q?a=20b?=\r\n ')}x\r\n`),
+    'of nested parts': () => `MIME-Version: 1.0\r\n${nested('mixed', 30_000)}x\r\n`,
+    'of nested messages': () => text(MAIL_BYTES, 'Content-Type: message/rfc822\r\n\r\n'),
+    'of empty parts': () =>
+      `MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n${text(MAIL_BYTES, '--b\r\n\r\n')}`,
+    'of base64': () =>
+      encoded(
+        'base64',
+        text(MAIL_BYTES, `${Buffer.from(text(57, 'Action: failed\r\n\r\n')).toString('base64')}\r\n`),
+      ),
+    'of quoted-printable': () => encoded('quoted-printable', text(MAIL_BYTES, '=41=63=74=0D=0A=\r\n')),
+    'of feedback': () =>
+      report(
+        'feedback-report',
+        `Content-Type: message/feedback-report\r\n\r\nFeedback-Type: abuse\r\nVersion: 1\r\n${text(MAIL_BYTES, 'Original-Rcpt-To: a@b.example\r\nReported-URI: x\r\n')}`,
+      ),
+    'of feedback with references': () =>
+      report(
+        'feedback-report',
+        `Content-Type: message/feedback-report\r\n\r\nFeedback-Type: abuse\r\nVersion: 1\r\n\r\n--b\r\nContent-Type: text/rfc822-headers\r\n\r\n${text(MAIL_BYTES, 'X-Postrider-Ref: 00000000000000-0000000000000000\r\nList-Unsubscribe: <mailto:u-00000000000000-0000000000000000@x>\r\n')}`,
+      ),
+    'of replies in plain text': () => plain(text(MAIL_BYTES, '<a@b.example>: 550 5.1.1 user unknown\r\n')),
+    'of empty lines': () => plain(text(MAIL_BYTES, '\r\n')),
+    'of blanks': () => plain(text(MAIL_BYTES, `${text(60_000, ' ')}\r\n`)),
+    'signed many times': () =>
+      plain(
+        text(1_000_000, 'x\r\n'),
+        text(
+          900_000,
+          'DKIM-Signature: v=1; a=rsa-sha256; d=x.example; s=s; h=from:from; bh=aaaa; b=aaaa\r\n',
+        ),
+      ),
+    'signed many times by a provider': () =>
+      report(
+        'feedback-report',
+        `Content-Type: message/feedback-report\r\n\r\nFeedback-Type: abuse\r\nVersion: 1\r\n\r\n--b\r\n\r\n${text(1_000_000, 'x  \r\n')}`,
+        text(
+          900_000,
+          'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=arf.mail.yahoo.com; s=s1; h=from:from; bh=aaaa; b=aaaa\r\n',
+        ),
+      ),
+  };
+
+  it('whatever it brings', { timeout: 300_000 }, async () => {
+    const sink = await startSmtpSink();
+    scope.defer(() => sink.close());
+    const folder = await temporaryFolder(scope);
+    const server = await startInstance(scope, {
+      folder,
+      settings: {
+        route: `smtp://127.0.0.1:${sink.port}`,
+        returns: '127.0.0.1:0',
+        'bounce-domain': 'bounces.example.com',
+        dns: await startDns({
+          's1._domainkey.arf.mail.yahoo.com': { TXT: [DKIM_RECORDS['pr1._domainkey.example.com'] ?? ''] },
+        }),
+        'log-level': 'warn',
+      },
+    });
+    const token = await addDomain(server, 'example.com');
+    const messageId = await server.send({ ListUnsubscribe: true }, { token });
+    await server.settled(messageId);
+    const path = sink.messages[0]?.from ?? '';
+    const list = readMail(sink.messages[0]?.data ?? Buffer.alloc(0)).header('list-unsubscribe')[0] ?? '';
+    const optOut = /<mailto:([^?>]*)/.exec(list)?.[1] ?? '';
+    const read = async () =>
+      (await readdir(join(folder, 'spool', 'returns'))).every((name) => !name.endsWith('.eml'));
+    const port = server.server.returns?.port ?? 0;
+    const slow: string[] = [];
+    for (const [name, make] of Object.entries(shapes)) {
+      const made = make();
+      const message = Buffer.from(made.slice(0, made.lastIndexOf('\r\n', MAIL_BYTES)));
+      // What is for people is kept as a file, and few files of one sender are.
+      const keeps = name.includes('provider') || name === 'of many header lines';
+      for (const to of [
+        path,
+        optOut,
+        ...(keeps ? ['fbl@bounces.example.com', 'postmaster@bounces.example.com'] : []),
+      ]) {
+        let reply = '';
+        const ms = await shortest(async () => {
+          reply = await asker.submit({ port, message, from: to === optOut ? 'a@b.example' : '', to });
+          await until('it was read', read);
+        });
+        if (!reply.startsWith('250') || ms > LIMIT_MS)
+          slow.push(`${name} to ${to}: ${ms.toFixed(0)} ms, ${reply}`);
+      }
+    }
+    expect(slow).toEqual([]);
+  });
+});
+
+describe('no visit of a personal link holds the event loop', () => {
+  it('whatever it asks or brings', { timeout: 120_000 }, async () => {
+    const sink = await startSmtpSink();
+    scope.defer(() => sink.close());
+    const server = await startInstance(scope, {
+      settings: { route: `smtp://127.0.0.1:${sink.port}`, 'log-level': 'warn' },
+    });
+    const token = await addDomain(server, 'example.com');
+    await server.settled(await server.send({ ListUnsubscribe: true, Tags: ['a'] }, { token }));
+    const list = readMail(sink.messages[0]?.data ?? Buffer.alloc(0)).header('list-unsubscribe')[0] ?? '';
+    const unsubscribe = new URL(/<(https?:[^>]*)>/.exec(list)?.[1] ?? 'http://x/none').pathname;
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const encoded = Buffer.from(`https://example.com/${text(8_000, 'a/')}`).toString('base64url');
+    const visits: [status: number, method: string, path: string, body?: string][] = [
+      [404, 'GET', `/o/${text(12_000, 'a')}`],
+      [404, 'GET', `/o/${text(12_000, '%41')}`],
+      [404, 'GET', `/c/${text(12_000, 'a/')}`],
+      [404, 'GET', `/c/${text(40, 'a')}/${encoded}`],
+      [404, 'GET', `/u/${text(12_000, '-')}`],
+      [200, 'GET', `${unsubscribe}?${text(8_000, 'a=b&')}`],
+      [404, 'POST', `/u/${text(12_000, 'a')}`, text(60_000, 'a=b&')],
+      [200, 'POST', unsubscribe, text(65_000, 'List-Unsubscribe=One-Click&')],
+      [200, 'POST', unsubscribe, text(65_000, '%41')],
+      [200, 'POST', unsubscribe, text(65_000, '[')],
+    ];
+    const slow: string[] = [];
+    for (const [status, method, path, body] of visits) {
+      const ms = await shortest(async () => {
+        const told = await asker.ask({
+          method,
+          url: `${server.server.localUrl}${path}`,
+          headers: body === undefined ? {} : form,
+          ...(body === undefined ? {} : { body: Buffer.from(body) }),
+        });
+        if (told.status !== status) slow.push(`${method} ${path.slice(0, 40)}: ${told.status} ${told.text}`);
+      });
+      if (ms > LIMIT_MS) slow.push(`${method} ${path.slice(0, 40)}: ${ms.toFixed(0)} ms`);
+    }
+    expect(slow).toEqual([]);
+  });
+});
+
+/** Answers the n-th of `answers` to a request for `/n`, byte for byte; without a match an empty 200. */
+const RECEIVER = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const server = require('node:net').createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => {
+      const found = /^POST \\/(\\d+) /.exec(chunk.toString('latin1'));
+      if (found) socket.write(workerData[found[1]] ?? 'HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n');
+    });
+  });
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`;
+
+async function startRawReceiver(answers: readonly string[]): Promise<string> {
+  const worker = new Worker(RECEIVER, { eval: true, workerData: answers });
+  scope.defer(() => worker.terminate());
+  const port = await new Promise((resolve) => worker.once('message', resolve));
+  return `http://127.0.0.1:${port}`;
+}
+
+describe('no answer of a webhook receiver holds the event loop', () => {
+  it('whatever it brings', { timeout: 120_000 }, async () => {
+    const answer = (head: string, body = '') => `HTTP/1.1 200 OK\r\n${head}\r\n${body}`;
+    const answers = [
+      answer(`${text(15_000, 'a: b\r\n')}Content-Length: 0\r\n`),
+      answer(text(1_000_000, 'a: b\r\n')),
+      answer(`a: ${text(15_000, 'b')}\r\nContent-Length: 0\r\n`),
+      answer(`${text(15_000, 'set-cookie: b\r\n')}Content-Length: 0\r\n`),
+      answer('Transfer-Encoding: chunked\r\n', text(2_000_000, '1\r\nx\r\n')),
+      answer('Transfer-Encoding: chunked\r\n', `${text(2_000_000, `1;${text(100, 'a')}\r\nx\r\n`)}0\r\n\r\n`),
+      answer('Content-Length: 20000000\r\n', text(20_000_000, '\u00e9')),
+      answer('Content-Length: 65536\r\nContent-Type: application/json\r\n', text(65_536, '[')),
+      answer('Content-Encoding: gzip\r\nContent-Length: 65536\r\n', text(65_536, '\u0000')),
+      text(2_000_000, 'HTTP/1.1 100 Continue\r\n\r\n'),
+      text(2_000_000, 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'),
+      text(2_000_000, 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'),
+      text(2_000_000, '\r\n'),
+      text(2_000_000, 'x'),
+    ];
+    const url = await startRawReceiver(answers);
+    const server = await startInstance(scope, {
+      settings: { 'allow-networks': '127.0.0.0/8', 'log-level': 'warn' },
+    });
+    const token = await addDomain(server, 'example.com', { Preset: 'Full' });
+    const slow: string[] = [];
+    for (const [i, sent] of answers.entries()) {
+      const made = await server.call('POST', '/webhooks', {
+        token,
+        body: { Event: 'bounce', WebhookURL: `${url}/${i}` },
+      });
+      let told = '';
+      const ms = await shortest(async () => {
+        const { text, status } = await asker.ask({
+          method: 'POST',
+          url: `${server.server.localUrl}/api/v1/webhooks/${made.json.NewWebhookID}/test`,
+          headers: { authorization: `Bearer ${token}` },
+        });
+        told = `${status} ${text.slice(0, 150)}`;
+      });
+      if (!told.startsWith('200 ') || ms > LIMIT_MS)
+        slow.push(`${JSON.stringify(sent.slice(0, 60))}: ${ms.toFixed(0)} ms, ${told}`);
+    }
+    expect(slow).toEqual([]);
+  });
+});
+
+/** The fake DNS in a thread of its own; `*.` names a wildcard. */
+async function startDns(table: FakeZones): Promise<string> {
+  const worker = new Worker(DNS, {
+    eval: true,
+    workerData: { module: new URL('../fakes/fake-dns.ts', import.meta.url).href, table },
+  });
+  scope.defer(() => worker.terminate());
+  return new Promise((resolve) => worker.once('message', resolve));
+}
+
+const DNS = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  import(workerData.module).then(async ({ createFakeDns }) => {
+    const dns = await createFakeDns();
+    for (const [name, records] of Object.entries(workerData.table))
+      if (name.startsWith('*.')) dns.wildcard(name.slice(2), records);
+      else dns.set(name, records);
+    parentPort.postMessage(dns.text);
+  });`;
+
+describe('no answer of DNS holds the event loop', () => {
+  it('when the doctor asks', { timeout: 120_000 }, async () => {
+    const zones: Record<string, FakeRecords> = {
+      'of many texts': { TXT: many(3_000, (i) => `v=spf1 a${i} -all`) },
+      'of long texts': { TXT: many(15, () => text(4_000, 'v=spf1 include:a ')) },
+      'of includes': { TXT: [`v=spf1 ${text(4_000, 'include:%{i}.x.example ')}`] },
+      'of addresses': {
+        A: many(3_000, (i) => `192.0.${i >> 8}.${i & 255}`),
+        TXT: [`v=spf1 ${text(1_000, 'a mx ')}`],
+        MX: many(1_500, (i) => `m${i}.x.example`),
+      },
+      'of keys': { TXT: [`v=DKIM1; ${text(60_000, 'k=rsa; ')}p=AAAA`] },
+      'of policies': {
+        TXT: [`v=DMARC1; p=none; ${text(60_000, 'rua=mailto:a@b.example,mailto:c@d.example; ')}`],
+      },
+      'of authorities': { CAA: many(2_000, (i) => [0, 'issue', `ca${i}.example`] as const) },
+      'of nested includes': { TXT: [`v=spf1 ${many(10, (i) => `include:c${i}.x.example`).join(' ')} -all`] },
+      'of aliases': { CNAME: 'c0.y.example', besideAlias: true, TXT: ['x'] },
+    };
+    const table: FakeZones = {};
+    for (let n = 0; n < 50; n += 1) {
+      const includes = many(10, (i) => `include:c${n + i + 1}.x.example`).join(' ');
+      table[`c${n}.x.example`] = { TXT: [`v=spf1 ${includes} -all`] };
+      table[`c${n}.y.example`] = { CNAME: `c${n + 1}.y.example` };
+    }
+    for (const [i, records] of Object.values(zones).entries())
+      for (let n = 0; n < TRIES; n += 1) {
+        table[`d${i}-${n}.example`] = records;
+        table[`*.d${i}-${n}.example`] = records;
+      }
+    const server = await startInstance(scope, {
+      settings: { dns: await startDns(table), 'log-level': 'warn' },
+    });
+    const slow: string[] = [];
+    for (const [i, name] of Object.keys(zones).entries()) {
+      let told = '';
+      const domains = many(TRIES, (n) => `d${i}-${n}.example`);
+      for (const domain of domains)
+        await server.call('POST', '/domains', { body: { Domain: domain, Verified: true } });
+      const ms = await shortest(async () => {
+        const answer = await asker.ask({
+          method: 'POST',
+          url: `${server.server.localUrl}/api/v1/domains/${domains.pop()}/verify`,
+          headers: { authorization: `Bearer ${server.token}` },
+        });
+        told = `${answer.status} ${answer.bytes} ${answer.text.slice(0, 150)}`;
+      });
+      if (!told.startsWith('200 ') || ms > LIMIT_MS) slow.push(`${name}: ${ms.toFixed(0)} ms, ${told}`);
+    }
+    expect(slow).toEqual([]);
+  });
+});
