@@ -219,9 +219,18 @@ export async function transact(
   }
 }
 
-/** The session ended, by no word and no hand of ours, before it had answered any message. */
-function endedAtOnce(lost: Extract<TransactionResult, { kind: 'lost' }>): boolean {
-  const { reason, reused, untried, afterDot, reply } = lost;
+/**
+ * The session ended, by no word and no hand of ours, before it had answered any message. Not within the content: that may
+ * be what ended it, and no sender may so decide what the host's other mail travels under.
+ */
+export function endedAtOnce(
+  lost: Pick<
+    Extract<TransactionResult, { kind: 'lost' }>,
+    'stage' | 'reason' | 'reused' | 'untried' | 'afterDot' | 'reply'
+  >,
+): boolean {
+  const { stage, reason, reused, untried, afterDot, reply } = lost;
+  if (stage === 'body' || stage === 'dot') return false;
   return !reused && !untried && !afterDot && reply === null && reason !== '421' && reason !== 'local';
 }
 
