@@ -233,8 +233,8 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/listeners/http/server.ts'],
   zod: ['src/listeners/http/'],
   'postal-mime': [
-    'src/listeners/http/captured-mail.ts',
-    'src/listeners/http/captured-parts.ts',
+    'src/listeners/http/sandbox/captured-mail.ts',
+    'src/listeners/http/sandbox/captured-parts.ts',
     'src/listeners/returns/',
   ],
   jose: ['src/policy/access/'],

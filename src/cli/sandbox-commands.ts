@@ -1,8 +1,9 @@
 /** `sandbox …`: the inboxes of captured mail, waiting for mail, releasing it, and faults on demand. */
-import type { CaptureDetail, CaptureSummary } from '../listeners/http/contract/schemas/captures.ts';
+
 import type { InboxItem } from '../listeners/http/operations/sandbox.ts';
 import type { ReleasedAnswer } from '../listeners/http/operations/sandbox-release.ts';
 import type { SandboxRuleItem } from '../listeners/http/operations/sandbox-rules.ts';
+import type { CaptureDetail, CaptureSummary } from '../listeners/http/sandbox/captures.ts';
 import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { CommandError, printable, table, UsageError } from './terminal.ts';

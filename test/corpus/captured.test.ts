@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { codesAndLinks } from '../../src/listeners/http/captured-mail.ts';
+import { codesAndLinks } from '../../src/listeners/http/sandbox/captured-mail.ts';
 
 interface Mail {
   lang: string;

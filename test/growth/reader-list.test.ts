@@ -50,11 +50,11 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'model/schedule.ts readExpiryTime',
   ],
   'a parser of a library: it has 4 KiB on the event loop, and a worker with a deadline beyond': [
-    'listeners/http/captured-mail.ts readCapturedMail',
-    'listeners/http/captured-parts.ts readCapturedFile',
-    'listeners/http/captured-parts.ts readCapturedPage',
+    'listeners/http/sandbox/captured-mail.ts readCapturedMail',
+    'listeners/http/sandbox/captured-parts.ts readCapturedFile',
+    'listeners/http/sandbox/captured-parts.ts readCapturedPage',
 
-    'listeners/http/captured-wish.ts readCaptured',
+    'listeners/http/sandbox/captured-wish.ts readCaptured',
   ],
   'gone through by toSevenBit': ['mail/seven-bit.ts toSevenBitInSteps'],
   'called by readMime, readDsn, readTag, the classifier or the reader of templates': [
@@ -89,7 +89,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'listeners/http/paging.ts paging',
     'listeners/http/query.ts text',
     'listeners/http/query.ts word',
-    'listeners/http/server-sent.ts resumeAfter',
+    'listeners/http/streams/server-sent.ts resumeAfter',
   ],
   'writes what was read, or shapes an answer': [
     'listeners/http/operation.ts withHeaders',
@@ -101,7 +101,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'listeners/http/route.ts json',
     'listeners/http/route.ts invalidParameter',
     'listeners/http/route.ts refuse',
-    'listeners/http/server-sent.ts eventBlock',
+    'listeners/http/streams/server-sent.ts eventBlock',
     'listeners/http/socket-problem.ts writeProblemToSocket',
     'listeners/http/tenancy.ts ownMessage',
     'listeners/submission/smtp-errors.ts replyForThrown',

@@ -4,10 +4,6 @@
  */
 
 import { z } from 'zod';
-import { codesAndLinks } from '../../src/listeners/http/captured-mail.ts';
-import { pageOf } from '../../src/listeners/http/captured-page.ts';
-import { downloadAs, safeFilename } from '../../src/listeners/http/captured-parts.ts';
-import { searchedText } from '../../src/listeners/http/captured-text.ts';
 import {
   decodeBase64,
   hasUnsafeContentId,
@@ -21,13 +17,17 @@ import { pointerSegment } from '../../src/listeners/http/contract/problem-list.t
 import { exceedsOctets, hasControl, isLongerThan } from '../../src/listeners/http/contract/text-rules.ts';
 import { unknownMembers } from '../../src/listeners/http/contract/unknown-members.ts';
 import { parseBody } from '../../src/listeners/http/email-reader.ts';
-import { findCodes } from '../../src/listeners/http/find-codes.ts';
-import { findLinks as findTextLinks } from '../../src/listeners/http/find-links.ts';
 import { parseIdempotencyKey } from '../../src/listeners/http/idempotency.ts';
 import { requireJson } from '../../src/listeners/http/json-media-type.ts';
 import { cursor } from '../../src/listeners/http/paging.ts';
 import { prefersStrict } from '../../src/listeners/http/prefer.ts';
 import { address, moment } from '../../src/listeners/http/query.ts';
+import { codesAndLinks } from '../../src/listeners/http/sandbox/captured-mail.ts';
+import { pageOf } from '../../src/listeners/http/sandbox/captured-page.ts';
+import { downloadAs, safeFilename } from '../../src/listeners/http/sandbox/captured-parts.ts';
+import { searchedText } from '../../src/listeners/http/sandbox/captured-text.ts';
+import { findCodes } from '../../src/listeners/http/sandbox/find-codes.ts';
+import { findLinks as findTextLinks } from '../../src/listeners/http/sandbox/find-links.ts';
 import { readRender, readTemplate } from '../../src/listeners/http/template-request.ts';
 import { readExtensionFields } from '../../src/listeners/submission/extension-fields.ts';
 import { parseAddress, toALabelDomain } from '../../src/mail/address.ts';
@@ -231,20 +231,23 @@ const template = (html: string) => {
 
 /** `file name` below src → the reader. */
 export const READERS: Readonly<Record<string, Reader>> = {
-  'listeners/http/captured-mail.ts codesAndLinks': (text) =>
+  'listeners/http/sandbox/captured-mail.ts codesAndLinks': (text) =>
     codesAndLinks({ subject: text, text, html: text }),
-  'listeners/http/find-codes.ts findCodes': (text) => findCodes([text, `code: ${text}`], text),
-  'listeners/http/find-links.ts findLinks': (text) => [findTextLinks(text, ''), findTextLinks('', text)],
-  'listeners/http/captured-page.ts pageOf': (text) => [
+  'listeners/http/sandbox/find-codes.ts findCodes': (text) => findCodes([text, `code: ${text}`], text),
+  'listeners/http/sandbox/find-links.ts findLinks': (text) => [
+    findTextLinks(text, ''),
+    findTextLinks('', text),
+  ],
+  'listeners/http/sandbox/captured-page.ts pageOf': (text) => [
     pageOf(text, new Map()),
     pageOf(`<a href=${text}`, new Map([[text, text]])),
   ],
-  'listeners/http/captured-parts.ts downloadAs': downloadAs,
-  'listeners/http/captured-parts.ts safeFilename': (text) => [
+  'listeners/http/sandbox/captured-parts.ts downloadAs': downloadAs,
+  'listeners/http/sandbox/captured-parts.ts safeFilename': (text) => [
     safeFilename(text, 0),
     safeFilename(`${text}"`, 0),
   ],
-  'listeners/http/captured-text.ts searchedText': (text) =>
+  'listeners/http/sandbox/captured-text.ts searchedText': (text) =>
     searchedText({
       HTMLContent: text,
       PlainContent: text,

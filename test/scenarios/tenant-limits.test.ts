@@ -1,6 +1,6 @@
 /** One tenant can use up what is its own, and nothing of what others need: disk, streams, places to wait. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openStream } from '../../src/listeners/http/test-stream.ts';
+import { openStream } from '../../src/listeners/http/streams/test-stream.ts';
 import { addDomain, email, fileScope, type Instance, makeToken, startInstance, until } from './harness.ts';
 
 const scope = fileScope();

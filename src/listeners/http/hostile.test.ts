@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../../test/fakes/thread-cpu.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { codesAndLinks } from './captured-mail.ts';
-import { findCodes } from './find-codes.ts';
-import { findLinks } from './find-links.ts';
 import { parseIdempotencyKey } from './idempotency.ts';
 import { prefersStrict } from './prefer.ts';
+import { codesAndLinks } from './sandbox/captured-mail.ts';
+import { findCodes } from './sandbox/find-codes.ts';
+import { findLinks } from './sandbox/find-links.ts';
 import { recordingAcceptance, send, startListener, tokenMemory } from './test-support.ts';
 
 const MAIL = JSON.stringify({

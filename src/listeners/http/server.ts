@@ -19,8 +19,6 @@ import { isOwnPage } from '../../policy/access/own-page.ts';
 import { createSendRate } from '../../policy/limits/send-rate.ts';
 import { type BodyShare, createBodyBudget } from './body-budget.ts';
 import { readBody } from './body-reader.ts';
-import { createCaptureTexts } from './capture-texts.ts';
-import { createCapturedReader } from './captured-reader.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
 import { createIdempotency } from './idempotency.ts';
 import { problemPage } from './operations/problem-pages.ts';
@@ -35,6 +33,8 @@ import {
   type RequestEnd,
   SMALL_BODY_BYTES,
 } from './route.ts';
+import { createCaptureTexts } from './sandbox/capture-texts.ts';
+import { createCapturedReader } from './sandbox/captured-reader.ts';
 import { writeProblemToSocket } from './socket-problem.ts';
 import { createWorkerPool } from './worker-pool.ts';
 

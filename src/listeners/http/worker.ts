@@ -12,7 +12,6 @@ import { compose } from '../../pipeline/compose/compose.ts';
 import { createCompiledCache } from '../../pipeline/compose/template/compiled-cache.ts';
 import { type CompiledTemplate, compileTemplate } from '../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../pipeline/compose/template/template-error.ts';
-import { readCaptured } from './captured-wish.ts';
 import { quoteLongContentIds } from './contract/attachments.ts';
 import { readBatchEnvelope } from './contract/email-batch.ts';
 import { parseEmailBody, readEmailObject } from './contract/email-request.ts';
@@ -20,6 +19,7 @@ import { bodyText, jsonProblem, parseJsonObject } from './contract/json-body.ts'
 import { isJsonObject } from './contract/json-properties.ts';
 import { type FoundTemplate, namedTemplate } from './contract/template-fields.ts';
 import { templateMistake } from './contract/template-problems.ts';
+import { readCaptured } from './sandbox/captured-wish.ts';
 import type { TemplateForWorker } from './stored-templates.ts';
 import { namesIn, readRender, readTemplate, render } from './template-request.ts';
 import type {

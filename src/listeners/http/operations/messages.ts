@@ -30,7 +30,6 @@ import type { PersonalTexts } from '../../../pipeline/deliver/prepare/personal-t
 import { lineOf } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../../../store/topics/messages.ts';
-import type { CapturedReader } from '../captured-reader.ts';
 import {
   type Answer,
   attachmentFacts,
@@ -56,6 +55,7 @@ import {
   METADATA_PREFIX,
   refuse,
 } from '../route.ts';
+import type { CapturedReader } from '../sandbox/captured-reader.ts';
 import { ownMessage } from '../tenancy.ts';
 import type { Traffic } from './traffic.ts';
 import { ITS_TURN, nextTryAt, waitReason } from './wait-words.ts';

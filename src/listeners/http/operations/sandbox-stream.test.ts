@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createManualClock } from '../../../store/sqlite/test-support.ts';
-import { type Block, openStream } from '../test-stream.ts';
+import { type Block, openStream } from '../streams/test-stream.ts';
 import { codesOf, MAIL, openWorld, type World } from '../test-world.ts';
 
 let world: World;

@@ -8,13 +8,13 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { Access } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
-import type { CaptureFeed } from '../capture-feed.ts';
-import { captureSummary } from '../contract/schemas/captures.ts';
-import { createEventStreams } from '../event-streams.ts';
 import { rawOperation } from '../operation.ts';
 import type { ApiRoute } from '../route.ts';
-import { eventBlock, HEARTBEAT_MS, resumeAfter } from '../server-sent.ts';
-import { CAPTURE_FILTERS, type CaptureSearch, toCaptureSummary } from './sandbox-search.ts';
+import type { CaptureFeed } from '../sandbox/capture-feed.ts';
+import { captureSummary } from '../sandbox/captures.ts';
+import { CAPTURE_FILTERS, type CaptureSearch, toCaptureSummary } from '../sandbox/sandbox-search.ts';
+import { createEventStreams } from '../streams/event-streams.ts';
+import { eventBlock, HEARTBEAT_MS, resumeAfter } from '../streams/server-sent.ts';
 
 const CAPTURES_AT_ONCE = 100;
 /** Captures that one read looks at. */

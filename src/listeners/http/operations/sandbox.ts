@@ -11,18 +11,18 @@ import type { Caller } from '../../../model/submission.ts';
 import { lineOf } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
-import { pagePolicy } from '../captured-page.ts';
-import { downloadAs } from '../captured-parts.ts';
-import type { CapturedReader } from '../captured-reader.ts';
-import { captureDetail, captureSummary, capturesDeleted } from '../contract/schemas/captures.ts';
 import { type Answer, count, nothing, pageOf, time } from '../contract/schemas/shared.ts';
 import { operation, rawOperation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN, flag, text } from '../query.ts';
 import { type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
+import { pagePolicy } from '../sandbox/captured-page.ts';
+import { downloadAs } from '../sandbox/captured-parts.ts';
+import type { CapturedReader } from '../sandbox/captured-reader.ts';
+import { captureDetail, captureSummary, capturesDeleted } from '../sandbox/captures.ts';
+import { CAPTURE_FILTERS, type CaptureSearch, toCaptureSummary } from '../sandbox/sandbox-search.ts';
 import { ownDomains } from '../tenancy.ts';
 import { rawHeaders } from './messages.ts';
-import { CAPTURE_FILTERS, type CaptureSearch, toCaptureSummary } from './sandbox-search.ts';
 
 const inboxItem = z
   .object({

@@ -4,14 +4,16 @@
  */
 
 import type { SendRate } from '../../../policy/limits/send-rate.ts';
-import { createCaptureFeed } from '../capture-feed.ts';
-import type { CapturedReader } from '../captured-reader.ts';
 import { emailRequest } from '../contract/schemas/email-request.ts';
 import { createCreateOnce } from '../create-once.ts';
 import type { HttpDeps, HttpOptions } from '../deps.ts';
 import { createEmailReader } from '../email-reader.ts';
 import type { Idempotency } from '../idempotency.ts';
 import type { ApiRoute } from '../route.ts';
+import { createCaptureFeed } from '../sandbox/capture-feed.ts';
+import type { CapturedReader } from '../sandbox/captured-reader.ts';
+import { createNearestCaptures } from '../sandbox/sandbox-nearest.ts';
+import { createCaptureSearch } from '../sandbox/sandbox-search.ts';
 import { createStoredTemplates } from '../stored-templates.ts';
 import { createTemplateWork } from '../template-work.ts';
 import type { WorkerPool } from '../worker-pool.ts';
@@ -34,10 +36,8 @@ import { pathOperations } from './paths.ts';
 import { refusalOperations } from './refusals.ts';
 import { rescheduleOperation } from './reschedule.ts';
 import { sandboxOperations } from './sandbox.ts';
-import { createNearestCaptures } from './sandbox-nearest.ts';
 import { sandboxReleaseOperation } from './sandbox-release.ts';
 import { sandboxRuleOperations } from './sandbox-rules.ts';
-import { createCaptureSearch } from './sandbox-search.ts';
 import { sandboxSeenOperation } from './sandbox-seen.ts';
 import { sandboxStreamOperation } from './sandbox-stream.ts';
 import { sandboxWaitOperation } from './sandbox-wait.ts';

@@ -4,10 +4,10 @@
  * token ends or the listener stops. A slow client slows only itself; each open stream takes a place of its token.
  */
 import { Readable } from 'node:stream';
-import { type Clock, sleep } from '../../lib/clock.ts';
-import type { Access } from '../../policy/access/access.ts';
+import { type Clock, sleep } from '../../../lib/clock.ts';
+import type { Access } from '../../../policy/access/access.ts';
+import type { ApiAnswer, ApiRequest } from '../route.ts';
 import { createChangeWaiter } from './change-waiter.ts';
-import type { ApiAnswer, ApiRequest } from './route.ts';
 import { HEARTBEAT_MS, heartbeat, lastSeen, opening, STREAM_HEADERS } from './server-sent.ts';
 import { createSlots } from './slots.ts';
 

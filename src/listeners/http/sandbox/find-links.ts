@@ -3,7 +3,7 @@
  * text; leaves targets of the anchors and addresses that stand in the text, of the web and of applications (`myapp://…`),
  * each once. One pass over a bounded text.
  */
-import { decodeEntities } from '../../pipeline/compose/html-entities.ts';
+import { decodeEntities } from '../../../pipeline/compose/html-entities.ts';
 import { ACTION_WORD, FOOTER_WORD } from './code-words.ts';
 
 const MAX_LINKS = 200;

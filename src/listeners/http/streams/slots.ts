@@ -3,9 +3,9 @@
  * many of one tenant, who may have any number of tokens: what one maker has made counts together, and so does whatever
  * is limited to the same domain. Given a caller it takes a place, to be given back once, or throws 429. Per process, in memory.
  */
-import { AppError } from '../../lib/errors.ts';
-import type { Caller } from '../../model/submission.ts';
-import { callerDomains, lineOf } from '../../policy/access/access.ts';
+import { AppError } from '../../../lib/errors.ts';
+import type { Caller } from '../../../model/submission.ts';
+import { callerDomains, lineOf } from '../../../policy/access/access.ts';
 
 /** Takes a place and gives back how to leave it. Throws AppError rate-limited. */
 export type Slots = (caller: Caller) => () => void;

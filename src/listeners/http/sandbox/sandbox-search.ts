@@ -13,12 +13,12 @@ import type { Caller } from '../../../model/submission.ts';
 import { lineOf } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureFilter, CaptureText, CaptureView } from '../../../store/topics/captures.ts';
-import type { CapturedReader } from '../captured-reader.ts';
-import type { CaptureSummary } from '../contract/schemas/captures.ts';
 import { withoutUndefined } from '../operation.ts';
+import { toNamedAddress } from '../operations/messages.ts';
 import { flag, MAIL_FILTERS, text } from '../query.ts';
 import { isoTime, refuse } from '../route.ts';
-import { toNamedAddress } from './messages.ts';
+import type { CapturedReader } from './captured-reader.ts';
+import type { CaptureSummary } from './captures.ts';
 
 /** A text that is searched for in any case. Blanks alone would be found everywhere: they are refused. */
 function folded(description: string, max: number) {

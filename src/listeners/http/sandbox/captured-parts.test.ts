@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cpuMsOf } from '../../../test/fakes/thread-cpu.ts';
+import { cpuMsOf } from '../../../../test/fakes/thread-cpu.ts';
 import { pageOf } from './captured-page.ts';
 import { downloadAs, readCapturedFile, readCapturedPage, safeFilename } from './captured-parts.ts';
 

@@ -2,8 +2,8 @@
  * What streams of server-sent events share (WHATWG HTML §9.2): how they begin and beat, and where a client that comes back
  * goes on.
  */
-import { integer, queryReader } from './query.ts';
-import type { ApiRequest } from './route.ts';
+import { integer, queryReader } from '../query.ts';
+import type { ApiRequest } from '../route.ts';
 
 /** Comments so far apart keep a connection, and move the place to resume from. */
 export const HEARTBEAT_MS = 15_000;

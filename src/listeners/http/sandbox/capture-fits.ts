@@ -1,6 +1,6 @@
 /** Whether a capture in memory is what the store would have found: the same conditions as its query. */
-import { foldText } from '../../model/search-text.ts';
-import type { CaptureFilter, CaptureView } from '../../store/topics/captures.ts';
+import { foldText } from '../../../model/search-text.ts';
+import type { CaptureFilter, CaptureView } from '../../../store/topics/captures.ts';
 
 /** `wish.subject` is folded, as for the store. */
 export function fits(capture: CaptureView, wish: CaptureFilter): boolean {

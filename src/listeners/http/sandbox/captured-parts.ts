@@ -3,7 +3,7 @@
  * message (RFC 5322 bytes), which is somebody's.
  */
 import PostalMime from 'postal-mime';
-import { escapeHtml } from '../../pipeline/compose/html-entities.ts';
+import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
 import { pageOf } from './captured-page.ts';
 
 /** A part as a file. */

@@ -4,11 +4,11 @@
  * a backlog (after an update, say) is worked off over minutes. Given messages that the store calls unread; leaves their text
  * and whether files came with them. What cannot be read counts as read, with nothing in it.
  */
-import type { Clock, Timer } from '../../lib/clock.ts';
-import { AppError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Store } from '../../store/store.ts';
-import type { CaptureText } from '../../store/topics/captures.ts';
+import type { Clock, Timer } from '../../../lib/clock.ts';
+import { AppError } from '../../../lib/errors.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { Store } from '../../../store/store.ts';
+import type { CaptureText } from '../../../store/topics/captures.ts';
 import type { CapturedReader } from './captured-reader.ts';
 
 const AT_ONCE = 20;

@@ -1,7 +1,7 @@
 /** What is searched in a captured message. Given its contents, leaves text in the form in which the store compares it. */
-import { foldText } from '../../model/search-text.ts';
-import { textFromHtml } from '../../pipeline/compose/text-from-html.ts';
-import type { CaptureText } from '../../store/topics/captures.ts';
+import { foldText } from '../../../model/search-text.ts';
+import { textFromHtml } from '../../../pipeline/compose/text-from-html.ts';
+import type { CaptureText } from '../../../store/topics/captures.ts';
 import type { CapturedContents } from './captured-mail.ts';
 
 export type SearchedText = Omit<CaptureText, 'messageSeq'>;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createManualClock } from '../../store/sqlite/test-support.ts';
-import type { CaptureView } from '../../store/topics/captures.ts';
+import { createManualClock } from '../../../store/sqlite/test-support.ts';
+import type { CaptureView } from '../../../store/topics/captures.ts';
+import { quietLog } from '../test-support.ts';
 import { createCaptureFeed } from './capture-feed.ts';
-import { quietLog } from './test-support.ts';
 
 function capture(seq: number, more: Partial<CaptureView> = {}): CaptureView {
   const address = { name: '', address: 'a@example.com' };

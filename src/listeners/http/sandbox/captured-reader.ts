@@ -2,10 +2,11 @@
  * Reading captured messages where it does no harm: small ones here, large ones in a worker, because 17 MB took 0.7 s that
  * everybody else waited. Given the bytes, which it takes over where they are large; leaves what was asked for.
  */
+
+import type { WorkerPool } from '../worker-pool.ts';
 import type { CapturedFile } from './captured-parts.ts';
 import type { SearchedText } from './captured-text.ts';
 import { type CapturedAnswer, type CapturedWish, readCaptured } from './captured-wish.ts';
-import type { WorkerPool } from './worker-pool.ts';
 
 /**
  * `tenant`: who has to wait for whom where it takes a worker. Refusals: AppError unavailable where too many large ones wait,

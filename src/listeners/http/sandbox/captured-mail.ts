@@ -4,8 +4,8 @@
  * counts are bounded, and nothing here is ever rendered.
  */
 import PostalMime from 'postal-mime';
-import { textFromHtml } from '../../pipeline/compose/text-from-html.ts';
-import type { CaptureDetail } from './contract/schemas/captures.ts';
+import { textFromHtml } from '../../../pipeline/compose/text-from-html.ts';
+import type { CaptureDetail } from './captures.ts';
 import { findCodes } from './find-codes.ts';
 import { findLinks } from './find-links.ts';
 

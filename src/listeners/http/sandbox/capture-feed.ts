@@ -4,10 +4,10 @@
  * against those alone. A look now and then finds what the store could not tell: what another process captured, or a commit
  * whose answer was lost. Nothing is told twice.
  */
-import type { Clock, Timer } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Store } from '../../store/store.ts';
-import type { CaptureFilter, CaptureView } from '../../store/topics/captures.ts';
+import type { Clock, Timer } from '../../../lib/clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { Store } from '../../../store/store.ts';
+import type { CaptureFilter, CaptureView } from '../../../store/topics/captures.ts';
 import { fits } from './capture-fits.ts';
 
 export interface CaptureFeed {

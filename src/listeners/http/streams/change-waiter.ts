@@ -3,7 +3,7 @@
  * any more (the client went, the listener stops). Given a signal, a clock and what ends the request; leaves nothing
  * behind once closed. News that come between two waits are not lost: the next wait ends at once.
  */
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../../lib/clock.ts';
 
 export interface ChangeWaiter {
   /** Resolves at the first of: news, `maxMs` over, the end. Called one at a time. */

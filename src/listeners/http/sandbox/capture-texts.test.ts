@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createManualClock } from '../../store/sqlite/test-support.ts';
-import type { CaptureText } from '../../store/topics/captures.ts';
+import { createManualClock } from '../../../store/sqlite/test-support.ts';
+import type { CaptureText } from '../../../store/topics/captures.ts';
+import { quietLog } from '../test-support.ts';
 import { createCaptureTexts } from './capture-texts.ts';
 import { readCapturedMail } from './captured-mail.ts';
 import { createCapturedReader } from './captured-reader.ts';
 import { MAX_TEXT_CHARS, searchedText } from './captured-text.ts';
-import { quietLog } from './test-support.ts';
 
 const mail = (type: string, encoding: string, body: string) =>
   Buffer.from(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../lib/errors.ts';
-import type { Caller } from '../../model/submission.ts';
+import { AppError } from '../../../lib/errors.ts';
+import type { Caller } from '../../../model/submission.ts';
 import { createSlots } from './slots.ts';
 
 function caller(tokenId: string, domains: readonly string[], maker?: string): Caller {
