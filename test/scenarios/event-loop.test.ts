@@ -410,6 +410,7 @@ async function everyOperation(): Promise<Record<string, readonly Asking[]>> {
     releaseCapture: id(captures[0]?.ID ?? '', { body: {} }),
     waitForCapture: [{ query: 'Timeout=0&Subject=none' }],
     streamCaptures: [],
+    markCaptures: [{ body: { Seen: true } }],
     deleteCapture: id(captures[0]?.ID ?? ''),
     deleteCaptures: none,
     listSandboxRules: list(),

@@ -35,9 +35,8 @@ const HARMLESS = new Set(
    Metadata KeepContent Tracking ListUnsubscribe TemplateID TemplateVersion Variables StrictVariables Messages Event Events
    WebhookURL Description Status DeliveryIDs Since Until OnlyFailed After Email Limit DkimSelector Subdomains Retention
    RequireTls AtMostOnce ReturnPathHost TrackingHost Items Name Version Strict Notices Inbox Recipient Tag Result Defers
-   DelayMs Code Enhanced Text Probability Times SenderDomain RecipientDomain Site All Reason HoldID`.split(
-    /\s+/,
-  ),
+   DelayMs Code Enhanced Text Probability Times SenderDomain RecipientDomain Site All Reason HoldID
+   Seen IDs`.split(/\s+/),
 );
 
 interface Operation {

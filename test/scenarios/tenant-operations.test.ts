@@ -373,6 +373,7 @@ async function everyCase(): Promise<Record<string, Case>> {
     createSmtpCredential: forTheirs({ Name: 'n' }),
     deleteSmtpCredential: id(credential),
     listCaptures: list,
+    markCaptures: { by: 'list', body: { Seen: true } },
     deleteCaptures: list,
     listInboxes: list,
     getCapture: id(capture),
