@@ -50,7 +50,7 @@ export const ACCEPTANCE_KEYS: KeyTable<AcceptanceConfig> = {
   'queue-limit-per-domain': key(
     'recipients, `auto` or `off`',
     both('auto'),
-    'recipients that one sender domain may have in the queue; more is answered 429. `auto`: half of what it has and what is free below `queue-limit`, at least 1000',
+    'recipients that one sender domain may have in the queue; more is answered 429. `auto`: four fifths of what it has and what is free below `queue-limit`, at least 1000',
     (t): Parsed<number | 'auto' | null> => {
       if (t === 'auto' || t === 'off') return good(t === 'auto' ? t : null);
       return parseInteger(t, 1, 1_000_000_000);

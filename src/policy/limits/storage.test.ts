@@ -108,7 +108,7 @@ describe('what a domain may store', () => {
 });
 
 describe('what a domain may have in the queue', () => {
-  it('is half of what others leave, so that one never fills it for the others', async () => {
+  it('is four fifths of what others leave, so that one never fills it for the others', async () => {
     const { fits, waiting, clock, storage } = setUp(
       null,
       { free: null },
@@ -119,15 +119,15 @@ describe('what a domain may have in the queue', () => {
       if (!(await fits('greedy.test', 1, 1_000))) break;
       waiting.set('greedy.test', (waiting.get('greedy.test') ?? 0) + 1_000);
     }
-    expect(waiting.get('greedy.test')).toBe(50_000);
+    expect(waiting.get('greedy.test')).toBe(80_000);
     expect(await storage.use(['greedy.test'])).toMatchObject([
-      { recipients: 50_000, recipientLimit: 50_000 },
+      { recipients: 80_000, recipientLimit: 80_000 },
     ]);
     // Within the second that a figure is believed, and for those that ask at the same moment, too.
     await clock.advance(1_001);
-    expect(await Promise.all([20_000, 20_000].map((n) => fits('third.test', 1, n)))).toEqual([true, false]);
+    expect(await Promise.all([10_000, 10_000].map((n) => fits('third.test', 1, n)))).toEqual([true, false]);
     await clock.advance(1_001);
-    expect([await fits('other.test', 1, 20_000), await fits('other.test', 1, 20_000)]).toEqual([true, false]);
+    expect([await fits('other.test', 1, 10_000), await fits('other.test', 1, 10_000)]).toEqual([true, false]);
     await expect(storage.take('greedy.test', { bytes: 1, recipients: 1 })).rejects.toMatchObject({
       problems: [{ message: expect.stringContaining('queue-limit-per-domain') }],
     });

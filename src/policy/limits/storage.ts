@@ -10,8 +10,7 @@ import type { Store } from '../../store/store.ts';
 import type { DomainUse } from '../../store/topics/retention.ts';
 
 /**
- * `auto`: a share of what the domain has and what is still free together, so that there is always room for others: four fifths
- * of the octets, half of the recipients.
+ * `auto`: four fifths of what the domain has and what is still free together, so that there is always room for others.
  */
 export type StorageLimit = number | 'auto' | null;
 
@@ -34,7 +33,6 @@ export interface Storage {
 
 /** Of what a domain has and what is free together. */
 const AUTO_SHARE = 0.8;
-const AUTO_RECIPIENTS = 0.5;
 /** However little is free, a domain may have some. */
 const LEAST_RECIPIENTS = 1_000;
 const FRESH_MS = 1_000;
@@ -91,7 +89,7 @@ export function createStorage(
   function recipientLimitFor(use: { recipients: number }, queue: { recipients: number }): number | null {
     if (options.recipientLimit !== 'auto') return options.recipientLimit;
     const free = Math.max(0, options.queueLimit - queue.recipients);
-    return Math.max(LEAST_RECIPIENTS, Math.floor((use.recipients + free) * AUTO_RECIPIENTS));
+    return Math.max(LEAST_RECIPIENTS, Math.floor((use.recipients + free) * AUTO_SHARE));
   }
 
   function useNow(domain: string): Promise<DomainUse> {
