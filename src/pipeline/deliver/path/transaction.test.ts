@@ -1,6 +1,90 @@
-/** Which ends of a session say something about the host's TLS. */
-import { expect, it } from 'vitest';
-import { endedAtOnce } from './transaction.ts';
+/** What a transaction tells of TLS to whoever opens the next connection. */
+import { afterEach, expect, it } from 'vitest';
+import { type Script, startScriptedMx } from '../../../../test/fakes/scripted-mx.ts';
+import { createTestCa } from '../../../../test/fakes/test-certificates.ts';
+import { systemClock } from '../../../lib/clock.ts';
+import { openSession } from '../../../smtp/client-session.ts';
+import { createTlsContexts } from '../../../smtp/client-tls.ts';
+import { testItem } from '../../queue/test-items.ts';
+import { createClassifier } from '../outcome/classifier/classify.ts';
+import type { Prepared } from '../prepare/prepared.ts';
+import { endedAtOnce, type TransactionParts, transact } from './transaction.ts';
+
+const ca = createTestCa();
+const pair = ca.issue({ names: ['mx.test'] });
+const closing: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const each of closing.splice(0)) await each.close();
+});
+
+/** What is told of a session that meets this script, message by message. */
+async function told(script: Script, messages = 1): Promise<(string | null)[]> {
+  const mx = await startScriptedMx({ starttls: { do: 'tls', pair }, capabilities: ['STARTTLS'], ...script });
+  closing.push(mx);
+  const opened = await openSession(
+    { host: 'mx.test', address: '127.0.0.1', port: mx.port, implicitTls: false },
+    {
+      clock: systemClock,
+      heloName: 'client.test',
+      tls: 'opportunistic',
+      tlsContexts: createTlsContexts({ ca: ca.cert }),
+    },
+  );
+  if (opened.kind !== 'open') throw new Error(opened.detail);
+  closing.push({ close: () => opened.session.destroy() });
+  const heard: (string | null)[] = [];
+  const nothing = () => {};
+  const parts = {
+    place: { source: '', site: 'mx.test', provider: null },
+    queue: { mayGoOn: () => true, putBack: nothing, giveBack: nothing },
+    state: { closed: null },
+    clock: systemClock,
+    classifier: createClassifier(),
+    metrics: { attempted: nothing },
+    failpoints: { reach: nothing },
+    connector: {
+      replied: () => false,
+      firstUnderTls: (_: unknown, why: string | null) => void heard.push(why),
+    },
+    senderEffects: { onOutcome: nothing },
+    capacity: { answered: nothing, gates: { messageNotSent: nothing } },
+    tenants: { cameBack: nothing },
+    warm: { onOutcome: nothing, cameBack: nothing },
+    notes: { succeeded: nothing },
+    links: { busyCount: 1, leaveThose: nothing },
+    failures: { lostUnder: nothing, endedBetween: nothing },
+    finish: nothing,
+    life: { stopping: false, inFlight: 1 },
+  } as unknown as TransactionParts;
+  const endpoint = { host: 'mx.test', address: '127.0.0.1', port: mx.port, route: 'mx' };
+  const farEnd = { took: nothing, droppedBehind: nothing };
+  const link = { session: opened.session, endpoint, farEnd, opening: '', behind: null } as never;
+  const content = Buffer.from('Subject: x\r\n\r\nx\r\n');
+  for (let n = 0; n < messages; n++) {
+    const item = testItem({ id: n + 1 });
+    const prepared = { item, mailFrom: 'b@client.test', prefix: new Uint8Array(0), content, shared: null };
+    await transact(parts, link, prepared as unknown as Prepared, []);
+  }
+  return heard;
+}
+
+it('tells that a session under TLS ended before it answered its first message', async () => {
+  for (const step of ['mail', 'rcpt', 'data'] as const) {
+    const [why] = await told({ [step]: { do: 'close' } });
+    expect(why).toContain(step);
+  }
+});
+
+it('tells that it was answered, whatever the answer', async () => {
+  expect(await told({})).toEqual([null]);
+  expect(await told({ rcpt: '550 5.1.1 no such user' })).toEqual([null]);
+});
+
+it('tells nothing of one that ends later, after the message, or by a 421', async () => {
+  expect(await told({ mail: ['250 ok', { do: 'close' }] }, 2)).toEqual([null]);
+  expect(await told({ dot: { do: 'close' } })).toEqual([]);
+  expect(await told({ mail: { do: 'last', reply: '421 4.3.2 later' } })).toEqual([]);
+});
 
 const LOST = {
   stage: 'mail',
