@@ -36,47 +36,34 @@ export interface Deliver extends Service, PathsView {
 const ROWS_WITHOUT_SITE = 32;
 
 export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliver {
-  const { queue, sites, rules, clock, random, log, mailLog, metrics, classifier } = deps;
-  const { store, senders, tokens, personalTokens, egressMemory, tlsCounters: counters } = deps;
+  const { clock, random, log, mailLog, metrics, failpoints, queue, sites, states, gate } = deps;
+  const { store, senders, signers, tokens, personalTokens, rules, retry, classifier, senderEffects } = deps;
+  const { resolver, filter, mtaSts, tlsContexts, tlsCounters, connect, relays, port25, egressMemory } = deps;
+  const { shaping, overrides, memory, warmup, faults } = deps;
 
+  const counters = tlsCounters;
   const endpoints = createEndpoints(
-    {
-      resolver: deps.resolver,
-      filter: deps.filter,
-      mtaSts: deps.mtaSts,
-      clock,
-      random,
-      counters,
-      egressMemory,
-    },
+    { resolver, filter, mtaSts, clock, random, counters, egressMemory },
     options,
   );
-  const opener = createOpener(
-    { clock, log, tlsContexts: deps.tlsContexts, counters, egressMemory, connect: deps.connect },
-    options,
-  );
-  const connectors = createConnectors({ endpoints, opener, relays: deps.relays, port25: deps.port25 });
-  const signing = createSigning({ clock, signers: deps.signers });
-  const preparer = createPreparer(
-    { clock, store, signing, senders, tokens, personalTokens, asksForTls },
-    options,
-  );
+  const opener = createOpener({ clock, log, tlsContexts, counters, egressMemory, connect }, options);
+  const connectors = createConnectors({ endpoints, opener, relays, port25 });
+  const signing = createSigning({ clock, signers });
+  const reading = { clock, store, signing, senders, tokens, personalTokens, asksForTls };
+  const preparer = createPreparer(reading, options);
+  const finish = createFinish({ queue, rules, mailLog });
+  const farEnds = createFarEnds({ clock, egressMemory });
   const paths = createPaths(
     {
-      ...{ clock, log, metrics, queue, preparer, classifier },
-      ...{ failpoints: deps.failpoints, retry: deps.retry, senderEffects: deps.senderEffects },
-      ...{ shaping: deps.shaping, overrides: deps.overrides, memory: deps.memory, states: deps.states },
-      finish: createFinish({ queue, rules, mailLog }),
-      farEnds: createFarEnds({ clock, egressMemory }),
-      warmup: deps.warmup,
+      ...{ clock, log, metrics, failpoints, queue, preparer, finish, retry, classifier, senderEffects },
+      ...{ shaping, overrides, memory, states, farEnds, warmup },
     },
-    { sites, connectors, states: deps.states, wantEgress: deps.egress },
+    { sites, connectors, states, wantEgress: deps.egress },
     options,
   );
-  const sandbox = createSandboxWorker({
-    ...{ clock, log, mailLog, metrics, queue, preparer, rules, faults: deps.faults },
-    sandbox: createSandboxRoute({ clock, random, rules, classifier }),
-  });
+  const route = createSandboxRoute({ clock, random, rules, classifier });
+  const playing = { clock, log, mailLog, metrics, queue, preparer, rules, faults };
+  const sandbox = createSandboxWorker({ ...playing, sandbox: route });
   let stopping = false;
 
   return {
@@ -91,7 +78,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
       stopping = true;
       await Promise.all([paths.stop(deadlineMs), sandbox.stop(deadlineMs)]);
     },
-    waits: createMemoryWaits({ queue, gate: deps.gate, sites, paths }),
+    waits: createMemoryWaits({ queue, gate, sites, paths }),
     reconnect: (name) => paths.known(name)?.reconnect(),
     paths: paths.paths,
   };
