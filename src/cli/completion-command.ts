@@ -8,7 +8,7 @@ import { wordsOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { UsageError } from './terminal.ts';
 
-interface Place {
+interface CommandPath {
   /** Words behind the program's name, each with a space before it: ` domain add`; empty at the top. */
   path: string;
   command: Command;
@@ -16,7 +16,7 @@ interface Place {
   options: readonly Option[];
 }
 
-const SHELLS: Readonly<Record<string, (places: readonly Place[]) => string>> = {
+const SHELLS: Readonly<Record<string, (places: readonly CommandPath[]) => string>> = {
   bash: bashScript,
   zsh: (places) => `#compdef postrider
 (( $+functions[compdef] )) || { autoload -U compinit && compinit -i -D }
@@ -46,8 +46,8 @@ export const completionCommand: CommandGroup = (program, context) => {
     });
 };
 
-function placesOf(program: Command): Place[] {
-  const walk = (command: Command, path: string): Place[] => [
+function placesOf(program: Command): CommandPath[] {
+  const walk = (command: Command, path: string): CommandPath[] => [
     { path, command, options: [...command.options, ...(path === '' ? [] : program.options)] },
     ...command.commands.flatMap((child) => walk(child, `${path} ${child.name()}`)),
   ];
@@ -56,7 +56,7 @@ function placesOf(program: Command): Place[] {
 
 const takesValue = (option: Option) => !option.isBoolean() && !option.negate;
 
-function bashScript(places: readonly Place[]): string {
+function bashScript(places: readonly CommandPath[]): string {
   const below = places.filter(({ path }) => path !== '').map(({ path }) => `"${path}"`);
   const values: string[] = [];
   const words: string[] = [];
@@ -93,7 +93,7 @@ complete -o default -F _postrider postrider
 `;
 }
 
-function fishScript(places: readonly Place[]): string {
+function fishScript(places: readonly CommandPath[]): string {
   const below = places.filter(({ path }) => path !== '').map(({ path }) => `'${path}'`);
   const lines = places.flatMap(({ path, command, options }) => {
     const here = `complete -c postrider -n "test (__postrider_path) = '${path}'"`;

@@ -32,7 +32,7 @@ export interface PersonalOptions {
 export type PlaceKind = 'open' | 'click' | 'unsubscribe' | 'mailto';
 
 /** One token's place: where its octets begin in the composed message, and what it says. */
-export interface Place {
+export interface TokenSlot {
   kind: PlaceKind;
   offset: number;
   /** Number of the link in its message, from 0; 0 for the others. */
@@ -42,13 +42,13 @@ export interface Place {
 }
 
 /** All places of a message in the order of their octets. */
-export interface Places {
+export interface TokenSlots {
   host: string;
-  places: readonly Place[];
+  places: readonly TokenSlot[];
 }
 
 /** Whether a reader can unsubscribe by a link of ours. */
-export function offersUnsubscribe(places: Places | undefined): boolean {
+export function offersUnsubscribe(places: TokenSlots | undefined): boolean {
   return places?.places.some(({ kind }) => kind === 'unsubscribe') ?? false;
 }
 
@@ -66,7 +66,7 @@ export function placeOctets(kind: PlaceKind): number {
 }
 
 /** The same bytes with a text of exactly the place's length in each place; `texts` in the order of the places. */
-export function fillPlaces(bytes: Uint8Array, { places }: Places, texts: readonly string[]): Uint8Array {
+export function fillPlaces(bytes: Uint8Array, { places }: TokenSlots, texts: readonly string[]): Uint8Array {
   const filled = Buffer.from(bytes);
   places.forEach(({ kind, offset }, i) => {
     const text = texts[i] ?? '';

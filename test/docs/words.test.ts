@@ -10,6 +10,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 
 /** A word that is no longer used, and the word that replaced it. */
 const REPLACED: readonly (readonly [old: RegExp, instead: string])[] = [
+  [/\binterface Place\b/, 'TokenSlot, ValuePosition, RoomRequest'],
   [/\blessonsOf\b/, 'observedLimits'],
   [/\blearnt\b/, 'learned, observed'],
   [/\bPlacements?\b/, 'Site'],

@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Mailbox, MessageId } from '../../model/message.ts';
-import type { Places } from '../../model/personal.ts';
+import type { TokenSlots } from '../../model/personal.ts';
 import type { Caller, SubmittedRecipient } from '../../model/submission.ts';
 import type { NewMessage, NewRecipient } from '../../store/topics/acceptance.ts';
 import type { ReleaseFacts } from '../../store/topics/captures.ts';
@@ -20,7 +20,7 @@ export interface Captured {
   message: Pick<MessageView, 'id' | 'lane' | 'lists' | 'subject' | 'tags' | 'metadata'>;
   facts: ReleaseFacts;
   content: Uint8Array;
-  places: Places | null;
+  places: TokenSlots | null;
 }
 
 /** A captured message that is to go out after all. */

@@ -10,7 +10,7 @@ import { OCTET_STREAM, parseMediaType, textParameter, typeFromFilename } from '.
 import { foldAddressList, foldUnstructured, type Mailbox } from '../../mail/header-fold.ts';
 import { isComposedHeader, isHeaderName } from '../../mail/header-rules.ts';
 import { type FilePart, type MimePart, type TextPart, writeMessage } from '../../mail/mime-writer.ts';
-import { type PersonalOptions, type Place, type Places, placeOctets } from '../../model/personal.ts';
+import { type PersonalOptions, placeOctets, type TokenSlot, type TokenSlots } from '../../model/personal.ts';
 import { type PersonalText, personalHtml } from './personal-html.ts';
 import { type UnsubscribeHeader, unsubscribeHeader } from './unsubscribe-header.ts';
 
@@ -55,7 +55,7 @@ export interface Composed {
   /** True when a header holds a non-ASCII local part, so only peers with SMTPUTF8 can take the message. */
   readonly needsSmtpUtf8: boolean;
   /** Where each recipient's own tokens go; absent = every copy has the same bytes. */
-  readonly places?: Places;
+  readonly places?: TokenSlots;
 }
 
 /** A plain ASCII address: no blank, control, bracket, comma or second meaning in a header. */
@@ -104,7 +104,7 @@ function placesOf(
   header: UnsubscribeHeader | null,
   html: PersonalText | null,
   offsets: readonly number[],
-): readonly Place[] {
+): readonly TokenSlot[] {
   const inHtml = (html?.places ?? []).map((place, i) => ({ ...place, offset: offsets[i] ?? -1 }));
   return [...(header?.places ?? []), ...inHtml];
 }

@@ -4,13 +4,13 @@
  * turns the places into offsets of octets.
  */
 import { MAX_LINKS, targetDigest } from '../../mail/personal-token.ts';
-import { type PersonalOptions, type Place, placeholder } from '../../model/personal.ts';
+import { type PersonalOptions, placeholder, type TokenSlot } from '../../model/personal.ts';
 import { findLinks } from './html-links.ts';
 
 export interface PersonalText {
   text: string;
   /** In order; offsets count UTF-16 units of `text`. */
-  places: readonly Place[];
+  places: readonly TokenSlot[];
 }
 
 /** The text as it was, and no places, where nothing can be tracked in it. `firstLink`: links that other parts have. */
@@ -21,7 +21,7 @@ export function personalHtml(
 ): PersonalText {
   if (!options.opens && !options.clicks) return { text: html, places: [] };
   const { links, pixelAt } = findLinks(html, options.clicks ? MAX_LINKS - firstLink : 0);
-  const places: Place[] = [];
+  const places: TokenSlot[] = [];
   let text = '';
   let copied = 0;
   const put = (kind: 'open' | 'click', link: number, digest: string): void => {

@@ -10,7 +10,7 @@
 import { fieldOf, type MimePart, readMime } from '../../mail/mime-tree.ts';
 import { readRawHeader } from '../../mail/raw-header.ts';
 import { decodeTransfer, encodeWithStretches, quotedPrintableBound } from '../../mail/transfer-encoding.ts';
-import { type PersonalOptions, type Place, type Places, placeOctets } from '../../model/personal.ts';
+import { type PersonalOptions, placeOctets, type TokenSlot, type TokenSlots } from '../../model/personal.ts';
 import { leafText } from './leaf-text.ts';
 import { personalHtml } from './personal-html.ts';
 import { unsubscribeHeader } from './unsubscribe-header.ts';
@@ -29,14 +29,14 @@ const OWN_HEADERS = new Set(['list-unsubscribe', 'list-unsubscribe-post']);
 export function personalRaw(
   message: RawParts,
   options: PersonalOptions,
-): RawParts & { places?: Places; added: number } {
+): RawParts & { places?: TokenSlots; added: number } {
   const header = readRawHeader(message.bytes);
   const unchanged = { bytes: message.bytes, bodyOffset: message.bodyOffset, added: 0 };
   if (header.kind === 'malformed') return unchanged;
   const hasOwn = header.fields.some(({ name }) => OWN_HEADERS.has(name));
   const top = hasOwn ? null : unsubscribeHeader(options, 0);
   const pieces: Uint8Array[] = [];
-  const places: Place[] = [];
+  const places: TokenSlot[] = [];
   let length = 0;
   const push = (piece: Uint8Array): void => {
     pieces.push(piece);
@@ -86,8 +86,8 @@ function* htmlLeaves(part: MimePart): Generator<MimePart> {
 function changeLeaf(
   leaf: MimePart,
   options: PersonalOptions,
-  before: readonly Place[],
-): { header: Uint8Array; body: Uint8Array; places: readonly Place[] } | null {
+  before: readonly TokenSlot[],
+): { header: Uint8Array; body: Uint8Array; places: readonly TokenSlot[] } | null {
   const { source, bodyStart, end, encoding, parameters } = leaf;
   const { bytes: content, exact } = decodeTransfer(source.subarray(bodyStart, end), encoding);
   const charset = (parameters.get('charset') ?? 'us-ascii').toLowerCase();

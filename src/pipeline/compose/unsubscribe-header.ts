@@ -2,13 +2,13 @@
  * The two header fields by which a reader's program unsubscribes with one click (RFC 2369 §3.2, RFC 8058 §3.1): a URL
  * that takes a POST, an address where mail is taken there, and the word that a POST is what the URL takes. Pure.
  */
-import { type PersonalOptions, type Place, placeholder } from '../../model/personal.ts';
+import { type PersonalOptions, placeholder, type TokenSlot } from '../../model/personal.ts';
 
 export interface UnsubscribeHeader {
   /** ASCII, each line ended by CRLF. */
   readonly lines: string;
   /** At their offsets in the message. */
-  readonly places: readonly Place[];
+  readonly places: readonly TokenSlot[];
 }
 
 /** null where no unsubscribe link is wanted. `at`: octets of the message in front of the lines. */
@@ -17,7 +17,7 @@ export function unsubscribeHeader(
   at: number,
 ): UnsubscribeHeader | null {
   if (!options.unsubscribe) return null;
-  const places: Place[] = [];
+  const places: TokenSlot[] = [];
   let lines = 'List-Unsubscribe: ';
   const put = (kind: 'mailto' | 'unsubscribe'): void => {
     places.push({ kind, offset: at + lines.length, link: 0, digest: '' });

@@ -14,7 +14,7 @@ import type { Store } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import { dueQueuePages } from './due-pages.ts';
 import type { DueQueue, DueQueues } from './due-queues.ts';
-import type { Place, ReadyWindow } from './ready-window.ts';
+import type { ReadyWindow, RoomRequest } from './ready-window.ts';
 import { createTally, type Tally } from './tally.ts';
 
 export interface Claims {
@@ -300,7 +300,7 @@ export function createClaims(
     // However large the next row is, an empty window takes it.
     if (window.rows === 0) bytesLeft = Math.max(1, bytesLeft);
     if (rowsLeft <= 0 || bytesLeft <= 0) crowdedOut.add(site);
-    const placeOf = (queue: DueQueue): Place => ({
+    const placeOf = (queue: DueQueue): RoomRequest => ({
       site,
       lane: queue.lane,
       tenant: queue.senderDomain,

@@ -20,9 +20,13 @@ export interface ReadyWindow {
    * Whether a row of `bytes` of this lane and tenant fits, beside what is promised already: rows and bytes in all, and
    * rows of this site.
    */
-  hasRoom(place: Place, promised: { rows: number; bytes: number; siteRows: number }, bytes: number): boolean;
+  hasRoom(
+    place: RoomRequest,
+    promised: { rows: number; bytes: number; siteRows: number },
+    bytes: number,
+  ): boolean;
   /** Room for a claim of one lane and tenant: rows, and bytes over all. */
-  room(place: Place): { rows: number; bytes: number };
+  room(place: RoomRequest): { rows: number; bytes: number };
   add(item: ReadyItem): void;
   /**
    * Next item of a lane in turn whose tenant's head `admits`, or null. It keeps its place in the bounds until `done`.
@@ -56,7 +60,7 @@ export interface ReadyWindow {
 }
 
 /** What room is asked for. `siteRows`: what this site may hold, in place of the general limit. */
-export interface Place {
+export interface RoomRequest {
   site: string;
   lane: Lane;
   tenant: string;
@@ -121,7 +125,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   };
 
   /** Rows that this lane and tenant may still have at the site. */
-  const siteRoom = ({ site: name, lane, tenant, siteRows }: Place): number => {
+  const siteRoom = ({ site: name, lane, tenant, siteRows }: RoomRequest): number => {
     const most = siteRows ?? limits.maxRowsPerSite;
     const site = sites.get(name);
     const ofLane = Math.max(1, Math.ceil(most * LANE_SHARE[lane]));

@@ -1,6 +1,6 @@
 /** Conformance: places of a message, opens and clicks, and opt-outs. */
 import { describe, expect, it } from 'vitest';
-import type { Places } from '../../model/personal.ts';
+import type { TokenSlots } from '../../model/personal.ts';
 import type { ReaderFact } from '../topics/readers.ts';
 import {
   claim,
@@ -17,7 +17,7 @@ import {
   T0,
 } from './fixtures.ts';
 
-const PLACES: Places = {
+const PLACES: TokenSlots = {
   host: 'track.example.com',
   places: [
     { kind: 'unsubscribe', offset: 20, link: 0, digest: '' },

@@ -68,7 +68,7 @@ export const listMessages = read('listMessages', 'measured', { search: true }, (
 /** What two clocks and a slow commit can make of the order of acceptance. */
 const TIME_SLACK_MS = 3_600_000;
 
-interface Place {
+interface IndexRange {
   from: string;
   /** The column that orders it. */
   key: string;
@@ -76,7 +76,7 @@ interface Place {
 }
 
 /** Where messages that may match stand, newest last: of sender domains, of pairs of metadata, or all. */
-function placeOf(db: Connection, { domains, metadata }: MessageFilter): Place {
+function placeOf(db: Connection, { domains, metadata }: MessageFilter): IndexRange {
   const domainIds = findNameIds(db, domains);
   const [pair] = metadata ?? [];
   if (pair !== undefined) {
@@ -94,7 +94,7 @@ const FROM_ALL = 'FROM message m NOT INDEXED WHERE true';
 const FROM_DOMAIN = 'FROM message m INDEXED BY message_domain WHERE m.domain_id = ?';
 
 function rangesOf(
-  { from, key, values }: Place,
+  { from, key, values }: IndexRange,
   before: number,
   atLeast: number,
   conditions: string,

@@ -4,7 +4,7 @@
  * that is no longer kept takes no facts.
  */
 import { uuidText } from '../../lib/ids.ts';
-import type { Places } from '../../model/personal.ts';
+import type { TokenSlots } from '../../model/personal.ts';
 import { eventKindCode, stateCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';
 import type { ParamsOf, ResultOf } from './engine/operation.ts';
@@ -19,7 +19,7 @@ export const readPlaces = read('readPlaces', 'by key', (db, params) => {
     'SELECT places FROM content WHERE message_seq = ?',
     params.messageSeq,
   );
-  return row === undefined || row.places === null ? null : (JSON.parse(row.places) as Places);
+  return row === undefined || row.places === null ? null : (JSON.parse(row.places) as TokenSlots);
 });
 
 export const knowsOptOut = read('knowsOptOut', 'by key', (db, { deliveryId }) => {

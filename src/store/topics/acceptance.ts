@@ -4,7 +4,7 @@
  */
 import type { AddressLists, Lane, MessageId, RecipientKind, SandboxResult } from '../../model/message.ts';
 import type { NoticeKind, NoticeWish } from '../../model/notice.ts';
-import type { Places } from '../../model/personal.ts';
+import type { TokenSlots } from '../../model/personal.ts';
 import type { QuotaLimits, QuotaPeriod, QuotaUse } from '../../model/quota.ts';
 import type { NewEvent } from './events.ts';
 
@@ -43,7 +43,7 @@ export interface NewMessage {
   /** The composed message, unsigned. */
   content: Uint8Array;
   /** Where its copies differ; absent = nowhere. */
-  places?: Places;
+  places?: TokenSlots;
   bodyOffset: number;
   needsSmtpUtf8: boolean;
   /** Some octet is above 127: hosts are asked for 8BITMIME. */

@@ -1,5 +1,5 @@
 /** What readers' programs tell through personal links. Part of the Store (`../store.ts` says what all its operations promise). */
-import type { Places } from '../../model/personal.ts';
+import type { TokenSlots } from '../../model/personal.ts';
 import type { NewEvent } from './events.ts';
 
 export interface ReaderFact extends NewEvent {
@@ -8,7 +8,7 @@ export interface ReaderFact extends NewEvent {
 
 export interface ReaderStore {
   /** Where a message's tokens go; null where it has no places, or its content is no longer kept. */
-  readPlaces(params: { messageSeq: number }): Promise<Places | null>;
+  readPlaces(params: { messageSeq: number }): Promise<TokenSlots | null>;
   /** Whether `unsubscribe` of that delivery would be understood: it is kept, or what its link needs is. */
   knowsOptOut(params: { deliveryId: number }): Promise<boolean>;
   /**

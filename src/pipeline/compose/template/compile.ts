@@ -3,7 +3,7 @@
  * once here so that filling in only looks it up. Given one part of a template; leaves the program, or throws the first
  * mistake with its line and column.
  */
-import type { Place } from './escape.ts';
+import type { ValuePosition } from './escape.ts';
 import { createHtmlPosition, type HtmlPosition, type LinkText } from './html-position.ts';
 import type { TemplateLimits } from './limits.ts';
 import { type Expression, scan, type Token } from './scan.ts';
@@ -12,7 +12,7 @@ import { TemplateError, type TemplatePart } from './template-error.ts';
 export type Piece =
   /** `link`: what of it belongs to an address that goes on behind it. */
   | { kind: 'text'; text: string; link: LinkText | null }
-  | { kind: 'value'; expression: Expression; place: Place; fallback: string | null; at: number }
+  | { kind: 'value'; expression: Expression; place: ValuePosition; fallback: string | null; at: number }
   | { kind: 'section'; expression: Expression; inverted: boolean; body: readonly Piece[]; at: number };
 
 /** One part, ready to be filled in. */

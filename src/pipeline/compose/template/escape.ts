@@ -9,7 +9,7 @@ import { afterUrlText, LINK_SCHEMES, type UrlState } from './url-position.ts';
 type Form = 'quoted' | 'bare';
 
 /** Where a value stands. Of a `url` the place inside the address is known only when it is filled in. */
-export type Place =
+export type ValuePosition =
   | 'plain'
   | 'subject'
   | 'raw'
@@ -26,7 +26,7 @@ export type Escaped = { ok: true; text: string } | { ok: false; why: string };
 const SAFE_CSS = /^[\p{L}\p{N} #.,%_+-]*$/u;
 
 /** The value for its place. */
-export function escapeFor(place: Exclude<Place, UrlAttribute>, value: string): Escaped {
+export function escapeFor(place: Exclude<ValuePosition, UrlAttribute>, value: string): Escaped {
   switch (place) {
     case 'plain':
     case 'raw':

@@ -5,7 +5,7 @@
  * value (double, single, no quotes). One step a character. An attribute that begins with a value and has no quotes is
  * given them, so that an empty value cannot swallow what follows.
  */
-import { NO_HOST, NO_SCHEME, type Place } from './escape.ts';
+import { NO_HOST, NO_SCHEME, type ValuePosition } from './escape.ts';
 import { afterValue, joinUrlStates, nextUrlState, URL_START, type UrlState } from './url-position.ts';
 
 type Mode =
@@ -70,7 +70,7 @@ export interface HtmlPosition {
   /** Takes literal text; the text to write instead of it. */
   feed(text: string): { text: string; link: LinkText | null } | (Refusal & { offset: number });
   /** How a value is escaped here; `before` is written in front of it. */
-  value(): { place: Place; before: string } | Refusal;
+  value(): { place: ValuePosition; before: string } | Refusal;
   /** Why no section may begin or end here, or null. */
   sectionRefusal(): string | null;
   /** The state now, to come back to. */
@@ -294,7 +294,7 @@ export function createHtmlPosition(): HtmlPosition {
     return null;
   }
 
-  function value(): { place: Place; before: string } | Refusal {
+  function value(): { place: ValuePosition; before: string } | Refusal {
     if (state.uncertain)
       return { refused: 'Where a script with a comment ends is not certain; take the script out' };
     const { mode, element } = state;

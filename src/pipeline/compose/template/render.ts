@@ -7,7 +7,7 @@
  * default; nothing, null, false, 0, '' and an empty list are empty for a section.
  */
 import type { Piece, Program } from './compile.ts';
-import { type Escaped, escapeFor, escapeUrl, NO_SCHEME, type Place } from './escape.ts';
+import { type Escaped, escapeFor, escapeUrl, NO_SCHEME, type ValuePosition } from './escape.ts';
 import type { TemplateLimits } from './limits.ts';
 import type { Expression } from './scan.ts';
 import { TemplateError } from './template-error.ts';
@@ -66,7 +66,7 @@ export function renderProgram(
     if (url.place === 'refused' && urlValueAt !== null) throw fail('value', NO_SCHEME, urlValueAt);
   }
 
-  function escaped(place: Place, text: string, at: number): Escaped {
+  function escaped(place: ValuePosition, text: string, at: number): Escaped {
     if (place !== 'url-quoted' && place !== 'url-bare') return escapeFor(place, text);
     const found = escapeUrl(place, text, url);
     if (found.ok) {

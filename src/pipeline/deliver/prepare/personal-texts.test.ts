@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createPersonalTokens } from '../../../mail/personal-token.ts';
 import { createReturnPathTokens } from '../../../mail/verp.ts';
-import type { Place } from '../../../model/personal.ts';
+import type { TokenSlot } from '../../../model/personal.ts';
 import { createPersonalTexts } from './personal-texts.ts';
 
 const keys = [{ id: 1, secret: new Uint8Array(32).fill(7) }];
@@ -20,8 +20,8 @@ describe('the texts of one copy', () => {
       },
       createReturnPathTokens(keys),
     );
-    const place = (kind: Place['kind'], link: number, digest: string) =>
-      ({ kind, link, digest, offset: 0 }) as Place;
+    const place = (kind: TokenSlot['kind'], link: number, digest: string) =>
+      ({ kind, link, digest, offset: 0 }) as TokenSlot;
     const one = [
       place('click', 0, 'a'),
       place('click', 1, 'b'),

@@ -4,10 +4,10 @@
  */
 import type { PersonalTokens } from '../../../mail/personal-token.ts';
 import type { ReturnPathTokens } from '../../../mail/verp.ts';
-import type { Place, Places } from '../../../model/personal.ts';
+import type { TokenSlot, TokenSlots } from '../../../model/personal.ts';
 
 /** One text a place, in the order of the places. */
-export type PersonalTexts = (places: Places, deliveryId: number) => readonly string[];
+export type PersonalTexts = (places: TokenSlots, deliveryId: number) => readonly string[];
 
 /** By the keys of this server. */
 export function createPersonalTexts(
@@ -27,7 +27,7 @@ export function createPersonalTexts(
     });
   };
 
-  function textFor({ kind, link, digest }: Place, host: string, deliveryId: number): string {
+  function textFor({ kind, link, digest }: TokenSlot, host: string, deliveryId: number): string {
     switch (kind) {
       case 'open':
         return personal.make({ purpose: 'o', host, digest: '' }, deliveryId, 0);

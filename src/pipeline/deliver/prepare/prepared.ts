@@ -10,7 +10,7 @@ import { toSevenBitInSteps } from '../../../mail/seven-bit.ts';
 import type { ReturnPathTokens } from '../../../mail/verp.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { DomainSettings } from '../../../model/domain.ts';
-import { fillPlaces, type Places } from '../../../model/personal.ts';
+import { fillPlaces, type TokenSlots } from '../../../model/personal.ts';
 import type { DsnParameters } from '../../../smtp/client-types.ts';
 import type { Store } from '../../../store/store.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
@@ -90,7 +90,7 @@ export function createPreparer(
 ): Preparer {
   const turn = createSharedTurns(clock);
   const textsFor = createPersonalTexts(personalTokens, tokens);
-  const kept = new BoundedMap<number, Promise<Places | null>>(KEPT);
+  const kept = new BoundedMap<number, Promise<TokenSlots | null>>(KEPT);
   /** By `shareKey`. */
   const went = new BoundedMap<string, true>(MAX_WENT);
   return {
@@ -184,7 +184,7 @@ export function createPreparer(
     };
   }
 
-  function placesOf(messageSeq: number): Promise<Places | null> {
+  function placesOf(messageSeq: number): Promise<TokenSlots | null> {
     const known = kept.get(messageSeq);
     if (known !== undefined) return known;
     const read = store.readPlaces({ messageSeq });
