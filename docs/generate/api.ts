@@ -93,25 +93,25 @@ function braces(path: string): string {
 
 const PLAIN: Readonly<Record<string, string>> = {
   '/.well-known/jwks.json': 'The public keys of tokens',
-  '/api/v1': 'Where the next two are: `{Reference, OpenAPI}`',
+  '/api/v1': 'Links to the next two: `{Reference, OpenAPI}`',
   '/api/v1/openapi.json': 'This API as an OpenAPI 3.1 document, with the address of the server',
   '/api/v1/docs':
-    'The same as a page: fields, commands to copy, forms to try things. Needs nothing from elsewhere',
-  '/api/v1/problems/{name}': 'What an error means: the page behind `type`',
-  '/healthz': '200 as long as the process answers',
-  '/readyz': '200, or 503 with the check that is not met',
+    'The same as a page: fields, commands to copy, forms to try each operation. It loads nothing from other servers',
+  '/api/v1/problems/{name}': 'Explains an error: the page that `type` links to',
+  '/healthz': '200 while the process runs',
+  '/readyz': '200, or 503 with the check that fails',
   '/metrics':
     '[Figures](metrics.md), for a token with the scope `admin` for all domains, or for an address of `metrics-from`',
 };
 
-const COMMON = `\`Authorization: Bearer <token>\` on every request. JSON in and out, names in PascalCase. Slashes may be doubled or trail.
+const COMMON = `\`Authorization: Bearer <token>\` on every request. Requests and answers are JSON with names in PascalCase. Double and trailing slashes are ignored.
 Query names are taken in any case. A page is \`{Items, HasMore, NextCursor}\`: ask again with \`After=<NextCursor>\`;
-\`Limit\` is 1 to 100, 25 by default. Other people's things are 404. Every answer has \`X-Request-Id\` (the request's own
+\`Limit\` is 1 to 100, 25 by default. A resource that belongs to another tenant answers 404. Every answer has \`X-Request-Id\` (the request's own
 where it is 1–64 letters, digits, \`_\` or \`-\`). A path that exists without that method is 405 with \`Allow\`. There is no CORS.
 Refusals: [errors](errors.md). \`Idempotency-Key\` (1–255 visible characters) works on every \`POST\` that creates
 (email, batches, webhooks, domains, tokens, suppressions, SMTP credentials, templates) and on rotations: for 24 hours the same key with the same body is answered as the first time, with
-\`Idempotency-Replayed: true\`; with another body it is refused. The key is stored in the transaction that makes the thing.
-Secrets are repeated for five minutes, and not after a restart; then the answer comes without them.`;
+\`Idempotency-Replayed: true\`; with another body it is refused. The key is stored in the transaction that creates the resource.
+A repeated answer contains secrets only for five minutes and not after a restart.`;
 
 const EMAIL = `## POST /email
 

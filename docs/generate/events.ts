@@ -152,11 +152,11 @@ const MEMBERS: Readonly<Record<string, string>> = {
   PossibleDuplicate: 'true where an earlier attempt may have been taken too; absent otherwise',
   SendAt: 'of `scheduled`: when it is to go',
   NextAttemptAt: 'when it is tried again',
-  IPAddress: 'who fetched or followed',
-  UserAgent: 'with what program',
+  IPAddress: 'the address that fetched the image or followed the link',
+  UserAgent: 'the user agent of that request',
   URL: 'the link that was followed',
   Bot: 'true for automatic fetching',
-  DisabledWebhookID: 'the webhook that was switched off',
+  DisabledWebhookID: 'the disabled webhook',
 };
 
 /** Members that follow from the event's own facts and not from its kind. */
@@ -193,11 +193,11 @@ behind \`whsec_\`.
 
 A body that would be longer is shortened, most expendable text first, and then has \`Truncated: true\`.`;
 
-const RETRY_TEXT = `### Success, tries and switching off
+const RETRY_TEXT = `### Success, attempts and disabling
 
 Only 2xx is success. Redirects are not followed. A call has 5 seconds to connect and 15 in all; 64 kB of the answer are
 read and 1024 bytes kept. \`Retry-After\` on 429, 502, 503 and 504 is honoured up to 24 hours. At most 4 calls of one webhook
-are under way, 1 after five failures in a row, 32 in all. A webhook is switched off on 410, after five days without a
+are under way, 1 after five failures in a row, 32 in all. A webhook is disabled on 410, after five days without a
 success and at least ten failed tries, or when its name has led to a forbidden address ten times; a
-\`webhook.disabled\` event says so. Calls are made at least once: after a crash one may come twice, with the same
-\`webhook-id\`. Order is not promised.`;
+\`webhook.disabled\` event says so. Calls are made at least once: after a crash a call can be repeated with the same
+\`webhook-id\`. The order is not guaranteed.`;

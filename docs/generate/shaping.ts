@@ -60,7 +60,7 @@ function matches(row: ShapingRow): string {
     : `${parts.join(', ')}${row.oneSite === false ? '; each domain a site' : ''}`;
 }
 
-const SHAPING = `What receivers are asked to bear is data. \`shaping.json\` in the data folder holds a list of rows that are laid over the
+const SHAPING = `Limits for receivers are data. \`shaping.json\` in the data folder holds a list of rows that are laid over the
 shipped ones below: a row with a shipped id changes what it names, any other is a new provider and wins over shipped rows.
 It is read at the start, where a mistake stops the start, and on \`SIGHUP\`, where a mistake leaves the old rows in force and
 is logged; both name the line and what to write. [How to use it](../howto/shape-traffic.md).
@@ -95,10 +95,10 @@ const FIELDS: readonly (readonly [string, string])[] = [
   ['`since`, `source`, `note`', 'for people: when, from where, why'],
 ];
 
-const RULES = `What a server's reply means is decided by rules, COUNT of them shipped. \`reply-rules.json\` in the data folder holds a list of
+const RULES = `Replies of servers are classified by rules, COUNT of them shipped. \`reply-rules.json\` in the data folder holds a list of
 your own, asked before those, in their order. A rule that is wrong (unknown field, an expression that may run long, an example
 that it does not match) stops the start; on \`SIGHUP\` it leaves the old rules in force and is logged with its line.
-Where no rule knows a reply, kinds of words in many languages decide.
+Replies that no rule matches are classified by their words, in many languages.
 \`postrider explain "550 5.1.1 no such user"\` shows what a reply means to the shipped rules.
 
 \`\`\`json

@@ -21,8 +21,8 @@ export function statusesPage(): string {
   );
 }
 
-const INTRO = `Where mail stands. A message goes to each of its recipients by itself, so every recipient has a word of its own, and the
-message's word follows from theirs. \`GET /email?Status=\` and \`postrider messages --status\` take every word of this page: they find
+const INTRO = `The state of mail. Each recipient of a message has its own status, and the
+status of the message follows from theirs. \`GET /email?Status=\` and \`postrider messages --status\` take every word of this page: they find
 a message by its own word or by that of one of its recipients.`;
 
 const RECIPIENTS = `\`Status\` of a recipient in \`GET /email/{MessageID}\` is one of these words, but for Captured: there such a recipient is

@@ -115,14 +115,14 @@ export type CreateDomainRequest = {
   Verified?: boolean;
   /** Not available in this version: refused */
   DkimSelector?: unknown;
-  /** true: its sub-domains may send too, but for those that were added by themselves */
+  /** true: its sub-domains may send too, except those that were added separately */
   Subdomains?: boolean;
   /** `{ContentDays, EventDays}`: how long contents (0 = until the last recipient is final) and events are kept; null = as the server is set */
   Retention?: {
     ContentDays?: number | null;
     EventDays?: number | null;
   };
-  /** true: its mail waits where verified TLS cannot be had */
+  /** true: its mail waits if verified TLS is not possible */
   RequireTls?: boolean;
   /** true: a recipient whose outcome is unknown (the connection ended after the message was sent) has failed, instead of being sent a second time */
   AtMostOnce?: boolean;
@@ -134,7 +134,7 @@ export type CreateDomainRequest = {
   };
   /** a host of its own for return paths, the domain itself or below it; `""` = the server’s */
   ReturnPathHost?: string;
-  /** `{Opens, Clicks}`: what is tracked in mail that does not say it itself */
+  /** `{Opens, Clicks}`: the default for mail that does not set it */
   Tracking?: {
     Opens?: boolean;
     Clicks?: boolean;
@@ -146,7 +146,7 @@ export type CreateDomainRequest = {
 };
 
 export type CreateSandboxRuleRequest = {
-  /** Sender domain; needed where the token holds several */
+  /** Sender domain; needed if the token has several */
   Domain?: string;
   Inbox?: string;
   /** An address, or * and how it ends: *@example.net, *+late@example.net */
@@ -179,7 +179,7 @@ export type CreateWebhookRequest = {
   /** Where it is called */
   WebhookURL: string;
   Description?: string;
-  /** Required where the token holds several */
+  /** Required if the token has several */
   Domain?: string;
 };
 
@@ -558,11 +558,11 @@ export type Quota = {
 
 /** How many recipients there are of each word; a word that none has is left out */
 export type RecipientStatuses = {
-  /** waits for the time it was asked to go */
+  /** waits for its scheduled time */
   Scheduled?: number;
   /** waits for its turn, or for its path to open; not tried yet */
   Queued?: number;
-  /** waits for somebody here: a hold, a domain that is not verified or paused, a quota. `WaitReason` says which */
+  /** waits for a reason on this server: a hold, a domain that is not verified or paused, a quota. `WaitReason` says which */
   Held?: number;
   /** claimed for delivery, or being sent now */
   Sending?: number;
@@ -572,7 +572,7 @@ export type RecipientStatuses = {
   Delivered?: number;
   /** refused for good by the receiving server, at once or by a later report */
   Bounced?: number;
-  /** given up here: its time was over, or it could not be sent */
+  /** given up: its maximum age was reached, or it could not be sent */
   Failed?: number;
   /** refused here by a rule about its contents */
   Rejected?: number;
@@ -580,7 +580,7 @@ export type RecipientStatuses = {
   Suppressed?: number;
   /** stopped before it was sent */
   Canceled?: number;
-  /** the sandbox took it: a copy is kept, nothing left this server. `Status` of the recipient is Delivered */
+  /** captured by the sandbox: a copy is kept, nothing was sent. `Status` of the recipient is Delivered */
   Captured?: number;
 };
 

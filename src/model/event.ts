@@ -91,7 +91,7 @@ export const EVENT_KINDS: Readonly<Record<EventKind, EventKindFacts>> = {
     'unsubscribe',
     ['unsubscribed'],
     'Info',
-    'the reader opted out',
+    'the reader unsubscribed',
   ),
   'domain.verified': row(15, 'domain.verified', 'domain', [], 'Info', 'the domain passed its DNS check'),
   'domain.failing': row(
@@ -102,14 +102,14 @@ export const EVENT_KINDS: Readonly<Record<EventKind, EventKindFacts>> = {
     'Error',
     'the domain no longer passes its DNS check',
   ),
-  'webhook.disabled': row(17, 'webhook.disabled', 'system', [], 'Error', 'a webhook was switched off'),
+  'webhook.disabled': row(17, 'webhook.disabled', 'system', [], 'Error', 'a webhook was disabled'),
   auto_reply: row(18, null, null, [], 'Info', 'an automatic reply came back'),
-  held: row(19, null, null, [], 'Warn', 'waits for a local reason'),
-  released: row(20, null, null, [], 'Info', 'the local reason is gone'),
+  held: row(19, null, null, [], 'Warn', 'waits for a reason on this server'),
+  released: row(20, null, null, [], 'Info', 'no longer waits for a reason on this server'),
   late_outcome: row(21, null, null, [], 'Warn', 'an outcome arrived after the lease was lost'),
   suppression_added: row(22, null, null, [], 'Info', 'put on the suppression list'),
   complaint_withdrawn: row(40, null, null, [], 'Info', 'a complaint was taken back'),
-  return_noted: row(41, null, null, [], 'Info', 'something came back that changes nothing'),
+  return_noted: row(41, null, null, [], 'Info', 'returned mail without an effect'),
   'domain.warned': row(
     42,
     'domain.warned',
@@ -127,9 +127,9 @@ export const EVENT_KINDS: Readonly<Record<EventKind, EventKindFacts>> = {
     'the domain’s bulk mail waits: too many bounced or complained',
   ),
   'domain.released': row(44, 'domain.released', 'domain', [], 'Info', 'the domain’s bulk mail goes on'),
-  path_blocked: row(45, null, null, [], 'Warn', 'the way to the recipient’s server closed for a time'),
-  path_unblocked: row(46, null, null, [], 'Info', 'the way to the recipient’s server is open again'),
-  suppression_removed: row(47, null, null, [], 'Info', 'taken off the suppression list'),
+  path_blocked: row(45, null, null, [], 'Warn', 'the path to the recipient’s server was closed for a time'),
+  path_unblocked: row(46, null, null, [], 'Info', 'the path to the recipient’s server is open again'),
+  suppression_removed: row(47, null, null, [], 'Info', 'removed from the suppression list'),
 };
 
 function row(

@@ -7,15 +7,15 @@ import type { DeliveryState, RouteKind } from './delivery.ts';
 
 /** `Status` of a recipient → what it means. */
 export const RECIPIENT_STATUSES = {
-  Scheduled: 'waits for the time it was asked to go',
+  Scheduled: 'waits for its scheduled time',
   Queued: 'waits for its turn, or for its path to open; not tried yet',
-  Held: 'waits for somebody here: a hold, a domain that is not verified or paused, a quota. `WaitReason` says which',
+  Held: 'waits for a reason on this server: a hold, a domain that is not verified or paused, a quota. `WaitReason` says which',
   Sending: 'claimed for delivery, or being sent now',
   Deferred: 'could not be delivered yet and is tried again by itself',
   Delivered:
     'the next server took responsibility; with `Route` `sandbox`: the sandbox kept it and nothing left',
   Bounced: 'refused for good by the receiving server, at once or by a later report',
-  Failed: 'given up here: its time was over, or it could not be sent',
+  Failed: 'given up: its maximum age was reached, or it could not be sent',
   Rejected: 'refused here by a rule about its contents',
   Suppressed: 'not sent on purpose: the address is on the suppression list',
   Canceled: 'stopped before it was sent',
@@ -29,7 +29,7 @@ export const LIST_WORDS = {
   ...RECIPIENT_STATUSES,
   Delivered: 'the next server took responsibility',
   Captured:
-    'the sandbox took it: a copy is kept, nothing left this server. `Status` of the recipient is Delivered',
+    'captured by the sandbox: a copy is kept, nothing was sent. `Status` of the recipient is Delivered',
 } as const;
 
 export type ListWord = keyof typeof LIST_WORDS;

@@ -5,7 +5,7 @@ import { Counter, type Registry } from 'prom-client';
 export function createRefusalMetrics(registry: Registry): (via: string, name: string | null) => void {
   const refused = new Counter({
     name: 'postrider_refused_total',
-    help: 'Requests and SMTP commands that were refused, by way in and name of the error (`protocol`: a reply of SMTP itself)',
+    help: 'Requests and SMTP commands that were refused, by interface and name of the error (`protocol`: a reply of SMTP itself)',
     labelNames: ['via', 'name'],
     registers: [registry],
   });

@@ -28,7 +28,7 @@ export function createDeliverMetrics(registry: Registry): DeliverMetrics {
   });
   const blocks = new Counter({
     name: 'postrider_site_blocks_total',
-    help: 'Times a destination was left alone for a while after failures',
+    help: 'Times a path was closed for a while after failures',
     registers: [registry],
   });
   const byOutcome = new Map<string, Counter.Internal>();

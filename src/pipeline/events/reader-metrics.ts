@@ -15,7 +15,7 @@ export function createReaderMetrics(registry: Registry): ReaderMetrics {
   });
   const dropped = new Counter({
     name: 'postrider_reader_facts_dropped_total',
-    help: 'Opens and clicks that were not kept: too many at once, or about one copy',
+    help: 'Opens and clicks that were dropped: too many at once, or about one copy',
     registers: [registry],
   });
   return {

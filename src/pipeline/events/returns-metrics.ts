@@ -55,7 +55,7 @@ export function createReturnMetrics(registry: Registry): ReturnMetrics {
   });
   const quarantined = new Counter({
     name: 'postrider_returns_quarantined_total',
-    help: 'Returned messages that could not be read and were put aside',
+    help: 'Returned messages that could not be read and were quarantined',
     registers,
   });
   return {

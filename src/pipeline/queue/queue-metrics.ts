@@ -59,7 +59,7 @@ export function createQueueMetrics(
 export function createNodeMetrics(registry: Registry, membership: Membership): void {
   new Gauge({
     name: 'postrider_node_others',
-    help: 'Other nodes that live, as this one sees it',
+    help: 'Other running nodes, as this one sees it',
     registers: [registry],
     collect() {
       this.set(membership.others().length);
@@ -67,7 +67,7 @@ export function createNodeMetrics(registry: Registry, membership: Membership): v
   });
   new Gauge({
     name: 'postrider_node_leases',
-    help: 'What this node alone does: shared sources to a site, the upkeep of the instance',
+    help: 'Leases of this node: shared sources to a site, upkeep',
     registers: [registry],
     collect() {
       this.set(membership.held().length);
@@ -75,7 +75,7 @@ export function createNodeMetrics(registry: Registry, membership: Membership): v
   });
   new Gauge({
     name: 'postrider_node_in_doubt',
-    help: '1 while this node cannot say that it lives, and therefore begins nothing',
+    help: '1 while this node cannot update its heartbeat, and therefore starts no deliveries',
     registers: [registry],
     collect() {
       this.set(membership.valid ? 0 : 1);
@@ -83,7 +83,7 @@ export function createNodeMetrics(registry: Registry, membership: Membership): v
   });
   new Gauge({
     name: 'postrider_node_fencings',
-    help: 'Times other nodes took this process for dead, so that it had to begin anew',
+    help: 'Times other nodes ended this process’s epoch, so that it began a new one',
     registers: [registry],
     collect() {
       this.set(membership.fencings);

@@ -33,7 +33,7 @@ const DOMAIN_SETTINGS = {
     read: z.boolean().transform((subdomains) => ({ subdomains })),
     shown: z.boolean().describe('Its sub-domains may send too'),
     show: (settings) => settings.subdomains,
-    meaning: 'true: its sub-domains may send too, but for those that were added by themselves',
+    meaning: 'true: its sub-domains may send too, except those that were added separately',
   }),
   Retention: setting({
     read: z
@@ -55,7 +55,7 @@ const DOMAIN_SETTINGS = {
     read: z.boolean().transform((requireTls) => ({ requireTls })),
     shown: z.boolean(),
     show: (settings) => settings.requireTls,
-    meaning: 'true: its mail waits where verified TLS cannot be had',
+    meaning: 'true: its mail waits if verified TLS is not possible',
   }),
   AtMostOnce: setting({
     read: z.boolean().transform((atMostOnce) => ({ atMostOnce })),
@@ -98,7 +98,7 @@ const DOMAIN_SETTINGS = {
       })),
     shown: z.object({ Opens: z.boolean(), Clicks: z.boolean() }),
     show: ({ tracking }) => ({ Opens: tracking.opens, Clicks: tracking.clicks }),
-    meaning: '`{Opens, Clicks}`: what is tracked in mail that does not say it itself',
+    meaning: '`{Opens, Clicks}`: the default for mail that does not set it',
   }),
   ListUnsubscribe: setting({
     read: z.boolean().transform((listUnsubscribe) => ({ listUnsubscribe })),

@@ -23,7 +23,7 @@ export function openPaths(components: Components, publicUrl: string): Json {
     '/docs': open('getDocs', 'This document as a page to read', 'text/html', { type: 'string' }),
     '/problems/{name}': open(
       'getProblem',
-      'What an error means: the page behind `type`',
+      'Explains an error: the page that `type` links to',
       'text/html',
       { type: 'string' },
       [

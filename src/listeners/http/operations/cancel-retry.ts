@@ -67,7 +67,7 @@ export function cancelRetryOperations(deps: Deps, options: { maxAgeMs: number | 
       limitedTokens: true,
       summary: 'Stop a message',
       description:
-        'Stops every recipient that still waits, for whatever it waits: `{Canceled, TooLate}`. What is being sent at this moment or was delivered is too late; where nothing was stopped, 409',
+        'Cancels every recipient that still waits: `{Canceled, TooLate}`. Recipients that are being sent to or were delivered cannot be canceled; if none was canceled, 409',
       answer: cancelAnswer,
       errors: ['not-cancelable'],
       handle: async ({ caller, params }) => {

@@ -86,7 +86,7 @@ export function causeOperations(deps: Deps, options: { maxAgeMs: number | null }
       scope: 'admin',
       summary: 'List why mail fails',
       description:
-        'What failed or waits for one reason that several recipients share, the latest first, a page: `{CauseID, Category, Scope, Site, SenderDomain, Reply, Explanation, Waiting, Failed, FirstSeen, LastSeen, Example}`. A cause that is met again meanwhile moves to the front',
+        'Causes of failures and delays that several recipients share, the latest first, a page: `{CauseID, Category, Scope, Site, SenderDomain, Reply, Explanation, Waiting, Failed, FirstSeen, LastSeen, Example}`. A cause that is met again meanwhile moves to the front',
       query: PAGES.query,
       answer: pageOf('CausesAnswer', causeItem),
       handle: async ({ query: { Limit, After } }) => {

@@ -58,7 +58,7 @@ export function doctorOperations(deps: {
       scope: 'admin',
       summary: 'Check everything again',
       description:
-        'Every check again, of this server and of its sender domains (or `Domain`): `{CheckedAt, Instance: [{Name, Status, Type, Host, Expected, Found, Message, Fix}], Domains: [{Domain, Status, CheckedAt, Checks, Changes, Zone}]}`; `Zone` is what a zone file takes. At most 50 domains are looked at in one call, and none that was within 10 seconds; the others are shown as they were found last. For tokens of all domains. [What the checks mean](../howto/dns-and-doctor.md)',
+        'Runs all checks of this server and its sender domains (or of `Domain`): `{CheckedAt, Instance: [{Name, Status, Type, Host, Expected, Found, Message, Fix}], Domains: [{Domain, Status, CheckedAt, Checks, Changes, Zone}]}`; `Zone` is what a zone file takes. At most 50 domains are looked at in one call, and none that was within 10 seconds; the others are shown as they were found last. For tokens of all domains. [What the checks mean](../howto/dns-and-doctor.md)',
       query: { Domain: text('Only this sender domain', 255) },
       answer: doctorAnswer,
       handle: async ({ query }) => {

@@ -243,7 +243,7 @@ export function domainOperations(deps: {
       scope: 'domains:write',
       limitedTokens: true,
       summary: 'Check the DNS of a sender domain now',
-      description: 'Looks the records up now; at most once in 10 seconds a domain',
+      description: 'Looks up the DNS records now, at most once in 10 seconds per domain',
       answer: domainAnswer,
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(caller, params.name);

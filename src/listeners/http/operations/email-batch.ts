@@ -60,7 +60,7 @@ export function batchEmailOperation(deps: Deps): ApiRoute {
     limitedTokens: true,
     summary: 'Send up to 100 messages',
     description:
-      '`{Messages}`, 1 to 100: `{Results, Accepted, Rejected}`, a result a message in order, `{MessageID}` or `{Errors}`. 200 also where some are refused; what is taken is one commit. Each message counts for `rate-limit`. Takes `Idempotency-Key`, for the whole batch',
+      '`{Messages}`, 1 to 100: `{Results, Accepted, Rejected}`, one result per message in the same order, `{MessageID}` or `{Errors}`. 200 also if some are refused; the accepted ones are one commit. Each message counts for `rate-limit`. Takes `Idempotency-Key`, for the whole batch',
     body: { schema: batchRequest(email), example: { Messages: [EMAIL_EXAMPLE] } },
     answer: batchAnswer,
     idempotent: true,

@@ -59,7 +59,7 @@ export function eventStreamOperation(
     limitedTokens: true,
     summary: 'Follow events as they happen',
     description:
-      'Events as they happen, as server-sent events: `id` is the place to resume from (`Last-Event-ID`, or `After`), `event` the kind, `data` a line of the timeline with `Domain, MessageID, From, Subject, Tags, Metadata, Sandbox`. `Event`, `MessageID`, `Recipient`, `Tag`, `Domain` filter. A heartbeat every 15 seconds; 10 streams a token, `streams-per-tenant` a tenant, 100 in all',
+      'Events as they happen, as server-sent events: `id` is the position to resume from (`Last-Event-ID`, or `After`), `event` the kind, `data` a line of the timeline with `Domain, MessageID, From, Subject, Tags, Metadata, Sandbox`. `Event`, `MessageID`, `Recipient`, `Tag`, `Domain` filter. A heartbeat every 15 seconds; 10 streams a token, `streams-per-tenant` a tenant, 100 in all',
     query: {
       ...EVENT_FILTERS,
       ...resumeAfter('`id` of the last event that was seen; the header Last-Event-ID wins'),

@@ -57,7 +57,7 @@ export function holdOperations({
       path: '/queue/holds',
       scope: 'admin',
       summary: 'List what is held back',
-      description: 'What is held back, oldest first, a page',
+      description: 'Holds, oldest first, a page',
       query: PAGES.query,
       answer: pageOf('HoldsAnswer', holdItem),
       handle: ({ query }) =>
@@ -73,7 +73,7 @@ export function holdOperations({
       scope: 'admin',
       summary: 'Hold mail back',
       description:
-        '`{SenderDomain?, RecipientDomain?, Site?, Priority?, All?, Reason, Until?}`: keeps mail back that fits all that is named, 201 with its `HoldID`. It waits with that reason, is not lost, and still expires; no priority is exempt. Takes `Idempotency-Key`',
+        '`{SenderDomain?, RecipientDomain?, Site?, Priority?, All?, Reason, Until?}`: holds mail that matches all conditions, 201 with its `HoldID`. It waits with that reason, is not lost, and still expires; no priority is exempt. Takes `Idempotency-Key`',
       once: createOnce,
       body: {
         schema: HOLD,
@@ -105,7 +105,7 @@ export function holdOperations({
       scope: 'admin',
       summary: 'Let held mail go',
       description:
-        '`{HoldID?, SenderDomain?, RecipientDomain?, Site?, Priority?, All?}`: ends the holds that name all that is given: `{Released}`. 404 where there is none',
+        '`{HoldID?, SenderDomain?, RecipientDomain?, Site?, Priority?, All?}`: ends the holds that have all given conditions: `{Released}`. 404 where there is none',
       body: { schema: RELEASE, example: { RecipientDomain: 'example.net' } },
       answer: releaseAnswer,
       errors: ['not-found'],

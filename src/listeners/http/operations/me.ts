@@ -81,7 +81,7 @@ export function meOperation(
     limitedTokens: true,
     summary: 'Show what this token is',
     description:
-      'What this token is: domains and their status, scopes, limits, what is left of the quotas of its domains (`Quotas`), and what they have on the disk (`Storage`: mail that waits, captured copies, contents that are kept)',
+      'What this token may do: domains and their status, scopes, limits, what is left of the quotas of its domains (`Quotas`), and their disk usage (`Storage`: waiting mail, captured copies, stored contents)',
     answer: meAnswer,
     handle: async ({ caller }) => {
       const all = caller.domains.includes('*');

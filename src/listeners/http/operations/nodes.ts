@@ -54,7 +54,7 @@ export function nodeOperations(deps: { store: Store; clock: Clock; node: NodeLea
       scope: 'admin',
       summary: 'List the nodes',
       description:
-        'The processes that work on this instance, living ones first, then the last starts that ended, a page: `{Node, Epoch, Self, Status, Host, Pid, Roles, Sources, StartedAt, HeartbeatAt, EndedAt, Sending, Leases}`',
+        'The processes on this database, running ones first, then those that ended last, a page: `{Node, Epoch, Self, Status, Host, Pid, Roles, Sources, StartedAt, HeartbeatAt, EndedAt, Sending, Leases}`',
       query: PAGES.query,
       answer: pageOf('NodesAnswer', nodeItem),
       handle: async ({ query }) => {

@@ -120,7 +120,7 @@ export function operatorOperations(deps: {
       limitedTokens: true,
       summary: 'Show what waits',
       description:
-        'What waits, queue by queue, earliest due first: `{Waiting, Sending, PendingCalls, OldestDueAt, Queues: [{Site, SenderDomain, Priority, Tags, Route, Waiting, Complete, Due, OldestAt, NextDueAt, Ages, Reasons}], More}`. `Domain`, `Limit` (1–100, 100)',
+        'Waiting mail by queue, earliest due first: `{Waiting, Sending, PendingCalls, OldestDueAt, Queues: [{Site, SenderDomain, Priority, Tags, Route, Waiting, Complete, Due, OldestAt, NextDueAt, Ages, Reasons}], More}`. `Domain`, `Limit` (1–100, 100)',
       query: { Limit: integer(1, 100).default(100).describe('Queues of the answer'), ...DOMAIN },
       answer: queueAnswer,
       handle: async ({ query: { Limit: limit }, visible }) => {
@@ -161,7 +161,7 @@ export function operatorOperations(deps: {
       scope: 'admin',
       summary: 'Show how new sources come along',
       description:
-        'How far each new source has come at each provider, a page: `{Source, Provider, Budget, Used, DeferredToday, BlockedToday, LastUsedAt}`; a null budget is a warm source',
+        'The warm-up step of each new source at each provider, a page: `{Source, Provider, Budget, Used, DeferredToday, BlockedToday, LastUsedAt}`; a null budget means that the warm-up is finished',
       query: WARMUP_PAGES.query,
       answer: pageOf('WarmupAnswer', warmupItem),
       handle: ({ query }) =>

@@ -40,7 +40,7 @@ export function overrideOperations({
       scope: 'admin',
       summary: 'End a learned limit',
       description:
-        'Ends one now, and with it the pause of the path that the same reply brought about: `{}`. The next reply of its kind may bring it back',
+        'Ends one now, and the pause of the path that the same reply caused: `{}`. The next such reply may create it again',
       answer: nothing,
       handle: async ({ params }) => {
         const removed = await traffic.overrides.remove(params.id);

@@ -105,7 +105,7 @@ export function pathOperations({
       scope: 'admin',
       summary: 'Show the paths of one site',
       description:
-        'The paths of one site, by its name, its provider or any recipient domain of it: `{Site, Note, Paths, Limits, Holds, Waiting, Complete, Reasons}`. Where there is no path yet, `Note` says so and `Limits` are those that mail would begin with. 404 for what is neither in use nor a domain or provider',
+        'The paths of one site, by its name, its provider or any recipient domain of it: `{Site, Note, Paths, Limits, Holds, Waiting, Complete, Reasons}`. If there is no path yet, `Note` says so and `Limits` are those that mail would begin with. 404 for what is neither in use nor a domain or provider',
       answer: siteAnswer,
       handle: ({ params }) => siteOf(siteName(params.site)),
     }),
@@ -116,7 +116,7 @@ export function pathOperations({
       scope: 'admin',
       summary: 'Try a path now',
       description:
-        'Whatever closed the paths or the relay of that name (as in `GET /queue/paths/{site}`) ends now: the pause after failures, a suspension, the time for which a relay is passed over. One message finds out whether mail goes; if not, they close again. What a person holds back stays held: `{Tried, Paths, Relays}`. 404 where nothing goes by that name',
+        'Opens the paths or the relay of that name (as in `GET /queue/paths/{site}`) now: the pause after failures, a suspension, the time for which a relay is passed over. One message finds out whether mail goes; if not, they close again. What a person holds back stays held: `{Tried, Paths, Relays}`. 404 where nothing goes by that name',
       answer: tryAnswer,
       handle: async ({ params }) => {
         const site = siteName(params.site);

@@ -46,7 +46,7 @@ export function sandboxReleaseOperation(
     limitedTokens: true,
     summary: 'Send captured mail for real',
     description:
-      '`{To?}`: sends a captured copy for real, to its recipient or to another address, as a new message with events and links of its own: `{MessageID}`. The copy says `ReleasedAt`, `ReleasedAs`. Suppressions, quotas and verification hold as for any message. 409 where it would only be captured again: the route of the server is `sandbox`, the token is a sandbox token, the recipient is a magic one. Takes `Idempotency-Key`. Needs `email:read` besides, because whoever sends it to themselves reads it',
+      '`{To?}`: sends a captured copy to its recipient or another address, as a new message with its own events and links: `{MessageID}`. The copy says `ReleasedAt`, `ReleasedAs`. Suppressions, quotas and verification hold as for any message. 409 where it would only be captured again: the route of the server is `sandbox`, the token is a sandbox token, the recipient is a magic one. Takes `Idempotency-Key`. Needs `email:read` besides, because whoever sends it to themselves reads it',
     body: { schema: RELEASE, example: { To: 'me@example.net' }, mayBeEmpty: true },
     answer: released,
     headers: { Location: 'Address of the message' },

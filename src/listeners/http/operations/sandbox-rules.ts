@@ -60,7 +60,7 @@ const PAGES = paging('rules', z.string());
 const PLAIN = /^[\x20-\x7e]+$/;
 
 const RULE = z.object({
-  Domain: z.string().max(253).optional().describe('Sender domain; needed where the token holds several'),
+  Domain: z.string().max(253).optional().describe('Sender domain; needed if the token has several'),
   Inbox: z.string().min(1).max(320).optional(),
   Recipient: z
     .string()
@@ -104,7 +104,7 @@ export function sandboxRuleOperations(deps: {
       scope: 'email:read',
       limitedTokens: true,
       summary: 'List faults of the sandbox',
-      description: 'Rules of the sandbox that stand, oldest first, with their uses, a page. `Domain` filters',
+      description: 'Sandbox rules, oldest first, with their use counts, a page. `Domain` filters',
       query: { ...DOMAIN, ...PAGES.query },
       answer: pageOf('SandboxRuleList', ruleItem),
       handle: async ({ query, visible }) =>
@@ -122,7 +122,7 @@ export function sandboxRuleOperations(deps: {
       limitedTokens: true,
       summary: 'Have the sandbox play a fault',
       description:
-        '`{Domain?, Inbox?, Recipient?, Subject?, Tag?, Result, Defers?, DelayMs?, Code?, Enhanced?, Text?, Probability?, Times?, ExpiresIn?}`: what the sandbox plays for recipients that fit all that is named and would be delivered there otherwise, 201 with its `RuleID`. For mail accepted from now on; the first rule that fits is used. Results, events and webhooks are those of real mail, marked `Sandbox`; nothing is suppressed. A `Result` in the request and magic recipients win. Ends after `ExpiresIn` seconds (a day; at most 30). At most 100 a domain. Takes `Idempotency-Key`',
+        '`{Domain?, Inbox?, Recipient?, Subject?, Tag?, Result, Defers?, DelayMs?, Code?, Enhanced?, Text?, Probability?, Times?, ExpiresIn?}`: the result that the sandbox simulates for recipients that match all conditions and would be delivered there otherwise, 201 with its `RuleID`. For mail accepted from now on; the first rule that fits is used. Results, events and webhooks are those of real mail, marked `Sandbox`; nothing is suppressed. A `Result` in the request and magic recipients win. Ends after `ExpiresIn` seconds (a day; at most 30). At most 100 a domain. Takes `Idempotency-Key`',
       once: createOnce,
       body: { schema: RULE, example: { Recipient: '*@example.net', Result: 'Defer', Defers: 2, Times: 1 } },
       status: 201,
@@ -166,7 +166,7 @@ export function sandboxRuleOperations(deps: {
       limitedTokens: true,
       summary: 'End faults of the sandbox',
       description:
-        'Ends the rules of the token’s domains, or those of one `Inbox`, or of one `Domain`: `{Deleted}`',
+        'Removes the rules of the token’s domains, or those of one `Inbox`, or of one `Domain`: `{Deleted}`',
       query: { Inbox: text('Only those of this inbox', 320), ...DOMAIN },
       answer: capturesDeleted,
       handle: async ({ query, visible }) => ({
@@ -183,7 +183,8 @@ export function sandboxRuleOperations(deps: {
       scope: 'email:send',
       limitedTokens: true,
       summary: 'End one fault of the sandbox',
-      description: 'Ends one rule: `{}`. What waits for it is delivered at its next try',
+      description:
+        'Removes one rule: `{}`. Recipients that wait because of it are delivered at the next attempt',
       answer: nothing,
       handle: async ({ caller, params }) => {
         const id = params.id.toLowerCase();

@@ -44,7 +44,7 @@ export function sandboxStreamOperation(
     limitedTokens: true,
     summary: 'Follow captured mail as it comes',
     description:
-      'Captured copies as they come, as server-sent events: `event: captured`, `data` an item of the list, `id` the place to resume from (`Last-Event-ID`, or `After`). The filters of the list. A heartbeat every 15 seconds; 20 streams a token, `streams-per-tenant` a tenant, 200 in all',
+      'Captured copies as they arrive, as server-sent events: `event: captured`, `data` an item of the list, `id` the position to resume from (`Last-Event-ID`, or `After`). The filters of the list. A heartbeat every 15 seconds; 20 streams a token, `streams-per-tenant` a tenant, 200 in all',
     query: {
       ...CAPTURE_FILTERS,
       ...resumeAfter('`id` of the last copy that was seen; the header Last-Event-ID wins'),

@@ -50,7 +50,7 @@ export function sandboxWaitOperation(deps: {
     limitedTokens: true,
     summary: 'Wait for captured mail',
     description:
-      'The newest copy that matches the same filters, parsed, with its `Links` and `Codes`; where there is none, the first that arrives within `Timeout` seconds (0 to 60, 30); none: 408, which says what was nearest, also as `Nearest` (items of the list)',
+      'The newest copy that matches the same filters, parsed, with its `Links` and `Codes`; if there is none, the first that arrives within `Timeout` seconds (0 to 60, 30); otherwise 408, which describes the closest mail, also as `Nearest` (items of the list)',
     query: {
       ...CAPTURE_FILTERS,
       Timeout: integer(0, MAX_SECONDS).default(USUAL_SECONDS).describe('Seconds'),

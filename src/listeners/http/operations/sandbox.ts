@@ -83,7 +83,7 @@ export function sandboxOperations({
       limitedTokens: true,
       summary: 'Empty the sandbox inbox',
       description:
-        'Empties the inboxes of the token’s domains, or one `Inbox`, or of one `Domain`: `{Deleted}`. Needs `email:send`: who may only look takes nothing away from others',
+        'Empties the inboxes of the token’s domains, or one `Inbox`, or of one `Domain`: `{Deleted}`. Needs `email:send`, so that a token that can only read cannot delete mail',
       query: { Inbox: text('Only this inbox', 320), ...DOMAIN },
       answer: capturesDeleted,
       handle: async ({ query, visible, request }) => {
@@ -117,7 +117,7 @@ export function sandboxOperations({
       limitedTokens: true,
       summary: 'List inboxes',
       description:
-        'Inboxes that hold something, by name: `Inbox, Domain, Count, Unseen, LatestID, LatestAt, LatestSubject`; `Domain` filters. A copy lies in the inbox of the `+label` in its recipient’s address (`ada+run-17@example.net`: `run-17`), and without one in that of the token or SMTP credential that sent it, by its name; always in lower case',
+        'Inboxes that contain mail, by name: `Inbox, Domain, Count, Unseen, LatestID, LatestAt, LatestSubject`; `Domain` filters. A copy lies in the inbox of the `+label` in its recipient’s address (`ada+run-17@example.net`: `run-17`), and without one in that of the token or SMTP credential that sent it, by its name; always in lower case',
       query: { ...DOMAIN, ...INBOX_PAGES.query },
       answer: pageOf('InboxList', inboxItem),
       handle: async ({ query, visible }) => {
@@ -180,7 +180,7 @@ export function sandboxOperations({
       scope: 'email:read',
       limitedTokens: true,
       summary: 'Download a captured message',
-      description: 'The very bytes that would have been sent, signed where the domain has a key',
+      description: 'The exact bytes that would have been sent, signed where the domain has a key',
       answer: z.string(),
       media: 'message/rfc822',
       errors: ['content-expired'],
@@ -197,7 +197,7 @@ export function sandboxOperations({
       limitedTokens: true,
       summary: 'Show a captured message as a page',
       description:
-        'One copy as a page for a browser: its HTML with the pictures it brought, or its text. Its policy lets it run nothing and load nothing; what it names elsewhere stays empty, and links that could run something are none. Only a page of the same origin may show it in a frame. To show it from a string, use `<iframe sandbox srcdoc>`: the page carries its policy along. With `RemoteImages=true` pictures are loaded from where the mail says, which tells its sender that it was opened',
+        'One copy as a page for a browser: its HTML with the pictures it brought, or its text. Its content security policy forbids scripts and loading; external resources stay empty, and links that could run something are none. Only a page of the same origin may show it in a frame. To show it from a string, use `<iframe sandbox srcdoc>`: the page carries its policy along. With `RemoteImages=true` pictures are loaded from where the mail says, which tells its sender that it was opened',
       query: { RemoteImages: flag().default(false).describe('Load pictures from elsewhere') },
       answer: z.string(),
       media: 'text/html',
@@ -227,7 +227,7 @@ export function sandboxOperations({
       scope: 'email:read',
       limitedTokens: true,
       summary: 'Download a file of a captured message',
-      description: 'One file of a copy, as a download: `place` is where it stands in `Attachments`, from 0',
+      description: 'One file of a copy, as a download: `place` is its index in `Attachments`, from 0',
       answer: z.string(),
       media: '*/*',
       errors: ['content-expired'],

@@ -48,7 +48,7 @@ export function sendEmailOperation({ acceptance, idempotency, reader, email }: S
     limitedTokens: true,
     summary: 'Send a message',
     description:
-      'Takes a message: `{MessageID}`. 200 means checked and on disk, not delivered. Takes `Idempotency-Key`',
+      'Accepts a message: `{MessageID}`. 200 means checked and on disk, not delivered. Takes `Idempotency-Key`',
     body: { schema: email, example: EMAIL_EXAMPLE },
     answer: emailAnswer,
     headers: {

@@ -123,7 +123,7 @@ export function smtpCredentialOperations(deps: {
       scope: 'smtp:write',
       limitedTokens: true,
       summary: 'End an SMTP credential',
-      description: 'Ends it: `{}`. Here at once',
+      description: 'Removes it: `{}`. In this process at once',
       answer: nothing,
       handle: async ({ caller, params }) => {
         if (!(await smtpCredentials.remove({ id: params.id, ...ownDomains(caller) })))

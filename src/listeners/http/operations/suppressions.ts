@@ -120,7 +120,7 @@ export function suppressionOperations(deps: {
       limitedTokens: true,
       summary: 'List who is not sent to',
       description:
-        'Addresses that are not sent to, newest first, a page: `{Email, Domain, Reason, Note, CreatedAt, ExpiresAt, MessageID, Reply, Rule}`. `Reason`, `Since`, `Email`, `Domain`',
+        'Suppressed addresses, newest first, a page: `{Email, Domain, Reason, Note, CreatedAt, ExpiresAt, MessageID, Reply, Rule}`. `Reason`, `Since`, `Email`, `Domain`',
       query: { Email: address('Address'), Reason: REASON, ...SINCE, ...DOMAIN, ...PAGES.query },
       answer: pageOf('SuppressionList', suppression),
       handle: async ({ query, visible, request }) => {
@@ -154,7 +154,7 @@ export function suppressionOperations(deps: {
       limitedTokens: true,
       summary: 'Stop sending to addresses',
       description:
-        '`{Items: [{Email, Reason?, Note?, ExpiresAt?}]}`, at most 1000, and `Domain` where the token holds several: `{Added, Existing}`. `Reason` is Bounce, Inactive, SoftBounces, Complaint, Unsubscribe or Manual (the default); without `ExpiresAt` Inactive holds 90 days, SoftBounces 30, the others until they are removed. Takes `Idempotency-Key`',
+        '`{Items: [{Email, Reason?, Note?, ExpiresAt?}]}`, at most 1000, and `Domain` if the token has several: `{Added, Existing}`. `Reason` is Bounce, Inactive, SoftBounces, Complaint, Unsubscribe or Manual (the default); without `ExpiresAt` Inactive holds 90 days, SoftBounces 30, the others until they are removed. Takes `Idempotency-Key`',
       once: createOnce,
       body: {
         schema: NEW_SUPPRESSIONS,
@@ -195,7 +195,7 @@ export function suppressionOperations(deps: {
       limitedTokens: true,
       summary: 'Show why an address is not sent to',
       description:
-        'Why an address (percent-encoded) is not sent to: `{Email, Domain, Entries}`, an entry per reason',
+        'Why mail to an address (percent-encoded) is suppressed: `{Email, Domain, Entries}`, an entry per reason',
       query: DOMAIN,
       answer: suppressionDetail,
       errors: ['domain-ambiguous'],
@@ -213,7 +213,7 @@ export function suppressionOperations(deps: {
       scope: 'suppressions:write',
       limitedTokens: true,
       summary: 'Send to an address again',
-      description: 'Lifts it, or only the entry for `Reason`: `{}`',
+      description: 'Removes it, or only the entry for `Reason`: `{}`',
       query: { Reason: REASON, ...DOMAIN },
       answer: nothing,
       errors: ['domain-ambiguous'],

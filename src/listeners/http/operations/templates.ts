@@ -111,7 +111,7 @@ export function templateOperations(deps: {
       takesLargeBody: true,
       summary: 'Add a template',
       description:
-        '`{Name, Subject?, HTMLContent?, PlainContent?}`, and `Domain` where the token holds several: 201 with the template in version 1. At least one text; each up to 512 KiB. A mistake in one is 422 with `Line` and `Column`. At most 1000 a domain. Takes `Idempotency-Key`. [How to write them](../howto/templates.md)',
+        '`{Name, Subject?, HTMLContent?, PlainContent?}`, and `Domain` if the token has several: 201 with the template in version 1. At least one of them; each up to 512 KiB. An error in one is 422 with `Line` and `Column`. At most 1000 a domain. Takes `Idempotency-Key`. [How to write them](../howto/templates.md)',
       body: {
         schema: NEW_TEMPLATE,
         example: { Name: 'welcome', Subject: 'Welcome, {{name}}', PlainContent: 'Hello {{name}}.' },
@@ -166,7 +166,7 @@ export function templateOperations(deps: {
       takesLargeBody: true,
       summary: 'Store a new version of a template',
       description:
-        '`{Name?, Subject?, HTMLContent?, PlainContent?}`: a new version that holds just these texts; the template after it. The newest 1000 versions are kept and can be read, rendered and sent',
+        '`{Name?, Subject?, HTMLContent?, PlainContent?}`: a new version with only these parts; answers the template. The newest 1000 versions are kept and can be read, rendered and sent',
       body: {
         schema: CHANGED_TEMPLATE,
         example: { Subject: 'Welcome back, {{name}}', PlainContent: 'Hello again {{name}}.' },
@@ -197,7 +197,7 @@ export function templateOperations(deps: {
       scope: 'templates:write',
       limitedTokens: true,
       summary: 'Remove a template',
-      description: 'Removes it with every version: `{}`',
+      description: 'Removes it with all versions: `{}`',
       answer: nothing,
       handle: async ({ caller, params }) => {
         const { id, domain } = await own(caller, params.id);
@@ -214,7 +214,7 @@ export function templateOperations(deps: {
       takesLargeBody: true,
       summary: 'Fill a template in',
       description:
-        '`{Variables?, Version?, Strict?}`: `{Subject, HTMLContent, PlainContent, Missing, Version}`, nothing is sent. `Strict` refuses where a variable is missing, and names all of them',
+        '`{Variables?, Version?, Strict?}`: `{Subject, HTMLContent, PlainContent, Missing, Version}`, nothing is sent. With `Strict` a missing variable is an error that names all missing ones',
       body: { schema: RENDER, example: { Variables: { name: 'Ann' } }, mayBeEmpty: true },
       answer: templateRendering,
       errors: ['template-invalid', 'template-not-fillable', 'template-variable-missing'],

@@ -46,7 +46,7 @@ export function timelineOperation({
     limitedTokens: true,
     summary: 'Show what happened to a message',
     description:
-      'The timeline of one message, oldest first, a page; with it when the ways of its recipients closed and opened (`path_blocked`, `path_unblocked`), and when its mail was held and let go (`held`, `released`). The SMTP conversation only for tokens with `email:read`',
+      'The timeline of one message, oldest first, a page; also when the paths to its recipients closed and opened (`path_blocked`, `path_unblocked`), and when its mail was held and released (`held`, `released`). The SMTP conversation only for tokens with `email:read`',
     query: PAGES.query,
     answer: pageOf('Timeline', timelineEntry),
     handle: async ({ caller, params, query: { Limit: limit, After }, request }) => {

@@ -200,7 +200,7 @@ export function tokenOperations(deps: {
       limitedTokens: true,
       summary: 'Revoke a token',
       description:
-        'Revokes it: `{}`. Here at once. `Children=true`: also the tokens, SMTP credentials and webhooks that were made with it, and with those; then `{Tokens, Credentials, Webhooks}` says how many',
+        'Revokes it: `{}`. In this process at once. `Children=true`: also the tokens, SMTP credentials and webhooks that were made with it, and with those; then `{Tokens, Credentials, Webhooks}` says how many',
       query: { Children: flag().optional().describe('Also what was made with it') },
       answer: revokedTokenAnswer,
       handle: async ({ caller, params, query }) => {

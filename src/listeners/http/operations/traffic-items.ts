@@ -63,7 +63,7 @@ export const pathItem = z
     WaitsFor: z.string(),
     WaitsUntil: time.nullable().describe('When that ends by itself'),
     Connections: z.object({ Open: count, Busy: count, Opening: count }),
-    Window: z.number().describe('Connections that experience allows at the moment'),
+    Window: z.number().describe('Connections that are allowed at present'),
     Limits: z.array(limitItem),
     Overrides: z.array(overrideItem),
     Waiting: z

@@ -130,7 +130,7 @@ const NEW_WEBHOOK = z
     WebhookURL: URL_TEXT,
     Description: DESCRIPTION,
     Domain: named('wrong-type', 'must be a string', (value) => (typeof value === 'string' ? value : null))
-      .meta({ type: 'string', description: 'Required where the token holds several' })
+      .meta({ type: 'string', description: 'Required if the token has several' })
       .optional(),
   })
   .refine(({ Event, Events }) => Event !== undefined || Events !== undefined, {
@@ -194,7 +194,7 @@ export function webhookOperations(deps: {
       limitedTokens: true,
       summary: 'Add a webhook',
       description:
-        '`{Event, WebhookURL}`, or `Events` for a list in place of `Event`, also `Description`, and `Domain` where the token holds several: `{NewWebhookID, Secret}`. The secret is shown this once. Needs `events:read` too. At most 100 a domain',
+        '`{Event, WebhookURL}`, or `Events` for a list in place of `Event`, also `Description`, and `Domain` if the token has several: `{NewWebhookID, Secret}`. The secret is shown this once. Needs `events:read` too. At most 100 a domain',
       body: {
         schema: NEW_WEBHOOK,
         example: { Event: 'bounce', WebhookURL: 'https://hooks.example.com/mail' },
@@ -230,7 +230,7 @@ export function webhookOperations(deps: {
       scope: 'webhooks:write',
       limitedTokens: true,
       summary: 'Remove a webhook',
-      description: 'Removes it with the calls that wait: `{}`',
+      description: 'Removes it and its pending calls: `{}`',
       answer: nothing,
       handle: async ({ caller, params }) => {
         const found = await store.deleteWebhook({ id: webhookId(params.id), ...ownDomains(caller) });
@@ -258,7 +258,7 @@ export function webhookOperations(deps: {
       limitedTokens: true,
       summary: 'Change a webhook',
       description:
-        '`{Event? or Events?, WebhookURL?, Status?, Description?}`: the detail after it. `Status` is Enabled or Disabled; switched on again, the calls of the last 72 hours are made now and older ones are given up (replay can make them). Events and address need `events:read` too',
+        '`{Event? or Events?, WebhookURL?, Status?, Description?}`: the detail after it. `Status` is Enabled or Disabled; when it is enabled again, the calls of the last 72 hours are made and older ones are dropped (replay can make them). Events and address need `events:read` too',
       body: { schema: CHANGES, example: { Status: 'Enabled', Description: 'Bounces to the CRM' } },
       answer: webhookDetail,
       errors: ['webhook-event-unknown', 'webhook-url-invalid'],
