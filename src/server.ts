@@ -3,9 +3,9 @@
  *
  *   data folder and secrets → store → node epoch → parts → roles started in order → stopped in reverse
  *
- * Nothing else in the program knows which engine, clock or resolver is used. `stop` drains: nothing new is taken,
- * transactions under way finish, leases are given back, the store is closed last. The larger
- * parts are put together in files beside this one, each by what it is given here.
+ * Only this file knows which store engine, clock and resolver are used. `stop` accepts no new work, lets running
+ * transactions finish, releases leases, and closes the store last. The larger parts are built in the files beside this
+ * one.
  */
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,8 +1,8 @@
 /**
- * Housekeeping in small steps that do not disturb sending: forgets idempotency keys whose window is over, suppressions and
- * overrides past their end, what is known of paths long unused and whatever has been kept long enough (policy/retention),
- * looks sender domains up again when their time has come (one at a time, so that a slow name server delays only this),
- * and gives a domain a new standby key a week after a rotation. What fails is logged and tried again at the next round.
+ * Housekeeping in small steps that do not delay sending: removes expired idempotency keys, suppressions, overrides and
+ * old path states, applies retention (policy/retention), checks sender domains again when they are due (one at a time,
+ * so that a slow name server delays only this), and creates a new standby key a week after a rotation. Failures are
+ * logged and tried again in the next round.
  */
 import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';

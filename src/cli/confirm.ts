@@ -1,6 +1,6 @@
 /**
- * Asking before something that cannot be undone. Where a person sits at the terminal they are asked on standard error and
- * must type `yes`; elsewhere nobody can be asked, so the command must carry `--yes`.
+ * Confirmation before something that cannot be undone. At a terminal the user is asked on standard error and must type
+ * `yes`; without a terminal the command needs `--yes`.
  */
 import { createInterface } from 'node:readline/promises';
 import { CommandError, type Terminal, UsageError } from './terminal.ts';

@@ -1,6 +1,6 @@
 /**
- * Comma-separated values (RFC 4180) as people's spreadsheets write them: quotes, doubled quotes, line ends inside
- * quotes, a byte order mark; a semicolon, tab or bar between the columns where the first line has more of those. One pass, no patterns.
+ * Comma-separated values (RFC 4180) as spreadsheets write them: quotes, doubled quotes, line ends inside quotes, a
+ * byte order mark; a semicolon, tab or bar as the separator if the first line has more of those. One pass.
  */
 
 const SEPARATORS = [',', ';', '\t', '|'] as const;

@@ -1,6 +1,6 @@
 /**
- * Reads a file of addresses that are not sent to: CSV with any of the usual separators, JSON, or one JSON object a line.
- * Leaves a plan: what would be stored, from which columns, and everything that was not understood, so that it can be said
+ * Reads a file of suppressed addresses: CSV with any common separator, JSON, or one JSON object per line. Returns a
+ * plan: the entries, the columns they come from, and everything that was not understood, so that the user can decide
  * before anything is stored. Pure; one pass over the rows.
  */
 import type { SuppressionReason } from '../model/suppression.ts';

@@ -1,7 +1,7 @@
 /**
- * How other services export the addresses they do not send to, and in which words they give the reason. Data, from what
- * they publish of their formats (their API's names stand for their CSV where that is all they publish). A file is
- * recognised by the columns that together only one export has; where several look alike the preset must be named.
+ * The export formats of other services for suppressed addresses, and their words for the reasons. Taken from their
+ * documentation (the names of their API if the CSV is not documented). A file is recognised by columns that only one
+ * export has; if several formats look alike, the preset must be given.
  */
 import type { SuppressionReason } from '../model/suppression.ts';
 

@@ -1,4 +1,7 @@
-/** `queue path`, `queue try`, `queue hold`, `queue release`, `queue holds`, and `override …`: why mail waits, and keeping it back. */
+/**
+ * `queue path`, `queue try`, `queue hold`, `queue release`, `queue holds` and `override …`: why mail waits, and
+ * holding it.
+ */
 import type { Command } from 'commander';
 import { parseDuration } from '../config/forms.ts';
 import { systemClock } from '../lib/clock.ts';

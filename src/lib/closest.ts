@@ -1,4 +1,4 @@
-/** The name somebody probably meant, for errors that name the fix. */
+/** Finds the name that was probably meant, for error messages that suggest a correction. */
 
 /** Longer ones are compared by their beginning. */
 const MAX_CHARS = 200;

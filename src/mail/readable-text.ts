@@ -1,6 +1,6 @@
 /**
- * Other people's octets as text that may stand in a log or an event: UTF-8 where they are that, else Latin-1, and no
- * control characters but line feeds. Cannot fail.
+ * Bytes of unknown origin as text for a log or an event: UTF-8 if they are valid, otherwise Latin-1, without control
+ * characters except line feeds. Cannot fail.
  */
 
 /** The octets as text. */

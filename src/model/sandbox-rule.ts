@@ -1,4 +1,4 @@
-/** A fault on demand: what the sandbox plays for recipients that fit, in place of a delivery. */
+/** A sandbox rule: the simulated result for recipients that match it, in place of a delivery. */
 
 export const RULE_RESULTS = [
   'deliver',

@@ -1,4 +1,7 @@
-/** A stored template: texts with gaps, of one sender domain. What it is called may change; a version never does. */
+/**
+ * A stored template of one sender domain: subject, HTML and text with placeholders. Its name may change; a version
+ * never does.
+ */
 
 export interface TemplateHead {
   /** UUIDv7. */

@@ -1,10 +1,9 @@
 /**
- * One connection as replies in and commands out, with one deadline.
- * Given: a connected socket (plain or TLS) and a clock. Leaves behind: each reply once, in order, to the listener, and
- * exactly one close with its reason, whatever way the connection ends: closed, half-closed, reset, too slow, babbling.
- * The deadline is one timer that is moved only when it has to fire earlier: a timer per command would cost more than
- * parsing its reply. It is not extended by partial replies, so a dripping server gains nothing. A reminder before the
- * deadline shares the timer.
+ * One SMTP connection: commands out, replies in, one deadline. Given a connected socket (plain or TLS) and a clock,
+ * reports each reply once and in order, and exactly one close with its reason, however the connection ends. The
+ * deadline is one timer that is only moved if it must fire earlier, because a timer per command would cost more than
+ * parsing its reply. Partial replies do not extend it, so a slow server gains nothing. A reminder before the deadline
+ * uses the same timer.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../lib/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * The shapes of the SMTP client: where to connect, what to send, what came of it. Results are values; a reply is
- * reported as the server gave it, and what it means for the message is decided elsewhere.
+ * The types of the SMTP client: where to connect, what to send, and the result. Results are values. A reply is
+ * reported as the server sent it; what it means for the message is decided elsewhere.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Connect } from '../net/sockets.ts';

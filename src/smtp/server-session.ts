@@ -1,16 +1,15 @@
 /**
- * The server's side of one SMTP connection (RFC 5321 and the extensions it offers), without a socket: octets in, replies
- * out, questions to a handler. The same octets give the same replies however they were cut.
+ * The server's side of one SMTP connection (RFC 5321 and the extensions it offers), without a socket: bytes in,
+ * replies out, questions to a handler. The same bytes give the same replies, however they are split into chunks.
  *
  *   greeting ─► command ⇄ auth            EHLO forgets the transaction, STARTTLS forgets everything
  *               command ─DATA─► data ─CRLF.CRLF─► command
  *               command ─STARTTLS─► handshake ─secured()─► command
  *               any ─QUIT, too many errors, silence, shutdown()─► closed
  *
- * While the handler thinks, nothing is read on: replies stay in order (RFC 2920), and the connection is asked to hold.
- * Memory: one command line, one message within its limit, and what the connection pushes in spite of `hold(true)`.
- * Lines end with CRLF alone, inside and outside a message: nothing that came is ever repaired into a command.
- * It is one piece because every step changes the one state above; reading lines, data, AUTH and replies are files of their own.
+ * While the handler works, nothing more is read, so that replies stay in order (RFC 2920). Memory: one command line,
+ * one message within its limit, and what arrives in spite of `hold(true)`. Only CRLF ends a line, in commands and in
+ * messages; invalid input is never repaired into a command. It is one piece because every step changes the state above.
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 import { type AuthExchange, type AuthStep, beginAuth } from './server-auth.ts';

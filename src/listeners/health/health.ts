@@ -1,8 +1,7 @@
 /**
- * Whether this process lives, whether it can keep its promise, and its figures.
- * Given named checks and the metrics registry, it leaves three plain routes to mount on a port: `/healthz` answers as
- * long as the process does; `/readyz` says which check is not met, with 503; `/metrics` answers an
- * administrator of all domains, because figures tell about everybody's business, and addresses that the operator names.
+ * Three plain routes: `/healthz` answers while the process runs; `/readyz` answers 503 with the name of a check that
+ * fails; `/metrics` answers administrators of all domains, because its figures cover all tenants, and the addresses
+ * that the operator allows. Given named checks and the metrics registry.
  */
 import { AppError } from '../../lib/errors.ts';
 import { type Access, requireAllDomains, requireScope } from '../../policy/access/access.ts';

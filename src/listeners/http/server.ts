@@ -1,9 +1,8 @@
 /**
- * The HTTP listener: one port for the API and whatever plain routes are mounted beside it.
- * Given the parts behind it, it leaves a `Service` that takes requests between `start()` and `stop()`. It
- * authenticates before a body is read, bounds everything that is read, gives every answer the same headers, and shapes
- * every error, those of the HTTP parser included, as one problem body. While stopping, requests that run are
- * finished, new ones get 503, and idle connections are closed.
+ * The HTTP listener: one port for the API and the plain routes mounted beside it. A `Service` that answers requests
+ * between `start()` and `stop()`. It authenticates before it reads a body, limits everything that it reads, sets the
+ * same headers on every answer, and sends every error, also those of the HTTP parser, as a problem body. While
+ * stopping, running requests are finished, new ones get 503, and idle connections are closed.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,8 +1,8 @@
 /**
- * Everything behind the listener that is real and works without a network: a SQLite store in a folder of its own, sender
- * domains over a DNS the test fills in, acceptance, webhooks over loopback. The queue is not started, so every recipient
- * waits in the store until a test plays delivery's part. Given nothing, it leaves a listener with tokens for
- * `example.com`, for `other.example` and for everything; `close()` ends and removes all of it.
+ * A complete HTTP listener for tests, without a network: a SQLite store in its own folder, sender domains over a DNS
+ * that the test fills, acceptance, webhooks over loopback. The queue is not started, so recipients wait in the store
+ * until a test simulates delivery. Has tokens for `example.com`, for `other.example` and for all domains; `close()`
+ * removes everything.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

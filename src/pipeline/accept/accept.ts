@@ -1,12 +1,12 @@
 /**
- * Acceptance: from a checked submission to a committed message (ARCHITECTURE.md, the message's way).
+ * Acceptance: from a checked submission to a committed message.
  *
- *   which sender domain → compose → how big → to whom not → may we take it now → commit, synced → hand over → answer
+ *   sender domain → compose → size → suppressions → may it be accepted now → commit, synced → hand over → answer
  *
- * Given a `Submission` and who sent it (`acceptRaw`: a message that brought its own bytes); leaves a message, its
- * recipients and their events in the store, and hands the rows that fit to the queue's window already leased. Refusals
- * are AppErrors with codes of the registry in src/lib/errors.ts; nothing is stored then. The answer is given only after the commit has
- * reached the disk.
+ * Given a `Submission` and its sender (`acceptRaw`: a message with its own bytes), stores the message, its recipients
+ * and their events, and hands the rows that fit to the queue's window, already leased. A refusal is an AppError with a
+ * code of the registry in src/lib/errors.ts, and nothing is stored. The answer is given only after the commit was
+ * synced.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';

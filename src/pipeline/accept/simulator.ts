@@ -1,6 +1,6 @@
 /**
- * Magic recipients: addresses at the simulator domain (config `simulator-domain`) that the sandbox plays and that
- * never leave the machine. `bounced+any-label@simulator.test` is the same as `bounced@simulator.test`.
+ * Recipients at the simulator domain (configuration key `simulator-domain`) get a simulated result; their mail is
+ * never sent. `bounced+any-label@simulator.test` is the same as `bounced@simulator.test`.
  */
 import type { SandboxResult } from '../../model/message.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Why mail that this process holds in memory is not being sent at this moment. Its rows are leased, and nothing is
- * written to them while they wait, so whoever looks at a message or at the queue asks here and is told what the path
- * says now. Given the queue's rows in memory and a word for each; leaves nothing behind.
+ * Why mail in the memory of this process is not being sent at this moment. Its rows are leased and are not updated
+ * while they wait, so readers of messages and of the queue ask here for the current reason. Given the queue's rows in
+ * memory and a function that knows the reason of each.
  */
 import type { Lane } from '../../model/message.ts';
 import type { Gate, KeptBack } from '../queue/gate.ts';

@@ -1,11 +1,9 @@
 /**
- * The queue's running half: keeps the bounded window filled from the store (claims.ts), hands work to delivery, and
- * records what became of it (settler.ts). Given a store, a clock and a function that names the site of a recipient;
- * leaves behind settled rows.
- *
- * Every row in the window is leased to this node's epoch. A row leaves memory only when its outcome (or its return) is
- * stored; while the store cannot write, nothing new is handed out, because a success that cannot be recorded would
- * become a duplicate. Correctness rests on the sweep: hints and wake-ups only make things sooner.
+ * The running half of the queue: fills the bounded window from the store (claims.ts), hands rows to delivery, and
+ * stores their outcomes (settler.ts). Given a store, a clock and a function that names the site of a recipient.
+ * Every row in the window is leased to this node's epoch and leaves memory only when its outcome, or its return to the
+ * store, is stored. While the store cannot write, no row is handed out, because a success that cannot be recorded
+ * would become a duplicate. The regular sweep finds every due row; hints and wake-ups only make this faster.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';

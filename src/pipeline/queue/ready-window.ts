@@ -1,8 +1,7 @@
 /**
- * The bounded window of claimed work over the unbounded queue in the store: at most so many rows and bytes are held,
- * grouped by site (where a delivery goes), lane and tenant. A part of every site's room is kept for the lanes above, and
- * one tenant never fills a lane's, so that what is urgent and what is small find room beside what is much. Nothing here
- * touches the store or the network.
+ * The window of claimed rows in memory, limited in number and bytes, over the unlimited queue in the store. Rows are
+ * grouped by site, lane and tenant. Part of each site's capacity is reserved for higher lanes, and one tenant cannot
+ * fill a lane, so urgent mail and mail of small tenants always find room. Does not use the store or the network.
  */
 import type { Lane } from '../../model/message.ts';
 import { createLaneTurns, type LaneTurns } from './lane-turns.ts';

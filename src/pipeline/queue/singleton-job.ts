@@ -1,7 +1,7 @@
 /**
- * A job that only one of several nodes does: its services run here while this node holds the lease of their name.
- * Given services in the order of their starts; starts and stops them one after the other, however often the lease comes
- * and goes.
+ * A job that only one of several nodes does at a time: its services run here while this node holds the lease of the
+ * job's name. Given services in the order of their starts; starts and stops them one after the other each time the
+ * lease comes and goes.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';

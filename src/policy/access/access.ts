@@ -1,9 +1,9 @@
 /**
- * Who may call: from an Authorization header to a `Caller`, and what that caller may do. The token row decides
- * (absent, revoked and expired rows refuse); the JWT only proves possession of it. A positive answer is kept for at
- * most 5 s by the SHA-256 of the token, which bounds how long another node's revocation takes to show; a revocation
- * of this process shows at once. Clients get one text for every bad token; the reason goes to the log with the jti,
- * never with the token. When the store is away, `authenticate` rejects with `StoreUnavailable` and counts nothing.
+ * Access control: from an Authorization header to a `Caller` and its rights. The row of the token decides; a missing,
+ * revoked or expired row refuses. The JWT only proves possession. A positive answer is cached for at most 5 s by the
+ * SHA-256 of the token: a revocation by another node takes effect within that time, one by this process at once.
+ * Clients get the same text for every bad token; the log has the reason with the jti, never the token. If the store is
+ * unavailable, `authenticate` rejects with `StoreUnavailable` and counts no failure.
  */
 
 import { hash } from 'node:crypto';

@@ -1,10 +1,9 @@
 /**
- * What was refused lately, so that "why did you not take my mail" has an answer: one line of the mail log for each, and
- * the last ones of each tenant in memory. Given a refusal by whoever made it (the API, SMTP submission); never its body,
- * its recipients or its secrets. In memory, because a refusal is free for whoever causes it and must not cost a write; what
- * a restart forgets is in the log.
- * Bounded on every side: a tenant has its own rows and its own share of the log, and strangers have theirs by address, so
- * that none pushes out another's. What is like the one before only counts it up.
+ * What was refused recently and why: one line of the mail log for each refusal, and the latest ones of each tenant in
+ * memory. The API and SMTP submission report refusals here, without body, recipients or secrets. Kept in memory
+ * because a refusal costs its sender nothing and must not cost us a write; the log keeps them over a restart. Each
+ * tenant has its own rows and its own share of the log, unknown callers by IP address, so that none displaces another.
+ * Repetitions of the same refusal only increase its count.
  */
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';

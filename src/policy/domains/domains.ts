@@ -1,8 +1,8 @@
 /**
- * Sender domains: adding, looking up, verifying, changing, removing, and which keys sign for them. Answers the questions of
- * acceptance ("may this caller send from that domain?") and of delivery ("whose keys sign?") from a small cache, since
- * both ask once a message. A domain that stops passing its DNS check keeps sending for a grace of two days
- * (`Failing`); a domain that is gone or was never verified holds its mail instead of sending it unsigned.
+ * Sender domains: adding, looking up, verifying, changing and removing them, and the keys that sign for them.
+ * Acceptance asks whether a caller may send from a domain, delivery asks which keys sign; both are answered from a
+ * small cache, because both ask once per message. A domain that no longer passes its DNS check may send for two more
+ * days (`Failing`). Mail of a domain that was removed or never verified is held, not sent unsigned.
  */
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';

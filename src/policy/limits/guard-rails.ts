@@ -1,8 +1,8 @@
 /**
- * Guard-rails of a sender domain: among its last 1000 outcomes, more than 5 % bounced or 0.3 % complained
- * warns, more than 10 % or 0.5 % holds its bulk lane until that is better or the operator releases it. Given a store and
- * the holds, looks once a minute at the domains to which something came back. Shares are of 1000 also where there were fewer
- * outcomes: a handful of bounces in a young domain is no rate. Leaves events at each change, a hold, and what the API shows.
+ * Guard-rails of a sender domain: if among its last 1000 outcomes more than 5 % bounced or 0.3 % complained, it is
+ * warned; above 10 % or 0.5 % its bulk mail is held until the figures improve or the operator releases it. Once a
+ * minute the domains with new bounces or complaints are checked. The shares are always of 1000, so a few bounces of a
+ * new domain do not count as a high rate. Writes events for each change, a hold, and the figures that the API shows.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';

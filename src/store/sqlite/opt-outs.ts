@@ -1,7 +1,7 @@
 /**
- * What is left of a message that offered to unsubscribe, once it is forgotten: for each copy that may have arrived, its
- * delivery's number and, once per reader, the address. The token in the mail holds nothing but that number, so this is all
- * that a later opt-out needs. Some twenty octets a link; a reader who is erased takes the meaning of all of them along.
+ * What is kept of a removed message with an unsubscribe link: for each copy that may have arrived, the number of its
+ * delivery and, once per reader, the address. The token in the mail contains only that number, so this is all that a
+ * later unsubscribe needs. About twenty bytes per link. Erasing a reader removes the address of all of them.
  */
 import { stateCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';

@@ -1,7 +1,7 @@
 /**
- * Puts what waits into the queues that its tags ask for, after the tags that routes name have changed. Steps through the
- * queued rows by the due index, some at a time, each step a transaction; how far it came is kept, so that a start that
- * was broken off goes on where it was. Where the tags are as they were it costs one look.
+ * Moves waiting rows to the queues that follow from their tags after the routes name other tags. Walks the queued rows
+ * along the due index in portions, each a transaction, and stores its position, so that an interrupted start continues
+ * there. If the tags are unchanged, this is one query.
  */
 import { routeKeyOf, routeKeyParts } from '../../model/route-key.ts';
 import { queueLaneCode } from '../shared/codes.ts';

@@ -1,8 +1,8 @@
 /**
- * Cause groups: GET /causes, what failed or waits for one reason, with a count and an
- * example; POST /causes/{CauseID}/resend, once the cause is mended. Resending queues the members again a message at a
- * time, in bounded portions; delivery then paces them as it paces everything. Who is on the suppression list by now,
- * whose content is gone and who has moved on meanwhile (delivered, canceled, being sent) is left out and counted.
+ * Cause groups: GET /causes lists what failed or waits for one reason, with a count and an example; POST
+ * /causes/{CauseID}/resend queues the recipients again after the cause was fixed. Resending works in limited portions,
+ * and delivery applies its usual limits. Recipients that were suppressed, lost their content or changed since
+ * (delivered, canceled, being sent) are left out and counted.
  */
 
 import { z } from 'zod';

@@ -1,7 +1,7 @@
 /**
- * The suppression list: to whom a sender domain does not send, and why. List, add up to a thousand at once, look one
- * address up, lift it. Every operation acts on the caller's domains; an address may stand there for several reasons, each
- * with its own end, so it is looked up and lifted as a whole or by `Reason`.
+ * The suppression list of a sender domain: list, add up to a thousand addresses at once, look one up, remove it. All
+ * operations are limited to the caller's domains. An address may be on the list for several reasons, each with its own
+ * end, so it is looked up and removed as a whole or by `Reason`.
  */
 
 import { z } from 'zod';

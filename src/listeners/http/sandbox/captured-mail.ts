@@ -1,7 +1,7 @@
 /**
- * What a captured message looks like to a person: contents, headers, attachments, links and one-time codes, read back
- * from the very bytes that would have been sent. The bytes are ours, but what stands in them is somebody's: depth and
- * counts are bounded, and nothing here is ever rendered.
+ * A captured message as a person reads it: content, headers, attachments, links and one-time codes, parsed from the
+ * exact bytes that would have been sent. The content is not trusted: depth and counts are limited, and nothing is
+ * rendered here.
  */
 import PostalMime from 'postal-mime';
 import { textFromHtml } from '../../../pipeline/compose/text-from-html.ts';

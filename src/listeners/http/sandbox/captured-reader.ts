@@ -1,6 +1,6 @@
 /**
- * Reading captured messages where it does no harm: small ones here, large ones in a worker, because 17 MB took 0.7 s that
- * everybody else waited. Given the bytes, which it takes over where they are large; leaves what was asked for.
+ * Parses captured messages: small ones on the event loop, large ones in a worker, because 17 MB took 0.7 s in which no
+ * other request was served. The bytes of large ones are transferred, so the caller loses them.
  */
 
 import type { WorkerPool } from '../worker-pool.ts';

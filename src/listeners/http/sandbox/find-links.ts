@@ -1,7 +1,7 @@
 /**
- * Links of a mail, best first: what a person is asked to follow before what every mail has at its foot. Given HTML and plain
- * text; leaves targets of the anchors and addresses that stand in the text, of the web and of applications (`myapp://…`),
- * each once. One pass over a bounded text.
+ * The links of a mail, most important first: links that the reader is asked to open come before those of a footer.
+ * Given HTML and plain text, returns the targets of anchors and the URLs in the text, of the web and of applications
+ * (`myapp://…`), each once. One pass over a limited text.
  */
 import { decodeEntities } from '../../../pipeline/compose/html-entities.ts';
 import { ACTION_WORD, FOOTER_WORD } from './code-words.ts';

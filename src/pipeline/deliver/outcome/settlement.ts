@@ -1,6 +1,6 @@
 /**
- * From an attempt's outcome to what is stored: the recipient's new state, when it is tried next, and the events that
- * say so. Pure but for the ids of events; the same rules for SMTP and the sandbox.
+ * From the outcome of an attempt to what is stored: the recipient's new state, the time of the next attempt, and the
+ * events. Pure except for the ids of events. SMTP and the sandbox use the same rules.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';

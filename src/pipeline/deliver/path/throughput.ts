@@ -1,4 +1,7 @@
-/** How many messages a path got through lately: what is claimed ahead for it. Pure but for its two counters. */
+/**
+ * How many messages a path sent recently, which decides how many rows are claimed ahead for it. Pure except for two
+ * counters.
+ */
 import type { Clock } from '../../../lib/clock.ts';
 
 export interface Throughput {

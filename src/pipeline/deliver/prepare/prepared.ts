@@ -1,6 +1,6 @@
 /**
- * A delivery made ready to travel: content read, its own tokens in their places, signed, its trace header and return path
- * in front. Tokens depend on the delivery alone, so every attempt has the same ones.
+ * A delivery ready to be sent: its content read, its own tokens written into the token slots, signed, with its trace
+ * header and return path. Tokens depend only on the delivery, so every attempt has the same ones.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';

@@ -1,14 +1,14 @@
 /**
- * Which relays work. One that cannot be reached, or that greets and then refuses what we send for our account's or its
- * service's sake, is passed over at once in favour of the next of its list, for a time that grows with each failure in a
- * row. Then one opening finds out whether it works again (half-open):
+ * Which relays work. A relay that cannot be reached, or that refuses mail because of our account or its own state, is
+ * skipped at once in favour of the next relay of the list, for a time that grows with each failure in a row. Then one
+ * opening tests it (half-open):
  *
- *   works ──failed──► passed over(until) ──time──► one may ask ──a connection, or after a refusal a delivery──► works
- *                          ▲                            │
- *                          └─────────── failed ─────────┘   each time for longer
+ *   works ──failed──► skipped(until) ──time──► one test ──a connection, or after a refusal a delivery──► works
+ *                          ▲                      │
+ *                          └────── failed ────────┘   each time for longer
  *
- * Where nothing else is left a failing relay is tried all the same. A restart forgets it: whoever restarts has often just
- * mended it, and one message finds out.
+ * If no other relay is left, a failing one is tried anyway. A restart forgets it, because operators often restart
+ * after a repair.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Route } from './routes.ts';

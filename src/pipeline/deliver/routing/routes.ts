@@ -1,6 +1,6 @@
 /**
- * Which way a recipient goes, and the site it is counted for. A site shares connections and limits: the sandbox, one
- * relay list, or one recipient domain. Pure: configuration and a recipient in, names out.
+ * The egress of a recipient (source and targets), and the site that its mail counts for. A site shares connections and
+ * limits: the sandbox, one list of relays, or one recipient domain. Pure: configuration and a recipient in, names out.
  */
 import { SHARED_FROM_BYTES } from '../../../model/delivery.ts';
 import type { SandboxResult } from '../../../model/message.ts';

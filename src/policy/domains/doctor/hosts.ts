@@ -1,7 +1,7 @@
 /**
- * Judges the other names of a sender domain: where its return paths lead, whether it can be answered, where its links
- * lead and with which certificate, and what makes every answer meaningless (rp, from-mx, track, bimi,
- * cname-loop, wildcard). Pure: given what was looked up, each leaves one check.
+ * Checks of the other hosts of a sender domain: the return-path host, the MX of the domain itself, the tracking host
+ * with its certificate, and wildcards or loops that make other answers meaningless (rp, from-mx, track, bimi,
+ * cname-loop, wildcard). Pure: given the look-ups, each function returns one check.
  */
 import type { CertificateFacts } from '../../../net/certificate-probe.ts';
 import type { CaaRecord, DnsAnswer, MxRecord } from '../../../net/dns-types.ts';

@@ -1,10 +1,8 @@
 /**
- * The look-ups of one run of the doctor: the zone's own servers first, then the resolver that others would ask, and
- * the difference between the two.
- *
- * Given: a resolver, and the servers of the zone where they can be asked. Leaves behind: the fresher answer, in the
- * shape any resolver gives, and for each record what others still see. Bounded in questions and in time: what is over
- * the bound is a failure like any other, and so says nothing about the record. Never throws.
+ * The look-ups of one run of the doctor: asks the name servers of the zone first, then the resolver, and compares the
+ * two. Given a resolver and the servers of the zone, if they can be asked; returns the answer of the zone and, for
+ * each record, what others still see. Limited in number and time; a look-up over the limit is a failure like any other
+ * and says nothing about the record. Never throws.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { RecordType } from '../../../net/dns-codec.ts';

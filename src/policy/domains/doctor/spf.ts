@@ -1,10 +1,7 @@
 /**
- * SPF (RFC 7208): reads the record of a host with everything it includes, counts what it costs a receiver, and says
- * which addresses it lets send.
- *
- * Given: look-ups and a host. Leaves behind: a tree of records with addresses in their places, and judgements over it
- * that are pure. Records come from strangers: the tree ends at 12 records and 30 look-ups, and a name that leads back
- * to itself costs no more than that. Macros are not expanded, since what they give depends on a message.
+ * SPF (RFC 7208): reads the record of a host with all its includes, counts the look-ups that a receiver needs, and
+ * lists the addresses that may send. Records come from strangers, so the tree is limited to 12 records and 30
+ * look-ups, which also ends loops. Macros are not expanded, because their values depend on the message.
  */
 import type { DnsAnswer, MxRecord } from '../../../net/dns-types.ts';
 import { formatIp, inNetwork, parseIp, parseNetwork } from '../../../net/ip-address.ts';

@@ -1,6 +1,6 @@
 /**
- * Counts how often something happened to a key lately, and says when that is too often. Bounded; times are monotonic
- * milliseconds. Nothing is kept over a restart.
+ * Counts how often something happened to a key recently, and says when a threshold is reached. Limited in size; times
+ * are monotonic milliseconds. Nothing is kept over a restart.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 

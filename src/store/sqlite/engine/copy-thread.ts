@@ -1,6 +1,6 @@
 /**
- * Copies a database in a thread of its own, since SQLite works without a break until the copy is whole: one snapshot,
- * without free pages. Reads only; another process may go on writing. Says at once how large the source is.
+ * Copies a database in its own thread, because SQLite blocks until the copy is complete. The copy is one snapshot
+ * without free pages. Only reads; other processes may continue to write. Reports the size of the source first.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { openConnection } from './connection.ts';

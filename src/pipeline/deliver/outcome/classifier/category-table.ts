@@ -1,7 +1,6 @@
 /**
- * The table of categories, as data: what each is about, what is done on a temporary and on a
- * permanent reply, whether it may ever suppress an address, and what it means in plain words. Read through
- * categories.ts.
+ * The table of categories, as data: the scope of each, what follows a temporary and a permanent reply, whether it may
+ * suppress an address, and its explanation in plain words. Read through categories.ts.
  */
 import { BOUNCE, type CategoryFacts, defer, HOUR, MINUTE, PATH, path, RETRY, retry } from './handling.ts';
 

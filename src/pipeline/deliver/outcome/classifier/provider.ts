@@ -1,6 +1,6 @@
 /**
- * Whose mail service a host belongs to: by the suffix of its MX name, else by a mark in the reply's text. The table is
- * providers.json; rules of a provider apply to its replies alone.
+ * The mail provider of a host: by the suffix of its MX name, otherwise by a text in its reply. The table is
+ * providers.json. Rules of a provider apply only to its own replies.
  */
 
 export interface Provider {

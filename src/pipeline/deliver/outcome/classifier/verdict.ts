@@ -1,7 +1,7 @@
 /**
- * What a reply or failure means for a delivery: the verdict, its making from the table of categories, and its telling
- * in plain words. Pure. The one place where suppression is decided: only a reply about the recipient, understood with
- * high confidence, at a stage where the receiver speaks about the recipient.
+ * The meaning of a reply or failure for a delivery: the verdict, from the table of categories, and its explanation in
+ * plain words. Pure. Suppression is decided only here: by a reply that is about the recipient, with high confidence,
+ * at a stage where the receiver speaks about the recipient.
  */
 import type { BounceScope } from '../../../../model/bounce.ts';
 import { type Category, categoryFacts, SUPPRESSING } from './categories.ts';
