@@ -47,9 +47,15 @@ const PROGRAM = `
     socket.destroy();
     return last;
   };
-  parentPort.on('message', async ({ method, url, headers, body, mail }) => {
+  const follow = async (asked) => {
+    const answers = await Promise.all(asked.map(({ url, ...rest }) => fetch(url, rest)));
+    for (const { body } of answers) body.pipeTo(new WritableStream()).catch(() => {});
+    return answers.map(({ status }) => status);
+  };
+  parentPort.on('message', async ({ method, url, headers, body, mail, followed }) => {
     try {
       if (mail !== undefined) return parentPort.postMessage(await submit(mail));
+      if (followed !== undefined) return parentPort.postMessage(await follow(followed));
       const response = await fetch(url, { method, headers, body, redirect: 'manual', signal: AbortSignal.timeout(100000) });
       const bytes = Buffer.from(await response.arrayBuffer());
       parentPort.postMessage({ status: response.status, bytes: bytes.length, text: bytes.toString('utf8', 0, 300) });
@@ -76,6 +82,13 @@ export function createAskingThread() {
       const { promise, resolve } = Promise.withResolvers<string>();
       worker.once('message', resolve);
       worker.postMessage({ mail: { ...rest, from, to, message: copy } }, [copy.buffer]);
+      return promise;
+    },
+    /** Opens answers that go on, and reads them until the thread ends; the status of each. */
+    follow(followed: readonly Asked[]): Promise<number[]> {
+      const { promise, resolve } = Promise.withResolvers<number[]>();
+      worker.once('message', resolve);
+      worker.postMessage({ followed });
       return promise;
     },
     end: () => worker.terminate(),

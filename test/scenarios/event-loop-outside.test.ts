@@ -1,5 +1,5 @@
 /**
- * What comes from outside keeps the server from answering nobody: mail to the returns listener, personal links, answers of
+ * What comes from outside never keeps the server from answering: mail to the returns listener, personal links, answers of
  * webhook receivers, and answers of DNS to the doctor. The far ends are in other
  * threads, and the longest stretch of work of the server's thread without a return to its event loop is measured in
  * processor time, the shortest of some tries.
@@ -334,5 +334,67 @@ describe('no answer of DNS holds the event loop', () => {
       if (!told.startsWith('200 ') || ms > LIMIT_MS) slow.push(`${name}: ${ms.toFixed(0)} ms, ${told}`);
     }
     expect(slow).toEqual([]);
+  });
+});
+
+describe('no burst of events holds the event loop', () => {
+  it('with streams open and webhooks called', { timeout: 120_000 }, async () => {
+    const url = await startRawReceiver([]);
+    const server = await startInstance(scope, {
+      settings: {
+        'max-recipients': '1000',
+        'allow-networks': '127.0.0.0/8',
+        'streams-per-tenant': '50',
+        'log-level': 'warn',
+      },
+    });
+    const token = await addDomain(server, 'example.com', { Preset: 'Full' });
+    for (let n = 0; n < 5; n += 1)
+      await server.call('POST', '/webhooks', { token, body: { Event: 'all', WebhookURL: `${url}/${n}` } });
+    const filters = [
+      '',
+      'Tag=tag1',
+      'Recipient=reader1@example.net',
+      'Event=delivered',
+      'MessageID=none',
+      'Event=bounce',
+    ];
+    for (const path of ['/events/stream', '/sandbox/stream'])
+      await asker.follow(
+        filters.map((filter) => ({
+          method: 'GET',
+          url: `${server.server.localUrl}/api/v1${path}?${path === '/events/stream' ? filter : ''}`,
+          headers: { authorization: `Bearer ${token}` },
+        })),
+      );
+    const body = Buffer.from(
+      JSON.stringify({
+        From: { name: '', email: 'a@example.com' },
+        To: many(1_000, (i) => ({ name: `Reader ${i}`, email: `reader${i}@example.net` })),
+        Subject: text(900, 'x'),
+        ContentType: 'HTML',
+        HTMLContent: '<p>Hello</p>',
+        Tags: many(10, (i) => `tag${i}`),
+        Metadata: Object.fromEntries(many(20, (i) => [`k${i}`, text(100, 'x')])),
+      }),
+    );
+    const ms = await shortest(async () => {
+      const told = await asker.ask({
+        method: 'POST',
+        url: `${server.server.localUrl}/api/v1/email`,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body,
+      });
+      expect(told).toMatchObject({ status: 200 });
+      await until('all mail was captured', async () => {
+        const { status, text } = await asker.ask({
+          method: 'GET',
+          url: `${server.server.localUrl}/api/v1/queue`,
+          headers: { authorization: `Bearer ${server.token}` },
+        });
+        return status === 200 && text.startsWith('{"Waiting":0,"Sending":0,');
+      });
+    });
+    expect(ms).toBeLessThan(LIMIT_MS);
   });
 });

@@ -14,6 +14,7 @@ import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
 import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import { domainIdsIn, findNameIds, type Session } from './engine/session.ts';
+import { listsOf } from './events.ts';
 
 /** Stores a capture beside the outcome it belongs to, and has it told after the commit. */
 export function insertCapture(
@@ -169,9 +170,10 @@ function matching(
 }
 
 function viewsOf(db: Connection, keys: readonly Key[]): CaptureView[] {
+  const known = new Map<string, AddressLists>();
   return keys.flatMap(({ seq }) => {
     const row = db.get<CaptureRow>(`SELECT ${VIEW} FROM capture c ${MESSAGE} WHERE c.seq = ?`, seq);
-    return row === undefined ? [] : [toView(row)];
+    return row === undefined ? [] : [toView(row, known)];
   });
 }
 
@@ -394,18 +396,20 @@ interface CaptureRow {
   domain: string;
 }
 
-function toView(row: CaptureRow): CaptureView {
+/** `known`: lists of messages by id, so that those of one message cross between threads once for a page. */
+function toView(row: CaptureRow, known: Map<string, AddressLists> = new Map()): CaptureView {
+  const messageId = uuidText(row.message_id) as MessageId;
   return {
     seq: row.seq,
     id: row.id,
-    messageId: uuidText(row.message_id) as MessageId,
+    messageId,
     messageSeq: row.message_seq,
     domain: row.domain,
     inbox: row.inbox,
     at: row.at,
     envelopeFrom: row.envelope_from,
     envelopeTo: row.envelope_to,
-    lists: JSON.parse(row.lists) as AddressLists,
+    lists: listsOf(row.lists, messageId, known),
     subject: row.subject,
     size: row.size,
     tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),

@@ -189,7 +189,8 @@ export function toEventView(row: EventViewRow, known: Map<string, AddressLists> 
   };
 }
 
-function listsOf(text: string, id: string, known: Map<string, AddressLists>): AddressLists {
+/** The lists of the message `id`, read from `text` once. */
+export function listsOf(text: string, id: string, known: Map<string, AddressLists>): AddressLists {
   const lists = known.get(id) ?? (JSON.parse(text) as AddressLists);
   known.set(id, lists);
   return lists;

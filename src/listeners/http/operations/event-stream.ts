@@ -90,7 +90,7 @@ export function eventStreamOperation(
               ? await store.findEvents({ ...filter, afterSeq: seq, limit: EVENTS_AT_ONCE, look: LOOK })
               : { events: [], next: null };
           return {
-            items: events.map((event) => ({ seq: event.seq, block: block(event, showConversation) })),
+            items: events.map((event) => ({ seq: event.seq, block: () => block(event, showConversation) })),
             upTo: next === null ? upTo : next.seq,
             more: next !== null,
           };

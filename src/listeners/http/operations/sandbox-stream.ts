@@ -66,11 +66,11 @@ export function sandboxStreamOperation(
             limit: CAPTURES_AT_ONCE,
             look: LOOK,
           });
-          const items: { seq: number; block: string | null }[] = [];
+          const items: { seq: number; block: (() => string) | null }[] = [];
           for (const capture of page.captures) {
             const fits = await search.matches(capture, filters);
-            const block = fits ? eventBlock(capture.seq, 'captured', toCaptureSummary(capture)) : null;
-            items.push({ seq: capture.seq, block });
+            const block = () => eventBlock(capture.seq, 'captured', toCaptureSummary(capture));
+            items.push({ seq: capture.seq, block: fits ? block : null });
           }
           return { items, upTo: page.lastSeq, more: page.more };
         },

@@ -5,6 +5,7 @@
  */
 import { Readable } from 'node:stream';
 import { type Clock, sleep } from '../../../lib/clock.ts';
+import { createSharedTurns } from '../../../lib/turns.ts';
 import type { Access } from '../../../policy/access/access.ts';
 import type { ApiAnswer, ApiRequest } from '../route.ts';
 import { createChangeWaiter } from './change-waiter.ts';
@@ -16,11 +17,11 @@ export interface StreamSource {
   /** The newest seq of all: where a client begins that names no place. */
   newest(): Promise<number>;
   /**
-   * What stands behind `seq`, oldest first: a block for what is to be sent, null for what is passed over. `upTo`: nothing
+   * What stands behind `seq`, oldest first: how to write what is to be sent, null for what is passed over. `upTo`: nothing
    * else up to there; `more`: the next look will find something.
    */
   after(seq: number): Promise<{
-    items: readonly { seq: number; block: string | null }[];
+    items: readonly { seq: number; block: (() => string) | null }[];
     upTo: number;
     more: boolean;
   }>;
@@ -45,6 +46,8 @@ export function createEventStreams(
 ): OpenStream {
   const { clock } = deps;
   const slots = createSlots({ ...options, what: 'streams are open' });
+  // One message to a thousand recipients wakes every stream at once, and is a thousand blocks that name them all.
+  const turn = createSharedTurns(clock);
 
   return async (request, after, source) => {
     const given = lastSeen(request, after);
@@ -77,7 +80,9 @@ export function createEventStreams(
         if ((await deps.access.renew(request.caller)) === null) return;
         for (const { seq, block } of items) {
           seen = seq;
-          if (block !== null) yield block;
+          if (block === null) continue;
+          await turn();
+          yield block();
         }
         seen = Math.max(seen, upTo);
         if (more) continue;
