@@ -122,7 +122,7 @@ describe('postrider config beside a running server', () => {
     expect(shown.stdout).toContain('relay.example');
     expect(shown.stdout + shown.stderr).not.toContain('relay-password');
     const start = await command(scope, ['config', '--mode', 'serve', ...data]);
-    expect(start.stderr).toContain('what a start of serve would use');
+    expect(start.stderr).toContain('that a start of serve would use');
     await server.stop();
     expect((await command(scope, ['config', ...data])).stderr).toContain(
       `no server runs on ${server.folder}`,
