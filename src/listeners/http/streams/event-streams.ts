@@ -47,7 +47,7 @@ export function createEventStreams(
   const { clock } = deps;
   const slots = createSlots({ ...options, what: 'streams are open' });
   // One message to a thousand recipients wakes every stream at once, and is a thousand blocks that name them all.
-  const turn = createSharedTurns(clock);
+  let turn: ReturnType<typeof createSharedTurns> | undefined;
 
   return async (request, after, source) => {
     const given = lastSeen(request, after);
@@ -81,6 +81,7 @@ export function createEventStreams(
         for (const { seq, block } of items) {
           seen = seq;
           if (block === null) continue;
+          turn ??= createSharedTurns(clock);
           await turn();
           yield block();
         }
