@@ -16,7 +16,7 @@ import type { Random } from './lib/random.ts';
 import type { Signal } from './lib/signal.ts';
 import { createDashboardRoutes } from './listeners/dashboard/dashboard.ts';
 import { createHealthRoutes } from './listeners/health/health.ts';
-import { DEFAULT_EMAIL_LIMITS } from './listeners/http/contract/email-limits.ts';
+import { DEFAULT_EMAIL_LIMITS } from './listeners/http/send/limits.ts';
 import { createHttpListener, type HttpListener } from './listeners/http/server.ts';
 import type { Returns } from './listeners/returns/open-returns.ts';
 import { createTrackingRoutes } from './listeners/tracking/tracking.ts';

@@ -46,8 +46,6 @@ const LISTENERS = [
   'listeners/tracking',
   'listeners/dashboard',
 ] as const;
-/** The JSON of the API: what it reads and answers. The dashboard and the commands take its types. */
-const CONTRACT = 'listeners/http/contract';
 /** What replies mean. Pure, so that whoever reads a reply may ask: delivery, returns, the API, the operator. */
 const CLASSIFIER = 'pipeline/deliver/outcome/classifier';
 const ENGINES = ['store/sqlite', 'store/postgres'] as const;
@@ -59,7 +57,7 @@ export const AREAS: readonly Area[] = [
   {
     name: 'cli',
     at: 'src/cli/',
-    may: ['server', 'backup', 'config', 'listeners/http', CONTRACT, CLASSIFIER, 'policy/limits', ...BASE],
+    may: ['server', 'backup', 'config', 'listeners/http', CLASSIFIER, 'policy/limits', ...BASE],
   },
   {
     name: 'server',
@@ -122,7 +120,6 @@ export const AREAS: readonly Area[] = [
       'readiness',
       'webhooks',
       ...LISTENERS,
-      CONTRACT,
       'pipeline/events',
       'policy/domains',
       'policy/limits',
@@ -177,14 +174,13 @@ export const AREAS: readonly Area[] = [
     at: `src/${name}/`,
     may:
       name === 'listeners/http'
-        ? [CONTRACT, CLASSIFIER, ...LISTENER_BASE]
+        ? [CLASSIFIER, ...LISTENER_BASE]
         : name === 'listeners/returns'
           ? [CLASSIFIER, ...LISTENER_BASE]
           : name === 'listeners/dashboard'
             ? []
             : LISTENER_BASE,
   })),
-  { name: CONTRACT, at: `src/${CONTRACT}/`, may: ['pipeline/compose', 'mail', ...BASE] },
   {
     name: 'pipeline/accept',
     at: 'src/pipeline/accept/',
@@ -222,11 +218,7 @@ export const AREAS: readonly Area[] = [
 ];
 
 /** Between these only types may pass: they bring no code along. */
-const TYPES_ONLY: ReadonlySet<string> = new Set([
-  'model → mail',
-  `cli → ${CONTRACT}`,
-  'cli → listeners/http',
-]);
+const TYPES_ONLY: ReadonlySet<string> = new Set(['model → mail', 'cli → listeners/http']);
 
 /** Where a package, or the SQLite of Node, may be imported: paths that begin with one of these. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {

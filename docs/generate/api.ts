@@ -1,11 +1,11 @@
 /** api.md: the table of operations as the HTTP listener mounts it, a sentence for each, and the plain routes beside it. */
 import { createHealthRoutes, type HealthDeps } from '../../src/listeners/health/health.ts';
-import { settingMeanings } from '../../src/listeners/http/contract/domain-settings.ts';
-import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/contract/email-limits.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps } from '../../src/listeners/http/deps.ts';
 import { openApiDocument } from '../../src/listeners/http/openapi/document.ts';
+import { settingMeanings } from '../../src/listeners/http/operations/domain-settings.ts';
 import { apiRoutes, type Shared } from '../../src/listeners/http/operations/table.ts';
 import type { ApiRoute } from '../../src/listeners/http/route.ts';
+import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/send/limits.ts';
 import { PRESETS } from '../../src/model/token.ts';
 import { code, page, table, withSentences } from './markdown.ts';
 

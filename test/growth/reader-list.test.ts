@@ -11,7 +11,7 @@ const FOLDERS =
   /^(?:mail|model|net|smtp|listeners|pipeline\/(?:compose|deliver\/outcome\/classifier|events|webhooks)|policy\/(?:access|domains))\//;
 /** They take texts of this program: what builds the parts, the routes and the documents of the interface. */
 const BUILDERS =
-  /^listeners\/http\/(?:openapi|reference|contract\/schemas)\/|\.ts (?:create|open)\w+$|(?:Routes?|Operations?)$/;
+  /^listeners\/http\/(?:openapi|reference|answer-schemas\.ts)|\.ts (?:create|open)\w+$|(?:Routes?|Operations?)$/;
 const EXPORT =
   /^export (?:async )?function\*? (\w+)(?:<[^>]{0,100}>)?\(([^)]{0,800}(?:\([^)]{0,200}\)[^)]{0,400}){0,3})\)/gm;
 const TAKES = /\b(?:string|Uint8Array|Buffer|unknown|JsonObject|MimePart|RawParts)\b/;
@@ -19,32 +19,32 @@ const TAKES = /\b(?:string|Uint8Array|Buffer|unknown|JsonObject|MimePart|RawPart
 /** Reason → the functions, without their folder. */
 const EXCUSED: Readonly<Record<string, readonly string[]>> = {
   'called by readEmailRequest, readTemplate or readRender, which give them every field': [
-    'listeners/http/contract/addresses.ts readFrom',
-    'listeners/http/contract/addresses.ts readRecipients',
-    'listeners/http/contract/addresses.ts readReplyTo',
-    'listeners/http/contract/attachments.ts readAttachments',
-    'listeners/http/contract/contents.ts readSubject',
-    'listeners/http/contract/contents.ts readContents',
-    'listeners/http/contract/email-batch.ts readBatchEnvelope',
-    'listeners/http/contract/email-request.ts parseEmailBody',
-    'listeners/http/contract/email-request.ts readEmailObject',
-    'listeners/http/contract/extension-fields.ts readPriority',
-    'listeners/http/contract/extension-fields.ts readSandbox',
-    'listeners/http/contract/extension-fields.ts readTimes',
-    'listeners/http/contract/extension-fields.ts readMetadataField',
-    'listeners/http/contract/extension-fields.ts readKeepContent',
-    'listeners/http/contract/json-properties.ts propertyTable',
-    'listeners/http/contract/json-properties.ts isJsonObject',
-    'listeners/http/contract/json-properties.ts readProperties',
-    'listeners/http/contract/personal-fields.ts readPersonalWish',
-    'listeners/http/contract/problem-list.ts inFieldOrder',
-    'listeners/http/contract/tags-headers.ts readTags',
-    'listeners/http/contract/tags-headers.ts readHeaders',
-    'listeners/http/contract/template-fields.ts namedTemplate',
-    'listeners/http/contract/template-fields.ts applyTemplate',
-    'listeners/http/contract/template-fields.ts servesSender',
-    'listeners/http/contract/template-problems.ts missingVariables',
-    'listeners/http/json-request.ts readJsonBytes',
+    'listeners/http/send/addresses.ts readFrom',
+    'listeners/http/send/addresses.ts readRecipients',
+    'listeners/http/send/addresses.ts readReplyTo',
+    'listeners/http/send/attachments.ts readAttachments',
+    'listeners/http/send/contents.ts readSubject',
+    'listeners/http/send/contents.ts readContents',
+    'listeners/http/send/batch-envelope.ts readBatchEnvelope',
+    'listeners/http/send/read-email.ts parseEmailBody',
+    'listeners/http/send/read-email.ts readEmailObject',
+    'listeners/http/send/extension-fields.ts readPriority',
+    'listeners/http/send/extension-fields.ts readSandbox',
+    'listeners/http/send/extension-fields.ts readTimes',
+    'listeners/http/send/extension-fields.ts readMetadataField',
+    'listeners/http/send/extension-fields.ts readKeepContent',
+    'listeners/http/body/json-properties.ts propertyTable',
+    'listeners/http/body/json-properties.ts isJsonObject',
+    'listeners/http/body/json-properties.ts readProperties',
+    'listeners/http/send/personal-fields.ts readPersonalWish',
+    'listeners/http/body/problem-list.ts inFieldOrder',
+    'listeners/http/send/tags-headers.ts readTags',
+    'listeners/http/send/tags-headers.ts readHeaders',
+    'listeners/http/send/template-fields.ts namedTemplate',
+    'listeners/http/send/template-fields.ts applyTemplate',
+    'listeners/http/send/template-fields.ts servesSender',
+    'listeners/http/templates/template-problems.ts missingVariables',
+    'listeners/http/body/json-request.ts readJsonBytes',
     'model/metadata.ts readMetadata',
     'model/schedule.ts readSendTime',
     'model/schedule.ts readExpiryTime',
@@ -137,7 +137,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'smtp/server-reply.ts lastReply',
   ],
   'asks DNS, a peer or the store; the readers it calls are in the table': [
-    'listeners/http/stored-templates.ts findTemplate',
+    'listeners/http/templates/stored-templates.ts findTemplate',
     'net/certificate-probe.ts probeCertificate',
     'net/mx-hosts.ts resolveMxHosts',
     'policy/domains/doctor/dmarc.ts climbDmarc',
@@ -166,7 +166,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'policy/domains/doctor/spf.ts judgeSpf',
   ],
   'names, keys and tokens of this program': [
-    'listeners/http/contract/unknown-members.ts didYouMean',
+    'listeners/http/send/unknown-members.ts didYouMean',
     'model/event.ts webhookToken',
     'model/event.ts webhookTokens',
     'model/route-key.ts routeKeyParts',

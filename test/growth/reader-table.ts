@@ -4,23 +4,14 @@
  */
 
 import { z } from 'zod';
-import {
-  decodeBase64,
-  hasUnsafeContentId,
-  quoteLongContentIds,
-} from '../../src/listeners/http/contract/attachments.ts';
-import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/contract/email-limits.ts';
-import { readEmailRequest } from '../../src/listeners/http/contract/email-request.ts';
-import { bodyText, jsonProblem, parseJsonObject } from '../../src/listeners/http/contract/json-body.ts';
-import { propertyTable } from '../../src/listeners/http/contract/json-properties.ts';
-import { pointerSegment } from '../../src/listeners/http/contract/problem-list.ts';
-import { exceedsOctets, hasControl, isLongerThan } from '../../src/listeners/http/contract/text-rules.ts';
-import { unknownMembers } from '../../src/listeners/http/contract/unknown-members.ts';
-import { parseBody } from '../../src/listeners/http/email-reader.ts';
+import { bodyText, jsonProblem, parseJsonObject } from '../../src/listeners/http/body/json-body.ts';
+import { requireJson } from '../../src/listeners/http/body/json-media-type.ts';
+import { propertyTable } from '../../src/listeners/http/body/json-properties.ts';
+import { prefersStrict } from '../../src/listeners/http/body/prefer.ts';
+import { pointerSegment } from '../../src/listeners/http/body/problem-list.ts';
+import { exceedsOctets, hasControl, isLongerThan } from '../../src/listeners/http/body/text-rules.ts';
 import { parseIdempotencyKey } from '../../src/listeners/http/idempotency.ts';
-import { requireJson } from '../../src/listeners/http/json-media-type.ts';
 import { cursor } from '../../src/listeners/http/paging.ts';
-import { prefersStrict } from '../../src/listeners/http/prefer.ts';
 import { address, moment } from '../../src/listeners/http/query.ts';
 import { codesAndLinks } from '../../src/listeners/http/sandbox/captured-mail.ts';
 import { pageOf } from '../../src/listeners/http/sandbox/captured-page.ts';
@@ -28,7 +19,16 @@ import { downloadAs, safeFilename } from '../../src/listeners/http/sandbox/captu
 import { searchedText } from '../../src/listeners/http/sandbox/captured-text.ts';
 import { findCodes } from '../../src/listeners/http/sandbox/find-codes.ts';
 import { findLinks as findTextLinks } from '../../src/listeners/http/sandbox/find-links.ts';
-import { readRender, readTemplate } from '../../src/listeners/http/template-request.ts';
+import {
+  decodeBase64,
+  hasUnsafeContentId,
+  quoteLongContentIds,
+} from '../../src/listeners/http/send/attachments.ts';
+import { parseBody } from '../../src/listeners/http/send/email-reader.ts';
+import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/send/limits.ts';
+import { readEmailRequest } from '../../src/listeners/http/send/read-email.ts';
+import { unknownMembers } from '../../src/listeners/http/send/unknown-members.ts';
+import { readRender, readTemplate } from '../../src/listeners/http/templates/template-request.ts';
 import { readExtensionFields } from '../../src/listeners/submission/extension-fields.ts';
 import { parseAddress, toALabelDomain } from '../../src/mail/address.ts';
 import { readFeedbackReport } from '../../src/mail/arf.ts';
@@ -257,41 +257,40 @@ export const READERS: Readonly<Record<string, Reader>> = {
       Codes: [],
       ParseError: null,
     }),
-  'listeners/http/contract/attachments.ts decodeBase64': decodeBase64,
-  'listeners/http/contract/attachments.ts hasUnsafeContentId': hasUnsafeContentId,
-  'listeners/http/contract/attachments.ts quoteLongContentIds': (text) => [
+  'listeners/http/send/attachments.ts decodeBase64': decodeBase64,
+  'listeners/http/send/attachments.ts hasUnsafeContentId': hasUnsafeContentId,
+  'listeners/http/send/attachments.ts quoteLongContentIds': (text) => [
     quoteLongContentIds(text),
     quoteLongContentIds(`{"Attachments":[{"ContentId":${text}`),
   ],
-  'listeners/http/contract/email-request.ts readEmailRequest': (text) =>
+  'listeners/http/send/read-email.ts readEmailRequest': (text) =>
     readEmailRequest(bytes(JSON.stringify(email(text))), DEFAULT_EMAIL_LIMITS, EMAIL_OPTIONS),
-  'listeners/http/contract/unknown-members.ts unknownMembers': (text) =>
+  'listeners/http/send/unknown-members.ts unknownMembers': (text) =>
     unknownMembers({ [text]: 1 }, propertyTable(['From', 'PlainContent'])),
-  'listeners/http/contract/json-body.ts bodyText': (text) => bodyText(bytes(text)),
-  'listeners/http/contract/json-body.ts jsonProblem': (text) => [
-    jsonProblem(text),
-    jsonProblem(`{"a":"${text}`),
-  ],
-  'listeners/http/contract/json-body.ts parseJsonObject': (text) => [
+  'listeners/http/body/json-body.ts bodyText': (text) => bodyText(bytes(text)),
+  'listeners/http/body/json-body.ts jsonProblem': (text) => [jsonProblem(text), jsonProblem(`{"a":"${text}`)],
+  'listeners/http/body/json-body.ts parseJsonObject': (text) => [
     parseJsonObject(text),
     parseJsonObject(`{"a":${text}`),
   ],
-  'listeners/http/contract/problem-list.ts pointerSegment': pointerSegment,
-  'listeners/http/contract/text-rules.ts exceedsOctets': (text) => exceedsOctets(text, 1_000_000),
-  'listeners/http/contract/text-rules.ts hasControl': (text) => hasControl(text, true),
-  'listeners/http/contract/text-rules.ts isLongerThan': (text) => isLongerThan(text, 1_000_000),
-  'listeners/http/email-reader.ts parseBody': refusing((text) => parseBody(bytes(text))),
+  'listeners/http/body/problem-list.ts pointerSegment': pointerSegment,
+  'listeners/http/body/text-rules.ts exceedsOctets': (text) => exceedsOctets(text, 1_000_000),
+  'listeners/http/body/text-rules.ts hasControl': (text) => hasControl(text, true),
+  'listeners/http/body/text-rules.ts isLongerThan': (text) => isLongerThan(text, 1_000_000),
+  'listeners/http/send/email-reader.ts parseBody': refusing((text) => parseBody(bytes(text))),
   'listeners/http/idempotency.ts parseIdempotencyKey': refusing(parseIdempotencyKey),
-  'listeners/http/json-media-type.ts requireJson': refusing((text) => requireJson(`application/json${text}`)),
-  'listeners/http/prefer.ts prefersStrict': prefersStrict,
+  'listeners/http/body/json-media-type.ts requireJson': refusing((text) =>
+    requireJson(`application/json${text}`),
+  ),
+  'listeners/http/body/prefer.ts prefersStrict': prefersStrict,
   'listeners/http/paging.ts cursor': (text) => cursor('list', z.string()).safeParse(text),
   'listeners/http/query.ts address': (text) => address('To').safeParse(text),
   'listeners/http/query.ts moment': (text) => moment('Since').safeParse(text),
 
-  'listeners/http/template-request.ts readRender': refusing((text) =>
+  'listeners/http/templates/template-request.ts readRender': refusing((text) =>
     readRender(bytes(JSON.stringify({ Variables: { [text]: text } })), false),
   ),
-  'listeners/http/template-request.ts readTemplate': refusing((text) =>
+  'listeners/http/templates/template-request.ts readTemplate': refusing((text) =>
     readTemplate(
       bytes(JSON.stringify({ Name: text, Subject: text, HTMLContent: text, PlainContent: text })),
       { strict: false, isNew: true },

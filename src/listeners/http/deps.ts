@@ -24,10 +24,10 @@ import type { Storage } from '../../policy/limits/storage.ts';
 import type { WarmupView } from '../../policy/limits/warmup/warmup.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { Store } from '../../store/store.ts';
-import { DEFAULT_EMAIL_LIMITS, type EmailLimits } from './contract/email-limits.ts';
 import type { ConfigAnswer } from './operations/operator.ts';
 import type { Traffic } from './operations/traffic.ts';
 import type { PlainRoute } from './route.ts';
+import { DEFAULT_EMAIL_LIMITS, type EmailLimits } from './send/limits.ts';
 
 export interface HttpDeps {
   store: Store;

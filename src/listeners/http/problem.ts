@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { AppError, ERRORS, type ErrorName, type Problem } from '../../lib/errors.ts';
 import { isUuid } from '../../lib/ids.ts';
 import { StoreUnavailable } from '../../store/store.ts';
-import type { Answer } from './contract/schemas/shared.ts';
+import type { Answer } from './answer-schemas.ts';
 import { captureSummary } from './sandbox/captures.ts';
 
 export const shownProblem = z

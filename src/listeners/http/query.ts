@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import { parseInstant } from '../../lib/instant.ts';
 import { parseAddress } from '../../mail/address.ts';
-import { problemOf } from './issue-text.ts';
+import { problemOf } from './body/issue-text.ts';
 
 type Reader<Shape extends z.ZodRawShape> = (
   query: ReadonlyMap<string, string>,

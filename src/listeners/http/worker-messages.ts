@@ -6,11 +6,11 @@ import type { TemplateTexts } from '../../model/template.ts';
 import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
 import type { Composed } from '../../pipeline/compose/compose.ts';
 import type { FilledTemplate } from '../../pipeline/compose/template/template.ts';
-import type { EmailLimits } from './contract/email-limits.ts';
-import type { EmailRemarks } from './contract/email-request.ts';
 import type { CapturedAnswer, CapturedWish } from './sandbox/captured-wish.ts';
-import type { TemplateForWorker } from './stored-templates.ts';
-import type { GivenTemplate } from './template-request.ts';
+import type { EmailLimits } from './send/limits.ts';
+import type { EmailRemarks } from './send/read-email.ts';
+import type { TemplateForWorker } from './templates/stored-templates.ts';
+import type { GivenTemplate } from './templates/template-request.ts';
 
 export type Problems = { ok: false; problems: readonly [Problem, ...Problem[]] };
 

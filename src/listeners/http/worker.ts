@@ -12,16 +12,16 @@ import { compose } from '../../pipeline/compose/compose.ts';
 import { createCompiledCache } from '../../pipeline/compose/template/compiled-cache.ts';
 import { type CompiledTemplate, compileTemplate } from '../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../pipeline/compose/template/template-error.ts';
-import { quoteLongContentIds } from './contract/attachments.ts';
-import { readBatchEnvelope } from './contract/email-batch.ts';
-import { parseEmailBody, readEmailObject } from './contract/email-request.ts';
-import { bodyText, jsonProblem, parseJsonObject } from './contract/json-body.ts';
-import { isJsonObject } from './contract/json-properties.ts';
-import { type FoundTemplate, namedTemplate } from './contract/template-fields.ts';
-import { templateMistake } from './contract/template-problems.ts';
+import { bodyText, jsonProblem, parseJsonObject } from './body/json-body.ts';
+import { isJsonObject } from './body/json-properties.ts';
 import { readCaptured } from './sandbox/captured-wish.ts';
-import type { TemplateForWorker } from './stored-templates.ts';
-import { namesIn, readRender, readTemplate, render } from './template-request.ts';
+import { quoteLongContentIds } from './send/attachments.ts';
+import { readBatchEnvelope } from './send/batch-envelope.ts';
+import { parseEmailBody, readEmailObject } from './send/read-email.ts';
+import { type FoundTemplate, namedTemplate } from './send/template-fields.ts';
+import type { TemplateForWorker } from './templates/stored-templates.ts';
+import { templateMistake } from './templates/template-problems.ts';
+import { namesIn, readRender, readTemplate, render } from './templates/template-request.ts';
 import type {
   EmailJob,
   JobKind,

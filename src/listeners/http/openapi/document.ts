@@ -5,13 +5,13 @@
  */
 import { EVENT_KINDS } from '../../../model/event.ts';
 import { SCOPES } from '../../../model/token.ts';
-import { webhookPayloads } from '../contract/schemas/webhook-payload.ts';
 import { problemBody } from '../problem.ts';
 import type { ApiRoute } from '../route.ts';
 import { type Components, createComponents, type Json } from './components.ts';
 import { openPaths } from './open-paths.ts';
 import { errorsOf, refusals, sharedRefusals } from './refusals.ts';
 import { ABOUT, HEADERS, PARAMETERS, PATH_PARAMETERS, TAGS, tagOf } from './texts.ts';
+import { webhookPayloads } from './webhook-payloads.ts';
 
 const HEADER = '#/components/headers';
 

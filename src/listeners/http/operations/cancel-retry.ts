@@ -17,7 +17,7 @@ import { suppressedRecipients } from '../../../policy/suppressions/suppressions.
 import type { Store } from '../../../store/store.ts';
 import type { NewEvent } from '../../../store/topics/events.ts';
 import type { RecipientView } from '../../../store/topics/messages.ts';
-import { type Answer, count, time } from '../contract/schemas/shared.ts';
+import { type Answer, count, time } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
 import { type ApiRoute, isoTimeOrNull, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';

@@ -12,7 +12,7 @@ import { zoneSnippet } from '../../../policy/domains/dns-records.ts';
 import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
 import { checksOf } from '../../../policy/domains/domain-status.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
-import { type Answer, time } from '../contract/schemas/shared.ts';
+import { type Answer, time } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
 import { text } from '../query.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Domain } from '../../../model/domain.ts';
 import { readChanges } from '../../../policy/domains/doctor/changes.ts';
 import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
-import { type Answer, time } from '../contract/schemas/shared.ts';
+import { type Answer, time } from '../answer-schemas.ts';
 import { isoTime } from '../route.ts';
 
 const checkStatus = z

@@ -14,18 +14,13 @@ import { callerDomains, mayActOn, requireAllDomains, requireScope } from '../../
 import { checksOf } from '../../../policy/domains/domain-status.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
 import type { GuardRails, GuardStanding } from '../../../policy/limits/guard-rails.ts';
-import {
-  SETTINGS_SHAPE,
-  SHOWN_SETTINGS,
-  settingsAnswer,
-  settingsPatch,
-} from '../contract/domain-settings.ts';
-import { type Answer, count, nothing, pageOf, time } from '../contract/schemas/shared.ts';
+import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
 import type { CreateOnce } from '../create-once.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { change, changeItems, check, domainStatus, toCheckItem } from './domain-checks.ts';
+import { SETTINGS_SHAPE, SHOWN_SETTINGS, settingsAnswer, settingsPatch } from './domain-settings.ts';
 
 const dnsRecord = z
   .object({

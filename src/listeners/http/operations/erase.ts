@@ -13,7 +13,7 @@ import { parseAddress } from '../../../mail/address.ts';
 import type { Queue } from '../../../pipeline/queue/queue.ts';
 import type { Store } from '../../../store/store.ts';
 import type { ElsewherePlace, LooseEventPlace } from '../../../store/topics/erasing.ts';
-import { type Answer, count } from '../contract/schemas/shared.ts';
+import { type Answer, count } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
 import { cursor, cursorText } from '../paging.ts';
 import { type ApiRoute, invalidParameter } from '../route.ts';

@@ -8,7 +8,7 @@ import { EVENT_KINDS, type EventKind, webhookToken } from '../../../model/event.
 import type { Mailbox } from '../../../model/message.ts';
 import type { Store } from '../../../store/store.ts';
 import type { EventLook, EventPlace, EventView } from '../../../store/topics/events.ts';
-import { type Answer, count } from '../contract/schemas/shared.ts';
+import { type Answer, count } from '../answer-schemas.ts';
 import { gather, type Looks, looksOf, mayLook } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { cursor, cursorText } from '../paging.ts';

@@ -5,10 +5,10 @@ import type { Domain } from '../../../model/domain.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
 import type { Storage } from '../../../policy/limits/storage.ts';
 import type { Store } from '../../../store/store.ts';
-import type { EmailLimits } from '../contract/email-limits.ts';
-import { type Answer, count, time } from '../contract/schemas/shared.ts';
+import { type Answer, count, time } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
 import { type ApiRoute, isoTime } from '../route.ts';
+import type { EmailLimits } from '../send/limits.ts';
 import { domainStatus } from './domain-checks.ts';
 
 const quota = z

@@ -42,7 +42,7 @@ import {
   priority,
   route,
   time,
-} from '../contract/schemas/shared.ts';
+} from '../answer-schemas.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation, rawOperation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';

@@ -7,7 +7,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import type { NodeLease } from '../../../model/node.ts';
 import type { Store } from '../../../store/store.ts';
 import type { NodeRow } from '../../../store/topics/nodes.ts';
-import { type Answer, count, pageOf, time } from '../contract/schemas/shared.ts';
+import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull } from '../route.ts';

@@ -10,7 +10,7 @@ import { routeKeyParts } from '../../../model/route-key.ts';
 import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../../store/store.ts';
 import type { WaitingQueue } from '../../../store/topics/queue.ts';
-import { type Answer, count, pageOf, priority, time } from '../contract/schemas/shared.ts';
+import { type Answer, count, pageOf, priority, time } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
 import { memoryPage, paging } from '../paging.ts';
 import { DOMAIN, integer } from '../query.ts';

@@ -1,6 +1,6 @@
 /** Limits learned from replies or set for a time: GET /overrides, and DELETE for one that should end now. */
 import { z } from 'zod';
-import { nothing, pageOf } from '../contract/schemas/shared.ts';
+import { nothing, pageOf } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';
 import { type ApiRoute, refuse } from '../route.ts';

@@ -9,7 +9,7 @@ import { toALabelDomain } from '../../../mail/address.ts';
 import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
 import { siteNames } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
-import { type Answer, count, pageOf } from '../contract/schemas/shared.ts';
+import { type Answer, count, pageOf } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
 import { memoryPage, paging } from '../paging.ts';
 import { type ApiRoute, refuse } from '../route.ts';

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Refusal, Refusals } from '../../../policy/access/refusals.ts';
-import { type Answer, pageOf, time } from '../contract/schemas/shared.ts';
+import { type Answer, pageOf, time } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';
 import { DOMAIN } from '../query.ts';

@@ -10,7 +10,7 @@ import { isUuid } from '../../../lib/ids.ts';
 import { RULE_RESULTS, type RuleResult, type SandboxRule } from '../../../model/sandbox-rule.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import { MAX_RULES_PER_DOMAIN, type SandboxRules } from '../../../policy/sandbox/sandbox-rules.ts';
-import { type Answer, count, nothing, pageOf, time } from '../contract/schemas/shared.ts';
+import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
 import type { CreateOnce } from '../create-once.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';

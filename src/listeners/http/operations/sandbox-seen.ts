@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Store } from '../../../store/store.ts';
-import { count } from '../contract/schemas/shared.ts';
+import { count } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
 import { DOMAIN, text } from '../query.ts';
 import type { ApiRoute } from '../route.ts';

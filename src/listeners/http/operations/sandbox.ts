@@ -11,7 +11,7 @@ import type { Caller } from '../../../model/submission.ts';
 import { lineOf } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
-import { type Answer, count, nothing, pageOf, time } from '../contract/schemas/shared.ts';
+import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
 import { operation, rawOperation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN, flag, text } from '../query.ts';

@@ -11,7 +11,7 @@ import { pickDomain, requireScope } from '../../../policy/access/access.ts';
 import { grantOf } from '../../../policy/access/may-mint.ts';
 import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
 import type { Store } from '../../../store/store.ts';
-import { type Answer, nothing, pageOf, time } from '../contract/schemas/shared.ts';
+import { type Answer, nothing, pageOf, time } from '../answer-schemas.ts';
 import type { CreateOnce } from '../create-once.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';

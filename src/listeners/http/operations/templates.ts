@@ -13,15 +13,15 @@ import type { Caller } from '../../../model/submission.ts';
 import type { TemplateHead, TemplateTexts } from '../../../model/template.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
-import { type Answer, nothing, pageOf, time } from '../contract/schemas/shared.ts';
+import { type Answer, nothing, pageOf, time } from '../answer-schemas.ts';
 import type { CreateOnce } from '../create-once.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN, integer, text } from '../query.ts';
 import { type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
-import { findTemplate } from '../stored-templates.ts';
-import { CHANGED_TEMPLATE, MAX_VERSION, NEW_TEMPLATE, RENDER } from '../template-request.ts';
-import type { TemplateWork } from '../template-work.ts';
+import { findTemplate } from '../templates/stored-templates.ts';
+import { CHANGED_TEMPLATE, MAX_VERSION, NEW_TEMPLATE, RENDER } from '../templates/template-request.ts';
+import type { TemplateWork } from '../templates/template-work.ts';
 
 const version = z.int().min(1);
 

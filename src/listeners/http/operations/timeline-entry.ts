@@ -1,7 +1,6 @@
 /** One line of a timeline, as schema and type. */
 import { z } from 'zod';
-import { bounce } from '../contract/schemas/bounce.ts';
-import { type Answer, count, route, time } from '../contract/schemas/shared.ts';
+import { type Answer, bounce, count, route, time } from '../answer-schemas.ts';
 
 export const logLevel = z.enum(['Info', 'Warn', 'Error']);
 

@@ -12,7 +12,7 @@ import { categoryOfClass } from '../../../pipeline/deliver/outcome/classifier/ca
 import { outcomeSentence } from '../../../pipeline/deliver/outcome/classifier/verdict.ts';
 import type { Store } from '../../../store/store.ts';
 import type { EventPlace, EventView } from '../../../store/topics/events.ts';
-import { pageOf } from '../contract/schemas/shared.ts';
+import { pageOf } from '../answer-schemas.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation } from '../operation.ts';
 import { paging } from '../paging.ts';

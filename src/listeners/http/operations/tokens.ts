@@ -14,7 +14,7 @@ import type { Access } from '../../../policy/access/access.ts';
 import { type Grant, grantOf, type LimitWish, mayMint } from '../../../policy/access/may-mint.ts';
 import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
 import type { Store } from '../../../store/store.ts';
-import { type Answer, count, pageOf, time } from '../contract/schemas/shared.ts';
+import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
 import type { CreateOnce } from '../create-once.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';

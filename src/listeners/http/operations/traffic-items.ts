@@ -5,7 +5,7 @@ import type { RelayState } from '../../../pipeline/deliver/routing/relay-health.
 import type { Hold } from '../../../policy/limits/holds.ts';
 import { LIMIT_NAMES } from '../../../policy/limits/shaping/limit-values.ts';
 import type { EffectiveLimits, LimitOrigin, Override } from '../../../policy/limits/shaping/types.ts';
-import { type Answer, count, priority, time } from '../contract/schemas/shared.ts';
+import { type Answer, count, priority, time } from '../answer-schemas.ts';
 import { isoTime, isoTimeOrNull } from '../route.ts';
 
 const value = z.union([z.number(), z.string()]);

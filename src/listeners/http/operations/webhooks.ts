@@ -13,7 +13,7 @@ import { NEVER_CALLED_AT, type Webhook, type WebhookStatus } from '../../../mode
 import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
 import { pickDomain, requireScope } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
-import { type Answer, count, nothing, time } from '../contract/schemas/shared.ts';
+import { type Answer, count, nothing, time } from '../answer-schemas.ts';
 import type { CreateOnce } from '../create-once.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { DOMAIN } from '../query.ts';

@@ -1,6 +1,6 @@
 /** Schemas of captured copies, in a list and as a whole; an error body names some too. */
 import { z } from 'zod';
-import { type Answer, attachmentFacts, count, namedAddress, time } from '../contract/schemas/shared.ts';
+import { type Answer, attachmentFacts, count, namedAddress, time } from '../answer-schemas.ts';
 
 /** Members that list and detail share. */
 const members = {

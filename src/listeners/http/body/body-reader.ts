@@ -1,0 +1,119 @@
+/**
+ * Reads the body of a request: bounded before it is read (Content-Length), while it is read, and after inflation.
+ * Given the raw stream, it leaves one buffer. A body that stops coming is given up with 408, so that a slow sender
+ * holds nothing for long. Too large a body is refused at once and its rest is thrown away by the server.
+ */
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { Clock } from '../../../lib/clock.ts';
+import { AppError } from '../../../lib/errors.ts';
+import type { BodyShare } from './body-budget.ts';
+
+const inflate = promisify(gunzip);
+const EMPTY = new Uint8Array(0);
+
+/** A body must arrive at this pace, measured every `PACE_CHECK_MS`. */
+const MIN_BYTES_PER_CHECK = 4096;
+const PACE_CHECK_MS = 10_000;
+
+/**
+ * Throws AppError body-too-large, content-encoding, request-timeout, http-malformed (the sender went away) or
+ * unavailable (too much is held for other requests). `share` ends with the request, not here.
+ */
+export async function readBody(
+  stream: IncomingMessage,
+  options: { maxBytes: number; clock: Clock; share: BodyShare },
+): Promise<Uint8Array> {
+  const encoding = contentEncoding(stream.headers['content-encoding']);
+  const announced = Number(stream.headers['content-length'] ?? 0);
+  if (announced > options.maxBytes) throw new AppError('body-too-large');
+  // Node tells of the end one turn after the last octet: what was announced has arrived before.
+  const whole = stream.complete || (announced > 0 && stream.readableLength >= announced);
+  const raw = whole ? takeWhole(stream, options) : await collect(stream, options);
+  if (encoding === 'identity' || raw.length === 0) return raw;
+  const inflated = await inflate(raw, { maxOutputLength: options.maxBytes }).catch((cause: unknown) => {
+    const tooLarge = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE';
+    throw new AppError(tooLarge ? 'body-too-large' : 'content-encoding', { cause });
+  });
+  if (!options.share.take(inflated.length)) throw noRoom();
+  return inflated;
+}
+
+function noRoom(): AppError {
+  return new AppError('unavailable', { message: 'Too many large requests at once', retryAfterSeconds: 1 });
+}
+
+function contentEncoding(header: string | undefined): 'identity' | 'gzip' {
+  const name = (header ?? '').trim().toLowerCase();
+  if (name === '' || name === 'identity') return 'identity';
+  if (name === 'gzip' || name === 'x-gzip') return 'gzip';
+  throw new AppError('content-encoding', { message: 'Content-Encoding may be gzip or absent' });
+}
+
+/** A small body has arrived with its headers: one read takes all of it, without timers and events. */
+function takeWhole(
+  stream: IncomingMessage,
+  { maxBytes, share }: { maxBytes: number; share: BodyShare },
+): Uint8Array {
+  const bytes: unknown = stream.read();
+  if (!(bytes instanceof Uint8Array)) return EMPTY;
+  if (bytes.length > maxBytes) throw new AppError('body-too-large');
+  if (!share.take(bytes.length)) throw noRoom();
+  return bytes;
+}
+
+function collect(
+  stream: IncomingMessage,
+  { maxBytes, clock, share }: { maxBytes: number; clock: Clock; share: BodyShare },
+): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let received = 0;
+    let receivedAtCheck = 0;
+    let timer = clock.setTimer(PACE_CHECK_MS, checkPace);
+
+    stream.on('data', onData);
+    stream.once('end', onEnd);
+    stream.once('error', onGone);
+    stream.once('close', onGone);
+
+    function onData(chunk: Buffer): void {
+      received += chunk.length;
+      if (received > maxBytes) fail(new AppError('body-too-large'));
+      else if (!share.take(chunk.length)) fail(noRoom());
+      else chunks.push(chunk);
+    }
+    function onEnd(): void {
+      release();
+      const [first] = chunks;
+      if (first === undefined) resolve(EMPTY);
+      else resolve(chunks.length === 1 ? first : Buffer.concat(chunks, received));
+    }
+    function onGone(): void {
+      fail(new AppError('http-malformed', { message: 'The request ended before its body was complete' }));
+    }
+    function checkPace(): void {
+      if (received - receivedAtCheck < MIN_BYTES_PER_CHECK) {
+        fail(new AppError('request-timeout'));
+        return;
+      }
+      receivedAtCheck = received;
+      timer = clock.setTimer(PACE_CHECK_MS, checkPace);
+    }
+    function fail(error: AppError): void {
+      release();
+      chunks.length = 0;
+      stream.on('error', () => {}); // The rest is thrown away; how it ends is of no interest any more.
+      stream.resume();
+      reject(error);
+    }
+    function release(): void {
+      timer.cancel();
+      stream.off('data', onData);
+      stream.off('end', onEnd);
+      stream.off('error', onGone);
+      stream.off('close', onGone);
+    }
+  });
+}

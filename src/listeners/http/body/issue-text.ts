@@ -1,0 +1,75 @@
+/**
+ * What is wrong with one member of a body, as a sentence that begins with its documented name. Given an issue of a schema;
+ * its own words stand where it has any, and where it has none, what the schema asks for.
+ */
+import type { z } from 'zod';
+import { ERRORS, type ErrorName, type Problem } from '../../../lib/errors.ts';
+import { pointerSegment } from './problem-list.ts';
+
+/** Words of ours that go on from the name of the member; others stand behind a colon. */
+const GOES_ON = /^(?:is|must|may|has|holds|needs|lies|cannot)\b/;
+
+/** An issue as a problem of the request; a custom one may name its error in `params.problem`. */
+export function problemOf(issue: z.core.$ZodIssue): Problem {
+  const field = `/${issue.path.map((part) => pointerSegment(String(part))).join('/')}`;
+  const named: unknown = issue.code === 'custom' ? issue.params?.problem : undefined;
+  const name = typeof named === 'string' && isErrorName(named) ? named : 'invalid-parameter';
+  return { name, field, message: issueText(issue) };
+}
+
+function isErrorName(name: string): name is ErrorName {
+  return Object.hasOwn(ERRORS, name);
+}
+
+/** `Reason is one of Bounce, Manual`, without a point at its end. */
+export function issueText(issue: z.core.$ZodIssue): string {
+  const last = issue.path.findLast((part) => typeof part === 'string');
+  const place = issue.path.at(-1);
+  const name = last === undefined ? 'The body' : String(last);
+  const subject = typeof place === 'number' ? `${name}[${place}]` : name;
+  const words = wordsOf(issue);
+  return GOES_ON.test(words) ? `${subject} ${words}` : `${subject}: ${words}`;
+}
+
+function wordsOf(issue: z.core.$ZodIssue): string {
+  // What the schema itself says is lower case; the library's own texts are not.
+  if (/^[a-z]/.test(issue.message)) return issue.message;
+  switch (issue.code) {
+    case 'invalid_value':
+      return issue.values.length === 1
+        ? `must be ${String(issue.values[0])}`
+        : `is one of ${issue.values.join(', ')}`;
+    case 'invalid_type':
+      if (issue.message.endsWith('received undefined')) return 'is required';
+      return `must be ${KINDS[issue.expected] ?? issue.expected}`;
+    case 'too_small':
+      return sized(issue.origin, 'at least', Number(issue.minimum));
+    case 'too_big':
+      return sized(issue.origin, 'at most', Number(issue.maximum));
+    case 'invalid_union':
+      return 'has the wrong form';
+    default:
+      return issue.message;
+  }
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+  record: 'an object',
+};
+
+function sized(origin: string, bound: string, size: number): string {
+  const things = size === 1 ? '' : 's';
+  if (origin === 'string') {
+    return bound === 'at least' && size === 1
+      ? 'must not be empty'
+      : `must have ${bound} ${size} character${things}`;
+  }
+  if (origin === 'array' || origin === 'set') return `must hold ${bound} ${size} item${things}`;
+  return `must be ${bound} ${size}`;
+}

@@ -1,0 +1,60 @@
+/**
+ * Bodies of the operations beyond POST /email, read with Zod schemas: property names match ASCII-case-insensitively at
+ * the top level, null counts as absent, unknown ones are ignored unless the request asks for strict handling. Given a
+ * schema it leaves a typed value, or throws one AppError with every problem and its pointer.
+ */
+import type { z } from 'zod';
+import { AppError } from '../../../lib/errors.ts';
+import type { ApiRequest } from '../route.ts';
+import { problemOf } from './issue-text.ts';
+import { bodyText, jsonProblem, parseJsonObject } from './json-body.ts';
+import { requireJson } from './json-media-type.ts';
+import { type JsonObject, propertyTable, readProperties } from './json-properties.ts';
+import { prefersStrict } from './prefer.ts';
+import { createProblemList, MAX_PROBLEMS } from './problem-list.ts';
+
+/** The body as `schema` says. A custom issue may name its error in `params.problem`. */
+export function readJsonBody<Shape extends z.ZodRawShape>(
+  request: ApiRequest,
+  schema: z.ZodObject<Shape>,
+  { mayBeEmpty = false }: { mayBeEmpty?: boolean } = {},
+): z.output<z.ZodObject<Shape>> {
+  if (!(mayBeEmpty && request.body.length === 0)) requireJson(request.header('content-type'));
+  return readJsonBytes(request.body, schema, { strict: prefersStrict(request.header('prefer')), mayBeEmpty });
+}
+
+/** The same of bytes alone. */
+export function readJsonBytes<Shape extends z.ZodRawShape>(
+  body: Uint8Array,
+  schema: z.ZodObject<Shape>,
+  { strict, mayBeEmpty = false }: { strict: boolean; mayBeEmpty?: boolean },
+): z.output<z.ZodObject<Shape>> {
+  const problems = createProblemList();
+  const table = propertyTable(Object.keys(schema.shape));
+  const values = readProperties(objectOf(body, mayBeEmpty), table, strict, (name, segment, message) =>
+    problems.add(name, `/${segment}`, message),
+  );
+  const given = Object.fromEntries(
+    table.names.map((name, i) => [name, values[i]] as const).filter(([, value]) => value !== undefined),
+  );
+  const result = schema.safeParse(given);
+  if (!result.success) {
+    // A rule over several members comes last, wherever its member stands.
+    const place = (issue: z.core.$ZodIssue) => table.names.indexOf(String(issue.path[0]));
+    const issues = [...result.error.issues].sort((a, b) => place(a) - place(b));
+    for (const issue of issues) problems.items.push(problemOf(issue));
+  }
+  const [first, ...rest] = problems.items.slice(0, MAX_PROBLEMS);
+  if (first !== undefined) throw new AppError([first, ...rest]);
+  if (!result.success) throw new AppError('invalid-parameter');
+  return result.data;
+}
+
+function objectOf(body: Uint8Array, mayBeEmpty: boolean): JsonObject {
+  if (mayBeEmpty && body.length === 0) return {};
+  const text = bodyText(body);
+  if (text === null) throw new AppError('json-malformed', { message: 'The body is not valid UTF-8' });
+  const object = parseJsonObject(text);
+  if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text) });
+  return object;
+}

@@ -1,0 +1,134 @@
+/**
+ * One message of a request, read by the rules of POST /email: on the event loop where it is small, composed by a worker
+ * where it is large. Shared by the operations that take such messages (send, validate, batch), so that all of them refuse
+ * alike. Given a caller and a message as JSON, leaves what acceptance takes; throws AppError with every problem.
+ */
+
+import type { Clock } from '../../../lib/clock.ts';
+import { AppError } from '../../../lib/errors.ts';
+import { uuidv7 } from '../../../lib/ids.ts';
+import type { Random } from '../../../lib/random.ts';
+import type { MessageId } from '../../../model/message.ts';
+import type { Caller } from '../../../model/submission.ts';
+import type { Acceptance, AcceptRequest } from '../../../pipeline/accept/accept.ts';
+import { lineOf } from '../../../policy/access/access.ts';
+import { bodyText, jsonProblem, parseJsonObject } from '../body/json-body.ts';
+import type { JsonObject } from '../body/json-properties.ts';
+import type { StoredTemplates } from '../templates/stored-templates.ts';
+import type { PersonalLookUp, WorkerPool } from '../worker-pool.ts';
+import { quoteLongContentIds } from './attachments.ts';
+import type { EmailLimits } from './limits.ts';
+import { type EmailRemarks, readEmailObject } from './read-email.ts';
+import { FillElsewhere } from './template-fields.ts';
+
+export interface EmailReaderOptions {
+  limits: EmailLimits;
+  /** Lower-case file name extensions that are refused, without the dot. */
+  blockedExtensions: readonly string[];
+  /** Bodies larger than this are read in a worker. */
+  workerThresholdBytes: number;
+}
+
+/** A body that is JSON. `withExactIds`: the same with long content ids as text. */
+export interface ParsedBody {
+  object: JsonObject;
+  withExactIds(): JsonObject | null;
+  /** The same as octets, for a worker. */
+  bytes(): Uint8Array;
+}
+
+const NOTHING = new Uint8Array(0);
+
+/** What acceptance takes of a message, and what was noticed beside it. */
+export type ReadEmail = Pick<AcceptRequest, 'submission' | 'prepared'> & EmailRemarks;
+
+export interface EmailWish {
+  /** Unknown members are refused. */
+  strict: boolean;
+  /** What is likely not meant is looked for. */
+  review?: boolean;
+}
+
+export interface EmailReader {
+  isLarge(body: Uint8Array): boolean;
+  /** A message that is parsed already. */
+  read(caller: Caller, parsed: ParsedBody, wish: EmailWish): Promise<ReadEmail>;
+  /** A large one; the bytes are taken over. */
+  readLarge(caller: Caller, body: Uint8Array, wish: EmailWish): Promise<ReadEmail>;
+}
+
+/** One for all operations of a listener. */
+export function createEmailReader(
+  deps: {
+    workers: WorkerPool;
+    templates: StoredTemplates;
+    acceptance: Pick<Acceptance, 'personalOptions'>;
+    clock: Clock;
+    random: Random;
+  },
+  options: EmailReaderOptions,
+): EmailReader {
+  const blockedExtensions = new Set(options.blockedExtensions);
+  return {
+    isLarge: (body) => body.length > options.workerThresholdBytes,
+
+    async read(caller, { object, withExactIds, bytes }, wish) {
+      const template = await deps.templates.forRequest(caller, object);
+      const rules = { ...wish, blockedExtensions, nowMs: deps.clock.now(), template };
+      try {
+        const found = readEmailObject(object, options.limits, rules, withExactIds);
+        if (!found.ok) throw new AppError(found.problems);
+        const { ok: _, ...email } = found;
+        return email;
+      } catch (error) {
+        // A small request may name a large template, or go through a list many times.
+        if (error instanceof FillElsewhere) return readLarge(caller, bytes(), wish);
+        throw error;
+      }
+    },
+
+    readLarge,
+  };
+
+  async function readLarge(caller: Caller, given: Uint8Array, wish: EmailWish): Promise<ReadEmail> {
+    const messageId = uuidv7(deps.clock, deps.random) as MessageId;
+    const dateMs = deps.clock.now();
+    const job = {
+      limits: options.limits,
+      ...wish,
+      blockedExtensions: options.blockedExtensions,
+      messageId,
+      dateMs,
+    };
+    const personal: PersonalLookUp = (subject) => deps.acceptance.personalOptions(caller, subject);
+    let found = await deps.workers.run(lineOf(caller), 'email', { ...job, body: given }, personal);
+    if (found.ok === 'needs-template') {
+      const { named, body } = found;
+      const template = await deps.templates.texts(caller, named.id, named.version);
+      found = await deps.workers.run(lineOf(caller), 'email', { ...job, body, template }, personal);
+    }
+    if (found.ok === 'needs-template') throw new AppError('internal');
+    if (!found.ok) throw new AppError(found.problems);
+    const { ok: _, composed, ...email } = found;
+    return { ...email, prepared: { messageId, dateMs, composed } };
+  }
+}
+
+/** Throws AppError json-malformed. */
+export function parseBody(body: Uint8Array): ParsedBody {
+  const text = bodyText(body);
+  if (text === null) throw new AppError('json-malformed', { message: 'The body is not valid UTF-8' });
+  const object = parseJsonObject(text);
+  if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text) });
+  return { object, withExactIds: () => parseJsonObject(quoteLongContentIds(text)), bytes: () => body };
+}
+
+/**
+ * Lets go of a body that was read. Its text is as large as the message, and is still in reach while the request waits for
+ * its commit: with fifty of them at once every collection would copy all of it.
+ */
+export function forgetTexts(parsed: ParsedBody): void {
+  parsed.object = {};
+  parsed.withExactIds = () => null;
+  parsed.bytes = () => NOTHING;
+}

@@ -1,0 +1,103 @@
+/**
+ * POST /email: body → submission → acceptance → `{MessageID}`.
+ * The order of refusals is part of the interface: media type, JSON, idempotency, all field errors together, then what
+ * acceptance itself refuses. 200 is given only after acceptance has committed. Large bodies are read and composed in
+ * a worker; the answer is the same.
+ */
+
+import { z } from 'zod';
+import type { Acceptance, AcceptRequest, AcceptResult } from '../../../pipeline/accept/accept.ts';
+import type { Answer } from '../answer-schemas.ts';
+import { messageId } from '../answer-schemas.ts';
+import { requireJson } from '../body/json-media-type.ts';
+import { prefersStrict } from '../body/prefer.ts';
+import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
+import { rawOperation } from '../operation.ts';
+import { type ApiAnswer, type ApiRequest, type ApiRoute, json } from '../route.ts';
+import { type EmailReader, forgetTexts, type ParsedBody, parseBody, type ReadEmail } from './email-reader.ts';
+import { EMAIL_ERRORS, EMAIL_EXAMPLE } from './fields.ts';
+import { asHeader } from './unknown-members.ts';
+
+const emailAnswer = z.strictObject({ MessageID: messageId }).meta({ id: 'EmailAnswer' });
+
+export interface SendEmailDeps {
+  /** Schema of the body. */
+  email: z.ZodType;
+  acceptance: Acceptance;
+  idempotency: Idempotency;
+  reader: EmailReader;
+}
+
+const NOTHING = new Uint8Array(0);
+/** Names members of the request that meant nothing, with what was probably meant. */
+const IGNORED = 'x-postrider-ignored';
+
+/** The route of the send operation. */
+export function sendEmailOperation({ acceptance, idempotency, reader, email }: SendEmailDeps): ApiRoute {
+  return rawOperation({
+    id: 'sendEmail',
+    method: 'POST',
+    path: '/email',
+    scope: 'email:send',
+    limitedTokens: true,
+    summary: 'Send a message',
+    description:
+      'Accepts a message: `{MessageID}`. 200 means checked and on disk, not delivered. Takes `Idempotency-Key`',
+    body: { schema: email, example: EMAIL_EXAMPLE },
+    answer: emailAnswer,
+    headers: {
+      Location: 'Address of the message',
+      'X-Postrider-Ignored':
+        'Members of the request that are not known, each with the one that was probably meant',
+    },
+    idempotent: true,
+    errors: EMAIL_ERRORS,
+    takesLargeBody: true,
+    countsAsSend: true,
+    handle: ({ request }) => handle(request),
+  });
+
+  async function handle(request: ApiRequest): Promise<ApiAnswer> {
+    requireJson(request.header('content-type'));
+    // A body that is no JSON is refused before the key is looked at; a large one is parsed once, in the worker.
+    const parsed = reader.isLarge(request.body) ? null : parseBody(request.body);
+    return withKey(idempotency, request, 'POST /email', (key) => send(request, parsed, key));
+  }
+
+  async function send(
+    request: ApiRequest,
+    parsed: ParsedBody | null,
+    key: AcceptRequest['idempotency'],
+  ): Promise<ApiAnswer> {
+    const { result, ignored } = await accept(request, parsed, key);
+    if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
+    const answer: Answer<typeof emailAnswer> = { MessageID: result.messageId };
+    return json(answer, 200, {
+      location: `/api/v1/email/${result.messageId}`,
+      ...(ignored.length === 0 ? {} : { [IGNORED]: asHeader(ignored) }),
+    });
+  }
+
+  /**
+   * No `async` here: its frame would keep what was read in reach until the commit, and every collection meanwhile would
+   * copy it or count it.
+   */
+  function accept(
+    request: ApiRequest,
+    parsed: ParsedBody | null,
+    key: AcceptRequest['idempotency'],
+  ): Promise<{ result: AcceptResult } & Pick<ReadEmail, 'ignored'>> {
+    const { caller } = request;
+    const wish = { strict: prefersStrict(request.header('prefer')) };
+    const read =
+      parsed === null ? reader.readLarge(caller, request.body, wish) : reader.read(caller, parsed, wish);
+    request.body = NOTHING;
+    return read.then((email) => {
+      if (parsed !== null) forgetTexts(parsed);
+      const { ignored } = email;
+      return acceptance
+        .accept({ caller, idempotency: key, ...email })
+        .then((result) => ({ result, ignored }));
+    });
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * TemplateID, TemplateVersion, Variables and StrictVariables of an email request: the texts that the
+ * request leaves out come from a stored template, filled in. Which template that is has been looked up before, because
+ * reading a request waits for nothing; `namedTemplate` says which one to look up.
+ */
+import { parseAddress } from '../../../mail/address.ts';
+import type { TemplateLimits } from '../../../pipeline/compose/template/limits.ts';
+import {
+  type CompiledTemplate,
+  type FilledTemplate,
+  fillTemplate,
+} from '../../../pipeline/compose/template/template.ts';
+import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
+import { isJsonObject, type JsonObject, propertyTable, readProperties } from '../body/json-properties.ts';
+import type { ProblemList } from '../body/problem-list.ts';
+import { fillMistake, missingVariables } from '../templates/template-problems.ts';
+
+/** In documented order. */
+export const TEMPLATE_FIELDS = ['TemplateID', 'TemplateVersion', 'Variables', 'StrictVariables'] as const;
+
+/** The template a request names, as it was found. */
+export interface FoundTemplate {
+  /** Sender domain it is for. */
+  domain: string;
+  /** 'large': not to be filled in on this thread. */
+  compiled: CompiledTemplate | 'large';
+  /** Of this thread; a fill beyond them is for a worker. Left out: those of any template. */
+  limits?: TemplateLimits;
+}
+
+/** Thrown where filling in takes more than this thread should give: a worker is to read the whole request. */
+export class FillElsewhere extends Error {}
+
+/** Where a request's own texts stand among its values. */
+export interface TextSlots {
+  from: number;
+  subject: number;
+  contentType: number;
+  html: number;
+  plain: number;
+  /** Of TemplateID; the other three follow. */
+  template: number;
+}
+
+const NAMES = propertyTable(TEMPLATE_FIELDS);
+const NO_WARNINGS: readonly string[] = [];
+/** An id, or a name. */
+const MAX_ID_CHARS = 256;
+export const MAX_VERSION = 2 ** 31;
+
+/** Which template to look up before the request is read; null where it names none, or not in a way that can be. */
+export function namedTemplate(object: JsonObject): { id: string; version: number | null } | null {
+  const [id, version] = readProperties(object, NAMES, false, () => {});
+  if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARS) return null;
+  if (version === undefined) return { id, version: null };
+  return isVersion(version) ? { id, version } : null;
+}
+
+/**
+ * Fills the texts that `values` lacks from the template; what is given stays. `found`: what `namedTemplate` led to, null
+ * where there is no such template for this caller. Returns sentences for the sender, not errors.
+ */
+export function applyTemplate(
+  values: unknown[],
+  slots: TextSlots,
+  found: FoundTemplate | null | undefined,
+  problems: ProblemList,
+): readonly string[] {
+  const id = values[slots.template];
+  const version = values[slots.template + 1];
+  const given = values[slots.template + 2];
+  const strict = values[slots.template + 3];
+  // Most requests name none of it.
+  if (id === undefined && version === undefined && given === undefined && strict === undefined)
+    return NO_WARNINGS;
+  const isStrict = strict === true;
+  if (strict !== undefined && typeof strict !== 'boolean') {
+    problems.add('wrong-type', '/StrictVariables', 'StrictVariables must be true or false');
+  }
+  if (given !== undefined && !isJsonObject(given)) {
+    problems.add('wrong-type', '/Variables', 'Variables must be an object');
+  }
+  if (id === undefined) {
+    for (const [field, value] of [
+      ['TemplateVersion', version],
+      ['Variables', given],
+    ] as const) {
+      if (value !== undefined) problems.add('invalid-parameter', `/${field}`, `${field} needs a TemplateID`);
+    }
+    return [];
+  }
+  const filled = fill();
+  // What could not be filled in is reported once, not as a missing subject and body besides.
+  put(slots.subject, filled === null ? '-' : filled.subject);
+  put(slots.html, filled === null ? '-' : filled.html);
+  put(slots.plain, filled === null ? undefined : filled.text);
+  put(slots.contentType, values[slots.html] === undefined ? 'Text' : 'HTML');
+  if (filled === null || filled.missing.length === 0) return [];
+  return [`Variables the template asks for are missing: ${filled.missing.join(', ')}`];
+
+  function fill(): FilledTemplate | null {
+    if (typeof id !== 'string') {
+      problems.add('wrong-type', '/TemplateID', 'TemplateID must be a string');
+      return null;
+    }
+    if (version !== undefined && !isVersion(version)) {
+      problems.add('wrong-type', '/TemplateVersion', 'TemplateVersion must be a whole number from 1');
+      return null;
+    }
+    if (found === null || found === undefined || !isFor(found.domain, values[slots.from])) {
+      const which = version === undefined ? '' : ` in version ${version}`;
+      problems.add(
+        'template-not-found',
+        '/TemplateID',
+        `The domain of From has no template of this id${which}; see: postrider template list`,
+      );
+      return null;
+    }
+    try {
+      const wanted = {
+        subject: values[slots.subject] === undefined,
+        html: values[slots.html] === undefined,
+        text: values[slots.plain] === undefined,
+      };
+      if (found.compiled === 'large') throw new FillElsewhere();
+      const variables = isJsonObject(given) ? given : {};
+      const result = fillTemplate(found.compiled, variables, wanted, found.limits);
+      if (!isStrict || result.missing.length === 0) return result;
+      for (const problem of missingVariables(result.missing)) problems.items.push(problem);
+      return null;
+    } catch (error) {
+      if (!(error instanceof TemplateError)) throw error;
+      if (error.kind === 'limit' && found.limits !== undefined) throw new FillElsewhere();
+      problems.items.push(fillMistake(error));
+      return null;
+    }
+  }
+
+  function put(slot: number, value: string | null | undefined): void {
+    if (values[slot] === undefined && value !== null) values[slot] = value;
+  }
+}
+
+/** A template is for its own domain and what is below it. An address that is refused anyway is no reason here. */
+function isFor(domain: string, from: unknown): boolean {
+  const email: unknown = isJsonObject(from) ? readProperties(from, FROM, false, () => {})[0] : undefined;
+  const parsed = typeof email === 'string' ? parseAddress(email) : null;
+  if (parsed === null || !parsed.ok) return true;
+  return parsed.address.domain === domain || parsed.address.domain.endsWith(`.${domain}`);
+}
+
+/** The same of a whole request. */
+export function servesSender(domain: string, object: JsonObject): boolean {
+  return isFor(domain, readProperties(object, SENDER, false, () => {})[0]);
+}
+
+const SENDER = propertyTable(['From']);
+const FROM = propertyTable(['email']);
+
+function isVersion(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value < MAX_VERSION;
+}

@@ -1,0 +1,97 @@
+/**
+ * Templates where they harm nobody: what is short is compiled and filled in on the event loop, everything else in a worker.
+ * How long a fill takes is not known before, so one is begun here within small limits and done anew by a worker where it
+ * passes them. Given a request's body, leaves what was asked for; throws AppError.
+ */
+
+import { AppError } from '../../../lib/errors.ts';
+import type { Caller } from '../../../model/submission.ts';
+import type { TemplateHead, TemplateTexts } from '../../../model/template.ts';
+import { SMALL_LIMITS } from '../../../pipeline/compose/template/limits.ts';
+import type { FilledTemplate } from '../../../pipeline/compose/template/template.ts';
+import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
+import { lineOf } from '../../../policy/access/access.ts';
+import { requireJson } from '../body/json-media-type.ts';
+import { prefersStrict } from '../body/prefer.ts';
+import type { ApiRequest } from '../route.ts';
+import type { Problems } from '../worker-messages.ts';
+import type { WorkerPool } from '../worker-pool.ts';
+import { isSmall, type StoredTemplates } from './stored-templates.ts';
+import { type GivenTemplate, namesIn, readRender, readTemplate, render } from './template-request.ts';
+
+/** Bodies of at most so many octets are read here. */
+const SMALL_BODY_BYTES = 32 * 1024;
+
+export interface TemplateWork {
+  /** What a request to make or change a template says, free of mistakes. */
+  read(request: ApiRequest, isNew: boolean): Promise<{ given: GivenTemplate; names: readonly string[] }>;
+  /** The names that stored texts ask for. */
+  names(caller: Caller, texts: TemplateTexts): Promise<readonly string[]>;
+  /** `null`: there is no such version. */
+  render(
+    request: ApiRequest,
+    head: TemplateHead,
+  ): Promise<{ filled: FilledTemplate | null; version: number }>;
+}
+
+/** One for the operations of a listener. */
+export function createTemplateWork(deps: {
+  templates: StoredTemplates;
+  workers: Pick<WorkerPool, 'run'>;
+}): TemplateWork {
+  const { templates, workers } = deps;
+  return {
+    async read(request, isNew) {
+      requireJson(request.header('content-type'));
+      const { body, caller } = request;
+      const strict = prefersStrict(request.header('prefer'));
+      if (body.length <= SMALL_BODY_BYTES) return readTemplate(body, { strict, isNew });
+      return orThrow(await workers.run(lineOf(caller), 'template', { body, strict, isNew }));
+    },
+
+    async names(caller, texts) {
+      return isSmall(texts)
+        ? namesIn(texts)
+        : orThrow(await workers.run(lineOf(caller), 'names', { texts })).names;
+    },
+
+    async render(request, head) {
+      const { caller } = request;
+      if (request.body.length > 0) requireJson(request.header('content-type'));
+      const strict = prefersStrict(request.header('prefer'));
+      let { body } = request;
+      let version = head.version;
+      if (body.length <= SMALL_BODY_BYTES) {
+        const wish = readRender(body, strict);
+        version = wish.Version ?? version;
+        const template = await templates.compiled(head, version);
+        if (template === null) return { filled: null, version };
+        if (template !== 'large') {
+          try {
+            return { filled: render(template, wish, SMALL_LIMITS), version };
+          } catch (error) {
+            if (!isTooLarge(error)) throw error;
+          }
+        }
+      }
+      // The body may name another version than the newest: then once more, with that one.
+      for (;;) {
+        const template = await templates.forWorker(head, version);
+        if (template === null) return { filled: null, version };
+        const job = { body, strict, template, version };
+        const found = await workers.run(lineOf(caller), 'render', job);
+        if (found.ok !== 'needs-version') return orThrow(found);
+        ({ body, version } = found);
+      }
+    },
+  };
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof AppError && error.cause instanceof TemplateError && error.cause.kind === 'limit';
+}
+
+function orThrow<Found extends { ok: true }>(found: Found | Problems): Found {
+  if (found.ok) return found;
+  throw new AppError(found.problems);
+}
