@@ -180,6 +180,7 @@ export function createHttpApi(
       ],
     },
     {
+      mode,
       host: config.http.host,
       port: config.http.port,
       ...(config['public-url'] === null ? {} : { publicUrl: config['public-url'] }),

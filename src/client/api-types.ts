@@ -400,6 +400,8 @@ export type Me = {
   AllDomains: boolean;
   Scopes: readonly string[];
   Sandbox: boolean;
+  /** How this server was started */
+  Mode: 'dev' | 'serve';
   Limits: {
     RecipientsPerMessage: number;
     AttachmentsPerMessage: number;

@@ -112,6 +112,7 @@ describe('presets and scopes', () => {
       Domains: [{ Domain: 'example.com', Status: 'Verified' }],
       Scopes: ['email:send'],
       Sandbox: true,
+      Mode: 'serve',
       Limits: { RecipientsPerMessage: 50, SendsPerSecond: 5 },
     });
   });

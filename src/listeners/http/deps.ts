@@ -82,6 +82,8 @@ export interface HttpDeps {
 }
 
 export interface HttpOptions {
+  /** How the server was started. */
+  mode: 'dev' | 'serve';
   host: string;
   /** 0 = any free port. */
   port: number;
@@ -122,6 +124,7 @@ export interface HttpOptions {
 }
 
 export const DEFAULT_HTTP_OPTIONS: HttpOptions = {
+  mode: 'serve',
   host: '127.0.0.1',
   port: 0,
   trustedProxies: [],

@@ -39,6 +39,7 @@ const meAnswer = z
     AllDomains: z.boolean(),
     Scopes: z.array(z.string()),
     Sandbox: z.boolean(),
+    Mode: z.enum(['dev', 'serve']).describe('How this server was started'),
     Limits: z.object({
       RecipientsPerMessage: count,
       AttachmentsPerMessage: count,
@@ -70,7 +71,12 @@ export function meOperation(
     storage?: Pick<Storage, 'use'>;
     clock: Clock;
   },
-  options: { limits: EmailLimits; maxBodyBytes: number; streamsPerTenant: number },
+  options: {
+    limits: EmailLimits;
+    maxBodyBytes: number;
+    streamsPerTenant: number;
+    mode: 'dev' | 'serve';
+  },
 ): ApiRoute {
   const { store, domains, clock } = deps;
   return operation({
@@ -99,6 +105,7 @@ export function meOperation(
         AllDomains: all,
         Scopes: [...caller.scopes],
         Sandbox: caller.sandbox,
+        Mode: options.mode,
         Quotas: await quotasOf(rows),
         Storage: await storageOf(names.slice(0, MAX_SHOWN_DOMAINS)),
         Limits: {

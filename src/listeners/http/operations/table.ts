@@ -103,6 +103,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
       limits: options.email,
       maxBodyBytes: options.maxBodyBytes,
       streamsPerTenant: options.streamsPerTenant,
+      mode: options.mode,
     }),
     ...smtpCredentialOperations({ ...deps, createOnce }),
     ...sandboxOperations({ ...deps, search, captured }),
