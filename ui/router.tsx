@@ -1,8 +1,16 @@
-/** The addresses of the dashboard: one route a place, what is looked for in the query, so that a link shows the same. */
-import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router';
+/**
+ * The addresses of the dashboard: one route a place, what is looked for in the query, so that a link shows the same. The code
+ * of a place is loaded when it is opened.
+ */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router';
 import { Missing } from './components/missing.tsx';
-import { InboxPlace } from './places/inbox/inbox-place.tsx';
-import { Shell } from './shell.tsx';
+import { Shell } from './shell/shell.tsx';
 
 export interface InboxSearch {
   /** What is searched, in the words of `search-words.ts`. */
@@ -24,7 +32,7 @@ export function createAppRouter() {
   const inbox = createRoute({
     getParentRoute: () => root,
     path: '/inbox',
-    component: InboxPlace,
+    component: lazyRouteComponent(() => import('./places/inbox/inbox-place.tsx'), 'InboxPlace'),
     validateSearch: ({ q, inbox: name }: Record<string, unknown>): InboxSearch => ({
       ...(q === undefined || q === '' ? {} : { q: String(q) }),
       ...(name === undefined ? {} : { inbox: String(name) }),

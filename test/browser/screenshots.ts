@@ -60,7 +60,8 @@ try {
   });
   await everywhere('keys', async (page) => {
     await page.goto(`${url}/inbox`);
-    await page.getByRole('button', { name: 'Keys' }).first().click();
+    await page.getByRole('list', { name: 'Captured mail' }).waitFor();
+    await page.keyboard.press('?');
   });
   await everywhere('selected', async (page) => {
     await page.goto(`${url}/inbox`);

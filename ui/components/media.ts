@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from 'react';
 
 /** List and mail side by side. */
-export const TWO_PANES = '(min-width: 44rem)';
+export const TWO_PANES = '(min-width: 54rem)';
 
 export function useMedia(query: string): boolean {
   return useSyncExternalStore(

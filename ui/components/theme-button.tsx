@@ -4,18 +4,23 @@ import { useState } from 'react';
 import { IconButton } from './button.tsx';
 import { applyTheme, storedTheme, type Theme } from './theme.ts';
 
-const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
-const ICON = { system: Monitor, light: Sun, dark: Moon } as const;
+export const NEXT_THEME: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
+export const THEME_ICON = { system: Monitor, light: Sun, dark: Moon } as const;
+
+export function useTheme(): readonly [Theme, (next: Theme) => void] {
+  const [theme, setTheme] = useState(storedTheme);
+  const turn = (next: Theme): void => {
+    applyTheme(next);
+    setTheme(next);
+  };
+  return [theme, turn];
+}
 
 export function ThemeButton() {
-  const [theme, setTheme] = useState(storedTheme);
-  const Icon = ICON[theme];
-  const turn = (): void => {
-    applyTheme(NEXT[theme]);
-    setTheme(NEXT[theme]);
-  };
+  const [theme, setTheme] = useTheme();
+  const Icon = THEME_ICON[theme];
   return (
-    <IconButton label={`Theme: ${theme}`} onClick={turn}>
+    <IconButton label={`Theme: ${theme}`} onClick={() => setTheme(NEXT_THEME[theme])}>
       <Icon size={16} aria-hidden />
     </IconButton>
   );

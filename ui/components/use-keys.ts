@@ -1,21 +1,7 @@
-/** The keys of the inbox: one letter each, as mail programs have them; none while somebody types or a dialog is open. */
+/** The keys of a place: one letter each, as mail programs have them; none while somebody types or a dialog is open. */
 import { useEffect, useRef } from 'react';
 
 export type Keys = Readonly<Record<string, () => void>>;
-
-/** What each does, for the help. */
-export const KEY_HELP = [
-  ['j', 'next mail'],
-  ['k', 'previous mail'],
-  ['Enter', 'open the mail, and go to it'],
-  ['u', 'back to the list'],
-  ['x', 'select'],
-  ['e', 'mark as read, or as unread'],
-  ['#', 'delete'],
-  ['/', 'search'],
-  ['Esc', 'clear the selection or the search'],
-  ['?', 'these keys'],
-] as const;
 
 export function useKeys(keys: Keys): void {
   const current = useRef(keys);

@@ -1,12 +1,20 @@
-/** What every place stands in: the page's frame, and messages that come and go. */
+/** What every place stands in: the rail at the left, on a phone a bar at the foot, and messages that come and go. */
 import { Outlet } from '@tanstack/react-router';
-import { Toasts } from './components/toasts.tsx';
+import { Toasts } from '../components/toasts.tsx';
+import { BottomBar } from './bottom-bar.tsx';
+import { Rail } from './rail.tsx';
 
 export function Shell() {
   return (
-    <>
-      <Outlet />
+    <div className="flex h-full">
+      <Rail />
+      <div className="flex min-w-0 flex-1 flex-col">
+        <div className="min-h-0 flex-1">
+          <Outlet />
+        </div>
+        <BottomBar />
+      </div>
       <Toasts />
-    </>
+    </div>
   );
 }

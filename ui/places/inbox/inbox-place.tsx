@@ -7,20 +7,32 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { ApiError } from '../../api/call.ts';
 import { listInboxes } from '../../api/captures.ts';
+import { KeysHelp } from '../../components/keys-help.tsx';
 import { TWO_PANES, useMedia } from '../../components/media.ts';
+import { OfflineBanner } from '../../components/offline-banner.tsx';
+import { useKeys } from '../../components/use-keys.ts';
 import { CaptureRows, type RowsHandle } from './capture-rows.tsx';
 import { InboxSide, joinInboxes } from './inbox-side.tsx';
-import { KeysHelp } from './keys-help.tsx';
 import { ListBar } from './list-bar.tsx';
 import { ListState } from './list-state.tsx';
 import { MailPane } from './mail-pane.tsx';
-import { OfflineBanner } from './offline-banner.tsx';
-import { readSearch } from './search-words.ts';
+import { readSearch, SEARCH_HELP } from './search-words.ts';
 import { TokenNeeded } from './token-needed.tsx';
 import { INBOXES, useCaptures } from './use-captures.ts';
-import { useKeys } from './use-keys.ts';
 
 const NONE: ReadonlySet<string> = new Set();
+const KEY_HELP = [
+  ['j', 'next mail'],
+  ['k', 'previous mail'],
+  ['Enter', 'open the mail, and go to it'],
+  ['u', 'back to the list'],
+  ['x', 'select'],
+  ['e', 'mark as read, or as unread'],
+  ['#', 'delete'],
+  ['/', 'search'],
+  ['Esc', 'clear the selection or the search'],
+  ['?', 'these keys'],
+] as const;
 
 export function InboxPlace() {
   const { q = '', inbox } = useSearch({ from: '/inbox' });
@@ -125,11 +137,11 @@ export function InboxPlace() {
     <div className="flex h-full flex-col">
       {captures.offline && <OfflineBanner />}
       <div className="flex min-h-0 flex-1 bg-surface">
-        <InboxSide inboxes={inboxes.data ?? []} current={inbox} onKeys={() => setShowsKeys(true)} />
+        <InboxSide inboxes={inboxes.data ?? []} current={inbox} />
         {(twoPanes || openId === null) && (
           <section
             aria-label="Mail"
-            className="flex w-full min-w-0 flex-col border-line md:border-r min-[44rem]:w-80 min-[44rem]:shrink-0 lg:w-96"
+            className="flex w-full min-w-0 flex-col border-line md:border-r min-[54rem]:w-80 min-[54rem]:shrink-0 lg:w-96"
           >
             <ListBar
               ref={search}
@@ -175,7 +187,7 @@ export function InboxPlace() {
           />
         )}
       </div>
-      {showsKeys && <KeysHelp onClose={() => setShowsKeys(false)} />}
+      {showsKeys && <KeysHelp keys={KEY_HELP} words={SEARCH_HELP} onClose={() => setShowsKeys(false)} />}
     </div>
   );
 }

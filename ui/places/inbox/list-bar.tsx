@@ -1,14 +1,14 @@
 /** Above the list: the search, the choice of an inbox where there is no room for all, and what is done with a selection. */
 
 import { useNavigate } from '@tanstack/react-router';
-import { CheckCheck, ChevronDown, EllipsisVertical, Mail, Search, Trash2, X } from 'lucide-react';
+import { CheckCheck, ChevronDown, EllipsisVertical, Keyboard, Mail, Search, Trash2, X } from 'lucide-react';
 import { type Ref, useEffect, useState } from 'react';
 import { emptyInbox, markAllSeen } from '../../api/captures.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { toast } from '../../components/toasts.tsx';
-import { Brand, inboxLabel, type NamedInbox, SideTools } from './inbox-side.tsx';
+import { inboxLabel, type NamedInbox } from './inbox-side.tsx';
 
 const TYPING_MS = 250;
 
@@ -32,11 +32,6 @@ export function ListBar(props: ListBarProps) {
   const { selected, problem } = props;
   return (
     <header className="shrink-0 border-line border-b">
-      <div className="flex h-12 items-center gap-1 px-3 xl:hidden">
-        <Brand />
-        <span className="ml-auto" />
-        <SideTools onKeys={props.onKeys} />
-      </div>
       {selected > 0 ? (
         <div className="flex h-12 items-center gap-1 px-3">
           <IconButton label="Clear the selection" keys="Escape" onClick={props.onClear}>
@@ -53,6 +48,9 @@ export function ListBar(props: ListBarProps) {
       ) : (
         <div className="flex h-12 items-center gap-1 px-3">
           <SearchBox {...props} />
+          <IconButton label="Keys" keys="?" onClick={props.onKeys} className="max-[54rem]:hidden">
+            <Keyboard size={16} aria-hidden />
+          </IconButton>
           <WholeInbox {...props} />
         </div>
       )}

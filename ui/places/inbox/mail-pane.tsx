@@ -62,7 +62,7 @@ function Mail({ id, onBack, onDelete, onMark }: MailProps) {
     if (there !== undefined) onMark([there], true);
   }, [there, onMark]);
   const back = (
-    <IconButton label="Back to the list" keys="u" onClick={onBack} className="min-[44rem]:hidden">
+    <IconButton label="Back to the list" keys="u" onClick={onBack} className="min-[54rem]:hidden">
       <ArrowLeft size={16} aria-hidden />
     </IconButton>
   );

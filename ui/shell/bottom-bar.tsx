@@ -1,0 +1,63 @@
+/** The places at the foot of a phone: the first four, and a menu with the others and what belongs to none. */
+import { Link, useNavigate } from '@tanstack/react-router';
+import { BookOpen, Ellipsis } from 'lucide-react';
+import { Menu } from '../components/menu.tsx';
+import { NEXT_THEME, THEME_ICON, useTheme } from '../components/theme-button.tsx';
+import { PLACES } from './places.ts';
+
+const SHOWN = 4;
+const LOOK =
+  'grid min-w-0 flex-1 content-center justify-items-center gap-0.5 text-soft text-[0.75rem] leading-4 -outline-offset-2 data-[status=active]:font-semibold data-[status=active]:text-accent';
+
+export function BottomBar() {
+  const navigate = useNavigate();
+  const [theme, setTheme] = useTheme();
+  const ThemeIcon = THEME_ICON[theme];
+  return (
+    <nav aria-label="Places" className="flex h-14 shrink-0 border-line border-t bg-page min-[44rem]:hidden">
+      {PLACES.slice(0, SHOWN).map(({ path, name, icon: Icon }) => (
+        <Link key={path} to={path} className={LOOK}>
+          <Icon size={20} aria-hidden />
+          {name}
+        </Link>
+      ))}
+      <Menu
+        trigger={
+          <button type="button" className={LOOK}>
+            <Ellipsis size={20} aria-hidden />
+            More
+          </button>
+        }
+        entries={[
+          ...PLACES.slice(SHOWN).map(({ path, name, icon: Icon }) => ({
+            label: name,
+            name: (
+              <>
+                <Icon size={16} aria-hidden /> {name}
+              </>
+            ),
+            run: () => void navigate({ to: path }),
+          })),
+          {
+            label: 'Theme',
+            name: (
+              <>
+                <ThemeIcon size={16} aria-hidden /> Theme: {theme}
+              </>
+            ),
+            run: () => setTheme(NEXT_THEME[theme]),
+          },
+          {
+            label: 'Reference of the API',
+            name: (
+              <>
+                <BookOpen size={16} aria-hidden /> Reference of the API
+              </>
+            ),
+            run: () => location.assign('/api/v1/docs'),
+          },
+        ]}
+      />
+    </nav>
+  );
+}

@@ -1,0 +1,43 @@
+/** The places at the left, one level: a sign above its word, and below them what belongs to none. */
+import { Link } from '@tanstack/react-router';
+import { BookOpen } from 'lucide-react';
+import { ThemeButton } from '../components/theme-button.tsx';
+import { Mark } from './mark.tsx';
+import { PLACES } from './places.ts';
+
+export function Rail() {
+  return (
+    <nav
+      aria-label="Places"
+      className="hidden w-22 shrink-0 flex-col overflow-y-auto border-line border-r bg-page px-1.5 min-[44rem]:flex"
+    >
+      <Link to="/" aria-label="postrider" className="grid h-14 shrink-0 place-items-center">
+        <Mark />
+      </Link>
+      <ul className="grid gap-1">
+        {PLACES.map(({ path, name, icon: Icon }) => (
+          <li key={path}>
+            <Link
+              to={path}
+              className="grid justify-items-center gap-1 rounded-md px-0.5 py-2 text-soft text-[0.75rem] leading-4 hover:bg-hover hover:text-ink data-[status=active]:bg-chosen data-[status=active]:font-semibold data-[status=active]:text-ink"
+            >
+              <Icon size={18} aria-hidden />
+              {name}
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <div className="mt-auto grid justify-items-center gap-1 py-2">
+        <ThemeButton />
+        <a
+          href="/api/v1/docs"
+          title="Reference of the API"
+          aria-label="Reference of the API"
+          className="inline-grid size-8 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink"
+        >
+          <BookOpen size={16} aria-hidden />
+        </a>
+      </div>
+    </nav>
+  );
+}
