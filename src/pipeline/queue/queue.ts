@@ -21,7 +21,7 @@ import { dueQueuePages } from './due-pages.ts';
 import { createDueQueues, type QueueRef } from './due-queues.ts';
 import type { Gate, KeptBack, SiteQuestion } from './gate.ts';
 import { createLateSuppressions } from './late-suppressions.ts';
-import type { ReadyItem } from './ready-item.ts';
+import type { ReadyItem, SharedContent } from './ready-item.ts';
 import { createReadyWindow, type WindowLimits } from './ready-window.ts';
 import { LEAST_TIME_LEFT_MS, NO_TIME_LEFT } from './retry-schedule.ts';
 import { createSettler, SETTLE_RETRY_MS } from './settler.ts';
@@ -392,8 +392,9 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   ): void {
     unreserve(reservation);
     const touched = new Set<string>();
+    const shared = { bytes: content, sharers: 0 };
     for (const delivery of deliveries)
-      touched.add(addRow(delivery, content, ROW_OVERHEAD_BYTES, reservation.sinceMs));
+      touched.add(addRow(delivery, shared, ROW_OVERHEAD_BYTES, reservation.sinceMs));
     for (const site of touched) arrived(site);
   }
 
@@ -410,7 +411,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
 
   function addRow(
     delivery: ClaimedDelivery,
-    content: Uint8Array | null,
+    content: SharedContent | null,
     heldBytes: number,
     sinceMs: number,
   ): string {

@@ -1,11 +1,20 @@
 /** A row in memory: what the window holds and delivery works on. */
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 
+/**
+ * The bytes of a message and how many items in the window share them. The count is kept here and not in a map by content:
+ * V8 keeps the outgrown tables of a map, and what they refer to, until the next full collection.
+ */
+export interface SharedContent {
+  readonly bytes: Uint8Array;
+  sharers: number;
+}
+
 /** A leased delivery in memory. */
 export interface ReadyItem {
   delivery: ClaimedDelivery;
-  /** The message's bytes, one buffer for all its recipients; null where they have to be read back first. */
-  content: Uint8Array | null;
+  /** One for all recipients of the message; null where the bytes have to be read back first, and once the item has left. */
+  content: SharedContent | null;
   /** Where it goes; work of one site shares connections and limits. The window changes it when the site is known better. */
   site: string;
   /** Bytes it counts for in the window; those of `content` are counted beside it, once for all who share them. */

@@ -92,7 +92,7 @@ describe('the window', () => {
 
   it('counts the content that several share once, until the last of them is done', () => {
     const window = createReadyWindow(LIMITS);
-    const content = new Uint8Array(1_000);
+    const content = { bytes: new Uint8Array(1_000), sharers: 0 };
     const items = [1, 2, 3].map((id) => ({ ...item(id), content }));
     for (const each of items) window.add(each);
     expect(window.bytes).toBe(1_030);

@@ -99,8 +99,6 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   const byId = new Map<number, ReadyItem>();
   let rows = 0;
   let bytes = 0;
-  /** Items by the content they share: it stays in memory as long as the last of them. */
-  const sharing = new Map<Uint8Array, number>();
 
   const siteOf = (name: string): SiteRows => {
     let site = sites.get(name);
@@ -115,12 +113,6 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       sites.set(name, site);
     }
     return site;
-  };
-
-  const letGo = (content: Uint8Array): void => {
-    const sharers = sharing.get(content) ?? 0;
-    if (sharers > 1) sharing.set(content, sharers - 1);
-    else if (sharing.delete(content)) bytes -= content.length;
   };
 
   /** Rows that this lane and tenant may still have at the site. */
@@ -181,9 +173,8 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       rows += 1;
       bytes += item.heldBytes;
       if (item.content === null) return;
-      const sharers = sharing.get(item.content) ?? 0;
-      if (sharers === 0) bytes += item.content.length;
-      sharing.set(item.content, sharers + 1);
+      if (item.content.sharers === 0) bytes += item.content.bytes.length;
+      item.content.sharers += 1;
     },
     take(name, lane = null, admits = () => true) {
       const site = sites.get(name);
@@ -221,7 +212,11 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       rows -= 1;
       bytes -= item.heldBytes;
       byId.delete(item.delivery.id);
-      if (item.content !== null) letGo(item.content);
+      if (item.content !== null) {
+        item.content.sharers -= 1;
+        if (item.content.sharers === 0) bytes -= item.content.bytes.length;
+        item.content = null;
+      }
       const site = sites.get(item.site);
       if (site === undefined) return;
       site.held -= 1;

@@ -106,7 +106,7 @@ export function createPreparer(
           outcome: { kind: 'failed', category: 'outcome_unknown', detail, facts: NO_FACTS },
         };
       }
-      const shared = item.content ?? (await store.readContent({ messageSeq: delivery.messageSeq }));
+      const shared = item.content?.bytes ?? (await store.readContent({ messageSeq: delivery.messageSeq }));
       const places = delivery.personal === true ? await placesOf(delivery.messageSeq) : null;
       if (shared === null || (places === null && delivery.personal === true)) {
         const detail = 'the content of this message is no longer kept';
