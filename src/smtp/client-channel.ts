@@ -27,11 +27,11 @@ export interface ChannelListener {
 
 export interface Channel {
   /** Monotonic time of the latest event, milliseconds. */
-  readonly nowMs: number;
+  nowMs(): number;
   /** Why the connection ended, or null while it lives. */
-  readonly closed: ChannelClose | null;
+  closed(): ChannelClose | null;
   /** Octets received that no listener took. */
-  readonly buffered: number;
+  buffered(): number;
   /** Replaces the listener and gives it what was left over. null: what comes is kept for the next one. */
   listen(listener: ChannelListener | null): void;
   /** Sends command lines that passed the guard. */
@@ -121,7 +121,7 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
     if (closed !== null) return;
     nowMs = clock.monotonicMs();
     reader.push(chunk);
-    if (reader.buffered > MAX_UNREAD_BYTES + chunk.length) close('protocol', 'more replies than commands');
+    if (reader.buffered() > MAX_UNREAD_BYTES + chunk.length) close('protocol', 'more replies than commands');
     else pump();
   };
   const onEnd = () => close('closed', 'the server closed the connection');
@@ -137,19 +137,19 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
   if (socket.destroyed) close('reset', 'the connection was reset');
 
   return {
-    get nowMs() {
+    nowMs() {
       return nowMs;
     },
-    get closed() {
+    closed() {
       return closed;
     },
-    get buffered() {
-      return reader.buffered;
+    buffered() {
+      return reader.buffered();
     },
     listen(next) {
       listener = next;
       if (closed !== null) next?.onClose(closed);
-      else if (reader.buffered > 0) pump();
+      else if (reader.buffered() > 0) pump();
     },
     write(text) {
       if (closed !== null) return;

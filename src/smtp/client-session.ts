@@ -48,11 +48,11 @@ const OK: Step = { kind: 'ok' };
 function ask(opening: Opening, command: string | null, limitMs: number, shown: string): Promise<Asked> {
   const { channel, log } = opening;
   return new Promise((resolve) => {
-    if (channel.closed === null && command !== null) {
-      if (channel.buffered > 0) {
+    if (channel.closed() === null && command !== null) {
+      if (channel.buffered() > 0) {
         channel.close('protocol', 'the server spoke before it was asked');
       } else channel.write(command);
-      log.add(channel.nowMs, shown);
+      log.add(channel.nowMs(), shown);
     }
     channel.expectWithin(
       limitMs,
@@ -62,7 +62,7 @@ function ask(opening: Opening, command: string | null, limitMs: number, shown: s
       onReply(reply) {
         // One reply to one question: what follows stays in the channel, where the next question finds it.
         channel.listen(null);
-        log.add(channel.nowMs, reply);
+        log.add(channel.nowMs(), reply);
         channel.expectNothing();
         resolve({ kind: 'reply', reply });
         return false;
@@ -146,7 +146,7 @@ async function secure(opening: Opening, socket: Duplex): Promise<Step> {
   }
   opening.tls = shaken.facts;
   opening.channel = createChannel(shaken.socket, options.clock);
-  log.add(opening.channel.nowMs, `(${shaken.facts.protocol} ${shaken.facts.cipher})`);
+  log.add(opening.channel.nowMs(), `(${shaken.facts.protocol} ${shaken.facts.cipher})`);
   return OK;
 }
 
@@ -163,7 +163,7 @@ async function startTlsIfAsked(opening: Opening): Promise<Step> {
     // Offered and then refused (RFC 3207 §4: 454): clear text goes on only where nothing better was asked for.
     return mandatory || asked.reply.code === 421 ? refused(opening, 'starttls', asked.reply) : OK;
   }
-  if (channel.buffered > 0) {
+  if (channel.buffered() > 0) {
     return failure(
       opening,
       'starttls',
@@ -212,7 +212,8 @@ async function runSteps(opening: Opening, socket: Duplex): Promise<Step> {
     const result = await step(opening);
     if (result.kind !== 'ok') return result;
   }
-  const { buffered, closed } = opening.channel;
+  const buffered = opening.channel.buffered();
+  const closed = opening.channel.closed();
   if (closed !== null) return lost(opening, 'ehlo', closed);
   if (buffered > 0) return failure(opening, 'ehlo', 'protocol', 'the server spoke before it was asked');
   return OK;

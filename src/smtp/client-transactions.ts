@@ -72,7 +72,7 @@ export function createSession(parts: SessionParts): Session {
 
   function say(work: Work, text: string): void {
     channel.write(text);
-    work.log.add(channel.nowMs, text);
+    work.log.add(channel.nowMs(), text);
   }
 
   /** A server that drops what came behind the dot never answers it; one that answers takes about as long as before. */
@@ -118,7 +118,7 @@ export function createSession(parts: SessionParts): Session {
       work.dataSent = work.rcpts.length === 1;
       say(work, reset + envelopeOf(work));
     } else say(work, reset === '' ? work.mail : reset);
-    work.startedMs = channel.nowMs;
+    work.startedMs = channel.nowMs();
     waitFor(work, reset === '' ? 'mail' : 'rset');
     startPatience();
   }
@@ -133,9 +133,9 @@ export function createSession(parts: SessionParts): Session {
     next.sent = true;
     next.pipelined = true;
     next.dataSent = next.rcpts.length === 1;
-    next.startedMs = channel.nowMs;
+    next.startedMs = channel.nowMs();
     const text = envelopeOf(next);
-    next.log.add(channel.nowMs, text);
+    next.log.add(channel.nowMs(), text);
     return text;
   }
 
@@ -152,7 +152,7 @@ export function createSession(parts: SessionParts): Session {
     const envelope = takeNextEnvelope();
     work.dotHanded = true;
     work.dotHasCompany = envelope !== '';
-    work.log.add(channel.nowMs, work.tx.size);
+    work.log.add(channel.nowMs(), work.tx.size);
     channel.writeParts(chunks, terminator + envelope, () => onFlushed(work));
   }
 
@@ -168,7 +168,7 @@ export function createSession(parts: SessionParts): Session {
     let chunkNo = 0;
     let offset = 0;
     const step = () => {
-      if (head !== work || channel.closed !== null) return;
+      if (head !== work || channel.closed() !== null) return;
       while (chunkNo < data.length && offset >= (data[chunkNo]?.length ?? 0)) {
         chunkNo += 1;
         offset = 0;
@@ -188,7 +188,7 @@ export function createSession(parts: SessionParts): Session {
   }
 
   function sendBody(work: Work): void {
-    if (head !== work || channel.closed !== null) return;
+    if (head !== work || channel.closed() !== null) return;
     if (work.tx.size <= ONE_WRITE_BYTES) sendSmall(work);
     else sendLarge(work);
   }
@@ -196,14 +196,14 @@ export function createSession(parts: SessionParts): Session {
   /** 354: the body follows. Where a caller was just told of an earlier end, only after its turn to queue another. */
   function startBody(work: Work): void {
     waitFor(work, 'body');
-    if (finishedAtMs === channel.nowMs && next === null && !quitting) {
+    if (finishedAtMs === channel.nowMs() && next === null && !quitting) {
       // A tick queued by a microtask runs when all microtasks are done, so after every `await` on the earlier result.
       queueMicrotask(() => process.nextTick(sendBody, work));
     } else sendBody(work);
   }
 
   function lose(work: Work, close: SessionClose, behind: boolean): void {
-    work.resolve(lostResult(work, close, { nowMs: channel.nowMs, tls, used: transactions > 0, behind }));
+    work.resolve(lostResult(work, close, { nowMs: channel.nowMs(), tls, used: transactions > 0, behind }));
   }
 
   /** The caller has it back and may send it elsewhere; what of it is with the server is undone when its replies come. */
@@ -230,7 +230,7 @@ export function createSession(parts: SessionParts): Session {
 
   /** The head is through: the next one takes its place before its caller hears of it. */
   function finish(work: Work): void {
-    finishedAtMs = channel.nowMs;
+    finishedAtMs = channel.nowMs();
     transactions += 1;
     head = next;
     next = null;
@@ -244,7 +244,7 @@ export function createSession(parts: SessionParts): Session {
       startPatience();
     } else begin(head);
     const recipients = work.results.filter((result) => result !== null);
-    work.resolve(doneResult(work, recipients, channel.nowMs, tls));
+    work.resolve(doneResult(work, recipients, channel.nowMs(), tls));
   }
 
   function fail(work: Work): void {
@@ -258,7 +258,7 @@ export function createSession(parts: SessionParts): Session {
 
   function onMailReply(work: Work, reply: Reply): void {
     const verdict = verdictOf(reply);
-    if (!work.pipelined) slowestMailMs = Math.max(slowestMailMs, channel.nowMs - work.startedMs);
+    if (!work.pipelined) slowestMailMs = Math.max(slowestMailMs, channel.nowMs() - work.startedMs);
     if (verdict === 3) {
       nonsense(reply, 'MAIL');
       return;
@@ -352,7 +352,7 @@ export function createSession(parts: SessionParts): Session {
       if (reply.code === 421) channel.close('421', 'the server ended the session', reply);
       else nonsense(reply, 'nothing');
     } else {
-      work.log.add(channel.nowMs, reply);
+      work.log.add(channel.nowMs(), reply);
       if (reply.code === 421) channel.close('421', 'the server ended the session', reply);
       else dispatch(work, reply);
     }
@@ -411,7 +411,7 @@ export function createSession(parts: SessionParts): Session {
     for (const tell of closeListeners.splice(0)) tell(close);
   }
 
-  const hasRoom = () => channel.closed === null && !quitting && next === null && head?.takenBack !== true;
+  const hasRoom = () => channel.closed() === null && !quitting && next === null && head?.takenBack !== true;
 
   channel.listen({ onReply, onClose, onReminder });
   return {
@@ -420,25 +420,25 @@ export function createSession(parts: SessionParts): Session {
     tls,
     inClear: parts.inClear,
     conversation: parts.conversation,
-    get state() {
-      if (channel.closed !== null || quitSent) return 'closed';
+    state() {
+      if (channel.closed() !== null || quitSent) return 'closed';
       return head === null ? 'idle' : 'busy';
     },
-    get delivered() {
+    delivered() {
       return delivered;
     },
-    get transactions() {
+    transactions() {
       return transactions;
     },
-    get hasRoom() {
+    hasRoom() {
       return hasRoom();
     },
     transact(tx) {
       const envelope = buildEnvelope(tx, capabilities);
       if (envelope.kind === 'not-sendable') return Promise.resolve(envelope);
       return new Promise((resolve) => {
-        const work = newWork(tx, envelope, channel.nowMs, resolve);
-        const gone = channel.closed ?? (quitting ? { reason: 'local', detail: 'quit', reply: null } : null);
+        const work = newWork(tx, envelope, channel.nowMs(), resolve);
+        const gone = channel.closed() ?? (quitting ? { reason: 'local', detail: 'quit', reply: null } : null);
         if (gone !== null) {
           lose(work, gone, false);
           return;
@@ -464,7 +464,7 @@ export function createSession(parts: SessionParts): Session {
       watch = watcher;
     },
     quit() {
-      if (quitting || channel.closed !== null) return;
+      if (quitting || channel.closed() !== null) return;
       quitting = true;
       if (head === null) sendQuit();
     },
@@ -472,8 +472,9 @@ export function createSession(parts: SessionParts): Session {
       channel.close('local', 'destroyed');
     },
     onClosed(fn) {
-      if (channel.closed === null) closeListeners.push(fn);
-      else fn(quitSent ? { reason: 'local', detail: 'quit', reply: null } : channel.closed);
+      const close = channel.closed();
+      if (close === null) closeListeners.push(fn);
+      else fn(quitSent ? { reason: 'local', detail: 'quit', reply: null } : close);
     },
   };
 }

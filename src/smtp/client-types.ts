@@ -231,13 +231,13 @@ export interface Session {
   readonly inClear: string | null;
   /** What was said while opening. */
   readonly conversation: ConversationLog;
-  readonly state: 'idle' | 'busy' | 'closed';
+  state(): 'idle' | 'busy' | 'closed';
   /** Transactions that ended in a 2xx to the final dot. */
-  readonly delivered: number;
+  delivered(): number;
   /** Transactions that came to their end, whatever that was. */
-  readonly transactions: number;
+  transactions(): number;
   /** Whether another `transact()` may be called now (at most two at once). */
-  readonly hasRoom: boolean;
+  hasRoom(): boolean;
   /** Sends one message. Never rejects for what a server does; throws when there was no room. */
   transact(tx: Transaction): Promise<TransactionResult>;
   watch(watcher: SessionWatch): void;

@@ -13,9 +13,9 @@ export interface LineReader {
   /** The next whole line, cut at `maxLineBytes`, or null when more bytes are needed. */
   next(): string | null;
   /** Octets of the line last returned, terminator included, before any cut. */
-  readonly lineBytes: number;
+  lineBytes(): number;
   /** Octets received that belong to no returned line yet, dropped ones included. */
-  readonly buffered: number;
+  buffered(): number;
   /** The start of the line that has not ended yet, '' where none has begun; to be asked when `next()` gave null. */
   unfinished(): string;
 }
@@ -83,10 +83,10 @@ export function createLineReader(options: { maxLineBytes: number }): LineReader 
       while (end > start && source[end - 1] === CR) end -= 1;
       return decode(source, start, end);
     },
-    get lineBytes() {
+    lineBytes() {
       return lineBytes;
     },
-    get buffered() {
+    buffered() {
       return chunk.length - at + heldBytes;
     },
     unfinished: () => decode(held, 0, held.length),

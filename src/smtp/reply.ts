@@ -28,7 +28,7 @@ export interface ReplyReader {
   /** The next whole reply, or null when more bytes are needed. After `malformed` or a cut one nothing more comes. */
   next(): ReplyItem | null;
   /** Octets received after the last reply returned. */
-  readonly buffered: number;
+  buffered(): number;
 }
 
 export const MAX_REPLY_LINES = 64;
@@ -105,7 +105,7 @@ export function createReplyReader(): ReplyReader {
         if (broken) return null;
         const line = reader.next();
         if (line === null) {
-          if (receivedBytes + reader.buffered <= MAX_RECEIVED_BYTES) return null;
+          if (receivedBytes + reader.buffered() <= MAX_RECEIVED_BYTES) return null;
           const begun = reader.unfinished();
           return begun.length < 4 ? endless(lastCode, '') : endless(codeOf(begun), begun);
         }
@@ -115,7 +115,7 @@ export function createReplyReader(): ReplyReader {
         if (code === 0 || (!isLast && separator !== 45)) {
           return malformed(`not an SMTP reply: ${JSON.stringify(line.slice(0, 80))}`);
         }
-        receivedBytes += reader.lineBytes;
+        receivedBytes += reader.lineBytes();
         const text = line.slice(4);
         if (!isLast && receivedBytes > MAX_RECEIVED_BYTES) return endless(code, line);
         lastCode = code;
@@ -133,8 +133,8 @@ export function createReplyReader(): ReplyReader {
         return { kind: 'reply', reply };
       }
     },
-    get buffered() {
-      return receivedBytes + reader.buffered;
+    buffered() {
+      return receivedBytes + reader.buffered();
     },
   };
 }

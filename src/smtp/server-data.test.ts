@@ -27,10 +27,10 @@ function read(input: string, cuts: readonly number[] = [], limits = LIMITS): Rea
     const [from = 0, to = 0] = [edges[i - 1], edges[i]];
     const end = reader.read(bytes.subarray(from, to), 0);
     if (end !== -1) {
-      return { end: from + end, fault: reader.fault, text: Buffer.from(reader.bytes).toString('latin1') };
+      return { end: from + end, fault: reader.fault(), text: Buffer.from(reader.bytes()).toString('latin1') };
     }
   }
-  return { end: -1, fault: reader.fault, text: '' };
+  return { end: -1, fault: reader.fault(), text: '' };
 }
 
 /** The rule again, slowly and in other words. */
@@ -142,7 +142,7 @@ describe('the octets of a message', () => {
   it('are not believed to be as many as announced', () => {
     const reader = createDataReader({ maxBytes: 100_000_000, maxLineBytes: 998 }, 100_000_000);
     reader.read(Buffer.from('a\r\n.\r\n'), 0);
-    expect(reader.bytes.buffer.byteLength).toBeLessThanOrEqual(1024 * 1024);
+    expect(reader.bytes().buffer.byteLength).toBeLessThanOrEqual(1024 * 1024);
   });
 
   it('take shared memory as they come, and give it all back', () => {
@@ -163,9 +163,9 @@ describe('the octets of a message', () => {
     expect(left).toBeLessThan(40_000);
     const large = createDataReader(limits, 0, memory);
     large.read(Buffer.from(`${'a'.repeat(98)}\r\n`.repeat(500)), 0);
-    expect(large.fault).toBe('no-room');
+    expect(large.fault()).toBe('no-room');
     small.read(Buffer.from('b\r\n.\r\n'), 0);
-    expect(Buffer.from(small.bytes).toString()).toBe('a\r\nb\r\n');
+    expect(Buffer.from(small.bytes()).toString()).toBe('a\r\nb\r\n');
     small.release();
     small.release();
     large.release();
@@ -175,6 +175,6 @@ describe('the octets of a message', () => {
   it('say whether one of them is above 127', () => {
     const reader = createDataReader(LIMITS, 0);
     reader.read(Buffer.from('caf\u00e9\r\n.\r\n', 'utf8'), 0);
-    expect(reader.eightBit).toBe(true);
+    expect(reader.isEightBit()).toBe(true);
   });
 });

@@ -30,14 +30,14 @@ export interface DataReader {
   /** Reads from `at`; gives the offset after the final CRLF, or -1 when the chunk is used up. */
   read(chunk: Uint8Array, at: number): number;
   /** What is wrong with it so far, the gravest first, or null. The same however the octets were cut. */
-  readonly fault: DataFault | null;
+  fault(): DataFault | null;
   /** The message; empty where there is a fault. */
-  readonly bytes: Uint8Array;
+  bytes(): Uint8Array;
   /** Gives the shared memory back; once `bytes` is not needed any more. Twice is harmless. */
   release(): void;
-  readonly eightBit: boolean;
+  isEightBit(): boolean;
   /** Octets read so far, whatever became of them. */
-  readonly received: number;
+  received(): number;
 }
 
 const GRAVEST_FIRST: readonly DataFault[] = ['too-large', 'bare-line-end', 'nul', 'long-line', 'no-room'];
@@ -171,17 +171,17 @@ export function createDataReader(
       received += i - at;
       return state === END ? i : -1;
     },
-    get fault() {
+    fault() {
       return GRAVEST_FIRST.find((each) => faults.has(each)) ?? null;
     },
-    get bytes() {
+    bytes() {
       return buffer.subarray(0, length);
     },
     release,
-    get eightBit() {
+    isEightBit() {
       return eightBit;
     },
-    get received() {
+    received() {
       return received;
     },
   };

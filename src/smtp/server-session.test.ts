@@ -471,7 +471,7 @@ it('notices who talks before the greeting', async () => {
   expect(driver.held).toBe(true);
   driver.session.start();
   await driver.settle();
-  expect(driver.session.facts).toMatchObject({ earlyTalker: true, helo: 'early.test' });
+  expect(driver.session.facts()).toMatchObject({ earlyTalker: true, helo: 'early.test' });
 });
 
 it('never lets a reply text begin a line of its own', async () => {

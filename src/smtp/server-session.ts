@@ -49,8 +49,8 @@ export interface ServerSession {
   /** Says 421 and closes: at once, or after the message that is arriving or being decided. */
   shutdown(): void;
   /** A message is arriving or being decided. */
-  readonly busy: boolean;
-  readonly facts: SessionFacts;
+  isBusy(): boolean;
+  facts(): SessionFacts;
 }
 
 type State = 'greeting' | 'command' | 'auth' | 'data' | 'handshake' | 'closed';
@@ -160,10 +160,10 @@ export function createServerSession(
       else if (state === 'greeting' || ((state === 'command' || state === 'auth') && !waiting))
         finish(REPLIES.stopping);
     },
-    get busy() {
+    isBusy() {
       return state === 'data' || waiting;
     },
-    get facts() {
+    facts() {
       return facts;
     },
   };
@@ -255,7 +255,7 @@ export function createServerSession(
     const end = data.read(chunk, at);
     at = end === -1 ? chunk.length : end;
     // Whoever goes on after so much does not mean to end.
-    if (data.received > 2 * limits.maxMessageBytes + MAX_ENDLESS_BYTES) finish(REPLIES.endlessData);
+    if (data.received() > 2 * limits.maxMessageBytes + MAX_ENDLESS_BYTES) finish(REPLIES.endlessData);
     else if (end !== -1) say(takeMessage(data));
   }
 
@@ -421,9 +421,10 @@ export function createServerSession(
     data = null;
     forgetTransaction();
     idleCommands = 0;
-    if (read.fault !== null) return DATA_FAULTS[read.fault];
+    const fault = read.fault();
+    if (fault !== null) return DATA_FAULTS[fault];
     if (envelope === null) return null;
-    const answered = handler.onMessage(envelope, { bytes: read.bytes, eightBit: read.eightBit }, facts);
+    const answered = handler.onMessage(envelope, { bytes: read.bytes(), eightBit: read.isEightBit() }, facts);
     answered.then(read.release, read.release);
     return ask(answered, (verdict) => {
       if (verdict.code < 300) errors = 0;
@@ -516,7 +517,7 @@ export function createServerSession(
     if (waiting) return Number.POSITIVE_INFINITY;
     if (state === 'handshake') return deadlineMs;
     if (state === 'data') {
-      const seconds = (data?.received ?? 0) / limits.minBytesPerSecond;
+      const seconds = (data?.received() ?? 0) / limits.minBytesPerSecond;
       return Math.min(deadlineMs, dataStartedMs + limits.dataGraceMs + seconds * 1000);
     }
     const line = lineBytes > 0 ? lineStartedMs + limits.lineMs : Number.POSITIVE_INFINITY;

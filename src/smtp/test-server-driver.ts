@@ -95,10 +95,10 @@ export function createDriver(options: DriverOptions = {}) {
   /** Until the handler has answered everything: a few rounds of microtasks for each question. */
   const settle = async () => {
     let before = -1;
-    while (before !== written.length || session.busy) {
+    while (before !== written.length || session.isBusy()) {
       before = written.length;
       for (let i = 0; i < 20; i += 1) await Promise.resolve();
-      if (session.busy && before === written.length) return;
+      if (session.isBusy() && before === written.length) return;
     }
   };
   return {

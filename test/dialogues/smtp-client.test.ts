@@ -146,7 +146,7 @@ describe('opening a session', () => {
       dsn: true,
       auth: ['LOGIN', 'PLAIN'],
     });
-    expect(session.state).toBe('idle');
+    expect(session.state()).toBe('idle');
     expect(session.conversation.text()).toContain('S: 220-we log everything');
   });
 
@@ -199,7 +199,7 @@ describe('opening a session', () => {
 
   it('reads a greeting that comes octet by octet', async () => {
     const { session } = await start({ banner: { do: 'drip', reply: '220-slow\n220 server' } });
-    expect(session.state).toBe('idle');
+    expect(session.state()).toBe('idle');
   });
 
   it('says HELO to a server that does not know EHLO, and uses no extension then', async () => {
@@ -431,7 +431,7 @@ describe('AUTH', () => {
     const unverified = await failOpen(script, { auth, tls: 'required' });
     expect(unverified).toMatchObject({ stage: 'auth', reason: 'auth' });
     const good: Script = { ...script, starttls: { do: 'tls', pair: pairs.good! } };
-    expect((await start(good, { auth, tls: 'verified' })).session.state).toBe('idle');
+    expect((await start(good, { auth, tls: 'verified' })).session.state()).toBe('idle');
   });
 
   it('says so when there is no mechanism in common, or the server hangs up', async () => {
@@ -460,7 +460,7 @@ describe('one transaction', () => {
     ]);
     expect(result.dot?.code).toBe(250);
     expect(result.latencyMs).toBeGreaterThan(0);
-    expect(session.delivered).toBe(1);
+    expect(session.delivered()).toBe(1);
     const said = result.conversation.text().replaceAll(/^\d+ /gm, '');
     expect(said.split('\n')).toEqual([
       `C: MAIL FROM:<from@client.test> SIZE=${SMALL.length}`,
@@ -522,7 +522,7 @@ describe('one transaction', () => {
       const { session } = await start({ rcpt, [step]: '554 5.7.1 spam' });
       const result = await session.transact(message({ recipients }));
       expect(verdicts(result)).toEqual(['rcpt 550 false', `${stage} 554 false`, `${stage} 554 false`]);
-      expect(session.delivered).toBe(0);
+      expect(session.delivered()).toBe(0);
     }
   });
 
@@ -539,7 +539,7 @@ describe('one transaction', () => {
       const { session, wire } = await start({ rcpt: ['550 5.1.1 no', '250 ok'], dot: [dot, '250 kept'] });
       expect(verdicts(await session.transact(message()))).toEqual(['rcpt 550 false']);
       expect(wire.messages.map(String)).toEqual(['']);
-      expect(session.delivered).toBe(0);
+      expect(session.delivered()).toBe(0);
       expect(verdicts(await session.transact(message()))).toEqual(['dot 250 true']);
     }
   });
@@ -633,7 +633,7 @@ describe('one transaction', () => {
         expect(await session.transact(tx)).toEqual({ kind: 'not-sendable', why: 'unsafe-command' });
       }
       expect(wire.commands).toEqual(['EHLO client.test']);
-      expect(session.hasRoom).toBe(true);
+      expect(session.hasRoom()).toBe(true);
     },
   );
 
@@ -711,7 +711,7 @@ describe('message bytes', () => {
     for (let i = 0; i < 300; i += 1) await turn();
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16_000_000);
     await clock.advance(179_000);
-    expect(session.state).toBe('busy');
+    expect(session.state()).toBe('busy');
     await clock.advance(1_001);
     expect(lost(await running)).toMatchObject({ stage: 'body', afterDot: false, reason: 'timeout' });
     expect(clock.pendingTimers()).toBe(0);
@@ -725,9 +725,9 @@ describe('two transactions at once', () => {
     const { session, wire } = await start({});
     const first = session.transact(message());
     const second = session.transact(message());
-    expect(session.hasRoom).toBe(false);
+    expect(session.hasRoom()).toBe(false);
     await first;
-    expect(session.hasRoom).toBe(true);
+    expect(session.hasRoom()).toBe(true);
     const third = session.transact(message());
     await Promise.all([second, third]);
     expect(wire.reads.slice(1)).toEqual([
@@ -736,7 +736,7 @@ describe('two transactions at once', () => {
       `${SMALL}.\r\n${envelope}`,
       `${SMALL}.\r\n`,
     ]);
-    expect(session.delivered).toBe(3);
+    expect(session.delivered()).toBe(3);
   });
 
   it('gives a caller that goes through several awaits its turn before the body leaves', async () => {
@@ -837,13 +837,13 @@ describe('a transaction behind one that is not answered', () => {
   it('comes back after the time that the server usually needs, and is never sent there', async () => {
     const { clock, session, wire, first, behind, told, answer } = await hanging({});
     await clock.advance(4_900);
-    expect([session.state, told.slow]).toEqual(['busy', 0]);
+    expect([session.state(), told.slow]).toEqual(['busy', 0]);
     await clock.advance(200);
     expect(lost(await behind)).toMatchObject({ reason: 'local', untried: true, afterDot: false });
     expect(told.slow).toBe(1);
     // Nothing takes its place while the server has its envelope, and nobody is told twice.
     await clock.advance(60_000);
-    expect([session.hasRoom, session.state, told.slow]).toEqual([false, 'busy', 1]);
+    expect([session.hasRoom(), session.state(), told.slow]).toEqual([false, 'busy', 1]);
     answer();
     expect(verdicts(await first)).toEqual(['dot 250 true']);
     // The server asks for the message: a lone dot would deliver an empty one.
@@ -867,7 +867,7 @@ describe('a transaction behind one that is not answered', () => {
     expect(lost(await behind).untried).toBe(true);
     answer();
     expect(verdicts(await first)).toEqual(['dot 250 true']);
-    await until(() => session.state === 'idle');
+    await until(() => session.state() === 'idle');
     expect(verdicts(await session.transact(a))).toEqual(['dot 250 true']);
     const lone = command === '' ? [''] : [];
     expect(wire.messages.map(String)).toEqual([String(SMALL), ...lone, String(SMALL)]);
@@ -878,7 +878,7 @@ describe('a transaction behind one that is not answered', () => {
     const { clock, session, wire, first, behind, answer } = await hanging({}, b, false);
     await clock.advance(5_001);
     expect(lost(await behind).untried).toBe(true);
-    expect(session.hasRoom).toBe(true);
+    expect(session.hasRoom()).toBe(true);
     answer();
     expect(verdicts(await first)).toEqual(['dot 250 true']);
     expect(verdicts(await session.transact(a))).toEqual(['dot 250 true']);
@@ -897,7 +897,7 @@ describe('a transaction behind one that is not answered', () => {
       answer();
       expect(verdicts(await first)).toEqual(['dot 250 true']);
       expect(lost(await behind)).toMatchObject({ reason: 'local', untried: true });
-      await (pipelining ? wire.ended : until(() => session.state === 'idle'));
+      await (pipelining ? wire.ended : until(() => session.state() === 'idle'));
       expect(asked).toBe(1);
       expect(wire.messages).toHaveLength(1);
       if (pipelining) continue;
@@ -921,7 +921,7 @@ describe('a transaction behind one that is not answered', () => {
     const both = [session.transact(a), session.transact(b)];
     expect(verdicts(await both[0]!)).toEqual(['dot 250 true']);
     await clock.advance(14_000);
-    expect(session.state).toBe('busy');
+    expect(session.state()).toBe('busy');
     await clock.advance(1_001);
     expect(lost(await both[1]!)).toMatchObject({
       ...{ stage: 'mail', reason: 'timeout', reused: true, untried: false, pipelined: true },
@@ -940,7 +940,7 @@ describe('a transaction behind one that is not answered', () => {
     first.resolve();
     expect(verdicts(await both[0]!)).toEqual(['dot 250 true']);
     await clock.advance(79_000);
-    expect(session.state).toBe('busy');
+    expect(session.state()).toBe('busy');
     await clock.advance(1_001);
     expect(lost(await both[1]!)).toMatchObject({ reason: 'timeout', pipelined: true });
   });
@@ -963,7 +963,7 @@ describe('the end of a connection', () => {
       expect(result).toMatchObject({ stage, afterDot, reused: false, untried: false, recipients: [null] });
       expect(['closed', 'reset']).toContain(result.reason);
       expect(lost(second)).toMatchObject({ stage: 'mail', afterDot: false, untried: true });
-      expect(session.state).toBe('closed');
+      expect(session.state()).toBe('closed');
       expect(lost(await session.transact(message()))).toMatchObject({ stage: 'mail', untried: true });
     }
   });
@@ -1026,7 +1026,7 @@ describe('the end of a connection', () => {
       const closed = new Promise((resolve) => session.onClosed(resolve));
       release();
       expect(await closed).toMatchObject({ reason });
-      expect(session.hasRoom).toBe(false);
+      expect(session.hasRoom()).toBe(false);
       expect(lost(await session.transact(message()))).toMatchObject({ reason, untried: true, stage: 'mail' });
     }
   });
@@ -1043,7 +1043,7 @@ describe('the end of a connection', () => {
       expect(result.kind).toBe(kind);
       if (kind === 'done') expect(verdicts(result)).toEqual(['data 552 false']);
       else expect(result).toMatchObject({ stage: 'body', afterDot: false });
-      expect(session.state).toBe('closed');
+      expect(session.state()).toBe('closed');
     }
   });
 
@@ -1100,7 +1100,7 @@ describe('the end of a connection', () => {
     expect(verdicts(both[0])).toEqual([verdict]);
     // Nothing is read behind it: what travelled with it goes another way, and nothing but its envelope was sent.
     expect(lost(both[1])).toMatchObject({ stage: 'mail', afterDot: false });
-    expect(session.state).toBe('closed');
+    expect(session.state()).toBe('closed');
     expect(wire.messages).toHaveLength(1);
   });
 
@@ -1117,7 +1117,7 @@ describe('the end of a connection', () => {
         const result = await session.transact(message());
         if (result.kind === 'lost') expect(result.reason).toBe('protocol');
         await wire.ended;
-        expect(session.state).toBe('closed');
+        expect(session.state()).toBe('closed');
       }
     }
   });
@@ -1126,10 +1126,10 @@ describe('the end of a connection', () => {
     const { session, wire } = await start({});
     const running = session.transact(message());
     session.quit();
-    expect(session.hasRoom).toBe(false);
+    expect(session.hasRoom()).toBe(false);
     expect(lost(await session.transact(message()))).toMatchObject({ reason: 'local', untried: true });
     expect(verdicts(await running)).toEqual(['dot 250 true']);
-    expect(session.state).toBe('closed');
+    expect(session.state()).toBe('closed');
     await wire.ended;
     expect(wire.commands.at(-1)).toBe('QUIT');
   });
@@ -1176,7 +1176,7 @@ describe('time limits', () => {
     await until(() => (step === 'dot' ? wire.messages.length === 1 : wire.commands.includes('DATA')));
     for (let i = 0; i < 10; i += 1) await turn();
     await clock.advance(limitMs - 1_000);
-    expect(session.state).toBe('busy');
+    expect(session.state()).toBe('busy');
     await clock.advance(1_001);
     expect(lost(await running)).toMatchObject({ stage, reason: 'timeout', afterDot: step === 'dot' });
     expect(clock.pendingTimers()).toBe(0);
@@ -1201,7 +1201,7 @@ describe('time limits', () => {
     const { clock, session } = await silentAt('rset');
     expect(verdicts(await session.transact(message()))).toEqual(['dot 250 true']);
     await clock.advance(7_200_000);
-    expect(session.state).toBe('idle');
+    expect(session.state()).toBe('idle');
     expect(verdicts(await session.transact(message()))).toEqual(['dot 250 true']);
   });
 

@@ -226,11 +226,11 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   while (room.unfinished() > 0 && clock.monotonicMs() < overMs && wrong.length < MAX_WRONG) {
     await advanceTo(clock.monotonicMs() + STEP_MS);
   }
-  const held = process?.engine.queue.held;
+  const held = process?.engine.queue.held();
   if (room.unfinished() === 0 && held !== undefined && (held.rows > 0 || held.bytes > 0)) {
     // What ended a moment ago may still be being removed from memory.
     await clock.advance(SECOND);
-    const left = process?.engine.queue.held;
+    const left = process?.engine.queue.held();
     if (left !== undefined && (left.rows > 0 || left.bytes > 0))
       note(`${left.rows} rows, ${left.bytes} octets are left in memory when all is done`);
   }
@@ -339,7 +339,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     const { epoch } = process;
     const { queue, deliver } = process.engine;
     const paths = deliver.paths().map((path) => path.snapshot());
-    const full = queue.held.rows >= 0.7 * plan.windowRows;
+    const full = queue.held().rows >= 0.7 * plan.windowRows;
     const now = { wallMs: clock.now(), monotonicMs: nowMs, epoch };
     const hasReason = (domain: string) =>
       full ||
@@ -356,8 +356,8 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
       unexplained = new Set(without);
       lastLookMs = nowMs;
     }
-    if (queue.held.rows > plan.windowRows)
-      note(`${queue.held.rows} rows in memory, ${plan.windowRows} are allowed`);
+    if (queue.held().rows > plan.windowRows)
+      note(`${queue.held().rows} rows in memory, ${plan.windowRows} are allowed`);
   }
 
   function isHeld(deliveryId: number): boolean {

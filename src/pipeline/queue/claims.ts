@@ -31,9 +31,9 @@ export interface Claims {
   start(): void;
   stop(): Promise<void>;
   /** Recipients that wait, as last counted. */
-  readonly queued: number;
+  queued(): number;
   /** Room that claims under way may fill, in all and of each site. */
-  readonly promised: Promised;
+  promised(): Promised;
 }
 
 /** Room that is spoken for. */
@@ -130,10 +130,10 @@ export function createClaims(
       await sweeping;
       await Promise.all(claiming.values());
     },
-    get queued() {
+    queued() {
       return queued;
     },
-    get promised() {
+    promised() {
       return promised;
     },
   };
@@ -143,7 +143,7 @@ export function createClaims(
   function look(): void {
     if (!running) return;
     const now = clock.now();
-    if ((due.nextAt ?? Number.POSITIVE_INFINITY) <= now) {
+    if ((due.nextAt() ?? Number.POSITIVE_INFINITY) <= now) {
       for (const site of due.advance(now)) arrived(site);
     }
     schedule();
@@ -164,7 +164,7 @@ export function createClaims(
     const now = clock.now();
     // Whole milliseconds: a timer that fires a fraction too soon would be set again for no time at all.
     sweepAt = now + Math.max(0, Math.ceil(nextSweepMs - clock.monotonicMs()));
-    const at = sweeping === null ? Math.min(sweepAt, due.nextAt ?? sweepAt) : (due.nextAt ?? null);
+    const at = sweeping === null ? Math.min(sweepAt, due.nextAt() ?? sweepAt) : (due.nextAt() ?? null);
     if (at === null) return;
     if (timer !== null && timerAt <= at && timerAt > now) return;
     timer?.cancel();
@@ -243,7 +243,7 @@ export function createClaims(
   }
 
   function refill(site: string): void {
-    if (crowdedOut.size > 0 && window.rows + promised.rows < ROOM_AGAIN * options.maxRows) {
+    if (crowdedOut.size > 0 && window.rows() + promised.rows < ROOM_AGAIN * options.maxRows) {
       for (const other of crowdedOut) wanting.add(other);
       crowdedOut.clear();
       startClaims();
@@ -294,11 +294,11 @@ export function createClaims(
     const waiting = critical + normal + bulk;
     let rowsLeft = Math.min(
       allowed - waiting - reserved.at.of(site) - promised.at.of(site),
-      options.maxRows - window.rows - reserved.rows - promised.rows,
+      options.maxRows - window.rows() - reserved.rows - promised.rows,
     );
     let bytesLeft = room.bytes - reserved.bytes - promised.bytes;
     // However large the next row is, an empty window takes it.
-    if (window.rows === 0) bytesLeft = Math.max(1, bytesLeft);
+    if (window.rows() === 0) bytesLeft = Math.max(1, bytesLeft);
     if (rowsLeft <= 0 || bytesLeft <= 0) crowdedOut.add(site);
     const placeOf = (queue: DueQueue): RoomRequest => ({
       site,

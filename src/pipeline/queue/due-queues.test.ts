@@ -22,11 +22,11 @@ describe('queues that are due', () => {
     due.note(ref(2), 0, 0);
     expect([...due.advance(0)]).toEqual(['site']);
     expect(due.count('site')).toBe(1);
-    expect(due.nextAt).toBe(1_000);
+    expect(due.nextAt()).toBe(1_000);
     expect([...due.advance(999)]).toEqual([]);
     expect([...due.advance(1_000)]).toEqual(['site']);
     expect(due.count('site')).toBe(2);
-    expect(due.nextAt).toBeNull();
+    expect(due.nextAt()).toBeNull();
   });
 
   it('are claimed from in rotation', () => {
@@ -59,7 +59,7 @@ describe('queues that are due', () => {
     const due = createDueQueues(() => 'site');
     for (const at of [5_000, 100, 3_000, 100]) due.note(ref(1), at, 0);
     const seen: number[] = [];
-    for (let at = due.nextAt; at !== null; at = due.nextAt) {
+    for (let at = due.nextAt(); at !== null; at = due.nextAt()) {
       seen.push(at);
       due.advance(at);
       const queue = due.next('site', any);
@@ -97,7 +97,7 @@ describe('queues that are due', () => {
     expect(due.count('site')).toBe(3);
     for (let n = 1; n <= 1_000; n++) due.note(ref(1), n * 1_000, 0);
     let instants = 0;
-    for (let at = due.nextAt; at !== null; at = due.nextAt) {
+    for (let at = due.nextAt(); at !== null; at = due.nextAt()) {
       instants += 1;
       due.advance(at);
     }

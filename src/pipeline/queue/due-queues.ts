@@ -43,7 +43,7 @@ export interface DueQueues {
   regroup(site: string): Set<string>;
   sites(): Iterable<string>;
   /** When the next queue's time comes, or null. */
-  readonly nextAt: number | null;
+  nextAt(): number | null;
 }
 
 /** More queues than these are found by the sweep, earliest due first. */
@@ -165,7 +165,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       return reached;
     },
     sites: () => ring.keys(),
-    get nextAt() {
+    nextAt() {
       return heap.peek()?.at ?? null;
     },
   };

@@ -1,7 +1,7 @@
 /** A binary heap: the least element first. Pure. */
 
 export interface Heap<T> {
-  readonly size: number;
+  size(): number;
   push(item: T): void;
   /** The least, or undefined where there is none. */
   peek(): T | undefined;
@@ -26,7 +26,7 @@ export function createHeap<T>(compare: (a: T, b: T) => number): Heap<T> {
   };
 
   return {
-    get size() {
+    size() {
       return items.length;
     },
     push(item) {

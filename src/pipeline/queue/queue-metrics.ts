@@ -42,7 +42,7 @@ export function createQueueMetrics(
     help: 'Recipients held in memory, of all that wait',
     registers: [registry],
     collect() {
-      this.set(queue.held.rows);
+      this.set(queue.held().rows);
     },
   });
   new Gauge({
@@ -50,7 +50,7 @@ export function createQueueMetrics(
     help: 'Bytes of messages held in memory',
     registers: [registry],
     collect() {
-      this.set(queue.held.bytes);
+      this.set(queue.held().bytes);
     },
   });
 }

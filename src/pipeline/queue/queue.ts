@@ -129,7 +129,7 @@ export interface Queue extends Service {
   regroup(site: string): void;
   /** Whether new mail must wait outside: too much is queued or outcomes cannot be stored. */
   backlogged(): string | null;
-  readonly held: { rows: number; bytes: number };
+  held(): { rows: number; bytes: number };
   /** What is in memory, what is being sent included. */
   items(): Iterable<ReadyItem>;
   /** One of them, or null. */
@@ -201,7 +201,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       due,
       eventsStored,
       reserved: () => reserved,
-      closed: (site) => settler.paused || !node.valid || (site !== null && gate.site(site) !== null),
+      closed: (site) => settler.isPaused() || !node.valid || (site !== null && gate.site(site) !== null),
       held: (queue) => gate.mail(questionOf(queue), queue.site) !== null,
       urgent: gate.urgent,
       allowance,
@@ -292,11 +292,11 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     hasMail: (site) => window.held(site) > 0 || due.count(site) > 0,
     regroup,
     backlogged() {
-      if (settler.paused) return 'outcomes cannot be stored';
-      return claims.queued > options.highWaterMark ? `${claims.queued} recipients are waiting` : null;
+      if (settler.isPaused()) return 'outcomes cannot be stored';
+      return claims.queued() > options.highWaterMark ? `${claims.queued()} recipients are waiting` : null;
     },
-    get held() {
-      return { rows: window.rows, bytes: window.bytes };
+    held() {
+      return { rows: window.rows(), bytes: window.bytes() };
     },
     items: window.items,
     itemOf: window.itemOf,
@@ -327,7 +327,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       settler.stop();
       const until = clock.monotonicMs() + deadlineMs;
       for (const site of window.sites()) release(window.drain(site), clock.now(), null);
-      while (window.rows > 0 && clock.monotonicMs() < until) {
+      while (window.rows() > 0 && clock.monotonicMs() < until) {
         await new Promise<void>((resolve) => {
           clock.setTimer(10, resolve);
         });
@@ -353,14 +353,14 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   }
 
   function fits(recipient: SiteQuestion, site: string, bytes: number): boolean {
-    if (!running || settler.paused || !node.valid || keptBack(recipient, site) !== null) return false;
+    if (!running || settler.isPaused() || !node.valid || keptBack(recipient, site) !== null) return false;
     // Rows of the same queue that wait in the store would be overtaken for ever; fresh mail joins their end.
     const { lane, senderDomain: tenant } = recipient;
     if (lane !== 'critical' && due.count(site) > 0) {
       // While fresh mail kept the window full, nothing that is due would ever be claimed.
       if (!claims.isLow(site) || due.has({ ...recipient, sandbox: recipient.sandbox !== null })) return false;
     }
-    const promised = claims.promised;
+    const promised = claims.promised();
     const taken = {
       rows: reserved.rows + promised.rows,
       bytes: reserved.bytes + promised.bytes,
@@ -376,7 +376,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     const quick = Math.min(FAST_SITE_ROWS, options.maxRows / 4, worker.throughput?.(site) ?? 0);
     const most = Math.max(options.maxRowsPerSite, Math.floor(quick));
     const useful = Math.max(1, Math.min(most, worker.demand(site)));
-    return window.rows > CROWDED_SHARE * options.maxRows ? Math.min(useful, CROWDED_ROWS) : useful;
+    return window.rows() > CROWDED_SHARE * options.maxRows ? Math.min(useful, CROWDED_ROWS) : useful;
   }
 
   function unreserve({ sites, rows, bytes }: Reservation): void {
@@ -533,7 +533,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   }
 
   function recordable(): boolean {
-    const can = !settler.paused && node.valid && store.writable().ok;
+    const can = !settler.isPaused() && node.valid && store.writable().ok;
     if (!can) watchStore();
     return can;
   }

@@ -54,8 +54,8 @@ export interface ReadyWindow {
   /** A delivery in memory, or null. */
   itemOf(deliveryId: number): ReadyItem | null;
   sites(): string[];
-  readonly rows: number;
-  readonly bytes: number;
+  rows(): number;
+  bytes(): number;
 }
 
 /** What room is asked for. `siteRows`: what this site may hold, in place of the general limit. */
@@ -142,7 +142,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
 
   const removeFrom = (site: SiteRows, leaves: (item: ReadyItem) => boolean): ReadyItem[] => {
     const gone = LANES.flatMap((lane) =>
-      site.lanes[lane].size === 0 ? [] : site.lanes[lane].remove(leaves),
+      site.lanes[lane].size() === 0 ? [] : site.lanes[lane].remove(leaves),
     );
     for (const item of gone) count(site, item, -1);
     return gone;
@@ -249,16 +249,16 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     waiting(name) {
       const lanes = sites.get(name)?.lanes;
       if (lanes === undefined) return NOBODY;
-      return { critical: lanes.critical.size, normal: lanes.normal.size, bulk: lanes.bulk.size };
+      return { critical: lanes.critical.size(), normal: lanes.normal.size(), bulk: lanes.bulk.size() };
     },
     held: (name) => sites.get(name)?.held ?? 0,
     items: () => byId.values(),
     itemOf: (deliveryId) => byId.get(deliveryId) ?? null,
     sites: () => [...sites.keys()],
-    get rows() {
+    rows() {
       return rows;
     },
-    get bytes() {
+    bytes() {
       return bytes;
     },
   };

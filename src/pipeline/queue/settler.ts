@@ -16,7 +16,7 @@ export interface Settler {
   /** Gives leases back; tried again until it is done or the queue ends. */
   release(items: readonly ReadyItem[], dueAt: number, waitReason: string | null): void;
   /** Outcomes cannot be stored at the moment. */
-  readonly paused: boolean;
+  isPaused(): boolean;
   /** Nothing is tried again from now on but outcomes. */
   stop(): void;
 }
@@ -97,7 +97,7 @@ export function createSettler({ store, clock, log, left, resumed, eventsStored }
       for (const [epoch, held] of Map.groupBy(items, ({ delivery }) => delivery.epoch))
         void releases.put({ items: held, epoch, dueAt, waitReason });
     },
-    get paused() {
+    isPaused() {
       return outcomes.paused;
     },
     stop: () => releases.stop(),

@@ -47,7 +47,7 @@ describe('turns', () => {
     expect(rows.shift(small)?.delivery.id).toBe(2);
     expect(rows.shift(small)).toBeNull();
     expect(rows.shift(any)?.delivery.id).toBe(1);
-    expect(rows.size).toBe(0);
+    expect(rows.size()).toBe(0);
   });
 
   it('lose and double nothing, and keep the order within a tenant', () => {
@@ -96,7 +96,7 @@ describe('turns', () => {
               );
             last = null;
           }
-          expect(rows.size).toBe(size());
+          expect(rows.size()).toBe(size());
         }
       }),
     );

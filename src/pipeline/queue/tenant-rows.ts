@@ -5,7 +5,7 @@
 import type { ReadyItem } from './ready-item.ts';
 
 export interface TenantRows {
-  readonly size: number;
+  size(): number;
   push(item: ReadyItem): void;
   /** At the head of its tenant's rows. */
   unshift(item: ReadyItem): void;
@@ -39,7 +39,7 @@ export function createTenantRows(): TenantRows {
   let size = 0;
 
   return {
-    get size() {
+    size() {
       return size;
     },
     push(item) {

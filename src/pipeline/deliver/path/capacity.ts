@@ -66,13 +66,13 @@ export function createCapacity(
     startAt: place.route === 'relay' ? cap() : null,
   });
   const throughput = createThroughput(clock);
-  state.attach(() => ({ concurrency: health.window.size, ...volume.state() }));
+  state.attach(() => ({ concurrency: health.window.size(), ...volume.state() }));
 
   return {
     ...{ gates, health, throughput, limitsOf, cap, usable },
-    counted: (links) => links.size - health.excuses(links.hanging),
+    counted: (links) => links.size() - health.excuses(links.hanging()),
     demand() {
-      if (state.breaker.kind !== 'closed') return 1;
+      if (state.breaker().kind !== 'closed') return 1;
       const { messagesPerSecond } = gates.effective().limits;
       const byRate =
         messagesPerSecond === null
@@ -107,6 +107,6 @@ export function createCapacity(
   }
 
   function usable(): number {
-    return state.breaker.kind === 'closed' ? Math.min(cap(), health.window.size) : 1;
+    return state.breaker().kind === 'closed' ? Math.min(cap(), health.window.size()) : 1;
   }
 }

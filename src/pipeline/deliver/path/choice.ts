@@ -64,7 +64,7 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
       const link = links.idle((candidate) => carries(candidate, fresh));
       if (link !== null) return { link, prepared: fresh };
       // Before others use what is idle: a path that is in full use would never have a connection for it.
-      if (connecting.stage === null) connecting.openFor(fresh);
+      if (connecting.stage() === null) connecting.openFor(fresh);
     }
     for (const prepared of candidates) {
       const link = links.idle((candidate) => carries(candidate, prepared));
@@ -75,7 +75,8 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
     const [first] = candidates;
     if (first !== undefined) {
       connecting.openFor(first);
-      if (connecting.stage !== null && links.size === 0) notes.waits(connecting.stage);
+      const stage = connecting.stage();
+      if (stage !== null && links.size() === 0) notes.waits(stage);
     } else if (heads.every(isWarm)) notes.waits('slots');
     else waitForWarmup();
     return null;
@@ -86,7 +87,7 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
   }
 
   function waitForWarmup(): void {
-    const { forMs = null, reason = '' } = warm.waiting ?? {};
+    const { forMs = null, reason = '' } = warm.waiting() ?? {};
     notes.waits('warm-up', forMs ?? 0, reason);
     if (forMs === null) return;
     alarm.after(forMs);

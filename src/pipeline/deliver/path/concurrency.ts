@@ -6,7 +6,7 @@
 
 export interface ConcurrencyWindow {
   /** Connections that may be used at a time, ≥ the floor. */
-  readonly size: number;
+  size(): number;
   /** A final reply came, whatever it said. `busy`: connections in use; an unused window earns nothing. */
   succeeded(busy: number, cap: number): void;
   /** A connection could not be had, or was one too many. True: the whole cohort failed. */
@@ -23,7 +23,7 @@ export function createConcurrencyWindow(initial: number, floor = 1): Concurrency
   let failure = 0;
   let cohort = 0;
   return {
-    get size() {
+    size() {
       return size;
     },
     succeeded(busy, cap) {

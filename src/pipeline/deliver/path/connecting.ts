@@ -22,7 +22,7 @@ export type OpeningEnd = Exclude<Opened, { kind: 'open' }> | { kind: 'open' } | 
 
 export interface Connecting {
   /** Of the connection that is being opened; null = none is. */
-  readonly stage: 'resolving' | 'connecting' | null;
+  stage(): 'resolving' | 'connecting' | null;
   /** Opens one for this message, where one may be opened now; says what it waits for where not. */
   openFor(prepared: Prepared): void;
   /** Whether one may be opened now; where not, says what it waits for. */
@@ -58,13 +58,13 @@ export function createConnecting(
 ): Connecting {
   const { site, clock, log, capacity, links, notes, alarm, domains } = deps;
   const { gates } = capacity;
-  let stage: Connecting['stage'] = null;
+  let stage: ReturnType<Connecting['stage']> = null;
   /** On the monotonic clock. */
   let notBeforeMs = 0;
   let abort = new AbortController();
 
   return {
-    get stage() {
+    stage() {
       return stage;
     },
     mayOpen,
@@ -95,7 +95,7 @@ export function createConnecting(
   };
 
   function mayOpen(): boolean {
-    if (stage !== null || capacity.counted(links) >= capacity.usable() || links.all >= capacity.cap()) {
+    if (stage !== null || capacity.counted(links) >= capacity.usable() || links.all() >= capacity.cap()) {
       notes.waits('slots');
       return false;
     }
@@ -129,7 +129,7 @@ export function createConnecting(
       signal,
       connecting() {
         stage = 'connecting';
-        if (links.size === 0) notes.waits('connecting');
+        if (links.size() === 0) notes.waits('connecting');
         connections += 1;
         if (connections > 1) gates.connectedAgain();
       },

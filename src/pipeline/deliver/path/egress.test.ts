@@ -10,18 +10,20 @@ function world(holder: LeaseState) {
   const clock = createVirtualClock();
   const done: string[] = [];
   const links = {
-    all: 2,
+    open: 2,
+    all: () => links.open,
     leaveAll: () => void done.push('connections leave'),
     destroyAll: () => void done.push('connections are destroyed'),
   };
-  const state: Pick<PathState, 'closed' | 'elsewhere' | 'leased'> & { closed: Closed | null } = {
-    closed: null,
+  let closed: Closed | null = null;
+  const state: Pick<PathState, 'closed' | 'elsewhere' | 'leased'> = {
+    closed: () => closed,
     elsewhere() {
-      state.closed = { kind: 'lease', why: ELSEWHERE, reason: ELSEWHERE, until: null };
+      closed = { kind: 'lease', why: ELSEWHERE, reason: ELSEWHERE, until: null };
       done.push('sent elsewhere');
     },
     leased() {
-      state.closed = null;
+      closed = null;
       done.push('sent here');
     },
   };
@@ -93,11 +95,11 @@ describe('a path of a shared source', () => {
     const waiting = egress.cleared().then(() => {
       cleared = true;
     });
-    links.all = 1;
+    links.open = 1;
     egress.linkEnded();
     await Promise.resolve();
     expect(cleared).toBe(false);
-    links.all = 0;
+    links.open = 0;
     egress.linkEnded();
     await waiting;
     expect(cleared).toBe(true);

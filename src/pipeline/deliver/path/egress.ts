@@ -41,18 +41,18 @@ export function createPathEgress(
       const holder = lease?.state() ?? 'held';
       if (holder === 'held') return true;
       notes.waits('lease');
-      if (holder === 'elsewhere' && state.closed === null) state.elsewhere();
+      if (holder === 'elsewhere' && state.closed() === null) state.elsewhere();
       return false;
     },
     end: () => lease?.end(),
     cleared() {
-      if (lease === null || links.all === 0) return Promise.resolve();
+      if (lease === null || links.all() === 0) return Promise.resolve();
       return new Promise((resolve) => {
         gone = resolve;
       });
     },
     linkEnded() {
-      if (links.all === 0) gone?.();
+      if (links.all() === 0) gone?.();
     },
   };
 

@@ -97,14 +97,14 @@ export function createPathFailures(deps: Deps): PathFailures {
     lostUnder(messageId, { endpoint }, detail) {
       notes.failed(detail);
       const { address, port } = endpoint;
-      if (!health.lostUnder(`${address}:${port}`, messageId) || state.closed !== null) return;
+      if (!health.lostUnder(`${address}:${port}`, messageId) || state.closed() !== null) return;
       if (tried.avoid(endpoint)) {
         // Another host may take what this one loses.
         log.info({ site, host: endpoint.host, address, reason: detail }, 'host avoided');
         links.leaveThose((link) => link.endpoint.address === address && link.endpoint.port === port);
         return;
       }
-      close(clock.now() + retry.breakerWaitMs(state.failures + 1), detail, 'conn_lost', false);
+      close(clock.now() + retry.breakerWaitMs(state.failures() + 1), detail, 'conn_lost', false);
     },
     endedBetween,
     refuseDomain,
@@ -118,7 +118,7 @@ export function createPathFailures(deps: Deps): PathFailures {
       finish(item, { kind: 'unknown', detail: 'an internal error ended the attempt', facts: NO_FACTS });
     },
     sendAgainAtOnce(item) {
-      if (deps.life.stopping || item.redispatched >= MAX_HANDED_ON || state.closed !== null) return false;
+      if (deps.life.stopping || item.redispatched >= MAX_HANDED_ON || state.closed() !== null) return false;
       item.redispatched += 1;
       queue.putBack(item);
       return true;
@@ -128,7 +128,7 @@ export function createPathFailures(deps: Deps): PathFailures {
   /** Soon after the last reply, and again after as many messages, that is what it always does. */
   function endedBetween({ endpoint, farEnd, session, openedAtMs, endedAtMs }: Link): void {
     if (clock.monotonicMs() - endedAtMs > AT_ONCE_MS) return;
-    const most = farEnd.endedAfter(session.transactions, openedAtMs);
+    const most = farEnd.endedAfter(session.transactions(), openedAtMs);
     if (most === null) return;
     deps.overrides.note({
       ...{ scope: 'path', key: pathKey(source, site), param: 'messagesPerConnection', value: most },
@@ -179,11 +179,11 @@ export function createPathFailures(deps: Deps): PathFailures {
     notes.failed(outcome.detail);
     const effects = pathEffects(outcome, {
       ...{ source, site, now, waitMs },
-      open: Math.max(1, links.size + (item === undefined ? 1 : 0)),
+      open: Math.max(1, links.size() + (item === undefined ? 1 : 0)),
       taken,
       messagesPerSecond: gates.effective().limits.messagesPerSecond,
     });
-    const { closed } = state;
+    const closed = state.closed();
     // Replies that come together count once. A suspension closes the path, so it comes when all else is settled.
     const limit = (suspends: boolean): void => {
       if (closed !== null) return;
@@ -194,7 +194,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     const cohort = connection && health.window.failed();
     if (moveToOtherConnection(outcome, item, link, taken)) return;
     // Other connections still work: this one more is refused, the path is not down.
-    if (item === undefined && links.size > 0 && !cohort) {
+    if (item === undefined && links.size() > 0 && !cohort) {
       deps.connecting.pause(FURTHER_CONNECTION_MS);
       limit(true);
       log.debug({ site, detail: outcome.detail }, 'a further connection failed; the open ones go on');
@@ -222,7 +222,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     if (item === undefined || link === undefined) return false;
     if (outcome.category === 'tls_required') return underTls(item, link);
     if (outcome.category !== 'connection_limited') return false;
-    if (deps.life.stopping || item.redispatched >= MAX_HANDED_ON || (links.size <= 1 && taken <= 1))
+    if (deps.life.stopping || item.redispatched >= MAX_HANDED_ON || (links.size() <= 1 && taken <= 1))
       return false;
     links.leave(link);
     item.redispatched += 1;
@@ -241,7 +241,7 @@ export function createPathFailures(deps: Deps): PathFailures {
 
   /** How long a failure keeps the path closed: what a reply asks for, what its category says, never less than usual. */
   function pauseMs({ verdict, category }: PathOutcome, timedOut: boolean): number {
-    const failures = state.failures + 1;
+    const failures = state.failures() + 1;
     const usual = retry.breakerWaitMs(timedOut ? failures + TIMEOUT_FAILURES : failures);
     if (verdict === null) return usual;
     if (verdict.hintMs !== null) return retry.fixedWaitMs(clampHintMs(verdict.hintMs), failures);
@@ -253,7 +253,7 @@ export function createPathFailures(deps: Deps): PathFailures {
   function close(until: number, said: string, cause: Category, asked: boolean): void {
     metrics.blocked();
     log.warn(
-      { site, failures: state.failures + 1, until: new Date(until).toISOString(), reason: said },
+      { site, failures: state.failures() + 1, until: new Date(until).toISOString(), reason: said },
       'site blocked',
     );
     const urgent = ready.count('critical') > 0;

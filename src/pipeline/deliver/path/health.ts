@@ -82,7 +82,7 @@ export function createPathHealth(deps: {
         if (one.lost === null) answered += 1;
         else lost.add(one.lost);
       }
-      const enough = state.breaker.kind === 'half-open' ? PROBES_TO_BLAME : MESSAGES_TO_BLAME;
+      const enough = state.breaker().kind === 'half-open' ? PROBES_TO_BLAME : MESSAGES_TO_BLAME;
       return lost.size >= enough && lost.size > answered;
     },
     excuses(hanging) {

@@ -45,11 +45,11 @@ it('is made ready anew when it has waited for its turn: the domain may have been
       finished.push(`${item.delivery.id} ${outcome.kind}`);
     },
     capacity: { demand: () => 2 } as never,
-    links: { size: 1 },
+    links: { size: () => 1 },
     alarm: { after() {} },
   };
   const intake = createPathIntake(parts, { prepared() {} });
-  const settled = () => expect.poll(() => intake.preparing).toBe(0);
+  const settled = () => expect.poll(() => intake.preparing()).toBe(0);
   const ids = () =>
     ready
       .heads()
@@ -63,14 +63,14 @@ it('is made ready anew when it has waited for its turn: the domain may have been
   expect(intake.renewed(first)).toBe(false);
   await clock.advance(1);
   expect(intake.renewed(first)).toBe(true);
-  expect(ready.size).toBe(1);
+  expect(ready.size()).toBe(1);
   await settled();
   // It keeps its turn.
-  expect([ready.size, ...ids()]).toEqual([2, 1]);
+  expect([ready.size(), ...ids()]).toEqual([2, 1]);
   await clock.advance(5_001);
   removed = true;
   const [again] = ready.heads();
   expect(again === undefined || intake.renewed(again)).toBe(true);
   await settled();
-  expect([ready.size, ...finished]).toEqual([1, '1 held']);
+  expect([ready.size(), ...finished]).toEqual([1, '1 held']);
 });

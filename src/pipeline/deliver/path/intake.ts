@@ -30,7 +30,7 @@ export interface PathIntake {
    */
   renewed(prepared: Prepared): boolean;
   /** Messages that are being read and signed. */
-  readonly preparing: number;
+  preparing(): number;
   preparingOf(lane: Lane): number;
   /** Further recipients of a message that goes now, for the same transaction. */
   takeForSameTransaction(prepared: Prepared): ReadyItem[];
@@ -73,7 +73,7 @@ export function createPathIntake(deps: Deps, on: { prepared(): void }): PathInta
       void prepare(prepared.item, ready.addFirst);
       return true;
     },
-    get preparing() {
+    preparing() {
       return preparingNow();
     },
     preparingOf: (lane) => preparing[lane],
@@ -86,9 +86,9 @@ export function createPathIntake(deps: Deps, on: { prepared(): void }): PathInta
 
   function takeWork(probes: number | null): void {
     for (const lane of LANES) {
-      const most = probes ?? Math.min(2 * (links.size + 2), capacity.demand());
+      const most = probes ?? Math.min(2 * (links.size() + 2), capacity.demand());
       const busy = () =>
-        probes === null ? preparing[lane] + ready.count(lane) : preparingNow() + ready.size;
+        probes === null ? preparing[lane] + ready.count(lane) : preparingNow() + ready.size();
       while (busy() < most) {
         const item = queue.take(
           name,

@@ -38,14 +38,14 @@ export interface Link {
 
 export interface Links {
   /** Connections that take messages. */
-  readonly size: number;
+  size(): number;
   /** Those that leave included. */
-  readonly all: number;
+  all(): number;
   /** Those that take messages, and whose far end has not answered for longer than it usually takes. */
-  readonly hanging: number;
+  hanging(): number;
   /** Messages on these. */
-  readonly hangingMessages: number;
-  readonly busyCount: number;
+  hangingMessages(): number;
+  busyCount(): number;
   slots(): Pick<Slots, 'busy' | 'criticalOf'>;
   /** Connections in use by one sender domain, those that hang included. */
   busyOf(tenant: string): number;
@@ -81,24 +81,24 @@ export function createLinks(deps: {
   const leaving = new Set<Link>();
 
   return {
-    get size() {
+    size() {
       return links.size;
     },
-    get all() {
+    all() {
       return links.size + leaving.size;
     },
-    get hanging() {
+    hanging() {
       let found = 0;
       for (const { hangs } of links) if (hangs) found += 1;
       return found;
     },
-    get hangingMessages() {
+    hangingMessages() {
       let messages = 0;
       for (const set of [links, leaving])
         for (const { hangs, inFlight } of set) if (hangs) messages += inFlight;
       return messages;
     },
-    get busyCount() {
+    busyCount() {
       return count((link) => link.inFlight > 0 && !link.hangs);
     },
     slots() {
@@ -114,7 +114,7 @@ export function createLinks(deps: {
     },
     idle(may) {
       for (const link of links) {
-        if (link.inFlight === 0 && link.session.state === 'idle' && link.session.hasRoom && may(link))
+        if (link.inFlight === 0 && link.session.state() === 'idle' && link.session.hasRoom() && may(link))
           return link;
       }
       return null;
@@ -123,7 +123,7 @@ export function createLinks(deps: {
       for (const link of links) {
         if (link.inFlight === 0 || link.lane !== lane || link.latencyMs >= withinMs) continue;
         if (link.hangs || !link.farEnd.takesBehind) continue;
-        if (link.session.hasRoom && link.session.state === 'busy' && may(link, mail)) return link;
+        if (link.session.hasRoom() && link.session.state() === 'busy' && may(link, mail)) return link;
       }
       return null;
     },

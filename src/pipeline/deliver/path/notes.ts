@@ -12,13 +12,13 @@ export interface PathNotes {
   waits(kind: WaitKind, forMs?: number, why?: string): void;
   succeeded(reply: ReplyFacts): void;
   failed(detail: string): void;
-  readonly domains: readonly string[];
-  readonly waiting: { kind: WaitKind; why: string; until: number | null };
-  readonly lastSuccess: PathWord | null;
-  readonly lastFailure: PathWord | null;
+  domains(): readonly string[];
+  waiting(): { kind: WaitKind; why: string; until: number | null };
+  lastSuccess(): PathWord | null;
+  lastFailure(): PathWord | null;
 }
 
-const NOTHING: PathNotes['waiting'] = { kind: 'none', why: '', until: null };
+const NOTHING: ReturnType<PathNotes['waiting']> = { kind: 'none', why: '', until: null };
 const MAX_DOMAINS = 20;
 const MAX_WORD = 512;
 
@@ -48,16 +48,16 @@ export function createPathNotes(clock: Pick<Clock, 'now'>): PathNotes {
     failed(detail) {
       lastFailure = word(detail);
     },
-    get domains() {
+    domains() {
       return [...domains.keys()];
     },
-    get waiting() {
+    waiting() {
       return waiting;
     },
-    get lastSuccess() {
+    lastSuccess() {
       return lastSuccess;
     },
-    get lastFailure() {
+    lastFailure() {
       return lastFailure;
     },
   };

@@ -25,28 +25,28 @@ describe('the concurrency window', () => {
   it('grows by one after a window’s worth of successes, up to the cap', () => {
     const window = createConcurrencyWindow(2);
     window.succeeded(2, 4);
-    expect(window.size).toBe(2);
+    expect(window.size()).toBe(2);
     window.succeeded(2, 4);
-    expect(window.size).toBe(3);
-    for (let n = 0; n < 100; n++) window.succeeded(window.size, 4);
-    expect(window.size).toBe(4);
+    expect(window.size()).toBe(3);
+    for (let n = 0; n < 100; n++) window.succeeded(window.size(), 4);
+    expect(window.size()).toBe(4);
   });
 
   it('earns nothing while it is not in use', () => {
     const window = createConcurrencyWindow(5);
     for (let n = 0; n < 100; n++) window.succeeded(3, 20);
-    expect(window.size).toBe(5);
+    expect(window.size()).toBe(5);
     for (let n = 0; n < 5; n++) window.succeeded(4, 20);
-    expect(window.size).toBe(6);
+    expect(window.size()).toBe(6);
   });
 
   it('shrinks at the first failure of a series, then once a window', () => {
     const window = createConcurrencyWindow(5);
     window.failed();
-    expect(window.size).toBe(4);
+    expect(window.size()).toBe(4);
     window.failed();
     window.failed();
-    expect(window.size).toBe(4);
+    expect(window.size()).toBe(4);
   });
 
   it('calls the far end gone after a window’s worth of failures without a success between', () => {
@@ -59,15 +59,15 @@ describe('the concurrency window', () => {
       expect(other.failed()).toBe(false);
       other.succeeded(4, 4);
     }
-    expect(other.size).toBeGreaterThanOrEqual(1);
+    expect(other.size()).toBeGreaterThanOrEqual(1);
   });
 
   it('is never empty', () => {
     const window = createConcurrencyWindow(1);
     for (let n = 0; n < 10; n++) window.failed();
-    expect(window.size).toBe(1);
+    expect(window.size()).toBe(1);
     window.restart(0);
-    expect(window.size).toBe(1);
+    expect(window.size()).toBe(1);
   });
 });
 

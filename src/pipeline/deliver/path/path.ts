@@ -69,7 +69,7 @@ export interface Path {
   /** It is not used any more: another node may send in its place. */
   forget(): void;
   /** Nothing is in flight, prepared or connected: the path may be forgotten. */
-  readonly idle: boolean;
+  isIdle(): boolean;
 }
 
 /** What all paths share. */
@@ -192,23 +192,23 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
       egress.end();
       state.detach();
     },
-    get idle() {
-      return links.all === 0 && life.inFlight === 0 && ready.size === 0 && isQuiet();
+    isIdle() {
+      return links.all() === 0 && life.inFlight === 0 && ready.size() === 0 && isQuiet();
     },
   };
 
   /** Nothing is being read, signed or connected to. */
   function isQuiet(): boolean {
-    return connecting.stage === null && intake.preparing === 0;
+    return connecting.stage() === null && intake.preparing() === 0;
   }
 
   // ── work in, work out ───────────────────────────────────────────────────────────────────────────────────
 
   function pump(): void {
-    const goes = !life.stopping && egress.may() && state.closed === null;
-    if (goes) intake.take(state.breaker.kind === 'half-open' ? 1 - moving() : null);
+    const goes = !life.stopping && egress.may() && state.closed() === null;
+    if (goes) intake.take(state.breaker().kind === 'half-open' ? 1 - moving() : null);
     // Asked again: what was taken may have closed it.
-    if (goes && egress.may() && state.closed === null) dispatch();
+    if (goes && egress.may() && state.closed() === null) dispatch();
     else giveBackReady();
     if (drained !== null && life.inFlight === 0 && isQuiet()) drained();
   }
@@ -216,20 +216,20 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
   /** What was being prepared when the path closed waits with the rest. */
   function giveBackReady(): void {
     for (const { item } of ready.remove(() => true))
-      queue.giveBack(item, clock.now(), state.closed?.reason ?? null);
+      queue.giveBack(item, clock.now(), state.closed()?.reason ?? null);
   }
 
   function dispatch(): void {
     // However long it has waited for a connection.
     ready.remove(({ item }) => !queue.mayGoOn(item));
-    if (ready.size > 0 && !queue.recordable()) {
+    if (ready.size() > 0 && !queue.recordable()) {
       notes.waits('store');
       return;
     }
     notes.waits('none');
-    while (ready.size > 0) {
+    while (ready.size() > 0) {
       // A probe is one message.
-      if (state.breaker.kind === 'half-open' && moving() > 0) return;
+      if (state.breaker().kind === 'half-open' && moving() > 0) return;
       // One at a time: every message changes what the next one may.
       const chosen = choice.next();
       if (chosen === null) return;
@@ -239,7 +239,7 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
 
   /** Messages in flight, but for those whose far end has not answered for long. */
   function moving(): number {
-    return life.inFlight - health.excuses(links.hangingMessages);
+    return life.inFlight - health.excuses(links.hangingMessages());
   }
 
   function send(link: Link, prepared: Prepared): void {
@@ -300,7 +300,7 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
     gates.connectionEnded();
     const byFarEnd = reason === 'closed' || reason === 'reset' || reason === '421';
     if (byFarEnd && link.inFlight === 0 && link.taken > 0) failures.endedBetween(link);
-    if (links.size === 0) connecting.unpause();
+    if (links.size() === 0) connecting.unpause();
     egress.linkEnded();
     pump();
   }

@@ -85,7 +85,7 @@ export function createPaths(
   function forgetIdle(): void {
     if (paths.size < FORGET_IDLE_ABOVE) return;
     for (const [name, path] of paths) {
-      if (!path.idle || shared.queue.heldBy(name) > 0) continue;
+      if (!path.isIdle() || shared.queue.heldBy(name) > 0) continue;
       path.forget();
       paths.delete(name);
       sites.forget(name);

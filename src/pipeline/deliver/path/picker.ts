@@ -24,7 +24,7 @@ export interface Slots {
 }
 
 export interface Picker {
-  readonly size: number;
+  size(): number;
   count(lane: Lane): number;
   add(prepared: Prepared): void;
   addFirst(prepared: Prepared): void;
@@ -50,7 +50,7 @@ export function createPicker(): Picker {
   const turns = createLaneTurns();
 
   return {
-    get size() {
+    size() {
       return lanes.critical.length + lanes.normal.length + lanes.bulk.length;
     },
     count: (lane) => lanes[lane].length,

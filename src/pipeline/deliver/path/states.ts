@@ -30,12 +30,12 @@ export interface PathState {
   readonly source: string;
   readonly site: string;
   /** null: mail may go, in half-open one message at a time. */
-  readonly closed: Closed | null;
-  readonly breaker: BreakerState;
+  closed(): Closed | null;
+  breaker(): BreakerState;
   /** In a row. */
-  readonly failures: number;
+  failures(): number;
   /** Why it failed last; '' after a success. */
-  readonly reason: string;
+  reason(): string;
   /** It failed: nothing goes until then. */
   close(until: number, why: ClosedFor): void;
   /** A final reply came. True where that ended a failure. */
@@ -181,18 +181,18 @@ export function createPathStates(deps: {
     return {
       source: entry.source,
       site: entry.site,
-      get closed() {
+      closed() {
         return entry.closed;
       },
-      get breaker(): BreakerState {
+      breaker(): BreakerState {
         const { until, failures, probing } = entry;
         if (until !== null) return { kind: 'open', until, failures };
         return probing ? { kind: 'half-open', failures } : { kind: 'closed' };
       },
-      get failures() {
+      failures() {
         return entry.failures;
       },
-      get reason() {
+      reason() {
         return entry.reason;
       },
       close(until, { reason, cause, asked }) {

@@ -37,7 +37,7 @@ async function told(script: Script, messages = 1): Promise<(string | null)[]> {
   const parts = {
     place: { source: '', site: 'mx.test', provider: null },
     queue: { mayGoOn: () => true, putBack: nothing, giveBack: nothing },
-    state: { closed: null },
+    state: { closed: () => null },
     clock: systemClock,
     classifier: createClassifier(),
     metrics: { attempted: nothing },
@@ -51,7 +51,7 @@ async function told(script: Script, messages = 1): Promise<(string | null)[]> {
     tenants: { cameBack: nothing },
     warm: { onOutcome: nothing, cameBack: nothing },
     notes: { succeeded: nothing },
-    links: { busyCount: 1, leaveThose: nothing },
+    links: { busyCount: () => 1, leaveThose: nothing },
     failures: { lostUnder: nothing, endedBetween: nothing },
     finish: nothing,
     life: { stopping: false, inFlight: 1 },

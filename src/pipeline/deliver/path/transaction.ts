@@ -181,12 +181,12 @@ export async function transact(
 
   /** Messages that the connection had been given by then, this one included. */
   function takenWith(ended: TransactionResult): number {
-    return link.session.transactions + (ended.kind === 'done' ? 0 : 1);
+    return link.session.transactions() + (ended.kind === 'done' ? 0 : 1);
   }
 
   /** To the head of what waits, in their order; or back to the store where nothing may go. */
   function giveOn(some: readonly ReadyItem[]): void {
-    const { closed } = parts.state;
+    const closed = parts.state.closed();
     for (const one of [...some].reverse()) {
       if (parts.life.stopping || closed !== null) queue.giveBack(one, clock.now(), closed?.reason ?? null);
       else queue.putBack(one);
@@ -203,7 +203,7 @@ export async function transact(
   /** A final reply came to this message; `taken`: it was delivered, and said so. */
   function answered(taken: ReplyFacts | null): void {
     const { address, port } = link.endpoint;
-    parts.capacity.answered(`${address}:${port}`, parts.links.busyCount, taken !== null);
+    parts.capacity.answered(`${address}:${port}`, parts.links.busyCount(), taken !== null);
     if (taken !== null) parts.notes.succeeded(taken);
   }
 

@@ -43,7 +43,7 @@ export function createPathView(deps: Deps): PathView {
   return {
     ...{ key, site, provider },
     get domains() {
-      return notes.domains;
+      return notes.domains();
     },
     snapshot() {
       const lanes = queue.waiting(name);
@@ -56,27 +56,27 @@ export function createPathView(deps: Deps): PathView {
       const why = reason(waiting.critical + waiting.normal + waiting.bulk > 0);
       return {
         ...{ key, source, site, provider, route, waiting },
-        domains: notes.domains,
+        domains: notes.domains(),
         connections: {
-          open: links.size,
-          busy: links.busyCount,
-          opening: Number(connecting.stage !== null),
+          open: links.size(),
+          busy: links.busyCount(),
+          opening: Number(connecting.stage() !== null),
         },
         window: capacity.usable(),
         effective: capacity.gates.effective(),
         overrides: deps.overrides.of('path', key),
         // A site that failed and that nobody writes to is not being asked.
         breaker:
-          state.breaker.kind === 'half-open' && !queue.hasMail(name)
+          state.breaker().kind === 'half-open' && !queue.hasMail(name)
             ? { kind: 'closed' as const }
-            : state.breaker,
+            : state.breaker(),
         reason: why.text,
         waitsFor: why.kind,
         waitsUntil: why.until,
         held: queue.heldBy(name),
         inFlight: deps.life.inFlight,
-        lastSuccess: notes.lastSuccess,
-        lastFailure: notes.lastFailure,
+        lastSuccess: notes.lastSuccess(),
+        lastFailure: notes.lastFailure(),
       };
     },
     waitNow() {
@@ -86,12 +86,12 @@ export function createPathView(deps: Deps): PathView {
   };
 
   function reason(anybodyWaits: boolean): { kind: WaitKind; text: string | null; until: number | null } {
-    const { closed } = state;
+    const closed = state.closed();
     if (closed !== null) return { kind: closed.kind, text: closedText(site, closed), until: closed.until };
-    const { kind, why, until } = notes.waiting;
+    const { kind, why, until } = notes.waiting();
     if (kind === 'lease') return { kind, text: ELSEWHERE, until: null };
     // What waits for the outcome of the one that is tried is mostly not in memory.
-    if (state.breaker.kind === 'half-open' && queue.hasMail(name)) {
+    if (state.breaker().kind === 'half-open' && queue.hasMail(name)) {
       return { kind: 'breaker', text: `${site} failed and is tried again with one message`, until: null };
     }
     if (!anybodyWaits || kind === 'none') return { kind: 'none', text: null, until: null };
@@ -121,15 +121,17 @@ export function createPathView(deps: Deps): PathView {
   }
 
   function hanging(): string {
-    return links.hanging === 0 ? '' : ` and ${links.hanging} that have not answered for long`;
+    return links.hanging() === 0 ? '' : ` and ${links.hanging()} that have not answered for long`;
   }
 }
 
 /** A path that is closed, and that nothing was sent by since the start. */
 export function closedPath(
   { shaping, overrides }: { shaping: Pick<Shaping, 'limitsFor'>; overrides: Pick<Overrides, 'of'> },
-  { source, site, closed, breaker }: PathState,
+  state: PathState,
 ): PathRef {
+  const { source, site } = state;
+  const [closed, breaker] = [state.closed(), state.breaker()];
   const key = pathKey(source, site);
   const route = site.startsWith('relay:') ? 'relay' : 'mx';
   const ref = { key, site, provider: null, domains: [] };

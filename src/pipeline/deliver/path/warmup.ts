@@ -11,7 +11,7 @@ export interface PathWarmup {
   /** Whether a message of this lane may go now. */
   mayGo(lane: Lane): boolean;
   /** Why the last one that may not go waits, and for how long; `forMs` null: `wake` is called. */
-  readonly waiting: { reason: string; forMs: number | null } | null;
+  waiting(): { reason: string; forMs: number | null } | null;
   /** One of this lane goes. */
   went(lane: Lane): void;
   /** What the provider made of one that reached it. */
@@ -24,7 +24,7 @@ export interface PathWarmup {
 
 const FREE: PathWarmup = {
   mayGo: () => true,
-  waiting: null,
+  waiting: () => null,
   went() {},
   onOutcome() {},
   cameBack() {},
@@ -46,7 +46,7 @@ export function createPathWarmup(
   const { warmup, now } = deps;
   if (provider === null || !warmup.warms(source)) return FREE;
   const ahead = new Set<Lane>();
-  let waiting: PathWarmup['waiting'] = null;
+  let waiting: ReturnType<PathWarmup['waiting']> = null;
   const ended = warmup.onReady(source, provider, deps.name, deps.wake);
 
   return {
@@ -61,7 +61,7 @@ export function createPathWarmup(
       waiting = { reason: answer.reason, forMs };
       return false;
     },
-    get waiting() {
+    waiting() {
       return waiting;
     },
     went(lane) {
