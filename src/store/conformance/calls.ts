@@ -192,6 +192,28 @@ export function describeCalls(suite: Suite): void {
       expect(told.event).toMatchObject({ kind: 'webhook.disabled', detail: { webhookId: call.webhook.id } });
     });
 
+    it('tells which webhooks fail or were switched off, but not by a person', async () => {
+      const failing = async (more: object = {}) =>
+        (await suite.store().failingWebhooks({ limit: 10, ...more })).map(({ id, waiting }) => [id, waiting]);
+      const call = await claimedCall();
+      expect(await failing()).toEqual([]);
+      await settle(call, { state: 'pending', dueAt: T0 + 200, responseCode: 500 });
+      expect(await failing()).toEqual([[call.webhook.id, 1]]);
+      expect(await failing({ domains: ['example.com'] })).toHaveLength(1);
+      expect(await failing({ domains: ['example.org'] })).toEqual([]);
+      const [again] = await claimCalls(suite.store(), { now: T0 + 300 });
+      if (again === undefined) throw new Error('Expected a call');
+      await settle(again, {
+        ...{ state: 'failed', responseCode: 410 },
+        disable: { reason: 'Gone', event: event('webhook.disabled', T0 + 100) },
+      });
+      expect(await failing()).toEqual([[call.webhook.id, 0]]);
+      const switched = { id: call.webhook.id, now: T0 + 400, resumeSince: T0 };
+      await suite.store().updateWebhook({ ...switched, status: 'Enabled' });
+      await suite.store().updateWebhook({ ...switched, status: 'Disabled' });
+      expect(await failing()).toEqual([]);
+    });
+
     it('keeps the pending calls of a webhook that is off, claims none, makes no new ones', async () => {
       const id = await createWebhook(suite.store());
       await commitOne(suite.store());

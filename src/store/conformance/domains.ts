@@ -123,6 +123,33 @@ export function describeDomains(suite: Suite): void {
       expect(await replace(T0 + 9)).toBeNull();
     });
 
+    it('are found by their failing, with what they have to send', async () => {
+      const failing = (more: object = {}) => suite.store().failingDomains({ limit: 10, ...more });
+      for (const name of ['example.com', 'example.org', 'fine.example']) await add(suite.store(), name);
+      expect(await failing()).toEqual([]);
+      await commitOne(suite.store());
+      const fails = { status: 'Failing', failingSince: T0 + 1, checks: '[]', now: T0 + 2 } as const;
+      await set(suite.store(), fails);
+      await set(suite.store(), { name: 'example.org', status: 'Suspended' });
+      await set(suite.store(), { name: 'fine.example', status: 'Verified' });
+      expect(await failing()).toEqual([
+        {
+          ...{ name: 'example.com', status: 'Failing', failingSince: T0 + 1, updatedAt: T0 + 2 },
+          ...{ lastChecks: '[]', unfinished: 1 },
+        },
+        {
+          ...{ name: 'example.org', status: 'Suspended', failingSince: null, updatedAt: T0 },
+          ...{ lastChecks: null, unfinished: 0 },
+        },
+      ]);
+      expect(await failing({ limit: 1 })).toHaveLength(1);
+      expect(await failing({ domains: ['example.org', 'fine.example'] })).toMatchObject([
+        { name: 'example.org' },
+      ]);
+      await set(suite.store(), { status: 'Verified' });
+      expect(await failing()).toHaveLength(1);
+    });
+
     it('exist once, also when two are added at the same time', async () => {
       const results = await Promise.all(
         ['1', '2', '3'].map((one) => addResult(suite.store(), 'example.com', one.repeat(32))),

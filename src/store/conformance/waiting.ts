@@ -87,6 +87,24 @@ export function describeWaiting(suite: Suite): void {
       });
     });
 
+    it('is counted queue by queue, for the given sender domains, and up to the given number', async () => {
+      const count = (more: object = {}) => suite.store().waitingCounts({ limit: 10, ...more });
+      expect(await count()).toEqual({ queues: [], more: false });
+      for (let i = 0; i < 3; i++) await commitOne(suite.store());
+      await commitOne(suite.store(), { domain: 'example.org', recipients: due(T0 + 9) });
+      const first = {
+        ...{ lane: 'normal', senderDomain: 'example.com', recipientDomain: 'example.net' },
+        ...{ sandbox: false, waiting: 3 },
+      };
+      expect(await count()).toEqual({
+        queues: [first, { ...first, senderDomain: 'example.org', waiting: 1 }],
+        more: false,
+      });
+      expect(await count({ limit: 1 })).toEqual({ queues: [first], more: true });
+      expect((await count({ domains: ['example.org'] })).queues).toMatchObject([{ waiting: 1 }]);
+      expect((await count({ domains: [] })).queues).toEqual([]);
+    });
+
     it('leaves out what is being sent or is over', async () => {
       const { queueId } = await commitOne(suite.store());
       const row = only(await claim(suite.store(), queueId));

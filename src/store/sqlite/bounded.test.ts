@@ -27,6 +27,11 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
     { now: T0, limit: 10, rowsPerQueue: 100, ageLimitsMs: [], recipientDomains: ['none.example'] },
     { now: T0, limit: 10, rowsPerQueue: 100, ageLimitsMs: [], domains: ['other.example'] },
   ],
+  waitingCounts: [
+    { limit: 10 },
+    { limit: 1e6, domains: ['other.example'] },
+    { limit: 1e6 },
+  ],
   nextDueAt: [undefined],
   suppressedDomains: [undefined],
   outcomeRates: [{ domain: 'example.com', window: 100 }],
@@ -58,6 +63,8 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
     { limit: 10, name: 'none', domains: ['example.com'] },
     { limit: 10 },
   ],
+  failingDomains: [{ limit: 10 }, { limit: 10, domains: ['example.com'] }],
+  failingWebhooks: [{ limit: 10 }, { limit: 10, domains: ['other.example'] }],
   isReturnHost: [{ host: 'none.example' }],
   returnedDomains: [{ afterSeq: 0, look: LOOK }],
   findEvents: [

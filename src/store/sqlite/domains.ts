@@ -3,7 +3,13 @@
  * Removing a domain takes its keys and webhooks with it, so that whoever adds the name later inherits nothing;
  * mail that waits stays and is held by the rules for domains that are gone.
  */
-import { DEFAULT_DOMAIN_SETTINGS, type DkimKey, type Domain, mergeSettings } from '../../model/domain.ts';
+import {
+  DEFAULT_DOMAIN_SETTINGS,
+  type DkimKey,
+  type Domain,
+  type DomainStatus,
+  mergeSettings,
+} from '../../model/domain.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { read, write } from './engine/operation.ts';
@@ -76,6 +82,30 @@ export const listDomains = read('listDomains', 'measured', (db, params) => {
     params.limit,
   );
   return rows.map((row) => toDomain(db, row));
+});
+
+export const failingDomains = read('failingDomains', 'measured', (db, params) => {
+  const filter = createFilter();
+  filter.oneOf('name', params.domains);
+  const rows = db.all<{
+    name: string;
+    status: DomainStatus;
+    failing_since: number | null;
+    updated_at: number;
+    last_checks: string | null;
+    unfinished: number | null;
+  }>(
+    `SELECT name, status, failing_since, updated_at, last_checks,
+       (SELECT u.recipients FROM name n JOIN unfinished u ON u.domain_id = n.id WHERE n.text = d.name) AS unfinished
+     FROM domain d INDEXED BY domain_failing WHERE status IN ('Failing', 'Suspended')${filter.and()}
+     ORDER BY name LIMIT ?`,
+    ...filter.values(),
+    params.limit,
+  );
+  return rows.map((row) => ({
+    ...{ name: row.name, status: row.status, failingSince: row.failing_since, updatedAt: row.updated_at },
+    ...{ lastChecks: row.last_checks, unfinished: row.unfinished ?? 0 },
+  }));
 });
 
 export const isReturnHost = read('isReturnHost', 'measured', (db, params) => {

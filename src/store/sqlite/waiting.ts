@@ -45,6 +45,18 @@ export const waitingQueues = readInSteps('waitingQueues', function* (db, params)
   return { more: found.length > limit, queues };
 });
 
+/** Along the same index, by the figures of `waiting_queue` alone. */
+export const waitingCounts = readInSteps('waitingCounts', function* (db, params) {
+  const found = yield* matchingQueues(db, params);
+  return {
+    more: found.length > params.limit,
+    queues: found.slice(0, params.limit).map(({ lane, senderDomain, recipientDomain, waiting }) => ({
+      ...queueLaneCode.word(lane),
+      ...{ senderDomain, recipientDomain, waiting },
+    })),
+  };
+});
+
 interface QueueRow {
   id: number;
   dueAt: number;
@@ -52,10 +64,15 @@ interface QueueRow {
   senderDomain: string;
   recipientDomain: string;
   routeKey: string;
+  /** Rows that wait. */
+  waiting: number;
 }
 
 /** Those with rows that wait, earliest due first, and one more than are asked for. */
-function* matchingQueues(db: Connection, params: ParamsOf<'waitingQueues'>): Steps<QueueRow[]> {
+function* matchingQueues(
+  db: Connection,
+  params: Pick<ParamsOf<'waitingQueues'>, 'domains' | 'recipientDomains' | 'limit'>,
+): Steps<QueueRow[]> {
   const domainIds = findNameIds(db, params.domains);
   const wanted = params.recipientDomains === undefined ? null : new Set(params.recipientDomains);
   const found: QueueRow[] = [];
@@ -80,7 +97,7 @@ function* matchingQueues(db: Connection, params: ParamsOf<'waitingQueues'>): Ste
 export function waitingQueuesSql(ofDomain: boolean): string {
   const index = ofDomain ? 'waiting_queue_domain' : 'waiting_queue_due';
   return `SELECT w.queue_id AS id, w.due_at AS dueAt, q.lane AS lane, n.text AS senderDomain,
-      q.recipient_domain AS recipientDomain, q.route_key AS routeKey
+      q.recipient_domain AS recipientDomain, q.route_key AS routeKey, w.waiting AS waiting
     FROM waiting_queue w INDEXED BY ${index} CROSS JOIN dest_queue q ON q.id = w.queue_id
       CROSS JOIN name n ON n.id = q.sender_domain
     WHERE ${ofDomain ? 'w.sender_domain = ? AND ' : ''}(w.due_at, w.queue_id) > (?, ?)`;

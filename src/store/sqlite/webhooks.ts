@@ -101,6 +101,33 @@ export const listWebhooks = read('listWebhooks', 'measured', (db, params) => {
   return ids.flatMap(({ id }) => getWebhook(db, { id }) ?? []);
 });
 
+const FAILING =
+  "CASE enabled WHEN 1 THEN failing_since IS NOT NULL ELSE disabled_reason <> 'User' END";
+
+export const failingWebhooks = read('failingWebhooks', 'measured', (db, params) => {
+  const domainIds = findNameIds(db, params.domains);
+  const failing = `SELECT id FROM webhook INDEXED BY webhook_failing WHERE ${FAILING}`;
+  const ids =
+    domainIds === undefined
+      ? db.all<{ id: number }>(`${failing} LIMIT ?`, params.limit)
+      : mergedRows<{ id: number }>(
+          db,
+          {
+            sql: `${failing} AND domain_id = ?`,
+            values: domainIds.map((id) => [id]),
+            order: 'id',
+            compare: (a, b) => a.id - b.id,
+          },
+          params.limit,
+        );
+  return ids.flatMap(({ id }) => {
+    const webhook = getWebhook(db, { id });
+    if (webhook === null) return [];
+    const row = db.get<{ n: number }>('SELECT waiting AS n FROM waiting_hook WHERE webhook_id = ?', id);
+    return { ...webhook, waiting: row?.n ?? 0 };
+  });
+});
+
 export const getWebhook = read('getWebhook', 'by key', (db, params) => {
   const row = db.get<WebhookRow>(
     `SELECT ${COLUMNS} FROM webhook w JOIN name wn ON wn.id = w.domain_id WHERE w.id = ?`,

@@ -3,6 +3,12 @@ import type { DkimKey, Domain, DomainSettingsPatch, DomainStatus } from '../../m
 import type { IdempotencyEntry } from './acceptance.ts';
 import type { NewEvent } from './events.ts';
 
+export interface FailingDomain
+  extends Pick<Domain, 'name' | 'status' | 'failingSince' | 'updatedAt' | 'lastChecks'> {
+  /** Recipients that wait or are being sent to. */
+  unfinished: number;
+}
+
 export interface DomainStore {
   addDomain(params: {
     name: string;
@@ -24,6 +30,8 @@ export interface DomainStore {
     after?: string;
     limit: number;
   }): Promise<readonly Domain[]>;
+  /** Those that are Failing or Suspended, by name. `domains` undefined = all. */
+  failingDomains(params: { domains?: readonly string[]; limit: number }): Promise<readonly FailingDomain[]>;
   /** Whether a domain names this host as its return-path host. */
   isReturnHost(params: { host: string }): Promise<boolean>;
   /**

@@ -66,6 +66,11 @@ export interface WaitingQueue {
   reasons: readonly { reason: string; count: number }[];
 }
 
+export type WaitingCount = Pick<
+  WaitingQueue,
+  'lane' | 'senderDomain' | 'recipientDomain' | 'sandbox' | 'waiting'
+>;
+
 export interface QueueCounts {
   /** Recipients waiting or being sent. */
   queued: number;
@@ -150,6 +155,14 @@ export interface QueueStore {
     /** Ascending; a recipient counts under the first that its message's age is below, or last of all. */
     ageLimitsMs: readonly number[];
   }): Promise<{ queues: readonly WaitingQueue[]; more: boolean }>;
+  /**
+   * How many recipients wait in each queue, earliest due first; at most `limit` queues (`more`: there are others). From
+   * figures that are kept: no recipient is looked at.
+   */
+  waitingCounts(params: {
+    domains?: readonly string[];
+    limit: number;
+  }): Promise<{ queues: readonly WaitingCount[]; more: boolean }>;
   /**
    * Makes rows due now that wait for their path (`wait_reason` 'path: …'); of each queue the earliest 500 that are due
    * later are looked at. How many were changed.

@@ -72,6 +72,14 @@ export interface WebhookStore {
     afterId?: number;
     limit: number;
   }): Promise<readonly Webhook[]>;
+  /**
+   * Enabled ones whose calls fail, and those that the server switched off, at most `limit`, in no promised order.
+   * `domains` undefined = all. `waiting`: calls that wait.
+   */
+  failingWebhooks(params: {
+    domains?: readonly string[];
+    limit: number;
+  }): Promise<readonly (Webhook & { waiting: number })[]>;
   /** null where no such webhook exists in those domains. */
   getWebhook(params: { id: number; domains?: readonly string[] }): Promise<Webhook | null>;
   /** false where no such webhook exists in those domains. Its calls are made no more and go in portions (`purgeLeftovers`). */
