@@ -37,6 +37,8 @@ export interface Checkup {
   domains: DomainDoctor;
   /** What SPF includes for the relays that mail leaves by, as far as their providers are known. */
   spfIncludes: readonly string[];
+  /** What the last examination of the instance found, or null. */
+  last(): { at: number; checks: readonly DomainCheck[] } | null;
   /** Examines the instance now; who asks while that runs gets the same answer. */
   instance(seen: { suspicion: string | null; returns: InstanceFacts['returns'] }): Promise<DomainCheck[]>;
 }
@@ -72,6 +74,7 @@ export function createCheckup(parts: Parts): Checkup {
   const { config, resolver, filter, clock, random, zonePort, ca } = parts;
   const direct = isDirect(parts);
   let underWay: Promise<DomainCheck[]> | null = null;
+  let last: ReturnType<Checkup['last']> = null;
   const domains = createDomainDoctor({
     resolver,
     clock,
@@ -89,10 +92,16 @@ export function createCheckup(parts: Parts): Checkup {
   return {
     domains,
     spfIncludes: relays().flatMap(({ host }) => relayInclude(host) ?? []),
+    last: () => last,
     instance(seen) {
-      underWay ??= examine(seen).finally(() => {
-        underWay = null;
-      });
+      underWay ??= examine(seen)
+        .then((checks) => {
+          last = { at: clock.now(), checks };
+          return checks;
+        })
+        .finally(() => {
+          underWay = null;
+        });
       return underWay;
     },
   };

@@ -59,6 +59,8 @@ interface Parts {
 
 /** What the build of ui/ leaves. */
 const DASHBOARD = fileURLToPath(new URL('../dist/ui', import.meta.url));
+/** Where somebody looks at what needs attention, this server is examined again after so long. */
+const EXAMINED_EVERY_MS = 6 * 3_600_000;
 /** What the dashboard may do without a token. */
 const PAGE_SCOPES: readonly Scope[] = ['email:read', 'email:send'];
 
@@ -85,6 +87,22 @@ export function createHttpApi(
       ? null
       : `${closed.site} fails: ${closed.reason ?? closed.lastFailure?.text ?? ''}`;
   };
+  /** What /readyz shows. */
+  const checks = async (outgoing: () => string | null) => [
+    ...(await readiness(store, engine.acceptance.refusing, outgoing)),
+    // Mail is taken and kept all the same; another node may send it.
+    {
+      name: 'node',
+      ok: true,
+      detail: parts.node.valid ? '' : 'it cannot say that it lives, and sends nothing',
+    },
+    ...returnsReadiness(),
+  ];
+  const examine = () =>
+    parts.checkup.instance({
+      suspicion: port25.suspicion(),
+      returns: returns?.address() ?? (config.returns === null ? 'off' : 'elsewhere'),
+    });
   const returnsReadiness = () => {
     if (returns === null) return [];
     const refused = returns.refusing();
@@ -106,12 +124,16 @@ export function createHttpApi(
       refusals: accounts.refusals,
       acceptance: engine.acceptance,
       doctor: {
-        instance: () =>
-          parts.checkup.instance({
-            suspicion: port25.suspicion(),
-            returns: returns?.address() ?? (config.returns === null ? 'off' : 'elsewhere'),
-          }),
+        instance: examine,
+        lastInstance() {
+          const last = parts.checkup.last();
+          // A development server sends nothing, and is not examined unless somebody asks.
+          if (mode === 'serve' && (last === null || clock.now() - last.at > EXAMINED_EVERY_MS))
+            examine().catch((err: unknown) => log.warn({ err }, 'this server could not be examined'));
+          return last;
+        },
       },
+      problems: () => checks(port25.suspicion),
       webhooks: parts.webhooks.service,
       queue: engine.queue,
       sandboxRules: engine.sandboxRules,
@@ -157,20 +179,7 @@ export function createHttpApi(
           metrics: parts.registry,
           access,
           metricsFrom: config['metrics-from'],
-          ready: async () => [
-            ...(await readiness(
-              store,
-              engine.acceptance.refusing,
-              () => port25.suspicion() ?? failingRelay(),
-            )),
-            // Mail is taken and kept all the same; another node may send it.
-            {
-              name: 'node',
-              ok: true,
-              detail: parts.node.valid ? '' : 'it cannot say that it lives, and sends nothing',
-            },
-            ...returnsReadiness(),
-          ],
+          ready: () => checks(() => port25.suspicion() ?? failingRelay()),
         }),
         ...createTrackingRoutes({
           tokens: parts.personalTokens,

@@ -26,6 +26,7 @@ import { refusalsCommand } from './refusals-command.ts';
 import { sandboxCommands } from './sandbox-commands.ts';
 import { runServer } from './server-commands.ts';
 import { smtpCommands } from './smtp-commands.ts';
+import { statusCommand } from './status-command.ts';
 import { suppressCommands } from './suppress-commands.ts';
 import { tailCommand } from './tail-command.ts';
 import { templateCommands } from './template-commands.ts';
@@ -135,7 +136,15 @@ export function createProgram(terminal: Terminal): Program {
       ['Messages:', [messageCommands, tailCommand, refusalsCommand, templateCommands, sandboxCommands]],
       [
         'Delivery:',
-        [queueCommand, causeCommands, overrideCommands, warmupCommands, nodesCommand, explainCommands],
+        [
+          statusCommand,
+          queueCommand,
+          causeCommands,
+          overrideCommands,
+          warmupCommands,
+          nodesCommand,
+          explainCommands,
+        ],
       ],
       ['Recipients:', [suppressCommands, eraseCommand]],
       ['This installation:', [configCommand, backupCommands, completionCommand]],

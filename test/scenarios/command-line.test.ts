@@ -391,6 +391,9 @@ describe('hints', () => {
     ]);
     const held = await command(scope, ['queue', 'hold', '--all', '--reason', 'x', ...data]);
     expect(held.stdout).toMatch(new RegExp(`Release it with: ${here} queue release [0-9a-f-]+ ${where}`));
+    const status = await command(scope, ['status', ...data]);
+    expect([status.code, status.stdout]).toEqual([0, expect.stringContaining('warn  All mail is held: x.')]);
+    expect(status.stdout).toMatch(new RegExp(`${here} queue release [0-9a-f-]+ ${where}`));
     for (const wrong of [
       ['queue', 'release'],
       ['queue', 'hold', '--reason', 'x'],

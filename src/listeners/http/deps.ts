@@ -24,6 +24,7 @@ import type { Storage } from '../../policy/limits/storage.ts';
 import type { WarmupView } from '../../policy/limits/warmup/warmup.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { Store } from '../../store/store.ts';
+import type { ServerProblem } from './operations/attention-items.ts';
 import type { ConfigAnswer } from './operations/operator.ts';
 import type { Traffic } from './operations/traffic.ts';
 import type { PlainRoute } from './route.ts';
@@ -43,10 +44,15 @@ export interface HttpDeps {
   storage?: Pick<Storage, 'use'>;
   acceptance: Acceptance;
   domains: DomainService;
-  /** Examines this server itself. */
-  doctor: { instance(): Promise<readonly DomainCheck[]> };
+  /** Examines this server itself. `lastInstance`: what that found last, without looking now; null = nothing yet. */
+  doctor: {
+    instance(): Promise<readonly DomainCheck[]>;
+    lastInstance(): { at: number; checks: readonly DomainCheck[] } | null;
+  };
+  /** What keeps this server from its work, as /readyz shows it. */
+  problems(): Promise<readonly ServerProblem[]>;
   /** How sender domains stand with what comes back. */
-  guard: Pick<GuardRails, 'standing'>;
+  guard: Pick<GuardRails, 'standing' | 'warned'>;
   webhooks: WebhookService;
   /** Told where recipients are due now. */
   queue: Pick<Queue, 'wake' | 'changing'>;

@@ -122,7 +122,7 @@ export async function startListener(
       instanceId: '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b',
       log: quietLog,
     });
-  const guard = { standing: () => null };
+  const guard = { standing: () => null, warned: () => [] };
   const refusals = createRefusals({ clock, random, log: quietLog, count: silent });
   const deps = { access, clock, random, guard, refusals, log: quietLog, ...parts } as HttpDeps;
   const listener = createHttpListener(deps, options);

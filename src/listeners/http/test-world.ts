@@ -27,6 +27,7 @@ import { createAcceptMetrics } from '../../pipeline/accept/accept-metrics.ts';
 import type { MemoryWaits } from '../../pipeline/deliver/memory-waits.ts';
 import type { PathSnapshot } from '../../pipeline/deliver/path/state.ts';
 import { createPersonalTexts } from '../../pipeline/deliver/prepare/personal-texts.ts';
+import type { RelayState } from '../../pipeline/deliver/routing/relay-health.ts';
 import { createQueue, QUEUE_DEFAULTS } from '../../pipeline/queue/queue.ts';
 import { OPEN_GATE } from '../../pipeline/queue/test-items.ts';
 import { createWebhookService } from '../../pipeline/webhooks/webhooks.ts';
@@ -133,6 +134,7 @@ export async function openWorld(
   const holds = createHolds({ store, clock, random });
   const shaping = createShaping(overrides, { maxConnections: null, sourceIds: new Set() });
   const paths: PathSnapshot[] = [];
+  const relays: RelayState[] = [];
   const inMemory: { -readonly [name in keyof MemoryWaits]: MemoryWaits[name] } = {
     waitOf: () => null,
     queues: () => [],
@@ -141,7 +143,8 @@ export async function openWorld(
     {
       store,
       domains,
-      doctor: { instance: async () => [] },
+      doctor: { instance: async () => [], lastInstance: () => null },
+      problems: async () => [],
       webhooks,
       acceptance,
       clock,
@@ -167,9 +170,10 @@ export async function openWorld(
         tryNow: { paths: async () => 0, relay: () => false },
         routeOf: () => 'route mx',
         sitesOf: async ({ recipientDomain }) => [recipientDomain],
-        paths: () => paths.map((shown) => ({ ...shown, snapshot: () => shown })),
+        paths: () =>
+          paths.map((shown) => ({ ...shown, closed: shown.breaker.kind === 'open', snapshot: () => shown })),
         waits: { waitOf: (id) => inMemory.waitOf(id), queues: () => inMemory.queues() },
-        relays: () => [],
+        relays: () => relays,
         limitsFor: shaping.limitsFor,
         isProvider: (name) => shaping.isProvider(name),
         providerOf: async (domain) => shaping.groupingOf(domain, []).provider,
@@ -273,6 +277,8 @@ export async function openWorld(
     shaping,
     /** Filled by a test: what delivery would show. */
     paths,
+    relays,
+    holds,
     /** Tells the listener that something was stored behind its back. */
     notify: stored.notify,
     call,

@@ -14,9 +14,12 @@ const GRACE_MS = 2 * 24 * 3_600_000;
 /** Whether mail of this domain may leave: verified, or failing for less than the grace. */
 export function maySend(domain: Pick<Domain, 'status' | 'failingSince'>, now: number): boolean {
   if (domain.status === 'Verified') return true;
-  return (
-    domain.status === 'Failing' && (domain.failingSince === null || now - domain.failingSince < GRACE_MS)
-  );
+  return domain.status === 'Failing' && now < (heldFrom(domain) ?? Number.POSITIVE_INFINITY);
+}
+
+/** When a failing domain's mail is held, or null: it does not fail. */
+export function heldFrom({ status, failingSince }: Pick<Domain, 'status' | 'failingSince'>): number | null {
+  return status !== 'Failing' || failingSince === null ? null : failingSince + GRACE_MS;
 }
 
 /** What a check makes of a domain. */

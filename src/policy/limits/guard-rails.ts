@@ -28,6 +28,8 @@ export interface GuardRails extends Service {
   standing(domain: string): GuardStanding | null;
   /** Levels of all domains that were looked at. */
   levels(): readonly GuardLevel[];
+  /** Domains that are warned and not held yet. */
+  warned(): readonly { domain: string; standing: GuardStanding }[];
   /** A far end found this domain's links on a blocklist again and again: its bulk mail is held for a day. */
   holdListed(domain: string, why: string): void;
   /** Looks now at what came back since the last time; for tests and the first look. */
@@ -60,6 +62,11 @@ const BY_LISTING = 'guard-rails:listed';
 /** A listing is looked at again after so long. */
 const LISTED_MS = 24 * 3_600_000;
 
+/** Whether the guard-rails made this hold, not a person. */
+export function isGuardHold({ createdBy }: Pick<Hold, 'createdBy'>): boolean {
+  return createdBy === BY || createdBy === BY_LISTING;
+}
+
 /** Nothing happens before `start`. */
 export function createGuardRails(deps: Deps): GuardRails {
   const { store, holds, clock, random, log } = deps;
@@ -81,6 +88,10 @@ export function createGuardRails(deps: Deps): GuardRails {
     stop: rounds.end,
     standing: (domain) => standings.get(domain) ?? null,
     levels: () => [...standings.values()].map(({ level }) => level),
+    warned: () =>
+      [...standings].flatMap(([domain, standing]) =>
+        standing.level === 'warn' ? [{ domain, standing }] : [],
+      ),
     look,
     holdListed(domain, why) {
       holdListed(domain, why).catch((err: unknown) =>

@@ -101,8 +101,7 @@ export const listWebhooks = read('listWebhooks', 'measured', (db, params) => {
   return ids.flatMap(({ id }) => getWebhook(db, { id }) ?? []);
 });
 
-const FAILING =
-  "CASE enabled WHEN 1 THEN failing_since IS NOT NULL ELSE disabled_reason <> 'User' END";
+const FAILING = "CASE enabled WHEN 1 THEN failing_since IS NOT NULL ELSE disabled_reason <> 'User' END";
 
 export const failingWebhooks = read('failingWebhooks', 'measured', (db, params) => {
   const domainIds = findNameIds(db, params.domains);

@@ -9,10 +9,10 @@ import { toALabelDomain } from '../../../mail/address.ts';
 import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
 import { siteNames } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
-import { type Answer, count, pageOf } from '../answer-schemas.ts';
+import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
 import { memoryPage, paging } from '../paging.ts';
-import { type ApiRoute, refuse } from '../route.ts';
+import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { withMemory } from './memory-queues.ts';
 import { MAX_NAME, type Traffic } from './traffic.ts';
 import {
@@ -51,6 +51,16 @@ const siteAnswer = z
     Waiting: count.describe('Recipients in the store, of the site’s domains'),
     Complete: z.boolean().describe('false: more wait than were counted'),
     Reasons: reasons,
+    History: z
+      .array(
+        z.object({
+          At: time,
+          Source: z.string().describe('Empty where no source is configured'),
+          Until: time.nullable().describe('Closed until then; null = it opened'),
+          Reason: z.string().nullable().describe('Why it closed; null = it opened'),
+        }),
+      )
+      .describe('When its paths closed and opened in the last 14 days, newest first, at most 50'),
   })
   .meta({ id: 'Site' });
 
@@ -62,6 +72,9 @@ const PAGES = paging('paths', z.string());
 const MAX_QUEUES = 1_000;
 const ROWS_PER_QUEUE = 1_000;
 const MAX_REASONS = 10;
+const MAX_CHANGES = 50;
+/** As long as they are kept. */
+const HISTORY_MS = 14 * 86_400_000;
 
 const UNKNOWN = 'No path, provider or relay in use goes by that name, and it is no domain';
 const UNTRIED = 'No path or relay that is in use or closed goes by that name: see GET /queue/paths';
@@ -75,7 +88,7 @@ export function pathOperations({
   traffic,
   clock,
 }: {
-  store: Pick<Store, 'waitingQueues'>;
+  store: Pick<Store, 'waitingQueues' | 'listPathChanges'>;
   traffic: Traffic;
   clock: Clock;
 }): readonly ApiRoute[] {
@@ -105,7 +118,7 @@ export function pathOperations({
       scope: 'admin',
       summary: 'Show the paths of one site',
       description:
-        'The paths of one site, by its name, its provider or any recipient domain of it: `{Site, Note, Paths, Limits, Holds, Waiting, Complete, Reasons}`. If there is no path yet, `Note` says so and `Limits` are those that mail would begin with. 404 for what is neither in use nor a domain or provider',
+        'The paths of one site, by its name, its provider or any recipient domain of it: `{Site, Note, Paths, Limits, Holds, Waiting, Complete, Reasons, History}`. If there is no path yet, `Note` says so and `Limits` are those that mail would begin with. 404 for what is neither in use nor a domain or provider',
       answer: siteAnswer,
       handle: ({ params }) => siteOf(siteName(params.site)),
     }),
@@ -176,6 +189,12 @@ export function pathOperations({
     const provider =
       paths[0]?.provider ?? (isProvider || host === null ? site : ((await traffic.providerOf(host)) ?? site));
     const route = site.startsWith('relay:') ? 'relay' : 'mx';
+    const changes = await store.listPathChanges({
+      sites: paths.length > 0 ? [...new Set(paths.map((path) => path.site))] : [site],
+      since: clock.now() - HISTORY_MS,
+      until: clock.now(),
+      limit: MAX_CHANGES,
+    });
     const count = queues.reduce((sum, queue) => sum + queue.waiting, 0);
     return {
       Site: site,
@@ -194,6 +213,12 @@ export function pathOperations({
         .sort((a, b) => b[1] - a[1])
         .slice(0, MAX_REASONS)
         .map(([Reason, Count]) => ({ Reason, Count })),
+      History: changes.map(({ at, source, until, reason }) => ({
+        At: isoTime(at),
+        Source: source,
+        Until: isoTimeOrNull(until),
+        Reason: reason,
+      })),
     };
   }
 }

@@ -20,6 +20,7 @@ import { validateEmailOperation } from '../send/validate-email.ts';
 import { createStoredTemplates } from '../templates/stored-templates.ts';
 import { createTemplateWork } from '../templates/template-work.ts';
 import type { WorkerPool } from '../worker-pool.ts';
+import { attentionOperation } from './attention.ts';
 import { cancelRetryOperations } from './cancel-retry.ts';
 import { causeOperations } from './causes.ts';
 import { doctorOperations } from './doctor.ts';
@@ -115,6 +116,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     sandboxSeenOperation(deps),
     sandboxWaitOperation({ ...deps, search, feed, nearest }),
     sandboxStreamOperation({ ...deps, search, feed }, { perTenant: options.streamsPerTenant }),
+    attentionOperation(deps),
     ...operatorOperations(deps),
     ...refusalOperations(deps),
     ...nodeOperations(deps),

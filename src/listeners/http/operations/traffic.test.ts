@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { PathSnapshot } from '../../../pipeline/deliver/path/state.ts';
 import { createManualClock } from '../../../store/sqlite/test-support.ts';
 import { codesOf, openWorld, type World } from '../test-world.ts';
+import { pathSnapshot } from './test-paths.ts';
 
 const HOUR = 3_600_000;
 const clock = createManualClock();
@@ -27,30 +28,7 @@ const call = async (method: string, path: string, body?: unknown) => {
 };
 const iso = (at: number) => new Date(at).toISOString();
 
-function snapshot(more: Partial<PathSnapshot> = {}): PathSnapshot {
-  return {
-    key: '>google',
-    source: '',
-    site: 'google',
-    provider: 'google',
-    route: 'mx',
-    domains: ['example.net', 'gmail.com'],
-    connections: { open: 1, busy: 1, opening: 0 },
-    window: 2,
-    effective: world.shaping.limitsFor({ source: '', site: 'google', provider: 'google', route: 'mx' }),
-    overrides: world.overrides.of('path', '>google'),
-    breaker: { kind: 'open', until: clock.now() + HOUR, failures: 2 },
-    reason: 'path: 421 4.7.28 too much mail',
-    waitsFor: 'breaker',
-    waitsUntil: clock.now() + HOUR,
-    waiting: { critical: 0, normal: 2, bulk: 5 },
-    held: 8,
-    inFlight: 1,
-    lastSuccess: { at: clock.now() - HOUR, text: '250 ok' },
-    lastFailure: null,
-    ...more,
-  };
-}
+const snapshot = (more: Partial<PathSnapshot> = {}) => pathSnapshot(world, more);
 
 describe('holds', () => {
   it('are made, shown everywhere held mail is looked at, and released', async () => {

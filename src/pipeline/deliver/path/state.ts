@@ -77,6 +77,8 @@ export interface PathSnapshot {
 
 /** One path among many: what it is found by, and its picture for who wants that. */
 export interface PathRef extends Pick<PathSnapshot, 'key' | 'site' | 'provider' | 'domains'> {
+  /** Nothing goes on it now. */
+  readonly closed: boolean;
   snapshot(): PathSnapshot;
 }
 

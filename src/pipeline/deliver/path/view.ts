@@ -45,6 +45,9 @@ export function createPathView(deps: Deps): PathView {
     get domains() {
       return notes.domains();
     },
+    get closed() {
+      return state.closed !== null;
+    },
     snapshot() {
       const lanes = queue.waiting(name);
       const waitingOf = (lane: Lane) => lanes[lane] + ready.count(lane) + intake.preparingOf(lane);
@@ -137,6 +140,7 @@ export function closedPath(
   const ref = { key, site, provider: null, domains: [] };
   return {
     ...ref,
+    closed: closed !== null,
     snapshot: () => ({
       ...ref,
       ...{ source, route, breaker, window: 1, held: 0, inFlight: 0, lastSuccess: null, lastFailure: null },

@@ -1,0 +1,50 @@
+/** `status`: what is wrong now and what helps; exit code 1 where something fails. */
+import type { AttentionAnswer, AttentionItem } from '../listeners/http/operations/attention-answer.ts';
+import { EXISTING } from './api-client.ts';
+import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { printable, styled, wrapped } from './terminal.ts';
+
+const INDENT = 6;
+
+export const statusCommand: CommandGroup = (program, context) => {
+  program
+    .command('status')
+    .description('show what needs attention, and what to do about it')
+    .addHelpText('after', example('postrider status'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const answer = (await api.call('GET', '/attention')).body as AttentionAnswer;
+        ctx.print(answer, statusText(ctx, answer));
+        if (answer.Items.some(({ Severity }) => Severity === 'Failing')) ctx.fail();
+      }, EXISTING);
+    });
+};
+
+function statusText(ctx: CommandContext, answer: AttentionAnswer): string {
+  const { critical, normal, bulk } = answer.Waiting;
+  const blocks = answer.Items.map((item) => itemText(ctx, item));
+  if (blocks.length === 0) blocks.push('Nothing needs attention.');
+  if (answer.More) blocks.push('There is more; these are the first twenty of each kind.');
+  const waiting = `Waiting: ${critical} critical, ${normal} normal, ${bulk} bulk`;
+  blocks.push(`${waiting}${answer.Complete ? '' : ' at least'}. What for: ${ctx.command('queue')}`);
+  return blocks.join('\n\n');
+}
+
+function itemText(ctx: CommandContext, item: AttentionItem): string {
+  const { stdout } = ctx.terminal;
+  const mark = item.Severity === 'Failing' ? styled(stdout, 'red', 'FAIL') : styled(stdout, 'yellow', 'warn');
+  const facts = [
+    ...(item.Since === null ? [] : [`since ${item.Since}`]),
+    ...(item.Until === null ? [] : [`until ${item.Until}`]),
+    ...(item.Waiting === null ? [] : [`${item.Waiting} waiting`]),
+  ];
+  const lines = [
+    item.Message,
+    ...(facts.length === 0 ? [] : [facts.join(', ')]),
+    item.Fix,
+    ...(item.Command === null ? [] : [ctx.command(item.Command.replace(/^postrider /, ''))]),
+  ];
+  const shown = lines.map((line) => wrapped(stdout, INDENT, printable(line)));
+  return `${mark}  ${shown.join(`\n${' '.repeat(INDENT)}`)}`;
+}

@@ -1,0 +1,340 @@
+/**
+ * What needs attention, gathered: each kind of trouble from the part that knows of it, as sentences with what helps.
+ * Given those parts and what the caller may see; a bounded number of each kind. How much mail each concerns is counted
+ * from figures that are kept, over the queues that are due first.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import type { Webhook } from '../../../model/webhook.ts';
+import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
+import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
+import { checksOf, heldFrom } from '../../../policy/domains/domain-status.ts';
+import { type GuardStanding, isGuardHold } from '../../../policy/limits/guard-rails.ts';
+import { type Hold, isFor, siteNames } from '../../../policy/limits/holds.ts';
+import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
+import type { Store } from '../../../store/store.ts';
+import type { FailingDomain } from '../../../store/topics/domains.ts';
+import type { WaitingCount } from '../../../store/topics/queue.ts';
+import { isoTime, isoTimeOrNull } from '../route.ts';
+import type { AttentionAnswer, AttentionItem } from './attention-answer.ts';
+import type { Traffic } from './traffic.ts';
+
+/** Something that keeps this server from its work, or may soon. */
+export interface ServerProblem {
+  name: string;
+  /** false: it does not work now. */
+  ok: boolean;
+  /** What is wrong; '' = nothing. */
+  detail: string;
+}
+
+export interface AttentionDeps {
+  store: Pick<Store, 'failingDomains' | 'failingWebhooks' | 'waitingCounts' | 'listPathChanges'>;
+  traffic: Pick<Traffic, 'paths' | 'relays' | 'holds' | 'waits'>;
+  warmup: { list(): readonly WarmupView[] };
+  guard: { warned(): readonly { domain: string; standing: GuardStanding }[] };
+  /** Why this server itself does not work, as /readyz shows it. */
+  problems(): Promise<readonly ServerProblem[]>;
+  doctor: { lastInstance(): { at: number; checks: readonly DomainCheck[] } | null };
+  clock: Clock;
+}
+
+/** What the caller may be told. */
+export interface AttentionView {
+  domains?: readonly string[];
+  mayDomains: boolean;
+  mayWebhooks: boolean;
+  /** Everything about the server and its traffic. */
+  isOperator: boolean;
+}
+
+/** Recipients that wait, by what they wait for. */
+type Counted = (fits: (queue: WaitingCount) => boolean) => number;
+
+const MAX_OF_A_KIND = 20;
+/** Queues whose waiting recipients are counted. */
+const MAX_QUEUES = 5_000;
+const MAX_CHANGES = 200;
+/** A call of a webhook fails now and then. */
+const FAILING_MS = 10 * 60_000;
+const SHOWN_REPLY = 300;
+
+export async function gatherAttention(deps: AttentionDeps, view: AttentionView): Promise<AttentionAnswer> {
+  const { store, traffic, guard, clock } = deps;
+  const now = clock.now();
+  const visible = view.domains === undefined ? {} : { domains: view.domains };
+  const owns = (domain: string | null) => view.domains === undefined || view.domains.includes(domain ?? '');
+  const limit = MAX_OF_A_KIND + 1;
+  const [counts, domains, webhooks, problems] = await Promise.all([
+    store.waitingCounts({ ...visible, limit: MAX_QUEUES }),
+    view.mayDomains ? store.failingDomains({ ...visible, limit }) : [],
+    view.mayWebhooks ? store.failingWebhooks({ ...visible, limit }) : [],
+    view.isOperator ? deps.problems() : [],
+  ]);
+  const queues = [...counts.queues, ...memoryCounts(traffic)].filter(
+    ({ sandbox, senderDomain }) => !sandbox && owns(senderDomain),
+  );
+  const counted: Counted = (fits) =>
+    queues.reduce((sum, queue) => (fits(queue) ? sum + queue.waiting : sum), 0);
+  const byRecipientDomain = new Map<string, number>();
+  for (const { recipientDomain, waiting } of queues)
+    byRecipientDomain.set(recipientDomain, (byRecipientDomain.get(recipientDomain) ?? 0) + waiting);
+  const holds = traffic.holds
+    .list()
+    .filter((hold) => view.isOperator || (view.mayDomains && hold.senderDomain !== null && isGuardHold(hold)))
+    .filter(({ senderDomain }) => owns(senderDomain) || (view.isOperator && view.domains === undefined));
+  const instance = view.isOperator ? deps.doctor.lastInstance() : null;
+  const warned = view.mayDomains ? guard.warned().filter(({ domain }) => owns(domain)) : [];
+  const kinds: readonly (readonly AttentionItem[])[] = [
+    [...problems.flatMap(serverItem), ...(instance?.checks ?? []).flatMap(checkItem(instance?.at ?? now))],
+    domains.map((domain) => domainItem(domain, now)),
+    warned.map(guardItem),
+    view.isOperator ? await siteItems(deps, byRecipientDomain, now) : [],
+    view.isOperator ? traffic.relays().map(relayItem) : [],
+    webhooks.filter((webhook) => isLasting(webhook, now)).map(webhookItem),
+    holds.map((hold) => holdItem(hold, counted, view.isOperator)),
+    view.isOperator ? deps.warmup.list().filter(isUsedUp).map(warmupItem) : [],
+  ];
+  return {
+    Items: kinds.flatMap((items) => items.slice(0, MAX_OF_A_KIND)).sort(worstFirst),
+    More: kinds.some((items) => items.length > MAX_OF_A_KIND),
+    Waiting: {
+      critical: counted(({ lane }) => lane === 'critical'),
+      normal: counted(({ lane }) => lane === 'normal'),
+      bulk: counted(({ lane }) => lane === 'bulk'),
+    },
+    Complete: !counts.more,
+    ExaminedAt: isoTimeOrNull(instance?.at ?? null),
+  };
+}
+
+/** What waits in memory is leased in the store, and not counted there. */
+function memoryCounts(traffic: Pick<Traffic, 'waits'>): WaitingCount[] {
+  return traffic.waits.queues().map(({ lane, senderDomain, recipientDomain, sandbox, createdAt }) => ({
+    ...{ lane, senderDomain, recipientDomain, sandbox, waiting: createdAt.length },
+  }));
+}
+
+function worstFirst(a: AttentionItem, b: AttentionItem): number {
+  return (
+    Number(b.Severity === 'Failing') - Number(a.Severity === 'Failing') ||
+    (b.Waiting ?? 0) - (a.Waiting ?? 0) ||
+    (a.Since ?? '').localeCompare(b.Since ?? '')
+  );
+}
+
+const NOTHING_ELSE = { Since: null, Until: null, Waiting: null, Action: null, Command: null } as const;
+const EXAMINE = {
+  Action: { Label: 'Check again', Method: 'GET', Path: '/doctor', Body: {} },
+  Command: 'postrider doctor',
+} as const;
+
+/** Checks that warn of what is going to fail; what others warn of may stay as it is. */
+const WARNED_OF = new Set(['clock', 'disk', 'returns', 'port25']);
+const SERVER_FIXES: Readonly<Record<string, string>> = {
+  store:
+    'Look at the disk of the data folder and at the log. Mail is refused until the database can be written.',
+  acceptance:
+    'Make room on the disk of the data folder, or shorten retention. New mail is refused until then.',
+  outgoing:
+    'Ask the provider of the machine to open port 25 outwards, or send through a relay (key `route`).',
+  node: 'Look at the log. Another process may send its mail meanwhile.',
+  returns: 'Make room on the disk of the data folder. Bounces and complaints are refused until then.',
+};
+
+function serverItem({ name, ok, detail }: ServerProblem): AttentionItem[] {
+  if (ok && detail === '') return [];
+  return [
+    {
+      ...NOTHING_ELSE,
+      ...{ Kind: 'server', Severity: 'Failing', Subject: name, Message: sentence(detail) },
+      Fix: SERVER_FIXES[name] ?? 'Look at the log.',
+    },
+  ];
+}
+
+function checkItem(at: number): (check: DomainCheck) => AttentionItem[] {
+  return ({ id, severity, message, fix }) =>
+    severity !== 'fail' && !(severity === 'warn' && WARNED_OF.has(id))
+      ? []
+      : [
+          {
+            ...{ ...NOTHING_ELSE, ...EXAMINE },
+            ...{ Kind: 'server', Severity: severity === 'fail' ? 'Failing' : 'Warning', Subject: id },
+            ...{ Message: message, Fix: fix, Since: isoTime(at) },
+          },
+        ];
+}
+
+function domainItem(domain: FailingDomain, now: number): AttentionItem {
+  const { name, status, failingSince, updatedAt, unfinished } = domain;
+  const isSuspended = status === 'Suspended';
+  const checks = checksOf(domain) ?? [];
+  const worst = checks.find(({ severity, blocks }) => severity === 'fail' && blocks === true);
+  const held = heldFrom(domain);
+  const isHeld = isSuspended || (held !== null && held <= now);
+  const what = isSuspended
+    ? `${name} is suspended.`
+    : `${name} fails its checks.${worst === undefined ? '' : ` ${worst.message}`}`;
+  return {
+    ...{ Kind: 'domain', Severity: isHeld ? 'Failing' : 'Warning', Subject: name },
+    Message: `${what} ${isHeld ? 'Its mail is held.' : 'Its mail still leaves, for two days after the first failure.'}`,
+    Fix: isSuspended
+      ? 'Only the operator lets it send again.'
+      : (worst?.fix ?? 'Publish its DNS records as shown with the domain.'),
+    ...{ Since: isoTime(failingSince ?? updatedAt), Until: null, Waiting: unfinished },
+    Action: {
+      Label: 'Check now',
+      Method: 'POST',
+      Path: `/domains/${encodeURIComponent(name)}/verify`,
+      Body: {},
+    },
+    Command: `postrider doctor ${name}`,
+  };
+}
+
+function guardItem({ domain, standing }: { domain: string; standing: GuardStanding }): AttentionItem {
+  return {
+    ...NOTHING_ELSE,
+    ...{ Kind: 'guard-rail', Severity: 'Warning', Subject: domain },
+    Message: `${domain} is about to have its bulk mail held. ${standing.reason}`,
+    Fix: 'Remove the addresses that bounce, and write only to people who asked for it.',
+  };
+}
+
+/** Sites that take no mail while some waits for them. */
+async function siteItems(
+  { store, traffic }: Pick<AttentionDeps, 'store' | 'traffic'>,
+  byRecipientDomain: ReadonlyMap<string, number>,
+  now: number,
+): Promise<AttentionItem[]> {
+  const sites = new Map<string, PathRef[]>();
+  for (const path of traffic.paths())
+    if (path.closed) sites.set(path.site, [...(sites.get(path.site) ?? []), path]);
+  const waiting = [...sites]
+    .map(([site, paths]) => {
+      const domains = new Set([...siteNames(site), ...paths.flatMap((path) => path.domains)]);
+      const sum = [...domains].reduce((n, domain) => n + (byRecipientDomain.get(domain) ?? 0), 0);
+      // Closed before the start, and nobody has looked yet who goes there.
+      return {
+        site,
+        paths,
+        waiting: sum === 0 && paths.every((path) => path.domains.length === 0) ? null : sum,
+      };
+    })
+    .filter((one) => one.waiting !== 0)
+    .sort((a, b) => (b.waiting ?? 0) - (a.waiting ?? 0))
+    .slice(0, MAX_OF_A_KIND + 1);
+  if (waiting.length === 0) return [];
+  const changes = await store.listPathChanges({
+    ...{ sites: waiting.map(({ site }) => site), since: 0, until: now, limit: MAX_CHANGES },
+  });
+  return waiting.flatMap(({ site, paths: [path], waiting: count }): AttentionItem[] => {
+    if (path === undefined) return [];
+    const { reason, waitsUntil } = path.snapshot();
+    const own = changes.filter((change) => change.site === site);
+    const opened = own.findIndex((change) => change.reason === null);
+    const closed = (opened < 0 ? own : own.slice(0, opened)).at(-1);
+    return [
+      {
+        ...{ Kind: 'site', Severity: count === null ? 'Warning' : 'Failing', Subject: site, Waiting: count },
+        Message: sentence((reason ?? `${site} takes no mail`).slice(0, SHOWN_REPLY)),
+        Fix: 'It is tried again by itself. If you mended the reason, try it now.',
+        ...{ Since: isoTimeOrNull(closed?.at ?? null), Until: isoTimeOrNull(waitsUntil) },
+        ...{ Action: tryNow(site), Command: `postrider queue try ${site}` },
+      },
+    ];
+  });
+}
+
+function relayItem({ relay, why, until, failures }: ReturnType<Traffic['relays']>[number]): AttentionItem {
+  return {
+    ...NOTHING_ELSE,
+    ...{ Kind: 'relay', Severity: 'Failing', Subject: relay },
+    Message: sentence(
+      `The relay ${relay} failed ${failures === 1 ? 'once' : `${failures} times`}: ${why.slice(0, SHOWN_REPLY)}`,
+    ),
+    Fix: 'Check its address, login and limits. Other relays of the list are used meanwhile, where there are any.',
+    ...{ Until: isoTime(until), Action: tryNow(relay), Command: `postrider queue try ${relay}` },
+  };
+}
+
+function tryNow(site: string): AttentionItem['Action'] {
+  return { Label: 'Try now', Method: 'POST', Path: `/queue/paths/${encodeURIComponent(site)}/try`, Body: {} };
+}
+
+function isLasting({ status, failingSince }: Webhook, now: number): boolean {
+  return status === 'Disabled' || (failingSince !== null && now - failingSince >= FAILING_MS);
+}
+
+const OFF_BECAUSE = {
+  User: 'by hand',
+  Gone: 'because its receiver answered 410 Gone',
+  Failures: 'because its calls failed for too long',
+  Blocked: 'because its address leads to a network that may not be called',
+} as const;
+
+function webhookItem(webhook: Webhook & { waiting: number }): AttentionItem {
+  const { id, url, status, disabledReason, failingSince, updatedAt, lastError, lastResponseCode } = webhook;
+  const isOff = status === 'Disabled';
+  const said = lastError === '' ? `HTTP status ${lastResponseCode}` : lastError.slice(0, SHOWN_REPLY);
+  return {
+    ...{ Kind: 'webhook', Severity: isOff ? 'Failing' : 'Warning', Subject: String(id) },
+    Message: isOff
+      ? `The webhook ${url} was switched off ${OFF_BECAUSE[disabledReason ?? 'User']}. Last answer: ${said}.`
+      : `Calls of the webhook ${url} fail. Last answer: ${said}.`,
+    Fix: isOff
+      ? 'Mend the receiver, then enable the webhook: the calls of the last 72 hours are made.'
+      : 'Mend the receiver; calls are tried again by themselves.',
+    ...{ Since: isoTime(failingSince ?? updatedAt), Until: null, Waiting: webhook.waiting },
+    Action: isOff
+      ? { Label: 'Enable', Method: 'PATCH', Path: `/webhooks/${id}`, Body: { Status: 'Enabled' } }
+      : { Label: 'Test now', Method: 'POST', Path: `/webhooks/${id}/test`, Body: {} },
+    Command: `postrider webhook test ${id}`,
+  };
+}
+
+function holdItem(hold: Hold, counted: Counted, mayRelease: boolean): AttentionItem {
+  const isGuard = isGuardHold(hold);
+  const of = [
+    ...(hold.lane === null ? [] : [`of priority ${hold.lane}`]),
+    ...(hold.senderDomain === null ? [] : [`from ${hold.senderDomain}`]),
+    ...(hold.recipientDomain === null ? [] : [`to ${hold.recipientDomain}`]),
+    ...(hold.site === null ? [] : [`to ${hold.site}`]),
+  ].join(' ');
+  return {
+    ...{ Kind: isGuard ? 'guard-rail' : 'hold', Severity: isGuard ? 'Failing' : 'Warning' },
+    Subject: hold.id,
+    Message: sentence(`${of === '' ? 'All mail' : `Mail ${of}`} is held: ${hold.reason}`),
+    Fix: isGuard
+      ? 'Remove the addresses that bounce or complain, then release the hold.'
+      : 'Release it when the reason is over. Held mail still expires.',
+    ...{ Since: isoTime(hold.createdAt), Until: isoTimeOrNull(hold.until) },
+    // Which mail goes to a site is not known of a queue.
+    Waiting: hold.site === null ? counted((queue) => isFor(hold, queue)) : null,
+    Action: mayRelease
+      ? { Label: 'Release', Method: 'POST', Path: '/queue/release', Body: { HoldID: hold.id } }
+      : null,
+    Command: mayRelease ? `postrider queue release ${hold.id}` : null,
+  };
+}
+
+function isUsedUp({ budget, used, blockedToday }: WarmupView): boolean {
+  return budget !== null && (used >= budget || blockedToday > 0);
+}
+
+function warmupItem({ source, provider, budget, used, blockedToday }: WarmupView): AttentionItem {
+  const blocked =
+    blockedToday > 0 ? ` ${provider} refused ${blockedToday} for the source’s reputation today.` : '';
+  return {
+    ...NOTHING_ELSE,
+    ...{ Kind: 'warm-up', Severity: 'Warning', Subject: `${source} ${provider}` },
+    Message: `The new source ${source} sent ${used} of the ${budget ?? 0} messages that ${provider} may get in 24 hours.${blocked}`,
+    Fix: 'More goes as older messages leave the 24 hours. Send less, or from another source.',
+    Command: 'postrider warmup',
+  };
+}
+
+function sentence(text: string): string {
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
+}

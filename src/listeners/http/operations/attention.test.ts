@@ -1,0 +1,269 @@
+/** What needs attention, gathered over a real store; what delivery and the server would say is put in by the tests. */
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { uuidv7 } from '../../../lib/ids.ts';
+import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
+import { createManualClock } from '../../../store/sqlite/test-support.ts';
+import { codesOf, MAIL, openWorld, type World } from '../test-world.ts';
+import type { ServerProblem } from './attention-items.ts';
+import { pathSnapshot } from './test-paths.ts';
+
+const HOUR = 3_600_000;
+const clock = createManualClock();
+const problems: ServerProblem[] = [];
+const relays = [
+  { relay: 'mail.example.net:587', failures: 3, why: '535 no', until: clock.now(), refuses: true },
+];
+const warmups = [
+  {
+    source: 'new',
+    provider: 'google',
+    level: 1,
+    budget: 50,
+    used: 50,
+    deferredToday: 0,
+    blockedToday: 0,
+    lastUsedAt: null,
+  },
+  {
+    source: 'new',
+    provider: 'yahoo',
+    level: 1,
+    budget: 50,
+    used: 4,
+    deferredToday: 0,
+    blockedToday: 0,
+    lastUsedAt: null,
+  },
+];
+const check = (id: string, severity: DomainCheck['severity']): DomainCheck => ({
+  ...{ id, severity, message: `About ${id}.`, fix: `Mend ${id}.` },
+  record: { type: 'HOST', name: id, expected: '', found: [] },
+});
+let checks: DomainCheck[] = [];
+let world: World;
+beforeAll(async () => {
+  world = await openWorld({
+    clock,
+    parts: {
+      problems: async () => problems,
+      warmup: { list: () => warmups },
+      doctor: { instance: async () => [], lastInstance: () => ({ at: clock.now(), checks }) },
+    },
+  });
+  world.relays.push(...relays);
+});
+afterAll(() => world.close());
+beforeEach(() => {
+  problems.length = 0;
+  world.paths.length = 0;
+  checks = [];
+  // Answers for operators are shared for two seconds.
+  clock.advance(2_000);
+});
+
+interface Answer {
+  Items: { Kind: string; Severity: string; Subject: string; Message: string; [member: string]: unknown }[];
+  Waiting: Record<string, number>;
+  ExaminedAt: string | null;
+}
+const attention = async (token = world.tokens.admin) =>
+  (await world.call('GET', '/attention', { token })).json() as unknown as Answer;
+const of = async (kind: string, token?: string) =>
+  (await attention(token)).Items.filter(({ Kind }) => Kind === kind);
+
+/** null: it is verified again. */
+async function fail(name: string, failingSince: number | null) {
+  const domain = await world.store.getDomain({ name });
+  await world.store.setDomainStatus({
+    ...{ name, verifyToken: domain?.verifyToken ?? '', status: 'Failing', verifiedBy: 'dns', failingSince },
+    ...{
+      checks: JSON.stringify([{ ...check('dkim1', 'fail'), blocks: true }]),
+      now: clock.now(),
+      events: [],
+    },
+  });
+}
+
+it('tells operators of relays that fail and warm-ups that are used up', async () => {
+  expect((await attention()).Items).toMatchObject([
+    {
+      Kind: 'relay',
+      Severity: 'Failing',
+      Subject: 'mail.example.net:587',
+      Command: expect.stringContaining('queue try'),
+    },
+    { Kind: 'warm-up', Severity: 'Warning', Subject: 'new google' },
+  ]);
+  expect((await attention(world.tokens.own)).Items).toEqual([]);
+});
+
+it('tells of domains that fail, with the mail that waits, to who has the domain', async () => {
+  await world.sendMail();
+  await fail('example.com', clock.now() - HOUR);
+  expect(await of('domain')).toMatchObject([
+    {
+      ...{ Severity: 'Warning', Subject: 'example.com', Waiting: 2, Fix: 'Mend dkim1.' },
+      Action: { Method: 'POST', Path: '/domains/example.com/verify' },
+    },
+  ]);
+  await fail('example.com', clock.now() - 49 * HOUR);
+  clock.advance(2_000);
+  const [held] = await of('domain', world.tokens.own);
+  expect(held).toMatchObject({
+    Severity: 'Failing',
+    Since: new Date(clock.now() - 49 * HOUR - 2_000).toISOString(),
+  });
+  expect(held?.Message).toContain('Its mail is held');
+  expect(await of('domain', world.tokens.other)).toEqual([]);
+  const narrow = await world.at.token({
+    domains: ['example.com'],
+    scopes: ['stats:read'],
+    expiresInSeconds: 8e7,
+  });
+  expect((await attention(narrow)).Items).toEqual([]);
+  expect(codesOf(await world.call('GET', '/attention', { token: world.tokens.narrow }))).toEqual([34]);
+  await fail('example.com', null);
+});
+
+it('counts what waits by priority, for the domains of the token', async () => {
+  expect((await attention()).Waiting).toEqual({ critical: 0, normal: 2, bulk: 0 });
+  expect((await attention(world.tokens.own)).Waiting).toEqual({ critical: 0, normal: 2, bulk: 0 });
+  expect((await attention(world.tokens.other)).Waiting).toEqual({ critical: 0, normal: 0, bulk: 0 });
+});
+
+it('tells of a site that takes no mail while some waits for it, since it closed', async () => {
+  world.paths.push(
+    pathSnapshot(world, { domains: ['example.net'] }),
+    pathSnapshot(world, { key: '>quiet', site: 'quiet', domains: ['quiet.example'] }),
+    pathSnapshot(world, {
+      key: '>fine',
+      site: 'fine',
+      domains: ['example.org'],
+      breaker: { kind: 'closed' },
+    }),
+  );
+  const change = { source: '', site: 'google', until: null, reason: null };
+  await world.store.addPathChanges({
+    changes: [
+      { ...change, at: 10, reason: 'before' },
+      { ...change, at: 20 },
+      { ...change, at: 30, reason: 'busy' },
+      { ...change, at: 40, reason: 'busy still' },
+    ],
+  });
+  expect(await of('site')).toMatchObject([
+    {
+      ...{ Subject: 'google', Waiting: 1, Since: new Date(30).toISOString() },
+      ...{ Message: 'Path: 421 4.7.28 too much mail.', Action: { Path: '/queue/paths/google/try' } },
+    },
+  ]);
+  expect(await of('site', world.tokens.own)).toEqual([]);
+  const site = (await world.call('GET', '/queue/paths/google', { token: world.tokens.admin })).json();
+  expect(site.History).toEqual([]);
+});
+
+it('tells of holds, and of those that guard-rails made to the domain too', async () => {
+  const match = { senderDomain: 'example.com', recipientDomain: null, site: null, lane: null };
+  const byHand = await world.holds.add({
+    ...match,
+    reason: 'wrong price',
+    until: null,
+    createdBy: 'somebody',
+  });
+  const guard = await world.holds.add({
+    ...match,
+    lane: 'bulk',
+    reason: 'too many',
+    until: null,
+    createdBy: 'guard-rails',
+  });
+  expect(await of('hold')).toMatchObject([
+    {
+      ...{ Subject: byHand.id, Waiting: 2, Message: 'Mail from example.com is held: wrong price.' },
+      Action: { Method: 'POST', Path: '/queue/release', Body: { HoldID: byHand.id } },
+    },
+  ]);
+  expect(await of('guard-rail', world.tokens.own)).toMatchObject([{ Subject: guard.id, Action: null }]);
+  expect(await of('hold', world.tokens.own)).toEqual([]);
+  expect(await of('guard-rail', world.tokens.other)).toEqual([]);
+  await world.holds.release([byHand.id, guard.id]);
+});
+
+it('tells of the server itself, but not of what may stay as it is', async () => {
+  problems.push(
+    { name: 'store', ok: true, detail: '' },
+    { name: 'acceptance', ok: false, detail: 'the disk is nearly full (3.0 % free)' },
+  );
+  checks = [check('clock', 'warn'), check('operator', 'warn'), check('port25', 'fail'), check('data', 'ok')];
+  expect((await of('server')).map(({ Severity, Subject }) => [Severity, Subject])).toEqual([
+    ['Failing', 'acceptance'],
+    ['Failing', 'port25'],
+    ['Warning', 'clock'],
+  ]);
+  expect((await attention(world.tokens.own)).ExaminedAt).toBeNull();
+});
+
+it('tells of webhooks that the server switched off, to who may read them', async () => {
+  const id = (
+    await world.call('POST', '/webhooks', {
+      body: { Event: 'delivery', WebhookURL: 'http://127.0.0.1:9/hook' },
+    })
+  ).json().NewWebhookID as number;
+  await world.sendMail({ ...MAIL, CC: [] });
+  await world.settle((await world.claimAll()).get('bob@example.net') ?? 0, 'delivered', 'delivered');
+  const [call] = await world.store.claimCalls({
+    epoch: world.epoch,
+    now: clock.now(),
+    limit: 1,
+    excludeWebhooks: [],
+  });
+  const settle = (more: object) =>
+    world.store.settleCalls({
+      settlements: [
+        {
+          ...{
+            callId: call?.id ?? 0,
+            epoch: world.epoch,
+            webhookId: id,
+            state: 'pending',
+            dueAt: clock.now(),
+          },
+          ...{
+            tryNumber: 1,
+            at: clock.now(),
+            responseCode: 500,
+            responseBody: '',
+            error: '',
+            latencyMs: 1,
+            blocked: false,
+          },
+          ...more,
+        },
+      ],
+    });
+  await settle({});
+  expect(await of('webhook')).toEqual([]);
+  clock.advance(HOUR);
+  expect(await of('webhook', world.tokens.own)).toMatchObject([
+    { Severity: 'Warning', Subject: String(id), Waiting: 1, Action: { Path: `/webhooks/${id}/test` } },
+  ]);
+  const [again] = await world.store.claimCalls({
+    ...{ epoch: world.epoch, now: clock.now(), limit: 1, excludeWebhooks: [] },
+  });
+  const told = { id: uuidv7(clock, world.random), kind: 'webhook.disabled', at: clock.now() } as const;
+  const event = { ...told, detail: null, domain: 'example.com', deliveryId: null };
+  await settle({ callId: again?.id ?? 0, tryNumber: 2, state: 'failed', disable: { reason: 'Gone', event } });
+  expect(await of('webhook', world.tokens.own)).toMatchObject([
+    { Severity: 'Failing', Action: { Method: 'PATCH', Body: { Status: 'Enabled' } } },
+  ]);
+  await world.store.updateWebhook({ id, now: clock.now(), status: 'Enabled', resumeSince: 0 });
+  expect(await of('webhook', world.tokens.own)).toEqual([]);
+});
+
+it('looks again after two seconds, and not before, for many operators', async () => {
+  await attention();
+  problems.push({ name: 'store', ok: false, detail: 'no space' });
+  expect(await of('server')).toEqual([]);
+  clock.advance(2_000);
+  expect(await of('server')).toMatchObject([{ Message: 'No space.' }]);
+});
