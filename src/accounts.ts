@@ -1,6 +1,6 @@
 /**
- * Who may use this server, put together: tokens, SMTP logins, how fast each sends, and the administrator's own token,
- * which is made at the first start and again when it is no longer good. Given the store and the folder's secrets.
+ * Builds access control: tokens, SMTP logins, the send rate of each, and the administrator's own token, which is
+ * created at the first start and again when it is no longer valid.
  */
 import type { DataFolder } from './data-folder.ts';
 import type { Clock } from './lib/clock.ts';
@@ -13,18 +13,18 @@ import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
 import { createSendRate, type SendRate } from './policy/limits/send-rate.ts';
 import type { Store } from './store/store.ts';
 
-/** What authenticates a caller, and the token of the administrator. */
+/** Authentication of callers, and the administrator's token. */
 export interface Accounts {
   access: Access;
   smtpCredentials: ReturnType<typeof createSmtpCredentials>;
   sendRate: SendRate;
-  /** What was refused lately, by every listener. */
+  /** Recent refusals of all listeners. */
   refusals: Refusals;
   /** Also in the file `admin-token`. */
   adminToken: string;
 }
 
-/** `perSecond`: what one token sends at most where it says nothing itself. */
+/** `perSecond`: sends per second of a token without its own limit. */
 export async function openAccounts(
   deps: {
     store: Store;

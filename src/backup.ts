@@ -1,8 +1,9 @@
 /**
- * Backups: one tar archive with the database and the folder's secrets, and a data folder made from it again. Its first file
- * says what the others are, each with size and SHA-256. Backups of 0.1 (a line that names them, a line of JSON, then the
- * files one after the other) are still read. A backup holds the key that opens everything sealed, so it is made for its owner alone (mode 0600) and is
- * as secret as the data folder. Written beside its name and renamed when it is whole; a folder is filled the same way.
+ * Backups: one tar archive with the database and the secrets of the data folder, and restoring a data folder from it.
+ * Its first file lists the others with size and SHA-256. Backups of version 0.1 (one line that names the format, one
+ * line of JSON, then the files one after the other) can still be read. A backup contains the key that decrypts
+ * everything, so only its owner can read it (mode 0600), and it must be kept as secret as the data folder. It is
+ * written under a temporary name and renamed when complete; a folder is restored in the same way.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
@@ -13,7 +14,7 @@ import { sleep } from './lib/clock.ts';
 import { readTarHeader, TAR_BLOCK, TAR_END, tarHeader, tarPadding } from './lib/tar.ts';
 import { copyDatabase, newestSchema, prepareRestored, schemaOf } from './store/sqlite/copy.ts';
 
-/** What a person did or has to do; its message says so. */
+/** A mistake of the person, or something they have to do; the message says what. */
 export class BackupError extends Error {}
 
 export interface BackupFacts {
@@ -32,17 +33,19 @@ interface Header {
 
 /** The first file of a backup. */
 const LIST = 'backup.json';
-/** How backups of 0.1 begin. */
+/** The beginning of a backup of version 0.1. */
 const OLD_MAGIC = 'postrider backup\n';
 const MAX_HEADER_BYTES = 65_536;
 const DATABASE = 'postrider.db';
-/** Small files of a data folder that belong to the database; the configuration is the machine's and stays out. */
+/**
+ * Small files of a data folder that belong to the database. The configuration belongs to the machine and is left out.
+ */
 const SECRETS = ['secret-key', 'node-id', 'admin-token'] as const;
 const NAMES: ReadonlySet<string> = new Set([...SECRETS, DATABASE]);
 const CHUNK = 1024 * 1024;
 const LOOK_EVERY_MS = 200;
 
-/** Writes `file` from the data folder, beside a running server or without one. Throws BackupError. */
+/** Writes `file` from the data folder, while a server is running or not. Throws BackupError. */
 export async function writeBackup(params: {
   folder: string;
   database: string;
@@ -104,11 +107,11 @@ export async function writeBackup(params: {
   }
 }
 
-/** Fills an empty or missing data folder from `file`; nothing is left there where it does not work. Throws BackupError. */
+/** Fills an empty or missing data folder from `file`; if that fails, it leaves nothing there. Throws BackupError. */
 export async function restoreBackup(params: {
   folder: string;
   file: string;
-  /** null: what waits is sent as soon as a server starts. */
+  /** null: waiting mail is sent as soon as a server starts. */
   hold: { id: string; at: number } | null;
   progress(done: number, total: number | null): void;
 }): Promise<BackupFacts & { waiting: number }> {
@@ -148,7 +151,7 @@ export async function restoreBackup(params: {
         waiting,
       };
     } catch (cause) {
-      // The folder was empty: whatever is there now came from here.
+      // The folder was empty, so everything in it now comes from this restore.
       for (const left of await readdir(folder)) await rm(join(folder, left), { force: true });
       throw cause;
     }
@@ -157,7 +160,7 @@ export async function restoreBackup(params: {
   }
 }
 
-/** Copies the database and tells how far the copy is, by its size. */
+/** Copies the database and reports the progress by its size. */
 async function copied(
   from: string,
   to: string,
@@ -186,7 +189,7 @@ async function opened(file: string): Promise<FileHandle> {
   }
 }
 
-/** What a backup says of itself, and where each file that it names begins. */
+/** The list in a backup, and the offset of each file that it names. */
 async function readHeader(
   input: FileHandle,
   file: string,
@@ -222,7 +225,7 @@ async function readAt(input: FileHandle, at: number, length: number): Promise<Bu
   return buffer.subarray(0, bytesRead);
 }
 
-/** null for anything but what `writeBackup` writes: names become paths, so only the known ones are taken. */
+/** null for anything that `writeBackup` does not write: names become paths, so only known ones are accepted. */
 function parseHeader(text: string): Header | null {
   let value: unknown;
   try {
@@ -278,7 +281,7 @@ async function digestOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Empty, and its owner's alone from the beginning. */
+/** Creates it empty, readable only by its owner from the start. */
 async function makePrivate(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await (await open(path, 'w', 0o600)).close();

@@ -1,7 +1,7 @@
 /**
- * The domain doctor and the check-up of this server, put together from what the composition root has: which addresses
- * mail leaves from, how to ask the servers of a zone, and the probes that are not DNS. Given parts and configuration,
- * leaves a doctor for domains and a function that examines the instance; at most one examination of it runs at a time.
+ * Builds the domain doctor and the check of this server: which addresses mail leaves from, how to ask the servers of a
+ * zone, and the checks that are not DNS. Returns a doctor for domains and a function that examines the instance; at
+ * most one such examination runs at a time.
  */
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
@@ -35,11 +35,11 @@ import type { OpenFailure } from './smtp/client-types.ts';
 
 export interface Checkup {
   domains: DomainDoctor;
-  /** What SPF includes for the relays that mail leaves by, as far as their providers are known. */
+  /** The SPF includes of the relays in use, if their providers are known. */
   spfIncludes: readonly string[];
   /** What the last examination of the instance found, or null. */
   last(): { at: number; checks: readonly DomainCheck[] } | null;
-  /** Examines the instance now; who asks while that runs gets the same answer. */
+  /** Examines the instance now; a call while that runs gets the same result. */
   instance(seen: { suspicion: string | null; returns: InstanceFacts['returns'] }): Promise<DomainCheck[]>;
 }
 
@@ -54,7 +54,7 @@ interface Parts {
   clock: Clock;
   random: Random;
   dataFolder: string;
-  /** Under test: the port of zones' servers, and authorities to trust. */
+  /** For tests: the port of zones' servers, and certificate authorities to trust. */
   zonePort?: number | undefined;
   ca?: readonly string[] | undefined;
 }
@@ -69,7 +69,7 @@ const PROBE_TIMEOUTS = {
 };
 const MAX_ADDRESSES = 16;
 
-/** Contacts nobody before it is asked to. */
+/** Contacts nobody until it is called. */
 export function createCheckup(parts: Parts): Checkup {
   const { config, resolver, filter, clock, random, zonePort, ca } = parts;
   const direct = isDirect(parts);
@@ -129,7 +129,9 @@ export function createCheckup(parts: Parts): Checkup {
     );
   }
 
-  /** The configured sources, else the public addresses of this machine, else what its own name leads to. */
+  /**
+   * The configured sources, otherwise the public addresses of this machine, otherwise the addresses of its own name.
+   */
   async function sendingAddresses(): Promise<SendingAddress[]> {
     if (!direct) return [];
     const ehlo = config.hostname;
@@ -159,7 +161,7 @@ export function createCheckup(parts: Parts): Checkup {
     return [...new Map(found.map((relay) => [`${relay.host}:${relay.port}`, relay])).values()];
   }
 
-  /** Connects as delivery would, as far as the login; nothing is sent. */
+  /** Connects and logs in as delivery would; sends nothing. */
   async function probeRelay({ host, port }: RelayFacts): Promise<RelayProbe> {
     const relay = relays().find((one) => one.host === host && one.port === port);
     if (relay === undefined) return { kind: 'unresolved', detail: 'no route names it' };
@@ -190,7 +192,7 @@ export function createCheckup(parts: Parts): Checkup {
     const answer = await resolver.a(host);
     const address = answer.kind === 'found' ? answer.records[0] : undefined;
     if (address === undefined) return { kind: 'unreachable', detail: 'it has no address' };
-    // Where we may not connect to, we cannot say; a proxy in front of us may have such an address.
+    // If we may not connect to it, we cannot know: a proxy in front of us may have such an address.
     if (!filter.check(address).allowed) return null;
     return probeCertificate({ clock, host, address, ...(ca === undefined ? {} : { ca }) });
   }
@@ -220,7 +222,7 @@ export function createCheckup(parts: Parts): Checkup {
           allowHttp: 'always',
         });
         const theirs = answer.kind === 'answered' ? Date.parse(answer.headers.date ?? '') : Number.NaN;
-        // The header is cut to whole seconds.
+        // The Date header has whole seconds.
         return answer.kind !== 'answered' || Number.isNaN(theirs)
           ? null
           : Math.round(answer.answeredAt - theirs - 500);
@@ -277,7 +279,7 @@ function isDirect({ config, routing }: Parts): boolean {
   return targets.some(({ kind }) => kind === 'mx');
 }
 
-/** The folder where it lets others in, or else the files in it that others could read. */
+/** The folder if others can enter it, otherwise the files in it that others can read. */
 async function readableByOthers(folder: string): Promise<string[]> {
   const isOpen = async (path: string): Promise<boolean> => {
     try {
@@ -286,7 +288,7 @@ async function readableByOthers(folder: string): Promise<string[]> {
       return false;
     }
   };
-  // Who may not enter the folder reads nothing in it.
+  // If others cannot enter the folder, they can read nothing in it.
   if (!(await isOpen(folder))) return [];
   const names = await readdir(folder).catch(() => []);
   const open = await Promise.all(

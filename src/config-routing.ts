@@ -1,14 +1,14 @@
 /**
- * Routes: the texts they are written in, and the structured part of `postrider.json`, `sources[]` (addresses mail
- * leaves from) and `routes[]` (which mail goes which way). Given what stands in the file, leaves checked values, or
- * problems that name the place, the value and the fix.
+ * Routes: their text form, and the structured part of `postrider.json`, `sources[]` (addresses that mail leaves from)
+ * and `routes[]` (which mail uses which route). Takes the content of the file; returns checked values, or problems that
+ * name the position, the value and the correction.
  */
 import { isIPv4 } from 'node:net';
 
 /** One route: the local sandbox, direct delivery, or a relay. */
 export type Route =
   | { kind: 'sandbox' }
-  /** `pool`: whose sources it leaves from; absent: the pool `default`, where it has any. */
+  /** `pool`: the pool whose sources it leaves from; absent: the pool `default`, if there is one. */
   | { kind: 'mx'; pool?: string }
   | {
       kind: 'relay';
@@ -20,20 +20,22 @@ export type Route =
 
 /** An address that mail leaves from. */
 export interface SourceConfig {
-  /** Names it in shaping, warm-up and paths. */
+  /** Its name in shaping, warm-up and paths. */
   id: string;
   /** IPv4 address of this machine. */
   address: string;
   /** Name in EHLO; null = the key `hostname`. */
   ehlo: string | null;
   pool: string;
-  /** First day it is used (UTC midnight, epoch milliseconds): it is warmed up from then. null = it is known already. */
+  /**
+   * First day of use (UTC midnight, epoch milliseconds), from which it is warmed up. null = already in use for long.
+   */
   newSince: number | null;
-  /** Several nodes send from it (NAT, one address): its limits are kept by whoever holds a lease. */
+  /** Several nodes send from it (NAT, one address): the node with the lease keeps its limits. */
   shared: boolean;
 }
 
-/** Mail that fits every given list goes by `targets`; an absent list fits all. */
+/** Mail that matches every given list uses `targets`; an absent list matches all mail. */
 export interface RouteRule {
   senderDomain: readonly string[] | null;
   recipientDomain: readonly string[] | null;
@@ -69,7 +71,7 @@ export function parseRoute(item: string): Route | null {
   let url: URL;
   let auth: { user: string; password: string } | null;
   try {
-    // The WHATWG parser treats unknown schemes loosely; http gives host and port rules.
+    // The WHATWG parser is tolerant of unknown schemes; with http it applies its rules for host and port.
     url = new URL(item.replace(/^smtps?:/i, 'http:'));
     const { username, password } = url;
     auth =
@@ -89,15 +91,15 @@ export function parseRoute(item: string): Route | null {
   };
 }
 
-/** `smtp://host:port`, a bare host or a word: what is shown of a route that cannot be read. */
+/** `smtp://host:port`, a bare host or a word: the only parts of an unreadable route that may be shown. */
 const PLAIN_ROUTE = /^(?:(?:[a-z]+:\/\/)?(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?\/?|pool:[\w.-]*)$/i;
 
 /**
- * Routes without their users and passwords. What can be read is written anew without them; of what cannot, nothing is shown
- * unless no part of it could be a password, because nobody knows where one stands in a text with a mistake.
+ * Routes without their users and passwords. A route that can be read is written again without them. Of a route that
+ * cannot be read, nothing is shown if any part could be a password, because its position is unknown.
  */
 export function withoutPasswords(text: string): string {
-  // A comma in a password cuts it in two, so a list is parted only where a route can begin.
+  // A comma in a password would cut it in two, so a list is split only where a route can begin.
   const items = text.split(/,(?=\s*(?:smtps?:|sandbox\b|mx\b|pool:))/i).map((item) => item.trim());
   const shown = items.flatMap((item) => {
     const target = parseRoute(item);
@@ -150,7 +152,7 @@ export function readRouting(
   }
 }
 
-/** Sources and routes as people are shown them. */
+/** Sources and routes as they are shown to people. */
 export function routingRows({
   sources,
   routes,
@@ -275,7 +277,7 @@ function readRule(fields: Fields, where: string, say: Say): RouteRule | null {
   return ok ? { ...rule, targets, shown: withoutPasswords(written.join(',')) } : null;
 }
 
-/** As messages may have it: trimmed, no controls. */
+/** The same rule as for tags of messages: trimmed, no control characters. */
 function isTag(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
   return text !== '' && text.length <= MAX_TAG && text === text.trim() && !/[\u0000-\u001f\u007f]/.test(text);
@@ -291,7 +293,7 @@ function shown(value: unknown): string {
   return (JSON.stringify(value) ?? 'is missing').slice(0, 120);
 }
 
-/** What stands in place of a route, without what could be a password. */
+/** What is shown of a route, without anything that could be a password. */
 function shownRoute(value: unknown): string {
   if (typeof value === 'string') return shown(withoutPasswords(value));
   return value === undefined || (Array.isArray(value) && value.length === 0)

@@ -1,7 +1,7 @@
 /**
- * Configuration: reads every key of the table in src/config/ from flags, then the environment (also
- * `NAME_FILE`), then `postrider.json` in the data folder, then the default. Unknown keys and bad values are `ConfigError`s
- * that name the key, the value and the fix.
+ * Configuration: reads every key of the table in src/config/ from flags, then the environment (also `NAME_FILE`), then
+ * `postrider.json` in the data folder, then the default. Unknown keys and invalid values throw a `ConfigError` that
+ * names the key, the value and the correction.
  */
 import { readFileSync } from 'node:fs';
 import { hostname as systemHostname } from 'node:os';
@@ -14,7 +14,7 @@ import { isKnownVariable } from './config/variables.ts';
 import { type Routing, readRouting } from './config-routing.ts';
 import { closest } from './lib/closest.ts';
 
-/** All problems found at once; `message` is ready to be shown. */
+/** All problems found; `message` is ready to be shown. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(problems.join('\n'));
@@ -22,19 +22,19 @@ export class ConfigError extends Error {
   }
 }
 
-/** What has structure stands in the file only. */
+/** Structured values exist only in the file. */
 const STRUCTURED: readonly string[] = ['sources', 'routes'];
 
 export interface LoadedConfig {
   config: Config;
   origins: Readonly<Record<ConfigKey, ConfigOrigin>>;
-  /** What the file alone may hold. */
+  /** The part that only the file can contain. */
   routing: Routing;
 }
 
 /**
- * Reads the configuration. `flags` are already keyed by config key; `environment` is the process environment.
- * Throws ConfigError with every problem found.
+ * Reads the configuration. The keys of `flags` are config keys; `environment` is the process environment. Throws
+ * ConfigError with every problem found.
  */
 export function loadConfig(
   mode: Mode,
@@ -45,7 +45,7 @@ export function loadConfig(
   const origins = {} as Record<ConfigKey, ConfigOrigin>;
   const config = {} as Config;
 
-  // The data folder decides where the file is, so it is read first and cannot stand in the file.
+  // The data folder contains the file, so it is read first and cannot be set in the file.
   const data = pick('data', null);
   const file = readFile(join(resolve(data.text ?? '.'), 'postrider.json'), problems);
   for (const name of Object.keys(file)) {
@@ -116,7 +116,7 @@ export function loadConfig(
       try {
         return { text: readFileSync(path, 'utf8').trim(), source: 'environment' };
       } catch (cause) {
-        // Of a secret it may be the secret itself that stands there.
+        // For a secret key, the value in the message could be the secret itself.
         const holdsSecret = facts.secret === true || facts.shown !== undefined;
         const { code, message } = cause as NodeJS.ErrnoException;
         problems.push(
@@ -166,7 +166,10 @@ function readFile(path: string, problems: string[]): Readonly<Record<string, unk
   return {};
 }
 
-/** Where a JSON text breaks off. The parser's own words would quote it, and it may hold passwords. */
+/**
+ * The line and column where a JSON text breaks off. The parser's own message would quote the text, which may contain
+ * passwords.
+ */
 function placeOf(text: string, cause: unknown): string {
   const at = /position (\d+)/.exec((cause as Error).message)?.[1];
   if (at === undefined) return '';

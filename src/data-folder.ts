@@ -1,6 +1,6 @@
 /**
- * The data folder: secrets made at the first start, the administrator's token, and a note of where the running server
- * listens (for the command line). Files that hold secrets have mode 0600, the folder 0700.
+ * The data folder: secrets created at the first start, the administrator's token, and a file that tells the command
+ * line where the running server listens. Files with secrets have mode 0600, the folder 0700.
  */
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -9,13 +9,13 @@ import type { Random } from './lib/random.ts';
 
 export interface DataFolder {
   readonly path: string;
-  /** First seals, all read. */
+  /** The first one encrypts; all can decrypt. */
   readonly secrets: readonly { id: string; secret: Uint8Array }[];
   /** Stable name of this node. */
   readonly nodeId: string;
-  /** Keeps the token in `admin-token`: `choose` gets the stored one or null and returns the one to keep. */
+  /** Keeps the token in `admin-token`: `choose` gets the stored token or null, and returns the one to store. */
   adminToken(choose: (existing: string | null) => Promise<string>): Promise<string>;
-  /** Says where the server listens, in `server.json`. */
+  /** Writes to `server.json` where the server listens. */
   announce(at: { url: string; pid: number }): Promise<void>;
   withdraw(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function openDataFolder(
     withdraw: () => rm(join(path, 'server.json'), { force: true }),
   };
 
-  /** A folder in use without its secret has lost it: a new one would open nothing of what is there. */
+  /** If a folder with data has no secret, the secret was lost; a new one could decrypt nothing. */
   async function refuseLostSecret(): Promise<void> {
     if ((await readText('node-id')) === null || ((await readText('secret-key')) ?? '') !== '') return;
     throw new Error(
@@ -75,7 +75,7 @@ export async function openDataFolder(
     }
   }
 
-  /** Whole or not at all: a crash must not leave half a secret. */
+  /** Written completely or not at all: a crash must not leave half a secret. */
   async function writePrivate(name: string, text: string): Promise<void> {
     const temporary = join(path, `.${name}.new`);
     await writeFile(temporary, text, { mode: 0o600, flush: true });
@@ -84,7 +84,7 @@ export async function openDataFolder(
   }
 }
 
-/** Public name of a key: part of a hash, so that it may stand beside what it sealed. */
+/** The public name of a key: a part of its hash, so it can be stored with the data that the key encrypted. */
 function keyId(secret: Uint8Array): string {
   return createHash('sha256').update('postrider key id').update(secret).digest('hex').slice(0, 8);
 }

@@ -54,16 +54,16 @@ import type { TlsContexts } from './smtp/client-tls.ts';
 import type { Store } from './store/store.ts';
 import { openTraffic, type TrafficParts } from './traffic.ts';
 
-/** What acceptance, queue and delivery work with. */
+/** What acceptance, queue and delivery need. */
 export interface EngineDeps {
   store: Store;
   clock: Clock;
   random: Random;
   logs: Loggers;
   registry: Registry;
-  /** Of this process. */
+  /** The node of this process. */
   node: NodeLease;
-  /** Where other nodes work on the same store; left out: none do. */
+  /** Set if other nodes work on the same store. */
   membership?: Membership;
   resolver: CachingResolver;
   /** Which addresses of mail servers may be connected to. */
@@ -71,52 +71,52 @@ export interface EngineDeps {
   /** Fetches the policies of recipients' domains. */
   policyHttp: GuardedHttp;
   tlsContexts: TlsContexts;
-  /** Where connections come from; TCP where left out. */
+  /** How connections are opened; default: TCP. */
   connect?: Connect;
   domains: DomainService;
   tokens: ReturnPathTokens;
   personalTokens: PersonalTokens;
   classifier: Classifier;
   failpoints: Failpoints;
-  /** Events were stored: webhook calls may be due. */
+  /** Called when events were stored: webhook calls may be due. */
   eventsStored(): void;
-  /** A receiver says that a sender domain's authentication fails. */
+  /** Called when a receiver says that authentication of a sender domain fails. */
   authFailing: Parameters<typeof createSenderEffects>[0]['authFailing'];
-  /** A receiver has listed a sender domain: its bulk mail is to wait. */
+  /** Called when a receiver says that a sender domain is listed: its bulk mail must wait. */
   holdBulk: Parameters<typeof createSenderEffects>[0]['holdBulk'];
-  /** Whether contents of a sender domain are kept once every recipient is final. */
+  /** Whether contents of a sender domain are kept when every recipient is final. */
   keepsContent(domain: string): Promise<boolean>;
-  /** How much each sender domain may store; absent = any. */
+  /** How much each sender domain may store; absent = no limit. */
   storage?: Storage;
-  /** Reasons besides a full queue not to accept, or null. */
+  /** Reasons other than a full queue for refusing mail, or null. */
   refusing(): string | null;
-  /** Base of personal links where a domain has no tracking host; absent = no such links are made. */
+  /** Base of personal links of domains without a tracking host; absent = no such links. */
   publicUrl?(): string;
 }
 
-/** How they are configured. */
+/** Its configuration. */
 export interface EngineOptions {
-  /** Where the operator's files lie. */
+  /** The folder of the operator's files. */
   folder: string;
-  /** A mistake in them is thrown; otherwise logged. */
+  /** A mistake in these files is thrown; otherwise it is logged. */
   strict: boolean;
   rules: readonly RouteRule[];
   targets: readonly Route[];
   sources: readonly SourceConfig[];
-  /** The key `max-connections` where it is set. */
+  /** The key `max-connections` if set. */
   maxConnections: number | null;
   /** Waits between attempts; null = the built-in ones. */
   retry: Parameters<typeof createRetrySchedule>[1];
   queue: QueueOptions;
   accept: AcceptOptions;
   deliver: Omit<DeliverOptions, 'maxConnections'>;
-  /** Under test: the port of policy hosts. */
+  /** For tests: the port of policy hosts. */
   mtaStsPort?: number;
 }
 
-/** Acceptance, queue and delivery of one process. It accepts as soon as it is open, and delivers from `start` on. */
+/** Acceptance, queue and delivery of one process. It accepts as soon as it is created, and delivers after `start`. */
 export interface Engine extends Service {
-  /** What stands in the places of one recipient's copy. */
+  /** The texts for the token slots of one recipient's copy. */
   personalTexts: PersonalTexts;
   readonly acceptance: ReturnType<typeof createAcceptance>;
   readonly queue: Queue;
@@ -128,24 +128,24 @@ export interface Engine extends Service {
   readonly relays: RelayHealth;
   readonly port25: Port25Watch;
   readonly tryNow: TryNow;
-  /** Every name that the site of such mail goes by; asks DNS where it is not known yet. */
+  /** Every name of the site of such mail; asks the DNS if it is not known yet. */
   sitesOf(question: SiteQuestion): Promise<readonly string[]>;
-  /** What the operator or a guard-rail holds; null = nothing. */
+  /** The hold of the operator or of a guard-rail that applies; null = none. */
   heldBy(question: SiteQuestion): Hold | null;
-  /** Name of the path that such mail takes, and why it is closed; null: it is open. */
+  /** The path of such mail, and why it is closed; null: it is open. */
   closedFor(question: SiteQuestion): (KeptBack & { path: string }) | null;
-  /** What a receiver has paused for this sender; null = nothing. */
+  /** The pause that a receiver requested for this sender; null = none. */
   pausedBy(question: SiteQuestion): TenantPause | null;
-  /** Sends nothing new; resolves when what was under way has ended, at the latest after `deadlineMs`. */
+  /** Starts no more transactions; resolves when the running ones have ended, after `deadlineMs` at the latest. */
   drain(deadlineMs: number): Promise<void>;
 }
 
-/** The shaping data says how many connections a path has; this is what it may say at most. */
+/** The shaping data sets the connections of a path; this is the maximum. */
 const MAX_CONNECTIONS = 1000;
-/** What has started is stopped within this where a later part cannot start. */
+/** If a later part cannot start, those already started are stopped within this time. */
 const GIVE_UP_MS = 1_000;
 
-/** Loads what is remembered; sends nothing before `start()`. */
+/** Loads the stored state; sends nothing before `start()`. */
 export async function createEngine(deps: EngineDeps, options: EngineOptions): Promise<Engine> {
   const { store, clock, random, logs, registry, node, resolver, domains, classifier } = deps;
   const { failpoints, eventsStored } = deps;
@@ -178,7 +178,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   await warmup.start();
   const sites = createSites({ routes, resolver, shaping, warmup, egressMemory, clock });
   const heldBy = (question: SiteQuestion): Hold | null =>
-    // Without a hold nobody needs to know the names of the site.
+    // The names of the site are needed only if there is a hold.
     holds.any() ? holds.heldBy({ ...question, sites: sites.sitesOf(question).flatMap(siteNames) }) : null;
   const pauses = createTenantPauses(overrides);
   const pausedBy = (question: SiteQuestion): TenantPause | null => {
@@ -292,7 +292,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     await Promise.all([traffic.refresh(), sandboxRules.load(), warmup.reread(egress?.placesOf(got) ?? [])]);
   });
 
-  /** In the order of their starts: delivery is ready before work is handed out. */
+  /** In the order of starting: delivery is ready before the queue hands out work. */
   const services: readonly Service[] = [tlsCounters, mtaSts, deliver, queue];
   const running = new Set<Service>();
   let draining: Promise<void> | null = null;
@@ -334,7 +334,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     async stop(deadlineMs) {
       acceptance.close();
       await drain(deadlineMs);
-      // The queue gives back what was never started, and waits for the last outcomes to be stored.
+      // The queue releases rows that were never started, and waits until the last outcomes are stored.
       if (running.has(queue)) await queue.stop(deadlineMs);
       states.stop();
       await traffic.flush();

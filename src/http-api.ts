@@ -1,6 +1,6 @@
 /**
- * The HTTP listener put together: the API, and beside it health, metrics and the tracking routes. Given the engine, who
- * may use it and what else the API shows; nothing listens before it is started.
+ * Builds the HTTP listener: the API, and on the same port health, metrics and tracking. Nothing listens before it is
+ * started.
  */
 import { fileURLToPath } from 'node:url';
 import type { Registry } from 'prom-client';
@@ -49,22 +49,22 @@ interface Parts {
   storage: Storage;
   personalTokens: PersonalTokens;
   readerFacts: ReaderFacts;
-  /** Null = mail that comes back is not taken here. */
+  /** null = returned mail is not received here. */
   returns: Returns | null;
   eventsStored(): void;
-  /** Anything of this process was stored. */
+  /** Announces that this process stored something. */
   stored: Signal;
   publicUrl(): string;
 }
 
-/** What the build of ui/ leaves. */
+/** The output of the build of ui/. */
 const DASHBOARD = fileURLToPath(new URL('../dist/ui', import.meta.url));
 /** Where somebody looks at what needs attention, this server is examined again after so long. */
 const EXAMINED_EVERY_MS = 6 * 3_600_000;
-/** What the dashboard may do without a token. */
+/** The scopes of the dashboard without a token. */
 const PAGE_SCOPES: readonly Scope[] = ['email:read', 'email:send'];
 
-/** A port that is taken rejects `start()`. */
+/** If the port is in use, `start()` rejects. */
 export function createHttpApi(
   parts: Parts,
   { loaded, mode, idempotencyWindowMs }: { loaded: LoadedConfig; mode: Mode; idempotencyWindowMs: number },
@@ -74,7 +74,7 @@ export function createHttpApi(
   const { config } = loaded;
   const { access } = accounts;
   const { traffic, deliver, port25 } = engine;
-  /** Mail is taken and kept all the same, but an operator should know before it is late. */
+  /** Mail is still accepted and kept, but an operator should know before it is late. */
   const failingRelay = (): string | null => {
     const [worst] = engine.relays.unhealthy();
     if (worst !== undefined) return `the relay ${worst.relay} fails: ${worst.why}`;
@@ -90,7 +90,7 @@ export function createHttpApi(
   /** What /readyz shows. */
   const checks = async (outgoing: () => string | null) => [
     ...(await readiness(store, engine.acceptance.refusing, outgoing)),
-    // Mail is taken and kept all the same; another node may send it.
+    // Mail is still accepted and kept; another node may send it.
     {
       name: 'node',
       ok: true,

@@ -1,6 +1,6 @@
 /**
- * Entry: arguments and environment in, exit code out. The only file that reads `process.env` for configuration,
- * besides handing it to `loadConfig`; everything else is given what it needs.
+ * The entry: arguments and environment in, exit code out. The only file that reads `process.env`; everything else gets
+ * what it needs as arguments.
  */
 import { join } from 'node:path';
 import { calledAs } from './cli/called-as.ts';
@@ -19,7 +19,7 @@ const program = createProgram({
   stdin: process.stdin,
 });
 
-// Who reads the output may end first (`| head`): what is left goes nowhere, and the work is still finished.
+// The reader of the output may end first (`| head`): the rest is dropped, and the work is still finished.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'EPIPE') throw cause;

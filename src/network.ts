@@ -1,7 +1,7 @@
 /**
- * What leads out of this machine, put together: name resolution, which addresses may be connected to, and HTTP that
- * keeps to both. Given the configuration, leaves parts that nobody has used yet; `close` ends their connections. Throws
- * with a sentence for the operator where `dns` or `allow-networks` cannot be read.
+ * Builds the outgoing network: name resolution, which addresses may be connected to, and HTTP that respects both.
+ * Nothing is contacted yet; `close` ends the connections. Throws with a sentence for the operator if `dns` or
+ * `allow-networks` cannot be read.
  */
 import type { Config } from './config/table.ts';
 import type { Clock } from './lib/clock.ts';
@@ -12,20 +12,20 @@ import { ownAddresses } from './net/own-addresses.ts';
 import { type CachingResolver, createResolver } from './net/resolver.ts';
 import { parseServers } from './net/system-resolvers.ts';
 
-/** All that leads out of this process. */
+/** Everything that connects to other machines. */
 export interface NetworkParts {
   resolver: CachingResolver;
   filter: AddressCheck;
-  /** For mail servers: our own listeners are none. */
+  /** For mail servers: our own listeners are excluded. */
   mxFilter: AddressCheck;
-  /** For what customers name. */
+  /** For URLs that customers name. */
   http: GuardedHttp;
-  /** For policies of recipients' domains: their own web servers. */
+  /** For policies of recipients' domains, on their own web servers. */
   policyHttp: GuardedHttp;
   close(): void;
 }
 
-/** `ca`: under test, authorities to trust in place of the built-in ones for recipients' policies. */
+/** `ca`: for tests, certificate authorities to trust instead of the built-in ones for recipients' policies. */
 export function openNetwork(
   { clock, random }: { clock: Clock; random: Random },
   config: Config,

@@ -1,8 +1,7 @@
 /**
- * Files an operator may put into the data folder to change what the program knows: `shaping.json`, `reply-rules.json`.
- * Given how each is taken, reads them at the start, where a mistake keeps the server from starting, and again when asked
- * to (SIGHUP), where a mistake leaves the old content in force and is logged. A file that is not there changes nothing;
- * one that went away is taken back.
+ * Files in the data folder by which an operator changes built-in data: `shaping.json`, `reply-rules.json`. They are
+ * read at the start, where a mistake prevents it, and again on request (SIGHUP), where a mistake is logged and the old
+ * content stays in force. A missing file changes nothing; when a file was removed, its content no longer applies.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,14 +11,14 @@ import type { Logger } from './lib/log.ts';
 export interface OperatorFile {
   /** Name in the data folder. */
   name: string;
-  /** Takes the text, or says every problem and changes nothing. `path`: what problems call the file. */
+  /** Applies the text, or returns every problem and changes nothing. `path`: the name of the file in problems. */
   use(text: string, path: string): readonly string[];
-  /** The file is not there. */
+  /** Called if the file does not exist. */
   clear(): void;
 }
 
 export interface OperatorFiles {
-  /** Throws where a file has a mistake, with every problem of every file. */
+  /** Throws if a file has a mistake, with every problem of every file. */
   load(): Promise<void>;
   reload(): Promise<void>;
 }
@@ -84,7 +83,7 @@ export function shapingFile(shaping: {
   };
 }
 
-/** The operator's reply rules, whose mistakes come with their position in the list, as lines of the file. */
+/** The operator's reply rules. Mistakes come with their position in the list and are reported as lines of the file. */
 export function replyRulesFile(rules: {
   useOperatorRules(
     json: unknown,

@@ -1,4 +1,7 @@
-/** What keeps this server from taking work, as /readyz shows it: a store that cannot write, a disk nearly full. */
+/**
+ * What prevents this server from accepting work, as /readyz shows it: a store that cannot write, a disk that is nearly
+ * full.
+ */
 import { statfs } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import type { Clock } from './lib/clock.ts';
@@ -8,28 +11,28 @@ import type { Store } from './store/store.ts';
 const DISK_CHECK_MS = 5_000;
 const LEAST_FREE_SHARE = 0.05;
 
-/** Sources whose address no interface of this machine has: nothing can leave from there. */
+/** Sources whose address no interface of this machine has, so that nothing can be sent from them. */
 export function missingSources<Source extends { address: string }>(sources: readonly Source[]): Source[] {
   const own = new Set(
     Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)),
   );
-  // All of 127/8 is there, named or not.
+  // All of 127/8 is usable, whether an interface names it or not.
   return sources.filter(({ address }) => !own.has(address) && !address.startsWith('127.'));
 }
 
-/** Each check with what is wrong. `suspicion`: why nothing, or nothing by some route, seems to leave this machine. */
+/** Each check with its problem. `suspicion`: why nothing, or nothing by some route, seems to leave this machine. */
 export async function readiness(store: Store, refusing: () => string | null, suspicion: () => string | null) {
   const writable = store.writable();
   const refused = refusing();
   return [
     { name: 'store', ok: writable.ok, detail: writable.ok ? '' : writable.reason },
     { name: 'acceptance', ok: refused === null, detail: refused ?? '' },
-    // Mail is taken and kept all the same.
+    // Mail is still accepted and kept.
     { name: 'outgoing', ok: true, detail: suspicion() ?? '' },
   ];
 }
 
-/** Nothing is taken while the disk is nearly full: what was acknowledged must still be able to finish. */
+/** Nothing is accepted while the disk is nearly full, because accepted mail still needs space to finish. */
 export function createDiskWatch(
   clock: Clock,
   folder: string,
@@ -59,7 +62,7 @@ export function createDiskWatch(
       running = false;
     },
     refusing: () => reason,
-    /** What may still be taken before everything is refused; null = unknown. */
+    /** Bytes that can be accepted before everything is refused; null = unknown. */
     freeBytes: () => free,
   };
 }

@@ -59,20 +59,20 @@ import { createUpkeep } from './upkeep.ts';
 import { createWebhooks } from './webhooks.ts';
 
 export interface RunningServer {
-  /** `http://127.0.0.1:8025`, where the listener really is. */
+  /** `http://127.0.0.1:8025`, the real address of the listener. */
   readonly localUrl: string;
-  /** What clients and links use. */
+  /** The URL that clients and links use. */
   readonly publicUrl: string;
-  /** Where SMTP submission listens; null = off. */
+  /** Addresses of SMTP submission; null = off. */
   readonly submission: { plain: ListenAddress | null; tls: ListenAddress | null };
-  /** Where mail that comes back is taken; null = off. */
+  /** Address for returned mail; null = off. */
   readonly returns: ListenAddress | null;
   /** The administrator's token, also in the file `admin-token`. */
   readonly adminToken: string;
   readonly version: string;
   /** Reads certificates, shaping data and reply rules again (SIGHUP). */
   reload(): Promise<void>;
-  /** Resolves, with the reason, when this process can not go on and is to be stopped and started again. */
+  /** Resolves with the reason when this process cannot continue and must be restarted. */
   readonly failed: Promise<string>;
   stop(deadlineMs: number): Promise<void>;
 }
@@ -82,30 +82,30 @@ export interface ServerParams {
   loaded: LoadedConfig;
   logs: Loggers;
   version: string;
-  /** A failpoint specification; given only under test. */
+  /** A failpoint specification; only for tests. */
   failpoints?: string | undefined;
   /** Ends the process at once. */
   kill?: () => void;
   clock?: Clock;
-  /** Under test: how fast nodes notice each other. */
+  /** For tests: how fast nodes notice each other. */
   nodeTimes?: NodeTimes;
   /**
-   * Under test: authorities to trust in place of the built-in ones for mail servers and MTA-STS policies, the port of
-   * these, and that of the name servers of zones.
+   * For tests: certificate authorities to trust instead of the built-in ones for mail servers and MTA-STS policies, the
+   * port of these, and that of the name servers of zones.
    */
   trust?: { ca: readonly string[]; mtaStsPort: number; zonePort?: number };
 }
 
 const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
-/** Who has not sent the rest of a message by then sends it again. */
+/** A client that has not sent the rest of a message by then sends it again. */
 const SMTP_DRAIN_MS = 10_000;
-/** Requests that run end within this. */
+/** Running requests may take this long. */
 const HTTP_DRAIN_MS = 5_000;
 const SHARED_SWEEP_MS = 1_000;
-/** Writing down what is given back takes at least this, however long the rest took. */
+/** Releasing leases gets at least this long, however long the rest took. */
 const GIVE_BACK_MS = 1_000;
 
-/** Starts every role of the configuration. Rejects with a message an operator can act on. */
+/** Starts every configured role. Rejects with a message that an operator can act on. */
 export async function startServer(params: ServerParams): Promise<RunningServer> {
   const { config, routing } = params.loaded;
   const { logs } = params;
@@ -117,7 +117,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       : createFailpoints(params.failpoints, params.kill);
 
   const folder = await openDataFolder(config.data, config['secret-key'], random);
-  // One folder, one node: its name tells it from the others.
+  // Each node has its own folder: its name identifies the node.
   const folderLock = config['shared-store'] ? takeLock(join(folder.path, 'node')) : null;
   const failed = Promise.withResolvers<string>();
   const store = await openSqliteStore({
@@ -287,14 +287,14 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       { ...base, retention: createRetention({ store, clock }, kept) },
       { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS, checkDomains: !anyDomain },
     );
-    /** Done for the whole instance: by one node at a time, where there are several. */
+    /** Done for the whole instance: by one node at a time if there are several. */
     const once = [upkeep, guard, notices];
     const jobs =
       membership === null
         ? once
         : [createSingletonJob({ membership, clock, log: logs.service }, 'upkeep', once)];
     if (membership !== null) await start(membership);
-    // Listeners come last.
+    // Listeners are started last.
     if (roles.has('deliver')) await start(engine);
     if (roles.has('webhooks')) await start(sender);
     webhooks.sends();
@@ -324,14 +324,14 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         logs.service.info({}, 'stopping');
         const endMs = clock.monotonicMs() + deadlineMs;
         const leftMs = () => Math.max(0, endMs - clock.monotonicMs());
-        // All draw on one deadline. Nothing new is sent or called from now on; what still arrives is kept for the next
-        // start.
+        // All parts share one deadline. From now on nothing new is sent or called; what still arrives is stored for the
+        // next start.
         const working = [...jobs, sender].filter((service) => started.includes(service));
         const finished = Promise.all([
           ...working.map((service) => service.stop(leftMs())),
           engine.drain(leftMs()),
         ]);
-        // Messages that are arriving by SMTP may still be taken; everybody else is told to come back.
+        // Messages that are arriving by SMTP may still be accepted; all other clients are asked to come back.
         if (started.includes(submission)) await submission.stop(Math.min(leftMs(), SMTP_DRAIN_MS));
         if (returns !== null) await returns.stop(Math.min(leftMs(), SMTP_DRAIN_MS));
         acceptance.close();
@@ -367,7 +367,7 @@ function sqlitePath(database: string, folder: DataFolder): string {
   return path === '' ? join(folder.path, 'postrider.db') : path;
 }
 
-/** What the engine is told of the configuration. */
+/** The parts of the configuration that the engine uses. */
 function engineOptions(
   { config, routing }: LoadedConfig,
   folder: string,
@@ -376,7 +376,7 @@ function engineOptions(
   const bounceDomain = config['bounce-domain'] ?? config.hostname;
   return {
     folder,
-    // A command that looks something up is not to fail over a file that only delivery reads.
+    // A command that reads data must not fail because of a file that only delivery uses.
     strict: config.roles.includes('deliver'),
     rules: routing.routes,
     targets: config.route,
@@ -386,11 +386,11 @@ function engineOptions(
     queue: {
       ...QUEUE_DEFAULTS,
       highWaterMark: config['queue-limit'],
-      // What other nodes accept or give back is found by looking.
+      // Rows that other nodes accept or release are found by searching.
       ...(config['shared-store'] ? { sweepMs: SHARED_SWEEP_MS } : {}),
     },
     accept: {
-      // An unsubscribe address helps only where somebody reads what comes there.
+      // An unsubscribe address is useful only if its mail is read.
       mailtoDomain: config.returns === null ? null : bounceDomain,
       maxMessageBytes: config['max-message-bytes'],
       simulatorDomain: config['simulator-domain'],

@@ -1,6 +1,6 @@
 /**
- * What listens for SMTP, put together: the certificates, submission behind a login, and the listener for mail that
- * comes back. Given the engine and who may use it; nothing listens before each is started.
+ * Builds the SMTP listeners: the certificates, submission with a login, and the listener for returned mail. Nothing
+ * listens before each is started.
  */
 import type { Registry } from 'prom-client';
 import type { Accounts } from './accounts.ts';
@@ -22,11 +22,11 @@ import type { DomainService } from './policy/domains/domains.ts';
 import { type Certificates, openCertificates } from './smtp/server-certificates.ts';
 import type { Store } from './store/store.ts';
 
-/** What listens for SMTP, and the certificates it shows. */
+/** The SMTP listeners and their certificates. */
 export interface SmtpListeners {
   certificates: Certificates;
   submission: ReturnType<typeof createSubmissionListener>;
-  /** Null = mail that comes back is not taken here. */
+  /** null = returned mail is not received here. */
   returns: Returns | null;
 }
 
@@ -45,7 +45,7 @@ interface Parts {
   eventsStored(): void;
 }
 
-/** Who submits on loopback without a login, or with one that nobody knows; in development only. */
+/** The caller for submission on loopback without a login, or with an unknown one; only in development. */
 const WITHOUT_LOGIN: Caller = {
   tokenId: 'smtp-without-login',
   owner: 'smtp-without-login',
@@ -55,7 +55,7 @@ const WITHOUT_LOGIN: Caller = {
   rateLimit: null,
 };
 
-/** Throws where a certificate's files cannot be read. `anyDomain`: mail from any domain is captured, none leaves. */
+/** Throws if a certificate's files cannot be read. `anyDomain`: mail from any domain is captured, none is sent. */
 export async function openSmtpListeners(
   parts: Parts,
   { config, mode, folder, anyDomain }: { config: Config; mode: Mode; folder: string; anyDomain: boolean },
@@ -65,7 +65,7 @@ export async function openSmtpListeners(
   const roles = new Set(config.roles);
   const certificates = await openCertificates(
     { clock, report: (message, err) => log.error({ err }, message) },
-    // Who does not listen, a command for example, needs no files.
+    // A process without these listeners, such as a command, needs no files.
     (roles.has('submission') || config.returns !== null) &&
       config['tls-cert'] !== null &&
       config['tls-key'] !== null

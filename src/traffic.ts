@@ -1,7 +1,7 @@
 /**
- * What delivery may ask of the world and what it remembers of it, put together: shaping data with the operator's file,
- * overrides, the state of paths, holds, and the operator's reply rules. Given the store, leaves parts that are loaded;
- * `reload` reads the operator's files again, `flush` stores what is not stored yet.
+ * Builds what delivery knows about receivers: shaping data with the operator's file, overrides, the states of paths,
+ * holds, and the operator's reply rules. All parts are loaded from the store; `reload` reads the operator's files
+ * again, `flush` stores what is not stored yet.
  */
 import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
@@ -21,7 +21,7 @@ export interface TrafficParts {
   overrides: OverrideBook;
   pathMemory: PathMemory;
   holds: Holds;
-  /** About far ends. */
+  /** Observed facts about far ends. */
   egressMemory: EgressMemory;
   reload(): Promise<void>;
   /** Reads again what other processes on the same store may have changed. */
@@ -30,16 +30,16 @@ export interface TrafficParts {
 }
 
 export interface TrafficOptions {
-  /** Where the operator's files lie. */
+  /** The folder of the operator's files. */
   folder: string;
-  /** The key `max-connections` where it is set. */
+  /** The key `max-connections` if set. */
   maxConnections: number | null;
   sourceIds: ReadonlySet<string>;
-  /** A mistake in a file is thrown; otherwise logged. */
+  /** A mistake in a file is thrown; otherwise it is logged. */
   strict: boolean;
 }
 
-/** Throws where a file of the operator's has a mistake, with every problem. */
+/** Throws if a file of the operator has a mistake, with every problem. */
 export async function openTraffic(
   deps: {
     store: LimitStore;

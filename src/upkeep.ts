@@ -16,19 +16,19 @@ import type { Store } from './store/store.ts';
 
 const PURGE_EVERY_MS = 10 * 60_000;
 const DOMAINS_EVERY_MS = 60_000;
-/** What a path came to says nothing about it after this. */
+/** A stored state of a path is useless after this time. */
 const PATH_KEPT_MS = 7 * 24 * 3_600_000;
-/** A message asks for it while it is looked at; longer than the longest a message waits. */
+/** The timeline of a message shows them; longer than any message waits. */
 const CHANGES_KEPT_MS = 14 * 24 * 3_600_000;
-/** A cause that nobody is left in may come back; then it keeps its number and first sight. */
+/** A cause without recipients may occur again; until then it keeps its number and first time. */
 const CAUSE_KEPT_MS = 7 * 86_400_000;
 const STEP_ROWS = 1000;
-/** Domains looked up in one round; the longest due go first, the others wait for the next. */
+/** Domains checked in one round; those that are due longest come first, the others wait for the next round. */
 const CHECKS_PER_ROUND = 50;
 
 export interface UpkeepOptions {
   idempotencyWindowMs: number;
-  /** false: no domain is looked up by itself (development, where every domain counts as verified). */
+  /** false: no domain is checked automatically (development, where every domain counts as verified). */
   checkDomains: boolean;
 }
 
@@ -110,7 +110,7 @@ export function createUpkeep(
       const level = domain.status === 'Failing' ? 'warn' : 'info';
       log[level]({ domain: name, status: domain.status, before }, 'a sender domain has changed');
     } catch (cause) {
-      // Removed meanwhile, or the store is away: neither may keep the others from being looked up.
+      // The domain was removed meanwhile, or the store is unavailable: the other domains must still be checked.
       log.warn({ domain: name, err: cause }, 'a sender domain could not be checked');
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Webhooks put together: what the API changes of them, and the sender, which is woken when events were stored. Given
- * the store and HTTP that keeps to the address rules. Until `sends()` nobody is woken: before, the sender does not run.
+ * Builds webhooks: the part that the API uses to change them, and the sender, which is woken when events were stored.
+ * Before `sends()`, nothing is woken, because the sender is not running.
  */
 import type { Registry } from 'prom-client';
 import type { Config } from './config/table.ts';
@@ -19,16 +19,16 @@ import type { Store } from './store/store.ts';
 export interface WebhookParts {
   service: ReturnType<typeof createWebhookService>;
   sender: WebhookSender;
-  /** Calls may be due: the sender looks, soon. */
+  /** Calls may be due: the sender looks soon. */
   wake(): void;
   /** From now on `wake` wakes the sender. */
   sends(): void;
 }
 
-/** Calls start at the latest this long after their event; between them the sender is not asked. */
+/** Calls start at the latest this long after their event; the sender is woken once for all events of this time. */
 const WAKE_MS = 50;
 
-/** Calls nobody before the sender is started. */
+/** No calls are made before the sender is started. */
 export function createWebhooks(
   deps: {
     store: Store;
@@ -60,7 +60,7 @@ export function createWebhooks(
   };
 }
 
-/** `fire` once within `delayMs` of the first call, however many calls there are until then. */
+/** Calls `fire` once within `delayMs` of the first call, however many calls follow. */
 function coalesced(clock: Clock, delayMs: number, fire: () => void): () => void {
   let waiting = false;
   return () => {

@@ -1,12 +1,12 @@
 /**
- * Forms that values are written in: lists, switches, numbers, durations, addresses to listen at. Each reader is given the
- * text, trimmed, and gives the value or, in words for whoever wrote it, what to write instead. Nothing throws.
+ * The formats of values: lists, switches, numbers, durations, addresses to listen at. Each reader takes trimmed text
+ * and returns the value, or a sentence that says what to write instead. None throws.
  */
 
 /** What reading a value gives: the value, or what to write instead. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; fix: string };
 
-/** Where to listen, or where something listens. */
+/** An address to listen at. */
 export interface ListenAddress {
   host: string;
   /** 0 = any free port. */
@@ -23,7 +23,7 @@ export function bad(fix: string): { ok: false; fix: string } {
   return { ok: false, fix };
 }
 
-/** Any text but none; `what` names the thing in the refusal. */
+/** Any text that is not empty; `what` names the value in the message. */
 export function nonEmpty(text: string, what: string): Parsed<string> {
   return text === '' ? bad(`needs ${what}`) : good(text);
 }
@@ -46,7 +46,7 @@ export function parseListen(text: string): Parsed<ListenAddress> {
   return good({ host: host === '' ? '127.0.0.1' : host, port });
 }
 
-/** Whether a host, as it is written, is this machine and nothing else. */
+/** Whether a host, as written, can only be this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
@@ -77,7 +77,7 @@ export function parseCidrs(text: string): Parsed<readonly string[]> {
   return wrong === undefined ? good(list) : bad(`"${wrong}" is not a network, e.g. 10.0.0.0/8`);
 }
 
-/** `on`, `off` and what people write for them. */
+/** `on`, `off` and common other spellings. */
 export function parseSwitch(text: string): Parsed<boolean> {
   if (/^(on|true|yes|1)$/i.test(text)) return good(true);
   if (/^(off|false|no|0)$/i.test(text)) return good(false);

@@ -1,6 +1,6 @@
 /**
- * What the table knows about one key: the form of its value, its default, its meaning, how it is read and shown. The name
- * is the key's place in the table; its environment name is made from that.
+ * What the table contains about one key: format, default, meaning, how it is read and shown. The key's name is its
+ * position in the table; its environment name is made from it.
  */
 import type { Parsed } from './forms.ts';
 
@@ -16,12 +16,12 @@ export interface KeyFacts<T> {
   meaning: string;
   /** Shown as `(secret)`. */
   secret?: boolean;
-  /** The value as it may be shown; for keys that hold a secret among other things. */
+  /** The value as it may be shown, for keys that contain a secret among other things. */
   shown?: (text: string) => string;
   parse(text: string): Parsed<T>;
 }
 
-/** One key after another, as T has them. */
+/** A table with one row for each member of T. */
 export type KeyTable<T> = { readonly [K in keyof T]: KeyFacts<T[K]> };
 
 /** The facts of an ordinary key. */

@@ -1,8 +1,8 @@
-/** Under which URL clients reach the API. */
+/** The URL at which clients reach the API. */
 import type { ListenAddress } from './forms.ts';
 import type { Config } from './table.ts';
 
-/** The base URL clients use: `public-url`, or made from the listener's real address. Without trailing slash. */
+/** `public-url`, or made from the listener's real address. Without trailing slash. */
 export function publicUrl(config: Pick<Config, 'public-url' | 'hostname'>, listening: ListenAddress): string {
   if (config['public-url'] !== null) return config['public-url'];
   const host = listening.host === '0.0.0.0' || listening.host === '::' ? config.hostname : listening.host;

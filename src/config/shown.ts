@@ -1,9 +1,11 @@
-/** The configuration as people are shown it: `postrider config`, GET /config, messages about a value. No secrets. */
+/**
+ * The configuration as it is shown to people: `postrider config`, GET /config, messages about a value. Without secrets.
+ */
 import { type Routing, routingRows } from '../config-routing.ts';
 import type { Mode } from './key-facts.ts';
 import { CONFIG_KEYS, CONFIG_NAMES, type ConfigKey, environmentName } from './table.ts';
 
-/** One value with where it came from. */
+/** A value and its origin. */
 export interface ConfigOrigin {
   text: string | null;
   source: 'flag' | 'environment' | 'file' | 'default';
@@ -16,12 +18,12 @@ export function shownValue(name: ConfigKey, text: string): string {
   return facts.shown?.(text) ?? withoutUser(text);
 }
 
-/** A user and a password can stand in any URL. */
+/** Any URL may contain a user and a password. */
 export function withoutUser(text: string): string {
   return text.replace(/:\/\/.*@/s, '://(secret)@');
 }
 
-/** Every key as people are shown it: value in force without secrets, where it came from, default, meaning. */
+/** Every key as it is shown: current value without secrets, origin, default, meaning. */
 export function configRows(
   mode: Mode,
   { origins, routing }: { origins: Readonly<Record<ConfigKey, ConfigOrigin>>; routing: Routing },

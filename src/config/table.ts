@@ -1,6 +1,6 @@
 /**
- * The table of all keys, put together from its topics. The reference page, the flags of commands and
- * `postrider config` are made from it.
+ * The table of all keys, combined from its topics. The reference page, the flags of commands and `postrider config` are
+ * made from it.
  */
 import type { KeyTable } from './key-facts.ts';
 import { ACCEPTANCE_KEYS, type AcceptanceConfig } from './keys/acceptance.ts';
@@ -21,10 +21,10 @@ export interface Config
     TellingConfig,
     RetentionConfig {}
 
-/** Name of a key, as it stands in `postrider.json`. */
+/** Name of a key, as in `postrider.json`. */
 export type ConfigKey = keyof Config;
 
-/** Every key with its facts, in the order people are shown it. */
+/** Every key, in the order in which they are shown. */
 export const CONFIG_KEYS: KeyTable<Config> = {
   ...SERVER_KEYS,
   ...NAMES_KEYS,
@@ -38,7 +38,7 @@ export const CONFIG_KEYS: KeyTable<Config> = {
 /** Every key, in that order. */
 export const CONFIG_NAMES = Object.keys(CONFIG_KEYS) as readonly ConfigKey[];
 
-/** `max-age` → `POSTRIDER_MAX_AGE`; a twin with `_FILE` at its end names a file that holds the value. */
+/** `max-age` → `POSTRIDER_MAX_AGE`. With `_FILE` at its end, it names a file that contains the value. */
 export function environmentName(name: ConfigKey): string {
   return `POSTRIDER_${name.toUpperCase().replaceAll('-', '_')}`;
 }

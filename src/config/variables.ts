@@ -1,17 +1,20 @@
 /**
- * Environment names that begin like ours: which of them mean something. A name with a typing error would otherwise be left
- * unread without a word.
+ * Recognises environment variables with our prefix that mean nothing, because a misspelled name would otherwise be
+ * ignored silently.
  */
 import { CONFIG_NAMES, environmentName } from './table.ts';
 
-/** What an orchestrator sets for a service of our name (Kubernetes: `<NAME>_SERVICE_HOST`, `<NAME>_PORT_8025_TCP` …). */
+/**
+ * Variables that an orchestrator sets for a service with our name (Kubernetes: `<NAME>_SERVICE_HOST`,
+ * `<NAME>_PORT_8025_TCP` …).
+ */
 const OF_ORCHESTRATORS =
   /^POSTRIDER_(?:SERVICE_(?:HOST|PORT)(?:_[A-Z0-9_]+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:ADDR|PORT|PROTO))?)?)$/;
 
-/** Ours, and no configuration: a failpoint of tests, the token that applications are given. */
+/** Our variables that are not configuration: a failpoint for tests, the token that applications use. */
 const OTHER_VARIABLES: readonly string[] = ['POSTRIDER_FAILPOINT', 'POSTRIDER_TOKEN'];
 
-/** Whether an environment name is none of ours, or one that has a meaning. */
+/** Whether a variable does not have our prefix, or has a meaning. */
 export function isKnownVariable(name: string): boolean {
   if (!name.startsWith('POSTRIDER_') || OTHER_VARIABLES.includes(name)) return true;
   if (OF_ORCHESTRATORS.test(name)) return true;

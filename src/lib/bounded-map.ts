@@ -1,18 +1,20 @@
 /**
- * A map for what is remembered of others, who choose the keys: it never holds more than `max`. Where a further key does not
- * fit, the one that was set the longest ago goes. `set` makes a key the newest, `get` does not: what has to be kept by use
- * (a limit, a count of failures) is set again at each use, and what can be had again (a cache) is set once, which costs
- * less. Nothing is emptied as a whole, so whoever fills it takes the oldest keys from others, never all at one moment.
+ * A map for values whose keys come from outside: it never holds more than `max` entries. If a new key does not fit, the
+ * entry that was set longest ago is removed. `set` makes a key the newest, `get` does not: set an entry again at each
+ * use if it must stay while it is used (a limit, a count of failures); set it once if it can be computed again (a
+ * cache), which is cheaper. It is never cleared as a whole, so that nobody can remove all entries of others at one
+ * moment.
  */
 export class BoundedMap<Key, Value> extends Map<Key, Value> {
   private readonly max: number;
   /**
-   * Goes through the keys once, oldest first: whatever it has passed is deleted. A new one each time would pass over all
-   * places that were left empty since the map was last made tidy, which took 28 µs at 10,000 keys. null: none is needed. One
-   * that stands still keeps every table that the map has had since (in V8; 55 octets for each `set`).
+   * Iterates over the keys once, oldest first; every key that it has passed was deleted. A new iterator each time would
+   * have to skip all deleted places since the map was last compacted, which took 28 µs at 10,000 keys. null: not needed
+   * yet. An iterator that does not move keeps every hash table that the map has had since (in V8; 55 octets for each
+   * `set`).
    */
   private oldestFirst: MapIterator<Key> | null = null;
-  /** Keys that were set since it moved; after `MOST_STANDING` it is given up. */
+  /** Keys set since the iterator moved; after `MOST_STANDING` it is dropped. */
   private standing = 0;
 
   /** `max` ≥ 1. */
@@ -30,9 +32,11 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
     return this;
   }
 
-  /** Removes the oldest key and gives its value back, for whoever has a further bound; undefined where the map is empty. */
+  /**
+   * Removes the oldest entry and returns its value, for callers with a further limit; undefined if the map is empty.
+   */
   shift(): Value | undefined {
-    // Asked at its end, the iterator would never again find anything.
+    // An iterator that was asked at its end never finds anything again.
     if (this.size === 0) return undefined;
     this.standing = 0;
     this.oldestFirst ??= this.keys();

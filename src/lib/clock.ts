@@ -1,6 +1,6 @@
 /**
- * The only door to time. Everything that waits or stamps takes a `Clock`; tests and simulations pass a virtual
- * one, so days go by in milliseconds. Wall time stamps records; monotonic time measures intervals and leases.
+ * The only access to time. Code that waits or takes timestamps gets a `Clock`; tests and simulations pass a virtual
+ * one, so that days pass in milliseconds. Wall time is for timestamps, monotonic time for intervals and leases.
  */
 
 /** A pending timer. `cancel` after it fired does nothing. */
@@ -17,7 +17,7 @@ export interface Clock {
   setTimer(delayMs: number, fire: () => void): Timer;
 }
 
-/** Node's longest timer; a longer delay would fire at once. */
+/** The longest delay of a timer in Node; a longer one would fire at once. */
 const MAX_DELAY_MS = 2_147_483_647;
 
 export const systemClock: Clock = {
@@ -37,7 +37,7 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
   });
 }
 
-/** Keeps the process alive until the answer is called, where nothing but timers would be waited for. */
+/** Keeps the process alive until the returned function is called, for times when only timers are pending. */
 export function keepProcess(): () => void {
   const handle = setInterval(() => {}, MAX_DELAY_MS);
   return () => clearInterval(handle);

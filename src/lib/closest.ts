@@ -1,9 +1,9 @@
 /** Finds the name that was probably meant, for error messages that suggest a correction. */
 
-/** Longer ones are compared by their beginning. */
+/** Longer words are compared by their first characters. */
 const MAX_CHARS = 200;
 
-/** The one of `known` that takes the fewest insertions, deletions and replacements to get; '' where there is none. */
+/** The entry of `known` with the fewest insertions, deletions and replacements from `word`; '' if none is close. */
 export function closest(word: string, known: readonly string[]): string {
   let best = '';
   let least = Number.POSITIVE_INFINITY;
@@ -16,7 +16,7 @@ export function closest(word: string, known: readonly string[]): string {
   return best;
 }
 
-/** Insertions, deletions and replacements between two words; for short ones. */
+/** The number of insertions, deletions and replacements between two short words. */
 export function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (let i = 0; i < from.length; i++) {

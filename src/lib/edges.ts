@@ -1,6 +1,6 @@
 /**
- * Characters at the edges of a text, counted by loop: an expression like `[. ]+$` begins anew at every one of them, and takes
- * quadratic time where something else follows.
+ * Counts characters at the start and end of a text by a loop. A regular expression such as `[. ]+$` starts again at
+ * every such character, and takes quadratic time if something else follows.
  */
 
 /** How many characters at the end of `text` are among `chars`. */

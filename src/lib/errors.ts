@@ -1,17 +1,17 @@
 /**
- * The one registry of error codes that clients see: number, name, HTTP status, public text.
- * Codes and names are stable for v1, texts are not. Expected refusals are thrown as `AppError` and shaped once, by
- * the listener; anything else that is thrown is a bug and becomes 500 without details.
+ * The registry of all error codes that clients see: number, name, HTTP status, public text. Codes and names are stable
+ * for version 1, texts are not. Expected refusals are thrown as `AppError` and turned into an answer in one place, the
+ * listener; anything else that is thrown is a bug and becomes a 500 without details.
  */
 
 export interface ErrorFacts {
   code: number;
   status: number;
-  /** Public sentence; a thrown error may carry a more exact one. */
+  /** Public sentence; a thrown error may have a more specific one. */
   text: string;
 }
 
-/** Name → facts. Order: as documented. */
+/** Name → code, status and text, in the order of the documentation. */
 export const ERRORS = {
   'token-missing': e(1, 401, 'Authorization header with a bearer token is required'),
   'from-email-required': e(3, 422, 'From.email is required'),
@@ -123,17 +123,17 @@ function e(code: number, status: number, text: string): ErrorFacts {
   return { code, status, text };
 }
 
-/** One problem of a request: registry name, a sentence, and where (a JSON Pointer in documented spelling). */
+/** One problem of a request: registry name, a sentence, and the field (a JSON Pointer in the documented spelling). */
 export interface Problem {
   name: ErrorName;
   message?: string;
   field?: string;
-  /** In a text that the problem is about; from 1. */
+  /** Line, from 1, if the problem is about a text. */
   line?: number;
   column?: number;
 }
 
-/** A limit by its name: how many within how many seconds, what is left, and for how many seconds still. */
+/** A named limit: the quota, its window in seconds, what is left, and the seconds until the window ends. */
 export interface NamedLimit {
   name: string;
   quota: number;
@@ -150,15 +150,15 @@ export function isErrorName(text: string): text is ErrorName {
 /** A refusal with one or more problems; the first decides the HTTP status. */
 export class AppError extends Error {
   readonly problems: readonly [Problem, ...Problem[]];
-  /** Seconds for `Retry-After`, where waiting helps. */
+  /** Seconds for `Retry-After`, if waiting helps. */
   readonly retryAfterSeconds: number | undefined;
-  /** Further members for the `WWW-Authenticate` challenge of 401 and 403. */
+  /** `scope` of the `WWW-Authenticate` challenge of 401 and 403. */
   readonly scope: string | undefined;
   /** Further members of the error body (RFC 9457 §3.2). */
   readonly members: Readonly<Record<string, unknown>>;
   /** The limit that refuses, for the `RateLimit` fields. */
   readonly limit: NamedLimit | undefined;
-  /** Sender domain of the mail that was refused, for logs; set by who knows it. */
+  /** Sender domain of the refused mail, for logs; set by the code that knows it. */
   about: string | undefined;
 
   constructor(

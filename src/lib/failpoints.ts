@@ -1,14 +1,17 @@
 /**
- * Named points at which a test may end the process, to prove what survives. The specification is
- * `name` or `name:n` (the n-th time the point is reached); several are separated by commas. Inactive unless one is
- * given, and the composition root gives one only where NODE_ENV is `test`.
+ * Named points at which a test can end the process, to check what is on disk. A specification is `name` or `name:n`
+ * (the n-th time the point is reached); several are separated by commas. None is active unless given, and the
+ * composition root passes one only if NODE_ENV is `test`.
  */
 export type FailpointName = 'after-commit' | 'after-data-sent' | 'after-remote-250';
 
 export interface Failpoints {
-  /** Reached the point: does nothing, or never returns. */
+  /** Called at the point: does nothing, or never returns. */
   reach(name: FailpointName): void;
-  /** Store writes that fail: the n-th and the `count` − 1 after it, or the writer with the n-th; null = none. */
+  /**
+   * Writes of the store that fail: the n-th and the `count` − 1 after it, or the writer thread dies at the n-th; null =
+   * none.
+   */
   readonly failStoreWrites: { from: number; count: number; as?: 'death' } | null;
 }
 

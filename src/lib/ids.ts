@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
 
 const DIGITS = '0123456789abcdef';
-/** Written over by every call; the dashes stay. */
+/** Reused by every call; the dashes stay in place. */
 const TEXT = Buffer.from('00000000-0000-0000-0000-000000000000', 'latin1');
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -26,7 +26,7 @@ export function uuidv7(clock: Clock, random: Random): string {
 
 /** 16 bytes as canonical UUID text. */
 export function uuidText(bytes: Uint8Array): string {
-  // One text made at once: put together from pieces it left twenty short ones behind, several times a message.
+  // Makes one string. Joining pieces created twenty short strings per id, several times per message.
   let at = 0;
   for (let i = 0; i < 16; i++) {
     if (i === 4 || i === 6 || i === 8 || i === 10) at += 1;

@@ -1,7 +1,7 @@
 /**
- * An instant as clients write it: ISO 8601 with an offset (`2026-11-20T08:00:00Z`, `…+01:00`), or Unix seconds. Given
- * any value from outside it leaves milliseconds since the Unix epoch, or null where the value is no such instant: an
- * unknown offset would be a guess, and a day that no month has is a mistake. Never throws.
+ * A point in time as clients write it: ISO 8601 with an offset (`2026-11-20T08:00:00Z`, `…+01:00`), or Unix seconds.
+ * Takes any outside value and returns milliseconds since the Unix epoch, or null if it is not such a time: a missing
+ * offset would have to be guessed, and a day that its month does not have is a mistake. Never throws.
  */
 
 const ISO =
@@ -10,7 +10,7 @@ const ISO =
 /** The last second of the year 9999. */
 const MAX_SECONDS = 253_402_300_799;
 
-/** Milliseconds since the Unix epoch; null = not an instant. A text of digits counts as seconds where `digits` says so. */
+/** Milliseconds since the Unix epoch; null = not a point in time. With `digits`, a text of digits counts as seconds. */
 export function parseInstant(value: unknown, digits = false): number | null {
   if (typeof value === 'number') {
     return value >= 0 && value <= MAX_SECONDS ? Math.round(value * 1000) : null;
@@ -26,7 +26,7 @@ export function parseInstant(value: unknown, digits = false): number | null {
   if (offsetHours > 23 || offsetMinutes > 59) return null;
   const local = Date.UTC(year ?? 0, (month ?? 0) - 1, day, hour, minute, second, fraction);
   const back = new Date(local);
-  // Date.UTC carries over: the 31st of February comes back as another day, the year 99 as 1999.
+  // Date.UTC does not refuse: it reads the 31st of February as a day in March and the year 99 as 1999.
   if (
     back.getUTCFullYear() !== year ||
     back.getUTCMonth() + 1 !== month ||

@@ -1,19 +1,19 @@
 /**
- * Where in a JSON text each member stands, so that a mistake in a file of the operator's can be shown by its line.
- * Given text that JSON.parse takes; gives the line of a member by its JSON Pointer. A key that stands twice in one
- * object, of which JSON.parse would silently keep the last, is told too.
+ * Finds the line of each member in a JSON text, so that a mistake in an operator's file can be reported with its line.
+ * Takes text that JSON.parse accepts; returns the line of a member by its JSON Pointer. Also reports keys that occur
+ * twice in one object, of which JSON.parse silently keeps the last.
  */
 
 export interface JsonLines {
-  /** Line (from 1) of the member a pointer names (`/0/limits/tls`), or of the nearest one around it. */
+  /** Line (from 1) of the member that a pointer names (`/0/limits/tls`), or of the closest member that contains it. */
   lineOf(pointer: string): number;
-  /** Pointers of keys that stand a second time in their object. */
+  /** Pointers of keys that occur a second time in their object. */
   readonly duplicates: readonly string[];
 }
 
 export type JsonFile = { ok: true; value: unknown; lines: JsonLines } | { ok: false; message: string };
 
-/** Reads JSON of an operator's file. `message` names the line. */
+/** Reads the JSON of an operator's file. `message` names the line. */
 export function readJson(text: string): JsonFile {
   let value: unknown;
   try {
@@ -33,7 +33,7 @@ function firstLine(cause: unknown): string {
   );
 }
 
-/** The first line after which no continuation could make JSON of the text any more. */
+/** The first line up to which the text cannot be the beginning of any valid JSON. */
 function syntaxErrorLine(text: string): number {
   const ends = [...text.matchAll(/\n|$/g)].map((match) => match.index);
   let low = 0;
@@ -46,7 +46,7 @@ function syntaxErrorLine(text: string): number {
   return low + 1;
 }
 
-/** Whether the parser fails at the end of this beginning, not within it. */
+/** Whether the parser failed only because the text ended, and not earlier. */
 function mayGoOn(beginning: string): boolean {
   try {
     JSON.parse(beginning);
@@ -65,7 +65,7 @@ interface Open {
   keys: Set<string>;
 }
 
-/** One pass over the tokens of a valid text, without recursion: a deep text must not exhaust the stack. */
+/** One pass over the tokens of a valid text, without recursion, because deep nesting must not exhaust the stack. */
 function locate(text: string): JsonLines {
   const lineOfPointer = new Map<string, number>([['', 1]]);
   const duplicates: string[] = [];

@@ -1,48 +1,47 @@
 /**
- * Writes what must not get lost through a place that may be away for a while: what came in one turn goes together, what is
- * written next does not wait for what is under way, and what could not be written is kept and offered again, with all that
- * came meanwhile. An item that is refused for what it is must not hold up the others: each of its batch is offered alone,
- * and the bad one is given up. Given the write and what tells its failures apart; leaves every item written, refused, or
- * kept until `stop`.
+ * Writes items that must not be lost to a place that may be unavailable for a while. Items of one turn of the event
+ * loop are written together; a later batch does not wait for an earlier one. Items that could not be written are kept
+ * and tried again with all newer ones. If a batch is refused because of one item, each item is tried alone, and the bad
+ * one is given up. Until `stop`, every item is written, refused or kept.
  */
 import type { Clock, Timer } from './clock.ts';
 
 export interface KeptWrites<Item> {
   /** Resolves when the item is written, or refused; never rejects. */
   put(item: Item): Promise<void>;
-  /** Nothing can be written at the moment: what comes now waits for the next try. */
+  /** Nothing can be written at the moment; new items wait for the next try. */
   readonly paused: boolean;
-  /** Items that are not written yet, those under way included. */
+  /** Items that are not written yet, including those being written. */
   readonly size: number;
-  /** Resolves when everything given so far is written or refused. */
+  /** Resolves when every item given so far is written or refused. */
   drained(): Promise<void>;
-  /** Nothing is offered again from now on. */
+  /** Nothing is tried again after this. */
   stop(): void;
 }
 
 interface Kept<Item> {
   item: Item;
-  /** Counts up, in the order in which they came. */
+  /** Increases in the order of arrival. */
   place: number;
   resolve: () => void;
 }
 
 export function createKeptWrites<Item, Result>(given: {
   clock: Pick<Clock, 'setTimer'>;
-  /** Between two tries while it is away. */
+  /** Pause between two tries while the destination is unavailable. */
   retryMs: number;
-  /** Of one write; absent = all there is. */
+  /** Items per write; absent = all that are waiting. */
   maxBatch?: number;
   write(items: readonly Item[]): Promise<readonly Result[] | undefined>;
-  /** Whether a failure says that nothing can be written now; else it is about the items. */
+  /** Whether a failure means that nothing can be written now; otherwise it concerns the items. */
   isAway(cause: unknown): boolean;
   written?(item: Item, result: Result | undefined): void;
-  /** After each write that did something, when all its items were told. */
+  /** Called after each successful write, when all its items are resolved. */
   wrote?(): void;
   refused(item: Item, cause: unknown): void;
-  /** The first failure in a row of `count` items. */
+  /** Called for the first failure in a row, with `count` items waiting. */
   away(cause: unknown, count: number): void;
-  /** Something was written again. */
+  /** Called when a write succeeds again. */
   back?(): void;
 }): KeptWrites<Item> {
   const { clock, retryMs, maxBatch = Number.POSITIVE_INFINITY } = given;
@@ -60,7 +59,7 @@ export function createKeptWrites<Item, Result>(given: {
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.push({ item, resolve, place: places++ });
       size += 1;
-      // While it is away, the next try takes everything along.
+      // While the destination is unavailable, the next try takes these too.
       if (!paused) startFlush();
       return promise;
     },
@@ -85,10 +84,10 @@ export function createKeptWrites<Item, Result>(given: {
 
   async function flush(): Promise<void> {
     while (waiting.length > 0) {
-      // What comes next forms the next batch while this one is written.
+      // Items that arrive while this batch is written form the next batch.
       offer(waiting.splice(0, maxBatch));
       await Promise.resolve();
-      // What is closed refuses at once: trying again in the same turn would never let go of it.
+      // A closed store refuses at once; trying again in the same turn would never end.
       if (paused) break;
     }
     flushing = false;
@@ -111,7 +110,7 @@ export function createKeptWrites<Item, Result>(given: {
         else {
           given.refused(only.item, cause);
           finish(only);
-          // Whoever looks at an item and refuses it is there.
+          // The destination that examines and refuses an item is available.
           resume();
         }
       },
@@ -121,7 +120,7 @@ export function createKeptWrites<Item, Result>(given: {
   function keep(batch: readonly Kept<Item>[], cause: unknown): void {
     if (!paused) given.away(cause, batch.length);
     paused = true;
-    // Of several batches under way the last may fail first.
+    // Of several concurrent batches, the later may fail first.
     waiting = [...batch, ...waiting].sort((a, b) => a.place - b.place);
     if (stopped) return;
     retry ??= clock.setTimer(retryMs, () => {

@@ -1,8 +1,8 @@
 /**
- * Logs as JSON lines, two streams in one destination. The *mail log* has one line per lifecycle step with stable
- * names (`accepted`, `attempted`, `delivered`, `called`, …) and may name addresses, masked where the operator wants
- * that; the *service log* tells of starts, stops and surprises and never names an address or holds content. `error`
- * means that a person should look. A line that is lost because the destination refuses it is not retried.
+ * Logs as JSON lines, two streams to one destination. The *mail log* has one line per lifecycle step with stable names
+ * (`accepted`, `attempted`, `delivered`, `called`, …) and may contain addresses, masked if the operator wants that. The
+ * *service log* reports starts, stops and unexpected events, without addresses or content. `error` means that a person
+ * should look. A line that the destination refuses is lost.
  */
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
 import { createMailLog } from './mail-log.ts';
@@ -10,7 +10,7 @@ import { createMailLog } from './mail-log.ts';
 /** Facts of a line: identifiers, numbers, short texts. Never message content, tokens or secrets. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** What every part of the program needs from a log: facts first, then a constant sentence. */
+/** The log as every part gets it: fields first, then a constant sentence. */
 export interface Logger {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;
@@ -27,7 +27,7 @@ export interface Loggers {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Where addresses are masked: nowhere, in texts, or in errors too (whose stack is left out then). */
+/** Where addresses are masked: nowhere, in texts, or also in errors (whose stack is then left out). */
 type Mask = 'none' | 'texts' | 'all';
 
 /** Longest text value of a line; longer ones are cut. */
@@ -49,8 +49,8 @@ const SECRETS: ReadonlySet<string> = new Set(SECRET_NAMES);
 const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
 /**
- * Both logs over one `destination` (stdout, or a collector in tests), without worker threads, so that the last lines
- * of a crash are there.
+ * Both logs on one `destination` (stdout, or a collector in tests), without worker threads, so that the last lines
+ * before a crash are written.
  *
  * `maskAddresses` shows `j***@example.com` for `jane@example.com` in every text of the mail log.
  */
@@ -66,19 +66,19 @@ export function createLoggers(params: {
       ...base,
       base: { stream: 'service' },
       redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
-      // What a remote server said may hold an address; this log names none, whoever wrote it.
+      // What a remote server said may contain an address, and this log must not.
       formatters: { level, log: (fields) => shapeFields(fields, 'texts') },
     },
     params.destination,
   );
-  // Two lines a message, so nothing is looked through in depth (that was a sixth of all CPU per message): its fields
-  // are flat, and what is not is left out.
+  // Two lines per message: looking into nested values took a sixth of all CPU per message, so fields are flat here, and
+  // nested ones are left out.
   const mask: Mask = params.maskAddresses ? 'all' : 'none';
   const mail: Logger = createMailLog(params.destination, params.level, (fields) => flatFields(fields, mask));
   return { service, mail };
 }
 
-/** A log that keeps nothing; for tools and tests that have no use for lines. */
+/** A log that drops all lines; for tools and tests. */
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** `silentLogger` for both streams. */
@@ -102,7 +102,7 @@ export function maskAddresses(text: string): string {
   return out + text.slice(copiedTo);
 }
 
-/** The mail log's fields as they are, or, where one is a secret or not flat, a copy without it. */
+/** The fields of the mail log as they are, or a copy without fields that are secret or not flat. */
 function flatFields(fields: LogFields, mask: Mask): LogFields {
   let suspicious = mask !== 'none';
   for (const name in fields) {
@@ -118,7 +118,7 @@ function flatFields(fields: LogFields, mask: Mask): LogFields {
   return flat;
 }
 
-/** An object in which a secret could hide; lists of texts are flat. */
+/** An object that could contain a secret; lists of texts are flat. */
 function isNested(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return !(Array.isArray(value) && value.every((item) => typeof item === 'string'));
@@ -153,7 +153,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** Space and controls, and the marks that surround an address in text; `@` itself is one so that `a@b@c` ends. */
+/** Blanks, control characters and the marks around an address in text; also `@` itself, so that `a@b@c` ends. */
 function isDelimiter(code: number): boolean {
   return code <= 0x20 || code === 0x7f || '<>"\'(),;:@[]\\'.includes(String.fromCharCode(code));
 }

@@ -1,6 +1,6 @@
-/** Whatever runs: started once, stopped once, and honest about what it could not finish. */
+/** A part that runs: started once and stopped once. */
 export interface Service {
   start(): Promise<void>;
-  /** Takes no new work, finishes or gives back what it holds, and resolves within about `deadlineMs`. */
+  /** Takes no new work, finishes or releases what it has, and resolves within about `deadlineMs`. */
   stop(deadlineMs: number): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * The mail log's lines: two a message, so they are written without looking through anything in depth, and all of one
- * turn of the event loop go to the destination as one text. Given flat fields (the caller's business), leaves lines as
- * the service log writes them: level, time, stream, fields, sentence. What one turn holds is lost with a crash in it.
+ * Writes the lines of the mail log. There are two per message, so fields must be flat and are not inspected in depth,
+ * and all lines of one turn of the event loop go to the destination as one text. The format is that of the service log:
+ * level, time, stream, fields, sentence. A crash loses the lines of the current turn.
  */
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ type Write = (fields: Fields, message: string) => void;
 
 const RANKS = { debug: 20, info: 30, warn: 40, error: 50, silent: 100 } as const;
 
-/** `shape`: the fields as they may be written, flat. Lines below `level` are dropped before anything is made of them. */
+/** `shape` returns the fields as they may be written. Lines below `level` are dropped first. */
 export function createMailLog(
   destination: { write(text: string): unknown },
   level: keyof typeof RANKS,

@@ -1,16 +1,16 @@
-/** The only door to randomness, so that a simulation can be seeded and replayed. */
+/** The only source of randomness, so that a simulation can be repeated from a seed. */
 import { randomFillSync } from 'node:crypto';
 
 export interface Random {
-  /** `count` unpredictable bytes, a fresh array the caller may keep. */
+  /** `count` unpredictable bytes in a new array. */
   bytes(count: number): Uint8Array;
-  /** A float in [0, 1): jitter and shuffling only, never secrets. */
+  /** A float in [0, 1) for jitter and shuffling, never for secrets. */
   float(): number;
 }
 
 const POOL_BYTES = 8192;
 
-/** Cryptographic randomness, drawn in pools because one small `randomBytes` call costs about 1 µs. */
+/** Cryptographic randomness, read in larger portions because a small `randomBytes` call costs about 1 µs. */
 export function createSystemRandom(): Random {
   const pool = new Uint8Array(POOL_BYTES);
   let used = POOL_BYTES;
@@ -30,7 +30,7 @@ export function createSystemRandom(): Random {
   };
 }
 
-/** `value` spread evenly over ±`share` of itself, e.g. `jitter(random, 1000, 0.1)` is 900…1100. */
+/** `value` varied evenly by ±`share`, e.g. `jitter(random, 1000, 0.1)` is 900…1100. */
 export function jitter(random: Random, value: number, share: number): number {
   return value * (1 - share + 2 * share * random.float());
 }

@@ -1,20 +1,22 @@
 /**
- * Work that is done again and again: at once, and then each time so long after the last time ended, so that a slow one
- * is never overtaken by the next. What fails is told and tried again at the next time. Given a clock and the work,
- * leaves nothing running after `end`.
+ * Repeats work: immediately, and then each time a fixed pause after the last run has ended, so that runs never overlap.
+ * A failure is reported and tried again in the next run. After `end`, nothing runs.
  */
 import type { Clock, Timer } from './clock.ts';
 
-/** Begun and ended in turn; begun again only after an end has resolved, as a duty does that comes back to a node. */
+/**
+ * `begin` and `end` alternate; `begin` may be called again after `end` has resolved, as for a singleton job that
+ * returns to a node.
+ */
 export interface Rounds {
   begin(): void;
-  /** Between `begin` and `end`: long work asks before each step. */
+  /** Between `begin` and `end`; long work asks before each step. */
   isRunning(): boolean;
-  /** Begins no further round and resolves when the one under way has ended. */
+  /** Starts no further run and resolves when the current one has ended. */
   end(): Promise<void>;
 }
 
-/** `failed` is told why a round ended early; it must not throw. */
+/** `failed` gets the reason why a run ended early; it must not throw. */
 export function createRounds(given: {
   clock: Pick<Clock, 'setTimer'>;
   everyMs: number;

@@ -1,20 +1,21 @@
 /**
- * Seals secrets at rest (private keys, webhook secrets) and derives keys for tokens, all from the instance secret.
+ * Encrypts secrets at rest (private keys, webhook secrets; "sealing") and derives keys for tokens, all from the
+ * instance secret.
  *
- * AES-256-GCM under a key that HKDF-SHA256 (RFC 5869) makes from the instance secret and a purpose, so that what was
- * sealed for one use opens for no other. A sealed value is: version (1 octet, 1), length of the key id (1 octet), key
- * id, nonce (12), ciphertext, tag (16); everything before the ciphertext is authenticated too. Nonces are random and
- * never from a seedable source: 2^32 values may be sealed under one secret and purpose, far more than there are.
+ * AES-256-GCM with a key that HKDF-SHA256 (RFC 5869) derives from the instance secret and a purpose, so that a value
+ * sealed for one purpose cannot be opened for another. A sealed value is: version (1 octet, 1), length of the key id (1
+ * octet), key id, nonce (12), ciphertext, tag (16); everything before the ciphertext is authenticated too. Nonces are
+ * random and never from a seedable source: 2^32 values may be sealed per secret and purpose, far more than exist.
  *
- * Given: instance secrets, the newest first. Wrong: anything that does not open throws `SealError`, without telling
- * what exactly was wrong with bytes that were altered.
+ * Takes the instance secrets, newest first. A value that cannot be opened throws `SealError`, which does not say how
+ * altered bytes differ.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
 export interface SealKey {
-  /** 1–64 of `A–Z a–z 0–9 . _ -`; stands in clear in what it sealed. */
+  /** 1–64 of `A–Z a–z 0–9 . _ -`; readable in every value that it sealed. */
   id: string;
-  /** At least 16 octets of full entropy; this is no password hashing. */
+  /** At least 16 octets of full entropy; passwords are not supported. */
   secret: Uint8Array;
 }
 
@@ -24,7 +25,7 @@ export interface SealKey {
  */
 export type SealFailure = 'malformed' | 'unknown-key' | 'refused';
 
-/** What `open` throws. Carries neither plain text nor key. */
+/** Thrown by `open`. Contains neither plain text nor key. */
 export class SealError extends Error {
   readonly reason: SealFailure;
 
@@ -36,13 +37,15 @@ export class SealError extends Error {
 }
 
 export interface Sealer {
-  /** `plain` under the first key. Two calls never give the same bytes. `plain.length + 30 + id length` octets. */
+  /**
+   * Encrypts `plain` with the first key; two calls never return the same bytes. `plain.length + 30 + id length` octets.
+   */
   seal(plain: Uint8Array, purpose: string): Uint8Array;
-  /** What was sealed for the same purpose under any of the keys. Throws `SealError`. */
+  /** Decrypts a value sealed for the same purpose with any of the keys. Throws `SealError`. */
   open(sealed: Uint8Array, purpose: string): Uint8Array;
-  /** `bytes` octets (default 32, at most 255 × 32) for one use, the same each time, from the first key. */
+  /** `bytes` octets (default 32, at most 255 × 32) for one purpose, always the same, from the first key. */
   deriveKey(purpose: string, bytes?: number): Uint8Array;
-  /** As `deriveKey`, for every key in order: for reading what the secret before made. */
+  /** As `deriveKey`, for every key in order, to read what an older secret made. */
   deriveKeys(purpose: string, bytes?: number): readonly { id: string; key: Uint8Array }[];
 }
 
@@ -54,8 +57,8 @@ const MIN_SECRET_BYTES = 16;
 const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
- * The first key seals, all of them open. Throws `RangeError` where there is none, an id is no id or taken twice, or a
- * secret is short.
+ * The first key seals, all can open. Throws `RangeError` if there is no key, an id is invalid or used twice, or a
+ * secret is too short.
  */
 export function createSealer(keys: readonly SealKey[]): Sealer {
   const byId = new Map<string, SealKey>();
@@ -64,7 +67,7 @@ export function createSealer(keys: readonly SealKey[]): Sealer {
       throw new RangeError('the id of a sealing key is not 1 to 64 letters, digits, dots or dashes');
     if (byId.has(id)) throw new RangeError('two sealing keys have the same id');
     if (secret.length < MIN_SECRET_BYTES) throw new RangeError('a sealing secret has fewer than 16 octets');
-    // A copy: what the caller does with its buffer later must not change what opens.
+    // A copy, so that later changes to the caller's buffer have no effect.
     byId.set(id, { id, secret: Uint8Array.from(secret) });
   }
   const first = byId.values().next().value;
@@ -96,7 +99,7 @@ export function createSealer(keys: readonly SealKey[]): Sealer {
         'aes-256-gcm',
         derive(key, 'seal', purpose, KEY_BYTES),
         nonceOf(head),
-        // Without it GCM would take shorter tags.
+        // Without this option GCM would accept shorter tags.
         { authTagLength: TAG_BYTES },
       );
       decipher.setAAD(head);
@@ -121,7 +124,10 @@ function nonceOf(head: Uint8Array): Uint8Array {
   return head.subarray(head.length - NONCE_BYTES);
 }
 
-/** `use` keeps sealing keys apart from derived ones of the same purpose. Not cached: 5 µs, and nothing to grow. */
+/**
+ * `use` separates sealing keys from derived keys of the same purpose. Not cached: it takes 5 µs, and a cache would have
+ * to be limited.
+ */
 function derive(key: SealKey, use: 'seal' | 'derive', purpose: string, bytes: number): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', key.secret, '', `postrider/${use}/1/${purpose}`, bytes));
 }

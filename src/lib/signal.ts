@@ -1,15 +1,15 @@
 /**
- * "Something changed" between parts that must not know each other: no data, only a hint to look again. Given listeners
- * it calls each of them, in order, at every `notify`. Whoever listens also looks by itself from time to time: a hint
- * only makes things sooner. A listener must neither throw nor block.
+ * Announces "something changed" between parts that must not import each other; it carries no data. `notify` calls each
+ * listener in order. Listeners also look by themselves from time to time, so a signal only makes things faster. A
+ * listener must neither throw nor block.
  */
 export interface Signal {
   notify(): void;
-  /** Calls `listener` at every `notify` until the function it gives back is called. */
+  /** Calls `listener` at every `notify` until the returned function is called. */
   subscribe(listener: () => void): () => void;
 }
 
-/** A signal nobody listens to yet. */
+/** A signal without listeners. */
 export function createSignal(): Signal {
   const listeners = new Set<{ call: () => void }>();
   return {

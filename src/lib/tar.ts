@@ -1,6 +1,6 @@
 /**
- * Plain tar archives (POSIX ustar; sizes from 8 GiB on as GNU tar writes them): the block in front of each file, written and
- * read. A file is followed by zeros up to the next multiple of 512 octets, the last one by two blocks of zeros.
+ * Plain tar archives (POSIX ustar; sizes from 8 GiB as GNU tar writes them): writes and reads the header block of each
+ * file. A file is padded with zeros to a multiple of 512 octets; the archive ends with two blocks of zeros.
  */
 
 export const TAR_BLOCK = 512;
@@ -25,7 +25,7 @@ export function tarPadding(size: number): number {
   return (TAR_BLOCK - (size % TAR_BLOCK)) % TAR_BLOCK;
 }
 
-/** The block in front of a file that belongs to its owner alone. `modifiedAt` in epoch milliseconds. */
+/** The header block of a file that only its owner may read. `modifiedAt` in epoch milliseconds. */
 export function tarHeader({ name, size }: TarEntry, modifiedAt: number): Buffer {
   const block = Buffer.alloc(TAR_BLOCK);
   block.write(name, 0, 100, 'latin1');
@@ -53,7 +53,9 @@ export function tarHeader({ name, size }: TarEntry, modifiedAt: number): Buffer 
   return block;
 }
 
-/** What a block says of the file behind it; null for anything but a plain file's, the end of an archive among it. */
+/**
+ * What a header block says about its file; null for anything except a plain file, so also at the end of the archive.
+ */
 export function readTarHeader(block: Buffer): TarEntry | null {
   if (block.length < TAR_BLOCK || block.toString('latin1', MAGIC_AT, MAGIC_AT + 5) !== 'ustar') return null;
   if (![0, 48].includes(block[KIND_AT] as number)) return null;
@@ -69,7 +71,7 @@ function octalAt(block: Buffer, at: number, length: number): number {
   return digits === undefined ? Number.NaN : Number.parseInt(digits, 8);
 }
 
-/** The sum of all octets, those of the sum itself counted as blanks. */
+/** The sum of all octets, with blanks in place of the checksum itself. */
 function checksumOf(block: Buffer): number {
   let sum = 0;
   for (let i = 0; i < TAR_BLOCK; i += 1) {

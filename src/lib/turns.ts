@@ -1,16 +1,16 @@
 /**
- * Turns of the event loop: long work that is made of many small steps lets everybody else have a turn between two of them.
- * Given a clock and how long one turn may work, leaves a function to be awaited between steps, which costs next to nothing
- * while the turn is young.
+ * Divides long work that consists of many small steps, so that other work can run between them. Takes a clock and how
+ * long one turn of the event loop may work; returns a function to await between steps, which costs almost nothing while
+ * that time is not over.
  */
 import type { Clock } from './clock.ts';
 
-/** Resolves at once, or after everybody else who is ready has had a turn. */
+/** Resolves at once, or after all other ready work has had a turn. */
 export type Turn = () => Promise<void> | undefined;
 
-/** Runs `work` once what has come from outside by now has been read. */
+/** Runs `work` after all input that has arrived by now was read. */
 export function afterInput(work: () => void): void {
-  // Among the input of one turn of the loop the first immediate comes before the next look at what has arrived.
+  // The first immediate runs before the event loop polls for input again, so a second one is needed.
   setImmediate(() => setImmediate(work));
 }
 
@@ -29,8 +29,8 @@ export function createTurns(clock: Pick<Clock, 'monotonicMs'>, workMs = 8): Turn
 }
 
 /**
- * The same for many pieces of work that are begun at once: each awaits its turn once, and they begin one after the other, as
- * many in one turn of the loop as fit into it. Whoever was given its turn works on without waiting for anything.
+ * The same for many pieces of work that start at once: each awaits its turn once, and as many as fit into one turn of
+ * the event loop start in it. A piece that got its turn works on without waiting.
  */
 export function createSharedTurns(clock: Pick<Clock, 'monotonicMs'>, workMs = 8): () => Promise<void> {
   const turn = createTurns(clock, workMs);
@@ -41,7 +41,7 @@ export function createSharedTurns(clock: Pick<Clock, 'monotonicMs'>, workMs = 8)
   };
 }
 
-/** Goes through work in steps, with a turn for others between two of them where this one has worked long enough. */
+/** Runs work in steps, and lets other work run between two steps if it has worked long enough. */
 export async function inTurns<Result>(steps: Generator<void, Result, void>, turn: Turn): Promise<Result> {
   for (;;) {
     const { done, value } = steps.next();

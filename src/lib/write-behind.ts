@@ -1,21 +1,21 @@
 /**
- * Writes values behind whoever changes them: of each key only the last value counts, one write is under way at a time,
- * and what fails is tried again after a while together with what came meanwhile. Given a function that stores a list;
- * leaves nothing unwritten once `flush` has resolved with true.
+ * Writes changed values in the background: only the last value of each key counts, one write runs at a time, and failed
+ * values are tried again after a pause together with newer ones. Takes a function that stores a list; nothing is
+ * unwritten once `flush` has resolved with true.
  */
 import type { Clock, Timer } from './clock.ts';
 
 export interface WriteBehind<Value> {
   put(key: string, value: Value): void;
-  /** Forgets a value that is not under way yet. */
+  /** Drops a value that is not being written yet. */
   drop(key: string): void;
-  /** Writes what is left, at once and once; false where that failed. Nothing is tried again by itself afterwards. */
+  /** Writes the rest once, immediately; false if that failed. Nothing is tried again afterwards. */
   flush(): Promise<boolean>;
 }
 
 const RETRY_MS = 1_000;
 
-/** `failed` hears of the first failure in a row only. */
+/** `failed` is called only for the first failure in a row. */
 export function createWriteBehind<Value>(
   clock: Clock,
   write: (values: readonly Value[]) => Promise<void>,
@@ -53,7 +53,7 @@ export function createWriteBehind<Value>(
   }
 
   async function run(): Promise<boolean> {
-    // What changes in this turn goes together.
+    // Values changed in the same turn are written together.
     await Promise.resolve();
     while (waiting.size > 0) {
       const batch = waiting;
@@ -62,7 +62,7 @@ export function createWriteBehind<Value>(
         await write([...batch.values()]);
         failing = false;
       } catch (cause) {
-        // What came meanwhile is newer.
+        // Newer values replace those that failed.
         waiting = new Map([...batch, ...waiting]);
         if (!failing) failed(cause);
         failing = true;

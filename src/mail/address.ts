@@ -1,9 +1,8 @@
 /**
- * Address rules: which texts are mail addresses for postrider, and their one canonical form.
- * Given a text from outside (never trusted, any length), it leaves either an Address whose domain is a
- * lower-case A-label and whose `text` may be put on an SMTP line, or a short problem to show the caller.
- * Narrower than RFC 5321 on purpose: no quoted strings, no comments, no IP literals, no trailing dot.
- * Everything is a single pass over at most MAX_INPUT characters, so hostile texts cost nothing.
+ * Mail addresses: which texts postrider accepts, and their canonical form. Takes untrusted text of any length; returns
+ * an Address whose domain is a lower-case A-label and whose `text` is safe in an SMTP command, or a short problem for
+ * the caller. Intentionally narrower than RFC 5321: no quoted strings, no comments, no IP literals, no trailing dot.
+ * One pass over at most MAX_INPUT characters.
  */
 import { domainToASCII, domainToUnicode } from 'node:url';
 
@@ -12,7 +11,7 @@ export interface Address {
   readonly local: string;
   readonly domain: string;
   readonly text: string;
-  /** True when the local part is not ASCII, so that only a peer with SMTPUTF8 can take it (RFC 6531). */
+  /** True if the local part is not ASCII, so that only a server with SMTPUTF8 accepts it (RFC 6531). */
   readonly needsSmtpUtf8: boolean;
 }
 
@@ -30,13 +29,16 @@ const ATEXT = asciiSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 const LDH = asciiSet('abcdefghijklmnopqrstuvwxyz0123456789-');
 const LDH_OR_DOT_ANY_CASE = asciiSet('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.');
 
-/** Invisible, blank, unassigned, unpaired or another form of `@`: nothing that could pass for another address. */
+/**
+ * Invisible, blank, unassigned and unpaired characters, and other forms of `@`, which could make one address look like
+ * another.
+ */
 const UNSAFE_IN_LOCAL = /[\p{C}\p{Z}\ufe6b\uff20]/u;
 
 /**
- * Parses one address (RFC 5321 §4.1.2 dot-atom form, RFC 6531 local parts). Blanks around it are cut off.
- * Local part: 1–64 octets, case kept. Domain: at least `minLabels` labels, at most 253 octets as A-label. Whole: 254.
- * One label (`root@localhost`) leads nowhere in public; only mail that never leaves this machine may have it.
+ * Parses one address (RFC 5321 §4.1.2 dot-atom form, RFC 6531 local parts); blanks around it are removed. Local part:
+ * 1–64 octets, case preserved. Domain: at least `minLabels` labels, at most 253 octets as A-label. Whole: 254. Only
+ * mail that never leaves this machine may have a domain of one label (`root@localhost`).
  */
 export function parseAddress(text: string, minLabels = 2): AddressResult {
   if (text.length > MAX_INPUT) return refuse('is too long');
@@ -60,9 +62,9 @@ export function parseAddress(text: string, minLabels = 2): AddressResult {
 }
 
 /**
- * A domain name in lower-case A-label form, or null when the text is anything else: one label, an IP
- * address in whatever spelling, an empty, over-long or non-LDH label, an invalid `xn--` label, a trailing
- * dot, an all-numeric last label. One IDNA step (UTS 46) and nothing more: no percent-decoding, no URL.
+ * A domain name in lower-case A-label form, or null if the text is anything else: one label, an IP address in any
+ * spelling, an empty, too long or non-LDH label, an invalid `xn--` label, a trailing dot, an all-numeric last label.
+ * One IDNA step (UTS 46), no percent-decoding, no URL parsing.
  */
 export function toALabelDomain(text: string, minLabels = 2): string | null {
   if (text.length === 0 || text.length > MAX_INPUT) return null;
@@ -85,7 +87,7 @@ export function toALabelDomain(text: string, minLabels = 2): string | null {
   return lower.includes('xn--') && !areALabelsValid(lower) ? null : lower;
 }
 
-/** True when the local part is an ASCII dot-atom, false when a UTF-8 one, else what is wrong with it. */
+/** True if the local part is an ASCII dot-atom, false if it has UTF-8, otherwise the problem. */
 function localKind(local: string): boolean | { problem: string } {
   if (local.length === 0) return { problem: 'has nothing before the @' };
   let ascii = true;
@@ -102,7 +104,7 @@ function localKind(local: string): boolean | { problem: string } {
     else if (ATEXT[code] === 0) return { problem: 'has a character before the @ that is not allowed' };
   }
   if (afterDot) return { problem: 'has a misplaced dot before the @' };
-  // Programs that decode before they parse find another address in it (RFC 2047 §5 allows none here).
+  // Programs that decode before they parse would read another address (RFC 2047 §5 allows no encoded word here).
   if (/=\?[^?]*\?[BbQq]\?/.test(local)) return { problem: 'has an encoded word before the @' };
   if (!ascii && UNSAFE_IN_LOCAL.test(local)) {
     return { problem: 'has a character before the @ that is not allowed' };
@@ -110,7 +112,7 @@ function localKind(local: string): boolean | { problem: string } {
   return ascii;
 }
 
-/** domainToASCII does not look into a domain that is all ASCII, so the way back and forth has to be made. */
+/** domainToASCII does not check labels of an all-ASCII domain, so it is converted to Unicode and back. */
 function areALabelsValid(domain: string): boolean {
   const shown = domainToUnicode(domain);
   return !shown.startsWith('xn--') && !shown.includes('.xn--') && domainToASCII(shown) === domain;
@@ -137,7 +139,7 @@ function isHostName(domain: string, minLabels: number): boolean {
       if (code < 48 || code > 57) digitsOnly = false;
     }
   }
-  // `0x7f` as the last label is an IPv4 number to URL parsers.
+  // URL parsers read `0x7f` as the last label as an IPv4 number.
   return labels >= minLabels && !digitsOnly && !/^0x[0-9a-f]*$/.test(domain.slice(start));
 }
 

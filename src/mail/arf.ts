@@ -1,7 +1,7 @@
 /**
- * Feedback reports (ARF, RFC 5965): "this reader pressed the spam button". Given a message that was read as MIME, leaves
- * what the report says and every place in it where one of our tokens may stand, in the order they are to be believed;
- * null where it is no report. Providers leave recipient and sender out, so an address is never needed and never used.
+ * Feedback reports (ARF, RFC 5965), sent when a reader marked mail as spam. Takes a parsed MIME message; returns what
+ * the report says and every place in it that may contain one of our tokens, most reliable first; null if it is not such
+ * a report. Providers leave out recipient and sender, so addresses are never used.
  */
 import { fieldGroups, fieldValue, type ReportField, returnedFields } from './dsn.ts';
 import { bodyOf, type MimePart, ownParts } from './mime-tree.ts';
@@ -13,7 +13,7 @@ export interface FeedbackReport {
   userAgent: string;
   /** Values of X-Postrider-Ref in the reported message. */
   references: readonly string[];
-  /** Envelope senders that the report and the message name, without brackets. */
+  /** Envelope senders named by the report and the message, without brackets. */
   returnPaths: readonly string[];
   /** List-Unsubscribe of the reported message. */
   unsubscribe: readonly string[];
@@ -23,7 +23,7 @@ export interface FeedbackReport {
 
 const REPORT_TYPE = 'message/feedback-report';
 const MAX_BYTES = 64 * 1024;
-/** Of each kind; more is somebody trying. */
+/** Limit per kind; more are an attempt to guess. */
 const MAX_CANDIDATES = 4;
 
 /** The report in `mail`, or null. */

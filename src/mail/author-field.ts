@@ -1,10 +1,10 @@
 /**
- * The field that says who wrote a message (From), and those that say who sent it (Sender, Resent-From, Resent-Sender):
- * one mailbox, in the part of RFC 5322 §3.4 that every reader understands alike. Given the unfolded value, leaves the
- * mailbox, its decoded name, and the domains of all addresses that the name shows; or what is wrong. Narrower than the
- * RFC on purpose: where two programs read two addresses, one of them shows an author that nobody checked. So there are no
- * groups, no lists, no specials outside quotation marks, no comments but plain words, and no encoded word that cannot be
- * read. One pass.
+ * The fields that name the author (From) and the sender (Sender, Resent-From, Resent-Sender) of a message: one mailbox,
+ * in the part of RFC 5322 §3.4 that every mail program reads in the same way. Takes the unfolded value; returns the
+ * mailbox, its decoded name, and the domains of all addresses visible in the name, or the problem. Intentionally
+ * narrower than the RFC: where two programs read different addresses, one of them would show an author that was not
+ * checked. So there are no groups, no lists, no special characters outside quotes, only comments of plain words, and no
+ * unreadable encoded words. One pass.
  */
 import { domainToUnicode } from 'node:url';
 import { type Address, parseAddress, toALabelDomain } from './address.ts';
@@ -14,7 +14,7 @@ export interface Author {
   /** Decoded; '' = none. */
   readonly name: string;
   readonly address: Address;
-  /** Domains of addresses in the name, as a reader may see them; each once, lower case. */
+  /** Domains of addresses that a reader can see in the name; each once, lower case. */
   readonly shown: readonly string[];
 }
 
@@ -22,18 +22,18 @@ export type AuthorResult =
   | { readonly ok: true; readonly author: Author }
   | { readonly ok: false; readonly problem: string };
 
-/** Longest value; longer names help nobody. */
+/** Longest accepted value. */
 const MAX_CHARS = 2000;
-/** What a word may consist of without quotation marks: atoms (RFC 5322 §3.2.3), dots (§4.1), letters beyond ASCII. */
+/** Characters of a word without quotes: atoms (RFC 5322 §3.2.3), dots (§4.1), letters beyond ASCII. */
 const WORD = /[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.\u0080-\u{10ffff}]/u;
-/** Inside a comment: nothing that a comment, a string or an address is made of. */
+/** Not allowed in a comment: characters that are part of comments, strings or addresses. */
 const NOT_IN_COMMENT = /["(),:;<>@[\\\]]/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing control characters is its purpose
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]/;
-/** An encoded word as every reader reads it: whole groups of base64, no half of a Q escape. */
+/** An encoded word that every program reads in the same way: whole groups of base64, complete Q escapes. */
 const ENCODED_WORD =
   /=\?([A-Za-z0-9_.:-]{1,40})(?:\*[A-Za-z0-9-]{0,35})?\?(?:[Bb]\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)|[Qq]\?((?:=[0-9A-Fa-f]{2}|[!-<>@-~])*))\?=/g;
-/** Charsets in which ASCII is not ASCII are read as something else by whoever does not know them. */
+/** Charsets that do not contain ASCII unchanged: programs that do not know them read another text. */
 const WIDE_CHARSET = /^(?:utf-?(?:7|16|32)|ucs|csucs|csunicode|unicode|iso-10646)/i;
 
 /** Reads a value; `minLabels` as for `parseAddress`. */
@@ -58,7 +58,7 @@ export function parseAuthor(value: string, minLabels = 2): AuthorResult {
       if (quoted === null) return refuse('has an open quotation mark');
       words.push(quoted.text);
       i = quoted.end;
-      // `"a"@b` is an address to some, and `"a"b` one word or two.
+      // Programs differ on `"a"@b` (an address?) and `"a"b` (one word or two?).
       if (i < value.length && !' \t<'.includes(value.charAt(i))) {
         return refuse('has text at the end of a quotation');
       }
@@ -74,7 +74,7 @@ export function parseAuthor(value: string, minLabels = 2): AuthorResult {
         words.push(value.slice(i, end));
         i = end;
       } else {
-        // Behind a name an address needs its brackets: `ceo@b.example <x@a.example>` is two addresses to some.
+        // After a name, an address needs brackets: some programs read two addresses in `ceo@b.example <x@a.example>`.
         const domainEnd = endOfWord(value, end + 1);
         if (words.length > 0 || /[ \t]*</y.test(value.slice(domainEnd))) {
           return refuse('has @ outside quotation marks and angle brackets');
@@ -99,14 +99,14 @@ export function parseAuthor(value: string, minLabels = 2): AuthorResult {
 }
 
 /**
- * Domains of the addresses that a text shows to people or to a program that looks for an `@`: lower case, A-labels where
- * they are host names, each once. Blanks around `@` and dots hide none, nor do characters that compatibility forms (UTS
- * 15) make into them. A word on only one side of the `@`, no dot behind it, or a number at the end (a price, a time) is no
- * address. `apart: false`: what has blanks around its `@` or dots is none either, which is right for a name that is going to
- * be written in quotes or encoded: "Foo @ J.P. Morgan".
+ * Domains of the addresses that a text shows to people, or to a program that searches for `@`: lower case, A-labels for
+ * host names, each once. Blanks around `@` and dots are ignored, also characters that compatibility normalisation (UTS
+ * 15) turns into them. It is not an address if there is a word on only one side of the `@`, no dot after it, or a
+ * number at the end (a price, a time). `apart: false`: text with blanks around `@` or dots is not an address either,
+ * which is right for a name that will be quoted or encoded: "Foo @ J.P. Morgan".
  */
 export function shownDomains(text: string, { apart = true } = {}): readonly string[] {
-  // Some programs decode what was already decoded, or was meant to be read as it stands.
+  // Some programs decode what was already decoded, or what was meant literally.
   const decoded = text.includes('=?') ? decodeWords(text) : text;
   if (!/[@\uff20\ufe6b]/.test(decoded)) return [];
   const plain = decoded.normalize('NFKC').replaceAll('\u3002', '.');
@@ -129,7 +129,7 @@ export function shownDomains(text: string, { apart = true } = {}): readonly stri
   return [...found];
 }
 
-/** IDNA maps many texts to one domain (UTS 46); only the usual spelling is compared alike by who does not map. */
+/** IDNA maps many texts to one domain (UTS 46); only the usual spelling is the same for programs that do not map. */
 function isPlainDomain(written: string, domain: string): boolean {
   const shown = written
     .slice(written.lastIndexOf('@') + 1)
@@ -138,7 +138,7 @@ function isPlainDomain(written: string, domain: string): boolean {
   return shown === domain || shown === domainToUnicode(domain);
 }
 
-/** The text of the quoted string that begins at `at`, and the offset behind it; null where it never ends. */
+/** The text of the quoted string at `at`, and the offset after it; null if it does not end. */
 function quotedString(value: string, at: number): { text: string; end: number } | null {
   let text = '';
   for (let i = at + 1; i < value.length; i += 1) {
@@ -158,7 +158,7 @@ function endOfWord(value: string, at: number): number {
   return i;
 }
 
-/** The octets of all encoded words as ASCII, joined with the text around them; null where one cannot be read. */
+/** The octets of all encoded words as ASCII, joined with the text around them; null if one cannot be read. */
 function readableWords(text: string): string | null {
   let out = '';
   let from = 0;
@@ -171,7 +171,7 @@ function readableWords(text: string): string | null {
             .replaceAll('_', ' ')
             .replaceAll(/=([0-9A-Fa-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
         : Buffer.from(base64, 'base64').toString('latin1');
-    // Blanks between two words go when they are shown.
+    // Blanks between two encoded words are not shown.
     const between = text.slice(from, match.index);
     out += (from > 0 && between.trim() === '' ? '' : between) + bytes;
     from = match.index + whole.length;

@@ -1,13 +1,13 @@
 /**
- * Automatic replies (RFC 3834, and what was there before it): the vacation notice, the ticket number, the "read". Given
- * a message, leaves what gives it away, or null. They come to the return path like bounces do and must never count as
- * one.
+ * Automatic replies (RFC 3834 and older conventions): vacation notices, ticket numbers, read receipts. Takes a message;
+ * returns the sign by which it is recognised, or null. They arrive at the return path like bounces and must never count
+ * as one.
  */
 import { decodeWords } from './decode-words.ts';
 import { fieldOf, type MimePart } from './mime-tree.ts';
 import { readableText } from './readable-text.ts';
 
-/** Beginnings of subjects, lower case. */
+/** First words of subjects, lower case. */
 const SUBJECTS = [
   'out of office',
   'out of the office',
@@ -73,10 +73,10 @@ const SUBJECTS = [
   '自动回复',
 ];
 const PRECEDENCE: ReadonlySet<string> = new Set(['auto_reply', 'auto-reply', 'bulk', 'junk', 'list']);
-/** Asks others not to answer; says nothing about the message itself. */
+/** Asks others not to reply; says nothing about this message. */
 const NO_SIGN = 'x-auto-response-suppress';
 
-/** What shows that `mail` was written by a program that answers, or null. */
+/** The sign that a program wrote `mail` as an automatic reply, or null. */
 export function autoReplySign(mail: MimePart): string | null {
   const submitted = (fieldOf(mail, 'auto-submitted') ?? '').toLowerCase();
   if (submitted !== '' && !/^no\b/.test(submitted)) return `Auto-Submitted: ${submitted.slice(0, 60)}`;
@@ -89,13 +89,13 @@ export function autoReplySign(mail: MimePart): string | null {
   return answersBySubject(mail) ? 'its subject' : null;
 }
 
-/** Whether the subject begins as only answering programs begin theirs: no report of failure does. */
+/** Whether the subject begins as only automatic replies do; no failure report does. */
 export function answersBySubject(mail: MimePart): boolean {
   const subject = subjectOf(mail).toLowerCase();
   return SUBJECTS.some((start) => subject.startsWith(start));
 }
 
-/** The subject as people read it, at most 200 characters. */
+/** The subject for people, at most 200 characters. */
 export function subjectOf(mail: MimePart): string {
   return decodeWords(readableText(fieldOf(mail, 'subject') ?? ''))
     .trim()

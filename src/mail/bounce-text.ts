@@ -1,8 +1,8 @@
 /**
- * Bounces written for people: what Exim, qmail, Postfix, Sendmail, Exchange, Lotus, Google and others send where they
- * send no RFC 3464 report. Given a message, leaves the same as `readDsn`, or null where none of the known forms is
- * recognised: a form is known by phrases that only its program writes, never by a mention of failure somewhere. One pass
- * over at most 64 KiB and 1000 lines; the part where the original message is repeated is not read.
+ * Bounces written for people, as Exim, qmail, Postfix, Sendmail, Exchange, Lotus, Google and others send them without
+ * an RFC 3464 report. Takes a message; returns the same as `readDsn`, or null if no known form is recognised. A form is
+ * recognised by phrases that only its program writes, never by a mere mention of failure. One pass over at most 64 KiB
+ * and 1000 lines; the copy of the original message is not read.
  */
 import { answersBySubject } from './auto-reply.ts';
 import type { DsnAction, DsnRecipient, DsnReport } from './dsn.ts';
@@ -12,7 +12,7 @@ import { readableText, textOfOctets } from './readable-text.ts';
 
 interface Form {
   name: string;
-  /** Any of these, in lower case, makes it this form. */
+  /** Each of these, in lower case, identifies the form. */
   phrases: readonly string[];
 }
 
@@ -80,7 +80,7 @@ const DELAYED = [
   'delivery is delayed to these recipients',
 ];
 
-/** From here on the original message is repeated. */
+/** After these lines the original message is repeated. */
 const ORIGINAL = [
   '--- below this line is a copy of the message',
   'this is a copy of the message, including all the headers',
@@ -100,7 +100,7 @@ const MAX_LINE = 1000;
 const MAX_RECIPIENTS = 50;
 const MAX_DIAGNOSTIC = 1024;
 const ADDRESS = /[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}/;
-/** A line that names a recipient and may go on with why: `<a@b>:`, `  a@b`, `'a@b' on …`. */
+/** A line that names a recipient, maybe followed by the reason: `<a@b>:`, `  a@b`, `'a@b' on …`. */
 const RECIPIENT_LINE =
   /^[ \t]{0,16}(?:to: )?[<'"(]{0,2}([A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253})[>'")]{0,2}(?:<mailto:[^<>\s]{1,330}>)?(?::|\s|$)/i;
 /** `550 5.1.1 …`, `550-5.1.1 …`, `#550 5.1.1 …`. */
@@ -111,7 +111,7 @@ const STATUS = /(?:^|[^0-9.])([45]\.\d{1,3}\.\d{1,3})(?![0-9.])/;
 export function readTextBounce(mail: MimePart): DsnReport | null {
   const whole = firstText(mail);
   const lower = whole.toLowerCase();
-  // Somebody's answer may well repeat a report that they got: it is an answer all the same.
+  // A person's answer may repeat a report that they received, but it is still an answer.
   if (answersBySubject(mail)) return null;
   const failedHeader = fieldOf(mail, 'x-failed-recipients');
   const known = FORMS.find(({ phrases }) => phrases.some((phrase) => lower.includes(phrase)));
@@ -128,7 +128,7 @@ export function readTextBounce(mail: MimePart): DsnReport | null {
   const recipients = found.map((one) => {
     if (one.diagnostic === '') return withWords(one, wordsOf(text));
     if (one.status !== null || one.isSmtp || found.length > 1) return one;
-    // Told in plain words beside the address, and with its code further below.
+    // The reason is in plain words beside the address, and the code is further below.
     const coded = withWords(one, wordsOf(text));
     return coded.status === null ? one : coded;
   });
@@ -141,7 +141,7 @@ function firstText(mail: MimePart): string {
     if (part.type === 'text/plain') return readableText(textOfOctets(bodyOf(part, MAX_TEXT)));
     if (part.type === 'text/html' && html === '') html = textOfOctets(bodyOf(part, MAX_TEXT));
   }
-  // Good enough for phrases and codes: a mark-up is a line end.
+  // Good enough to find phrases and codes: each tag counts as a line end.
   return readableText(
     html
       .replace(/<[^<>]{0,500}>/g, '\n')
@@ -160,7 +160,7 @@ function cutAt(lower: string): number {
   return end;
 }
 
-/** Each recipient line with the lines below it, up to an empty one, as its words. */
+/** Each recipient line with the lines below it, up to an empty one, as its reason. */
 function recipientsIn(text: string, action: DsnAction): DsnRecipient[] {
   const found: DsnRecipient[] = [];
   let address: string | null = null;
@@ -178,7 +178,7 @@ function recipientsIn(text: string, action: DsnAction): DsnRecipient[] {
   for (const raw of text.split('\n', MAX_LINES)) {
     const line = raw.slice(0, MAX_LINE);
     const match = RECIPIENT_LINE.exec(line);
-    // The same address right below is a wrapped line of its words.
+    // The same address directly below is a wrapped line of the reason.
     if (match !== null && match[1] !== address) {
       keep();
       address = match[1] as string;
@@ -211,7 +211,7 @@ function recipient(address: string, words: string, action: DsnAction): DsnRecipi
   return withWords(empty, words);
 }
 
-/** The words from the SMTP reply on, where they hold one. */
+/** The reason from its SMTP reply on, if it contains one. */
 function withWords(one: DsnRecipient, given: string): DsnRecipient {
   const words = given.replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC);
   const reply = REPLY.exec(words);
@@ -221,7 +221,7 @@ function withWords(one: DsnRecipient, given: string): DsnRecipient {
   return { ...one, status, diagnostic, isSmtp: reply !== null };
 }
 
-/** Where the recipient's own lines say nothing: the lines with a code or a reason, from anywhere in the text. */
+/** If the recipient's own lines say nothing: the lines with a code or a reason, from anywhere in the text. */
 function wordsOf(text: string): string {
   const lines = text.split('\n', MAX_LINES).map((line) => line.slice(0, MAX_LINE).trim());
   const coded = lines.findIndex((line) => REPLY.test(line) || STATUS.test(line));

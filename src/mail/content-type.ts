@@ -1,19 +1,19 @@
 /**
- * Media types and MIME parameters (RFC 2045 §5.1, RFC 2183, RFC 2231).
- * Given a media type that is to be written, it leaves a parsed one or null; given the Content-Type of other people's
- * mail, the best that can be made of it; given a file name, a likely type; given a parameter value of any text, ASCII
- * parameter lines of at most 76 octets: plain where the value allows it, else an ASCII fallback for old readers beside
- * the RFC 2231 form, which has precedence in current ones. Readers are single passes.
+ * Media types and MIME parameters (RFC 2045 §5.1, RFC 2183, RFC 2231). Parses a media type that will be written
+ * (strictly) and the Content-Type of received mail (tolerantly); finds the usual type of a file name; writes a
+ * parameter with any text as ASCII lines of at most 76 octets: plain if the value allows it, otherwise an ASCII
+ * fallback for old programs together with the RFC 2231 form, which current programs prefer. All readers make a single
+ * pass.
  */
 import { cleanHeaderText } from './header-fold.ts';
 
-/** A media type: `type` is lower-case `type/subtype`; parameter values are kept as they were written. */
+/** A media type: `type` is lower-case `type/subtype`; parameter values are kept as written. */
 export interface MediaType {
   readonly type: string;
   readonly parameters: readonly (readonly [name: string, rawValue: string])[];
 }
 
-/** What a part is called when nothing better is known. */
+/** The type of a part when no better one is known. */
 export const OCTET_STREAM = 'application/octet-stream';
 
 const MAX_MEDIA_TYPE = 255;
@@ -35,8 +35,8 @@ const PERCENT = Array.from({ length: 256 }, (_, byte) => {
 });
 
 /**
- * Parses `type/subtype` and parameters, 255 characters at most (RFC 2045 §5.1). Names are lower-cased,
- * quoted values keep their quotes. Anything outside the grammar, comments included, gives null.
+ * Parses `type/subtype` and parameters, at most 255 characters (RFC 2045 §5.1). Names are lower-cased, quoted values
+ * keep their quotes. Anything outside the grammar, including comments, gives null.
  */
 export function parseMediaType(text: string): MediaType | null {
   if (text.length > MAX_MEDIA_TYPE) return null;
@@ -53,8 +53,8 @@ export function parseMediaType(text: string): MediaType | null {
 }
 
 /**
- * The value of a Content-Type that somebody else wrote, read with patience: what is no type at all counts as `fallback`;
- * parameters without quotes, their names in lower case, of two the first.
+ * Reads a received Content-Type tolerantly: an invalid type counts as `fallback`; parameters without quotes, names in
+ * lower case, of repeated names the first.
  */
 export function readType(
   value: string | null,
@@ -69,14 +69,14 @@ export function readType(
     if (name !== '' && !parameters.has(name))
       parameters.set(name, withoutQuotes(piece.slice(equals + 1).trim()));
   }
-  // A comment may stand behind it, or nothing but a blank where a semicolon should.
+  // A comment may follow it, or only a blank instead of a semicolon.
   const [type] = /^[a-z0-9.+_-]{1,80}\/[a-z0-9.+_-]{1,80}(?=$|[\s(])/.exec(first.trim().toLowerCase()) ?? [
     fallback,
   ];
   return { type, parameters };
 }
 
-/** The pieces between semicolons that stand outside quotes; what comes after so many stays with the last. */
+/** The pieces between semicolons outside quotes; after a maximum, the rest stays in the last piece. */
 function betweenSemicolons(value: string): string[] {
   const pieces: string[] = [];
   let from = 0;
@@ -111,8 +111,8 @@ export function typeFromFilename(filename: string): string {
 }
 
 /**
- * A text parameter such as `filename`, as the fold and lines that follow a header's value:
- * `;\r\n filename="report.pdf"`, or with a fallback and RFC 2231 sections. Controls become spaces.
+ * A text parameter such as `filename`, as the text after a header's value: `;\r\n filename="report.pdf"`, or with a
+ * fallback and RFC 2231 sections. Control characters become spaces.
  */
 export function textParameter(name: string, value: string): string {
   const text = NOT_PRINTABLE_ASCII.test(value) ? cleanHeaderText(value) : value;
@@ -125,7 +125,7 @@ export function textParameter(name: string, value: string): string {
   }
   const sections = percentSections(name, text);
   const fallback = `;\r\n ${name}="${asciiFallback(text)}"`;
-  // The true name first: readers that know both forms but keep the first of a name then show the right one.
+  // The real name first: programs that know both forms but keep the first then show the right one.
   if (sections.length === 1) return `;\r\n ${name}*=utf-8''${sections[0]}${fallback}`;
   let out = '';
   for (let i = 0; i < sections.length; i++) {
@@ -134,7 +134,7 @@ export function textParameter(name: string, value: string): string {
   return out + fallback;
 }
 
-/** Percent-encoded pieces of the text, no character split, each short enough for its line. */
+/** Percent-encoded pieces of the text that do not split characters, each short enough for its line. */
 function percentSections(name: string, text: string): string[] {
   const sections: string[] = [];
   const room = LINE_ROOM - ` ${name}*999*=utf-8''`.length;
@@ -152,7 +152,7 @@ function percentSections(name: string, text: string): string[] {
   return sections;
 }
 
-/** The name in ASCII for readers without RFC 2231: accents dropped, the rest `_`, the extension kept. */
+/** The name in ASCII for programs without RFC 2231: accents removed, other characters `_`, the extension kept. */
 function asciiFallback(text: string): string {
   const head = text.slice(0, 4 * MAX_FALLBACK);
   const ascii = toAscii(head);

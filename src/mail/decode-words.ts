@@ -1,7 +1,7 @@
 /**
- * Encoded words read back (RFC 2047 §6), for showing other people's subjects and names. Given an unfolded value,
- * leaves text; a word in an unknown charset or encoding stays as it was written, for there is no better guess. Blanks
- * between two encoded words go. Controls become spaces: what is shown may stand on a terminal or in a log.
+ * Decodes encoded words (RFC 2047 §6), to show subjects and names of received mail. Takes an unfolded value; a word in
+ * an unknown charset or encoding stays as written. Blanks between two encoded words are dropped. Control characters
+ * become spaces, because the text may be shown on a terminal or in a log.
  */
 import { decodeQuotedPrintable } from './transfer-encoding.ts';
 
@@ -17,7 +17,7 @@ export function decodeWords(value: string): string {
   let out = '';
   let from = 0;
   let afterWord = false;
-  // Words of one charset that follow each other are joined as octets: some writers split a character between two.
+  // Adjacent words of one charset are joined as octets: some programs split a character between two words.
   let runCharset = '';
   let run: Buffer[] = [];
   const endRun = (): void => {
@@ -49,7 +49,7 @@ export function decodeWords(value: string): string {
   return (out + text.slice(from)).replace(CONTROLS, ' ');
 }
 
-/** Octets as text, or null for a charset that is not known. */
+/** Octets as text, or null for an unknown charset. */
 function textOf(bytes: Uint8Array, charset: string): string | null {
   try {
     return new TextDecoder(charset === 'us-ascii' ? 'utf-8' : charset).decode(bytes);
@@ -58,7 +58,7 @@ function textOf(bytes: Uint8Array, charset: string): string | null {
   }
 }
 
-/** RFC 2047 §4.2: quoted-printable, in which an underscore is a blank that counts everywhere. */
+/** RFC 2047 §4.2: quoted-printable in which an underscore is a blank. */
 function fromQ(payload: string): Buffer {
   return decodeQuotedPrintable(Buffer.from(payload.replaceAll('_', '=20'), 'latin1')).bytes;
 }

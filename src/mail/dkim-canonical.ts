@@ -18,7 +18,7 @@ import { asBuffer } from '../lib/as-buffer.ts';
  */
 export type DkimFailure = 'malformed' | 'signer' | 'crypto';
 
-/** Thrown (or rejected with) instead of ever giving back an unsigned or wrongly signed message. */
+/** Thrown so that an unsigned or wrongly signed message is never returned. */
 export class DkimError extends Error {
   readonly reason: DkimFailure;
 
@@ -33,7 +33,7 @@ export class DkimError extends Error {
 export interface HeaderField {
   /** Lower case, without blanks. */
   name: string;
-  /** What follows the colon, still folded, without the final CRLF; one character per octet. */
+  /** The text after the colon, still folded, without the final CRLF; one character per octet. */
   value: string;
 }
 
@@ -42,25 +42,25 @@ const LF = 10;
 const CR = 13;
 const SP = 32;
 
-/** Stretches of at least this many octets go to the hash without being copied: one `update` costs about 0.3 µs. */
+/** Stretches of at least this many octets are hashed without copying: one `update` costs about 0.3 µs. */
 const DIRECT_BYTES = 2048;
 const SCRATCH_BYTES = 16_384;
-/** Hashed in one go: some milliseconds, also where every second octet changes. */
+/** Hashed without a pause: some milliseconds, even if every second octet changes. */
 const PORTION_BYTES = 512 * 1024;
 const CRLF = Buffer.from('\r\n');
 /** RFC 5322 §2.2: printable US-ASCII except the colon. */
 const FIELD_NAME = /^[!-9;-~]+$/;
 
 /**
- * The `bh=` value: base64 of SHA-256 over the body from `bodyOffset` on in relaxed form (RFC 6376 §3.4.4).
- * Throws `DkimError('malformed')` where the body holds a bare CR or LF or the offset is outside the message.
+ * The `bh=` value: base64 of SHA-256 over the body from `bodyOffset` in relaxed form (RFC 6376 §3.4.4). Throws
+ * `DkimError('malformed')` if the body contains a bare CR or LF or the offset is outside the message.
  */
 export function bodyHash(message: Uint8Array, bodyOffset: number): string {
   if (!Number.isInteger(bodyOffset) || bodyOffset < 0 || bodyOffset > message.length) {
     throw new DkimError('malformed', `body offset ${bodyOffset} lies outside the message`);
   }
   const end = contentEnd(message, bodyOffset);
-  // A relaxed body without content is no octets at all, not even a CRLF.
+  // A relaxed body without content has no octets, not even a CRLF.
   if (end === bodyOffset) return hash('sha256', '', 'base64');
 
   const changes = firstChange(message, bodyOffset, end);
@@ -71,7 +71,7 @@ export function bodyHash(message: Uint8Array, bodyOffset: number): string {
   return digest.update(CRLF).digest('base64');
 }
 
-/** The same where a body is too long to be hashed in one go: `turn` is awaited before each portion of it. */
+/** The same for a body that takes long to hash: `turn` is awaited before each portion. */
 export async function bodyHashInTurns(
   message: Uint8Array,
   bodyOffset: number,
@@ -89,7 +89,7 @@ export async function bodyHashInTurns(
   return digest.update(CRLF).digest('base64');
 }
 
-/** Where a body may be cut: nothing behind a cut changes what stands before it. */
+/** An offset where a body may be divided: nothing after it changes what is before it. */
 function portionEnd(message: Uint8Array, from: number, end: number): number {
   let to = Math.min(end, from + PORTION_BYTES);
   while (to < end && isBlankOrCr(message[to - 1])) to++;
@@ -101,8 +101,8 @@ function isBlankOrCr(octet: number | undefined): boolean {
 }
 
 /**
- * Where the last line's content ends: blanks and empty lines at the end of the body do not count (rules a and b
- * together leave nothing of a last line that holds blanks only).
+ * The end of the last line's content: blanks and empty lines at the end of the body are ignored (rules a and b together
+ * drop a last line that contains only blanks).
  */
 function contentEnd(message: Uint8Array, start: number): number {
   let end = message.length;
@@ -120,9 +120,9 @@ function contentEnd(message: Uint8Array, start: number): number {
 }
 
 /**
- * Offset of the first blank at or after `from` that canonicalisation changes; `end` where there is none.
- * Measured with the hash (6 µs of it) over 10 KB: base64 12 µs (17 without the four octets a turn), text 16 (the
- * same), indented HTML 30 (25). Words of four octets masked at once and `Buffer.indexOf` were no better over text.
+ * Offset of the first blank at or after `from` that canonicalisation changes; `end` if there is none. Measured with the
+ * hash (6 µs of it) over 10 KB: base64 12 µs (17 without the four octets per turn), text 16 (the same), indented HTML
+ * 30 (25). Testing words of four octets by masks, and `Buffer.indexOf`, were not faster for text.
  */
 function firstChange(message: Uint8Array, from: number, end: number): number {
   const lastFour = end - 4;
@@ -158,7 +158,7 @@ function firstChange(message: Uint8Array, from: number, end: number): number {
   return end;
 }
 
-/** The general case: `change` is the first blank that changes, `end` lies right after a non-blank octet. */
+/** The general case: `change` is the first blank that changes, `end` is directly after a non-blank octet. */
 function digestChanged(digest: Hash, message: Uint8Array, start: number, change: number, end: number): void {
   const scratch = Buffer.allocUnsafe(Math.min(SCRATCH_BYTES, end - start + 2));
   let used = 0;
@@ -178,7 +178,7 @@ function digestChanged(digest: Hash, message: Uint8Array, start: number, change:
     if (at === end) break;
 
     while (message[at] === SP || message[at] === TAB) at++;
-    // Blanks before a line end vanish, any others become one space.
+    // Blanks before a line end are dropped; other runs of blanks become one space.
     if (message[at] !== CR) scratch[used++] = SP;
     clean = at;
     at = firstChange(message, at, end);
@@ -187,9 +187,9 @@ function digestChanged(digest: Hash, message: Uint8Array, start: number, change:
 }
 
 /**
- * The fields of the header section that ends at `bodyOffset` (the blank line included).
- * Throws `DkimError('malformed')` for anything but fields: no blank line before the body, a line without a colon,
- * a name with other than printable ASCII, a bare CR or LF.
+ * The fields of the header that ends at `bodyOffset` (including the blank line). Throws `DkimError('malformed')` if it
+ * is not a valid header: no blank line before the body, a line without a colon, a name with other characters than
+ * printable ASCII, a bare CR or LF.
  */
 export function headerFields(message: Uint8Array, bodyOffset: number): HeaderField[] {
   const text = asBuffer(message).toString('latin1', 0, bodyOffset);
@@ -224,8 +224,8 @@ function endOfLine(text: string, from: number): number {
 }
 
 /**
- * `name:value` in relaxed form (RFC 6376 §3.4.2), without CRLF: unfolded, each run of blanks one space, none around
- * the colon or at the end. Inside a field every CRLF is followed by a blank, so it is part of such a run.
+ * `name:value` in relaxed form (RFC 6376 §3.4.2), without CRLF: unfolded, each run of blanks one space, none around the
+ * colon or at the end. Inside a field every CRLF is followed by a blank, so it belongs to such a run.
  */
 export function canonicalField(field: HeaderField): string {
   const value = field.value.replace(/[ \t\r\n]+/g, ' ');

@@ -1,8 +1,9 @@
 /**
- * A small DKIM verifier (RFC 6376 §6, RFC 8301, RFC 8463), for deciding whether a report really comes from a provider.
- * Given a message as it arrived and a way to look keys up, leaves one verdict for each of its first signatures. It is
- * stricter than a receiver of mail would be: a signature that covers part of the body (`l=`), leaves From out, is made
- * with SHA-1 or a short key, or has expired, does not count. It never throws and never rejects. Why it is ours: decision 0064.
+ * A small DKIM verifier (RFC 6376 §6, RFC 8301, RFC 8463), to decide whether a report really comes from a provider.
+ * Takes a message as received and a key look-up; returns one result for each of its first signatures. It is stricter
+ * than a receiver of mail: a signature that covers part of the body (`l=`), does not cover From, uses SHA-1 or a short
+ * key, or has expired, does not count. Never throws or rejects. Why it is our own:
+ * docs/decisions/0064-own-dkim-verifier.md.
  */
 
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
@@ -12,7 +13,7 @@ import { type RawField, type RawHeader, readRawHeader } from './raw-header.ts';
 import { readTagList } from './tag-list.ts';
 
 export interface DkimVerdict {
-  /** The `d=` domain, lower case; '' where it could not be read. */
+  /** The `d=` domain, lower case; '' if unreadable. */
   domain: string;
   /** `unknown`: the key could not be looked up now. */
   result: 'pass' | 'fail' | 'unknown';
@@ -39,7 +40,7 @@ const ED25519_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 const CRLF = Buffer.from('\r\n');
 const BARE_LINE_END = /\r(?!\n)|(?<!\r)\n/;
 
-/** Verdicts of the first five DKIM-Signature fields, topmost first; empty where there are none. */
+/** Results of the first five DKIM-Signature fields, topmost first; empty if there are none. */
 export async function verifyDkim(
   message: Uint8Array,
   lookUp: KeyLookup,
@@ -72,7 +73,7 @@ async function checkSignature(
 ): Promise<Check> {
   const read = readSignature(tags, nowMs);
   if (typeof read === 'string') return no(read);
-  // Unfolding would take a bare CR for a blank, and what was added behind it for what was signed.
+  // Unfolding would read a bare CR as a blank, so text added after it would count as signed.
   if (BARE_LINE_END.test(octets(message, 0, header.bodyOffset))) return no('the header is not in wire form');
   let hashed: string;
   try {
@@ -105,7 +106,7 @@ interface Signature {
   signature: Buffer;
 }
 
-/** The signature's tags, or what is wrong with them. */
+/** The signature's tags, or the problem with them. */
 function readSignature(tags: ReadonlyMap<string, string>, nowMs: number): Signature | string {
   const tag = (name: string) => tags.get(name) ?? '';
   if (tag('v') !== '1') return 'not version 1';
@@ -205,7 +206,7 @@ function formed(message: Uint8Array, field: RawField, form: Canonical): string {
   return canonicalField({ name: field.name, value: fieldText(message, field) });
 }
 
-/** The value of `b=` taken out, its name kept; `bh=` is another tag. */
+/** Removes the value of `b=` and keeps its name; `bh=` is another tag. */
 function withoutSignature(text: string): string {
   const colon = text.indexOf(':');
   const tags = text.slice(colon + 1).split(';');
@@ -227,7 +228,7 @@ function simpleBodyHash(body: Uint8Array): string {
   return createHash('sha256').update(body.subarray(0, end)).update(CRLF).digest('base64');
 }
 
-/** The value as it stands, folds and all. */
+/** The value as written, with its folds. */
 function fieldText(message: Uint8Array, field: RawField): string {
   return octets(message, field.valueStart, field.end).replace(/\r\n$/, '');
 }

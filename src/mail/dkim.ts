@@ -10,7 +10,9 @@ import { bodyHash, canonicalField, DkimError, type HeaderField, headerFields } f
 
 export type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256';
 
-/** What signs for one domain; made once per key and kept, as loading a key costs more than a signature's other work. */
+/**
+ * The signer for one domain; created once per key and kept, as loading a key costs more than the rest of a signature.
+ */
 export interface DkimSigner {
   readonly domain: string;
   readonly selector: string;
@@ -19,25 +21,25 @@ export interface DkimSigner {
 }
 
 export interface SignOptions {
-  /** Wall clock, milliseconds: the `t=` of the signatures. */
+  /** Wall clock in milliseconds, for the `t=` of the signatures. */
   nowMs: number;
-  /** `x=` minus `t=`, whole seconds > 0. Default 14 days: longer than any message is tried, plus slack. */
+  /** `x=` minus `t=`, whole seconds > 0. Default 14 days: longer than any message is tried, with a margin. */
   expiresAfterSeconds?: number;
-  /** The `bodyHash` of this very message where the caller has it already, e.g. from the attempt before. */
+  /** The `bodyHash` of this message if the caller already has it, e.g. from the attempt before. */
   bodyHash?: string;
 }
 
 const FOURTEEN_DAYS_SECONDS = 14 * 86_400;
-/** RFC 8301 §3.2: signers must not use less. */
+/** RFC 8301 §3.2: the minimum for signers. */
 const MIN_RSA_BITS = 1024;
-/** Folded lines stay below the 78 of RFC 5322 §2.1.1. */
+/** Folded lines stay shorter than the 78 of RFC 5322 §2.1.1. */
 const LINE_LENGTH = 76;
 const LABELS = /^[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_][a-z0-9_-]{0,62})*$/;
 
 /**
- * Fields that are signed as often as they are present, in `h=` order; true: listed once more than present, so that
- * one added on the way breaks the signature (RFC 6376 §8.15). Return-Path, Received, Bcc and X-Postrider-Ref are left
- * out on purpose: they change on the way, or differ between copies that share a signature.
+ * Fields that are signed as often as they are present, in `h=` order; true: listed once more, so that adding one on the
+ * way breaks the signature (RFC 6376 §8.15). Return-Path, Received, Bcc and X-Postrider-Ref are left out intentionally:
+ * they change on the way, or differ between copies that share a signature.
  */
 const SIGNED_FIELDS: ReadonlyMap<string, { spelling: string; oversigned: boolean }> = new Map(
   (
@@ -63,8 +65,8 @@ const SIGNED_FIELDS: ReadonlyMap<string, { spelling: string; oversigned: boolean
 );
 
 /**
- * A signer for `d=domain; s=selector`. Both lower-case A-labels. Throws `DkimError('signer')` where they are not
- * names, or the key is not a private key of the algorithm's kind (RSA: at least 1024 bits).
+ * A signer for `d=domain; s=selector`, both lower-case A-labels. Throws `DkimError('signer')` if they are not valid
+ * names, or the key is not a private key of the algorithm (RSA: at least 1024 bits).
  */
 export function createDkimSigner(params: {
   domain: string;
@@ -122,7 +124,7 @@ export async function signMessage(
   return Buffer.from(fields.join(''), 'latin1');
 }
 
-/** The `h=` names and the canonical lines they stand for, in the same order, each line with its CRLF. */
+/** The `h=` names and their canonical lines in the same order, each line with its CRLF. */
 function coveredHeaders(fields: readonly HeaderField[]): { names: string[]; lines: string } {
   const present = new Map<string, HeaderField[]>();
   for (const field of fields) {
@@ -170,12 +172,12 @@ async function signatureField(
   return `${unsigned}${foldedBase64(signature.toString('base64'))}\r\n`;
 }
 
-/** Words joined by blanks, or by CRLF and a blank where the line would grow over its length. */
+/** Words joined by blanks, or by CRLF and a blank if the line would become too long. */
 function foldedField(words: readonly string[]): string {
   let text = '';
   let column = 0;
   for (const word of words) {
-    // Inside h= no blank is needed: a name follows the colon before it at once, if it fits.
+    // Inside h= no blank is needed: a name directly follows the colon if it fits.
     const glued = text.endsWith(':');
     if (column === 0) {
       text = word;
@@ -191,7 +193,7 @@ function foldedField(words: readonly string[]): string {
   return text;
 }
 
-/** The b= value over several lines; verifiers drop the blanks in it (RFC 6376 §3.5). */
+/** The b= value over several lines; verifiers ignore blanks in it (RFC 6376 §3.5). */
 function foldedBase64(base64: string): string {
   const first = LINE_LENGTH - ' b='.length;
   let text = base64.slice(0, first);

@@ -1,67 +1,67 @@
 /**
- * Writes delivery status notifications (RFC 3464 in the multipart/report of RFC 6522): words for a person, fields for a
- * program, and what comes back of the message itself. Given facts, leaves 7-bit CRLF bytes, the same for the same facts.
- * Nothing in the facts is trusted: names, replies and what the sender gave with its message are cut, and every octet that
- * could begin another field becomes `?`. The reader of such reports is dsn.ts; the two share nothing.
+ * Writes delivery status notifications (RFC 3464 in the multipart/report of RFC 6522): a text for people, fields for
+ * programs, and the returned part of the message. Returns 7-bit CRLF bytes, the same for the same input. No input is
+ * trusted: names, replies and values of the sender are cut, and every octet that could begin another field becomes `?`.
+ * Reports are read in dsn.ts, which shares nothing with this.
  */
 import { cleanHeaderText, foldAddressList, foldUnstructured } from './header-fold.ts';
 import { countNonAscii, encodeQuotedPrintable, quotedPrintableBound } from './transfer-encoding.ts';
 
-/** RFC 3464 §2.3.3; `expanded` is nothing that happens here. */
+/** RFC 3464 §2.3.3; `expanded` never occurs here. */
 export type ReportAction = 'failed' | 'delayed' | 'delivered' | 'relayed';
 
 export interface ReportedRecipient {
   /** `local@domain`. */
   address: string;
-  /** `type;address`, decoded; null = the sender gave none. */
+  /** `type;address`, decoded; null = not given by the sender. */
   originalRecipient: string | null;
   action: ReportAction;
   /** RFC 3463. */
   status: string;
-  /** The far side's reply with its code, or words of ours; null = none. */
+  /** The remote's reply with its code, or our own text; null = none. */
   diagnostic: { type: 'smtp' | 'x-postrider'; text: string } | null;
   /** Host name; '' = none. */
   remoteMta: string;
-  /** Dates of RFC 5322; null = none. */
+  /** RFC 5322 date; null = none. */
   lastAttempt: string | null;
   willRetryUntil: string | null;
 }
 
 export interface StatusReport {
-  /** Who writes, and whom it is for: parsed addresses. */
+  /** The author of the report and its recipient, as parsed addresses. */
   from: string;
   to: string;
   subject: string;
-  /** Dates of RFC 5322: of the report, and when the message came. */
+  /** RFC 5322 dates: of the report, and of the message's arrival. */
   date: string;
   arrivalDate: string;
-  /** Without angle brackets; letters and digits of it make the boundary. */
+  /** Without angle brackets; its letters and digits make the boundary. */
   messageId: string;
   reportingMta: string;
-  /** The sender's own name for its transaction; null = none. */
+  /** The sender's ENVID; null = none. */
   envelopeId: string | null;
-  /** Words for a person; LF between lines. */
+  /** The text for people; LF between lines. */
   text: string;
   /** At least one. */
   recipients: readonly ReportedRecipient[];
-  /** `whole` needs a message of 7-bit lines; null: nothing of it is there any more. */
+  /** `whole` requires a message with 7-bit lines; null: the content no longer exists. */
   returned: { kind: 'header' | 'whole'; bytes: Uint8Array } | null;
 }
 
-/** Display name of whoever writes reports. */
+/** Display name in From of reports. */
 export const SENDER_NAME = 'Mail Delivery System';
 const MAX_LINE = 76;
 const MAX_VALUE = 900;
 const CRLF = '\r\n';
 
-/** The bytes of the report; `needsSmtpUtf8`: the address it is for is not ASCII. */
+/** The bytes of the report; `needsSmtpUtf8`: its recipient is not ASCII. */
 export function writeStatusReport(report: StatusReport): {
   bytes: Uint8Array;
   bodyOffset: number;
   needsSmtpUtf8: boolean;
 } {
   const seed = report.messageId.replace(/[^A-Za-z0-9-]/g, '').slice(0, 48);
-  // `=_` is nothing that quoted-printable can produce, and nobody knows the rest beforehand.
+  // `=_` cannot occur in quoted-printable, and nobody knows the rest beforehand.
   const boundary = `=_report_${seed}`;
   const header = Buffer.from(
     [
@@ -89,7 +89,7 @@ export function writeStatusReport(report: StatusReport): {
   };
 }
 
-/** Whether a message may come back whole: 7-bit, no line over 998 octets (RFC 2045 §2.7), ended by CRLF. */
+/** Whether a message can be returned completely: 7-bit, no line over 998 octets (RFC 2045 §2.7), ending with CRLF. */
 export function isSevenBitMessage(bytes: Uint8Array): boolean {
   let line = 0;
   for (let i = 0; i < bytes.length; i += 1) {
@@ -99,7 +99,7 @@ export function isSevenBitMessage(bytes: Uint8Array): boolean {
       line = 0;
     } else {
       line += 1;
-      // The CR of the line's end is counted.
+      // The CR of the line end is counted.
       if (octet > 127 || octet === 0 || line > 999) return false;
     }
   }
@@ -139,7 +139,7 @@ function recipientBlock(one: ReportedRecipient): string {
   ].join('');
 }
 
-/** The third part. A header with octets above 127 is encoded, which a message never is (RFC 2046 §5.2.1). */
+/** The third part. A header with octets above 127 is encoded; a whole message never is (RFC 2046 §5.2.1). */
 function returnedPart({ kind, bytes }: NonNullable<StatusReport['returned']>): Uint8Array {
   if (kind === 'header') return quotedPrintable('Content-Type: text/rfc822-headers', bytes);
   return Buffer.concat([
@@ -159,7 +159,7 @@ function quotedPrintable(type: string, bytes: Uint8Array): Uint8Array {
   ]);
 }
 
-/** One field, folded at blanks; '' where there is no value. */
+/** One field, folded at blanks; '' without a value. */
 function field(name: string, value: string | null): string {
   if (value === null) return '';
   const words = asciiOnly(value).slice(0, MAX_VALUE).split(' ');
@@ -174,7 +174,7 @@ function field(name: string, value: string | null): string {
   return `${out}${CRLF}`;
 }
 
-/** `type;address`; one outside ASCII in the form of RFC 6533 §3, which every reader of plain fields can skip. */
+/** `type;address`; a non-ASCII address in the form of RFC 6533 §3, which older programs ignore. */
 function typed(text: string): string {
   const semicolon = text.indexOf(';');
   const type = text.slice(0, semicolon).replace(/[^A-Za-z0-9-]/g, '');
@@ -193,7 +193,7 @@ function asciiOnly(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?');
 }
 
-/** For what stands between angle brackets: nothing that ends them or the line. */
+/** Text between angle brackets, without characters that would end them or the line. */
 function oneLine(text: string): string {
   return cleanHeaderText(text).replace(/[<>]/g, '?');
 }

@@ -1,8 +1,7 @@
 /**
- * Delivery status notifications (RFC 3464): what a far server reports about mail it had taken. Given a message that was
- * read as MIME, leaves what the report says of every recipient it names; null where it is no such report. Machine-made
- * reports only; the older forms for people are in `bounce-text.ts`. Nothing here is believed: whom a report is about is
- * told by the address it came to.
+ * Reads delivery status notifications (RFC 3464). Takes a parsed MIME message; returns what the report says of every
+ * recipient; null if it is not such a report. Reports written for people are read in `bounce-text.ts`. No content is
+ * trusted: the address that the report was sent to says which delivery it concerns.
  */
 import { bodyOf, type MimePart, ownParts, walkParts } from './mime-tree.ts';
 import { rawFieldValue, readHeaderLines } from './raw-header.ts';
@@ -14,29 +13,29 @@ export interface DsnRecipient {
   action: DsnAction;
   /** RFC 3463, null where there is none. */
   status: string | null;
-  /** The far side's own words without their type, '' = none; at most 1024 characters. */
+  /** The remote's text without its type, '' = none; at most 1024 characters. */
   diagnostic: string;
-  /** The words are an SMTP reply: they begin with its code. */
+  /** The text is an SMTP reply and begins with its code. */
   isSmtp: boolean;
-  /** As they stand there without type and brackets, lower case not assumed; null = not named. */
+  /** As written, without type and brackets, in its original case; null = not named. */
   finalRecipient: string | null;
   originalRecipient: string | null;
-  /** Who said it, '' = not named. */
+  /** The server that reported it, '' = not named. */
   remoteMta: string;
 }
 
-/** A header field as a report tells it: name in lower case, value unfolded, each run of blanks as one. */
+/** A header field of a report: name in lower case, value unfolded, each run of blanks as one. */
 export interface ReportField {
   readonly name: string;
   readonly value: string;
 }
 
 export interface DsnReport {
-  /** What wrote it: `rfc3464`, or a form of bounce-text.ts. */
+  /** The format: `rfc3464`, or a form of bounce-text.ts. */
   form: string;
   reportingMta: string;
   recipients: readonly DsnRecipient[];
-  /** Header fields of the message that came back, as far as they did. */
+  /** Header fields of the returned message, if present. */
   returned: readonly ReportField[];
 }
 
@@ -44,7 +43,7 @@ const STATUS_TYPES: ReadonlySet<string> = new Set([
   'message/delivery-status',
   'message/global-delivery-status',
 ]);
-/** What holds the message that came back, or its header alone. */
+/** Parts that contain the returned message, or only its header. */
 const RETURNED_TYPES: ReadonlySet<string> = new Set([
   'message/rfc822',
   'message/global',
@@ -62,7 +61,7 @@ const SMTP_CODE = /^\s{0,20}[2-5]\d\d(?![0-9.])/;
 
 /** The report in `mail`, or null. Every per-recipient block counts, also those without an action (RFC 3464 §2.3). */
 export function readDsn(mail: MimePart): DsnReport | null {
-  // A report about a report is inside the message that came back.
+  // A report that this report is about is inside the returned message.
   const status = [...ownParts(mail)].find(({ type }) => STATUS_TYPES.has(type));
   if (status === undefined) return null;
   const recipients: DsnRecipient[] = [];
@@ -76,7 +75,7 @@ export function readDsn(mail: MimePart): DsnReport | null {
   return { form: 'rfc3464', reportingMta, recipients, returned: returnedFields(mail) };
 }
 
-/** Header fields of the message that a report brings back, whole or its header alone; empty where it brings none. */
+/** Header fields of the message that a report returns, whole or only its header; empty if it returns none. */
 export function returnedFields(mail: MimePart): readonly ReportField[] {
   for (const part of walkParts(mail)) {
     if (part === mail) continue;
@@ -85,7 +84,7 @@ export function returnedFields(mail: MimePart): readonly ReportField[] {
   return [];
 }
 
-/** The fields of the header that begins at `from`, the first 500 of them, and where what follows begins. */
+/** The fields of the header at `from`, at most 500, and the offset after it. */
 function reportFields(text: Buffer, from: number): { fields: ReportField[]; next: number } {
   const { fields, bodyOffset } = readHeaderLines(text, from);
   const read = fields.slice(0, MAX_FIELDS).map((field) => ({
@@ -131,7 +130,7 @@ function recipientOf(fields: readonly ReportField[]): DsnRecipient | null {
   };
 }
 
-/** The action as it says, or what the status alone means where it says none. */
+/** The action as written, or what the status means if there is none. */
 function actionOf(text: string | null, status: string | null): DsnAction | null {
   const word = /^[a-z]{1,20}/.exec((text ?? '').trim().toLowerCase())?.[0] ?? '';
   switch (word) {
@@ -157,7 +156,7 @@ function actionOf(text: string | null, status: string | null): DsnAction | null 
   }
 }
 
-/** `smtp; 550 …` → both halves; without a type the whole is the value. */
+/** `smtp; 550 …` → both parts; without a type the whole text is the value. */
 function typedValue(text: string | null): { type: string; value: string } {
   if (text === null) return { type: '', value: '' };
   const semicolon = text.indexOf(';');
@@ -166,7 +165,7 @@ function typedValue(text: string | null): { type: string; value: string } {
   return { type, value: text.slice(semicolon + 1).trim() };
 }
 
-/** `rfc822;<a@example.net>` → `a@example.net` as it stands (RFC 3464 §2.3.2); null for nothing or nonsense. */
+/** `rfc822;<a@example.net>` → `a@example.net` as written (RFC 3464 §2.3.2); null if empty or invalid. */
 function addressOf(text: string | null): string | null {
   if (text === null) return null;
   const { value } = typedValue(text);
@@ -176,9 +175,9 @@ function addressOf(text: string | null): string | null {
 }
 
 /**
- * An Original-Recipient, which many servers hand on as they got it in ORCPT: as xtext (RFC 3461 §4). Undone only where
- * every plus sign stands for one of the two printable characters that xtext has to write so; else it is a plus sign
- * of the address itself, as in `ann+AB@example.net`.
+ * An Original-Recipient, which many servers return as they got it in ORCPT, in xtext (RFC 3461 §4). It is decoded only
+ * if every plus sign encodes one of the two printable characters that xtext must encode; otherwise the plus sign
+ * belongs to the address, as in `ann+AB@example.net`.
  */
 function originalAddressOf(text: string | null): string | null {
   const address = addressOf(text);

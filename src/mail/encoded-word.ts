@@ -1,9 +1,8 @@
 /**
- * Encoded words (RFC 2047): how text beyond ASCII travels in a header.
- * Given any text, it leaves a list of words of at most 75 octets, each whole UTF-8 (no code point is split),
- * in Q or B, whichever makes the text shorter. The letters used in Q are those allowed in a phrase
- * (RFC 2047 §5 rule 3), so one form serves subjects and display names alike.
- * The caller joins the words by blanks or folds; readers drop what stands between two words.
+ * Encoded words (RFC 2047): the form of non-ASCII text in a header. Takes any text; returns words of at most 75 octets,
+ * each complete UTF-8 (no code point is split), in Q or B, whichever is shorter. Only the letters allowed in a phrase
+ * (RFC 2047 §5 rule 3) are literal in Q, so one form serves subjects and display names. The caller joins the words by
+ * blanks or folds, which readers drop.
  */
 
 /** Longest encoded word, and longest header line that may hold one (RFC 2047 §2). */
@@ -13,14 +12,14 @@ export const MAX_WORD_LINE_OCTETS = 76;
 const HEX = Array.from({ length: 256 }, (_, byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`);
 const FRAME_OCTETS = '=?utf-8?Q??='.length;
 
-/** Octets a byte takes in Q: 1 when literal (space becomes `_`), else 3. */
+/** Octets per byte in Q: 1 if literal (space becomes `_`), otherwise 3. */
 const Q_COST = new Uint8Array(256).fill(3);
 for (const c of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!*+-/ ')
   Q_COST[c.charCodeAt(0)] = 1;
 
 /**
- * Encodes a text as words. The first word takes at most `firstRoom` octets (clamped to 24–75: a line
- * with less room is better folded first), the others at most 75. Lone surrogates become U+FFFD. Empty → [].
+ * Encodes a text as words. The first word has at most `firstRoom` octets (limited to 24–75; with less room the line
+ * should be folded first), the others at most 75. Lone surrogates become U+FFFD. Empty → [].
  */
 export function encodeWords(text: string, firstRoom: number = MAX_WORD_OCTETS): string[] {
   const bytes = Buffer.from(text, 'utf8');
@@ -56,7 +55,7 @@ function endOfQ(bytes: Uint8Array, start: number, room: number): number {
   return end;
 }
 
-/** The start of the character that the byte at `index` belongs to. A word always has room for one character. */
+/** The first byte of the character that contains `index`. A word always has room for one character. */
 function backToCharacter(bytes: Uint8Array, index: number): number {
   let at = index;
   while (((bytes[at] as number) & 0xc0) === 0x80) at--;

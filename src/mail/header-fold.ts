@@ -1,13 +1,12 @@
 /**
- * Header lines: from a name and a value to folded lines that end in CRLF (RFC 5322 §2.2.3).
- * Given any text, controls and lone surrogates included, it leaves ASCII lines without blanks at their ends,
- * at most 76 octets where the text offers a place to fold, never over 998 (RFC 5322 §2.1.1).
- * Address lists keep a non-ASCII local part as raw UTF-8 (RFC 6532); nothing else leaves ASCII.
- * Names of headers are trusted here (see header-rules.ts). Nothing can fail.
+ * Writes header fields as folded lines that end with CRLF (RFC 5322 §2.2.3). Takes any text, including control
+ * characters and lone surrogates; returns ASCII lines without blanks at their ends, of at most 76 octets if the text
+ * can be folded there, never over 998 (RFC 5322 §2.1.1). Only a non-ASCII local part in an address list stays as UTF-8
+ * (RFC 6532). Header names are trusted here (see header-rules.ts). Never fails.
  */
 import { encodeWords, MAX_WORD_LINE_OCTETS } from './encoded-word.ts';
 
-/** A display name ('' = none) and an address that parseAddress has accepted. */
+/** A display name ('' = none) and an address accepted by parseAddress. */
 export interface Mailbox {
   readonly name: string;
   readonly address: string;
@@ -16,17 +15,17 @@ export interface Mailbox {
 const FOLD_AT = 76;
 /** Longest token that fits a line of 998 octets after the blank of a fold. */
 const MAX_TOKEN_OCTETS = 997;
-/** A first word shorter than this is not worth starting on the rest of a line. */
+/** With less room on a line, an encoded word begins on the next line. */
 const MIN_WORD_ROOM = 30;
-/** Longest display name written as it is; longer ones become encoded words, which fold anywhere. */
+/** Longest display name that is written unencoded; longer ones become encoded words, which can be folded anywhere. */
 const MAX_PLAIN_NAME = 60;
 
 const NOT_PRINTABLE_ASCII = /[^\x20-\x7e]/;
 const ATOMS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?: [A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 
 /**
- * The text a header may hold: controls (C0, DEL) become spaces, lone surrogates U+FFFD, and blanks at
- * both ends go. This is the lock behind the door's own refusal: no line break gets past it.
+ * The text that a header may contain: control characters (C0, DEL) become spaces, lone surrogates U+FFFD, and blanks at
+ * both ends are removed. Line breaks are refused earlier already; this makes sure that none gets through.
  */
 export function cleanHeaderText(text: string): string {
   if (!NOT_PRINTABLE_ASCII.test(text)) return text.trim();
@@ -42,8 +41,8 @@ export function cleanHeaderText(text: string): string {
 }
 
 /**
- * One unstructured header (Subject, custom headers). ASCII stays as written, `encodeLookalikes` turns
- * ASCII that reads like an encoded word into real ones so that it arrives as typed; all else is encoded.
+ * One unstructured header (Subject, custom headers). ASCII stays as written; with `encodeLookalikes`, ASCII that looks
+ * like an encoded word is encoded so that it arrives as typed; everything else is encoded.
  */
 export function foldUnstructured(name: string, value: string, encodeLookalikes = false): string {
   const text = cleanHeaderText(value);
@@ -59,7 +58,7 @@ export function foldUnstructured(name: string, value: string, encodeLookalikes =
   return `${out.done}${out.line}\r\n`;
 }
 
-/** One address-list header (From, To, Cc, Reply-To; RFC 5322 §3.4). An empty list gives ''. */
+/** One header with an address list (From, To, Cc, Reply-To; RFC 5322 §3.4). An empty list gives ''. */
 export function foldAddressList(name: string, mailboxes: readonly Mailbox[]): string {
   const last = mailboxes.length - 1;
   if (last < 0) return '';
@@ -78,7 +77,7 @@ export function foldAddressList(name: string, mailboxes: readonly Mailbox[]): st
   return `${out.done}${out.line}\r\n`;
 }
 
-/** Lines being written: `done` ends in CRLF, `line` is the one still open. */
+/** Lines being written: `done` ends with CRLF, `line` is still open. */
 interface OpenLines {
   done: string;
   line: string;
@@ -90,7 +89,7 @@ function startLine(name: string): OpenLines {
 }
 
 function pushToken(out: OpenLines, token: string): void {
-  // A header whose first line is empty confuses old readers, so the first token stays beside the name.
+  // Old programs fail on a header whose first line is empty, so the first token stays on it.
   const limit = out.bare ? MAX_TOKEN_OCTETS : FOLD_AT;
   if (out.line.length + 1 + token.length > limit) {
     out.done += `${out.line}\r\n`;
@@ -107,7 +106,7 @@ function pushPhrase(out: OpenLines, display: string): void {
   else pushToken(out, phrase);
 }
 
-/** A short ASCII name as atoms or as a quoted string (RFC 5322 §3.2), null when it needs encoded words. */
+/** A short ASCII name as atoms or as a quoted string (RFC 5322 §3.2); null if it needs encoded words. */
 function plainPhrase(display: string): string | null {
   if (display.length > MAX_PLAIN_NAME || NOT_PRINTABLE_ASCII.test(display) || display.includes('=?'))
     return null;
@@ -129,7 +128,7 @@ function pushWords(out: OpenLines, text: string): void {
   }
 }
 
-/** Folds before runs of blanks, so that unfolding gives the text back; null when some token is too long. */
+/** Folds before runs of blanks, so that unfolding restores the text; null if a token is too long. */
 function foldAtBlanks(name: string, text: string): string | null {
   let done = '';
   let line = `${name}:`;

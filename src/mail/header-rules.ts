@@ -1,15 +1,14 @@
 /**
- * Which headers a caller may set, and with what value.
- * Given one name and value from outside, it says which rule is broken, if any; the listener maps the kind to
- * its error code. The reserved names are those postrider writes itself, those that only a transfer agent may
- * write (trace, signatures) and those that would change who sees the message (Bcc, Resent-*).
+ * Which headers a caller may set, and with which values. Takes one name and value; returns the rule that is broken, if
+ * any; the listener turns it into its error code. Reserved are headers that postrider writes itself, those that only a
+ * mail server may write (trace, signatures), and those that would change who sees the message (Bcc, Resent-*).
  */
 import { encodeWords } from './encoded-word.ts';
 
-/** `name`: not a header name. `reserved`: may not be set by a caller. `value`: unsafe or too long. */
+/** `name`: not a header name. `reserved`: a caller must not set it. `value`: unsafe or too long. */
 export type HeaderProblem = 'name' | 'reserved' | 'value';
 
-/** Longest header name and longest value (after encoding of non-ASCII), in octets. */
+/** Longest header name and longest value (after non-ASCII text was encoded), in octets. */
 export const MAX_HEADER_NAME_OCTETS = 126;
 export const MAX_HEADER_VALUE_OCTETS = 995;
 
@@ -28,26 +27,29 @@ const WRITTEN_HERE = new Set([
   'mime-version',
 ]);
 
-/** What a receiving server says of a message, so that it is worth nothing from its sender (RFC 5321 §4.4, RFC 8601 §5). */
+/**
+ * Fields that a receiving server writes, so that they mean nothing when the sender wrote them (RFC 5321 §4.4, RFC 8601
+ * §5).
+ */
 const WRITTEN_AT_ARRIVAL = new Set(['return-path', 'delivered-to', 'authentication-results', 'received-spf']);
 const WRITTEN_IN_TRANSIT = new Set(['received', 'dkim-signature', 'domainkey-signature']);
-/** Fields that name an author or a sender beside From (RFC 5322 §3.6.2, §3.6.6). */
+/** Fields that name an author or a sender in addition to From (RFC 5322 §3.6.2, §3.6.6). */
 const NAMES_A_SENDER = new Set(['sender', 'resent-from', 'resent-sender']);
 const HIDDEN_RECIPIENTS = new Set(['bcc', 'resent-bcc']);
 const OWN_PREFIX = 'x-postrider-';
 
-/** True for `!`–`~` without `:`, 1–126 of them (RFC 5322 §3.6.8, shortened so that a fold always fits). */
+/** 1–126 characters from `!` to `~` without `:` (RFC 5322 §3.6.8, shorter so that a fold always fits). */
 export function isHeaderName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** True when compose alone writes this header (structure, originator, Bcc), whatever its case. */
+/** Whether only compose writes this header (structure, originator, Bcc), in any case. */
 export function isComposedHeader(name: string): boolean {
   const lower = name.toLowerCase();
   return WRITTEN_HERE.has(lower) || lower.startsWith('content-') || lower.startsWith('resent-');
 }
 
-/** True when a caller may not set this header, whatever its case. */
+/** Whether a caller must not set this header, in any case. */
 export function isReservedHeader(name: string): boolean {
   const lower = name.toLowerCase();
   return (
@@ -60,9 +62,9 @@ export function isReservedHeader(name: string): boolean {
 }
 
 /**
- * What becomes of a field (lower case) of a message that brought its own bytes. A program that relays has good reasons for
- * trace and signatures, and a signature claims no more than it proves: those are `kept`. `sender`: its address must be
- * the caller's, as From's must. `removed`: it would hide nothing, or claim what only the receiver can say.
+ * What happens to a field (lower case) of a message submitted as bytes. A relay has good reasons for trace and
+ * signatures, and a signature claims only what it proves: these are `kept`. `sender`: its address must be the caller's,
+ * as that of From. `removed`: it would disclose Bcc, or claim what only the receiver can say.
  */
 export function submittedField(lower: string): 'kept' | 'sender' | 'removed' {
   if (NAMES_A_SENDER.has(lower)) return 'sender';
@@ -71,8 +73,8 @@ export function submittedField(lower: string): 'kept' | 'sender' | 'removed' {
 }
 
 /**
- * Checks one caller header; null = allowed. The value may hold any Unicode text and tabs, but no other
- * control (a line break would start a new header) and no lone surrogate, and at most 995 octets as sent.
+ * Checks one header of a caller; null = allowed. The value may contain any Unicode text and tabs, but no other control
+ * character (a line break would start a new header), no lone surrogate, and at most 995 octets as sent.
  */
 export function checkHeader(name: string, value: string): HeaderProblem | null {
   if (!isHeaderName(name)) return 'name';

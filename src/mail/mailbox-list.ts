@@ -1,8 +1,8 @@
 /**
- * Address lists as they stand in header fields of other people's messages (RFC 5322 §3.4): names, quotes, comments,
- * groups. Given the unfolded value, leaves each mailbox with its decoded display name, its address in the one
- * canonical form of `parseAddress`. It answers two questions only: who claims to be the author, and who is named in To
- * and Cc; nothing is ever composed again from what it found. One pass, no recursion but a counter.
+ * Address lists in header fields of received mail (RFC 5322 §3.4): names, quotes, comments, groups. Takes the unfolded
+ * value; returns each mailbox with its decoded display name and its address in the canonical form of `parseAddress`.
+ * Used only to find out who claims to be the author and who is named in To and Cc; nothing is composed from it. One
+ * pass without recursion.
  */
 import { parseAddress } from './address.ts';
 import { decodeWords } from './decode-words.ts';
@@ -25,12 +25,15 @@ const MAX_MAILBOXES = 2000;
 const MAX_NAME_CHARS = 256;
 const MAX_COMMENT_DEPTH = 32;
 
-/** The mailboxes of a value; groups give their members. One bad item spoils the list. `minLabels` as for `parseAddress`. */
+/**
+ * The mailboxes of a value; groups give their members. One invalid item makes the list invalid. `minLabels` as for
+ * `parseAddress`.
+ */
 export function parseMailboxList(value: string, minLabels = 2): MailboxList {
   if (value.length > MAX_CHARS) return { ok: false, problem: 'is too long' };
   const mailboxes: ListedMailbox[] = [];
   let phrase = '';
-  /** Text between angle brackets; null outside, or before. */
+  /** Text between angle brackets; null outside of them. */
   let angle: string | null = null;
   let inAngle = false;
   let comment = '';
@@ -57,7 +60,7 @@ export function parseMailboxList(value: string, minLabels = 2): MailboxList {
     if (char === '"') {
       const quoted = readQuoted(value, i);
       if (quoted === null) return { ok: false, problem: 'has an open quotation mark' };
-      // A quoted local part is no address here; left in its quotes it will not pass for one.
+      // A quoted local part is not accepted as an address; with its quotes it is refused.
       const asWritten =
         quoted.text === '' || value.charAt(quoted.end) === '@' ? `"${quoted.text}"` : quoted.text;
       if (inAngle) angle += asWritten;
@@ -92,7 +95,7 @@ export function parseMailboxList(value: string, minLabels = 2): MailboxList {
   return problem === null ? { ok: true, mailboxes } : { ok: false, problem };
 }
 
-/** The text of a quoted string that begins at `at`, and the offset after it; null where it never ends. */
+/** The text of a quoted string at `at`, and the offset after it; null if it does not end. */
 function readQuoted(value: string, at: number): { text: string; end: number } | null {
   let text = '';
   for (let i = at + 1; i < value.length; i += 1) {

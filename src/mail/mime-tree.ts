@@ -1,9 +1,9 @@
 /**
- * The parts of a message that somebody else wrote (RFC 2045, RFC 2046), as offsets into its octets: nothing is copied and
- * nothing decoded. Given any octets, it leaves the message as the outermost part; it never fails. What is broken is read as
- * far as it goes: lines that are no fields are passed over, and a part whose closing line is missing ends with the part
- * around it, or with the text. Lines end with CRLF or a bare LF. Depth and number of parts are bounded, and a part with
- * more inside is marked `cut`. One pass: a line is compared with the boundaries that are open, at most `MAX_DEPTH`.
+ * The parts of a received message (RFC 2045, RFC 2046) as offsets into its octets; nothing is copied or decoded. Takes
+ * any octets; returns the message as the outermost part. Never fails: lines that are not fields are skipped, and a part
+ * without closing boundary ends with the part around it, or with the text. Lines end with CRLF or a bare LF. Depth and
+ * number of parts are limited, and a part that lost inner parts by this is marked `cut`. One pass: a line is compared
+ * with at most `MAX_DEPTH` open boundaries.
  */
 import { asBuffer } from '../lib/as-buffer.ts';
 import { readType } from './content-type.ts';
@@ -11,22 +11,25 @@ import { type HeaderLines, rawFieldValue, readHeaderLines } from './raw-header.t
 import { decodeTransfer, IDENTITY_ENCODINGS } from './transfer-encoding.ts';
 
 export interface MimePart {
-  /** What all offsets are in, those of the header's fields too. */
+  /** The octets that all offsets refer to, also those of header fields. */
   readonly source: Buffer;
-  /** First octet of the header, first of the body, and the octet after the body: the line end before a boundary is the boundary's. */
+  /**
+   * First octet of the header, first of the body, and the octet after the body. The line end before a boundary belongs
+   * to the boundary.
+   */
   readonly start: number;
   readonly bodyStart: number;
   readonly end: number;
   readonly header: HeaderLines;
-  /** Lower case `type/subtype`; `text/plain`, in a digest `message/rfc822`, where nothing readable is said. */
+  /** Lower case `type/subtype`; by default `text/plain`, in a digest `message/rfc822`. */
   readonly type: string;
-  /** Names in lower case, quotes removed, of two the first. */
+  /** Names in lower case, quotes removed, of repeated names the first. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** Content-Transfer-Encoding in lower case; `7bit` where nothing is said. */
+  /** Content-Transfer-Encoding in lower case; default `7bit`. */
   readonly encoding: string;
-  /** Of a multipart its parts; of a message that is not encoded the one message in it. */
+  /** The parts of a multipart; the one message in a message part that is not encoded. */
   readonly parts: readonly MimePart[];
-  /** Parts of it were left out: too deep, or too many. */
+  /** Parts of it were left out: nested too deeply, or too many. */
   readonly cut: boolean;
 }
 
@@ -45,13 +48,13 @@ const HYPHEN = 45;
 
 type OpenPart = { -readonly [Key in keyof MimePart]: MimePart[Key] } & { parts: OpenPart[] };
 
-/** A multipart whose closing line has not come yet. */
+/** A multipart whose closing boundary has not been read yet. */
 interface Boundary {
   /** `--` and the boundary. */
   readonly line: Buffer;
-  /** How many parts are open where the multipart is the innermost of them. */
+  /** How many parts are open when this multipart is the innermost one. */
   readonly depth: number;
-  /** What its parts are where they do not say. */
+  /** The default type of its parts. */
   readonly partType: string;
 }
 
@@ -66,7 +69,7 @@ export function readMime(bytes: Uint8Array): MimePart {
   const root = begin(0, 'text/plain');
   let at = innermost().bodyStart;
   while (boundaries.length > 0) {
-    // Encoded files have hardly any hyphens, and many line ends.
+    // Encoded files contain hardly any hyphens, but many line ends.
     at = source.indexOf(HYPHENS, at);
     if (at === -1) break;
     const found = source[at - 1] === LF ? delimiterAt(at) : null;
@@ -125,7 +128,7 @@ export function readMime(bytes: Uint8Array): MimePart {
     return open.at(-1) as OpenPart;
   }
 
-  /** Ends all parts but the outermost `depth` at `end`, and with them their boundaries. */
+  /** Ends all parts except the outermost `depth` at `end`, together with their boundaries. */
   function endDownTo(depth: number, end: number): void {
     let last = end;
     while (open.length > depth) {
@@ -136,7 +139,7 @@ export function readMime(bytes: Uint8Array): MimePart {
     while ((boundaries.at(-1)?.depth ?? 0) > depth) boundaries.pop();
   }
 
-  /** The boundary line that begins at `lineStart`, and where the next line does; of several that fit the innermost. */
+  /** The boundary line at `lineStart`, and the start of the next line; of several that match, the innermost. */
   function delimiterAt(lineStart: number): { boundary: Boundary; isClosing: boolean; next: number } | null {
     for (let i = boundaries.length - 1; i >= 0; i -= 1) {
       const boundary = boundaries[i] as Boundary;
@@ -150,7 +153,10 @@ export function readMime(bytes: Uint8Array): MimePart {
   }
 }
 
-/** Where the next line begins if nothing but blanks is left of this one, else -1: a longer boundary is another's. */
+/**
+ * The start of the next line if only blanks are left on this one, otherwise -1: a longer boundary belongs to another
+ * multipart.
+ */
 function afterBlankRest(source: Buffer, from: number): number {
   let at = from;
   while (source[at] === SPACE || source[at] === TAB) at += 1;
@@ -165,20 +171,20 @@ export function* walkParts(part: MimePart): Generator<MimePart> {
   for (const child of part.parts) yield* walkParts(child);
 }
 
-/** The parts of this very message, none of a message inside it. */
+/** The parts of this message itself, not those of a message inside it. */
 export function* ownParts(part: MimePart): Generator<MimePart> {
   yield part;
   if (!part.type.startsWith('multipart/')) return;
   for (const child of part.parts) yield* ownParts(child);
 }
 
-/** The first field of that (lower-case) name: unfolded, trimmed, at most 8192 characters of it; null where there is none. */
+/** The first field of this (lower-case) name: unfolded, trimmed, at most 8192 characters; null if there is none. */
 export function fieldOf({ source, header }: MimePart, name: string): string | null {
   const field = header.fields.find((each) => each.name === name);
   return field === undefined ? null : rawFieldValue(source, field).slice(0, MAX_VALUE_CHARS);
 }
 
-/** The body with its transfer encoding undone; at most `maxOctets` of it are read. */
+/** The body with its transfer encoding decoded; at most `maxOctets` of it are read. */
 export function bodyOf({ source, bodyStart, end, encoding }: MimePart, maxOctets: number): Buffer {
   return decodeTransfer(source.subarray(bodyStart, Math.min(end, bodyStart + maxOctets)), encoding).bytes;
 }

@@ -1,9 +1,9 @@
 /**
- * MIME writer (RFC 2045, RFC 2046): a tree of parts → the exact bytes of a message.
- * Given the top headers as finished ASCII (or UTF-8) lines and a tree of text, file and multipart parts, it
- * leaves CRLF lines, 7-bit below the headers. Text is quoted-printable or base64, files are base64.
- * Boundaries start with `=_`, which neither encoding can produce (RFC 2045 §6.7 rule 1), so no part can hold
- * one and none has to be searched. Same input, same bytes. Nothing can fail but memory.
+ * Writes MIME (RFC 2045, RFC 2046): a tree of parts becomes the exact bytes of a message. Takes the top headers as
+ * finished lines and a tree of text, file and multipart parts; returns CRLF lines, 7-bit below the headers. Text is
+ * quoted-printable or base64, files are base64. Boundaries start with `=_`, which neither encoding can produce (RFC
+ * 2045 §6.7 rule 1), so they never occur in a part and need not be searched for. The same input gives the same bytes.
+ * Fails only without memory.
  */
 import {
   base64Size,
@@ -17,23 +17,26 @@ import {
   type UnbrokenStretch,
 } from './transfer-encoding.ts';
 
-/** A text body; any line ends. */
+/** A text body with any line ends. */
 export interface TextPart {
   readonly kind: 'text';
   readonly subtype: 'plain' | 'html';
   readonly text: string;
-  /** Stretches of letters and digits in `text`, in order, to be found again in the message: on one line, unencoded. */
+  /**
+   * Stretches of letters and digits in `text`, in order, that must be found again in the message: on one line,
+   * unencoded.
+   */
   readonly places?: readonly UnbrokenStretch[];
 }
 
-/** A file: `headers` are its finished lines, each ended by CRLF, without Content-Transfer-Encoding. */
+/** A file: `headers` are its finished lines, each with CRLF, without Content-Transfer-Encoding. */
 export interface FilePart {
   readonly kind: 'file';
   readonly headers: string;
   readonly content: Uint8Array;
 }
 
-/** Parts together. `label` tells the boundaries of one message apart: no two multiparts may share one. */
+/** A multipart. `label` makes the boundaries of one message different: each multipart needs its own. */
 export interface MultiPart {
   readonly kind: 'multi';
   readonly subtype: 'mixed' | 'related' | 'alternative';
@@ -44,18 +47,17 @@ export interface MultiPart {
 /** One node of the tree. */
 export type MimePart = TextPart | FilePart | MultiPart;
 
-/** The bytes of a message and the offset of the first body octet, after the empty line. */
+/** The bytes of a message and the offset of its body, after the empty line. */
 export interface WrittenMessage {
   readonly bytes: Uint8Array;
   readonly bodyOffset: number;
-  /** Offsets of the places of all text parts, in their order. */
+  /** Offsets of the stretches of all text parts, in order. */
   readonly placeOffsets: readonly number[];
 }
 
 /**
- * Writes a message: `headers` (lines ended by CRLF) first, then the Content-* headers of `root`, an empty
- * line and the body, which always ends in CRLF. `seed` makes the boundaries; letters, digits and hyphens
- * of it are used, 48 at most.
+ * Writes a message: `headers` (lines with CRLF) first, then the Content-* headers of `root`, an empty line and the
+ * body, which always ends with CRLF. `seed` makes the boundaries; its letters, digits and hyphens are used, at most 48.
  */
 export function writeMessage(headers: string, root: MimePart, seed: string): WrittenMessage {
   const id = seed.replace(/[^A-Za-z0-9-]/g, '').slice(0, 48);
@@ -78,13 +80,13 @@ export function writeMessage(headers: string, root: MimePart, seed: string): Wri
       return;
     }
     const piece = part.kind === 'file' ? filePiece(part) : textPiece(part, !inside, room);
-    // What stands in the scratch memory stays until the message is written.
+    // The content of the scratch memory is needed until the message is written.
     if (piece.bytes.buffer === TEXTS.buffer) room = room.subarray(piece.bytes.length);
     open += `${piece.headers}Content-Transfer-Encoding: ${piece.encoding}\r\n\r\n`;
     if (bodyHead < 0) bodyHead = Buffer.byteLength(open);
     piece.before = open;
     pieces.push(piece);
-    // The CRLF before a boundary belongs to the boundary; base64 lines bring one already.
+    // The CRLF before a boundary belongs to the boundary; base64 lines already end with one.
     open = inside && (piece.encoding !== 'base64' || piece.bytes.length === 0) ? '\r\n' : '';
   };
   write(root, false);
@@ -108,7 +110,7 @@ export function writeMessage(headers: string, root: MimePart, seed: string): Wri
     }
   }
   at += target.write(open, at, 'utf8');
-  // Messages wait in memory by the thousand: each gets just what it needs, in memory of its own.
+  // Thousands of messages wait in memory: each gets exactly the memory that it needs.
   const slack = target === SCRATCH || bound - at > at >> 3;
   const bytes = slack ? Buffer.allocUnsafeSlow(at) : target.subarray(0, at);
   if (slack) target.copy(bytes, 0, 0, at);
@@ -116,13 +118,13 @@ export function writeMessage(headers: string, root: MimePart, seed: string): Wri
 }
 
 /**
- * Where messages of up to some 150 KB of text are written before their length is known: the bound is three times the text,
- * and allocating that much for every message left the heap of malloc fragmented and V8 collecting for it. Holds nothing
- * between calls; the system gives it memory only as far as messages were long.
+ * Messages of up to about 150 KB of text are written here before their length is known: the bound is three times the
+ * text, and allocating that much for every message fragmented the heap of malloc and made V8 collect more often. Holds
+ * nothing between calls; the system provides memory only as far as messages were long.
  */
 const SCRATCH = Buffer.allocUnsafeSlow(512 * 1024);
 
-/** Where texts are put as UTF-8 before they are encoded, for the same reason. */
+/** Texts are converted to UTF-8 here before they are encoded, for the same reason. */
 const TEXTS: Buffer = Buffer.allocUnsafeSlow(192 * 1024);
 
 interface Piece {
@@ -154,7 +156,7 @@ function textPiece(part: TextPart, endLine: boolean, room: Buffer): Piece {
   const bytes = utf8Of(part.text, room);
   const ascii = bytes.length === part.text.length;
   if (part.places !== undefined && part.places.length > 0) {
-    // Never base64, however much of it is beyond ASCII: a place has to be found again, octet for octet.
+    // Never base64, even with much non-ASCII text: a stretch must be found again octet for octet.
     return {
       headers,
       encoding: 'quoted-printable',
@@ -166,7 +168,7 @@ function textPiece(part: TextPart, endLine: boolean, room: Buffer): Piece {
     };
   }
   const nonAscii = ascii ? 0 : countNonAscii(bytes);
-  // Quoted-printable adds two octets per byte beyond ASCII, base64 one third of everything.
+  // Quoted-printable adds two octets per non-ASCII byte, base64 one third of everything.
   if (nonAscii * 6 > bytes.length) {
     const lines = Buffer.from(normaliseLineEnds(part.text), 'utf8');
     return {
@@ -190,16 +192,16 @@ function textPiece(part: TextPart, endLine: boolean, room: Buffer): Piece {
   };
 }
 
-/** The text's octets: at the beginning of `room` where they fit, else in memory of their own. */
+/** The text's octets: at the beginning of `room` if they fit, otherwise in new memory. */
 function utf8Of(text: string, room: Buffer): Buffer {
   if (text.length > room.length) return Buffer.from(text, 'utf8');
   const octets = room.write(text, 0, 'utf8');
-  // Whole characters are written only: who stopped for want of room stopped in the last three octets.
+  // Only whole characters are written, so a write that lacked room stopped within the last three octets.
   const fits = text.length * 3 <= room.length || octets <= room.length - 4;
   return fits ? room.subarray(0, octets) : Buffer.from(text, 'utf8');
 }
 
-/** Offsets in the text as offsets in its UTF-8, in one pass. */
+/** Converts offsets in the text to offsets in its UTF-8, in one pass. */
 function inOctets(text: string, places: readonly UnbrokenStretch[]): readonly UnbrokenStretch[] {
   let octets = 0;
   let from = 0;

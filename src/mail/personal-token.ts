@@ -13,7 +13,7 @@ import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqua
 /** `o` the open pixel, `c` a link, `u` unsubscribing. */
 export type PersonalPurpose = 'o' | 'c' | 'u';
 
-/** What a token is bound to besides its delivery. */
+/** What a token is bound to in addition to its delivery. */
 export interface PersonalBinding {
   purpose: PersonalPurpose;
   /** The tracking host in lower case, '' for the public URL. */
@@ -23,13 +23,13 @@ export interface PersonalBinding {
 }
 
 export interface PersonalTokens {
-  /** Throws `RangeError` for an id or link number that does not fit. */
+  /** Throws `RangeError` for an id or link number out of range. */
   make(binding: PersonalBinding, deliveryId: number, link: number): string;
-  /** The delivery and link of a token that was made here for exactly this binding, else null. */
+  /** The delivery and link of a token that was made here for exactly this binding, otherwise null. */
   parse(binding: PersonalBinding, token: string): { deliveryId: number; link: number } | null;
 }
 
-/** Links of one message that can be told apart. */
+/** Number of distinguishable links in one message. */
 export const MAX_LINKS = 1024;
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TOKEN = /^[0-9a-hjkmnp-tv-z]{32}$/;
@@ -39,7 +39,7 @@ const ID_DIGITS = 12;
 const LINK_DIGITS = 2;
 const MAC_BYTES = 10;
 
-/** The first key makes, all are read. `id` 0–15; two keys may share one. */
+/** The first key makes tokens, all are accepted. `id` 0–15; two keys may share one. */
 export function createPersonalTokens(keys: readonly { id: number; secret: Uint8Array }[]): PersonalTokens {
   const [first] = keys;
   if (first === undefined) throw new RangeError('tokens need a key');
@@ -47,7 +47,7 @@ export function createPersonalTokens(keys: readonly { id: number; secret: Uint8A
     if (!Number.isInteger(id) || id < 0 || id > 15) throw new RangeError('a key id is not 0 to 15');
     if (secret.length < 16) throw new RangeError('a key has fewer than 16 octets');
   }
-  // Handing the octets over anew for each token costs as much as the token.
+  // Passing the octets for each token costs as much as the rest of the token.
   const macKeys = keys.map(({ id, secret }) => ({ id, key: createSecretKey(secret) }));
   const firstKey = createSecretKey(first.secret);
   return {
@@ -81,12 +81,12 @@ export function createPersonalTokens(keys: readonly { id: number; secret: Uint8A
   };
 }
 
-/** 22 characters that stand for a link's target in a token's binding. */
+/** 22 characters that represent a link's target in a token's binding. */
 export function targetDigest(target: string): string {
   return createHash('sha256').update(target).digest().subarray(0, 16).toString('base64url');
 }
 
-/** Fields have fixed lengths or cannot hold the separator, so no two bindings read alike. */
+/** Fields have fixed lengths or cannot contain the separator, so no two bindings give the same text. */
 function macOf(key: KeyObject, { purpose, host, digest }: PersonalBinding, body: string): string {
   const mac = createHmac('sha256', key).update(`${purpose}\n${body}\n${host}\n${digest}`).digest();
   let text = '';

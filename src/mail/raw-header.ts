@@ -1,8 +1,8 @@
 /**
- * The header of a message that somebody else wrote (RFC 5322 §2.2), read without changing an octet: where each field
- * lies, and its value for those who ask. Given a message with CRLF line ends, leaves fields in order and the offset of
- * the body. Wrong: a line that is neither a field nor a continuation, or more header than anybody needs, is
- * `malformed`; nothing is repaired, because every reader would repair it in a way of its own. One pass.
+ * Finds the fields in the header of a received message (RFC 5322 §2.2) without changing it, and returns their values on
+ * request. Takes a message with CRLF line ends; returns fields in order and the offset of the body. A line that is
+ * neither a field nor a continuation, or a header that is too long, is `malformed`; nothing is corrected, because every
+ * program would correct it differently. One pass.
  */
 import { asBuffer } from '../lib/as-buffer.ts';
 import { textOfOctets } from './readable-text.ts';
@@ -17,16 +17,16 @@ export interface RawField {
   readonly valueStart: number;
 }
 
-/** A header as far as it can be read. */
+/** A header as far as it could be read. */
 export interface HeaderLines {
   readonly fields: readonly RawField[];
-  /** After the last line of it, before the empty line. */
+  /** After its last line, before the empty line. */
   readonly headerEnd: number;
-  /** First octet of the body; where no empty line comes, the same as `headerEnd`. */
+  /** First octet of the body; equal to `headerEnd` if there is no empty line. */
   readonly bodyOffset: number;
   /** Some octet of the header is above 127. */
   readonly eightBit: boolean;
-  /** Where the first line stands that is neither a field nor a continuation, or what is too much begins; null = nowhere. */
+  /** Offset of the first line that is neither a field nor a continuation, or of what exceeds the limit; null = none. */
   readonly fault: { readonly at: number; readonly tooLarge: boolean } | null;
 }
 
@@ -54,8 +54,8 @@ export function readRawHeader(message: Uint8Array): RawHeader {
 }
 
 /**
- * Reads the header that begins at `from` with patience: lines that are no fields are passed over, and a bare LF ends a
- * line too; both are a `fault`. `endsAt`: asked for lines that begin with `--`, whether the part ends in front of them.
+ * Reads the header at `from` tolerantly: lines that are not fields are skipped, and a bare LF ends a line too; both are
+ * a `fault`. `endsAt`: asked for lines that begin with `--`, whether the part ends before them.
  */
 export function readHeaderLines(
   source: Uint8Array,
@@ -99,15 +99,15 @@ function nameAt(source: Uint8Array, start: number, valueStart: number): string {
     .toLowerCase();
 }
 
-/** The value of a field, unfolded (RFC 5322 §2.2.3), trimmed; UTF-8 where it is valid, else Latin-1. */
+/** The value of a field, unfolded (RFC 5322 §2.2.3), trimmed; UTF-8 if valid, otherwise Latin-1. */
 export function rawFieldValue(message: Uint8Array, field: RawField): string {
   const text = textOfOctets(asBuffer(message, field.valueStart, field.end));
   return text.replace(/\r?\n/g, '').trim();
 }
 
 /**
- * The same of a field whose meaning must not be in doubt: null where blanks stand before the colon, a line of it is
- * blank, or it is not UTF-8.
+ * The same for a field that must be unambiguous: null if blanks precede the colon, one of its lines is blank, or it is
+ * not UTF-8.
  */
 export function strictFieldValue(message: Uint8Array, field: RawField): string | null {
   const { start, end, name, valueStart } = field;
@@ -117,7 +117,10 @@ export function strictFieldValue(message: Uint8Array, field: RawField): string |
   return text.replaceAll('\r\n', '').trim();
 }
 
-/** Offset after the colon of the field name at `at`, or -1. Blanks before the colon are an old form (RFC 5322 §4.5). */
+/**
+ * Offset after the colon of the field name at `at`, or -1. Blanks before the colon are an obsolete form (RFC 5322
+ * §4.5).
+ */
 function endOfName(message: Uint8Array, at: number): number {
   let i = at;
   while (

@@ -9,7 +9,7 @@ export function textOfOctets(octets: Buffer): string {
   return utf8.includes('\ufffd') ? octets.toString('latin1') : utf8;
 }
 
-/** The text without carriage returns; other controls but line feeds become blanks. */
+/** The text without carriage returns; control characters other than line feeds become blanks. */
 export function readableText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is its purpose
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, (c) => (c === '\r' ? '' : ' '));

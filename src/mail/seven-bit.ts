@@ -1,9 +1,9 @@
 /**
- * A message with octets above 127 made fit for a server without 8BITMIME (RFC 6152 §3): every part that holds such
- * octets travels as quoted-printable or base64 instead, and says so. What a part says, decoded, stays the same to the octet.
- * Given a whole message with CRLF line ends. Leaves behind another one, or why there is none: what is signed or encrypted
- * as a whole must not be touched, and a header has no other form. It is done before our own signature is made, never after.
- * Every octet is looked at a bounded number of times, as depth and number of parts are bounded.
+ * Converts a message with octets above 127 for a server without 8BITMIME (RFC 6152 §3): every part with such octets is
+ * re-encoded as quoted-printable or base64. The decoded content of each part stays the same octet for octet. Takes a
+ * whole message with CRLF line ends; returns another one, or why there is none: what is signed or encrypted as a whole
+ * must not be changed, and a header has no other form. It is done before our own signature is made. Every octet is read
+ * a limited number of times, as depth and number of parts are limited.
  */
 import { isAscii } from 'node:buffer';
 import { type MimePart, readMime } from './mime-tree.ts';
@@ -22,17 +22,17 @@ export type SevenBit =
   /** `bodyOffset`: first octet of the new body. */
   { kind: 'converted'; bytes: Uint8Array; bodyOffset: number } | { kind: 'impossible'; why: string };
 
-/** Above this share of octets beyond ASCII base64 is the shorter one. */
+/** Above this share of non-ASCII octets, base64 is shorter. */
 const BASE64_SHARE = 1 / 6;
 const QUESTION_MARK = 63;
 const LF = 10;
 
-/** Octets that are encoded in one step: some milliseconds. */
+/** Octets encoded in one step: some milliseconds. */
 const STEP_BYTES = 1_048_576;
-/** Whole lines of base64, so that the pieces together are what one piece would be. */
+/** Whole lines of base64, so that the pieces join to the same result. */
 const BASE64_STEP = BASE64_BYTES_PER_LINE * 16_384;
 
-/** Converts `message`. One without octets above 127 comes back as it is. */
+/** Converts `message`. A message without octets above 127 is returned as it is. */
 export function toSevenBit(message: Uint8Array): SevenBit {
   const steps = toSevenBitInSteps(message);
   for (;;) {
@@ -41,7 +41,7 @@ export function toSevenBit(message: Uint8Array): SevenBit {
   }
 }
 
-/** The same, with a rest wherever others may be let in. */
+/** The same in steps, between which other work can run. */
 export function* toSevenBitInSteps(message: Uint8Array): Generator<void, SevenBit, void> {
   const chunks: Uint8Array[] = [];
   const why = yield* convert(readMime(message), true, chunks);
@@ -51,7 +51,9 @@ export function* toSevenBitInSteps(message: Uint8Array): Generator<void, SevenBi
   return { kind: 'converted', bytes, bodyOffset: readHeaderLines(bytes, 0).bodyOffset };
 }
 
-/** Adds the octets of one part, header and body, to `out`; why not, or null. */
+/**
+ * Appends the octets of one part, header and body, to `out`; returns the reason if that is impossible, otherwise null.
+ */
 function* convert(part: MimePart, isTop: boolean, out: Uint8Array[]): Generator<void, string | null, void> {
   const { source, start, bodyStart, end, header, type, encoding, parts } = part;
   const whole = source.subarray(start, end);
@@ -73,7 +75,7 @@ function* convert(part: MimePart, isTop: boolean, out: Uint8Array[]): Generator<
     out.push(...headerWith(part, '7bit', isTop));
     let from = bodyStart;
     for (const child of parts) {
-      // What stands between the parts is nobody's content.
+      // Text between the parts is not content.
       out.push(withoutHighOctets(source.subarray(from, child.start)));
       const why = yield* convert(child, false, out);
       if (why !== null) return why;
@@ -100,7 +102,7 @@ function* highOctets(body: Uint8Array): Generator<void, number, void> {
   let count = 0;
   for (let from = 0; from < body.length; from += STEP_BYTES) {
     const piece = body.subarray(from, from + STEP_BYTES);
-    // Without line ends it is no text, and could not be encoded piece by piece.
+    // Without line ends it is not text, and could not be encoded in pieces.
     if (piece.length === STEP_BYTES && !piece.includes(LF)) return Number.POSITIVE_INFINITY;
     count += countNonAscii(piece);
     yield;
@@ -108,7 +110,7 @@ function* highOctets(body: Uint8Array): Generator<void, number, void> {
   return count;
 }
 
-/** Where a step that begins at `from` ends: behind the last line end in it, since only there lines of text can be cut. */
+/** The end of a step that begins at `from`: after the last line end in it, since text can only be divided there. */
 function textStep(body: Uint8Array, from: number): number {
   const to = from + STEP_BYTES;
   if (to >= body.length) return body.length;
@@ -118,7 +120,7 @@ function textStep(body: Uint8Array, from: number): number {
   return next < 0 ? body.length : next + 1;
 }
 
-/** The header with its transfer encoding named, and the empty line. Everything else stays as it was. */
+/** The header with the new transfer encoding, and the empty line. Everything else stays as it was. */
 function headerWith({ source, start, header }: MimePart, encoding: string, isTop: boolean): Uint8Array[] {
   const out: Uint8Array[] = [];
   let from = start;

@@ -1,9 +1,12 @@
 /**
- * Lists of tags, as DKIM signatures, keys and DMARC records are (`v=1; a=b`, RFC 6376 §3.2). Given a text, leaves values by
- * name; what is no tag is passed over, and of a repeated one the first counts. One pass; cannot fail.
+ * Lists of tags, as in DKIM signatures, keys and DMARC records (`v=1; a=b`, RFC 6376 §3.2). Returns values by name;
+ * invalid tags are skipped, and of repeated names the first counts. One pass; never fails.
  */
 
-/** Names and values are trimmed; `maxTags`: further ones are left out. `nameOf`: where case says nothing. */
+/**
+ * Names and values are trimmed; `maxTags`: further ones are dropped. `nameOf`: converts names whose case does not
+ * matter.
+ */
 export function readTagList(
   text: string,
   maxTags: number,

@@ -1,12 +1,12 @@
 /**
- * Transfer encodings (RFC 2045 §6.7, §6.8): any octets as CRLF lines of at most 76 ASCII characters, and back.
- * Given bytes and a place in a buffer that is large enough, each encoder writes there and returns where it
- * stopped. Quoted-printable also normalises line ends: CR, LF and CRLF all leave as CRLF, so that a lone CR
- * or LF never reaches the wire (RFC 5321 §2.3.8); every other control and blanks at line ends are encoded.
- * Loops over bytes, four at a time where that pays: strings of a whole attachment are never built.
+ * Transfer encodings (RFC 2045 §6.7, §6.8): octets as CRLF lines of at most 76 ASCII characters, and back. Each encoder
+ * writes to a buffer that is large enough, and returns the offset after its output. Quoted-printable also normalises
+ * line ends: CR, LF and CRLF all become CRLF, so that a lone CR or LF is never sent (RFC 5321 §2.3.8); other control
+ * characters and blanks at line ends are encoded. The loops work on bytes, four at a time where that is faster; no
+ * strings of whole attachments are built.
  */
 
-/** How a body travels: quoted-printable while mostly ASCII, base64 where that is shorter. */
+/** The encoding of a body: quoted-printable if mostly ASCII, base64 if that is shorter. */
 export type TransferEncoding = 'quoted-printable' | 'base64';
 
 const CR = 13;
@@ -17,39 +17,39 @@ const EQUALS = 61;
 const MAX_COLUMN = 75;
 export const BASE64_BYTES_PER_LINE = 57;
 
-/** 1 where a byte may stand for itself; blanks too, a line's last one is encoded afterwards. */
+/** 1 for a byte that may stay literal; also blanks: the last one of a line is encoded afterwards. */
 const QP_LITERAL = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte === TAB || (byte >= SPACE && byte < 127 && byte !== EQUALS) ? 1 : 0,
 );
 const HEX = Buffer.from('0123456789ABCDEF', 'latin1');
 const BASE64 = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/', 'latin1');
 
-/** They change nothing. */
+/** These encodings change nothing. */
 export const IDENTITY_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary']);
-/** The value of a hexadecimal digit, -1 for what is none. */
+/** The value of a hexadecimal digit, -1 for other bytes. */
 const HEX_VALUE = Int8Array.from({ length: 256 }, (_, byte) =>
   '0123456789abcdef'.indexOf(String.fromCharCode(byte).toLowerCase()),
 );
 
-/** Octets that encodeBase64 writes for `length` bytes: lines of 76, CRLF after each, the last one included. */
+/** Octets that encodeBase64 writes for `length` bytes: lines of 76 with CRLF, including the last one. */
 export function base64Size(length: number): number {
   return Math.ceil(length / 3) * 4 + Math.ceil(length / BASE64_BYTES_PER_LINE) * 2;
 }
 
-/** Most octets that encodeQuotedPrintable can write for `length` bytes, whatever they are. */
+/** The most octets that encodeQuotedPrintable can write for `length` bytes. */
 export function quotedPrintableBound(length: number): number {
-  // Three octets a byte, and a soft line break of three after every 73 octets at worst.
+  // At worst three octets per byte, and a soft line break of three after every 73 octets.
   return 3 * length + Math.ceil((3 * length) / 73) * 3;
 }
 
-/** How many bytes are beyond ASCII. */
+/** The number of non-ASCII bytes. */
 export function countNonAscii(bytes: Uint8Array): number {
   let count = 0;
   for (let i = 0; i < bytes.length; i++) count += (bytes[i] as number) >> 7;
   return count;
 }
 
-/** Writes `source` as base64 lines of 76 columns, each ended by CRLF; returns the index after the last. */
+/** Writes `source` as base64 lines of 76 columns, each with CRLF; returns the index after the last octet. */
 export function encodeBase64(source: Uint8Array, target: Uint8Array, offset: number): number {
   const whole = source.length - (source.length % 3);
   let at = offset;
@@ -89,15 +89,15 @@ export function encodeQuotedPrintable(source: Uint8Array, target: Uint8Array, of
   return encodeFrom(source, target, offset, offset);
 }
 
-/** A stretch of literal octets that travels on one line, whole: where it begins in the source. */
+/** A stretch of literal octets that must stay on one line: its start in the source. */
 export interface UnbrokenStretch {
   readonly start: number;
-  /** At most 75 octets, all of them literal in quoted-printable (letters and digits are). */
+  /** At most 75 octets, all literal in quoted-printable (such as letters and digits). */
   readonly length: number;
 }
 
 /**
- * As `encodeQuotedPrintable`, with stretches (in order) that no soft line break may cut; `found` gets the offset of
+ * As `encodeQuotedPrintable`, with stretches (in order) that no soft line break divides; `found` gets the offset of
  * each in `target`. Room: `quotedPrintableBound`, and three octets for each stretch.
  */
 export function encodeWithStretches(
@@ -129,7 +129,7 @@ function lineStartOf(target: Uint8Array, offset: number, at: number): number {
   return offset;
 }
 
-/** `lineOffset`: where the line that is being continued begins. */
+/** `lineOffset`: the start of the line that is being continued. */
 function encodeFrom(source: Uint8Array, target: Uint8Array, offset: number, lineOffset: number): number {
   const length = source.length;
   const from = new DataView(source.buffer, source.byteOffset, length);
@@ -138,7 +138,7 @@ function encodeFrom(source: Uint8Array, target: Uint8Array, offset: number, line
   let lineStart = lineOffset;
   let i = 0;
   while (i < length) {
-    // Runs of literals are nearly everything: four bytes at a time, then one by one before a line's limit.
+    // Nearly everything is literal: four bytes at a time, then single bytes near the line limit.
     const stop = Math.min(length, i + MAX_COLUMN - (at - lineStart));
     let special = 0;
     while (i + 4 <= stop && special === 0) {
@@ -189,7 +189,7 @@ function specialBits(four: number): number {
   return (four | control | equal | del) & 0x80808080;
 }
 
-/** A blank at the end of a line has been written as it is: encodes it (RFC 2045 §6.7 rule 3). */
+/** Encodes a blank that was written at the end of a line (RFC 2045 §6.7 rule 3). */
 function encodeFinalBlank(target: Uint8Array, lineStart: number, end: number): number {
   const last = target[end - 1] as number;
   if (end === lineStart || (last !== SPACE && last !== TAB)) return end;
@@ -208,7 +208,7 @@ function isLineEnd(byte: number): boolean {
   return byte === LF || byte === CR;
 }
 
-/** CR, LF and CRLF as CRLF, for text that travels as base64. */
+/** CR, LF and CRLF as CRLF, for text in base64. */
 export function normaliseLineEnds(text: string): string {
   return text.replace(/\r\n?|\n/g, '\r\n');
 }
@@ -221,8 +221,8 @@ function softBreak(target: Uint8Array, at: number): number {
 }
 
 /**
- * The octets behind a transfer encoding (lower case). Not `exact`: it is unknown, so that they are as they were, or broken,
- * so that they are the best guess and another reader may make another.
+ * The octets encoded by a transfer encoding (lower case). `exact` is false if the encoding is unknown, so that they are
+ * returned unchanged, or broken, so that they are the best guess and another program may read it differently.
  */
 export function decodeTransfer(body: Buffer, encoding: string): { bytes: Buffer; exact: boolean } {
   if (encoding === 'quoted-printable') return decodeQuotedPrintable(body);
@@ -232,12 +232,12 @@ export function decodeTransfer(body: Buffer, encoding: string): { bytes: Buffer;
   return { bytes: Buffer.from(text, 'base64'), exact };
 }
 
-/** Undoes quoted-printable (RFC 2045 §6.7); what looks like an escape and is none stays as it was written. */
+/** Decodes quoted-printable (RFC 2045 §6.7); an invalid escape stays as written. */
 export function decodeQuotedPrintable(body: Buffer): { bytes: Buffer; exact: boolean } {
   const out = Buffer.allocUnsafe(body.length);
   let exact = true;
   let at = 0;
-  // What stands behind it are blanks as such: at the end of a line they are transport's, not the author's.
+  // Blanks after this offset were literal: at the end of a line they were added in transport and are dropped.
   let kept = 0;
   for (let i = 0; i < body.length; i += 1) {
     const byte = body[i] as number;
@@ -268,7 +268,10 @@ export function decodeQuotedPrintable(body: Buffer): { bytes: Buffer; exact: boo
   return { bytes: out.subarray(0, kept), exact };
 }
 
-/** After the line end that follows `from` with nothing but blanks before it, or the end; -1 where something else does. */
+/**
+ * The offset after the line end that follows `from` with only blanks before it, or the end; -1 if something else
+ * follows.
+ */
 function softBreakEnd(body: Buffer, from: number): number {
   let at = from;
   while (body[at] === SPACE || body[at] === TAB) at += 1;

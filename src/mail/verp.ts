@@ -17,8 +17,8 @@ export type ReturnPathPurpose = 'b' | 'g' | 'u';
 
 export interface ReturnPathKey {
   /**
-   * 0–15, carried in the token; the same for one secret as long as mail made with it is under way. Two secrets may
-   * share one, so that it can be taken from the secret itself: the MAC tells them apart.
+   * 0–15, part of the token; it stays the same for a secret as long as mail made with it is on its way. Two secrets may
+   * share one id, so that it can be derived from the secret: the MAC distinguishes them.
    */
   id: number;
   /** At least 16 octets, e.g. from `Sealer.deriveKey`. */
@@ -26,13 +26,13 @@ export interface ReturnPathKey {
 }
 
 export type TokenRefusal =
-  /** Not of this shape at all: some other address. */
+  /** Not of this form: another address. */
   | 'not-a-token'
-  /** Made by a version of this program that writes another kind of id. */
+  /** Made by a version of this program with another kind of id. */
   | 'unknown-version'
-  /** The key is gone or never was. */
+  /** The key was removed or never existed. */
   | 'unknown-key'
-  /** The right shape, but not made here, or altered. */
+  /** The right form, but not made here, or altered. */
   | 'forged';
 
 export type ParsedReturnPath =
@@ -49,9 +49,12 @@ export interface ReturnPathTokens {
    * number from 0 to 2^60 − 1; a `number` must be a safe integer.
    */
   make(purpose: ReturnPathPurpose, deliveryId: number | bigint): string;
-  /** The id comes back as `number` where that is exact, else as `bigint`. Quotes around the local part are ignored. */
+  /** The id is a `number` if that is exact, otherwise a `bigint`. Quotes around the local part are ignored. */
   parse(localPart: string): ParsedReturnPath;
-  /** The `X-Postrider-Ref` value `<id>-<mac>`: bound to its use, so it is no return path and no return path is a ref. */
+  /**
+   * The `X-Postrider-Ref` value `<id>-<mac>`; its MAC differs from that of a return path, so neither can be used as the
+   * other.
+   */
   ref(deliveryId: number | bigint): string;
   /** Reads what `ref` made, blanks around it ignored. */
   parseRef(value: string): ParsedRef;
@@ -62,18 +65,18 @@ const VERSION = 1;
 const MAX_KEY_ID = 15;
 const MIN_SECRET_BYTES = 16;
 const ID_LIMIT = 1n << 60n;
-/** Six digits: splits the 60 bits into two halves that are exact as numbers. */
+/** Six digits: divides the 60 bits into two halves that are exact as numbers. */
 const HALF = 2 ** 30;
 const MAC_BYTES = 10;
 const ID_DIGITS = 14;
 const MAC_DIGITS = 16;
-/** The letter a reference's MAC covers in place of a purpose. */
+/** The letter in a reference's MAC instead of a purpose. */
 const REF = 'r';
 const REF_LENGTH = ID_DIGITS + 1 + MAC_DIGITS;
 const ID_AND_MAC = /^[0-9a-hjkmnp-tv-z]{14}-[0-9a-hjkmnp-tv-z]{16}$/;
 const PURPOSES: ReadonlySet<string> = new Set<ReturnPathPurpose>(['b', 'g', 'u']);
 
-/** Makes and reads tokens. Throws `RangeError` where there is no key, an id is out of range, or a secret is short. */
+/** Makes and reads tokens. Throws `RangeError` if there is no key, an id is out of range, or a secret is too short. */
 export function createReturnPathTokens(keys: readonly ReturnPathKey[]): ReturnPathTokens {
   const byId = new Map<number, MacKey[]>();
   for (const { id, secret } of keys) {
@@ -84,7 +87,7 @@ export function createReturnPathTokens(keys: readonly ReturnPathKey[]): ReturnPa
   const [first] = keys;
   const making = first === undefined ? undefined : byId.get(first.id)?.[0];
   if (first === undefined || making === undefined) throw new RangeError('return-path tokens need a key');
-  // Two zero bits, version, key id: ten bits, two digits, the same in front of every id.
+  // Two zero bits, version, key id: ten bits, two digits, the same for every id.
   const head = digits((VERSION << 4) | first.id, 2);
 
   const signedId = (letter: string, deliveryId: number | bigint): string => {
@@ -121,7 +124,7 @@ export function createReturnPathTokens(keys: readonly ReturnPathKey[]): ReturnPa
       return read.ok ? { ok: true, purpose, id: read.id, keyId: read.keyId } : read;
     },
     parseRef(value) {
-      // Far longer than any reference with blanks around it: not worth folding.
+      // Far longer than any reference with blanks around it.
       if (value.length > 4 * REF_LENGTH) return { ok: false, reason: 'not-a-token' };
       return readSignedId(REF, value.trim().toLowerCase());
     },
@@ -137,9 +140,9 @@ function withoutQuotes(text: string): string {
 }
 
 /**
- * A key with its two padded blocks made ready (RFC 2104 §2). In a loop two one-shot hashes cost what an Hmac object
- * does; in the server they cost two thirds (21 to 14 µs a recipient, profiled), as nothing native is left to the
- * collector. `inner` has room for the text behind its block.
+ * A key with its two padded blocks prepared (RFC 2104 §2). In a loop two one-shot hashes cost as much as an Hmac
+ * object; in the server they cost two thirds (14 instead of 21 µs per recipient, profiled), as they leave no native
+ * objects to the garbage collector. `inner` has room for the text after its block.
  */
 interface MacKey {
   inner: Buffer;
@@ -205,7 +208,7 @@ function digits(value: number, count: number): string {
   return text;
 }
 
-/** The number that the digits from `from` up to `to` (at most six) stand for; they are known to be digits. */
+/** The number of the digits from `from` to `to` (at most six), which are known to be valid. */
 function numberOf(text: string, from: number, to: number): number {
   let value = 0;
   for (let at = from; at < to; at++) value = (value << 5) | ALPHABET.indexOf(text[at] as string);

@@ -32,29 +32,29 @@ export const TERMINAL_STATES: readonly DeliveryState[] = [
 ];
 
 /**
- * Copies of a message above this size share a transaction. Below it one transaction each costs less than what a return path
- * for each copy is worth.
+ * Copies of a message above this size share a transaction. Below it, a separate return path for each copy is worth the
+ * cost of a transaction each.
  */
 export const SHARED_FROM_BYTES = 256 * 1024;
 
 /** How a delivered recipient was reached. */
 export type RouteKind = 'mx' | 'relay' | 'sandbox';
 
-/** A delivery this node holds under its lease, with all that is needed to send it but the content. */
+/** A delivery that this node holds under its lease, with everything needed to send it except the content. */
 export interface ClaimedDelivery {
   id: number;
-  /** The node's epoch that the lease belongs to. */
+  /** The epoch of the node that the lease belongs to. */
   epoch: number;
   queueId: number;
   messageSeq: number;
   messageId: MessageId;
-  /** The sender domain the message was accepted for: decides whose DKIM keys sign. */
+  /** The sender domain the message was accepted for; its DKIM keys sign. */
   senderDomain: string;
   from: string;
   lane: Lane;
   address: string;
   recipientDomain: string;
-  /** Of its queue (route-key.ts); absent = ''. */
+  /** The route key of its queue (route-key.ts); absent = ''. */
   routeKey?: string;
   kind: RecipientKind;
   /** Finished attempts so far. */
@@ -67,24 +67,24 @@ export interface ClaimedDelivery {
   needsSmtpUtf8: boolean;
   /** The content has octets above 127. */
   eightBit: boolean;
-  /** It travels as MAIL FROM:<>; absent = under a return path of ours. */
+  /** Sent with MAIL FROM:<>; absent = with our own return path. */
   nullSender?: true;
-  /** Not null: this recipient never leaves the machine, and the sandbox plays this result. */
+  /** Not null: nothing is sent to this recipient; the sandbox simulates this result. */
   sandbox: SandboxResult | null;
-  /** An earlier attempt may have succeeded unrecorded, so a success now may be a second copy. */
+  /** An earlier attempt may have succeeded without being recorded, so a success now may be a duplicate. */
   mayBeDuplicate: boolean;
   /** When the first `deferred` event was emitted; null = never. */
   firstDeferredAt: number | null;
-  /** When a `deferred` event last went to webhooks; null = never. At most one an hour. */
+  /** When a `deferred` event last went to webhooks; null = never. At most one per hour does. */
   lastDeferredEventAt: number | null;
   lastReply: string | null;
   lastCategory: string | null;
-  /** It was scheduled, and its time came with this claim; absent = no. */
+  /** It was scheduled and became due with this claim; absent = no. */
   wasScheduled?: true;
-  /** Its copy differs from the others of its message: tokens go into places; absent = it does not. */
+  /** Its copy contains personal tokens; absent = all copies of the message are the same. */
   personal?: boolean;
-  /** One of its links unsubscribes. */
+  /** One of its personal links unsubscribes. */
   listUnsubscribe?: boolean;
-  /** Reasons for which its sender domain had suppressed it when it was claimed; absent = none. */
+  /** Reasons for which its sender domain had suppressed it at the time of the claim; absent = none. */
   suppressedFor?: readonly SuppressionReason[];
 }

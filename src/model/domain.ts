@@ -1,4 +1,4 @@
-/** A sender domain: who may send from it is decided by tokens, how it is signed by its keys. */
+/** A sender domain. Tokens decide who may send from it; its keys sign its mail. */
 
 import { NO_QUOTA, type QuotaLimits } from './quota.ts';
 
@@ -7,11 +7,11 @@ export type DomainStatus = 'Pending' | 'Verified' | 'Failing' | 'Suspended';
 export interface DkimKey {
   selector: string;
   /**
-   * `active` signs; `standby` is published and waits for the next rotation; `retired` signs no more, and stays
-   * published so that mail under way can still be verified.
+   * `active` signs; `standby` is published and waits for the next rotation; `retired` no longer signs, but stays
+   * published so that mail on its way can still be verified.
    */
   role: 'active' | 'standby' | 'retired';
-  /** PKCS#8 DER, sealed at rest. */
+  /** PKCS#8 DER, encrypted (lib/seal.ts). */
   privateSealed: Uint8Array;
   /** SubjectPublicKeyInfo DER in base64: the `p=` of the record. */
   publicKey: string;
@@ -20,36 +20,36 @@ export interface DkimKey {
   retiredAt: number | null;
 }
 
-/** What its owner may choose for a domain; the words of the API are in `listeners/http/contract/domain-settings.ts`. */
+/** What an owner can set for a domain. */
 export interface DomainSettings {
   /** Whether sub-domains of it may send too. */
   subdomains: boolean;
-  /** How long its mail is kept, in days; null = as the server is set. */
+  /** How long its mail is kept, in days; null = the server's setting. */
   retention: { contentDays: number | null; eventDays: number | null };
-  /** Its mail waits where verified TLS cannot be had. */
+  /** Its mail waits if verified TLS is not available. */
   requireTls: boolean;
-  /** A recipient whose outcome is unknown has failed, and is not tried again. */
+  /** A recipient with an unknown outcome counts as failed and is not tried again. */
   atMostOnce: boolean;
-  /** Recipients it may send to; null in a member = as the server is set. */
+  /** How many recipients it may send to; null in a member = the server's setting. */
   quota: QuotaLimits;
   /** Host of the return paths of its mail; null = the server's. */
   returnPathHost: string | null;
-  /** What is told about its readers where a message says nothing. */
+  /** Which opens and clicks are tracked if a message does not say. */
   tracking: { opens: boolean; clicks: boolean };
-  /** Its normal mail has the unsubscribe header where a message says nothing. */
+  /** Whether its normal mail has the unsubscribe header if a message does not say. */
   listUnsubscribe: boolean;
   /** Host of its personal links, reached over https; null = the server's public URL. */
   trackingHost: string | null;
 }
 
-/** Members that are not named keep their value, also inside a group such as `retention`. */
+/** Members that are absent keep their value, also inside a group such as `retention`. */
 export type DomainSettingsPatch = {
   [Name in keyof DomainSettings]?: DomainSettings[Name] extends object
     ? Partial<DomainSettings[Name]>
     : DomainSettings[Name];
 };
 
-/** The settings of a domain for which nothing was chosen. */
+/** The settings of a domain without any choice of its owner. */
 export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = {
   subdomains: false,
   retention: { contentDays: null, eventDays: null },
@@ -62,7 +62,7 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = {
   trackingHost: null,
 };
 
-/** `base` with what `patch` names. */
+/** `base` with the members of `patch`. */
 export function mergeSettings(base: DomainSettings, patch: DomainSettingsPatch): DomainSettings {
   return {
     ...base,
@@ -78,7 +78,7 @@ export interface Domain {
   /** Lower-case A-label. */
   name: string;
   status: DomainStatus;
-  /** Who vouched: `dns` look-ups, the `operator` (--verified), or nobody yet. */
+  /** Who verified it: the `dns` checks, the `operator` (--verified), or nobody yet. */
   verifiedBy: 'dns' | 'operator' | null;
   /** 32 hexadecimal digits, published in the ownership record. */
   verifyToken: string;
@@ -90,7 +90,7 @@ export interface Domain {
   lastCheckedAt: number | null;
   /** The last check's results as JSON text, or null. */
   lastChecks: string | null;
-  /** What changed between checks lately, newest first, as JSON text, or null. */
+  /** Recent changes between checks, newest first, as JSON text, or null. */
   changes: string | null;
   keys: DkimKey[];
 }

@@ -1,6 +1,6 @@
 /**
- * Event kinds and their three vocabularies: what is stored, what `GET /events` and payloads say, and the token a
- * webhook subscribes with. One table; everything else derives from it.
+ * The kinds of events and their three names: the stored number, the name in `GET /events` and payloads, and the token
+ * that a webhook subscribes with. Everything else derives from this table.
  */
 
 export type EventKind =
@@ -40,11 +40,11 @@ export type LogLevel = 'Info' | 'Warn' | 'Error';
 export interface EventKindFacts {
   /** Number the kind is stored as; never reused. */
   id: number;
-  /** `type` of the webhook payload; null: no webhook carries it (a timeline entry only). */
+  /** `type` of the webhook payload; null: not sent to webhooks (only a timeline entry). */
   payloadType: string | null;
-  /** Token a webhook stores and returns; null: cannot be subscribed to by itself. */
+  /** Token that a webhook stores and returns; null: cannot be subscribed to separately. */
   token: string | null;
-  /** Other spellings accepted when a webhook is created, beside the token and the payload type. */
+  /** Other spellings accepted when a webhook is created, in addition to the token and the payload type. */
   aliases: readonly string[];
   logLevel: LogLevel;
   meaning: string;
@@ -170,8 +170,8 @@ export function webhookToken(word: string): string | null {
 export const WEBHOOK_TOKENS: readonly string[] = [...new Set(tokens.values())];
 
 /**
- * The tokens that `words` stand for, each once and in one order, so that equal lists are equal texts; `all` takes in the
- * others. null where a word is none, or there is no word.
+ * The tokens that `words` stand for, each once and in a fixed order, so that equal lists are equal texts; `all`
+ * includes the others. null if a word is unknown or there is none.
  */
 export function webhookTokens(words: readonly string[]): readonly string[] | null {
   const found = words.map(webhookToken);

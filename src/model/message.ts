@@ -1,21 +1,24 @@
-/** Plain types of a message and its recipients: what the pipeline, the store and the listeners all mean by them. */
+/** Plain types of a message and its recipients, used by the pipeline, the store and the listeners. */
 
 /** UUIDv7 in canonical lower-case text; what clients see as `MessageID`. */
 export type MessageId = string & { readonly __brand: 'MessageId' };
 
-/** Urgency: how soon a delivery is tried again, how long it is tried, and who waits for whom. */
+/** Priority: how soon a delivery is tried again, for how long, and which mail goes first. */
 export type Lane = 'critical' | 'normal' | 'bulk';
 export const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
 
 export type RecipientKind = 'To' | 'CC' | 'BCC';
 
-/** A display name and an address. `name` is '' where none was given; `address` is already normalised. */
+/** A display name and an address. `name` is '' if none was given; `address` is already normalised. */
 export interface Mailbox {
   name: string;
   address: string;
 }
 
-/** The address lists as the sender gave them. `bcc` never reaches a composed byte, a webhook or another recipient. */
+/**
+ * The address lists as the sender gave them. `bcc` never appears in a composed message, a webhook or to another
+ * recipient.
+ */
 export interface AddressLists {
   from: Mailbox;
   to: Mailbox[];
@@ -24,7 +27,10 @@ export interface AddressLists {
   replyTo: Mailbox[];
 }
 
-/** The result that the sandbox simulates, asked for by `Sandbox` in the request or by a recipient at the simulator domain. */
+/**
+ * The result that the sandbox simulates, requested by `Sandbox` in the request or by a recipient at the simulator
+ * domain.
+ */
 export type SandboxResult =
   | 'deliver'
   | 'bounce'

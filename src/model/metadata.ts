@@ -1,7 +1,7 @@
 /**
- * Metadata of a message: texts of the sender's own, in events and webhooks and never in the mail. One rule
- * for the API and for SMTP. Given a parsed JSON value, leaves the pairs or what is wrong with which of them. Pure; keys
- * such as `__proto__` are data.
+ * Metadata of a message: the sender's own texts, shown in events and webhooks and never in the mail. The rule is the
+ * same for the API and for SMTP. Takes a parsed JSON value; returns the pairs, or what is wrong with which pair. Keys
+ * such as `__proto__` are ordinary data.
  */
 
 export const MAX_METADATA_KEYS = 20;
@@ -12,12 +12,12 @@ export const MAX_METADATA_BYTES = 10_000;
 
 export type Metadata = Readonly<Record<string, string>>;
 
-/** `key`: the pair that is wrong; null = all together. */
+/** `key`: the pair that is wrong; null = the whole object. */
 export type MetadataRead =
   | { ok: true; metadata: Metadata }
   | { ok: false; key: string | null; message: string };
 
-/** Checks a value that JSON gave. A pair whose value is null counts as absent. */
+/** Checks a parsed JSON value. A pair whose value is null counts as absent. */
 export function readMetadata(value: unknown): MetadataRead {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { ok: false, key: null, message: 'Metadata must be an object of texts' };

@@ -1,14 +1,14 @@
-/** A node: one start of a process that works on the instance's store, known by its epoch. */
+/** A node: one run of a process on the store, identified by its epoch. */
 
-/** Under what a node claims work. Both may change at any moment but between two lines of code. */
+/** The lease under which a node claims work. Both members may change at any await. */
 export interface NodeLease {
-  /** Of what is claimed from now on. What was claimed before knows the epoch it was claimed under. */
+  /** For new claims. A row that was claimed before stores the epoch of its claim. */
   readonly epoch: number;
-  /** false: others may hold this node for dead, so nothing new may be begun. */
+  /** false: other nodes may consider this node dead, so it must not begin anything new. */
   readonly valid: boolean;
 }
 
-/** The lease of a node that nobody can take over from while it lives. */
+/** The lease of the only node, which nobody can take over while it runs. */
 export function soleLease(epoch: number): NodeLease {
   return { epoch, valid: true };
 }

@@ -1,13 +1,13 @@
-/** What the sender of a message asks to be told by mail (RFC 3461): kept with SMTP mail, absent from all other. */
+/** Which notices the sender of a message requested (RFC 3461); stored for SMTP mail only. */
 
-/** What happened to a recipient, as far as somebody may want to hear of it. */
+/** What happened to a recipient, as far as a notice can report it. */
 export type NoticeKind = 'success' | 'failure' | 'delay';
 
-/** Where the notices of a message go, and what its sender gave with it. */
+/** Where the notices of a message go, and the parameters that its sender gave. */
 export interface NoticeWish {
   /** The envelope's sender, never null. */
   sender: string;
-  /** How much of the message comes back; null = not said. */
+  /** How much of the message is returned; null = not specified. */
   ret: 'FULL' | 'HDRS' | null;
   /** The sender's own name for the transaction, decoded; null = none. */
   envid: string | null;

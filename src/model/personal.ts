@@ -1,37 +1,37 @@
 /**
- * Personal links: what in a message leads one reader's program back to us (the open pixel, tracked links, the
- * unsubscribe addresses), and the places of fixed length that hold them in the composed bytes until delivery writes
- * each recipient's own token there. The message is composed once; only these octets differ between its copies.
+ * Personal links: links in a message that lead one reader's program back to us (open pixel, tracked links, unsubscribe
+ * addresses), and the slots of fixed length in the composed bytes into which delivery writes each recipient's own
+ * token. The message is composed once; only these octets differ between its copies.
  */
 import type { DomainSettings } from './domain.ts';
 
-/** What a sender asked for; null = as the domain says. */
+/** What a sender requested; null = the domain's setting. */
 export interface PersonalWish {
   opens: boolean | null;
   clicks: boolean | null;
   listUnsubscribe: boolean | null;
 }
 
-/** What a sender domain wants where a message says nothing. */
+/** The settings of a sender domain for messages that say nothing. */
 export type PersonalSettings = Pick<DomainSettings, 'tracking' | 'listUnsubscribe' | 'trackingHost'>;
 
-/** What compose puts into one message. */
+/** What compose adds to one message. */
 export interface PersonalOptions {
-  /** In front of every link, without a slash at its end: `https://track.example.com`. */
+  /** Prefix of every link, without a slash at its end: `https://track.example.com`. */
   base: string;
-  /** What the tokens are bound to: the tracking host in lower case, '' for the public URL. */
+  /** The host that the tokens are bound to: the tracking host in lower case, '' for the public URL. */
   host: string;
   opens: boolean;
   clicks: boolean;
   unsubscribe: boolean;
-  /** Domain of the unsubscribe address; null = no mail is taken there. */
+  /** Domain of the unsubscribe address; null = no mail is received there. */
   mailtoDomain: string | null;
 }
 
 /** `open` and `click` tokens, `unsubscribe` in a URL, `mailto` the local part of an unsubscribe address. */
 export type PlaceKind = 'open' | 'click' | 'unsubscribe' | 'mailto';
 
-/** One token's place: where its octets begin in the composed message, and what it says. */
+/** The slot of one token: where its octets begin in the composed message, and what the token says. */
 export interface TokenSlot {
   kind: PlaceKind;
   offset: number;
@@ -41,22 +41,22 @@ export interface TokenSlot {
   digest: string;
 }
 
-/** All places of a message in the order of their octets. */
+/** All slots of a message in the order of their octets. */
 export interface TokenSlots {
   host: string;
   places: readonly TokenSlot[];
 }
 
-/** Whether a reader can unsubscribe by a link of ours. */
+/** Whether a reader can unsubscribe by one of our links. */
 export function offersUnsubscribe(places: TokenSlots | undefined): boolean {
   return places?.places.some(({ kind }) => kind === 'unsubscribe') ?? false;
 }
 
-/** Octets of a token in a URL, and of an unsubscribe address's local part. */
+/** Octets of a token in a URL, and of the local part of an unsubscribe address. */
 export const TOKEN_OCTETS = 32;
 export const MAILTO_OCTETS = 33;
 
-/** What stands in a place until delivery: as long as what replaces it, and never valid. */
+/** The content of a slot until delivery: as long as the token that replaces it, and never valid. */
 export function placeholder(kind: PlaceKind): string {
   return '0'.repeat(placeOctets(kind));
 }
@@ -65,7 +65,7 @@ export function placeOctets(kind: PlaceKind): number {
   return kind === 'mailto' ? MAILTO_OCTETS : TOKEN_OCTETS;
 }
 
-/** The same bytes with a text of exactly the place's length in each place; `texts` in the order of the places. */
+/** The same bytes with each slot filled; `texts` in the order of the slots, each exactly as long as its slot. */
 export function fillPlaces(bytes: Uint8Array, { places }: TokenSlots, texts: readonly string[]): Uint8Array {
   const filled = Buffer.from(bytes);
   places.forEach(({ kind, offset }, i) => {
@@ -79,7 +79,7 @@ export function fillPlaces(bytes: Uint8Array, { places }: TokenSlots, texts: rea
   return filled;
 }
 
-/** What a message asks for, given its lane, its own header, and what its domain says. */
+/** What a message gets, given its lane, its own header and the domain's settings. */
 export function personalChoice(
   wish: PersonalWish | null,
   settings: PersonalSettings | null,

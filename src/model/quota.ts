@@ -1,6 +1,6 @@
 /**
- * Mail quotas of a sender domain: recipients per minute, hour and day, in windows that start with the minute, the hour and
- * the day (UTC), so that a restart begins no new one.
+ * Mail quotas of a sender domain: recipients per minute, hour and day. Windows begin with the minute, hour and day
+ * (UTC), so a restart does not begin a new one.
  */
 
 /** null = no limit. */
@@ -14,14 +14,14 @@ export type QuotaPeriod = keyof QuotaLimits;
 
 export const NO_QUOTA: QuotaLimits = { minute: null, hour: null, day: null };
 
-/** In the order they are checked; the numbers are stored and never reused. */
+/** In the order of checking; the numbers are stored and never reused. */
 export const QUOTA_PERIODS: readonly { period: QuotaPeriod; code: number; ms: number }[] = [
   { period: 'minute', code: 1, ms: 60_000 },
   { period: 'hour', code: 2, ms: 3_600_000 },
   { period: 'day', code: 3, ms: 86_400_000 },
 ];
 
-/** How much of a window is used up. */
+/** How much of a window is used. */
 export interface QuotaUse {
   period: QuotaPeriod;
   used: number;
@@ -34,7 +34,7 @@ export function windowStart(at: number, ms: number): number {
   return Math.floor(at / ms) * ms;
 }
 
-/** `own` where it says something, else the server's; null where nothing is limited. */
+/** `own` if set, otherwise the server's; null if nothing is limited. */
 export function effectiveQuota(own: QuotaLimits, server: QuotaLimits): QuotaLimits | null {
   const limits: QuotaLimits = {
     minute: own.minute ?? server.minute,

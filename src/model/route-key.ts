@@ -6,17 +6,17 @@
  *   place, or nothing for the first ⏎ tag ⏎ tag …, sorted
  */
 
-/** What a route key says. */
+/** The parts of a route key. */
 export interface RouteKeyParts {
   /** Tags of the message that some route named when the key was made. */
   tags: readonly string[];
-  /** Counted on from the source that sender and recipient domain have, modulo the sources there are. */
+  /** Added to the position of the source that sender and recipient domain select, modulo the number of sources. */
   place: number;
 }
 
 const NONE: RouteKeyParts = { tags: [], place: 0 };
 
-/** The key of parts; '' where there are no tags and the place is the first. Tags contain no line ends. */
+/** The key of parts; '' without tags at the first position. Tags contain no line breaks. */
 export function routeKeyOf({ tags, place }: RouteKeyParts): string {
   const first = place === 0 ? '' : String(place);
   return tags.length === 0 ? first : [first, ...[...tags].sort()].join('\n');

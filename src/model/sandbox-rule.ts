@@ -1,4 +1,4 @@
-/** A sandbox rule: the simulated result for recipients that match it, in place of a delivery. */
+/** A sandbox rule: the simulated result for recipients that match it, instead of a delivery. */
 
 export const RULE_RESULTS = [
   'deliver',
@@ -15,33 +15,33 @@ export type RuleResult = (typeof RULE_RESULTS)[number];
 export interface SandboxRule {
   /** UUIDv7. */
   id: string;
-  /** The sender domain whose mail it is about. */
+  /** The sender domain whose mail it applies to. */
   domain: string;
   /** In lower case; null = any. */
   inbox: string | null;
-  /** An address, or `*` and how it ends; in lower case; null = any. */
+  /** An address, or `*` and the end of an address; in lower case; null = any. */
   recipient: string | null;
-  /** Held by the subject, in any case; null = any. */
+  /** A part of the subject, in any case; null = any. */
   subject: string | null;
   tag: string | null;
   result: RuleResult;
-  /** How often it is deferred before it is delivered; of `defer` only. */
+  /** How often a recipient is deferred before it is delivered; only for `defer`. */
   defers: number;
-  /** Before the first try. */
+  /** Before the first attempt. */
   delayMs: number;
-  /** What the server would have said; null = what fits the result. */
+  /** The simulated reply; null = one that fits the result. */
   reply: { code: number; enhanced: string; text: string } | null;
-  /** Of a recipient that fits, 0 to 1. */
+  /** For a matching recipient, 0 to 1. */
   probability: number;
-  /** Recipients it is used for; null = all. */
+  /** How many recipients it is used for; null = all. */
   times: number | null;
-  /** So far. */
+  /** How many it was used for. */
   uses: number;
   createdAt: number;
   expiresAt: number;
 }
 
-/** What is known of mail that a rule may be about; undefined = not known yet. */
+/** What is known of a message that a rule may match; undefined = not known yet. */
 export interface RuleQuestion {
   senderDomain: string;
   address: string;
@@ -50,7 +50,7 @@ export interface RuleQuestion {
   inbox: string | undefined;
 }
 
-/** Whether nothing that is known speaks against the rule. */
+/** Whether the rule can match, given what is known. */
 export function mayFit(rule: SandboxRule, mail: RuleQuestion): boolean {
   return (
     rule.domain === mail.senderDomain &&

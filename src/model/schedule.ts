@@ -1,13 +1,13 @@
 /**
- * When a message may be asked to go, and when to be given up (SendAt and ExpiresAt): one rule for the API and
- * for SMTP. Given a value from outside and the time, leaves an instant or a sentence that says what is wrong. Pure.
+ * Which times are allowed for sending a message and for giving it up (SendAt and ExpiresAt), for the API and for SMTP.
+ * Takes a value from outside and the current time; returns a time or a sentence that says what is wrong.
  */
 import { parseInstant } from '../lib/instant.ts';
 
 const DAY = 86_400_000;
 /** How far ahead a message may be sent, and how long after that it may be tried. */
 export const MAX_AHEAD_MS = 30 * DAY;
-/** A time that is gone by no more than this means "now": clocks differ, and requests wait. */
+/** A time at most this far in the past means "now": clocks differ, and requests wait. */
 export const PAST_SLACK_MS = 5 * 60_000;
 
 const FORM = 'a time as ISO 8601 with an offset, e.g. 2026-11-20T08:00:00Z, or Unix seconds';
@@ -16,7 +16,7 @@ const FORM = 'a time as ISO 8601 with an offset, e.g. 2026-11-20T08:00:00Z, or U
 export type SendTime = { ok: true; at: number | null } | { ok: false; message: string };
 export type ExpiryTime = { ok: true; at: number } | { ok: false; message: string };
 
-/** SendAt. `digits`: a text of digits alone counts as Unix seconds (a header has no numbers). */
+/** SendAt. With `digits`, a text of digits counts as Unix seconds (a header has no numbers). */
 export function readSendTime(value: unknown, now: number, digits = false): SendTime {
   const at = parseInstant(value, digits);
   if (at === null) return { ok: false, message: `SendAt must be ${FORM}` };
@@ -25,7 +25,7 @@ export function readSendTime(value: unknown, now: number, digits = false): SendT
   return { ok: true, at: at <= now ? null : at };
 }
 
-/** ExpiresAt of a message that goes at `sendAt` (null = now). */
+/** ExpiresAt of a message that is sent at `sendAt` (null = now). */
 export function readExpiryTime(
   value: unknown,
   now: number,

@@ -1,4 +1,4 @@
-/** A user name and password for SMTP submission, as stored: for programs that cannot keep a token as a password. */
+/** A stored user name and password for SMTP submission, for programs that cannot use a token as a password. */
 import type { Bounds } from './token.ts';
 
 export interface SmtpCredential extends Bounds {
@@ -6,23 +6,23 @@ export interface SmtpCredential extends Bounds {
   id: string;
   /** Unique in the instance, lower case. */
   username: string;
-  /** What people call it. */
+  /** Its display name. */
   name: string;
-  /** Scope of idempotency keys: its own id, so that nobody else's keys are in its way. */
+  /** Scope of idempotency keys: its own id, so that its keys never collide with those of others. */
   owner: string;
-  /** The one sender domain it is for, lower-case A-label. */
+  /** The only sender domain it may use, lower-case A-label. */
   domain: string;
-  /** Everything sent with it stays in the sandbox. */
+  /** All mail sent with it stays in the sandbox. */
   sandbox: boolean;
-  /** Who logs in with it gets notices by mail. */
+  /** Whether its user gets notices by mail. */
   notices: boolean;
   /** scrypt: salt, derived key, and N as a power of two (r = 8, p = 1). */
   salt: Uint8Array;
   hash: Uint8Array;
   costLog2: number;
-  /** Sends per second; null = the instance's rule. */
+  /** Sends per second; null = the server's setting. */
   rateLimit: number | null;
-  /** Id of the token that made it; null = unknown. */
+  /** Id of the token that created it; null = unknown. */
   createdBy: string | null;
   createdAt: number;
 }

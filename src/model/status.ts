@@ -1,7 +1,7 @@
 /**
- * The words for where mail stands, in one place: what the API answers and filters by, what the commands print and what
- * docs/reference/statuses.md lists. A recipient's word follows from its stored row, a message's from its recipients' words
- * by the first rule of MESSAGE_STATUSES that fits. Pure; nothing here is stored.
+ * The names of states of mail: what the API answers and filters by, what the commands print and what
+ * docs/reference/statuses.md lists. A recipient's status follows from its stored row; a message's from those of its
+ * recipients, by the first rule of MESSAGE_STATUSES that matches. Nothing here is stored.
  */
 import type { DeliveryState, RouteKind } from './delivery.ts';
 
@@ -24,7 +24,7 @@ export const RECIPIENT_STATUSES = {
 /** The word clients see for a recipient. */
 export type RecipientStatus = keyof typeof RECIPIENT_STATUSES;
 
-/** Words of lists: those of recipients, with what the sandbox kept told apart from what left. */
+/** Statuses in lists: those of recipients, but captured mail and delivered mail have different names. */
 export const LIST_WORDS = {
   ...RECIPIENT_STATUSES,
   Delivered: 'the next server took responsibility',
@@ -41,7 +41,7 @@ const some =
   (words: Words) =>
     wanted.some((word) => words.includes(word));
 
-/** `Status` of a message → when it is that one. In order: the first that fits. */
+/** `Status` of a message → when it applies. The first that matches. */
 export const MESSAGE_STATUSES = {
   Scheduled: { when: 'every recipient is Scheduled', fits: every('Scheduled') },
   Sending: { when: 'at least one is Sending', fits: some('Sending') },
@@ -61,15 +61,15 @@ export const MESSAGE_STATUSES = {
 /** The word clients see for a whole message. */
 export type MessageStatus = keyof typeof MESSAGE_STATUSES;
 
-/** What a list of messages is filtered by: every word that it shows. */
+/** What a list of messages is filtered by: every status that it shows. */
 export type StatusWord = ListWord | MessageStatus;
 
-/** Words of a table, in its order. */
+/** The names in a table, in its order. */
 export function wordsOf<Word extends string>(table: Readonly<Record<Word, unknown>>): [Word, ...Word[]] {
   return Object.keys(table) as [Word, ...Word[]];
 }
 
-/** In the order of a message's way. */
+/** In the order of a message's life. */
 export const STATUS_WORDS: readonly [StatusWord, ...StatusWord[]] = wordsOf<StatusWord>({
   ...LIST_WORDS,
   ...MESSAGE_STATUSES,
@@ -85,7 +85,7 @@ const OF_STATE: Readonly<Record<Exclude<DeliveryState, 'queued'>, RecipientStatu
   rejected: 'Rejected',
 };
 
-/** What of a recipient's row decides its word. */
+/** The parts of a recipient's row that decide its status. */
 export interface StatusFacts {
   state: DeliveryState;
   dueAt: number;
@@ -102,17 +102,17 @@ export function recipientStatus(row: StatusFacts, now: number): RecipientStatus 
   return row.attempts > 0 || row.waitReason === 'deferred' ? 'Deferred' : 'Queued';
 }
 
-/** The word of one recipient in lists. */
+/** The status of one recipient in lists. */
 export function listWord({ Status, Route }: { Status: RecipientStatus; Route: RouteKind | null }): ListWord {
   return Status === 'Delivered' && Route === 'sandbox' ? 'Captured' : Status;
 }
 
-/** Status of a message: the first rule that fits. */
+/** Status of a message: the first rule that matches. */
 export function messageStatus(recipients: Words): MessageStatus {
   return wordsOf(MESSAGE_STATUSES).find((word) => MESSAGE_STATUSES[word].fits(recipients)) ?? 'Failed';
 }
 
-/** How many of each word, in the order of the table; words that nobody has are left out. */
+/** How many recipients have each status, in the order of the table; zeros are left out. */
 export function countWords(words: readonly ListWord[]): Partial<Record<ListWord, number>> {
   const counted = wordsOf(LIST_WORDS).map(
     (word) => [word, words.filter((one) => one === word).length] as const,
@@ -120,7 +120,7 @@ export function countWords(words: readonly ListWord[]): Partial<Record<ListWord,
   return Object.fromEntries(counted.filter(([, count]) => count > 0));
 }
 
-/** The counts as a line: `Held`, or `Delivered 2, Bounced 1` where they differ. */
+/** The counts as a line: `Held`, or `Delivered 2, Bounced 1` if they differ. */
 export function wordsText(counts: Partial<Record<ListWord, number>>): string {
   const entries = Object.entries(counts);
   return entries.length === 1 ? (entries[0]?.[0] ?? '') : entries.map((pair) => pair.join(' ')).join(', ');

@@ -1,6 +1,6 @@
 /**
- * A message as a listener hands it to acceptance: every field checked and normalised, whoever sent it. Parse at the
- * door, then trust.
+ * A message as a listener passes it to acceptance: every field is checked and normalised, whatever it came from. Later
+ * code trusts it.
  */
 import type { Lane, Mailbox, RecipientKind, SandboxResult } from './message.ts';
 import type { NoticeKind, NoticeWish } from './notice.ts';
@@ -15,7 +15,7 @@ export interface SubmittedRecipient {
   /** Lower-case A-label. */
   domain: string;
   kind: RecipientKind;
-  /** What the sender wants to be told of it by mail; absent = nothing. */
+  /** Which notices the sender requested for it; absent = none. */
   notify?: readonly NoticeKind[];
   /** `type;address` as the sender gave it (RFC 3461 §4.2), decoded. */
   orcpt?: string;
@@ -31,55 +31,58 @@ export interface SubmittedAttachment {
 }
 
 export type SubmittedBody =
-  /** `text`: the alternative; null = none wanted; undefined = make it from the HTML. */
+  /** `text`: the plain text part; null = none; undefined = make it from the HTML. */
   { kind: 'html'; html: string; text: string | null | undefined } | { kind: 'text'; text: string };
 
 export interface Submission {
   from: Mailbox;
   /** Lower-case A-label of From. */
   fromDomain: string;
-  /** Distinct over all lists, first of To > CC > BCC; in that order. */
+  /** Each recipient once, from the first of To > CC > BCC that contains it; in that order. */
   recipients: readonly SubmittedRecipient[];
   replyTo: readonly Mailbox[];
   subject: string;
   body: SubmittedBody;
   tags: readonly string[];
-  /** Custom headers in the order given, checked by grammar and deny list. */
+  /** Custom headers in the given order, checked against the grammar and the list of reserved names. */
   headers: readonly (readonly [name: string, value: string])[];
   attachments: readonly SubmittedAttachment[];
   metadata: Readonly<Record<string, string>>;
-  /** When it is to go; null = at once. */
+  /** When to send it; null = at once. */
   sendAt: number | null;
-  /** When to give up; null = by the lane's age, counted from when it goes. */
+  /** When to give up; null = the lane's maximum age, counted from when it is sent. */
   expiresAt: number | null;
   lane: Lane;
   /** Not null: the whole message stays in the sandbox with this result. */
   sandbox: SandboxResult | null;
-  /** false: the content goes when the last recipient is final. Left out: as the sender domain is set. */
+  /** false: the content is deleted when the last recipient is final. Absent: the sender domain's setting. */
   keepContent?: boolean;
-  /** Tracking and unsubscribe links asked for; null or absent = as the domain says. */
+  /** Requested tracking and unsubscribe links; null or absent = the domain's settings. */
   personal?: PersonalWish | null;
 }
 
-/** A message that came with its own bytes: what acceptance must know beside them, checked and normalised. */
+/** A message that was submitted as bytes: what acceptance needs to know about them, checked and normalised. */
 export interface RawSubmission
   extends Omit<Submission, 'recipients' | 'body' | 'headers' | 'attachments' | 'subject'> {
   /** Lower-case A-label of the envelope's sender; null for the null sender `<>`. */
   envelopeDomain: string | null;
-  /** What else the header says it is from: domains of Sender and its like, and of addresses in names. Left out: none. */
+  /**
+   * Other domains the header claims as sender: of Sender and similar fields, and of addresses in display names. Absent:
+   * none.
+   */
   claimedDomains?: readonly string[];
-  /** Where notices go; null = there are none. */
+  /** Where notices go; null = none. */
   notice: NoticeWish | null;
-  /** Distinct; the envelope's, whatever the header says. */
+  /** Each once; from the envelope, whatever the header says. */
   recipients: readonly SubmittedRecipient[];
-  /** Decoded, for showing; may be ''. */
+  /** Decoded, for display; may be ''. */
   subject: string;
 }
 
-/** Who calls, as far as acceptance and the operations need to know. */
+/** The caller, as far as acceptance and the operations need to know it. */
 export interface Caller {
   tokenId: string;
-  /** What its maker called the token or credential, for people to read. */
+  /** The display name of the token or credential. */
   name?: string;
   /** Scope of idempotency keys. */
   owner: string;
@@ -90,8 +93,8 @@ export interface Caller {
   sandbox: boolean;
   /** Sends per second, null = no own limit. */
   rateLimit: number | null;
-  /** What it makes has these limits too; left out: none. */
+  /** Limits that what it creates inherits; absent: none. */
   bounds?: Bounds;
-  /** false: whoever sends by SMTP gets no notices by mail. Left out: true. */
+  /** false: mail submitted by SMTP gets no notices. Absent: true. */
   notices?: boolean;
 }

@@ -1,7 +1,7 @@
 /**
- * An address that a sender domain does not send to, and why. One row per domain, address and reason: an opt-out
- * outlives the bounce that came on top of it. Also the evidence that leads to one, and the key that addresses are
- * matched by.
+ * An address that a sender domain does not send to, and why. There is one row per domain, address and reason, so an
+ * opt-out outlives a later bounce. Also the evidence that leads to a suppression, and the key by which addresses are
+ * compared.
  */
 
 export type SuppressionReason =
@@ -22,17 +22,17 @@ export const SUPPRESSION_REASONS: readonly SuppressionReason[] = [
 ];
 
 export interface Suppression {
-  /** Grows with every new entry; the cursor of lists. */
+  /** Increases with every new entry; the cursor of lists. */
   id: number;
-  /** The sender domain it holds for. */
+  /** The sender domain it belongs to. */
   domain: string;
-  /** As it was given first. */
+  /** As first given. */
   address: string;
   reason: SuppressionReason;
-  /** Whoever added it by hand may say why, '' = nothing. */
+  /** A comment of the person who added it, '' = none. */
   note: string;
   createdAt: number;
-  /** From then on it does not count any more; null = until removed. */
+  /** From then on it no longer applies; null = until removed. */
   expiresAt: number | null;
   /** What caused it; null for entries made by hand. */
   source: SuppressionSource | null;
@@ -42,13 +42,13 @@ export interface SuppressionSource {
   messageId: string;
   /** The remote's words, ≤ 512 characters. */
   reply: string;
-  /** What decided: a rule of the classifier, or what counted up to it. */
+  /** What decided: a rule of the classifier, or the name of a counter. */
   rule: string;
 }
 
 /**
- * The form an address is matched by: `Ann@Example.net` and `ann@example.net` are one person to every provider that
- * matters, so the local part is folded here, and only here. The domain is expected as a lower-case A-label.
+ * The key of an address: for all large providers `Ann@Example.net` and `ann@example.net` are the same person, so the
+ * local part is put into lower case, only here. The domain is expected as a lower-case A-label.
  */
 export function suppressionKey(address: string): string {
   return address.normalize('NFC').toLowerCase();

@@ -1,23 +1,23 @@
 /**
- * A stored template of one sender domain: subject, HTML and text with placeholders. Its name may change; a version
- * never does.
+ * A stored template of one sender domain: subject, HTML and text with placeholders. Its name can change; a version
+ * cannot.
  */
 
 export interface TemplateHead {
   /** UUIDv7. */
   id: string;
-  /** Sender domain that it is for, lower-case A-label. */
+  /** Sender domain that it belongs to, lower-case A-label. */
   domain: string;
-  /** What people call it; one of this name per domain. */
+  /** Its name, unique within the domain. */
   name: string;
   /** The newest version's number. */
   version: number;
   createdAt: number;
-  /** When the newest version came, or the name changed. */
+  /** When the newest version was stored or the name changed. */
   updatedAt: number;
 }
 
-/** The texts of one version; null = the template leaves that part to the request. */
+/** The texts of one version; null = the request provides this part. */
 export interface TemplateTexts {
   subject: string | null;
   html: string | null;
@@ -25,7 +25,7 @@ export interface TemplateTexts {
 }
 
 export interface TemplateVersion extends TemplateTexts {
-  /** From 1, one more with every change. */
+  /** From 1, incremented with every change. */
   version: number;
   createdAt: number;
 }

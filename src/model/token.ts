@@ -1,4 +1,4 @@
-/** An API token as stored: the row is the authority, the JWT only proves possession. */
+/** An API token as stored: the row decides what it may do, the JWT only proves possession. */
 
 export const SCOPES = [
   'email:send',
@@ -36,21 +36,23 @@ export const PRESETS = {
 } as const satisfies Record<string, readonly Scope[]>;
 export type Preset = keyof typeof PRESETS;
 
-/** A rate that sends are taken from beside the token's own. */
+/** A rate that sends count towards in addition to the token's own. */
 export interface RateShare {
-  /** Owner of the token whose rate it is. */
+  /** Owner of the token that has this rate. */
   key: string;
-  /** Sends per second; null = the instance's rule. */
+  /** Sends per second; null = the server's setting. */
   perSecond: number | null;
 }
 
-/** Limits that whatever a token makes has too, or narrower ones. */
+/** Limits that everything a token creates has too; they can only be narrower. */
 export interface Bounds {
   /** null = never expires. */
   expiresAt: number | null;
-  /** CIDRs; empty = from anywhere. */
+  /** CIDRs; empty = from any address. */
   ipAllowList: readonly string[];
-  /** The rates of its makers, the first of them first: many tokens of one maker send no faster than one. */
+  /**
+   * The rates of its creators, the first creator first: many tokens of one creator together send no faster than one.
+   */
   rateShares: readonly RateShare[];
 }
 
@@ -67,9 +69,9 @@ export interface Token extends Bounds {
   scopes: readonly Scope[];
   /** Everything this token sends stays in the sandbox. */
   sandbox: boolean;
-  /** Sends per second; null = the instance's rule. */
+  /** Sends per second; null = the server's setting. */
   rateLimit: number | null;
-  /** Id of the token that made it; null = the server itself, or unknown. */
+  /** Id of the token that created it; null = the server itself, or unknown. */
   createdBy: string | null;
   createdAt: number;
   lastUsedAt: number | null;

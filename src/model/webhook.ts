@@ -1,15 +1,15 @@
-/** A webhook: a callback address tied to the events of one sender domain that it names by their tokens. */
+/** A webhook: a callback URL and the tokens of the events of one sender domain that it receives. */
 
 export type WebhookStatus = 'Enabled' | 'Disabled';
 export type DisabledReason = 'User' | 'Gone' | 'Failures' | 'Blocked';
 
-/** What `LastResponseAt` says before the first answer: exactly this text is part of the interface. */
+/** `LastResponseAt` before the first answer; exactly this text is part of the API. */
 export const NEVER_CALLED_AT = '1899-11-30T00:00:00.000Z';
 
 export interface Webhook {
   id: number;
   domain: string;
-  /** Tokens of EVENT_KINDS in the order of WEBHOOK_TOKENS, at least one; `all` stands alone. */
+  /** Tokens of EVENT_KINDS in the order of WEBHOOK_TOKENS, at least one; `all` only alone. */
   events: readonly string[];
   url: string;
   description: string;
@@ -29,16 +29,16 @@ export interface Webhook {
   failedTries: number;
   /** Consecutive tries refused because the target resolved to a forbidden address. */
   blockedTries: number;
-  /** Sealed; opened only to sign. */
+  /** Encrypted; decrypted only to sign. */
   secretSealed: Uint8Array;
-  /** The secret before the last rotation, which signs too until the instant below; null = never rotated. */
+  /** The secret before the last rotation, which is also used until the time below; null = never rotated. */
   previousSecretSealed: Uint8Array | null;
   previousSecretUntil: number | null;
-  /** Id of the token that it was made with; null = made before that was kept. */
+  /** Id of the token that created it; null = created before this was recorded. */
   createdBy: string | null;
 }
 
-/** Whether a webhook for `events` is called for what has this token (null: nobody can ask for it alone). */
+/** Whether a webhook for `events` is called for events with this token (null: no separate subscription). */
 export function listensTo(events: readonly string[], token: string | null): boolean {
   return events.includes('all') || (token !== null && events.includes(token));
 }

@@ -1,29 +1,29 @@
 /**
- * Which addresses we may connect to when somebody else chose them: an MX record, a webhook URL.
- * Given the operator's `allow-networks` and our own addresses, it leaves a verdict per address. Refused is everything
- * that is not ordinary public unicast (IANA special-purpose registries), the metadata services of clouds, our own
- * addresses, and every IPv6 form that carries an IPv4 address inside, since a gateway or the kernel would unwrap it.
- * The rules are held as prefixes of our own: `net.BlockList` does not see through NAT64.
+ * Decides which addresses may be connected to when somebody else chose them: an MX record, a webhook URL. Refused are
+ * all addresses that are not ordinary public unicast (IANA special-purpose registries), the metadata services of
+ * clouds, our own addresses, and every IPv6 form that contains such an IPv4 address, since a gateway or the kernel
+ * would unwrap it. The operator's `allow-networks` are exceptions. The rules are prefixes: `net.BlockList` does not
+ * recognise NAT64.
  */
 import { type IpAddress, type IpNetwork, inNetwork, parseIp, parseNetwork } from './ip-address.ts';
 
 export type AddressVerdict =
-  /** `listed`: only because, or also because, the operator named its network. */
+  /** `listed`: allowed only, or also, because the operator listed its network. */
   | { allowed: true; listed: boolean }
   /** `reason`: a clause for logs and error texts, e.g. "loopback". `isOwn`: it is this machine. */
   | { allowed: false; reason: string; isOwn?: true };
 
-/** What connecting code needs of the filter. Anything that is not an address in strict form is refused. */
+/** The filter as code that connects uses it. Anything that is not an address in strict form is refused. */
 export interface AddressCheck {
   check(address: string): AddressVerdict;
 }
 
 export type AddressFilter =
   | ({ kind: 'filter' } & AddressCheck)
-  /** One of the networks given is none; `text` is that one. */
+  /** One of the given networks is invalid; `text` is that one. */
   | { kind: 'invalid'; text: string; detail: string };
 
-/** First match decides, so the narrow ones stand first. */
+/** The first match decides, so narrower networks come first. */
 const REFUSED: readonly (readonly [network: string, reason: string])[] = [
   ['0.0.0.0/32', 'unspecified'],
   ['0.0.0.0/8', 'this network (RFC 1122)'],
@@ -77,10 +77,10 @@ const REFUSED: readonly (readonly [network: string, reason: string])[] = [
   ['ff00::/8', 'multicast'],
 ];
 
-/** All that is assigned as global unicast (RFC 4291 §2.4); the rest of IPv6 is refused without being named. */
+/** All addresses assigned as global unicast (RFC 4291 §2.4); the rest of IPv6 is refused. */
 const GLOBAL_UNICAST = '2000::/3';
 
-/** Where an IPv6 form keeps the IPv4 address it stands for. RFC 6052 §2.2, RFC 3056, RFC 4380. */
+/** The position of the embedded IPv4 address in an IPv6 form. RFC 6052 §2.2, RFC 3056, RFC 4380. */
 const EMBEDDINGS: readonly { network: string; at: readonly number[]; inverted?: true }[] = [
   { network: '::ffff:0:0/96', at: [12, 13, 14, 15] },
   { network: '::/96', at: [12, 13, 14, 15] },
@@ -93,9 +93,9 @@ const EMBEDDINGS: readonly { network: string; at: readonly number[]; inverted?: 
 ];
 
 /**
- * A filter that lets through public addresses and those in `allowNetworks` (CIDRs or single addresses), and refuses
- * `own` (likewise) unless an allowed network covers them too. Allowing a translation prefix (NAT64, 6to4, Teredo)
- * does not allow what stands behind it: the address inside is checked as well.
+ * A filter that allows public addresses and those in `allowNetworks` (CIDRs or single addresses), and refuses `own`
+ * (likewise) unless an allowed network contains them too. Allowing a translation prefix (NAT64, 6to4, Teredo) does not
+ * allow every address behind it: the embedded address is checked as well.
  */
 export function createAddressFilter(options: {
   allowNetworks: readonly string[];
@@ -121,7 +121,7 @@ export function createAddressFilter(options: {
       const isListed = within(ip, allowedNetworks);
       if (!verdict.allowed)
         return { allowed: false, reason: `${inner.form} of an address that is ${verdict.reason}` };
-      // A mapped address is that IPv4 address to the kernel, so listing either form lists both.
+      // For the kernel a mapped address is that IPv4 address, so listing either form lists both.
       if (isListed || (inner.isSameHost && verdict.listed)) return { allowed: true, listed: true };
       return { allowed: false, reason: inner.form };
     }

@@ -1,20 +1,20 @@
 /**
- * Looks at the certificate that a host shows over TLS, without asking anything of it. Given the host's name and one of
- * its addresses (checked by the caller's filter), leaves whether a browser would take it and until when; no socket
- * stays open. Bounded by one time limit.
+ * Checks the certificate that a host presents over TLS, without sending a request. Takes the host's name and one of its
+ * addresses (checked by the caller's filter); returns whether a browser would accept it and when it expires. No socket
+ * stays open. One time limit covers everything.
  */
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
 import { connectTcp } from './sockets.ts';
 
 export type CertificateFacts =
-  /** `issuer`: the organization that its issuer goes by, where it names one. */
+  /** `issuer`: the issuer's organization, if the certificate names one. */
   | { kind: 'valid'; validUntil: number; issuer?: string }
   /** `detail`: the reason in a few words or as OpenSSL names it. */
   | { kind: 'invalid'; detail: string }
   | { kind: 'unreachable'; detail: string };
 
-/** `ca`: authorities in place of the built-in ones, under test. Never rejects. */
+/** `ca`: for tests, authorities instead of the built-in ones. Never rejects. */
 export async function probeCertificate(params: {
   clock: Clock;
   host: string;
@@ -30,7 +30,7 @@ export async function probeCertificate(params: {
   const options: ConnectionOptions = {
     socket,
     servername: host,
-    // The judgement is the point: a bad certificate must be seen, not refused.
+    // A bad certificate must be examined, not refused.
     rejectUnauthorized: false,
     ...(ca === undefined ? {} : { ca: [...ca] }),
   };

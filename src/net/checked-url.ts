@@ -1,13 +1,13 @@
 /**
- * Reads a URL that somebody else chose, as far as it can be judged without asking DNS.
- * Given the text and what is allowed, it leaves the parts a connection needs, or why the URL is refused. The host is
- * taken as the URL standard reads it, so `0x7f.1` and `2130706433` are already 127.0.0.1 here, and a host that is an
- * address meets the address filter at once: no look-up will ever happen that could catch it later.
+ * Checks a URL that somebody else chose, as far as that is possible without DNS. Returns the parts that a connection
+ * needs, or why the URL is refused. The host is read according to the URL standard, so `0x7f.1` and `2130706433` are
+ * already 127.0.0.1 here, and a host that is an address is checked by the address filter at once, because there will be
+ * no look-up that could find it later.
  */
 import type { AddressCheck } from './address-filter.ts';
 import { isHostName } from './dns-name.ts';
 
-/** When plain HTTP may be used: never, to networks the operator listed, or always. */
+/** When HTTP without TLS may be used: never, to networks that the operator listed, or always. */
 export type AllowHttp = 'never' | 'listed-networks' | 'always';
 
 export interface CheckedUrl {
@@ -18,32 +18,32 @@ export interface CheckedUrl {
   port: number;
   /** Path and query, starting with `/`. */
   path: string;
-  /** For the Host header: the port only where it is not the scheme's own. */
+  /** For the Host header, with the port only if it is not the scheme's default. */
   hostHeader: string;
 }
 
 export type UrlVerdict =
   | { kind: 'ok'; url: CheckedUrl }
-  /** `detail`: a sentence without the URL, fit for an API error. */
+  /** `detail`: a sentence without the URL, for an API error. */
   | { kind: 'refused'; detail: string };
 
 const MAX_URL_CHARACTERS = 2048;
 /**
- * The same for every address that is refused, whatever it is and however it was found, and for a name without one: who may
- * name a URL must not learn which names a private network has and what they lead to, or which addresses are this server's.
+ * The same sentence for every refused address, however it was found, and for a name without any: whoever may name a URL
+ * must not learn which names a private network has, where they lead, or which addresses are this server's.
  */
 export const FORBIDDEN = 'The URL leads to no address that may be called.';
 export const NEEDS_TLS = 'The URL must use https: its address is in none of the listed networks.';
 
 /**
- * Refuses what is no absolute http(s) URL with a host, over 2,048 characters, holds user information, blanks,
- * controls or backslashes, names a forbidden address, or uses plain HTTP where `allowHttp` forbids it. For a name
- * and `listed-networks` only the addresses can tell, so that is left to the call.
+ * Refuses everything that is not an absolute http(s) URL with a host, is over 2,048 characters, contains user
+ * information, blanks, control characters or backslashes, names a forbidden address, or uses HTTP where `allowHttp`
+ * forbids it. For a name and `listed-networks`, only the addresses can decide, so the call checks that.
  */
 export function checkUrl(text: string, filter: AddressCheck, allowHttp: AllowHttp): UrlVerdict {
   if (text.length > MAX_URL_CHARACTERS)
     return refused(`The URL is longer than ${MAX_URL_CHARACTERS} characters.`);
-  // The URL standard drops tabs and newlines and turns `\` into `/`: nothing that needs that is meant well.
+  // The URL standard drops tabs and newlines and reads `\` as `/`; a URL that depends on this is refused.
   if (hasBlankOrControl(text))
     return refused('The URL has a blank, a control character or a backslash in it.');
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1];

@@ -1,16 +1,16 @@
 /**
- * Writing DER (X.690 §10), as much of it as a certificate needs: values of at most 64 KiB, in the order given. Whoever
- * calls knows what belongs where; nothing is checked.
+ * Writes DER (X.690 §10), as much as a certificate needs: values of at most 64 KiB, in the given order. Nothing is
+ * checked.
  */
 
-/** One value: its tag, its length in the shortest form, its content. */
+/** One value: tag, length in the shortest form, content. */
 export function der(tag: number, content: Uint8Array): Buffer {
   const { length } = content;
   const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.of(tag, ...size), content]);
 }
 
-/** SEQUENCE of values that are DER already. */
+/** SEQUENCE of DER values. */
 export function sequence(...parts: readonly Uint8Array[]): Buffer {
   return der(0x30, Buffer.concat(parts));
 }
@@ -20,7 +20,7 @@ export function oid(...bytes: readonly number[]): Buffer {
   return der(0x06, Buffer.from(bytes));
 }
 
-/** UTCTime of an instant in milliseconds, in whole seconds; years 1950–2049 only (RFC 5280 §4.1.2.5.1). */
+/** UTCTime of a time in milliseconds, in whole seconds; years 1950–2049 only (RFC 5280 §4.1.2.5.1). */
 export function utcTime(ms: number): Buffer {
   const digits = new Date(ms).toISOString().replace(/\D/g, '').slice(2, 14);
   return der(0x17, Buffer.from(`${digits}Z`));

@@ -1,9 +1,8 @@
 /**
- * Asks DNS servers one question at a time: UDP first, TCP when the answer did not fit.
- * Given a name and type, it leaves one decoded message that answers exactly that question, or a failure that says
- * what went wrong with each server. Against forged answers: a fresh socket with a random port for every try,
- * connected so that only the server asked is heard, and a random id; whatever does not match is not even an error.
- * A server that stays silent goes to the back of the order for a while.
+ * Asks DNS servers one question at a time: over UDP first, over TCP if the answer was truncated. Returns one decoded
+ * message that answers exactly that question, or a failure with the problem of each server. Against forged answers,
+ * every try uses a new socket with a random port, connected so that only the asked server is heard, and a random id;
+ * anything that does not match is ignored. A server that does not answer is asked last for a while.
  */
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
@@ -28,12 +27,12 @@ export type DnsReply =
 export interface DnsFailure {
   kind: 'failure';
   reason: DnsFailureReason;
-  /** For people: server by server. */
+  /** For people: the problem of each server. */
   detail: string;
 }
 
 export interface DnsClientOptions {
-  /** Silence after which a UDP try is given up. Default 1,000. */
+  /** A UDP try is given up after this time without an answer. Default 1,000. */
   timeoutMs?: number;
   /** Tries per server. Default 2. */
   tries?: number;
@@ -41,16 +40,16 @@ export interface DnsClientOptions {
   tcpTimeoutMs?: number;
   /** How long a silent server is asked last. Default 30,000. */
   deadMs?: number;
-  /** Exchanges under way at once, i.e. sockets; more wait their turn. Default 256. */
+  /** Concurrent exchanges, i.e. sockets; further ones wait. Default 256. */
   maxInFlight?: number;
-  /** false: the servers are asked what they know themselves, as those of a zone are. Default true. */
+  /** false: servers are asked only for what they know themselves, as those of a zone are. Default true. */
   recursion?: boolean;
 }
 
 export interface DnsClient {
   /** Never throws. `name` is an A-label name without escapes. */
   query(name: string, type: RecordType): Promise<DnsReply>;
-  /** Ends what is under way with a failure; later queries fail at once. */
+  /** Ends running queries with a failure; later ones fail at once. */
   close(): void;
 }
 
@@ -66,7 +65,7 @@ type Exchange =
 /** Of several servers' failures, the one that says most about the question. */
 const TELLING: readonly DnsFailureReason[] = ['servfail', 'refused', 'malformed', 'timeout', 'network'];
 
-/** `servers` are asked in the order given, each once, then each again. */
+/** `servers` are asked once each in the given order, then once again. */
 export function createDnsClient(
   deps: { clock: Clock; random: Random; servers: readonly DnsServer[] },
   options: DnsClientOptions = {},
@@ -107,7 +106,7 @@ export function createDnsClient(
         if (exchange.reason === 'timeout' || exchange.reason === 'network') {
           deadUntilMs.set(server, clock.monotonicMs() + deadMs);
         } else {
-          // It lives and will say the same again; only another server can help.
+          // The server works and would answer the same again; only another server can help.
           done.add(server);
         }
       }
@@ -129,7 +128,7 @@ export function createDnsClient(
 
   async function ask(server: DnsServer, question: Question): Promise<Exchange> {
     let exchange = await askOnce(server, question, true);
-    // Servers from before EDNS refuse the OPT record itself (RFC 6891 §7).
+    // Servers that do not know EDNS refuse the OPT record itself (RFC 6891 §7).
     if (exchange.kind === 'answer' && refusesEdns(exchange.message)) {
       exchange = await askOnce(server, question, false);
     }
@@ -150,12 +149,12 @@ export function createDnsClient(
     return { id, packet: encodeQuery({ id, ...question, edns, recursion }) ?? new Uint8Array() };
   }
 
-  /** Runs `start` until it finishes, `limitMs` pass, or the client closes; then `release` once. */
+  /** Runs `start` until it finishes, `limitMs` pass, or the client closes; then calls `release` once. */
   function bounded(
     limitMs: number,
     start: (finish: (exchange: Exchange) => void) => () => void,
   ): Promise<Exchange> {
-    // Whatever waited its turn, or was about to go on over TCP, when the client closed.
+    // For queries that waited, or were about to continue over TCP, when the client closed.
     if (closed) return Promise.resolve(failure('network', 'the resolver is closed'));
     return new Promise((resolve) => {
       let finished = false;
@@ -185,7 +184,7 @@ export function createDnsClient(
         const answer = readAnswer(bytes, id, question);
         if (answer) finish(answer);
       });
-      // The kernel then drops datagrams from anyone else and reports a closed port at once.
+      // The kernel then drops datagrams from other senders and reports a closed port at once.
       socket.connect(server.port, server.address);
       return () => socket.close();
     });
@@ -200,7 +199,7 @@ export function createDnsClient(
       socket.on('close', () => finish(failure('network', 'closed before the answer was complete')));
       socket.on('connect', () => socket.write(Buffer.concat([lengthPrefix(packet.length), packet])));
       socket.on('data', (chunk: Buffer) => {
-        // Bounded: at most one message of 65,535 bytes and the chunk that completes it.
+        // Limited to one message of 65,535 bytes and the chunk that completes it.
         received = Buffer.concat([received, chunk]);
         if (received.length < 2) return;
         const end = 2 + received.readUInt16BE(0);
@@ -223,7 +222,7 @@ export function createDnsClient(
   };
 }
 
-/** What a datagram means for our question; undefined for what was not meant for us, which is then ignored. */
+/** What a datagram means for our question; undefined for a datagram that does not belong to it, which is ignored. */
 function readAnswer(bytes: Uint8Array, id: number, question: Question): Exchange | undefined {
   if (bytes.length < 2 || (((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) !== id) return undefined;
   const decoded = decodeMessage(bytes);
@@ -247,7 +246,7 @@ function refusesEdns(message: DnsMessage): boolean {
   );
 }
 
-/** Why a matching message is no usable answer; undefined when it is one. */
+/** Why a matching message is not a usable answer; undefined if it is one. */
 function problemOf(message: DnsMessage): Exchange | undefined {
   const { responseCode, answers, authority } = message;
   if (responseCode === responseCodes.serverFailure) return failure('servfail', 'SERVFAIL');
@@ -256,8 +255,8 @@ function problemOf(message: DnsMessage): Exchange | undefined {
     return failure('servfail', `response code ${responseCode}`);
   }
   if (answers.length > 0) return undefined;
-  // A lame server or a referral has an empty answer too, and must not pass for "no such record" (RFC 2308 §2.2):
-  // that would turn somebody's broken delegation into an implicit MX.
+  // A lame server or a referral also has an empty answer, which must not count as "no such record" (RFC 2308 §2.2): a
+  // broken delegation would become an implicit MX.
   const hasSoa = authority.some((record) => record.type === 'SOA');
   const isReferral = !hasSoa && authority.some((record) => record.type === 'NS');
   if (isReferral || !(message.authoritative || message.recursionAvailable)) {

@@ -1,8 +1,8 @@
 /**
- * DNS messages between bytes and values: queries out, answers in (RFC 1035 §4, EDNS0 RFC 6891, TLSA RFC 6698).
- * Given a name and type, it leaves query bytes; given bytes from the network, a decoded message or `malformed`.
- * Input is hostile: every read is bounds-checked, every loop moves forward through at most 64 KiB, nothing throws.
- * A message that is wrong in any record is refused whole, because half an answer could drop the preferred MX.
+ * Encodes DNS queries and decodes answers (RFC 1035 §4, EDNS0 RFC 6891, TLSA RFC 6698). Bytes from the network give a
+ * decoded message or `malformed`. Input is hostile: every read checks its limits, every loop advances through at most
+ * 64 KiB, nothing throws. A message with one invalid record is refused completely, because half an answer could lack
+ * the preferred MX.
  */
 import { encodeName, readName } from './dns-name.ts';
 import { formatIp } from './ip-address.ts';
@@ -31,14 +31,14 @@ export const responseCodes = {
   refused: 5,
 };
 
-/** What we announce for UDP answers: fits one unfragmented packet everywhere (DNS flag day 2020). */
+/** The size announced for UDP answers: one packet without fragmentation everywhere (DNS flag day 2020). */
 export const UDP_PAYLOAD_BYTES = 1232;
 
 const HEADER_BYTES = 12;
 const OPT_TYPE = 41;
 const CLASS_IN = 1;
 
-/** One record. Names as in `dns-name.ts`; addresses in canonical text; TTL 0…2^31−1 (RFC 2181 §8). */
+/** One record. Names as in `dns-name.ts`; addresses in canonical form; TTL 0…2^31−1 (RFC 2181 §8). */
 export type DnsRecord = { name: string; ttlSeconds: number } & DnsRecordData;
 
 export type DnsRecordData =
@@ -51,19 +51,19 @@ export type DnsRecordData =
   /** Who may issue certificates for the name (RFC 8659); `tag` in lower case. */
   | { type: 'CAA'; critical: boolean; tag: string; value: string }
   | { type: 'TLSA'; usage: number; selector: number; matching: number; data: Uint8Array }
-  /** A type or class not asked for here; its data is not looked at. */
+  /** A type or class that is not used here; its data is not read. */
   | { type: 'OTHER'; code: number };
 
 export interface DnsMessage {
   id: number;
   isResponse: boolean;
   authoritative: boolean;
-  /** TC: ask again over TCP. The sections of a truncated message are left empty. */
+  /** TC: the question must be repeated over TCP. The sections of a truncated message are left empty. */
   truncated: boolean;
   recursionAvailable: boolean;
-  /** AD: the resolver says it validated this answer; worth what the way to the resolver is worth. */
+  /** AD: the resolver says that it validated this answer. Trust it only as far as the network to the resolver. */
   authenticData: boolean;
-  /** With the upper bits from EDNS where present. */
+  /** With the upper bits from EDNS if present. */
   responseCode: number;
   question: { name: string; typeCode: number; classCode: number } | undefined;
   answers: DnsRecord[];
@@ -73,8 +73,8 @@ export interface DnsMessage {
 export type DecodedMessage = { kind: 'message'; message: DnsMessage } | { kind: 'malformed'; detail: string };
 
 /**
- * Query bytes for one question of class IN: recursion desired unless told otherwise, AD set to ask for the AD bit back
- * (RFC 6840 §5.7), an OPT record unless `edns` is false. Undefined when the name has no wire form.
+ * Query bytes for one question of class IN: recursion desired by default, AD set to get the AD bit in the answer (RFC
+ * 6840 §5.7), an OPT record unless `edns` is false. Undefined if the name cannot be encoded.
  */
 export function encodeQuery(query: {
   id: number;
@@ -136,7 +136,7 @@ export function decodeMessage(bytes: Uint8Array): DecodedMessage {
     };
     at = name.next + 4;
   }
-  // A server may cut a truncated message anywhere, so there is nothing to read on for.
+  // A server may truncate the message anywhere, so nothing more is read.
   if (message.truncated) return { kind: 'message', message };
   const sections: [number, DnsRecord[] | undefined][] = [
     [view.getUint16(6), message.answers],

@@ -1,22 +1,21 @@
 /**
- * Domain names between text and wire form (RFC 1035 §3.1, §4.1.4).
- * Text is lower case without trailing dot, '' for the root. Names read from the wire may hold any byte: what is not
- * a plain visible character comes out escaped (`\.`, `\032`), so that no label can pass for two, and such a name is
- * neither a host name nor something a query can be made of. Reading ends on every input: a compression pointer must
- * lead backwards, and a name is at most 255 octets.
+ * Domain names between text and wire form (RFC 1035 §3.1, §4.1.4). Text is lower case without trailing dot, '' for the
+ * root. Names from the wire may contain any byte: every byte that is not a plain visible character is escaped (`\.`,
+ * `\032`), so that no label looks like two; such a name is neither a host name nor valid in a query. Reading always
+ * ends: a compression pointer must point backwards, and a name has at most 255 octets.
  */
 
 const MAX_NAME_OCTETS = 255;
 const MAX_LABEL_OCTETS = 63;
 const MAX_POINTERS = 127;
 
-/** Lower case, without one trailing dot. */
+/** Lower case, with one trailing dot removed. */
 export function normalizeName(name: string): string {
   const lower = name.toLowerCase();
   return lower.endsWith('.') ? lower.slice(0, -1) : lower;
 }
 
-/** A name as wire octets; undefined when a label is empty or over 63 octets, the whole over 255, or not plain ASCII. */
+/** A name as wire octets; undefined if a label is empty or over 63 octets, the whole over 255, or not plain ASCII. */
 export function encodeName(name: string): Uint8Array | undefined {
   const text = normalizeName(name);
   if (text === '') return Uint8Array.of(0);
@@ -31,11 +30,11 @@ export function encodeName(name: string): Uint8Array | undefined {
   return out;
 }
 
-/** The name at `offset` of a message and the offset behind it; undefined when it is cut short, too long or circular. */
+/** The name at `offset` of a message and the offset after it; undefined if it is cut short, too long or circular. */
 export function readName(message: Uint8Array, offset: number): { name: string; next: number } | undefined {
   let at = offset;
   let next = -1;
-  // Pointers may lead only to before the place the current run of labels began: that alone ends every chain.
+  // Pointers may only point before the start of the current run of labels, which ends every chain.
   let runStart = offset;
   let octets = 1;
   let pointers = 0;
@@ -52,7 +51,7 @@ export function readName(message: Uint8Array, offset: number): { name: string; n
       if (target >= runStart) return undefined;
       at = target;
       runStart = target;
-      // Each pointer of an honest name leads to at least one more label; chains of bare pointers only cost time.
+      // In a legitimate name each pointer leads to at least one more label; chains of pointers only cost time.
       if (++pointers > MAX_POINTERS) return undefined;
       continue;
     }

@@ -1,21 +1,21 @@
 /**
- * What DNS look-ups give back. The four answers are kept apart because mail treats them differently
- * (RFC 5321 §5.1): only NODATA allows the implicit MX, only NXDOMAIN is permanent, a failure is always temporary.
+ * Results of DNS look-ups. The four kinds are separate because mail treats them differently (RFC 5321 §5.1): only
+ * NODATA allows the implicit MX, only NXDOMAIN is permanent, a failure is always temporary.
  */
 
 export type DnsFailureReason = 'timeout' | 'servfail' | 'refused' | 'malformed' | 'network';
 
 export type DnsAnswer<T> =
   /**
-   * At least one record. `secure`: the AD bit of a resolver that is trusted to validate. `stale`: past its time,
-   * served because no server answers.
+   * At least one record. `secure`: the AD bit of a resolver that is trusted to validate. `stale`: expired, used because
+   * no server answers.
    */
   | { kind: 'found'; records: readonly T[]; ttlSeconds: number; secure: boolean; stale?: true }
   /** NODATA: the name exists, this type does not. */
   | { kind: 'no-data'; ttlSeconds: number; secure: boolean; stale?: true }
   /** NXDOMAIN: the name does not exist. */
   | { kind: 'no-name'; ttlSeconds: number; secure: boolean }
-  /** No usable answer: SERVFAIL, REFUSED, time-out, nonsense. Never a statement about the name. */
+  /** No usable answer: SERVFAIL, REFUSED, time-out, malformed. Says nothing about the name. */
   | { kind: 'failure'; reason: DnsFailureReason; detail: string };
 
 export interface MxRecord {
@@ -24,9 +24,9 @@ export interface MxRecord {
   exchange: string;
 }
 
-/** How a TLS certificate is pinned in DNS (RFC 6698 §2.1). */
+/** A TLSA record: which TLS certificate is valid for a name (RFC 6698 §2.1). */
 export interface TlsaRecord {
-  /** 0–3; only 2 (DANE-TA) and 3 (DANE-EE) mean anything for SMTP (RFC 7672 §3.1). */
+  /** 0–3; only 2 (DANE-TA) and 3 (DANE-EE) are used for SMTP (RFC 7672 §3.1). */
   usage: number;
   /** 0 the whole certificate, 1 its public key. */
   selector: number;
@@ -43,7 +43,7 @@ export interface CaaRecord {
   value: string;
 }
 
-/** A look-up of one type each. Names are A-labels, case-insensitive, without trailing dot. Never throws. */
+/** Look-ups of one type each. Names are A-labels, case-insensitive, without trailing dot. None throws. */
 export interface Resolver {
   mx(name: string): Promise<DnsAnswer<MxRecord>>;
   /** Each record's character-strings joined into one string (RFC 7208 §3.3). */

@@ -1,9 +1,9 @@
 /**
- * HTTP calls to URLs that somebody else chose (webhooks, policies), so that they reach only what they may.
- * Given a URL, it is read, its host resolved, every address checked, and the connection made to one that passed:
- * between check and connect there is no second look-up to answer differently. It leaves an outcome as a value; the
- * whole call, look-up and a dripping answer included, ends in `timeoutMs`. Connections are kept a short while per
- * address and name; one that the other side had closed meanwhile is replaced once, so a request may be sent twice.
+ * HTTP calls to URLs that somebody else chose (webhooks, policies), restricted to allowed addresses. The URL is
+ * checked, its host resolved, every address checked, and the connection made to an address that passed; there is no
+ * second look-up that could give another answer. Returns the result as a value. `timeoutMs` limits the whole call,
+ * including the look-up and a slow answer. Connections are kept for a short time per address and name; one that the
+ * server had closed is replaced once, so a request may be sent twice.
  */
 import { networkInterfaces } from 'node:os';
 import type { Clock } from '../lib/clock.ts';
@@ -21,26 +21,26 @@ import { createConnectionPool, type ExchangeResult, exchangeHttp, type HttpAnswe
 
 export interface HttpCallOptions {
   headers?: Readonly<Record<string, string>>;
-  /** Wall to wall. Default 15,000. */
+  /** For the whole call. Default 15,000. */
   timeoutMs?: number;
-  /** For connecting, TLS included, over all addresses tried. Default 5,000. */
+  /** For connecting with TLS, over all addresses tried. Default 5,000. */
   connectTimeoutMs?: number;
-  /** What is read of the answer's body; the rest is not. Default 65,536. */
+  /** Octets of the answer's body that are read. Default 65,536. */
   maxResponseBytes?: number;
   /** Default `never`. */
   allowHttp?: AllowHttp;
-  /** Ends the call early, as `aborted`. */
+  /** Aborts the call with `aborted`. */
   signal?: AbortSignal;
 }
 
 export type HttpOutcome =
   | {
       kind: 'answered';
-      /** As it came: 3xx is just a status. */
+      /** As received; a 3xx is not followed. */
       status: number;
       /** Text up to the cap, UTF-8 with replacement. */
       body: string;
-      /** The same as it came. */
+      /** The body as received. */
       bodyBytes: Uint8Array;
       /** The answer was longer than the cap. */
       isCut: boolean;
@@ -51,8 +51,8 @@ export type HttpOutcome =
       answeredAt: number;
     }
   /**
-   * The URL or every address it leads to is forbidden, or its name has none. Nothing was connected to. `cause`: which of
-   * them and where it leads, for the operator alone.
+   * The URL or every address of its host is forbidden, or its name has none. Nothing was connected to. `cause`: which
+   * of these and the address, for the operator only.
    */
   | { kind: 'blocked'; detail: string; cause?: string }
   | { kind: 'failed'; reason: HttpFailureReason; detail: string };
@@ -64,29 +64,29 @@ export interface GuardedHttp {
   post(url: string, options: HttpCallOptions & { body: Uint8Array | string }): Promise<HttpOutcome>;
   /** Never throws. */
   get(url: string, options?: HttpCallOptions): Promise<HttpOutcome>;
-  /** What can be said about a URL before calling it. `allowHttp` defaults to `listed-networks`. */
+  /** What is known about a URL before calling it. `allowHttp` defaults to `listed-networks`. */
   checkUrl(url: string, allowHttp?: AllowHttp): UrlVerdict;
-  /** The same, and where the host leads to now. DNS without an answer refuses nothing: that may pass. */
+  /** The same, and the current addresses of the host. A DNS failure refuses nothing, because it may be temporary. */
   checkTarget(url: string, allowHttp?: AllowHttp): Promise<UrlVerdict>;
-  /** Closes idle connections; calls under way end in their own time. */
+  /** Closes idle connections; running calls end by themselves. */
   close(): void;
 }
 
 export interface GuardedHttpOptions {
-  /** Ports of ours that no call may reach at an address of this machine. */
+  /** Our own ports, which no call may reach at an address of this machine. */
   ownPorts?: readonly number[];
   /** PEM certificates to trust instead of the built-in authorities. */
   ca?: readonly string[];
   /** Idle connections are closed after this. Default 15,000. */
   idleMs?: number;
-  /** Connections at once per address and name; more wait. Default 32. */
+  /** Concurrent connections per address and name; further calls wait. Default 32. */
   maxPerAddress?: number;
 }
 
-/** Addresses tried in one call, and idle connections kept in all. */
+/** Addresses tried in one call, and idle connections kept in total. */
 const MAX_ADDRESSES = 4;
 const MAX_IDLE = 256;
-/** Set here and nowhere else; a caller's own would contradict what is really sent. */
+/** Set only here; a caller's own could contradict what is sent. */
 const OUR_HEADERS = new Set([
   'host',
   'content-length',
@@ -96,7 +96,7 @@ const OUR_HEADERS = new Set([
   'expect',
 ]);
 
-/** `resolver` gives addresses, `filter` says which may be connected to. */
+/** `resolver` finds addresses, `filter` says which may be connected to. */
 export function createGuardedHttp(
   deps: { clock: Clock; resolver: Pick<Resolver, 'a' | 'aaaa'>; filter: AddressCheck },
   options: GuardedHttpOptions = {},
@@ -162,7 +162,7 @@ export function createGuardedHttp(
     return exchangeHttp(clock, fresh, request);
   }
 
-  /** The next address is tried only while nothing was sent; each gets an even share of what connecting may take. */
+  /** The next address is tried only if nothing was sent; each gets an equal share of the time for connecting. */
   async function tryAddresses(
     addresses: readonly string[],
     connectTimeoutMs: number,
@@ -203,7 +203,7 @@ export function createGuardedHttp(
     return { kind: 'blocked', detail: refusal ?? FORBIDDEN, cause };
   }
 
-  /** IPv4 first: where it exists it works, and IPv6 may be a route to nowhere. Empty where the name has no address. */
+  /** IPv4 first: IPv6 may be configured without working. Empty if the name has no address. */
   async function lookUp(name: string): Promise<string[] | Extract<HttpOutcome, { kind: 'failed' }>> {
     const answers = await Promise.all([resolver.a(name), resolver.aaaa(name)]);
     const addresses = answers.flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
@@ -213,7 +213,7 @@ export function createGuardedHttp(
     return [];
   }
 
-  /** Networks that the operator listed are private ones: their addresses are nobody's to learn. */
+  /** Networks that the operator listed are private, so callers must not learn their addresses. */
   function failureAt(address: string, detail: string): string {
     const verdict = filter.check(address);
     if (verdict.allowed && !verdict.listed) return `${address}: ${detail}`;
@@ -231,7 +231,7 @@ export function createGuardedHttp(
     return {
       kind: 'answered',
       status: answer.status,
-      // A character cut in two at the cap is left out, an incomplete one at the real end replaced.
+      // A character that the limit cut in two is left out; an incomplete one at the real end is replaced.
       body: new TextDecoder('utf-8').decode(answer.body, { stream: answer.isCut }),
       bodyBytes: answer.body,
       isCut: answer.isCut,
@@ -241,7 +241,7 @@ export function createGuardedHttp(
     };
   }
 
-  /** The pool bounds idle connections per address only. */
+  /** The pool limits idle connections only per address. */
   function trimIdle(): void {
     const idle = [pool.plain, pool.tls].flatMap((agent) => Object.values(agent.freeSockets)).flat();
     for (const socket of idle.slice(0, Math.max(0, idle.length - MAX_IDLE))) socket?.destroy();
@@ -266,7 +266,7 @@ export function createGuardedHttp(
   };
 }
 
-/** Read at each call that asks: addresses come and go. */
+/** Read at each call, because addresses change. */
 function isThisMachine(address: string): boolean {
   if (/^(127\.|0\.|::1?$|::ffff:)/.test(address)) return true;
   return Object.values(networkInterfaces()).some((each) => each?.some((own) => own.address === address));
@@ -276,7 +276,7 @@ function withoutOurs(headers: Readonly<Record<string, string>>): Record<string, 
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OUR_HEADERS.has(name.toLowerCase())));
 }
 
-/** All but `set-cookie`, which alone comes as a list. */
+/** All except `set-cookie`, the only one that is a list. */
 function singleValues(headers: HttpAnswer['headers']): Record<string, string | undefined> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
@@ -287,7 +287,7 @@ function failed(reason: HttpFailureReason, detail: string): Extract<HttpOutcome,
   return { kind: 'failed', reason, detail };
 }
 
-/** What `work` gives, or undefined if `expired` comes first. */
+/** The result of `work`, or undefined if `expired` is aborted first. */
 function untilExpired<T>(expired: AbortSignal, work: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve) => {
     const onExpired = () => resolve(undefined);

@@ -1,8 +1,8 @@
 /**
- * One HTTP request to one address that has already been checked, and its answer within bounds.
- * Given an address, never a name, it connects to exactly that address: the layers below are handed nothing they
- * could resolve. It leaves the answer, or how far it came. Redirects are not followed, proxies are not used, a
- * certificate must be valid for the name, the body is read up to a cap, and `expired` ends it at any point.
+ * One HTTP request to one address that was already checked, and its answer within limits. It connects to exactly that
+ * address; the layers below get no name that they could resolve. Returns the answer, or how far it came. Redirects are
+ * not followed, proxies are not used, a certificate must be valid for the name, the body is read up to a limit, and
+ * `expired` ends the exchange at any point.
  */
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
@@ -12,10 +12,10 @@ import type { CheckedUrl } from './checked-url.ts';
 export interface HttpAnswer {
   kind: 'answered';
   status: number;
-  /** Names in lower case; of repeated ones what Node makes of them. */
+  /** Names in lower case; repeated ones as Node combines them. */
   headers: IncomingMessage['headers'];
   body: Uint8Array;
-  /** The body went on beyond `maxResponseBytes`. */
+  /** The body was longer than `maxResponseBytes`. */
   isCut: boolean;
 }
 
@@ -23,7 +23,7 @@ export type ExchangeResult =
   | HttpAnswer
   /** Nothing was sent; another address may be tried. `timeout`: it took longer than `connectMs`. */
   | { kind: 'unconnected'; reason: 'connect' | 'timeout'; detail: string }
-  /** A kept connection had been closed by the other side before it read anything we know of. */
+  /** The server had closed a kept connection, probably before it read the request. */
   | { kind: 'went-stale' }
   | { kind: 'failed'; reason: 'tls' | 'timeout' | 'reset' | 'protocol'; detail: string };
 
@@ -32,13 +32,13 @@ export interface ExchangeRequest {
   url: CheckedUrl;
   /** The address to connect to, in strict form, checked by the caller. */
   address: string;
-  /** Without those this module sets: host, content-length, connection, transfer-encoding. */
+  /** Without those that this module sets: host, content-length, connection, transfer-encoding. */
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
   maxResponseBytes: number;
   /** For TCP and TLS together. */
   connectMs: number;
-  /** Aborted when the whole call has run out of time. */
+  /** Aborted when the time of the whole call is over. */
   expired: AbortSignal;
 }
 
@@ -47,18 +47,19 @@ export interface ConnectionPool {
   tls: https.Agent;
 }
 
-/** Header lines of an answer together; the default of Node, said here so that no start-up flag changes it. */
+/** Total of an answer's header lines; the default of Node, set here so that no start-up flag changes it. */
 const MAX_HEADER_BYTES = 16_384;
 /**
- * What an answer may take on the connection: heads, what one read brings beyond the body, and eight octets for each one of
- * the body (chunks of one octet take six). Empty lines and interim answers (RFC 9110 §15.2) would never end otherwise.
+ * Octets that an answer may use in addition to its body: header lines, the rest of the last read, and eight octets for
+ * each octet of the body (chunks of one octet take six). Empty lines and interim answers (RFC 9110 §15.2) could
+ * continue forever otherwise.
  */
 const MAX_OVERHEAD_BYTES = 131_072;
 const WIRE_PER_BODY = 8;
 
 /**
- * Connections kept by address and server name: at most `perAddress` at once, idle ones closed after `idleMs`.
- * `ca`: trusted besides nothing else when given (tests, a company's own authority).
+ * Connections by address and server name: at most `perAddress` concurrently, idle ones closed after `idleMs`. `ca`: the
+ * only trusted authorities, if given (tests, a company's own authority).
  */
 export function createConnectionPool(options: {
   perAddress: number;
@@ -75,7 +76,7 @@ export function createConnectionPool(options: {
   } as const;
   const tlsOptions = {
     ...shared,
-    // Both said outright: environment variables and start-up flags change the defaults.
+    // Both are set explicitly, because environment variables and start-up flags change the defaults.
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',
     ...(options.ca ? { ca: [...options.ca] } : {}),
@@ -105,7 +106,7 @@ export function exchangeHttp(
       cancelConnectTimer();
       stopCounting();
       expired.removeEventListener('abort', onExpired);
-      // After a whole answer the connection goes back to the pool; in every other case nobody may use it again.
+      // After a complete answer the connection returns to the pool; otherwise it must not be used again.
       if (result.kind !== 'answered' || result.isCut) request?.destroy();
       resolve(result);
     };
@@ -130,7 +131,7 @@ export function exchangeHttp(
         agent: url.isTls ? pool.tls : pool.plain,
         host: address,
         port: url.port,
-        // An empty server name: no SNI for an address (RFC 6066 §3); the certificate is then held against the address.
+        // An empty server name: no SNI for an address (RFC 6066 §3); the certificate is then compared with the address.
         ...(url.isTls ? { servername: url.isAddress ? '' : url.host } : {}),
         lookup: refuseLookup,
         method: wanted.method,
@@ -144,7 +145,7 @@ export function exchangeHttp(
         },
       });
     } catch (error) {
-      // A header or path that HTTP cannot carry.
+      // A header or path that is not valid in HTTP.
       return finish({
         kind: 'failed',
         reason: 'protocol',
@@ -221,7 +222,7 @@ function isConnectionLoss(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ECONNRESET' || error.code === 'EPIPE';
 }
 
-/** No name is ever handed down; should one come through after all, it ends here and not at whatever it resolves to. */
+/** No name is passed down; if one came through, the call fails here instead of connecting to what it resolves to. */
 function refuseLookup(
   hostname: string,
   _options: unknown,

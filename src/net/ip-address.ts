@@ -1,8 +1,8 @@
 /**
- * IP addresses and networks as bytes: strict reading, RFC 5952 writing, prefix comparison.
- * Given text, it leaves 4 or 16 bytes, or nothing when the text is not exactly one address. The loose spellings
- * that C libraries take (octal, hex, fewer than four parts, zone ids) are refused, because a check and a connect
- * that read the same text differently are how address filters are passed.
+ * IP addresses and networks as bytes: strict reading, RFC 5952 writing, prefix comparison. Takes text; returns 4 or 16
+ * bytes, or nothing if the text is not exactly one address. The tolerant spellings of C libraries (octal, hex, fewer
+ * than four parts, zone ids) are refused, because address filters are bypassed where check and connection read the same
+ * text differently.
  */
 
 export interface IpAddress {
@@ -20,7 +20,7 @@ export interface IpNetwork {
 
 export type ParsedNetwork =
   | { kind: 'network'; network: IpNetwork }
-  /** `text` is what was given, `detail` says what is wrong with it in one clause. */
+  /** `text` is the given text, `detail` says in one clause what is wrong. */
   | { kind: 'invalid'; text: string; detail: string };
 
 const LONGEST_ADDRESS = 45;
@@ -37,8 +37,8 @@ export function parseIp(text: string): IpAddress | undefined {
 }
 
 /**
- * Reads `address/bits`, or a bare address as a network of one. Bits set behind the prefix are an error: `10.1.2.3/8`
- * may mean either thing, and guessing would open more than was meant.
+ * Reads `address/bits`, or a bare address as a network of one. Bits set after the prefix are an error: `10.1.2.3/8` is
+ * ambiguous, and guessing could allow more than intended.
  */
 export function parseNetwork(text: string): ParsedNetwork {
   const trimmed = text.trim();
@@ -61,7 +61,7 @@ export function parseNetwork(text: string): ParsedNetwork {
   return { kind: 'network', network };
 }
 
-/** Whether `address` lies in `network`; families never match each other. */
+/** Whether `address` is in `network`; different families never match. */
 export function inNetwork(address: IpAddress, network: IpNetwork): boolean {
   if (address.family !== network.family) return false;
   const whole = network.prefixBits >> 3;
@@ -96,7 +96,7 @@ export function formatIp(bytes: Uint8Array): string {
   return runStart === -1 ? text(0, 8) : `${text(0, runStart)}::${text(runStart + runLength, 8)}`;
 }
 
-/** The name under which an address's PTR records live (RFC 1035 §3.5, RFC 3596 §2.5); undefined for no address. */
+/** The name of an address's PTR records (RFC 1035 §3.5, RFC 3596 §2.5); undefined if it is not an address. */
 export function reverseName(address: string): string | undefined {
   const ip = parseIp(address);
   if (!ip) return undefined;
@@ -113,7 +113,7 @@ function parseIpv4(text: string): Uint8Array | undefined {
   if (parts.length !== 4) return undefined;
   const bytes = new Uint8Array(4);
   for (const [i, part] of parts.entries()) {
-    // No leading zeros: `010` is 8 to some readers and 10 to others.
+    // No leading zeros: some programs read `010` as 8 and others as 10.
     if (!/^(0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255) return undefined;
     bytes[i] = Number(part);
   }
@@ -137,7 +137,7 @@ function parseIpv6(text: string): Uint8Array | undefined {
   return bytes;
 }
 
-/** Colon-separated groups as bytes; the last may be dotted decimal when it ends the address. */
+/** Colon-separated groups as bytes; the last may be dotted decimal if it ends the address. */
 function parseGroups(text: string, mayEndDotted = true): number[] | undefined {
   if (text === '') return [];
   const bytes: number[] = [];

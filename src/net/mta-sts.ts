@@ -1,7 +1,7 @@
 /**
- * MTA-STS as text (RFC 8461): the TXT record that says that there is a policy, the policy itself, and whether a mail
- * server is one that the policy names. Pure and strict about what decides; unknown fields are passed over, as the
- * standard asks. Input is hostile: nothing throws, everything is bounded.
+ * MTA-STS (RFC 8461): the TXT record that announces a policy, the policy itself, and whether it names a mail server.
+ * Strict in everything that decides; unknown fields are ignored, as the standard requires. Input is hostile: nothing
+ * throws, everything is limited.
  */
 import { isHostName } from './dns-name.ts';
 
@@ -9,7 +9,7 @@ export type MtaStsMode = 'enforce' | 'testing' | 'none';
 
 export interface MtaStsPolicy {
   mode: MtaStsMode;
-  /** Host names in lower case, or `*.` and the rest of one. At least one unless the mode is `none`. */
+  /** Host names in lower case, or `*.` and a domain. At least one unless the mode is `none`. */
   mx: readonly string[];
   /** Seconds from fetching it; at most a year. */
   maxAgeSeconds: number;
@@ -21,8 +21,8 @@ const MAX_MX = 100;
 const POLICY_ID = /^[a-z0-9]{1,32}$/i;
 
 /**
- * Id of the policy from the TXT records of `_mta-sts.<domain>` (§3.1); null where there is none, more than one, or a
- * record that is not understood: all of these mean "no policy announced".
+ * Id of the policy from the TXT records of `_mta-sts.<domain>` (§3.1); null if there is none, more than one, or an
+ * invalid record, which all mean "no policy announced".
  */
 export function readMtaStsRecord(records: readonly string[]): string | null {
   const [record, ...others] = records.filter((text) => /^v=STSv1[ \t]*(;|$)/.test(text));

@@ -1,8 +1,7 @@
 /**
- * To which hosts mail for a domain goes (RFC 5321 §5.1, null MX RFC 7505).
- * Given a resolver and an address filter, it leaves hosts in the order to try with addresses that may be connected
- * to, or the one reason there are none. What is permanent and what is not is decided here, and strictly: a domain's
- * own address stands in only when DNS said there is no MX, never when DNS said nothing.
+ * Finds the hosts that receive mail for a domain (RFC 5321 §5.1, null MX RFC 7505). Returns hosts in the order of
+ * trying, with addresses that may be connected to, or the one reason why there are none. Here it is decided what is
+ * permanent: a domain's own address is used only if the DNS said that there is no MX, never if the DNS did not answer.
  */
 import type { Random } from '../lib/random.ts';
 import type { AddressCheck } from './address-filter.ts';
@@ -13,7 +12,7 @@ export interface MxHost {
   /** Lower case, no trailing dot: also the TLS server name. */
   name: string;
   preference: number;
-  /** At least one; IPv4 before IPv6, shuffled within the family. All passed the filter. */
+  /** At least one; IPv4 before IPv6, in random order within the family. All passed the filter. */
   addresses: string[];
   /** Every address answer was DNSSEC-validated, as DANE needs. */
   secure: boolean;
@@ -22,32 +21,35 @@ export interface MxHost {
 export type MxHosts =
   | {
       kind: 'hosts';
-      /** In the order to try. */
+      /** In the order of trying. */
       hosts: MxHost[];
-      /** The domain stands for itself, having no MX. */
+      /** The domain has no MX and receives mail itself. */
       implicit: boolean;
       /** The MX answer was DNSSEC-validated. */
       secure: boolean;
-      /** How long the MX answer holds. */
+      /** How long the MX answer is valid. */
       ttlSeconds: number;
-      /** Every valid MX name, usable now or not, best first: what tells the domain's provider. */
+      /** Every valid MX name, usable now or not, best first; the domain's provider is recognised by these. */
       allNames: string[];
     }
-  /** The domain says that it takes no mail. */
+  /** The domain says that it receives no mail. */
   | { kind: 'null-mx' }
-  /** NXDOMAIN, or a text that no domain can have. */
+  /** NXDOMAIN, or an invalid domain. */
   | { kind: 'no-domain' }
-  /** There are hosts by name, but DNS says that none of them has an address. Permanent. `ipv6Only`: that can be used. */
+  /**
+   * There are MX names, but according to the DNS none of them has an address. Permanent. `ipv6Only`: none has an
+   * address that can be used, but some have IPv6.
+   */
   | { kind: 'no-hosts'; detail: string; ipv6Only: boolean }
-  /** There are addresses, and we may connect to none of them. */
+  /** There are addresses, but none of them may be connected to. */
   | { kind: 'refused'; detail: string }
-  /** DNS gave no answer that would settle it. */
+  /** The DNS gave no clear answer. */
   | { kind: 'temporary'; detail: string };
 
-/** Hosts looked up at once, and the most that are looked at before giving up for now. */
+/** Hosts looked up concurrently, and the maximum per attempt. */
 const HOSTS_AT_ONCE = 10;
 const MAX_HOSTS = 30;
-/** Addresses kept per host: more would only prolong an attempt. */
+/** Addresses kept per host: more would only make an attempt longer. */
 const MAX_ADDRESSES = 16;
 const MAX_ASKED_FOR_IPV6 = 5;
 
@@ -58,8 +60,8 @@ type HostLookup =
   | { kind: 'temporary'; detail: string };
 
 /**
- * `domain`: an A-label domain in any case, with or without trailing dot. `ipv6`: also look up AAAA; without it a
- * host that has only IPv6 counts as having no address. Never throws.
+ * `domain`: an A-label domain in any case, with or without trailing dot. `ipv6`: also look up AAAA; without it, a host
+ * that has only IPv6 counts as having no address. Never throws.
  */
 export async function resolveMxHosts(
   resolver: Pick<Resolver, 'mx' | 'a' | 'aaaa'>,
@@ -67,7 +69,7 @@ export async function resolveMxHosts(
   options: { filter: AddressCheck; random: Random; ipv6: boolean },
 ): Promise<MxHosts> {
   const name = normalizeName(domain);
-  // Also keeps `127.0.0.1` out, which DNS would call NODATA and the implicit MX would then connect to.
+  // Also excludes `127.0.0.1`: the DNS would say NODATA, and the implicit MX would connect to it.
   if (!isHostName(name)) return { kind: 'no-domain' };
   const answer = await resolver.mx(name);
   if (answer.kind === 'no-name') return { kind: 'no-domain' };
@@ -89,7 +91,8 @@ export async function resolveMxHosts(
     }
     const batch = candidates.slice(from, from + HOSTS_AT_ONCE);
     const lookups = await Promise.all(batch.map((record) => lookUpHost(resolver, record, options)));
-    // RFC 5321 §5.1: a server that is an MX itself delivers only to those preferred to it; the others lead back here.
+    // RFC 5321 §5.1: a server that is itself an MX delivers only to more preferred hosts; the others would send the
+    // mail back.
     const ownAt = Math.min(
       ...lookups.flatMap((each) => (each.kind === 'filtered' ? (each.ownAt ?? []) : [])),
     );
@@ -118,18 +121,18 @@ export async function resolveMxHosts(
     : { kind: 'no-hosts', detail: `IPv6 addresses only: ${named.join(', ')}`, ipv6Only: true };
 }
 
-/** Which of them IPv6 would reach: asked only to say why mail cannot go. */
+/** Hosts that have IPv6 addresses; looked up only to explain why mail cannot be sent. */
 async function withIpv6(resolver: Pick<Resolver, 'aaaa'>, hosts: readonly MxRecord[]): Promise<string[]> {
   const answers = await Promise.all(hosts.map(({ exchange }) => resolver.aaaa(exchange)));
   return hosts.flatMap(({ exchange }, i) => (answers[i]?.kind === 'found' ? exchange : []));
 }
 
-/** A null MX beside real ones is a mistake of theirs and does not count. */
+/** A null MX together with real ones is a mistake and is ignored. */
 function realRecords(records: readonly MxRecord[]): MxRecord[] {
   return records.filter((record) => record.exchange !== '');
 }
 
-/** Valid names, each once at its best preference, ascending, in random order among equals. */
+/** Valid names, each once with its best preference, ascending, in random order if equal. */
 function inOrder(records: readonly MxRecord[], random: Random): MxRecord[] {
   const best = new Map<string, MxRecord>();
   for (const record of records) {
@@ -186,7 +189,10 @@ async function lookUpHost(
   return { kind: 'absent', detail: `${name} has no ${families}` };
 }
 
-/** Anything unsettled makes the whole temporary; something filtered outranks absence, being ours to explain. */
+/**
+ * An unclear answer makes the whole result temporary; a filtered address is reported before a missing one, because we
+ * refused it.
+ */
 function withoutHosts(lookups: readonly HostLookup[]): MxHosts {
   const detailsOf = (kind: 'temporary' | 'filtered' | 'absent') =>
     lookups

@@ -1,7 +1,9 @@
-/** Addresses that are this machine's own, so that mail for a domain whose MX we are is not sent in a circle. */
+/** Addresses of this machine, so that mail for a domain whose MX we are is not sent in a circle. */
 import { networkInterfaces } from 'node:os';
 
-/** Addresses of the interfaces, loopback left out (it is refused by itself), and of listeners bound to one address. */
+/**
+ * Addresses of the interfaces without loopback (which is refused in any case), and of listeners bound to one address.
+ */
 export function ownAddresses(listeners: readonly ({ host: string } | null)[]): string[] {
   const own = new Set<string>();
   for (const each of Object.values(networkInterfaces()).flat()) {

@@ -1,9 +1,9 @@
 /**
- * The resolver everything uses: questions to the DNS client, answers kept for as long as they may be.
- * Given a name and type, it leaves a `DnsAnswer`: aliases followed, TTLs clamped, one query for many who ask at once.
- * When no server answers, an answer up to six hours too old is served and marked `stale` (RFC 8767), except
- * NXDOMAIN: mail is bounced on that, so it must be fresh. Failures are kept a moment only (RFC 9520).
- * The cache is bounded in entries and bytes; the least recently used go first.
+ * The resolver that everything uses: sends questions to the DNS client and caches answers. Follows aliases, limits
+ * TTLs, and sends one query for concurrent callers. If no server answers, an answer that expired up to six hours ago is
+ * returned and marked `stale` (RFC 8767), except NXDOMAIN: it makes mail bounce, so it must be fresh. Failures are
+ * cached only for a moment (RFC 9520). The cache is limited in entries and bytes; the least recently used entries are
+ * removed first.
  */
 import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -16,32 +16,32 @@ import { inNetwork, parseIp, parseNetwork, reverseName } from './ip-address.ts';
 import type { DnsServer } from './system-resolvers.ts';
 
 export interface ResolverOptions extends DnsClientOptions {
-  /** Least and longest time a found answer is kept. Default 60 and 3,600. */
+  /** Minimum and maximum time that a found answer is cached. Default 60 and 3,600. */
   minTtlSeconds?: number;
   maxTtlSeconds?: number;
   /** The same for "no such record" and "no such name". Default 30 and 300. */
   minNegativeTtlSeconds?: number;
   maxNegativeTtlSeconds?: number;
-  /** How long past its time an answer may still be served while no server answers. Default six hours. */
+  /** How long after its expiry an answer may be used while no server answers. Default six hours. */
   staleMs?: number;
-  /** How long a failure is kept, so that a broken name is not asked for in a loop. Default 1,000. */
+  /** How long a failure is cached, so that a broken name is not asked for in a loop. Default 1,000. */
   failureMs?: number;
   /** Default 10,000 entries and 32 MiB of wire size. */
   maxEntries?: number;
   maxCacheBytes?: number;
 }
 
-/** The full resolver, with what only some callers need. */
+/** The full resolver, with types that only some callers need. */
 export interface CachingResolver extends Resolver {
-  /** DANE records (RFC 6698); the caller builds `_25._tcp.<host>` and must look at `secure`. */
+  /** DANE records (RFC 6698); the caller builds `_25._tcp.<host>` and must check `secure`. */
   tlsa(name: string): Promise<DnsAnswer<TlsaRecord>>;
-  /** Name servers of a zone; none where the name is an alias of one. */
+  /** Name servers of a zone; none if the name is an alias. */
   ns(name: string): Promise<DnsAnswer<string>>;
-  /** Who may issue certificates for this very name; the caller climbs to its parents (RFC 8659 §3). */
+  /** Who may issue certificates for exactly this name; the caller asks for its parents (RFC 8659 §3). */
   caa(name: string): Promise<DnsAnswer<CaaRecord>>;
-  /** Forgets all types of `name`, or everything; what is being asked right now is not kept either. */
+  /** Drops all types of `name`, or everything; the results of running queries are not cached either. */
   flush(name?: string): void;
-  /** Ends queries under way with a failure and forgets everything. */
+  /** Ends running queries with a failure and drops everything. */
   close(): void;
 }
 
@@ -54,17 +54,17 @@ interface Entry {
   bytes: number;
   freshUntilMs: number;
   staleUntilMs: number;
-  /** Served past its time because no server answered. */
+  /** Used after its expiry because no server answered. */
   isStale: boolean;
 }
 
 const MAX_ALIASES = 8;
-/** After a failed refresh, the old answer is served this long before the servers are tried again (RFC 8767 §5). */
+/** After a failed refresh, the old answer is used this long before the servers are asked again (RFC 8767 §5). */
 const STALE_RECHECK_MS = 30_000;
 
 /**
- * `trustedAd`: believe the AD bit from any of `servers`; without it only from those on loopback, since anyone on the
- * way could set it. `client`: who asks the servers, where it is not the network.
+ * `trustedAd`: trust the AD bit of all `servers`; default: only of those on loopback, since anyone on the network path
+ * could set it. `client`: for tests, instead of the network.
  */
 export function createResolver(
   deps: {
@@ -118,7 +118,7 @@ export function createResolver(
     mayKeep: () => boolean,
   ): Promise<Answer> {
     const { answer, bytes } = await fetchThroughAliases(name, type);
-    // Flushed meanwhile: right for those who were waiting, but not to be kept.
+    // Flushed meanwhile: correct for those who waited, but must not be cached.
     if (!mayKeep()) return answer;
     flights.delete(key);
     const now = clock.monotonicMs();
@@ -180,7 +180,7 @@ export function createResolver(
       secure &&= message.authenticData && trusted.has(reply.server);
       const asked = target;
       const found = message.answers.filter((record) => record.type === type);
-      // Walk as far as this message leads; resolvers put the whole chain into one.
+      // Follow aliases within this message; resolvers put the whole chain into one answer.
       for (;;) {
         const records = found.filter((record) => record.name === target);
         if (records.length > 0) {
@@ -284,7 +284,7 @@ function caaOf(record: DnsRecord): CaaRecord | undefined {
     : undefined;
 }
 
-/** `localhost` is answered here, never asked for (RFC 6761 §6.3): the address filter then decides about loopback. */
+/** `localhost` is answered here and never looked up (RFC 6761 §6.3): the address filter then decides about loopback. */
 function localhostAnswer(name: string, type: RecordType): Answer | undefined {
   if (name !== 'localhost' && !name.endsWith('.localhost')) return undefined;
   const fixed = { ttlSeconds: 3600, secure: false };

@@ -1,7 +1,7 @@
 /**
- * A self-signed certificate for a listener that was given none: a P-256 key and the DER that a TLS server certificate
- * needs (RFC 5280 §4.1), without a tool. It proves nothing to anybody; it keeps what is sent from being read on the way
- * until the operator brings a real one. Made in a millisecond, kept nowhere.
+ * A self-signed certificate for a listener without a configured one: a P-256 key and the DER of a TLS server
+ * certificate (RFC 5280 §4.1). It proves no identity; it encrypts the connection until the operator configures a real
+ * one. Made in a millisecond, not stored.
  */
 import { createSign, generateKeyPairSync } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
@@ -17,14 +17,14 @@ const ALTERNATIVE_NAMES = oid(0x55, 0x1d, 0x11);
 const BASIC_CONSTRAINTS = oid(0x55, 0x1d, 0x13);
 const MAX_COMMON_NAME = 64;
 
-/** PEM of a fresh key and its certificate for `names` (host names in ASCII, at least one). Valid for ten years. */
+/** PEM of a new key and its certificate for `names` (host names in ASCII, at least one). Valid for ten years. */
 export function makeSelfSigned(
   deps: { clock: Clock; random: Random },
   names: readonly [string, ...string[]],
 ): { cert: string; key: string } {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const serial = deps.random.bytes(12);
-  // Positive, and never shorter than it looks.
+  // A positive number without leading zero octets.
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 1;
   const name = sequence(
     der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(names[0].slice(0, MAX_COMMON_NAME))))),

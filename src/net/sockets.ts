@@ -1,9 +1,8 @@
 /**
- * Opens one TCP connection to one address. Names are resolved elsewhere (and checked there), so anything that is not
- * an IP literal is refused: a name that slipped through would bypass those checks.
- * Given: an address, a port and a time limit. Leaves behind: a connected socket with TCP_NODELAY and a silent `error`
- * listener, so that a reset before the owner attaches its own listeners cannot end the process.
- * Can go wrong: refused, unreachable, too slow, aborted; each comes back as a value, and no socket stays open then.
+ * Opens one TCP connection to one IP address. Names are resolved and checked elsewhere, so anything except an IP
+ * address is refused: a name here would bypass those checks. Returns a connected socket with TCP_NODELAY and an empty
+ * `error` listener, so that a reset before the owner adds its own listeners cannot end the process. Failures (refused,
+ * unreachable, too slow, aborted) are values, and no socket stays open then.
  */
 import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -24,7 +23,7 @@ export type ConnectResult<Stream extends Duplex = Duplex> =
   | { kind: 'connected'; socket: Stream }
   | { kind: 'refused' | 'timeout' | 'unreachable' | 'aborted' | 'error'; detail: string };
 
-/** How a connection is had: `connectTcp`, or a network that a test plays. */
+/** How a connection is opened: `connectTcp`, or the simulated network of a test. */
 export type Connect = (request: ConnectRequest) => Promise<ConnectResult>;
 
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN', 'EADDRNOTAVAIL']);
@@ -36,9 +35,9 @@ function failureKind(code: string | undefined): 'refused' | 'timeout' | 'unreach
 }
 
 /**
- * Where the octets of every connection land before they are copied to what they need. Node takes 64 KiB from malloc for
- * each read and gives back all but the few octets of a reply: a hole of nearly 64 KiB behind each, until the next
- * collection, that the next read does not fit into. Holds nothing between two reads.
+ * All input is read into this buffer first and copied from there. Otherwise Node allocates 64 KiB for each read and
+ * frees all but the few octets of a reply, which leaves a gap of nearly 64 KiB that the next read does not fit into. It
+ * holds nothing between two reads.
  */
 const LANDING = Buffer.allocUnsafeSlow(64 * 1024);
 
@@ -65,7 +64,7 @@ export function connectTcp(request: ConnectRequest): Promise<ConnectResult<Socke
       ...(localAddress === undefined ? {} : { localAddress }),
       onread: {
         buffer: LANDING,
-        // As Node does with memory of its own: false asks to stop reading.
+        // As Node does with its own buffer: false asks to stop reading.
         callback: (octets) => socket.push(Buffer.from(LANDING.subarray(0, octets))),
       },
     });

@@ -1,14 +1,14 @@
 /**
- * Which DNS servers to ask: those of a configuration text, or the system's.
- * Given `host:port,…` it leaves server addresses, or says which part is wrong. Only addresses are taken: a server
- * named by name would need a server to find it.
+ * Which DNS servers to ask: those of a configuration text, or the system's. Takes `host:port,…`; returns server
+ * addresses, or which part is wrong. Only IP addresses are accepted, because the name of a server would have to be
+ * looked up first.
  */
 import { Resolver as SystemResolver } from 'node:dns';
 import { parseIp } from './ip-address.ts';
 
 /** One DNS server. */
 export interface DnsServer {
-  /** IPv4 or IPv6 address, the latter without brackets (a zone id such as `%eth0` is kept). */
+  /** IPv4 or IPv6 address, without brackets (a zone id such as `%eth0` is kept). */
   address: string;
   port: number;
 }
@@ -21,8 +21,8 @@ export type ParsedServers =
 const DNS_PORT = 53;
 
 /**
- * Reads `address`, `address:port` and `[v6]:port`, separated by commas. The word `system` alone stands for the
- * system's servers. Port 53 unless given; repetitions are dropped.
+ * Reads `address`, `address:port` and `[v6]:port`, separated by commas; the word `system` alone means the system's
+ * servers. Default port 53; repeated servers are dropped.
  */
 export function parseServers(text: string): ParsedServers {
   if (text.trim() === 'system') return { kind: 'servers', servers: systemServers() };
@@ -39,7 +39,7 @@ export function parseServers(text: string): ParsedServers {
   return { kind: 'servers', servers };
 }
 
-/** The system's servers as configured now (read afresh at each call); never empty: loopback when there are none. */
+/** The system's current servers, read at each call; loopback if there are none. */
 export function systemServers(): DnsServer[] {
   const servers = new SystemResolver().getServers().flatMap((text) => parseServer(text) ?? []);
   return servers.length > 0 ? servers : [{ address: '127.0.0.1', port: DNS_PORT }];
@@ -52,7 +52,7 @@ function parseServer(text: string): DnsServer | undefined {
   const address = match?.[1] ?? match?.[2] ?? '';
   const port = Number(match?.[3] ?? DNS_PORT);
   if (!isServerAddress(address) || port > 65_535) return undefined;
-  // Brackets belong to IPv6 only.
+  // Brackets are valid for IPv6 only.
   if ((match?.[1] !== undefined) !== address.includes(':')) return undefined;
   return { address, port };
 }

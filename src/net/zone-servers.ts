@@ -15,7 +15,7 @@ import { normalizeName } from './dns-name.ts';
 import type { DnsAnswer, DnsFailureReason, Resolver } from './dns-types.ts';
 import type { DnsServer } from './system-resolvers.ts';
 
-/** What the zone says at this very name; aliases are not followed. */
+/** What the zone says at exactly this name; aliases are not followed. */
 export type ZoneAnswer =
   | { kind: 'found'; records: readonly DnsRecord[]; ttlSeconds: number }
   /** The name is an alias: the records are those of `target`. */
@@ -26,7 +26,7 @@ export type ZoneAnswer =
 export interface ZoneServers {
   /** Never throws. */
   ask(name: string, type: RecordType): Promise<ZoneAnswer>;
-  /** Ends what is under way. */
+  /** Ends running queries. */
   close(): void;
 }
 
@@ -36,7 +36,7 @@ const MAX_SERVERS = 4;
 const MAX_CLIMB = 10;
 const TIMEOUT_MS = 1500;
 
-/** `port`: 53 but under test. */
+/** `port`: 53 except in tests. */
 export function createZoneServers(
   deps: {
     resolver: Pick<Resolver, 'a' | 'aaaa'> & { ns(name: string): Promise<DnsAnswer<string>> };
@@ -48,7 +48,7 @@ export function createZoneServers(
 ): ZoneServers {
   const { resolver, filter, clock, random } = deps;
   const { port = 53 } = options;
-  /** By the name that was looked at on the way up, so that names beside each other share one search. */
+  /** By the name reached on the way up, so that names of one zone share one search. */
   const zones = new Map<string, Promise<Zone>>();
   const clients: DnsClient[] = [];
 
@@ -80,13 +80,13 @@ export function createZoneServers(
     return found;
   }
 
-  /** The closest name upwards that has name servers. */
+  /** The closest parent name that has name servers. */
   async function findZone(name: string, climb: number): Promise<Zone> {
     const answer = await resolver.ns(name);
     if (answer.kind === 'failure') return answer;
     if (answer.kind === 'found' && answer.records.length > 0) return openZone(answer.records);
     const dot = name.indexOf('.');
-    // Nobody's own records stand at a name of one label.
+    // A name with one label is a top-level domain.
     if (climb === 0 || dot < 0 || !name.slice(dot + 1).includes('.')) return nobody('no zone was found');
     return zoneOf(name.slice(dot + 1), climb - 1);
   }

@@ -1,16 +1,16 @@
 /**
- * AUTH PLAIN and LOGIN (RFC 4954, RFC 4616) for relays.
- * Given: what the server offers, name and password, and a way to ask one command. Leaves behind: an authenticated
- * connection, or the reply or reason why not. The secret goes to the socket only; the log gets a placeholder.
+ * AUTH PLAIN and LOGIN (RFC 4954, RFC 4616) for relays. Takes the server's mechanisms, name and password, and a
+ * function that sends one command. Returns nothing more if the login succeeded, otherwise the reply or the reason. The
+ * secret goes only to the socket; the log gets a placeholder.
  */
 import type { Reply } from './reply.ts';
 
 export interface AuthRequest {
-  /** Mechanisms offered, upper case. */
+  /** Offered mechanisms, upper case. */
   offered: readonly string[];
   user: string;
   pass: string;
-  /** Sends one command (shown in the log as `shown`) and gives the reply, or null when the connection ended. */
+  /** Sends one command (the log shows `shown`) and returns the reply, or null if the connection ended. */
   ask(command: string, shown: string): Promise<Reply | null>;
 }
 
@@ -34,7 +34,7 @@ async function login(request: AuthRequest): Promise<Reply | null> {
   return request.ask(base64(request.pass), '(secret)');
 }
 
-/** PLAIN if offered, else LOGIN. */
+/** Uses PLAIN if offered, otherwise LOGIN. */
 export async function authenticate(request: AuthRequest): Promise<AuthResult> {
   if (request.user.includes('\0') || request.pass.includes('\0')) {
     return { kind: 'impossible', detail: 'user name or password holds NUL' };

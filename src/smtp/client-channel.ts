@@ -18,41 +18,41 @@ export interface ChannelClose {
 }
 
 export interface ChannelListener {
-  /** Takes one reply; true when it may be given the next one at once. */
+  /** Takes one reply; returns true if the next one may follow at once. */
   onReply(reply: Reply): boolean;
   onClose(close: ChannelClose): void;
-  /** The time of `remindWithin` is over. */
+  /** The time of `remindWithin` has passed. */
   onReminder?(): void;
 }
 
 export interface Channel {
-  /** Monotonic time of the latest event, milliseconds. */
+  /** Monotonic time of the latest input or output, in milliseconds. */
   nowMs(): number;
-  /** Why the connection ended, or null while it lives. */
+  /** Why the connection ended, or null while it is open. */
   closed(): ChannelClose | null;
-  /** Octets received that no listener took. */
+  /** Octets received that no listener has taken yet. */
   buffered(): number;
-  /** Replaces the listener and gives it what was left over. null: what comes is kept for the next one. */
+  /** Replaces the listener and passes it buffered replies. null: replies are kept for the next listener. */
   listen(listener: ChannelListener | null): void;
   /** Sends command lines that passed the guard. */
   write(text: string): void;
-  /** Sends chunks and then text in one go; `onFlushed` runs when the system took all of it. */
+  /** Sends chunks and then text together; `onFlushed` is called when the system has taken all of it. */
   writeParts(parts: readonly Uint8Array[], trailer: string, onFlushed: () => void): void;
-  /** From now on `what` must happen within `limitMs`, or the channel closes with `timeout`. */
+  /** From now on `what` must happen within `limitMs`, otherwise the channel closes with `timeout`. */
   expectWithin(limitMs: number, what: string): void;
-  /** Nothing is awaited any more, and nobody reminded. */
+  /** Ends the deadline and the reminder. */
   expectNothing(): void;
-  /** Tells the listener after so long, once; a later call takes the place of an earlier one. */
+  /** Calls the listener once after this time; a later call replaces an earlier one. */
   remindWithin(ms: number): void;
   close(reason: LostReason, detail: string, reply?: Reply | null): void;
-  /** Gives the socket away (to a TLS handshake): no listener of this channel stays on it, and nothing is closed. */
+  /** Hands the socket over (to a TLS handshake): removes all listeners of this channel and closes nothing. */
   detach(): Duplex;
 }
 
 const RESET_CODES = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
 const MAX_UNREAD_BYTES = 128 * 1024;
 
-/** Starts reading from `socket`, which belongs to the channel from now on. */
+/** Starts reading from `socket`, which the channel owns from now on. */
 export function createChannel(socket: Duplex, clock: Clock): Channel {
   const reader = createReplyReader();
   let listener: ChannelListener | null = null;
@@ -109,7 +109,7 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
       if (item.kind === 'malformed') close('protocol', item.detail);
       else {
         const goesOn = listener.onReply(item.reply);
-        // Its end will never be found, and so nothing behind it.
+        // The end of this reply was not found, so nothing after it can be read.
         if (item.cut === true) close('protocol', 'endless reply');
         if (!goesOn) break;
       }
@@ -198,8 +198,8 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
 }
 
 /**
- * Once a write has failed, Node gives nothing to anybody that the socket has received by then: often the reason why the
- * server has gone. So that a failure is told only when this is read. Gives back what undoes it.
+ * After a failed write, Node drops everything that the socket has received by then, which is often the reason why the
+ * server closed. So errors are reported only after the input was read. Returns the undo function.
  */
 function readBeforeFailing(socket: Duplex): () => void {
   type Done = (error?: Error | null) => void;

@@ -1,7 +1,7 @@
 /**
- * The commands of one transaction: MAIL, RCPT and their parameters, as far as the server offers the extensions.
- * Given: a transaction and the server's capabilities. Leaves behind: command lines with CRLF that passed the guard, or
- * the reason why this message cannot go to this server (nothing has been sent then).
+ * The commands of one transaction: MAIL, RCPT and their parameters, depending on the server's extensions. Takes a
+ * transaction and the server's capabilities; returns command lines with CRLF that passed the guard, or the reason why
+ * this message cannot go to this server (then nothing was sent).
  */
 import type { Transaction, TransactionResult } from './client-types.ts';
 import { commandLine, isSafePath } from './command-guard.ts';
@@ -13,7 +13,7 @@ export type Envelope = { kind: 'envelope'; mail: string; rcpts: readonly string[
 
 const UNSAFE: NotSendable = { kind: 'not-sendable', why: 'unsafe-command' };
 
-/** RFC 3461 §4: printable ASCII as itself, `+`, `=` and the rest as `+HH`; null outside ASCII. */
+/** xtext (RFC 3461 §4): printable ASCII unchanged, `+`, `=` and others as `+HH`; null for text outside ASCII. */
 export function xtext(value: string): string | null {
   let out = '';
   for (let i = 0; i < value.length; i += 1) {
@@ -30,7 +30,7 @@ function mailParameters(tx: Transaction, offered: Capabilities): string {
   if (offered.sizeOffered) out += ` SIZE=${tx.size}`;
   if (tx.eightBit) out += ' BODY=8BITMIME';
   if (tx.smtpUtf8) out += ' SMTPUTF8';
-  // RFC 3461 §6.1: about mail from the null sender nobody is told anything.
+  // RFC 3461 §6.1: there are no notices about mail from the null sender.
   if (tx.dsn !== undefined && offered.dsn && tx.mailFrom !== '') {
     const envid = xtext(tx.dsn.envid ?? '');
     out += ` RET=${tx.dsn.ret ?? 'HDRS'}`;

@@ -1,9 +1,8 @@
 /**
- * Opens an SMTP session as far as the first MAIL: connect, TLS from the start where asked, banner, EHLO (HELO for
- * servers without it), STARTTLS and EHLO again, AUTH.
- * Given: one address of one server and what is asked of TLS. Leaves behind: an idle session, or a failure with the stage
- * it came at and no connection. Nothing is tried twice here: another host, another rung of TLS or clear text after a
- * failed handshake are decisions of the caller.
+ * Opens an SMTP session up to the first MAIL: connect, TLS from the start if requested, banner, EHLO (HELO for servers
+ * without it), STARTTLS and EHLO again, AUTH. Takes one address of one server and the TLS requirements; returns an idle
+ * session, or a failure with its stage and no connection. Nothing is retried here: the caller decides about another
+ * host, less strict TLS, or plain text after a failed handshake.
  */
 import type { Duplex } from 'node:stream';
 import { connectTcp } from '../net/sockets.ts';
@@ -28,7 +27,7 @@ import type { Reply } from './reply.ts';
 
 type Asked = { kind: 'reply'; reply: Reply } | { kind: 'closed'; close: ChannelClose };
 
-/** What the steps of opening share. */
+/** Shared by the steps of opening. */
 interface Opening {
   target: Target;
   options: OpenOptions;
@@ -39,12 +38,12 @@ interface Opening {
   capabilities: Capabilities;
 }
 
-/** A step that is through, or the failure that ends the opening. */
+/** A completed step, or the failure that ends the opening. */
 type Step = { kind: 'ok' } | OpenFailure;
 
 const OK: Step = { kind: 'ok' };
 
-/** Waits for one reply, after sending `command` (already with CRLF) if there is one; the log shows `shown`. */
+/** Sends `command` (with CRLF) if there is one, and waits for one reply; the log shows `shown`. */
 function ask(opening: Opening, command: string | null, limitMs: number, shown: string): Promise<Asked> {
   const { channel, log } = opening;
   return new Promise((resolve) => {
@@ -60,7 +59,7 @@ function ask(opening: Opening, command: string | null, limitMs: number, shown: s
     );
     channel.listen({
       onReply(reply) {
-        // One reply to one question: what follows stays in the channel, where the next question finds it.
+        // Exactly one reply per question: later input stays in the channel for the next question.
         channel.listen(null);
         log.add(channel.nowMs(), reply);
         channel.expectNothing();
@@ -126,7 +125,10 @@ async function sayHello(opening: Opening): Promise<Step> {
   return OK;
 }
 
-/** Shakes hands on `socket` and continues on a fresh channel: nothing read in clear text survives (RFC 3207 §4.2). */
+/**
+ * Performs the handshake on `socket` and continues on a new channel: no input from before the handshake is kept (RFC
+ * 3207 §4.2).
+ */
 async function secure(opening: Opening, socket: Duplex): Promise<Step> {
   const { target, options, timeouts, log } = opening;
   const shaken = await startTls({
@@ -160,7 +162,8 @@ async function startTlsIfAsked(opening: Opening): Promise<Step> {
   const asked = await ask(opening, 'STARTTLS\r\n', timeouts.startTlsMs, 'STARTTLS');
   if (asked.kind === 'closed') return lost(opening, 'starttls', asked.close);
   if (!isPositive(asked.reply)) {
-    // Offered and then refused (RFC 3207 §4: 454): clear text goes on only where nothing better was asked for.
+    // STARTTLS was offered and then refused (RFC 3207 §4: 454): the session continues without TLS only if TLS is not
+    // required.
     return mandatory || asked.reply.code === 421 ? refused(opening, 'starttls', asked.reply) : OK;
   }
   if (channel.buffered() > 0) {
@@ -219,7 +222,7 @@ async function runSteps(opening: Opening, socket: Duplex): Promise<Step> {
   return OK;
 }
 
-/** Connects and greets. Never throws; a failure leaves no connection behind. */
+/** Connects and greets. Never throws; after a failure no connection is open. */
 export async function openSession(target: Target, options: OpenOptions): Promise<OpenResult> {
   const { clock, signal } = options;
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
@@ -244,7 +247,7 @@ export async function openSession(target: Target, options: OpenOptions): Promise
     options,
     timeouts,
     log,
-    // With TLS from the start the plain channel is never used: it gives its socket back at once.
+    // With TLS from the start the plain channel is not used: it hands its socket over at once.
     channel: createChannel(socket, clock),
     tls: null,
     capabilities: NO_CAPABILITIES,

@@ -1,8 +1,7 @@
 /**
- * The client's side of TLS: the handshake on a connected socket, and what is to be remembered of it.
- * Given: a socket on which both sides are ready to begin, and a mode. Leaves behind: a TLS socket and its facts, or a
- * failure and no socket at all. Whether to fall back to clear text is the caller's decision, never made here.
- * A certificate is always checked; only `verified` and `dane` insist on the outcome, and then before anything is sent.
+ * The client's side of TLS: the handshake on a connected socket, and the facts about it. Returns a TLS socket and its
+ * facts, or a failure and no socket. The caller decides whether to fall back to plain text. A certificate is always
+ * checked; only `verified` and `dane` require a good result, and then before anything is sent.
  */
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -17,40 +16,45 @@ import type { Clock } from '../lib/clock.ts';
 import { checkDane, type DaneRequest } from './dane.ts';
 
 /**
- * `off`: never. `opportunistic`: if offered, any certificate, old protocol versions too. `required`: or nothing, any
- * certificate. `verified`: or nothing, and the certificate must be valid for the server's name. `dane`: or nothing, and
- * the certificate must be one that DNS pins (RFC 7672).
+ * `off`: never. `opportunistic`: if offered, with any certificate and old protocol versions. `required`: TLS or no
+ * session, any certificate. `verified`: TLS or no session, and the certificate must be valid for the server's name.
+ * `dane`: TLS or no session, and the certificate must match the TLSA records (RFC 7672).
  */
 export type TlsMode = 'off' | 'opportunistic' | 'required' | 'verified' | 'dane';
 
-/** What an accepted certificate met: nothing, the trusted authorities, these because MTA-STS asks for it, or TLSA records. */
+/**
+ * What verified the certificate: nothing, the trusted authorities, the same because MTA-STS requires it, or TLSA
+ * records.
+ */
 export type VerifiedBy = 'none' | 'pkix' | 'mta-sts' | 'dane';
 
 export interface TlsFacts {
-  /** "TLSv1.3". */
+  /** For example "TLSv1.3". */
   protocol: string;
   cipher: string;
-  /** The certificate is valid for the server's name, or was asked for and found by DANE. */
+  /** The certificate is valid for the server's name, or matches the TLSA records with `dane`. */
   authorized: boolean;
-  /** Why it is not, e.g. "DEPTH_ZERO_SELF_SIGNED_CERT" or "DANE_MISMATCH", or null. */
+  /** Why it is not valid, e.g. "DEPTH_ZERO_SELF_SIGNED_CERT" or "DANE_MISMATCH", or null. */
   authorizationError: string | null;
-  /** By what it was found good; `none` where it was not. */
+  /** What verified it; `none` if nothing did. */
   verifiedBy: VerifiedBy;
   /** SHA-256 of the certificate, "AB:CD:…", or null. */
   fingerprint256: string | null;
   /** Common name of the certificate's subject, or null. */
   subject: string | null;
-  /** Until when the certificate is valid, as an instant, or null. */
+  /** When the certificate expires, in epoch milliseconds, or null. */
   validUntil: number | null;
 }
 
-/** TLS contexts by mode, made on first use. */
+/** TLS contexts by mode, created on first use. */
 export interface TlsContexts {
-  /** `small`: with few key-exchange groups, for servers that choke on a ClientHello over one segment. */
+  /** `small`: with few key-exchange groups, for servers that fail with a ClientHello of more than one segment. */
   forMode(mode: TlsMode, small?: boolean): SecureContext;
 }
 
-/** Node's own ClientHello is about 1.6 kB, with these groups 0.4 (measured); they count in the context only. */
+/**
+ * Node's own ClientHello has about 1.6 kB, with these groups 0.4 kB (measured). They work only when set in the context.
+ */
 const FEW_GROUPS = { ecdhCurve: 'X25519:P-256:P-384' } as const;
 
 /** `ca`: PEM certificates to trust instead of the built-in ones. */
@@ -69,7 +73,7 @@ export function createTlsContexts(
         context = createSecureContext({
           ...ca,
           ...(small ? FEW_GROUPS : {}),
-          // Old TLS is better than none; OpenSSL 3 hides it behind its security level.
+          // Old TLS versions are better than none; OpenSSL 3 disables them by its security level.
           ...(isLenient ? { minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } : { minVersion: 'TLSv1.2' }),
         });
         made.set(name, context);
@@ -81,12 +85,12 @@ export function createTlsContexts(
 
 export interface HandshakeRequest {
   socket: Duplex;
-  /** Name for SNI and for the certificate check; an IP literal is checked as such and not sent. */
+  /** Name for SNI and for the certificate check; an IP address is checked as such and not sent as SNI. */
   host: string;
   mode: TlsMode;
-  /** What `dane` holds the certificate against; without it nothing matches. */
+  /** What `dane` compares the certificate with; without it nothing matches. */
   dane: DaneRequest | null;
-  /** What the certificate's being valid is reported as. */
+  /** As what a valid certificate is reported. */
   verifiedAs: 'pkix' | 'mta-sts';
   contexts: TlsContexts;
   timeoutMs: number;
@@ -117,7 +121,7 @@ function factsOf(socket: TLSSocket): TlsFacts {
   };
 }
 
-/** The same facts in the light of DANE: only what the zone pins counts, in both directions. */
+/** The facts with DANE: only the TLSA records decide, whether the certificate is valid otherwise or not. */
 function daneFacts(
   socket: TLSSocket,
   dane: DaneRequest | null,
@@ -140,7 +144,7 @@ function daneFacts(
   return { facts: refused, detail: verdict.detail };
 }
 
-/** DER of the certificates the server sent, its own first. */
+/** DER of the certificates that the server sent, its own first. */
 function chainOf(socket: TLSSocket): Uint8Array[] {
   const chain: Uint8Array[] = [];
   const seen = new Set<string>();
@@ -153,7 +157,7 @@ function chainOf(socket: TLSSocket): Uint8Array[] {
   return chain;
 }
 
-/** OpenSSL's names of what is wrong with a certificate, in words as well. */
+/** OpenSSL's name for a certificate problem, with an explanation. */
 function certificateTrouble(code: string | null): string {
   switch (code) {
     case 'CERT_HAS_EXPIRED':
@@ -174,7 +178,7 @@ function certificateTrouble(code: string | null): string {
   }
 }
 
-/** Shakes hands within `timeoutMs`. Never throws; after `failed` the connection is destroyed. */
+/** Performs the handshake within `timeoutMs`. Never throws; after `failed` the connection is destroyed. */
 export function startTls(request: HandshakeRequest): Promise<HandshakeResult> {
   const { socket, host, mode, dane, contexts, timeoutMs, clock } = request;
   return new Promise((resolve) => {
@@ -183,11 +187,11 @@ export function startTls(request: HandshakeRequest): Promise<HandshakeResult> {
       host,
       servername: isIP(host) === 0 ? host : '',
       secureContext: contexts.forMode(mode, request.smallClientHello),
-      // Checked below: a refusal shall come with the certificate's facts.
+      // Checked below, so that a refusal includes the certificate's facts.
       rejectUnauthorized: false,
     };
     const secure = tlsConnect(options);
-    // Stays for good: an error after the end of this function belongs to the next owner, or to nobody.
+    // This listener stays: an error after this function ended concerns the next owner, or nobody.
     const settle = (result: HandshakeResult) => {
       timer.cancel();
       secure.off('secureConnect', onSecure);

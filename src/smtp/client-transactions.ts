@@ -35,7 +35,10 @@ import { createDotStuffer } from './dot-stuffing.ts';
 import type { Capabilities } from './ehlo.ts';
 import type { Reply } from './reply.ts';
 
-/** Up to here a message goes in one write, together with its dot; above it in slices, each waiting for the last. */
+/**
+ * A message up to this size is written at once with its final dot; a larger one in slices, each after the one before
+ * was taken.
+ */
 const ONE_WRITE_BYTES = 128 * 1024;
 const SLICE_BYTES = 64 * 1024;
 
@@ -51,7 +54,7 @@ export interface SessionParts {
   timeouts: Timeouts;
 }
 
-/** Takes over a channel on which EHLO (and TLS, AUTH) is done and nothing is awaited. */
+/** Takes over a channel on which EHLO (and TLS, AUTH) is complete and no reply is pending. */
 export function createSession(parts: SessionParts): Session {
   const { channel, capabilities, timeouts, tls } = parts;
   const pipelining = capabilities.pipelining;
@@ -59,12 +62,12 @@ export function createSession(parts: SessionParts): Session {
   let next: Work | null = null;
   let delivered = 0;
   let transactions = 0;
-  /** Of those that nothing was ahead of. */
+  /** Only of transactions with nothing ahead of them. */
   let slowestMailMs = 0;
   let watch: SessionWatch | null = null;
-  /** The server holds the remains of a failed transaction. */
+  /** The server still has the state of a failed transaction. */
   let needsReset = false;
-  /** When the last transaction ended, in the time of the replies: its caller may not have had its turn since. */
+  /** When the last transaction ended, on the time line of the replies: its caller may not have run since. */
   let finishedAtMs = -1;
   let quitting = false;
   let quitSent = false;
@@ -75,12 +78,12 @@ export function createSession(parts: SessionParts): Session {
     work.log.add(channel.nowMs(), text);
   }
 
-  /** A server that drops what came behind the dot never answers it; one that answers takes about as long as before. */
+  /** A server that drops input after the final dot never answers it; one that answers needs about as long as before. */
   function pipelinedMailMs(): number {
     return Math.min(timeouts.mailMs, Math.max(timeouts.pipelinedMailMs, 4 * slowestMailMs));
   }
 
-  /** Names what the head waits for, and starts its time. */
+  /** Sets what the head waits for, and starts its time limit. */
   function waitFor(work: Work, what: Awaiting): void {
     work.awaiting = what;
     switch (what) {
@@ -123,7 +126,7 @@ export function createSession(parts: SessionParts): Session {
     startPatience();
   }
 
-  /** The next envelope as text to follow the head's dot, or '' when there is none to send. */
+  /** The next envelope as text to write after the head's final dot, or '' if there is none to send. */
   function takeNextEnvelope(): string {
     if (!pipelining || next === null || next.sent || quitSent) return '';
     if (next.tx.mayGo?.() === false) {
@@ -147,7 +150,7 @@ export function createSession(parts: SessionParts): Session {
     startPatience();
   }
 
-  /** Hands over the end of the data, the dot and what may follow it. */
+  /** Writes the end of the data, the final dot and what may follow it. */
   function writeEnd(work: Work, chunks: readonly Uint8Array[], terminator: string): void {
     const envelope = takeNextEnvelope();
     work.dotHanded = true;
@@ -181,7 +184,7 @@ export function createSession(parts: SessionParts): Session {
       offset += slice.length;
       waitFor(work, 'body');
       startPatience();
-      // A server that refuses what it gets is heard before the next slice.
+      // The reply of a server that refuses is read before the next slice is sent.
       channel.writeParts([stuffer.feed(slice)], '', () => afterInput(step));
     };
     step();
@@ -193,11 +196,14 @@ export function createSession(parts: SessionParts): Session {
     else sendLarge(work);
   }
 
-  /** 354: the body follows. Where a caller was just told of an earlier end, only after its turn to queue another. */
+  /**
+   * After 354: sends the body. If a caller was just told of an earlier result, it first gets its turn to queue another
+   * transaction.
+   */
   function startBody(work: Work): void {
     waitFor(work, 'body');
     if (finishedAtMs === channel.nowMs() && next === null && !quitting) {
-      // A tick queued by a microtask runs when all microtasks are done, so after every `await` on the earlier result.
+      // A tick queued by a microtask runs after all microtasks, so after every `await` on the earlier result.
       queueMicrotask(() => process.nextTick(sendBody, work));
     } else sendBody(work);
   }
@@ -206,7 +212,7 @@ export function createSession(parts: SessionParts): Session {
     work.resolve(lostResult(work, close, { nowMs: channel.nowMs(), tls, used: transactions > 0, behind }));
   }
 
-  /** The caller has it back and may send it elsewhere; what of it is with the server is undone when its replies come. */
+  /** The caller gets it back and may send it elsewhere; what the server has of it is undone when its replies come. */
   function takeBack(work: Work, detail: string): void {
     if (work === next && !work.sent) next = null;
     work.takenBack = true;
@@ -217,7 +223,7 @@ export function createSession(parts: SessionParts): Session {
     return tx.begins?.() ?? true;
   }
 
-  /** From now on the head should take no longer than this server usually does. */
+  /** From now on the head should take no longer than usual for this server. */
   function startPatience(): void {
     if (watch !== null) channel.remindWithin(watch.patienceMs());
   }
@@ -228,7 +234,7 @@ export function createSession(parts: SessionParts): Session {
     watch?.slow();
   }
 
-  /** The head is through: the next one takes its place before its caller hears of it. */
+  /** The head has ended: the next one takes its place before its caller is told. */
   function finish(work: Work): void {
     finishedAtMs = channel.nowMs();
     transactions += 1;
@@ -276,7 +282,7 @@ export function createSession(parts: SessionParts): Session {
 
   function onRcptReply(work: Work, reply: Reply): void {
     const verdict = verdictOf(reply);
-    // Already decided: MAIL was refused, and this is only the echo of it.
+    // Already decided: MAIL was refused, and this reply follows from it.
     if (work.results[work.rcptNo] === null) {
       if (verdict === 3) {
         nonsense(reply, 'RCPT');
@@ -330,12 +336,12 @@ export function createSession(parts: SessionParts): Session {
     work.dot = reply;
     decideRest(work, reply, 'dot', verdict === 2);
     if (verdict === 2) delivered += 1;
-    // A dot ends the server's transaction either way; the reset is for servers that see it otherwise.
+    // A dot ends the server's transaction in any case; the reset is for servers that do not comply.
     else needsReset = next === null || !next.sent;
     finish(work);
   }
 
-  /** The server spoke in the middle of the body: a refusal counts, but this connection cannot be used further. */
+  /** The server replied in the middle of the body: a refusal counts, but the connection cannot be used any more. */
   function onEarlyReply(work: Work, reply: Reply): void {
     if (verdictOf(reply) < 4) {
       nonsense(reply, 'an unfinished message');
@@ -379,7 +385,7 @@ export function createSession(parts: SessionParts): Session {
         onDataReply(work, reply);
         return;
       case 'body':
-        // With the dot handed over this is its reply, even where the system has not confirmed the write yet.
+        // Once the dot was written, this is its reply, even if the system has not confirmed the write yet.
         if (work.dotHanded) onDotReply(work, reply);
         else onEarlyReply(work, reply);
         return;

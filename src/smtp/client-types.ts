@@ -15,20 +15,20 @@ export interface Timeouts {
   connectMs: number;
   bannerMs: number;
   ehloMs: number;
-  /** The STARTTLS reply, and again the handshake. */
+  /** For the STARTTLS reply, and again for the handshake. */
   startTlsMs: number;
   authMs: number;
   mailMs: number;
-  /** The same where the envelope travelled behind another message; longer where this server is known to be slow. */
+  /** For MAIL if it was sent behind another message; longer for a server known to be slow. */
   pipelinedMailMs: number;
   rcptMs: number;
   dataMs: number;
-  /** Until the system took the next slice (≤ 64 KiB) of the body. */
+  /** Until the system has taken the next slice (≤ 64 KiB) of the body. */
   bodyMs: number;
-  /** Until the reply to the final dot: a shorter one makes duplicates. */
+  /** Until the reply to the final dot; a shorter limit would cause duplicates. */
   dotMs: number;
   rsetMs: number;
-  /** How long a socket may linger after QUIT. */
+  /** How long a socket may stay open after QUIT. */
   quitMs: number;
 }
 
@@ -51,7 +51,7 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
 export interface Target {
   /** Name of the server: SNI, and the name its certificate is checked for. */
   host: string;
-  /** IP literal that is connected to. */
+  /** The IP address to connect to. */
   address: string;
   port: number;
   /** TLS from the first byte (port 465). */
@@ -60,12 +60,12 @@ export interface Target {
 
 export interface OpenOptions {
   clock: Clock;
-  /** Our name in EHLO; `[192.0.2.1]` where there is none. */
+  /** Our name in EHLO; `[192.0.2.1]` if there is none. */
   heloName: string;
   tls: TlsMode;
   /** For the mode `dane`. */
   dane?: DaneRequest | undefined;
-  /** What a verified certificate is reported as having met; `pkix` unless said. */
+  /** As what a verified certificate is reported; default `pkix`. */
   verifiedAs?: 'mta-sts' | undefined;
   auth?: { user: string; pass: string } | undefined;
   /** AUTH without verified TLS: only for a peer on loopback. */
@@ -73,15 +73,15 @@ export interface OpenOptions {
   timeouts?: Partial<Timeouts> | undefined;
   /** Source address to bind, an IP literal. */
   localAddress?: string | undefined;
-  /** Where connections come from; TCP where left out. */
+  /** How connections are opened; default: TCP. */
   connect?: Connect | undefined;
-  /** Ends the opening (not an open session) early. */
+  /** Aborts the opening (not an open session). */
   signal?: AbortSignal | undefined;
-  /** Shared by all sessions; made once, because a TLS context costs milliseconds. Without it each session makes one. */
+  /** Shared by all sessions, because creating a TLS context takes milliseconds. Default: each session creates one. */
   tlsContexts?: TlsContexts | undefined;
-  /** Offer few key-exchange groups, for servers that choke on a ClientHello over one segment. */
+  /** Offer few key-exchange groups, for servers that fail with a ClientHello of more than one segment. */
   smallClientHello?: boolean | undefined;
-  /** Why this session goes in the clear although TLS was wanted; said in the conversation and by the session. */
+  /** Why this session uses no TLS although it was wanted; shown in the conversation and by the session. */
   inClear?: string | undefined;
 }
 
@@ -93,15 +93,15 @@ export type OpenFailureReason =
   | 'unreachable'
   /** The server closed or reset the connection. */
   | 'reset'
-  /** The server said no; see `reply`. */
+  /** The server refused; see `reply`. */
   | 'reply'
-  /** What came was not SMTP, or came unasked. */
+  /** The input was not SMTP, or came unexpectedly. */
   | 'protocol'
-  /** TLS is wanted and not to be had: not offered, handshake failed, certificate not acceptable. */
+  /** TLS is required and not available: not offered, handshake failed, certificate not acceptable. */
   | 'tls'
   /** Plaintext followed the STARTTLS reply (RFC 3207 §6). */
   | 'injection'
-  /** AUTH is wanted and not possible: no common mechanism, or the connection is not safe enough for a password. */
+  /** AUTH is required and not possible: no common mechanism, or the connection is not secure enough for a password. */
   | 'auth'
   | 'aborted';
 
@@ -111,24 +111,24 @@ export interface OpenFailure {
   reply: Reply | null;
   reason: OpenFailureReason;
   detail: string;
-  /** Who asks for the TLS that failed, in words; absent: nobody, or not told. */
+  /** What requires the TLS that failed, in words; absent: nothing, or unknown. */
   asked?: string;
-  /** What is known of a TLS connection that was set up but not accepted. */
+  /** What is known of a TLS connection that was established but not accepted. */
   tls: TlsFacts | null;
   conversation: ConversationLog;
 }
 
 export type OpenResult = { kind: 'open'; session: Session } | OpenFailure;
 
-/** What to ask of notices about a message (RFC 3461 §4). */
+/** Which notices to request for a message (RFC 3461 §4). */
 export interface DsnParameters {
   /** `['NEVER']`, or some of the others. Default FAILURE and DELAY. */
   notify?: readonly DsnNotify[] | undefined;
-  /** How much of the message comes back. Default HDRS. */
+  /** How much of the message is returned. Default HDRS. */
   ret?: 'FULL' | 'HDRS' | undefined;
   /** Unencoded, printable ASCII. */
   envid?: string | undefined;
-  /** As somebody else gave it, `rfc822;…` in xtext; made from each recipient where absent. */
+  /** As given by the original sender, `rfc822;…` in xtext; absent = made from each recipient. */
   orcpt?: string | undefined;
 }
 
@@ -139,7 +139,7 @@ export interface Transaction {
   mailFrom: string;
   /** At least one. */
   recipients: readonly string[];
-  /** The message, unstuffed, lines ending in CRLF: header block first, then body, cut anywhere. */
+  /** The message before dot-stuffing, with CRLF line ends: header first, then body, in chunks of any size. */
   data: readonly Uint8Array[];
   /** Octets of `data`. */
   size: number;
@@ -147,27 +147,30 @@ export interface Transaction {
   smtpUtf8: boolean;
   /** The content holds octets over 127. */
   eightBit: boolean;
-  /** RFC 3461: said only where the server offers it. */
+  /** RFC 3461: sent only if the server offers it. */
   dsn?: DsnParameters | undefined;
   /** Called when the system has taken the message and its final dot, before any reply to it. */
   onDataSent?: (() => void) | undefined;
-  /** Asked before its envelope travels behind another message. False: it comes back, and nothing of it is sent. */
+  /** Asked before its envelope is sent behind another message. false: it is returned, and nothing of it is sent. */
   mayGo?: (() => boolean) | undefined;
-  /** Called once when nothing is ahead of it on the connection any more. False: it comes back, and nothing is delivered. */
+  /**
+   * Called once when nothing is ahead of it on the connection any more. false: it is returned, and nothing is
+   * delivered.
+   */
   begins?: (() => boolean) | undefined;
 }
 
-/** Who is told that a transaction takes longer than this server usually does. */
+/** Watches for a transaction that takes longer than usual for this server. */
 export interface SessionWatch {
-  /** How long one may take, in milliseconds: asked when it begins. */
+  /** How long a transaction may take, in milliseconds; asked when it begins. */
   patienceMs(): number;
-  /** The one in hand has taken longer. What waited behind it has come back, as lost with reason `local`. */
+  /** The current transaction has taken longer. The one behind it was returned, as lost with reason `local`. */
   slow(): void;
 }
 
 export interface RecipientResult {
   reply: Reply;
-  /** Which command the reply answered. */
+  /** The command that the reply answers. */
   stage: 'mail' | 'rcpt' | 'data' | 'dot';
   /** True only for a 2xx to the final dot. */
   accepted: boolean;
@@ -180,7 +183,7 @@ export type TransactionResult =
       kind: 'done';
       /** In the order of the transaction's recipients. */
       recipients: readonly RecipientResult[];
-      /** Reply to the final dot, or null when it never came to that. */
+      /** Reply to the final dot, or null if it was not reached. */
       dot: Reply | null;
       /** From the first octet of the envelope to the last reply. */
       latencyMs: number;
@@ -191,26 +194,26 @@ export type TransactionResult =
       /** The connection ended before every recipient was decided. */
       kind: 'lost';
       stage: 'mail' | 'rcpt' | 'data' | 'body' | 'dot';
-      /** True: the server may have the message. The outcome is unknown. */
+      /** true: the server may have accepted the message; the outcome is unknown. */
       afterDot: boolean;
-      /** The server had been through another transaction on this connection. */
+      /** The connection had carried another transaction before. */
       reused: boolean;
-      /** Nothing was sent yet, or another transaction was still ahead: says nothing about this message. */
+      /** Nothing was sent yet, or another transaction was still ahead: this says nothing about the message. */
       untried: boolean;
-      /** The envelope travelled behind another message. */
+      /** The envelope was sent behind another message. */
       pipelined: boolean;
       reason: LostReason;
       detail: string;
       /** The 421, or the reply that broke the protocol. */
       reply: Reply | null;
-      /** Refusals that were final before the end; null for an undecided recipient. */
+      /** Final refusals before the end; null for an undecided recipient. */
       recipients: readonly (RecipientResult | null)[];
       latencyMs: number;
       tls: TlsFacts | null;
       conversation: ConversationLog;
     }
   | {
-      /** Nothing was sent; the session goes on. */
+      /** Nothing was sent; the session can be used further. */
       kind: 'not-sendable';
       why: 'too-large' | 'smtputf8-unsupported' | 'eight-bit-unsupported' | 'unsafe-command';
       /** The server's limit in octets, for `too-large`. */
@@ -227,24 +230,26 @@ export interface Session {
   readonly peer: Target;
   readonly capabilities: Capabilities;
   readonly tls: TlsFacts | null;
-  /** Why it goes in the clear although TLS was tried, or null. */
+  /** Why it uses no TLS although TLS was tried, or null. */
   readonly inClear: string | null;
-  /** What was said while opening. */
+  /** The commands and replies while opening. */
   readonly conversation: ConversationLog;
   state(): 'idle' | 'busy' | 'closed';
   /** Transactions that ended in a 2xx to the final dot. */
   delivered(): number;
-  /** Transactions that came to their end, whatever that was. */
+  /** Transactions that ended, with any result. */
   transactions(): number;
   /** Whether another `transact()` may be called now (at most two at once). */
   hasRoom(): boolean;
-  /** Sends one message. Never rejects for what a server does; throws when there was no room. */
+  /** Sends one message. Never rejects because of a server; throws if two transactions are running already. */
   transact(tx: Transaction): Promise<TransactionResult>;
   watch(watcher: SessionWatch): void;
-  /** Takes nothing new, sends QUIT once nothing is in flight, and destroys the socket at the latest 2 s later. */
+  /**
+   * Accepts nothing new, sends QUIT when no transaction is running, and destroys the socket at the latest 2 s later.
+   */
   quit(): void;
-  /** Ends the connection now; what is in flight comes back as lost with reason `local`. */
+  /** Ends the connection now; running transactions are returned as lost with reason `local`. */
   destroy(): void;
-  /** Called once when the connection is gone; at once when it already is. */
+  /** Called once when the connection has ended; at once if it already has. */
   onClosed(fn: (close: SessionClose) => void): void;
 }

@@ -1,13 +1,13 @@
 /**
- * One transaction inside a session: what is known of it while it runs, and the result made of that when it ends. The
- * order of things is the session's (client-transactions.ts).
+ * One transaction within a session: its state while it runs, and its result. The session decides the order
+ * (client-transactions.ts).
  */
 import type { TlsFacts } from './client-tls.ts';
 import type { RecipientResult, SessionClose, Transaction, TransactionResult } from './client-types.ts';
 import { Conversation } from './conversation.ts';
 import type { Reply } from './reply.ts';
 
-/** What it waits for. */
+/** The reply that it waits for. */
 export type Awaiting = 'waiting' | 'rset' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot' | 'lone-dot';
 
 export interface Work {
@@ -15,23 +15,23 @@ export interface Work {
   readonly mail: string;
   readonly rcpts: readonly string[];
   awaiting: Awaiting;
-  /** The envelope is with the socket. */
+  /** The envelope was written to the socket. */
   sent: boolean;
-  /** It went while another message was ahead. */
+  /** It was written while another message was ahead. */
   pipelined: boolean;
-  /** DATA went with the envelope. */
+  /** DATA was written with the envelope. */
   dataSent: boolean;
-  /** Its caller has it back: the server's replies are waited for, and nothing of it is delivered. */
+  /** It was returned to its caller: the server's replies are still awaited, and nothing of it is delivered. */
   takenBack: boolean;
   rcptNo: number;
   accepted: number;
   readonly results: (RecipientResult | null)[];
   dot: Reply | null;
-  /** The write that ends in the dot is with the socket. */
+  /** The write that ends with the dot was given to the socket. */
   dotHanded: boolean;
-  /** The system took all of that write. */
+  /** The system has taken all of that write. */
   flushed: boolean;
-  /** Another envelope left in the same write as the dot, so an unfinished write may still hold the dot. */
+  /** Another envelope was in the same write as the dot, so an unfinished write may still contain the dot. */
   dotHasCompany: boolean;
   startedMs: number;
   readonly log: Conversation;
@@ -66,12 +66,12 @@ export function newWork(
   };
 }
 
-/** Its commands up to where a reply has to be waited for: DATA too where there is one recipient. */
+/** Its commands up to the first that needs a reply: including DATA for a single recipient. */
 export function envelopeOf({ mail, rcpts }: Work): string {
   return rcpts.length === 1 ? `${mail}${rcpts[0]}DATA\r\n` : mail + rcpts.join('');
 }
 
-/** Gives this reply to every recipient that has none yet. */
+/** Records this reply for every recipient without one. */
 export function decideRest(
   { results }: Work,
   reply: Reply,
@@ -81,7 +81,7 @@ export function decideRest(
   for (let i = 0; i < results.length; i += 1) results[i] ??= { reply, stage, accepted };
 }
 
-/** Every recipient has its reply. */
+/** The result when every recipient has its reply. */
 export function doneResult(
   work: Work,
   recipients: readonly RecipientResult[],
@@ -93,8 +93,8 @@ export function doneResult(
 }
 
 /**
- * It ended before every recipient had its reply. `used`: the server had been through a transaction before; `behind`:
- * another one was still ahead.
+ * The result when it ended before that. `used`: the connection had carried a transaction before; `behind`: another one
+ * was still ahead.
  */
 export function lostResult(
   work: Work,

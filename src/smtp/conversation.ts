@@ -1,13 +1,12 @@
 /**
- * What was said in one transaction (or while opening a session), for the person who looks into a failure.
- * Given: commands, replies and the octets of a body with their times. Leaves behind: references only; the text is made
- * when somebody asks, because nearly nobody does and this runs once per message. A class for the same reason: closures
- * per message cost more than the rest of it.
- * Bounded: about 8 KiB is kept from the start, then only the latest few entries. Secrets never come here.
+ * Records the commands and replies of one transaction (or of opening a session), for people who examine a failure. It
+ * stores only references; the text is made on request, because it is rarely needed and this runs for every message. It
+ * is a class because closures per message cost more than all the rest. About 8 KiB are kept from the start, then only
+ * the latest few entries. Secrets are never passed to it.
  */
 import type { Reply } from './reply.ts';
 
-/** A read-only view of what was said. */
+/** Read access to a record. */
 export interface ConversationLog {
   /** One line per command or reply line: milliseconds since the start, `C:` or `S:`, text. At most about 8 KiB. */
   text(): string;
@@ -25,7 +24,9 @@ function sizeOf(entry: Entry): number {
   return Math.min(typeof entry === 'string' ? entry.length : entry.text.length, MAX_ENTRY_CHARS) + 16;
 }
 
-/** The entry's lines, each begun with `start`. Built as one text: this runs for every message that is delivered. */
+/**
+ * The lines of an entry, each with `start` in front. Built as one text, because this runs for every delivered message.
+ */
 function linesOf(entry: Entry, start: string): string {
   if (typeof entry === 'number') return `${start}C: (${entry} octets of message)`;
   if (typeof entry === 'string') {
@@ -43,7 +44,7 @@ function linesOf(entry: Entry, start: string): string {
   return shown;
 }
 
-/** Records one conversation; times are monotonic milliseconds. */
+/** A record of one conversation; times are monotonic milliseconds. */
 export class Conversation implements ConversationLog {
   private readonly startMs: number;
   private readonly times: number[] = [];
@@ -56,7 +57,7 @@ export class Conversation implements ConversationLog {
     this.startMs = startMs;
   }
 
-  /** Adds a command (CRLF between several), a reply, or the number of body octets sent. */
+  /** Adds a command (or several, separated by CRLF), a reply, or the number of body octets sent. */
   add(atMs: number, entry: Entry): void {
     this.entries.push(entry);
     this.times.push(atMs);
@@ -78,7 +79,7 @@ export class Conversation implements ConversationLog {
       out += linesOf(this.entries[i] as Entry, `\n${offset} `);
     }
     const text = out.slice(1);
-    // The end says how it went: of an over-long text the middle goes.
+    // The end contains the result, so the middle of a text that is too long is left out.
     if (text.length <= MAX_CHARS) return text;
     return `${text.slice(0, MAX_CHARS - 2100)}\n(…)\n${text.slice(-2048)}`;
   }

@@ -14,22 +14,25 @@ const USAGE_TA = 2;
 const USAGE_EE = 3;
 const DIGEST_BYTES = [null, 32, 64] as const;
 const DIGEST_NAMES = [null, 'sha256', 'sha512'] as const;
-/** Longer chains do not occur; a server that sends one is not walked any further. */
+/** Real chains are shorter; certificates beyond this are ignored. */
 const MAX_CHAIN = 10;
 
-/** What is asked of a server's certificate. */
+/** The requirement on a server's certificate. */
 export interface DaneRequest {
-  /** Usable ones, at least one: see `usableTlsa`. */
+  /** Usable records, at least one: see `usableTlsa`. */
   records: readonly TlsaRecord[];
-  /** Names of which a DANE-TA certificate must carry one: the MX host and the recipient domain (RFC 7672 §3.2.2). */
+  /** Names of which a DANE-TA certificate must have one: the MX host and the recipient domain (RFC 7672 §3.2.2). */
   names: readonly string[];
 }
 
 export type DaneVerdict =
-  /** `record`: the one that matched, as in a zone file ("3 1 1"). */
+  /** `record`: the record that matched, as in a zone file ("3 1 1"). */
   { kind: 'matched'; record: string } | { kind: 'mismatched'; detail: string };
 
-/** Records that can be held against a certificate; none of them = TLS is mandatory, but not authenticated (§2.2). */
+/**
+ * Records that a certificate can be compared with. If none of the records is usable, TLS is mandatory but not
+ * authenticated (§2.2).
+ */
 export function usableTlsa(records: readonly TlsaRecord[]): TlsaRecord[] {
   return records.filter(isUsable);
 }
@@ -41,7 +44,7 @@ function isUsable({ usage, selector, matching, data }: TlsaRecord): boolean {
   return selector === 0 ? readCertificate(data) !== null : readKey(data) !== null;
 }
 
-/** `chain`: DER, the server's own certificate first. Never throws, whatever the bytes are. */
+/** `chain`: DER, the server's own certificate first. Never throws, for any bytes. */
 export function checkDane(request: DaneRequest, chain: readonly Uint8Array[], nowMs: number): DaneVerdict {
   const certificates = chain.slice(0, MAX_CHAIN).map(readCertificate);
   const [leaf] = certificates;
@@ -67,7 +70,7 @@ function checkAnchors(
   sent: readonly X509Certificate[],
   nowMs: number,
 ): DaneVerdict {
-  // A whole certificate in DNS need not be sent by the server.
+  // The server need not send a certificate that is completely in the DNS.
   const pool = [...sent, ...anchors.flatMap((record) => wholeCertificate(record) ?? [])];
   const path: X509Certificate[] = [leaf];
   for (let current = leaf; path.length <= MAX_CHAIN; ) {
@@ -83,7 +86,7 @@ function checkAnchors(
   return mismatched('no certificate above the server’s own is pinned by TLSA records');
 }
 
-/** The pinned authority was reached: what a DANE-TA certificate must hold besides. */
+/** The pinned authority was reached: the other requirements of a DANE-TA certificate. */
 function checkedPath(
   request: DaneRequest,
   path: readonly X509Certificate[],
@@ -111,7 +114,7 @@ function signed(issuer: X509Certificate, subject: X509Certificate): boolean {
   }
 }
 
-/** `2 1 0`: the authority's bare key stands in DNS, and its certificate may be nowhere. */
+/** `2 1 0`: the DNS has only the authority's key, and its certificate may be unavailable. */
 function isKeyThatSigned(record: TlsaRecord, subject: X509Certificate): boolean {
   if (record.selector !== 1 || record.matching !== 0) return false;
   const key = readKey(record.data);

@@ -1,16 +1,15 @@
 /**
- * Makes message bytes safe inside DATA (RFC 5321 §4.5.2): a dot at the start of a line is doubled, the data ends in
- * CRLF, and the terminator follows.
- * Given: the message as a list of chunks with CRLF line ends, cut anywhere. Leaves behind: the same chunks, untouched
- * and uncopied where nothing is to double (nearly always), and the terminator text that fits how the data ended.
- * Lines end at CRLF only; a bare CR or LF is not repaired here: messages are brought to CRLF when they are composed.
+ * Prepares message bytes for DATA (RFC 5321 §4.5.2): a dot at the start of a line is doubled, the data ends with CRLF,
+ * and the terminator follows. Takes chunks with CRLF line ends, divided anywhere; returns the same chunks, uncopied if
+ * nothing is doubled (nearly always), and the terminator that fits the end of the data. Only CRLF ends a line; a bare
+ * CR or LF is not corrected here, because composed messages have CRLF.
  */
 import { asBuffer } from '../lib/as-buffer.ts';
 
 export interface DotStuffer {
-  /** The chunk itself, or a copy with dots doubled. */
+  /** The chunk itself, or a copy with doubled dots. */
   feed(chunk: Uint8Array): Uint8Array;
-  /** What ends the data: ".\r\n", with what is missing of a CRLF in front. */
+  /** The text that ends the data: ".\r\n", after the missing part of a CRLF. */
   terminator(): string;
 }
 
@@ -30,7 +29,9 @@ function endingOf(bytes: Buffer, before: Ending): Ending {
   return afterCr ? 'line-start' : 'other';
 }
 
-/** Where the first dot to double is, or -1. `before` matters for a line end cut in two by the chunk boundary. */
+/**
+ * The offset of the first dot to double, or -1. `before` matters for a line end that is divided by the chunk boundary.
+ */
 function firstDot(bytes: Buffer, before: Ending): number {
   if (before === 'line-start' && bytes[0] === DOT) return 0;
   if (before === 'cr' && bytes[0] === LF && bytes[1] === DOT) return 1;

@@ -1,6 +1,6 @@
 /**
- * What a server offers in its EHLO reply (RFC 5321 §4.1.1.1). Only the extensions this client knows are read; an
- * unknown or malformed line is ignored, because a server must not lose mail by announcing something odd.
+ * The extensions in a server's EHLO reply (RFC 5321 §4.1.1.1). Only those that this client knows are read; unknown or
+ * malformed lines are ignored, because a server must not lose mail by an unusual announcement.
  */
 import type { Reply } from './reply.ts';
 
@@ -9,7 +9,7 @@ export interface Capabilities {
   readonly esmtp: boolean;
   /** RFC 2920. */
   readonly pipelining: boolean;
-  /** RFC 1870: `SIZE` was offered, so `SIZE=` is sent. */
+  /** `SIZE` was offered, so `SIZE=` is sent (RFC 1870). */
   readonly sizeOffered: boolean;
   /** Largest message in octets, or null for no stated limit (`SIZE`, `SIZE 0`). */
   readonly maxSize: number | null;
@@ -25,7 +25,7 @@ export interface Capabilities {
   readonly auth: readonly string[];
 }
 
-/** Of a server that knows HELO only. */
+/** Capabilities of a server that only supports HELO. */
 export const NO_CAPABILITIES: Capabilities = {
   esmtp: false,
   pipelining: false,

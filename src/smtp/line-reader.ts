@@ -1,22 +1,24 @@
 /**
- * Bytes in, text lines out, for the replies of a server nobody trusts.
- * Given: chunks as they arrive, cut anywhere. Leaves behind: each line once, without its terminator, the same whatever
- * the chunking was. CRLF and a bare LF both end a line; text is UTF-8 where it is valid, else Latin-1; control
- * characters become spaces, so that a reply cannot steer a terminal or a log.
- * Memory: at most `maxLineBytes` of an unfinished line are kept, the rest of that line is counted and dropped.
+ * Splits bytes into text lines, for the replies of untrusted servers. Takes chunks divided anywhere; returns each line
+ * once, without its terminator, independent of the chunks. CRLF and a bare LF both end a line; text is UTF-8 if valid,
+ * otherwise Latin-1; control characters become spaces, so that a reply cannot control a terminal or forge log lines. At
+ * most `maxLineBytes` of an unfinished line are kept; the rest of that line is counted and dropped.
  */
 import { asBuffer } from '../lib/as-buffer.ts';
 
 export interface LineReader {
-  /** Takes the next bytes. They are read in place: the caller must not reuse the buffer before `next()` gave null. */
+  /**
+   * Takes the next bytes. They are read in place: the caller must not reuse the buffer before `next()` has returned
+   * null.
+   */
   push(chunk: Uint8Array): void;
-  /** The next whole line, cut at `maxLineBytes`, or null when more bytes are needed. */
+  /** The next complete line, cut at `maxLineBytes`, or null if more bytes are needed. */
   next(): string | null;
-  /** Octets of the line last returned, terminator included, before any cut. */
+  /** Octets of the last returned line with its terminator, before any cut. */
   lineBytes(): number;
-  /** Octets received that belong to no returned line yet, dropped ones included. */
+  /** Octets received that belong to no returned line yet, including dropped ones. */
   buffered(): number;
-  /** The start of the line that has not ended yet, '' where none has begun; to be asked when `next()` gave null. */
+  /** The beginning of the unfinished line, '' if there is none; valid after `next()` returned null. */
   unfinished(): string;
 }
 
@@ -35,19 +37,19 @@ function decode(bytes: Buffer, start: number, end: number): string {
   return readable.replace(CONTROLS, ' ');
 }
 
-/** A reader that never holds more than the unread part of the last chunk plus `maxLineBytes`. */
+/** A reader that holds at most the unread part of the last chunk plus `maxLineBytes`. */
 export function createLineReader(options: { maxLineBytes: number }): LineReader {
   const { maxLineBytes } = options;
   let chunk: Buffer = EMPTY;
   let at = 0;
-  // The unfinished line from earlier chunks: the kept bytes, and how many came in all.
+  // The unfinished line from earlier chunks: the kept bytes, and how many were received.
   let held: Buffer = EMPTY;
   let heldBytes = 0;
   let lineBytes = 0;
 
   function hold(from: number, to: number): void {
     const keep = Math.min(to - from, maxLineBytes - held.length);
-    // A copy: a slice would keep the socket's whole read buffer alive.
+    // A copy: a slice would keep the socket's whole read buffer in memory.
     if (keep > 0) held = Buffer.concat([held, chunk.subarray(from, from + keep)]);
     heldBytes += to - from;
   }

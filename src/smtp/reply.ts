@@ -1,31 +1,30 @@
 /**
- * SMTP replies (RFC 5321 §4.2, RFC 2034), read as real servers write them: LF alone ends a line, text and enhanced
- * code may be missing, the lines of one reply may carry different codes (the last line decides).
- * Given: bytes, cut anywhere. Leaves behind: one `Reply` per answer, at most 64 lines and 8 KiB of it; what is longer
- * is read on and forgotten, up to 64 KiB. A reply that has not ended by then is given as it is, because its code has
- * been said: a 250 with too much text is still a 250. Nothing can be read behind it.
- * Can go wrong: a line that is no reply line, or too much before any code → `malformed`. After that, and after a reply
- * that was cut, the connection is worth nothing.
+ * SMTP replies (RFC 5321 §4.2, RFC 2034), read as real servers write them: LF alone ends a line, text and enhanced code
+ * may be missing, the lines of one reply may have different codes (the last line decides). Takes bytes divided
+ * anywhere; returns one `Reply` per answer, with at most 64 lines and 8 KiB of it. Further lines are read and dropped
+ * up to 64 KiB. A reply that has not ended by then is returned as it is, because its code is known: a 250 with too much
+ * text is still a 250, but nothing can be read after it. A line that is not a reply line, or too much input before any
+ * code, gives `malformed`. After that, and after a cut reply, the connection cannot be used.
  */
 import { createLineReader } from './line-reader.ts';
 
 export interface Reply {
-  /** Code of the last line, 200–599. Its first digit is the verdict. */
+  /** Code of the last line, 200–599. Its first digit decides. */
   readonly code: number;
-  /** Enhanced status code such as "5.1.1" (RFC 3463): of the last line, else of the first line that has one. */
+  /** Enhanced status code such as "5.1.1" (RFC 3463): of the last line, otherwise of the first line that has one. */
   readonly enhanced: string | null;
-  /** Text of each line after the code and its separator; an enhanced code is left in. */
+  /** Text of each line after the code and its separator, including an enhanced code. */
   readonly lines: readonly string[];
   /** All lines joined by a space. */
   readonly text: string;
 }
 
-/** `cut`: the server had not come to its end after 64 KiB; the code is that of its last line so far. */
+/** `cut`: the reply had not ended after 64 KiB; the code is that of its last line so far. */
 export type ReplyItem = { kind: 'reply'; reply: Reply; cut?: true } | { kind: 'malformed'; detail: string };
 
 export interface ReplyReader {
   push(chunk: Uint8Array): void;
-  /** The next whole reply, or null when more bytes are needed. After `malformed` or a cut one nothing more comes. */
+  /** The next complete reply, or null if more bytes are needed. After `malformed` or a cut reply nothing more comes. */
   next(): ReplyItem | null;
   /** Octets received after the last reply returned. */
   buffered(): number;
@@ -38,7 +37,10 @@ const MAX_RECEIVED_BYTES = 64 * 1024;
 const ZERO = 48;
 const isDigit = (code: number) => code >= ZERO && code <= 57;
 
-/** The enhanced status code at the start of a reply text, or null: class 2, 4 or 5, then two numbers ≤ 3 digits. */
+/**
+ * The enhanced status code at the start of a reply text, or null: class 2, 4 or 5, then two numbers of at most 3
+ * digits.
+ */
 export function enhancedCodeOf(text: string): string | null {
   const first = text.charCodeAt(0);
   if ((first !== 50 && first !== 52 && first !== 53) || text.charCodeAt(1) !== 46) return null;
@@ -56,7 +58,7 @@ export function enhancedCodeOf(text: string): string | null {
   return Number.isNaN(after) || after === 32 ? text.slice(0, at) : null;
 }
 
-/** Code of a reply line "250…", or 0 when it is none. */
+/** Code of a reply line "250…", or 0 if it is not one. */
 function codeOf(line: string): number {
   const a = line.charCodeAt(0);
   const b = line.charCodeAt(1);
@@ -88,7 +90,10 @@ export function createReplyReader(): ReplyReader {
     return { kind: 'malformed', detail };
   }
 
-  /** The verdict of a reply that does not end; "go on" is none, for what would follow could not be read. */
+  /**
+   * The result for a reply that does not end. A code that asks to continue gives `malformed`, because what follows
+   * could not be read.
+   */
   function endless(code: number, line: string): ReplyItem {
     const isText = line === '' || line.charAt(3) === ' ' || line.charAt(3) === '-';
     if (code === 0 || !isText || Math.floor(code / 100) === 3) return malformed('endless reply');
@@ -119,7 +124,7 @@ export function createReplyReader(): ReplyReader {
         const text = line.slice(4);
         if (!isLast && receivedBytes > MAX_RECEIVED_BYTES) return endless(code, line);
         lastCode = code;
-        // The last line is always kept: it carries the verdict, and often the reason.
+        // The last line is always kept: its code decides, and it often has the reason.
         if (isLast || (lines.length < MAX_REPLY_LINES - 1 && keptChars + text.length <= MAX_REPLY_BYTES)) {
           lines.push(isLast ? text.slice(0, Math.max(512, MAX_REPLY_BYTES - keptChars)) : text);
           keptChars += text.length;

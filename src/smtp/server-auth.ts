@@ -1,13 +1,13 @@
 /**
- * The exchange of AUTH PLAIN (RFC 4616) and AUTH LOGIN, apart from the question whether the credentials are good.
- * Given the initial response or null, then line after line, leaves prompts and at the end the credentials, or the
- * reply that ends the exchange. Base64 is read strictly: two texts for one password would only help to hide one.
+ * The exchange of AUTH PLAIN (RFC 4616) and AUTH LOGIN, without checking the credentials. Takes the initial response or
+ * null, then line after line; returns prompts and finally the credentials, or the reply that ends the exchange. Base64
+ * is read strictly, so that each password has one encoding.
  */
 import { REPLIES } from './server-reply.ts';
 import type { AuthAttempt, ServerReply } from './server-types.ts';
 
 export type AuthStep =
-  /** `text`: what stands after `334 `, base64 or empty. */
+  /** `text`: what follows `334 `, base64 or empty. */
   | { kind: 'prompt'; text: string }
   | { kind: 'attempt'; attempt: AuthAttempt }
   | { kind: 'refused'; reply: ServerReply };
@@ -21,7 +21,7 @@ const USERNAME_PROMPT = 'VXNlcm5hbWU6';
 const PASSWORD_PROMPT = 'UGFzc3dvcmQ6';
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** Begins an exchange; null for a mechanism that is not known. */
+/** Begins an exchange; null for an unknown mechanism. */
 export function beginAuth(
   mechanism: string,
   initial: string | null,
@@ -31,7 +31,7 @@ export function beginAuth(
   if (initial === null) {
     return { exchange, first: { kind: 'prompt', text: mechanism === 'LOGIN' ? USERNAME_PROMPT : '' } };
   }
-  // RFC 4954 §4: a single `=` is an initial response of no octets.
+  // RFC 4954 §4: a single `=` is an empty initial response.
   return { exchange, first: exchange.next(initial === '=' ? '' : initial) };
 }
 
@@ -46,7 +46,7 @@ function plainExchange(): AuthExchange {
       if (parts.length !== 3 || authorize === undefined || username === undefined || password === undefined) {
         return { kind: 'refused', reply: REPLIES.authMalformed };
       }
-      // Acting for somebody else is not offered.
+      // Acting for another user is not supported.
       if (username === '' || (authorize !== '' && authorize !== username)) {
         return { kind: 'refused', reply: REPLIES.authMalformed };
       }

@@ -1,7 +1,7 @@
 /**
- * The certificate an SMTP listener shows: from two files, read again when they change, or a given pair. Given paths, it
- * leaves a secure context; a pair that does not fit together is reported and the one before stays in use, because mail
- * must not stop over a half-written renewal. Files are looked at when a handshake asks, at most once a second.
+ * The certificate of an SMTP listener: from two files, read again when they change, or a given pair. If key and
+ * certificate do not match, that is reported and the pair before stays in use, because mail must not stop during a
+ * renewal. Files are checked when a handshake begins, at most once a second.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
@@ -26,7 +26,7 @@ export type CertificateSource =
 
 const LOOK_EVERY_MS = 1_000;
 
-/** Reads the pair for the first time. Rejects where it cannot be read or does not fit. */
+/** Reads the pair for the first time. Rejects if it cannot be read or does not match. */
 export async function openCertificates(
   deps: { clock: Clock; report(message: string, error: unknown): void },
   source: CertificateSource,
@@ -73,7 +73,7 @@ export async function openCertificates(
     try {
       const now = await fingerprint();
       if (now === seen) return;
-      // Noted first: a bad pair is reported once, not at every handshake.
+      // Recorded first: a bad pair is reported once, not at every handshake.
       seen = now;
       context = await load();
     } catch (error) {
@@ -95,6 +95,6 @@ export async function openCertificates(
 }
 
 function contextOf({ cert, key }: CertificatePair): SecureContext {
-  // TLS 1.2 is the least (RFC 8997, RFC 8314 §4.1).
+  // TLS 1.2 is the minimum (RFC 8997, RFC 8314 §4.1).
   return createSecureContext({ cert, key, minVersion: 'TLSv1.2' });
 }

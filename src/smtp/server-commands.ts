@@ -1,7 +1,7 @@
 /**
- * Command lines of a peer nobody trusts: from the octets of one line to a command with checked arguments, or the reply
- * that refuses it (RFC 5321 §4.1, and the extensions' parameters). Pure, one pass, nothing is guessed: a second
- * command cannot hide in an argument because no control character gets past `commandText`.
+ * Command lines of untrusted peers: from the octets of one line to a command with checked arguments, or the reply that
+ * refuses it (RFC 5321 §4.1, and the extensions' parameters). One pass; nothing is guessed. An argument cannot contain
+ * a second command, because `commandText` refuses control characters.
  */
 import { asBuffer } from '../lib/as-buffer.ts';
 import { parseAddress } from '../mail/address.ts';
@@ -17,16 +17,16 @@ export type Command =
 
 export type PathResult<T> = { ok: true; value: T } | { ok: false; reply: ServerReply };
 
-/** RFC 5321 §4.5.3.1.4 says 512 and the extensions add to it; nothing honest comes near this. */
+/** RFC 5321 §4.5.3.1.4 says 512 and the extensions add to it; legitimate commands are far shorter. */
 export const MAX_COMMAND_BYTES = 2048;
-/** RFC 4954 §4.3: what an AUTH line may have, its CRLF not counted. */
+/** RFC 4954 §4.3: the length of an AUTH line without its CRLF. */
 export const MAX_AUTH_BYTES = 12_288;
 
 const MAX_NAME_CHARS = 255;
 const MAX_ENVID_CHARS = 100;
 const MAX_ORCPT_CHARS = 500;
 const PARAMETER = /^[A-Za-z0-9][A-Za-z0-9-]*(?:=[!-<>-~]+)?$/;
-/** Verbs of web browsers and of scanners: somebody is led to speak another protocol to this port. */
+/** First words of other protocols, sent by web browsers and scanners that were directed to this port. */
 const FOREIGN = new Set([
   'GET',
   'POST',
@@ -41,7 +41,7 @@ const FOREIGN = new Set([
 ]);
 const NOT_OFFERED = new Set(['EXPN', 'SEND', 'SOML', 'SAML', 'TURN', 'ETRN', 'ATRN', 'BURL']);
 
-/** A line without its CRLF as text: null where it holds a control character or is not UTF-8. */
+/** A line without its CRLF as text; null if it contains a control character or is not UTF-8. */
 export function commandText(line: Uint8Array): string | null {
   let ascii = true;
   for (const octet of line) {
@@ -51,7 +51,7 @@ export function commandText(line: Uint8Array): string | null {
   const bytes = asBuffer(line);
   if (ascii) return bytes.toString('latin1');
   const text = bytes.toString('utf8');
-  // C1 controls come as two octets.
+  // C1 control characters have two octets in UTF-8.
   return text.includes('\ufffd') || /[\x80-\x9f]/.test(text) ? null : text;
 }
 
@@ -85,7 +85,7 @@ export function parseCommand(line: string): Command {
     case 'VRFY':
       return { verb };
     case 'BDAT':
-      // Its octets would follow and be read as commands.
+      // The octets of the chunk would follow and be read as commands.
       return { verb: 'refused', reply: REPLIES.chunking };
     default:
       if (FOREIGN.has(verb)) return { verb: 'refused', reply: REPLIES.notSmtp };
@@ -93,7 +93,7 @@ export function parseCommand(line: string): Command {
   }
 }
 
-/** The first word, made fit for a Received header: nobody checks this name, so nobody is refused for its form. */
+/** The first word, made safe for a Received header. Nothing depends on this name, so no form of it is refused. */
 function helloName(rest: string): string {
   const [word = ''] = rest.split(' ', 1);
   return word.slice(0, MAX_NAME_CHARS).replace(/[^A-Za-z0-9._:[\]-]/g, '?');
@@ -125,7 +125,7 @@ export function parseMail(
       if (value !== null) return badParameter(name);
       smtpUtf8 = true;
     } else if (name === 'AUTH') {
-      // RFC 4954 §5: must be taken where AUTH is offered; what it claims is not believed.
+      // RFC 4954 §5: must be accepted where AUTH is offered; its claim is ignored.
       if (value === null || decodeXtext(value) === null) return badParameter(name);
     } else if (name === 'RET' && options.dsn) {
       const word = value?.toUpperCase();
@@ -179,11 +179,11 @@ export function parseRcpt(
   return { ok: true, value: { address: parsed.address, notify, orcpt } };
 }
 
-/** What stands between `<` and the `>` that ends it (one inside quotes does not), and what follows. */
+/** The text between `<` and the `>` that ends it (not one inside quotes), and what follows. */
 function splitPath(argument: string, keyword: string): { path: string; rest: string } | null {
   if (argument.slice(0, keyword.length).toUpperCase() !== keyword) return null;
   let at = keyword.length;
-  // A blank after the colon is wrong and common.
+  // A blank after the colon is wrong but common.
   if (argument.charCodeAt(at) === 32) at += 1;
   if (argument.charCodeAt(at) !== 60) return null;
   let quoted = false;
@@ -201,14 +201,14 @@ function splitPath(argument: string, keyword: string): { path: string; rest: str
   return null;
 }
 
-/** A source route is read and ignored (RFC 5321 §4.1.1.3, Appendix C). */
+/** A source route is accepted and ignored (RFC 5321 §4.1.1.3, Appendix C). */
 function withoutRoute(path: string): string {
   if (path.charCodeAt(0) !== 64) return path;
   const colon = path.indexOf(':');
   return colon === -1 ? path : path.slice(colon + 1);
 }
 
-/** `"a.b"@c` is `a.b@c` (RFC 5321 §4.1.2); what needs its quotes keeps them, and is refused. */
+/** `"a.b"@c` is `a.b@c` (RFC 5321 §4.1.2); a local part that needs its quotes keeps them and is refused. */
 function withoutNeedlessQuotes(path: string): string {
   const end = path.lastIndexOf('"@');
   return path.startsWith('"') && end > 0 ? path.slice(1, end) + path.slice(end + 1) : path;
@@ -241,7 +241,7 @@ function readNotify(value: string | null): RcptTo['notify'] | null {
   return words.has('NEVER') && words.size > 1 ? null : [...words];
 }
 
-/** RFC 3461 §4: `+HH` is an octet, everything else printable ASCII but `+` and `=`. Null where it is neither. */
+/** RFC 3461 §4: `+HH` is an octet; other characters are printable ASCII except `+` and `=`. null if invalid. */
 export function decodeXtext(value: string): string | null {
   let out = '';
   for (let i = 0; i < value.length; i += 1) {
@@ -254,7 +254,7 @@ export function decodeXtext(value: string): string | null {
     const hex = value.slice(i + 1, i + 3);
     if (!/^[0-9A-F]{2}$/.test(hex)) return null;
     const octet = Number.parseInt(hex, 16);
-    // Controls have no business in an address or an envelope id.
+    // Control characters are invalid in an address or an envelope id.
     if (octet < 32 || octet > 126) return null;
     out += String.fromCharCode(octet);
     i += 2;

@@ -14,7 +14,7 @@ export type DataFault = 'bare-line-end' | 'nul' | 'long-line' | 'too-large' | 'n
 
 /** Memory that many connections share. */
 export interface DataMemory {
-  /** Whether so many octets more may be held. */
+  /** Reserves this many more octets; false if that exceeds the total. */
   take(bytes: number): boolean;
   give(bytes: number): void;
 }
@@ -27,16 +27,16 @@ export interface DataLimits {
 }
 
 export interface DataReader {
-  /** Reads from `at`; gives the offset after the final CRLF, or -1 when the chunk is used up. */
+  /** Reads from `at`; returns the offset after the final CRLF, or -1 when the chunk is used up. */
   read(chunk: Uint8Array, at: number): number;
-  /** What is wrong with it so far, the gravest first, or null. The same however the octets were cut. */
+  /** The most serious fault so far, or null. Independent of how the octets were divided. */
   fault(): DataFault | null;
-  /** The message; empty where there is a fault. */
+  /** The message; empty if there is a fault. */
   bytes(): Uint8Array;
-  /** Gives the shared memory back; once `bytes` is not needed any more. Twice is harmless. */
+  /** Returns the shared memory when `bytes` is no longer needed. May be called twice. */
   release(): void;
   isEightBit(): boolean;
-  /** Octets read so far, whatever became of them. */
+  /** Octets read so far, whether kept or not. */
   received(): number;
 }
 
@@ -50,11 +50,11 @@ const CR = 4;
 const END = 5;
 
 const MIN_BUFFER = 16 * 1024;
-/** What the peer announces is believed this far before the octets are there. */
+/** The announced size is used for the first buffer only up to this. */
 const MAX_FIRST_BUFFER = 1024 * 1024;
 const EMPTY = Buffer.alloc(0);
 
-/** A reader for one message. `sizeHint`: what SIZE announced, 0 = nothing. */
+/** A reader for one message. `sizeHint`: the SIZE that was announced, 0 = none. */
 export function createDataReader(
   limits: DataLimits,
   sizeHint: number,
@@ -66,7 +66,7 @@ export function createDataReader(
   let buffer: Buffer = EMPTY;
   let taken = 0;
   let length = 0;
-  /** As `length`, counted on when nothing is kept any more. */
+  /** As `length`, but also counts octets that are no longer kept. */
   let total = 0;
   let lineBytes = 0;
   let eightBit = false;
@@ -84,7 +84,7 @@ export function createDataReader(
     taken = 0;
   }
 
-  /** Room for `needed` octets; false where others hold it. */
+  /** Makes room for `needed` octets; false if the shared memory is used up. */
   function grow(needed: number): boolean {
     const first = Math.min(Math.max(MIN_BUFFER, sizeHint), MAX_FIRST_BUFFER);
     const size = Math.min(maxBytes, Math.max(needed, buffer.length === 0 ? first : buffer.length * 2));
@@ -134,7 +134,7 @@ export function createDataReader(
             break;
           case DOT:
             if (octet === 13) {
-              // Not kept yet: if the LF follows, this is no part of the message.
+              // Not kept yet: if the LF follows, it is not part of the message.
               from = i + 1;
               state = DOT_CR;
               continue;
@@ -157,7 +157,7 @@ export function createDataReader(
             refuse('bare-line-end');
             break;
         }
-        // An octet of a line, whatever stood before it.
+        // An octet of a line, whatever came before it.
         if (octet === 13) state = CR;
         else {
           state = TEXT;

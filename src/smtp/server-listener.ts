@@ -1,8 +1,9 @@
 /**
- * Ports that speak SMTP: sockets, TLS and limits around server sessions, shared by both SMTP listeners. Each port begins
- * in the clear and offers STARTTLS unless told not to, or begins with TLS (RFC 8314). Given a certificate and, for each connection, a
- * handler and its options; leaves a `Service`. Bounded: connections in all and per address, what is read ahead, what is
- * written and not taken. While stopping, messages that are arriving are finished, everybody else is told 421.
+ * Ports that speak SMTP: sockets, TLS and limits around server sessions, shared by both SMTP listeners. Each port
+ * begins without TLS and offers STARTTLS unless configured otherwise, or begins with TLS (RFC 8314). Takes a
+ * certificate and, for each connection, a handler and its options; returns a `Service`. Limited are connections in
+ * total and per address, unread input, and output that the peer does not read. While stopping, messages that are
+ * arriving are finished; all other peers get a 421.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -16,7 +17,7 @@ import { createServerSession, type ServerSession } from './server-session.ts';
 import type { ServerHandler, ServerLimits, ServerSessionOptions, TlsFacts } from './server-types.ts';
 
 export interface SmtpPorts extends Service {
-  /** Where the ports really are, in the order they were given; after `start()`. */
+  /** The real addresses of the ports in the given order; after `start()`. */
   addresses(): readonly ListenAddress[];
 }
 
@@ -26,18 +27,18 @@ export interface ListenAddress {
 }
 
 export interface SmtpPort extends ListenAddress {
-  /** It begins with TLS. */
+  /** The connection begins with TLS. */
   implicitTls: boolean;
 }
 
-/** What one connection brings: who answers, and on what terms. */
+/** The handler and options of one connection. */
 export interface SessionTerms {
   handler: ServerHandler;
   auth: ServerSessionOptions['auth'];
   limits: ServerLimits;
-  /** STARTTLS is offered on a port that begins in the clear; left out: yes. */
+  /** Whether STARTTLS is offered on a port without implicit TLS; default: yes. */
   startTls?: boolean;
-  /** As in `ServerSessionOptions`; left out: 2. */
+  /** As in `ServerSessionOptions`; default: 2. */
   minLabels?: number;
 }
 
@@ -46,21 +47,21 @@ export interface SmtpPortsDeps {
   /** The service log. */
   log: Logger;
   certificates: Certificates;
-  /** `connections`: open now, this one included. */
+  /** `connections`: open connections of the peer, including this one. */
   terms(peer: { ip: string; connections: number }): SessionTerms;
-  /** Addresses that count as one peer have one key. */
+  /** The key under which the connections of a peer are counted. */
   peerKey(ip: string): string;
 }
 
 export interface SmtpPortsOptions {
-  /** Port 0 = any free one. */
+  /** Port 0 = any free port. */
   ports: readonly SmtpPort[];
   hostname: string;
   maxConnections: number;
   maxConnectionsPerAddress: number;
-  /** Octets that arriving messages may hold together. */
+  /** Octets that all arriving messages may hold together. */
   maxMemoryBytes: number;
-  /** DSN (RFC 3461) is offered; left out: no. */
+  /** DSN (RFC 3461) is offered; default: no. */
   dsn?: boolean;
 }
 
@@ -70,17 +71,17 @@ interface Connection {
 }
 
 const HANDSHAKE_MS = 30_000;
-/** Replies the peer does not take. */
+/** Replies that the peer does not read. */
 const MAX_UNSENT_BYTES = 64 * 1024;
-/** After the last reply the peer closes, or is closed. */
+/** After the last reply, the peer has this long to close. */
 const LINGER_MS = 2_000;
 
-/** Nothing listens before `start()`; a port that is taken rejects it. */
+/** Nothing listens before `start()`, which rejects if a port is in use. */
 export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions): SmtpPorts {
   const { clock, log, certificates } = deps;
   const servers: Server[] = [];
   const connections = new Set<Connection>();
-  /** Connections that are not greeted yet. */
+  /** Connections that have not been greeted yet. */
   const arriving = new Set<Socket>();
   const perAddress = new Map<string, number>();
   const memory = sharedMemory(options.maxMemoryBytes);
@@ -145,7 +146,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       return;
     }
     try {
-      // Looked at before the greeting, so that the handshake has it at hand.
+      // Loaded before the greeting, so that the handshake need not wait for it.
       const context = await certificates.current();
       if (socket.destroyed) return;
       if (!implicitTls) serve(socket, null);
@@ -178,7 +179,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
     return null;
   }
 
-  /** The session of one connection, and its socket, which STARTTLS exchanges for another. */
+  /** The session of one connection, and its socket, which STARTTLS replaces. */
   function attach(
     first: Socket,
     ip: string,
@@ -187,7 +188,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
   ): Connection {
     let socket = first;
     let held = true;
-    /** The peer sends no more, so there is nothing to linger for. */
+    /** The peer has ended its input, so there is nothing to wait for. */
     let inputEnded = false;
     const {
       handler,
@@ -217,7 +218,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
             last.end(() => {
               if (inputEnded) last.destroy();
             });
-            // Whatever is still sent is taken and forgotten, so that the last reply is not lost to a reset.
+            // Further input is read and dropped, so that a reset does not remove the last reply.
             last.removeAllListeners('data');
             last.resume();
             const timer = clock.setTimer(LINGER_MS, () => last.destroy());
@@ -280,7 +281,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
     }
   }
 
-  /** TLS over a paused socket; null where it fails, and the socket is gone then. */
+  /** TLS over a paused socket; null if it fails, and the socket is destroyed then. */
   function handshake(
     plain: Socket,
     secureContext: Awaited<ReturnType<Certificates['current']>>,
@@ -294,7 +295,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
         plain.destroy();
         resolve(null);
       });
-      // Read on, or a peer that leaves now is never missed; nothing is lost, there is no data before `secure`.
+      // The socket must be read, or a peer that closes now is not noticed; there is no data before `secure`.
       const left = () => socket.destroy();
       socket.once('end', left);
       socket.resume();
@@ -335,7 +336,7 @@ function sharedMemory(maxBytes: number): DataMemory {
 
 const STOPPING = lastReply(421, '4.3.2', 'The server is stopping; try again soon');
 
-/** IPv4 addresses of a dual-stack socket come in IPv6 clothes. */
+/** A dual-stack socket shows IPv4 addresses in their IPv6-mapped form. */
 function plainIp(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }

@@ -1,7 +1,7 @@
 /**
- * Replies as they travel (RFC 5321 §4.2, enhanced codes by RFC 2034), and the standing ones of the protocol itself.
- * Given a reply with any text, leaves lines of at most 510 octets with CRLF. A text can never start a line of its own:
- * controls become spaces, and what is not ASCII a question mark, unless the peer has asked for UTF-8.
+ * The wire form of replies (RFC 5321 §4.2, enhanced codes by RFC 2034), and the fixed replies of the protocol. Takes a
+ * reply with any text; returns lines of at most 510 octets with CRLF. A text can never start a line of its own: control
+ * characters become spaces, and non-ASCII characters question marks unless the peer has requested UTF-8.
  */
 import type { ServerReply } from './server-types.ts';
 
@@ -11,7 +11,7 @@ const MAX_LINES = 20;
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/g;
 const NOT_ASCII = /[^\x20-\x7e]/gu;
 
-/** The reply with its CRLFs. 3xx and the answer to EHLO carry no enhanced code (RFC 2034 §3). */
+/** The reply with CRLF. 3xx and the reply to EHLO have no enhanced code (RFC 2034 §3). */
 export function formatReply(reply: ServerReply): string {
   const { code, enhanced, text } = reply;
   const lines = typeof text === 'string' ? [text] : text.slice(0, MAX_LINES);
@@ -27,7 +27,7 @@ function cleanText(text: string): string {
   return text.replace(CONTROLS, ' ').replace(NOT_ASCII, '?').slice(0, MAX_TEXT_CHARS);
 }
 
-/** A reply, in short. */
+/** A reply. */
 export function reply(code: number, enhanced: string, text: string | readonly string[]): ServerReply {
   return { code, enhanced, text };
 }

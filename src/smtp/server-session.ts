@@ -36,19 +36,19 @@ import type {
 } from './server-types.ts';
 
 export interface ServerSession {
-  /** Greets the peer, or turns it away. */
+  /** Greets the peer, or refuses it. */
   start(refusal?: ServerReply): void;
-  /** The next octets; the session may keep reading from the chunk until it holds no more. */
+  /** The next octets; the session may read from the chunk until it calls `hold(false)`. */
   push(chunk: Uint8Array): void;
-  /** The handshake that `startTls` asked for is done. */
+  /** The handshake that `startTls` requested is complete. */
   secured(tls: TlsFacts): void;
-  /** The peer sends no more; what it sent is still answered, then the connection is closed. */
+  /** The peer has ended its input; what it sent is still answered, then the connection is closed. */
   endOfInput(): void;
-  /** The peer is gone: nothing is written any more. */
+  /** The connection is gone: nothing more is written. */
   end(): void;
-  /** Says 421 and closes: at once, or after the message that is arriving or being decided. */
+  /** Sends 421 and closes: at once, or after the message that is arriving or being processed. */
   shutdown(): void;
-  /** A message is arriving or being decided. */
+  /** A message is arriving or being processed. */
   isBusy(): boolean;
   facts(): SessionFacts;
 }
@@ -58,7 +58,7 @@ type State = 'greeting' | 'command' | 'auth' | 'data' | 'handshake' | 'closed';
 const LF = 10;
 const CR = 13;
 const TLS_HANDSHAKE = 22;
-/** An unfinished line this long is no line. */
+/** A longer unfinished line is refused. */
 const MAX_ENDLESS_BYTES = 64 * 1024;
 const HELD_BYTES = MAX_AUTH_BYTES + 2;
 const DATA_FAULTS: Readonly<Record<DataFault, ServerReply>> = {
@@ -89,7 +89,7 @@ export function createServerSession(
   let refusedRecipients = 0;
   let exchange: AuthExchange | null = null;
   let data: DataReader | null = null;
-  /** The handler was asked and has not answered. */
+  /** The handler was asked and has not answered yet. */
   let waiting = false;
   let stopping = false;
   let ended = false;
@@ -97,17 +97,17 @@ export function createServerSession(
   let idleCommands = 0;
   let authFailures = 0;
   let out = '';
-  /** What the next reply answers: a refusal of it is told, with the sender it was about. */
+  /** The command that the next reply answers, so that a refusal is reported with its sender. */
   let about: { command: 'AUTH' | 'MAIL' | 'RCPT' | 'DATA'; from: MailFrom | null } | null = null;
 
-  // Input that was not read yet, and the beginning of a line from earlier chunks.
+  // Unread input, and the beginning of a line from earlier chunks.
   let pending: Uint8Array[] = [];
   let at = 0;
   let held = Buffer.alloc(0);
   let lineBytes = 0;
   let pumping = false;
 
-  // One timer for every deadline; it is moved lazily, because most of them never come.
+  // One timer for all deadlines; it is only moved when it fires, because most deadlines never pass.
   let deadlineMs = Number.POSITIVE_INFINITY;
   let loginDeadlineMs = Number.POSITIVE_INFINITY;
   let lineStartedMs = 0;
@@ -129,7 +129,7 @@ export function createServerSession(
     },
     push(chunk) {
       if (state === 'closed' || chunk.length === 0) return;
-      // Octets that came between STARTTLS and the handshake were not meant for the TLS layer.
+      // Octets between STARTTLS and the handshake were not meant for TLS.
       if (state === 'handshake') {
         finish(null);
         return;
@@ -213,7 +213,7 @@ export function createServerSession(
     if (lf !== -1 && held.length === 0) line = chunk.subarray(at, end);
     else {
       const room = HELD_BYTES - held.length;
-      // A copy: the rest of a chunk must not be kept alive by a few octets.
+      // A copy: a few octets must not keep a whole chunk in memory.
       if (room > 0) held = Buffer.concat([held, chunk.subarray(at, Math.min(end, at + room))]);
       line = held;
     }
@@ -225,7 +225,7 @@ export function createServerSession(
     say(takeLine(line, length));
   }
 
-  /** `line` with its line end, cut where it is longer than any allowed; `length` is what it had. */
+  /** `line` with its line end, cut if it is longer than allowed; `length` is its real length. */
   function takeLine(line: Uint8Array, length: number): ServerReply | null {
     const auth = state === 'auth';
     about = auth ? { command: 'AUTH', from: null } : null;
@@ -238,7 +238,7 @@ export function createServerSession(
     return auth ? continueAuth(text) : runCommand(text);
   }
 
-  /** The line as text, or why it is none. */
+  /** The line as text, or why it is refused. */
   function textOf(line: Uint8Array, length: number): string | ServerReply {
     if (length > MAX_AUTH_BYTES + 2) {
       return state === 'auth' ? REPLIES.authLineTooLong : REPLIES.lineTooLong;
@@ -254,7 +254,7 @@ export function createServerSession(
     if (data === null) return;
     const end = data.read(chunk, at);
     at = end === -1 ? chunk.length : end;
-    // Whoever goes on after so much does not mean to end.
+    // A peer that continues after this much does not intend to end.
     if (data.received() > 2 * limits.maxMessageBytes + MAX_ENDLESS_BYTES) finish(REPLIES.endlessData);
     else if (end !== -1) say(takeMessage(data));
   }
@@ -318,7 +318,7 @@ export function createServerSession(
   function startTls(): ServerReply | null {
     if (!options.startTls) return REPLIES.notOffered;
     if (facts.tls !== null) return REPLIES.tlsAlready;
-    // RFC 3207 §4.2, and the injection that made it famous: what was sent in the clear never counts as secured.
+    // RFC 3207 §4.2, against command injection: input from before the handshake never counts as protected.
     const [chunk] = pending;
     if (chunk !== undefined && (at < chunk.length || pending.length > 1)) return REPLIES.injected;
     pending = [];
@@ -434,7 +434,7 @@ export function createServerSession(
 
   // ── answering ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Reads on only when the answer is there; until then the state stays as the command found it. */
+  /** Reads on only after the answer; until then the state stays as it was at the command. */
   function ask<Answer>(question: Promise<Answer>, then: (answer: Answer) => ServerReply): null {
     waiting = true;
     const resume = (act: () => ServerReply): void => {
@@ -458,7 +458,7 @@ export function createServerSession(
     return idleCommands > limits.maxIdleCommands ? REPLIES.tooManyIdle : answer;
   }
 
-  /** Queues a reply; null: it is said already, or follows later. */
+  /** Sends a reply; null: it was sent already, or follows later. */
   function say(answer: ServerReply | null): void {
     if (answer === null || state === 'closed') return;
     if (answer.code >= 500) errors += 1;
@@ -524,7 +524,7 @@ export function createServerSession(
     return Math.min(deadlineMs, loginDeadlineMs, line);
   }
 
-  /** Sets the timer where the deadline came nearer; one that fires too early sets itself again. */
+  /** Sets the timer if the deadline moved closer; a timer that fires too early sets itself again. */
   function arm(): void {
     const due = dueMs();
     if (state === 'closed' || due >= timerAtMs || due === Number.POSITIVE_INFINITY) return;

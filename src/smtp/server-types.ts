@@ -1,25 +1,24 @@
 /**
- * The words between the server half of SMTP and whoever listens with it: what the session asks (may this one log in,
- * is this sender or recipient taken, here is a message), what it is answered, what it needs of its connection, and its
- * limits. Types, and the default limits; both SMTP listeners bring their own answers.
+ * The types between the SMTP server session and its two listeners: what the session asks (a login, a sender, a
+ * recipient, a message), what it is answered, what it needs of its connection, and its limits with their defaults.
  */
 import type { Address } from '../mail/address.ts';
 import type { DataMemory } from './server-data.ts';
 
-/** One reply. `text` becomes several lines where it has several items; each is cleaned and cut before it is sent. */
+/** One reply. Several items of `text` become several lines; each is cleaned and cut before it is sent. */
 export interface ServerReply {
   /** 200–599. */
   readonly code: number;
-  /** RFC 3463, e.g. `2.1.0`. Every reply has one. */
+  /** RFC 3463, e.g. `2.1.0`; always present. */
   readonly enhanced: string;
   readonly text: string | readonly string[];
-  /** The connection is closed after this reply. */
+  /** Close the connection after this reply. */
   readonly close?: boolean;
   /** Name of the refusal, for logs; never sent. */
   readonly name?: string;
 }
 
-/** MAIL: sender and what it announced. */
+/** MAIL: the sender and its parameters. */
 export interface MailFrom {
   /** null: the null sender `<>` (RFC 5321 §4.5.5). */
   readonly address: Address | null;
@@ -38,7 +37,7 @@ export interface MailFrom {
 export interface RcptTo {
   /** null: `<postmaster>` without a domain (RFC 5321 §4.5.1). */
   readonly address: Address | null;
-  /** RFC 3461 §4.1; empty = not given. `NEVER` stands alone. */
+  /** RFC 3461 §4.1; empty = not given. `NEVER` only alone. */
   readonly notify: readonly ('NEVER' | 'SUCCESS' | 'FAILURE' | 'DELAY')[];
   /** RFC 3461 §4.2: `rfc822;a@example.com`, decoded from xtext. */
   readonly orcpt: string | null;
@@ -46,13 +45,13 @@ export interface RcptTo {
 
 export interface ServerEnvelope {
   readonly from: MailFrom;
-  /** Those that were taken, in order. */
+  /** The accepted recipients, in order. */
   readonly recipients: readonly RcptTo[];
 }
 
-/** A message as it was before dot-stuffing: CRLF line ends only, ending in one (unless empty). */
+/** A message after dot-stuffing was undone: CRLF line ends only, ending with one (unless empty). */
 export interface ReceivedMessage {
-  /** The handler's own. */
+  /** Owned by the handler. */
   readonly bytes: Uint8Array;
   /** Some octet is above 127. */
   readonly eightBit: boolean;
@@ -66,12 +65,12 @@ export interface TlsFacts {
 
 /** What is known of the peer so far. */
 export interface SessionFacts {
-  /** Name given with EHLO or HELO, '' before. Never checked against anything. */
+  /** The name given with EHLO or HELO, '' before. Not checked. */
   readonly helo: string;
   readonly esmtp: boolean;
   readonly tls: TlsFacts | null;
   readonly authenticated: boolean;
-  /** It sent something before it was greeted. */
+  /** It sent something before the greeting. */
   readonly earlyTalker: boolean;
 }
 
@@ -81,17 +80,20 @@ export interface AuthAttempt {
   readonly password: string;
 }
 
-/** The listener's answers. A null stands for the usual positive reply. A rejection becomes 451 and is reported. */
+/** The listener's answers. null means the usual positive reply. A rejection becomes 451 and is reported. */
 export interface ServerHandler {
   /** 235 or null logs the peer in; anything else refuses. */
   onAuth(attempt: AuthAttempt, facts: SessionFacts): Promise<ServerReply | null>;
   onMail(from: MailFrom, facts: SessionFacts): Promise<ServerReply | null>;
   onRcpt(to: RcptTo, envelope: ServerEnvelope, facts: SessionFacts): Promise<ServerReply | null>;
-  /** The positive reply takes responsibility: it is given only when the message is safe. */
+  /** The positive reply takes responsibility for the message: it is given only after it is stored safely. */
   onMessage(envelope: ServerEnvelope, message: ReceivedMessage, facts: SessionFacts): Promise<ServerReply>;
-  /** One of the above rejected: a bug, or something that is away. */
+  /** One of the above rejected: a bug, or something unavailable. */
   onFailure(error: unknown): void;
-  /** A command of a transaction or a login was refused, by the answers above or by the protocol itself; `from`: of its MAIL. */
+  /**
+   * A command of a transaction or a login was refused, by the answers above or by the protocol; `from`: the sender of
+   * its MAIL.
+   */
   onRefused?(command: 'AUTH' | 'MAIL' | 'RCPT' | 'DATA', reply: ServerReply, from: MailFrom | null): void;
 }
 
@@ -99,51 +101,51 @@ export interface ServerHandler {
 export interface ServerConnection {
   /** Whole replies, ready to be written. */
   write(text: string): void;
-  /** No more bytes are wanted for now (true), or again (false). */
+  /** Stop reading (true), or continue (false). */
   hold(wait: boolean): void;
-  /** What was written is sent, then the connection ends. Nothing is pushed afterwards. */
+  /** Send what was written, then close. Nothing is pushed afterwards. */
   close(): void;
-  /** The handshake follows; `secured` is called when it is done. Nothing is pushed in between. */
+  /** Begin the handshake; `secured` is called when it is complete. Nothing is pushed in between. */
   startTls(): void;
 }
 
 export interface ServerSessionOptions {
-  /** Own name in the greeting and the answer to EHLO. */
+  /** Our name in the greeting and the reply to EHLO. */
   hostname: string;
-  /** STARTTLS is offered (while the connection is plain). */
+  /** Offer STARTTLS while the connection is without TLS. */
   startTls: boolean;
   /** The connection began with TLS. */
   tls: TlsFacts | null;
-  /** null: no AUTH at all. `required`: MAIL needs it. `plainText`: also without TLS. */
+  /** null: no AUTH. `required`: MAIL needs it. `plainText`: also without TLS. */
   auth: { required: boolean; plainText: boolean } | null;
-  /** NOTIFY, ORCPT, RET and ENVID are offered and taken. */
+  /** NOTIFY, ORCPT, RET and ENVID are offered and accepted. */
   dsn: boolean;
-  /** Labels that domains in the envelope have at least: 2, or 1 where mail does not leave this machine. */
+  /** The minimum of labels of domains in the envelope: 2, or 1 if mail does not leave this machine. */
   minLabels: number;
-  /** What messages that arrive may hold, shared with other sessions; left out: no limit but their own. */
+  /** Memory for arriving messages, shared with other sessions; absent: each has only its own limit. */
   memory?: DataMemory;
   limits: ServerLimits;
 }
 
 export interface ServerLimits {
-  /** Octets of one message, after dot-stuffing is undone. */
+  /** Octets of one message, after dot-stuffing was undone. */
   maxMessageBytes: number;
-  /** More are answered 452, for the peer to send them in a further transaction. */
+  /** Further recipients are answered 452, so that the peer sends them in another transaction. */
   maxRecipients: number;
   /** Longest line of a message without its CRLF (RFC 5322 §2.1.1). */
   maxLineBytes: number;
   /** Refused commands before the connection is closed. */
   maxErrors: number;
-  /** Commands that lead nowhere (NOOP, RSET, VRFY, HELP) between two messages. */
+  /** Commands without effect (NOOP, RSET, VRFY, HELP) between two messages. */
   maxIdleCommands: number;
   maxAuthFailures: number;
-  /** Wait for the next command (RFC 5321 §4.5.3.2.7: at least 5 minutes). */
+  /** The wait for the next command (RFC 5321 §4.5.3.2.7: at least 5 minutes). */
   commandMs: number;
   /** From the first octet of a line to its end. */
   lineMs: number;
-  /** From the greeting to a successful login, where one is required. */
+  /** From the greeting to a successful login, if one is required. */
   loginMs: number;
-  /** Silence while a message arrives. */
+  /** The longest pause while a message arrives. */
   dataIdleMs: number;
   /** A message may take `dataGraceMs` plus one second for each `minBytesPerSecond`. */
   dataGraceMs: number;

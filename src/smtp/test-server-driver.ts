@@ -1,6 +1,7 @@
 /**
- * Drives a server session in tests: octets in any cut, what was written as text, what the handler was asked. Handler
- * answers come in the next microtask, as they do in the listener; `settle` waits until nothing moves any more.
+ * Drives a server session in tests: takes octets in any chunks and returns what was written and what the handler was
+ * asked. Handler answers come in the next microtask, as in the listener; `settle` waits until all of them are
+ * processed.
  */
 import type { Clock } from '../lib/clock.ts';
 import { reply } from './server-reply.ts';

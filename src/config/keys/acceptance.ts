@@ -1,9 +1,9 @@
-/** What is taken in: sizes, rates and quotas, the sandbox’s own domain. */
+/** Limits of acceptance: sizes, rates and quotas, the sandbox's own domain. */
 
 import { bad, domainText, good, type Parsed, parseInteger, splitList } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** Their values, parsed. */
+/** The parsed values. */
 export interface AcceptanceConfig {
   'rate-limit': number | null;
   'quota-per-minute': number | null;
@@ -19,7 +19,7 @@ export interface AcceptanceConfig {
   'simulator-domain': string;
 }
 
-/** Their forms, defaults and meanings. */
+/** Formats, defaults and meanings. */
 export const ACCEPTANCE_KEYS: KeyTable<AcceptanceConfig> = {
   'rate-limit': key('sends per second or `off`', both('off'), 'sends per second for each token', (t) => {
     if (t === 'off') return good(null);

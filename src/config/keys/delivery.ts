@@ -14,7 +14,7 @@ import {
 } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** Their values, parsed. */
+/** The parsed values. */
 export interface DeliveryConfig {
   route: readonly Route[];
   dns: readonly string[];
@@ -27,7 +27,7 @@ export interface DeliveryConfig {
   'max-connections': number | null;
 }
 
-/** Their forms, defaults and meanings. */
+/** Formats, defaults and meanings. */
 export const DELIVERY_KEYS: KeyTable<DeliveryConfig> = {
   route: {
     ...key(

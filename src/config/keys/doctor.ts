@@ -1,16 +1,16 @@
-/** What the doctor may ask beyond the zone and this machine. */
+/** What the doctor may contact in addition to the zone's servers and this machine. */
 
 import { bad, good, splitList } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** Their values, parsed. */
+/** The parsed values. */
 export interface DoctorConfig {
   'doctor-probe': readonly string[];
   'doctor-dnsbl': readonly string[];
   'doctor-clock': string | null;
 }
 
-/** Their forms, defaults and meanings. */
+/** Formats, defaults and meanings. */
 export const DOCTOR_KEYS: KeyTable<DoctorConfig> = {
   'doctor-probe': key(
     '`address:port` list',

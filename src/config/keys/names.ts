@@ -1,9 +1,9 @@
-/** Names that this server goes by outside, and whether it signs. */
+/** The names of this server for others, and whether it signs. */
 
 import { domainText, parseSwitch } from '../forms.ts';
 import { both, type KeyFacts, type KeyTable, key } from '../key-facts.ts';
 
-/** Their values, parsed. */
+/** The parsed values. */
 export interface NameConfig {
   hostname: string;
   'bounce-domain': string | null;
@@ -11,7 +11,7 @@ export interface NameConfig {
   dkim: boolean;
 }
 
-/** Their forms, defaults and meanings. */
+/** Formats, defaults and meanings. */
 export const NAMES_KEYS: KeyTable<NameConfig> = {
   hostname: key(
     'host name',

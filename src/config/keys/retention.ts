@@ -1,9 +1,9 @@
-/** How long things are kept. */
+/** How long data is kept. */
 
 import { bad, good, type Parsed, parseDuration, parseInteger } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** Their values, parsed. */
+/** The parsed values. */
 export interface RetentionConfig {
   'retain-content': number;
   'retain-content-bytes': number | null;
@@ -13,7 +13,7 @@ export interface RetentionConfig {
   'retain-unsubscribe': number;
 }
 
-/** Their forms, defaults and meanings. */
+/** Formats, defaults and meanings. */
 export const RETENTION_KEYS: KeyTable<RetentionConfig> = {
   'retain-content': key(
     'duration',
@@ -50,7 +50,7 @@ export const RETENTION_KEYS: KeyTable<RetentionConfig> = {
   ),
 };
 
-/** How long something is kept: at least `leastMs`, at most ten years. */
+/** A retention time: at least `leastMs`, at most ten years. */
 function parseRetention(text: string, leastMs: number): Parsed<number> {
   const ms = parseDuration(text);
   if (ms !== null && ms >= leastMs && ms <= 3650 * 86_400_000) return good(ms);

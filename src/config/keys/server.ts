@@ -1,4 +1,4 @@
-/** What the process is: its data, its listeners, its certificates, what it logs. */
+/** The process: its data, its listeners, its certificates, its logs. */
 
 import {
   bad,
@@ -13,12 +13,12 @@ import {
 } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** What a process may do of the whole; the key `roles` names some. */
+/** The parts of the server that a process can run; the key `roles` names some. */
 export const ROLES = ['http', 'submission', 'returns', 'deliver', 'webhooks', 'upkeep'] as const;
 /** One of `ROLES`. */
 export type Role = (typeof ROLES)[number];
 
-/** Their values, parsed. */
+/** The parsed values. */
 export interface ServerConfig {
   data: string;
   database: string;
@@ -41,7 +41,7 @@ export interface ServerConfig {
   'mask-addresses': boolean;
 }
 
-/** Their forms, defaults and meanings. */
+/** Formats, defaults and meanings. */
 export const SERVER_KEYS: KeyTable<ServerConfig> = {
   data: key('folder', both('./postrider-data'), 'folder of the embedded database, keys and spool', (t) =>
     nonEmpty(t, 'a folder path'),

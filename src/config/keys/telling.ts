@@ -1,9 +1,9 @@
-/** How customers are told: webhook calls and notices by mail. */
+/** How customers are informed: webhook calls and notices by mail. */
 
 import { bad, good, parseDuration, parseDurations, parseInteger, parseSwitch } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** Their values, parsed. */
+/** The parsed values. */
 export interface TellingConfig {
   'webhook-retry': readonly number[] | null;
   'webhook-allow-http': boolean;
@@ -11,7 +11,7 @@ export interface TellingConfig {
   'notices-per-hour': number;
 }
 
-/** Their forms, defaults and meanings. */
+/** Formats, defaults and meanings. */
 export const TELLING_KEYS: KeyTable<TellingConfig> = {
   'webhook-retry': key(
     'list of waits',
