@@ -70,7 +70,7 @@ const FORMS: readonly Form[] = [
   },
 ];
 
-/** It is not given up yet. */
+/** Delivery was not given up yet. */
 const DELAYED = [
   'this is a warning message only',
   'this is a warning only',

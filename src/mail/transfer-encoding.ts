@@ -178,8 +178,8 @@ function encodeFrom(source: Uint8Array, target: Uint8Array, offset: number, line
 }
 
 /**
- * The top bit of each of four bytes that is a control, `=`, DEL or beyond ASCII; 0 when all are literal. Only the
- * lowest bit is exact: a borrow from a special byte may mark the ones above it, which the caller looks at again.
+ * The top bit of each of four bytes that is a control character, `=`, DEL or non-ASCII; 0 if all are literal. Only the
+ * lowest set bit is exact: a borrow from a special byte can mark the ones above it, which the caller checks again.
  */
 function specialBits(four: number): number {
   const equals = four ^ 0x3d3d3d3d;

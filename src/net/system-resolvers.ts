@@ -47,7 +47,7 @@ export function systemServers(): DnsServer[] {
 
 function parseServer(text: string): DnsServer | undefined {
   if (isServerAddress(text)) return { address: text, port: DNS_PORT };
-  // Without brackets an IPv6 address and its port could not be told apart.
+  // Without brackets an IPv6 address and its port cannot be separated.
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::([1-9]\d{0,4}))?$/.exec(text);
   const address = match?.[1] ?? match?.[2] ?? '';
   const port = Number(match?.[3] ?? DNS_PORT);
