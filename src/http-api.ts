@@ -62,7 +62,20 @@ const DASHBOARD = fileURLToPath(new URL('../dist/ui', import.meta.url));
 /** Where somebody looks at what needs attention, this server is examined again after so long. */
 const EXAMINED_EVERY_MS = 6 * 3_600_000;
 /** The scopes of the dashboard without a token. */
-const PAGE_SCOPES: readonly Scope[] = ['email:read', 'email:send'];
+const PAGE_SCOPES: readonly Scope[] = [
+  'email:read',
+  'email:send',
+  'events:read',
+  'stats:read',
+  'domains:read',
+  'webhooks:read',
+];
+/** Beyond its scopes: `admin` would let it make tokens. */
+const PAGE_OPERATIONS: ReadonlySet<string> = new Set([
+  ...['getQueue', 'listPaths', 'getSite', 'tryPath', 'listHolds', 'holdQueue', 'releaseQueue'],
+  ...['listOverrides', 'deleteOverride', 'listCauses', 'getCause', 'resendCause'],
+  ...['getWarmup', 'runDoctor', 'getConfig', 'listNodes'],
+]);
 
 /** If the port is in use, `start()` rejects. */
 export function createHttpApi(
@@ -111,7 +124,7 @@ export function createHttpApi(
 
   const ownPage = async () => {
     const administrator = await access.authenticate(`Bearer ${accounts.adminToken}`, '127.0.0.1');
-    return { ...administrator, scopes: new Set(PAGE_SCOPES) };
+    return { ...administrator, scopes: new Set(PAGE_SCOPES), operations: PAGE_OPERATIONS };
   };
 
   return createHttpListener(

@@ -95,6 +95,8 @@ export interface Caller {
   rateLimit: number | null;
   /** Limits that what it creates inherits; absent: none. */
   bounds?: Bounds;
+  /** Ids of API operations that it may call without their scope; absent: none. */
+  operations?: ReadonlySet<string>;
   /** false: mail submitted by SMTP gets no notices. Absent: true. */
   notices?: boolean;
 }

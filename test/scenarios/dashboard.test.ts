@@ -46,9 +46,23 @@ describe('without a token', () => {
     expect(await status(dev, 'DELETE', '/sandbox/messages')).toBe(200);
   });
 
-  it('it does nothing that is an administrator’s', async () => {
-    for (const path of ['/tokens', '/domains', '/config', '/queue'])
-      expect(await status(dev, 'GET', path), path).toBe(403);
+  it('it reads what its places show, and works on the queue', async () => {
+    for (const path of ['/attention', '/queue', '/queue/holds', '/causes', '/stats', '/domains', '/config'])
+      expect(await status(dev, 'GET', path), path).toBe(200);
+    expect(await status(dev, 'POST', '/queue/paths/none.example/try')).toBe(404);
+  });
+
+  it('it gives nobody access, and changes no domain', async () => {
+    for (const [method, path] of [
+      ['GET', '/tokens'],
+      ['POST', '/tokens'],
+      ['POST', '/smtp-credentials'],
+      ['POST', '/domains'],
+      ['POST', '/webhooks'],
+      ['POST', '/erase'],
+      ['PATCH', '/domains/example.com'],
+    ] as const)
+      expect(await status(dev, method, path), `${method} ${path}`).toBe(403);
   });
 
   it('a token that is sent decides by itself', async () => {

@@ -27,7 +27,7 @@ export interface DashboardRoute {
 }
 
 /** First segments of the page's own addresses: `router.tsx` of the dashboard has the same. */
-const PLACES = ['inbox'] as const;
+const PLACES = ['overview', 'inbox', 'queue'] as const;
 
 /** Nothing from elsewhere, nothing inline, in no frame. Captured mail is shown in frames with a policy of their own. */
 const POLICY =

@@ -358,9 +358,14 @@ export function createAccess(
   };
 }
 
-/** Throws AppError `scope-missing` unless the caller holds `scope` or `admin`, which implies every other. */
+/** Whether the caller holds `scope` or `admin`, which implies every other. */
+export function hasScope({ scopes }: Caller, scope: Scope): boolean {
+  return scopes.has(scope) || scopes.has('admin');
+}
+
+/** Throws AppError `scope-missing` unless the caller has it. */
 export function requireScope(caller: Caller, scope: Scope): void {
-  if (caller.scopes.has(scope) || caller.scopes.has('admin')) return;
+  if (hasScope(caller, scope)) return;
   throw new AppError('scope-missing', { message: `The token lacks the scope ${scope}`, scope });
 }
 

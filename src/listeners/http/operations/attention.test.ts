@@ -41,6 +41,7 @@ const check = (id: string, severity: DomainCheck['severity']): DomainCheck => ({
 });
 let checks: DomainCheck[] = [];
 let world: World;
+let admin: string;
 beforeAll(async () => {
   world = await openWorld({
     clock,
@@ -51,6 +52,8 @@ beforeAll(async () => {
     },
   });
   world.relays.push(...relays);
+  // As the administrator's token of a data folder is.
+  admin = await world.at.token({ domains: ['*'], scopes: ['admin'], expiresInSeconds: null });
 });
 afterAll(() => world.close());
 beforeEach(() => {
@@ -66,7 +69,7 @@ interface Answer {
   Waiting: Record<string, number>;
   ExaminedAt: string | null;
 }
-const attention = async (token = world.tokens.admin) =>
+const attention = async (token = admin) =>
   (await world.call('GET', '/attention', { token })).json() as unknown as Answer;
 const of = async (kind: string, token?: string) =>
   (await attention(token)).Items.filter(({ Kind }) => Kind === kind);

@@ -1,10 +1,10 @@
 /**
  * GET /attention: what is wrong now and what to do about it, from facts that the program has already; nobody outside is
  * asked. A token of some domains is told of those; of the server and of delivery, which are everybody's, only tokens
- * with the scope `admin` for all domains. Their answer is shared for two seconds, so that many who look cost little.
+ * of all domains. Their answer is shared for two seconds, so that many who look cost little.
  */
 import type { Clock } from '../../../lib/clock.ts';
-import type { Caller } from '../../../model/submission.ts';
+import { callerDomains, hasScope } from '../../../policy/access/access.ts';
 import { operation } from '../operation.ts';
 import type { ApiRoute } from '../route.ts';
 import { type AttentionAnswer, attentionAnswer } from './attention-answer.ts';
@@ -23,14 +23,14 @@ export function attentionOperation(deps: AttentionDeps & { clock: Clock }): ApiR
     limitedTokens: true,
     summary: 'List what needs attention',
     description:
-      'What is wrong now, the worst first: `{Items: [{Kind, Severity, Subject, Message, Fix, Since, Until, Waiting, Action, Command}], More, Waiting, Complete, ExaminedAt}`. Sender domains whose checks fail (with `domains:read`) and webhooks that fail (`webhooks:read`), of the token’s domains; for `admin` tokens of all domains also sites that take no mail, relays, holds, warm-ups, and this server: database, disk, clock, certificates. `Action` is the operation that helps. Nothing is looked up: `GET /doctor` does that',
+      'What is wrong now, the worst first: `{Items: [{Kind, Severity, Subject, Message, Fix, Since, Until, Waiting, Action, Command}], More, Waiting, Complete, ExaminedAt}`. Sender domains whose checks fail (with `domains:read`) and webhooks that fail (`webhooks:read`), of the token’s domains; for tokens of all domains also sites that take no mail, relays, holds, warm-ups, and this server: database, disk, clock, certificates. `Action` is the operation that helps. Nothing is looked up: `GET /doctor` does that',
     answer: attentionAnswer,
     handle: ({ caller, visible }) => {
       const view = {
         ...visible,
-        mayDomains: caller.scopes.has('domains:read'),
-        mayWebhooks: caller.scopes.has('webhooks:read'),
-        isOperator: isOperator(caller),
+        mayDomains: hasScope(caller, 'domains:read'),
+        mayWebhooks: hasScope(caller, 'webhooks:read'),
+        isOperator: callerDomains(caller) === undefined,
       };
       if (!(view.isOperator && view.mayDomains && view.mayWebhooks)) return gatherAttention(deps, view);
       const now = deps.clock.monotonicMs();
@@ -45,8 +45,4 @@ export function attentionOperation(deps: AttentionDeps & { clock: Clock }): ApiR
       return shared.answer;
     },
   });
-}
-
-function isOperator({ domains, scopes }: Caller): boolean {
-  return domains.includes('*') && scopes.has('admin');
 }
